@@ -2,10 +2,18 @@ import { z } from 'zod';
 
 /** The enumerations of the API. */
 
-export const RuntimeStatus = z.enum(['provisioning', 'ready', 'offline', 'failed']).meta({ id: 'RuntimeStatus' });
+export const RuntimeStatus = z.enum(['provisioning', 'ready', 'offline', 'failed']).meta({
+  id: 'RuntimeStatus',
+  description:
+    '`provisioning`: the agents are being started. `ready`: they can answer. `offline`: they are suspended, until the next message starts them, or do not respond. `failed`: they did not start, and an operator has to act.',
+});
 export type RuntimeStatus = z.output<typeof RuntimeStatus>;
 
-export const RuntimePhase = z.enum(['Pending', 'Progressing', 'Ready', 'Error']).meta({ id: 'RuntimePhase' });
+export const RuntimePhase = z.enum(['Pending', 'Progressing', 'Ready', 'Error']).meta({
+  id: 'RuntimePhase',
+  description:
+    'The coarse state behind the status: nothing runs (`Pending`), the agents start or restart (`Progressing`), run (`Ready`), or cannot start (`Error`).',
+});
 export type RuntimePhase = z.output<typeof RuntimePhase>;
 
 export const AgentStatus = z
@@ -19,24 +27,44 @@ export const AgentRouteStatus = z.enum(['online', 'busy', 'pending', 'error', 'o
 });
 export type AgentRouteStatus = z.output<typeof AgentRouteStatus>;
 
-export const AgentDataStatus = z.enum(['online', 'offline', 'busy']).meta({ id: 'AgentDataStatus' });
+export const AgentDataStatus = z.enum(['online', 'offline', 'busy']).meta({
+  id: 'AgentDataStatus',
+  description:
+    'The status of an agent inside a message: `busy` if it works on something, `offline` if it cannot answer.',
+});
 export type AgentDataStatus = z.output<typeof AgentDataStatus>;
 
-export const AgentModel = z.enum(['flash', 'sonnet', 'opus']).meta({ id: 'AgentModel' });
+export const AgentModel = z.enum(['flash', 'sonnet', 'opus']).meta({
+  id: 'AgentModel',
+  description:
+    'A model by capability rather than vendor: `flash` is the fastest, `opus` the most capable, `sonnet` in between. `GET /v1/models` describes them.',
+});
 export type AgentModel = z.output<typeof AgentModel>;
 
-export const ResponseLength = z.enum(['auto', 'short', 'medium', 'long']).meta({ id: 'ResponseLength' });
+export const ResponseLength = z.enum(['auto', 'short', 'medium', 'long']).meta({
+  id: 'ResponseLength',
+  description: 'How long answers should be; with `auto` the agent decides by the question.',
+});
 export type ResponseLength = z.output<typeof ResponseLength>;
 
-export const ConversationType = z.enum(['swarm', 'agent']).meta({ id: 'ConversationType' });
+export const ConversationType = z.enum(['swarm', 'agent']).meta({
+  id: 'ConversationType',
+  description: '`swarm`: with all agents, led by the manager. `agent`: with one agent only.',
+});
 export type ConversationType = z.output<typeof ConversationType>;
 
-export const MessageRole = z.enum(['user', 'agent', 'system']).meta({ id: 'MessageRole' });
+export const MessageRole = z
+  .enum(['user', 'agent', 'system'])
+  .meta({ id: 'MessageRole', description: 'Who wrote a message: the user, an agent, or the platform (`system`).' });
 export type MessageRole = z.output<typeof MessageRole>;
 
 export const MessageStatus = z
   .enum(['pending', 'sent', 'delivered', 'read', 'failed', 'incomplete', 'silent', 'delegated'])
-  .meta({ id: 'MessageStatus' });
+  .meta({
+    id: 'MessageStatus',
+    description:
+      'Of a user message: `sent`, `delivered` to the agents, `read` by them. Of a reply: `pending` while it is written, then `delivered`, `failed`, `incomplete` (a part of it was written), `silent` (the agent has nothing to add) or `delegated` (another agent continues).',
+  });
 export type MessageStatus = z.output<typeof MessageStatus>;
 
 export const ListedMessageStatus = z.enum(['pending', 'delivered', 'failed']).meta({
@@ -62,34 +90,53 @@ export const listedStatus = (exact: MessageStatus): ListedMessageStatus => LISTE
 
 export const MessageContentType = z
   .enum(['text', 'action_card', 'tool_status', 'system', 'loading', 'delegation', 'artifact', 'workflow'])
-  .meta({ id: 'MessageContentType' });
+  .meta({ id: 'MessageContentType', description: 'Which fields a content has. Clients send only `text`.' });
 export type MessageContentType = z.output<typeof MessageContentType>;
 
-export const AgentRole = z.enum(['manager', 'sub-agent']).meta({ id: 'AgentRole' });
+export const AgentRole = z.enum(['manager', 'sub-agent']).meta({
+  id: 'AgentRole',
+  description: 'The manager answers for the swarm and delegates; sub-agents are specialists.',
+});
 export type AgentRole = z.output<typeof AgentRole>;
 
-export const DelegationStatus = z.enum(['running', 'completed', 'failed']).meta({ id: 'DelegationStatus' });
+export const DelegationStatus = z
+  .enum(['running', 'completed', 'failed'])
+  .meta({ id: 'DelegationStatus', description: 'How far a task is that one agent gave to another.' });
 export type DelegationStatus = z.output<typeof DelegationStatus>;
 
-export const AttachmentType = z.enum(['image', 'video', 'audio', 'file']).meta({ id: 'AttachmentType' });
+export const AttachmentType = z.enum(['image', 'video', 'audio', 'file']).meta({
+  id: 'AttachmentType',
+  description: 'How to show a file, detected from its content; `file` if it is neither a picture nor media.',
+});
 export type AttachmentType = z.output<typeof AttachmentType>;
 
-export const ActionStyle = z.enum(['primary', 'secondary', 'destructive']).meta({ id: 'ActionStyle' });
+export const ActionStyle = z.enum(['primary', 'secondary', 'destructive']).meta({
+  id: 'ActionStyle',
+  description: 'How to draw a button: `primary` is recommended, `destructive` cannot be undone.',
+});
 export type ActionStyle = z.output<typeof ActionStyle>;
 
-/** Whether an agent may use a tool: always, after an approval of each call, or never. */
-export const ToolPermission = z.enum(['allow', 'ask', 'deny']).meta({ id: 'ToolPermission' });
+export const ToolPermission = z.enum(['allow', 'ask', 'deny']).meta({
+  id: 'ToolPermission',
+  description: 'Whether an agent may use a tool: always, after an approval of each call, or never.',
+});
 export type ToolPermission = z.output<typeof ToolPermission>;
 
-export const ToolState = z.enum(['running', 'completed', 'failed']).meta({ id: 'ToolState' });
+export const ToolState = z
+  .enum(['running', 'completed', 'failed'])
+  .meta({ id: 'ToolState', description: 'How far a call is.' });
 export type ToolState = z.output<typeof ToolState>;
 
-export const IntegrationItemType = z.enum(['tool', 'app']).meta({ id: 'IntegrationItemType' });
+export const IntegrationItemType = z.enum(['tool', 'app']).meta({
+  id: 'IntegrationItemType',
+  description:
+    '`tool`: agents have it without an account elsewhere. `app`: the user connects an account through OAuth.',
+});
 export type IntegrationItemType = z.output<typeof IntegrationItemType>;
 
 export const IntegrationProvider = z
   .enum(['google_calendar', 'gmail', 'slack', 'jira', 'notion', 'asana', 'github', 'zoom'])
-  .meta({ id: 'IntegrationProvider' });
+  .meta({ id: 'IntegrationProvider', description: 'The service whose account a user connects.' });
 export type IntegrationProvider = z.output<typeof IntegrationProvider>;
 
 export const AgentSkill = z
@@ -105,12 +152,19 @@ export const AgentSkill = z
     'summarization',
     'planning',
   ])
-  .meta({ id: 'AgentSkill' });
+  .meta({ id: 'AgentSkill', description: 'What an agent is good at.' });
 export type AgentSkill = z.output<typeof AgentSkill>;
 
 /** An extension: the specification does not define it. */
-export const ArtifactStatus = z.enum(['draft', 'final']).meta({ id: 'ArtifactStatus' });
-export const WorkflowStatus = z.enum(['running', 'completed', 'failed', 'cancelled']).meta({ id: 'WorkflowStatus' });
-export const WorkflowStepStatus = z
-  .enum(['pending', 'running', 'completed', 'failed'])
-  .meta({ id: 'WorkflowStepStatus' });
+export const ArtifactStatus = z.enum(['draft', 'final']).meta({
+  id: 'ArtifactStatus',
+  description: 'Whether the agent still works on the version (`draft`) or has finished it.',
+});
+export const WorkflowStatus = z.enum(['running', 'completed', 'failed', 'cancelled']).meta({
+  id: 'WorkflowStatus',
+  description: 'All but `running` are final. `failed`: a step failed that others need.',
+});
+export const WorkflowStepStatus = z.enum(['pending', 'running', 'completed', 'failed']).meta({
+  id: 'WorkflowStepStatus',
+  description: '`pending` steps wait for others. A step that was cancelled, or needs a failed one, is `failed`.',
+});

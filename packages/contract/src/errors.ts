@@ -115,22 +115,41 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-export const ErrorCode = z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]).meta({ id: 'ErrorCode' });
+export const ErrorCode = z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]).meta({
+  id: 'ErrorCode',
+  description: 'What went wrong, for programs. `x-error-catalogue` of the OpenAPI document describes each code.',
+});
+
+const InvalidField = z
+  .strictObject({
+    path: z.string().meta({ description: 'Where the field is, with dots: `content.text`; empty for the whole body.' }),
+    message: z.string().meta({ description: 'The rule that the value breaks, in English, for developers.' }),
+  })
+  .meta({ id: 'InvalidField', description: 'A field of the request that is not valid.' });
+
+const ErrorExtra = z
+  .object({
+    request_id: z.string().meta({ description: 'The `X-Request-Id` of the response; name it in support requests.' }),
+    fields: z
+      .array(InvalidField)
+      .optional()
+      .meta({ description: 'With `validation_failed`: up to 20 invalid fields.' }),
+    retry_after_ms: z.int().nonnegative().optional().meta({
+      description: 'Milliseconds after which the same request may succeed.',
+    }),
+  })
+  .catchall(z.unknown())
+  .meta({ id: 'ErrorExtra', description: 'Details. Some codes add further fields, as their messages state.' });
 
 export const ErrorBody = z
   .strictObject({
-    message: z.string(),
-    code: ErrorCode,
-    extra: z
-      .object({
-        request_id: z.string(),
-        fields: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
-        retry_after_ms: z.int().nonnegative().optional(),
-      })
-      .catchall(z.unknown())
-      .nullable(),
+    message: z
+      .string()
+      .meta({ description: 'An English sentence for developers. Do not show it to users, and do not parse it.' }),
+    code: ErrorCode.meta({ description: 'What went wrong; decide by it, and treat unknown codes by the status.' }),
+    extra: ErrorExtra.nullable().meta({ description: 'Details for programs; null if there are none.' }),
   })
-  .meta({ id: 'Error' });
+  .meta({ id: 'Error', description: 'The body of every response with a status from 400 on.' });
 export type ErrorBody = z.output<typeof ErrorBody>;
 
 export interface ApiErrorOptions {

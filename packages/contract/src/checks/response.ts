@@ -60,7 +60,7 @@ function bodyProblem(schema: z.ZodType | null, body: unknown): string | undefine
 }
 
 function isEmpty(body: unknown): boolean {
-  return body === undefined || body === null || body === '';
+  return body === undefined || body === null || body === '' || (body instanceof Uint8Array && body.length === 0);
 }
 
 function isFile(body: unknown): boolean {

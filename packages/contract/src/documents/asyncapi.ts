@@ -3,9 +3,11 @@ import type { z } from 'zod';
 import { CLIENT_EVENTS, type ClientEventName } from '../events/client.js';
 import { DURABLE_EVENTS, SERVER_EVENTS, type ServerEventName } from '../events/server.js';
 import { SESSION_ENDINGS } from '../events/sessions.js';
+import { EVENT_EXAMPLES } from './event-examples.js';
 import { LIMITS } from '../limits.js';
-import { hoistedSchema, withPlainUnions } from './json-schema.js';
-import { headerParameters, securitySchemes } from './security.js';
+import { UnknownContent } from '../resources/message.js';
+import { hoistedSchema, withOpenValues, withPlainUnions } from './json-schema.js';
+import { type DocumentOptions, headerParameters, securitySchemes } from './security.js';
 import { sortedByKey } from './stable.js';
 
 type JsonObject = { [key: string]: unknown };
@@ -62,7 +64,8 @@ Each message is one socket.io event: the event name is the message name, and the
   such an event again.
 - Before the server closes a connection, it sends \`session.ending\`, unless the client does not read. Codes:
 ${ENDINGS}.
-- Fields and events may be added: ignore unknown ones.
+- Fields, events and values may be added without a new version: error codes, statuses, reasons, types of content. Ignore unknown
+  fields and events, and accept unknown values of lists with \`x-extensible-enum\`. Content of an unknown \`type\` is an \`UnknownContent\`.
 - In a payload of a client, null means the same as an absent field, also where a schema does not list it. In a list, null is
   not an entry.
 - Messages with \`x-extension\` extend the specification of the interface.`;
@@ -75,13 +78,15 @@ const REPLIES: Partial<Record<ClientEventName, ServerEventName[]>> = {
 };
 
 /** The realtime interface as AsyncAPI 3.0 (`asyncapi.json`). Actions are those of the server. */
-export function buildAsyncApi(): AsyncApiDocument {
+export function buildAsyncApi(options: DocumentOptions = {}): AsyncApiDocument {
   const schemas = createSchemaCollection();
+  schemas.add(UnknownContent, 'output');
+  const schemes = securitySchemes(options);
   const messages = {
     ...mapEntries(CLIENT_EVENTS, (name, event) => message(name, event, schemas.add(event.payload, 'input'))),
     ...mapEntries(SERVER_EVENTS, (name, event) => message(name, event, schemas.add(event.payload, 'output'))),
   };
-  return withPlainUnions<AsyncApiDocument>({
+  const document: AsyncApiDocument = {
     asyncapi: '3.0.0',
     info: {
       title: 'uswarm realtime',
@@ -96,7 +101,7 @@ export function buildAsyncApi(): AsyncApiDocument {
         pathname: '/socket.io/',
         protocol: 'ws',
         description: 'Local mode',
-        security: Object.keys(securitySchemes).map((name) => ({ $ref: `#/components/securitySchemes/${name}` })),
+        security: Object.keys(schemes).map((name) => ({ $ref: `#/components/securitySchemes/${name}` })),
       },
     },
     channels: { v1: channel(Object.keys(messages)) },
@@ -104,8 +109,13 @@ export function buildAsyncApi(): AsyncApiDocument {
       ...mapEntries(CLIENT_EVENTS, (name, event) => receiveOperation(name, event)),
       ...mapEntries(SERVER_EVENTS, (name, event) => sendOperation(name, event)),
     },
-    components: { messages, schemas: schemas.sorted(), securitySchemes: handshakeSchemes() },
-  });
+    components: {
+      messages,
+      schemas: options.bypass === true ? schemas.sorted() : withoutBypass(schemas.sorted()),
+      securitySchemes: handshakeSchemes(schemes),
+    },
+  };
+  return withPlainUnions(withOpenValues(document));
 }
 
 interface EventDefinition {
@@ -115,7 +125,15 @@ interface EventDefinition {
 }
 
 function message(name: string, event: EventDefinition, payload: JsonObject): JsonObject {
-  return { name, title: name, summary: event.summary, ...marksOf(name, event), payload };
+  const { [name]: example } = EVENT_EXAMPLES;
+  return {
+    name,
+    title: name,
+    summary: event.summary,
+    ...marksOf(name, event),
+    payload,
+    examples: [{ name: 'example', summary: event.summary, payload: example }],
+  };
 }
 
 function marksOf(name: string, event: Pick<EventDefinition, 'extension'>): JsonObject {
@@ -169,10 +187,16 @@ function sendOperation(name: string, event: EventDefinition): JsonObject {
 }
 
 /** The same credentials as for REST. In AsyncAPI, a key in an HTTP header is `httpApiKey`. */
-function handshakeSchemes(): JsonObject {
-  return mapEntries(securitySchemes, (_, scheme) =>
+function handshakeSchemes(schemes: ReturnType<typeof securitySchemes>): JsonObject {
+  return mapEntries(schemes, (_, scheme) =>
     scheme.type === 'apiKey' ? { ...scheme, type: 'httpApiKey' } : { ...scheme },
   );
+}
+
+/** The credentials of `session.renew` without those of the end-to-end bypass. */
+function withoutBypass({ Credentials, ...schemas }: Record<string, JsonObject>): Record<string, JsonObject> {
+  const properties = Object.entries(Credentials?.['properties'] ?? {}).filter(([name]) => !name.startsWith('x-e2e-'));
+  return sortedByKey({ ...schemas, Credentials: { ...Credentials, properties: Object.fromEntries(properties) } });
 }
 
 function createSchemaCollection() {

@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { Parser } from '@asyncapi/parser';
 import { describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import type { z } from 'zod';
+import { MessageContentType } from '../enums.js';
 import { ERRORS } from '../errors.js';
 import { CLIENT_EVENTS } from '../events/client.js';
 import { DURABLE_EVENTS, SERVER_EVENTS } from '../events/server.js';
@@ -59,6 +61,9 @@ function unionsIn(document: JsonObject): [JsonObject, JsonObject[], string][] {
   });
 }
 
+/** The variant for types of later releases. */
+const UNKNOWN = '#/components/schemas/UnknownContent';
+
 const sortedValues = (mapping: unknown): string[] => Object.values(mapping as Record<string, string>).toSorted();
 const sortedRefs = (variants: JsonObject[]): unknown[] => variants.map(({ $ref }) => $ref).toSorted();
 
@@ -67,14 +72,24 @@ describe('the unions of openapi.json', () => {
     expect(unionsIn(openApi).map(([, , place]) => place)).toEqual(['components.schemas.MessageContent']);
   });
 
-  it('have named variants and a discriminator that maps a value to each variant', () => {
+  it('have named variants and a discriminator that maps a value to each known variant', () => {
     for (const [{ discriminator }, variants] of unionsIn(openApi)) {
       const { propertyName, mapping } = discriminator as JsonObject;
       expect(propertyName).toBe('type');
-      expect(sortedValues(mapping)).toEqual(sortedRefs(variants));
+      expect([...sortedValues(mapping), UNKNOWN].toSorted()).toEqual(sortedRefs(variants));
       for (const [value, ref] of Object.entries(mapping as Record<string, string>))
         expect(resolve(openApi, `${ref}/properties/type/const`)).toBe(value);
     }
+  });
+});
+
+describe('the content of types of later releases', () => {
+  it.each([
+    ['openapi.json', openApi],
+    ['asyncapi.json', asyncApi],
+  ])('has a separate variant in %s, which the known types do not match', (_name, document) => {
+    const { type } = resolve(document, `${UNKNOWN}/properties`) as Record<string, JsonObject>;
+    expect(type).toMatchObject({ type: 'string', not: { enum: MessageContentType.options } });
   });
 });
 
@@ -83,7 +98,7 @@ describe('the unions of asyncapi.json', () => {
     expect(unionsIn(asyncApi).map(([, , place]) => place)).toEqual(['components.schemas.MessageContent']);
     for (const [union, variants] of unionsIn(asyncApi)) {
       expect(union['discriminator']).toBe('type');
-      expect(sortedValues(union['x-discriminator-mapping'])).toEqual(sortedRefs(variants));
+      expect([...sortedValues(union['x-discriminator-mapping']), UNKNOWN].toSorted()).toEqual(sortedRefs(variants));
     }
   });
 });
@@ -123,8 +138,8 @@ describe('openapi.json', () => {
 
   it('requires X-Token instead of a bearer token on identity routes, and no credential on public routes', () => {
     const schemes = (id: string) => (operation(id)['security'] as JsonObject[]).map((entry) => Object.keys(entry)[0]);
-    expect(schemes('signUp')).toEqual(['idToken', 'e2eToken']);
-    expect(schemes('listWorkspaces')).toEqual(['idToken', 'bearerIdToken', 'e2eToken']);
+    expect(schemes('signUp')).toEqual(['idToken']);
+    expect(schemes('listWorkspaces')).toEqual(['idToken', 'bearerIdToken']);
     expect(schemes('getHealth')).toEqual([]);
   });
 
@@ -182,6 +197,24 @@ describe('openapi.json', () => {
     }
   });
 
+  it('types the content that clients send, although the service has a separate error for other types', () => {
+    for (const body of ['SendMessageBody', 'EditMessageBody'])
+      expect(resolve(openApi, `#/components/schemas/${body}/properties/content/$ref`)).toBe(
+        '#/components/schemas/TextContent',
+      );
+  });
+
+  it('describes the headers of all requests once, not as parameters of each operation', () => {
+    const names = Object.values(resolve(openApi, '#/components/parameters') as Record<string, JsonObject>).map(
+      (parameter) => parameter['name'],
+    );
+    expect(names).toEqual(['X-Signature', 'X-Timestamp', 'X-Device-Info', 'X-Device-ID', 'X-Version', 'X-Timezone']);
+    const repeated = operations().filter(([, , { parameters = [] }]) =>
+      (parameters as JsonObject[]).some((parameter) => '$ref' in parameter || names.includes(parameter['name'])),
+    );
+    expect(repeated).toEqual([]);
+  });
+
   it('allows servers to add fields', () => {
     expect([...objectsIn(openApi)].filter(([node]) => node['additionalProperties'] === false)).toEqual([]);
   });
@@ -218,6 +251,21 @@ describe('asyncapi.json', () => {
     const messages = resolve(asyncApi, '#/components/messages') as Record<string, JsonObject>;
     const durable = Object.keys(messages).filter((name) => messages[name]!['x-durable'] === true);
     expect(durable.toSorted()).toEqual([...DURABLE_EVENTS].toSorted());
+  });
+
+  it('has an example per event that its schema accepts', () => {
+    const messages = resolve(asyncApi, '#/components/messages') as Record<
+      string,
+      { examples?: { payload: unknown }[] }
+    >;
+    const events: Record<string, { payload: z.ZodType }> = { ...CLIENT_EVENTS, ...SERVER_EVENTS };
+    expect(Object.keys(messages).toSorted()).toEqual(Object.keys(events).toSorted());
+    for (const [name, { payload }] of Object.entries(events)) {
+      const examples = (messages[name]?.examples ?? []).map((example) => example.payload);
+      expect({ name, examples: examples.length }).toEqual({ name, examples: 1 });
+      // Equal: the example has no field that the schema does not know.
+      expect({ name, parsed: payload.parse(examples[0]) }).toEqual({ name, parsed: examples[0] });
+    }
   });
 
   it('names every property in snake_case, except credentials, which have the names of headers', () => {

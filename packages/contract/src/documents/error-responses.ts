@@ -22,7 +22,12 @@ export function errorResponse({ status, codes }: ErrorGroup): ZodOpenApiResponse
     ...(headers === undefined ? {} : { headers }),
     // Not an `enum` in the schema, because client generators would create an error class per response.
     'x-error-codes': codes,
-    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+    content: {
+      'application/json': {
+        schema: { $ref: '#/components/schemas/Error' },
+        examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+      },
+    },
   };
 }
 

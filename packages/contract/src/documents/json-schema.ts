@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DOCUMENTED_AS } from '../resources/primitives.js';
 
 interface SchemaNode {
   properties?: unknown;
@@ -7,6 +8,7 @@ interface SchemaNode {
   pattern?: string | undefined;
   maximum?: number | undefined;
   minimum?: number | undefined;
+  [DOCUMENTED_AS]?: unknown;
 }
 
 /** Formats that are equivalent to the pattern of zod. */
@@ -17,6 +19,8 @@ const NAMED_FORMATS = ['uuid', 'date', 'date-time'];
  * must accept additional fields.
  */
 export function relax(node: SchemaNode): void {
+  const documented = node[DOCUMENTED_AS];
+  if (typeof documented === 'string') refer(node, documented);
   if (node.additionalProperties === false) delete node.additionalProperties;
   // Additional fields are allowed by default; client generators create an invalid map of an explicit schema.
   if (node.properties !== undefined && isEmptyObject(node.additionalProperties)) delete node.additionalProperties;
@@ -25,11 +29,40 @@ export function relax(node: SchemaNode): void {
   if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
 }
 
+function refer(node: SchemaNode & { description?: unknown }, name: string): void {
+  const { description } = node;
+  for (const key of Object.keys(node)) delete (node as JsonObject)[key];
+  Object.assign(node, { $ref: `#/components/schemas/${name}`, description });
+}
+
 function isEmptyObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
 type JsonObject = { [key: string]: unknown };
+
+/**
+ * A copy of a document that tells clients what may be added: fields, also beside a reference; values of lists, which have
+ * `x-extensible-enum`; and variants of a union, which lists its unknown variant. That variant has no entry in the discriminator's mapping, because no type belongs to it.
+ */
+export function withOpenValues<Document>(document: Document): Document {
+  return JSON.parse(JSON.stringify(document), (_, node: unknown) => openValues(node)) as Document;
+}
+
+function openValues(node: unknown): unknown {
+  if (typeof node !== 'object' || node === null) return node;
+  const { enum: values, oneOf, 'x-unknown-variant': unknown } = node as JsonObject;
+  if (Array.isArray(oneOf) && typeof unknown === 'string') {
+    return { ...node, oneOf: [...(oneOf as unknown[]), { $ref: `#/components/schemas/${unknown}` }] };
+  }
+  // zod adds it beside a reference after `override`.
+  if ('$ref' in node && 'additionalProperties' in node) {
+    const { additionalProperties: _, ...reference } = node;
+    return reference;
+  }
+  const isList = Array.isArray(values) && (node as JsonObject)['type'] === 'string';
+  return isList ? { ...node, 'x-extensible-enum': values as unknown[] } : node;
+}
 
 /**
  * A copy of a document in which unions of plain types, such as nullable values, have a list of types like
@@ -80,6 +113,7 @@ export function hoistedSchema(schema: z.ZodType, io: 'input' | 'output'): Hoiste
     io,
     override: ({ jsonSchema, zodSchema }) => {
       relax(jsonSchema as SchemaNode);
+      wrapReference(jsonSchema as JsonObject);
       discriminate(jsonSchema as JsonObject, zodSchema);
     },
   }) as JsonObject;
@@ -90,6 +124,14 @@ export function hoistedSchema(schema: z.ZodType, io: 'input' | 'output'): Hoiste
   if (typeof id !== 'string') return { schema: pointAtComponents(root), components };
   components[id] = pointAtComponents(root);
   return { schema: { $ref: `#/components/schemas/${id}` }, components };
+}
+
+/** Draft 7 ignores what is beside a reference. */
+function wrapReference(node: JsonObject): void {
+  const { $ref, description } = node;
+  if ($ref === undefined || description === undefined) return;
+  delete node['$ref'];
+  node['allOf'] = [{ $ref }];
 }
 
 /**

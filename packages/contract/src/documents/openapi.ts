@@ -2,10 +2,12 @@ import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { ERRORS, ErrorBody } from '../errors.js';
 import { LIMITS } from '../limits.js';
 import { ROUTES, type RouteDefinition } from '../routes/index.js';
+import { UnknownContent } from '../resources/message.js';
+import { errorExamples } from './error-examples.js';
 import { sharedErrorResponses } from './error-responses.js';
-import { relax, withPlainUnions } from './json-schema.js';
+import { relax, withOpenValues, withPlainUnions } from './json-schema.js';
 import { operationOf } from './operation.js';
-import { headerParameters, securitySchemes } from './security.js';
+import { type DocumentOptions, headerParameters, securitySchemes } from './security.js';
 import { sortedByKey } from './stable.js';
 
 export type OpenApiDocument = ReturnType<typeof createDocument>;
@@ -15,6 +17,10 @@ const DESCRIPTION = `The REST API of uswarm. \`GET /v1/asyncapi.json\` describes
 - JSON names are snake_case; timestamps are ISO 8601.
 - Fields may be added to responses: ignore unknown ones. Unknown fields of a request body are ignored,
   except in bodies that set limits or permissions, as their descriptions state: there they are \`validation_failed\`.
+- Values may be added to every list of values without a new version of the API: error codes, statuses, roles, skills, providers,
+  types of content, names of events. Such lists have \`x-extensible-enum\`. Clients must accept unknown values: treat an unknown
+  error code by its HTTP status, and content of an unknown \`type\` as \`UnknownContent\`. Never send a value back that the client
+  does not know.
 - In a request body, null means the same as an absent field, also where a schema does not list it. The exceptions are fields
   with a null in their schema and its effect in their description. In a list, null is not an entry.
 - \`Accept\` is ignored: each resource has one media type. Limits of characters count Unicode code points, as \`maxLength\` does.
@@ -34,6 +40,8 @@ const DESCRIPTION = `The REST API of uswarm. \`GET /v1/asyncapi.json\` describes
   \`extra.limit\`.
 - If the API is served over HTTPS, every response has \`Strict-Transport-Security\`.
 - Every response has \`X-Request-Id\`. A client may send its own: 8 to 128 letters, digits or \`._-\`.
+- Every operation reads the headers in \`components/parameters\`: \`X-Device-Info\`, \`X-Device-ID\`, \`X-Version\`, \`X-Timezone\` and, with
+  credentials, \`X-Signature\` and \`X-Timestamp\`. Set them at one place of the client, such as an interceptor.
 - Operations with \`x-extension\` extend the specification of the interface.`;
 
 const TAGS = {
@@ -51,7 +59,7 @@ const TAGS = {
 };
 
 /** The REST interface as OpenAPI 3.1 (`openapi.json`). */
-export function buildOpenApi(): OpenApiDocument {
+export function buildOpenApi(options: DocumentOptions = {}): OpenApiDocument {
   const document = createDocument(
     {
       openapi: '3.1.0',
@@ -63,12 +71,13 @@ export function buildOpenApi(): OpenApiDocument {
       },
       servers: [{ url: 'http://localhost:8080', description: 'Local mode' }],
       tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-      paths: pathsOf(ROUTES),
+      paths: pathsOf(ROUTES, options),
       components: {
-        schemas: { Error: ErrorBody },
-        securitySchemes,
+        schemas: { Error: ErrorBody, UnknownContent },
+        securitySchemes: securitySchemes(options),
         parameters: headerParameters,
         responses: sharedErrorResponses(),
+        examples: errorExamples(),
         headers: {
           RateLimit: {
             description: 'The remaining quota of each applicable limit; see the description of the API.',
@@ -96,15 +105,16 @@ export function buildOpenApi(): OpenApiDocument {
     { override: ({ jsonSchema }) => relax(jsonSchema) },
   );
   const { schemas = {} } = document.components ?? {};
-  return withPlainUnions({ ...document, components: { ...document.components, schemas: sortedByKey(schemas) } });
+  const sorted = { ...document, components: { ...document.components, schemas: sortedByKey(schemas) } };
+  return withPlainUnions(withOpenValues(sorted));
 }
 
-function pathsOf(routes: readonly RouteDefinition[]): ZodOpenApiPathsObject {
+function pathsOf(routes: readonly RouteDefinition[], options: DocumentOptions): ZodOpenApiPathsObject {
   const byPath = Map.groupBy(routes, (route) => route.path);
   return Object.fromEntries(
     [...byPath].map(([path, group]) => [
       path,
-      Object.fromEntries(group.map((route) => [route.method, operationOf(route)])),
+      Object.fromEntries(group.map((route) => [route.method, operationOf(route, options)])),
     ]),
   );
 }

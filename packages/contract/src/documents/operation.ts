@@ -2,28 +2,27 @@ import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { Id } from '../resources/primitives.js';
 import type { Example } from '../routes/examples.js';
-import { POSITION_HEADER, type RouteDefinition } from '../routes/index.js';
+import { type PathParameter, POSITION_HEADER, type RouteDefinition } from '../routes/index.js';
 import { errorGroups, errorResponse, sharedName } from './error-responses.js';
-import { headersOf, securityOf } from './security.js';
+import { type DocumentOptions, securityOf } from './security.js';
 
 const POSITION_REFERENCE = { $ref: '#/components/headers/WorkspacePosition' };
 
 /** Converts a route to an OpenAPI operation. */
-export function operationOf(route: RouteDefinition): ZodOpenApiOperationObject {
+export function operationOf(route: RouteDefinition, options: DocumentOptions): ZodOpenApiOperationObject {
   const { example } = route;
   const body = requestBodyOf(route, example);
   return {
     operationId: route.operationId,
     tags: [route.tag],
     summary: route.summary,
-    ...(route.description === undefined ? {} : { description: route.description }),
-    security: securityOf(route.auth),
+    description: route.description,
+    security: securityOf(route.auth, options),
     requestParams: {
       ...(route.params === undefined ? {} : { path: pathParameters(route.params, example) }),
       ...(route.query === undefined ? {} : { query: withExamples(route.query, example.query) }),
       ...(route.headers === undefined ? {} : { header: route.headers }),
     },
-    parameters: headersOf(route.auth),
     ...(body === undefined ? {} : { requestBody: body }),
     responses: { ...successResponses(route, example), ...errorResponses(route) },
     ...(route.extension === true ? { 'x-extension': true } : {}),
@@ -31,8 +30,16 @@ export function operationOf(route: RouteDefinition): ZodOpenApiOperationObject {
 }
 
 function pathParameters(params: NonNullable<RouteDefinition['params']>, example: Example): z.ZodObject {
-  const schemas = Object.entries(params).map(([name, { kind }]) => [name, kind === 'id' ? Id : z.string().min(1)]);
+  const schemas = Object.entries(params).map(([name, parameter]) => [name, pathParameter(parameter)]);
   return withExamples(z.object(Object.fromEntries(schemas)), example.params);
+}
+
+function pathParameter(parameter: PathParameter): z.ZodType {
+  if (parameter.kind === 'text') return z.string().min(1).meta({ description: parameter.description });
+  const resource = parameter.notFound.replace(/_not_found$/, '').replaceAll('_', ' ');
+  return Id.meta({
+    description: `Which ${resource}: a lower-case UUID. An unknown one, or one of another user, returns \`${parameter.notFound}\`.`,
+  });
 }
 
 /** Adds the values of the operation's example to its parameters. */

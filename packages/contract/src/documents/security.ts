@@ -1,4 +1,4 @@
-import type { oas31, ZodOpenApiOperationObject } from 'zod-openapi';
+import type { oas31 } from 'zod-openapi';
 import type { RouteAuth } from '../routes/index.js';
 
 /** Authentication: security schemes and headers. */
@@ -10,7 +10,7 @@ const header = (name: string, description: string): oas31.SecuritySchemeObject =
   description,
 });
 
-export const securitySchemes: Record<string, oas31.SecuritySchemeObject> = {
+const CREDENTIAL_SCHEMES: Record<string, oas31.SecuritySchemeObject> = {
   idToken: header('X-Token', 'An ID token of the identity provider. The mobile app uses this header.'),
   bearerIdToken: {
     type: 'http',
@@ -18,22 +18,35 @@ export const securitySchemes: Record<string, oas31.SecuritySchemeObject> = {
     bearerFormat: 'JWT',
     description: 'The same ID token, for development tools. Sign-in, sign-up, logout and account deletion reject it.',
   },
+};
+
+const BYPASS_SCHEMES: Record<string, oas31.SecuritySchemeObject> = {
   e2eToken: header('X-E2E-Token', 'The end-to-end bypass; available in non-production systems only.'),
   e2eUid: header('X-E2E-UID', 'The user id of the end-to-end bypass.'),
   e2eEmail: header('X-E2E-Email', 'The e-mail address of the end-to-end bypass.'),
   e2eName: header('X-E2E-Name', 'The name of the end-to-end bypass.'),
 };
 
-const bypass: oas31.SecurityRequirementObject = { e2eToken: [], e2eUid: [], e2eEmail: [], e2eName: [] };
+const BYPASS: oas31.SecurityRequirementObject = { e2eToken: [], e2eUid: [], e2eEmail: [], e2eName: [] };
+
+export const securitySchemes = ({ bypass = false }: DocumentOptions): Record<string, oas31.SecuritySchemeObject> =>
+  bypass ? { ...CREDENTIAL_SCHEMES, ...BYPASS_SCHEMES } : CREDENTIAL_SCHEMES;
 
 const REQUIREMENTS: Record<RouteAuth, oas31.SecurityRequirementObject[]> = {
   public: [],
-  user: [{ idToken: [] }, { bearerIdToken: [] }, bypass],
-  identity: [{ idToken: [] }, bypass],
+  user: [{ idToken: [] }, { bearerIdToken: [] }],
+  identity: [{ idToken: [] }],
 };
 
-export function securityOf(auth: RouteAuth): oas31.SecurityRequirementObject[] {
-  return REQUIREMENTS[auth];
+/** What differs between the documents of an installation for tests and of one for users. */
+export interface DocumentOptions {
+  /** Describes the end-to-end bypass, which production does not have. */
+  bypass?: boolean;
+}
+
+export function securityOf(auth: RouteAuth, { bypass = false }: DocumentOptions): oas31.SecurityRequirementObject[] {
+  const requirements = REQUIREMENTS[auth];
+  return bypass && auth !== 'public' ? [...requirements, BYPASS] : requirements;
 }
 
 const clientHeader = (name: string, description: string): oas31.ParameterObject => ({
@@ -44,7 +57,10 @@ const clientHeader = (name: string, description: string): oas31.ParameterObject 
   schema: { type: 'string' },
 });
 
-/** Further headers of clients, by component name. */
+/**
+ * Further headers of clients, by component name. Operations do not refer to them: a generated method would have six more
+ * arguments, although a client sets them once, where it sends requests.
+ */
 export const headerParameters: Record<string, oas31.ParameterObject> = {
   Signature: clientHeader(
     'X-Signature',
@@ -64,12 +80,3 @@ export const headerParameters: Record<string, oas31.ParameterObject> = {
     'The time zone of the device: an IANA name such as `Europe/Berlin`. A UTC offset or a Windows name is also understood; other values are ignored.',
   ),
 };
-
-const SIGNATURE_HEADERS = ['Signature', 'Timestamp'];
-
-/** References to the header parameters that a route reads. */
-export function headersOf(auth: RouteAuth): NonNullable<ZodOpenApiOperationObject['parameters']> {
-  return Object.keys(headerParameters)
-    .filter((name) => auth !== 'public' || !SIGNATURE_HEADERS.includes(name))
-    .map((name) => ({ $ref: `#/components/parameters/${name}` }));
-}

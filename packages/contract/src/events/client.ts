@@ -6,7 +6,12 @@ import { Credentials } from './sessions.js';
 
 /** Events from clients. */
 
-const workspaceIds = z.array(z.string().max(64)).max(LIMITS.subscriptionsPerSocket);
+const workspaceIds = z
+  .array(z.string().max(64))
+  .max(LIMITS.subscriptionsPerSocket)
+  .meta({
+    description: `Ids of workspaces, up to ${LIMITS.subscriptionsPerSocket}.`,
+  });
 
 /** The last seq that the client has applied. */
 const appliedSeq = z.int().nonnegative();
@@ -20,24 +25,27 @@ const sinceByWorkspace = z.record(z.string().max(64), z.union([appliedSeq, Epoch
 
 export const WorkspaceSubscribe = z
   .object({ workspace_ids: workspaceIds, since: sinceByWorkspace.optional() })
-  .meta({ id: 'WorkspaceSubscribe' });
+  .meta({ id: 'WorkspaceSubscribe', description: 'Which events to receive, and from where on.' });
 
-/** The positions of a device, by workspace id. */
 export const PositionReport = z
   .record(z.string().max(64), appliedSeq)
   .refine((seqs) => Object.keys(seqs).length <= LIMITS.subscriptionsPerSocket, 'too many workspaces')
-  .meta({ id: 'PositionReport' });
+  .meta({ id: 'PositionReport', description: 'By workspace id: the last `seq` that the device has applied.' });
 
-export const WorkspaceUnsubscribe = z.object({ workspace_ids: workspaceIds }).meta({ id: 'WorkspaceUnsubscribe' });
+export const WorkspaceUnsubscribe = z
+  .object({ workspace_ids: workspaceIds })
+  .meta({ id: 'WorkspaceUnsubscribe', description: 'Which events to receive no longer.' });
 
 export const MessageSend = MessageDraft.extend({
-  workspace_id: z.string().max(64),
-  conversation_id: z.string().max(64),
+  workspace_id: z.string().max(64).meta({ description: 'A workspace of the user; no subscription is needed.' }),
+  conversation_id: z.string().max(64).meta({ description: 'Where to add the message.' }),
   local_id: LocalId,
-}).meta({ id: 'MessageSend' });
+}).meta({ id: 'MessageSend', description: 'A message to send. Sending it again with the same `local_id` is safe.' });
 export type MessageSend = z.output<typeof MessageSend>;
 
-export const SessionRenew = z.object({ credentials: Credentials }).meta({ id: 'SessionRenew' });
+export const SessionRenew = z
+  .object({ credentials: Credentials.meta({ description: 'New credentials of the user of this session.' }) })
+  .meta({ id: 'SessionRenew', description: 'Credentials that replace those of the handshake.' });
 
 export const CLIENT_EVENTS = {
   'workspace.subscribe': { payload: WorkspaceSubscribe, summary: 'Subscribe to the events of workspaces.' },

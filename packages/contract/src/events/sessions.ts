@@ -18,17 +18,33 @@ export const CREDENTIAL_HEADERS = [
 ] as const;
 type CredentialHeader = (typeof CREDENTIAL_HEADERS)[number];
 
-const credential = z.string().max(16_384).optional();
+/** By header; the others are described as parameters of the REST API. */
+const CREDENTIALS: Record<CredentialHeader, string> = {
+  'x-token': 'An ID token of the identity provider.',
+  authorization: 'The same ID token as `Bearer <token>`, for development tools.',
+  'x-e2e-token': 'The secret of the end-to-end bypass; available in non-production systems only.',
+  'x-e2e-uid': 'The user id of the end-to-end bypass.',
+  'x-e2e-email': 'The e-mail address of the end-to-end bypass.',
+  'x-e2e-name': 'The display name of the end-to-end bypass.',
+  'x-signature': 'Hex HMAC-SHA256 of `<token>:<timestamp>`, if the server requires it.',
+  'x-timestamp': 'When the signature was made: Unix seconds, Unix milliseconds or ISO 8601.',
+  'x-device-info': 'Model and operating system of the device.',
+  'x-device-id': 'Identifies the device among the devices of the user.',
+  'x-version': 'The release of the app.',
+  'x-timezone': 'The time zone of the device, as an IANA name.',
+};
+
+const credential = (description: string) => z.string().max(16_384).optional().meta({ description });
 
 /** The credentials of a client event; other names are ignored, as in the handshake. */
 export const Credentials = z
   .object(
-    Object.fromEntries(CREDENTIAL_HEADERS.map((name) => [name, credential])) as Record<
+    Object.fromEntries(CREDENTIAL_HEADERS.map((name) => [name, credential(CREDENTIALS[name])])) as Record<
       CredentialHeader,
-      typeof credential
+      ReturnType<typeof credential>
     >,
   )
-  .meta({ id: 'Credentials' });
+  .meta({ id: 'Credentials', description: 'Headers of the REST API by lower-case name, as in the handshake.' });
 
 /** Hash that identifies a token (`tokenHash` of service-kit), in hex. */
 export const TokenHash = z.string().regex(/^[\da-f]{64}$/);
@@ -52,7 +68,7 @@ export const SESSION_ENDINGS = {
 export type SessionEndingCode = keyof typeof SESSION_ENDINGS;
 export const SessionEndingCode = z
   .enum(Object.keys(SESSION_ENDINGS) as [SessionEndingCode, ...SessionEndingCode[]])
-  .meta({ id: 'SessionEndingCode' });
+  .meta({ id: 'SessionEndingCode', description: 'Why a session ends. Treat an unknown code as `session_ended`.' });
 
 /** Broadcast to all gateways, which close and reject the sockets of this user. */
 export const SessionEnd = z.object({

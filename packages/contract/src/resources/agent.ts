@@ -11,144 +11,198 @@ import {
 import { LIMITS } from '../limits.js';
 import { Id, STRICT, Timestamp } from './primitives.js';
 
+const AgentId = Id.meta({ description: 'Identifies the agent. It never changes.' });
+const Name = z.string().meta({ description: 'What clients show as the author of messages, such as `Researcher`.' });
+const JobTitle = z.string().meta({ description: 'A short job title for display, such as `Research specialist`.' });
+const Slug = z.string().meta({
+  description: 'A readable identifier that is unique within the workspace and never changes, such as `researcher`.',
+});
+const Avatar = z.string().meta({
+  description: 'The URL of a square picture, usually `/v1/assets/…`. Empty if there is none.',
+});
+const RouteStatus = AgentRouteStatus.meta({
+  description: 'What the agent is doing now. `agent.status` events report changes in more detail.',
+});
+
 export const AgentSummary = z
-  .strictObject({
-    id: Id,
-    name: z.string(),
-    role: z.string(),
-    slug: z.string(),
-    avatar: z.string(),
-    status: AgentRouteStatus,
-  })
-  .meta({ id: 'AgentSummary' });
+  .strictObject({ id: AgentId, name: Name, role: JobTitle, slug: Slug, avatar: Avatar, status: RouteStatus })
+  .meta({ id: 'AgentSummary', description: 'An agent as lists and conversations show it.' });
 export type AgentSummary = z.output<typeof AgentSummary>;
+
+const AgentStats = z
+  .strictObject({
+    total_messages: z
+      .int()
+      .nonnegative()
+      .meta({ description: 'The number of messages that the agent has written in all conversations.' }),
+    memory_used_pct: z.int().min(0).max(100).meta({
+      description:
+        'The used share of the memory limit in percent; 0 only if there are no memories, 100 only if the limit is reached.',
+    }),
+  })
+  .meta({ id: 'AgentStats', description: 'Counters that a profile page of an agent can show.' });
 
 export const AgentDetails = z
   .strictObject({
-    id: Id,
-    workspace_id: Id,
-    name: z.string(),
-    role: z.string(),
-    slug: z.string(),
-    created_at: Timestamp,
-    updated_at: Timestamp.nullable(),
-    description: z.string(),
-    avatar_url: z.string(),
-    status: AgentRouteStatus,
-    sort_order: z.int(),
-    skills: z.array(AgentSkill),
-    stats: z.strictObject({
-      total_messages: z
-        .int()
-        .nonnegative()
-        .meta({ description: 'The number of messages of the agent in all conversations.' }),
-      memory_used_pct: z.int().min(0).max(100).meta({
-        description:
-          'The used share of the memory limit; 0 only if there are no memories, 100 only if the limit is reached.',
-      }),
+    id: AgentId,
+    workspace_id: Id.meta({ description: 'The workspace that the agent works in.' }),
+    name: Name,
+    role: JobTitle,
+    slug: Slug,
+    created_at: Timestamp.meta({ description: 'When the agent joined the workspace.' }),
+    updated_at: Timestamp.nullable().meta({
+      description: 'When the user last changed its settings; null if never.',
     }),
+    description: z.string().meta({ description: 'One or two sentences about what the agent is good at.' }),
+    avatar_url: Avatar,
+    status: RouteStatus,
+    sort_order: z.int().meta({ description: 'Position in lists of agents: lower numbers come first.' }),
+    skills: z.array(AgentSkill).meta({ description: 'What the manager considers when it delegates a task.' }),
+    stats: AgentStats.meta({ description: 'Counters about messages and memories.' }),
   })
-  .meta({ id: 'AgentDetails' });
+  .meta({ id: 'AgentDetails', description: 'An agent with everything that its profile page shows.' });
 export type AgentDetails = z.output<typeof AgentDetails>;
 
 export const AgentPrompt = z
-  .strictObject({ id: z.string(), name: z.string(), description: z.string(), content: z.string() })
-  .meta({ id: 'AgentPrompt' });
+  .strictObject({
+    id: z.string().meta({ description: 'Chosen by the client; unique among the prompts of the agent.' }),
+    name: z.string().meta({ description: 'The heading that the user gave to this instruction; may be empty.' }),
+    description: z.string().meta({ description: 'A note of the user about the purpose; may be empty.' }),
+    content: z
+      .string()
+      .meta({ description: 'The instruction that the agent receives with every request to its model.' }),
+  })
+  .meta({ id: 'AgentPrompt', description: 'An instruction of the user that an agent always follows.' });
 export type AgentPrompt = z.output<typeof AgentPrompt>;
 
-/** A prompt from a client. Limited, because each model request contains all prompts. */
-const PromptDraft = z.object({
-  id: z.string().min(1).max(128),
-  name: z.string().max(200),
-  description: z.string().max(1_000),
-  content: z.string().max(LIMITS.promptText),
-});
+/** Limited, because each model request contains all prompts. */
+const AgentPromptDraft = z
+  .object({
+    id: z.string().min(1).max(128).meta({ description: 'Chosen by the client, 1 to 128 characters.' }),
+    name: z.string().max(200).meta({ description: 'A heading for display, up to 200 characters.' }),
+    description: z.string().max(1_000).meta({ description: 'A note about the purpose, up to 1,000 characters.' }),
+    content: z
+      .string()
+      .max(LIMITS.promptText)
+      .meta({
+        description: `The instruction for the agent, up to ${LIMITS.promptText.toLocaleString('en')} characters.`,
+      }),
+  })
+  .meta({ id: 'AgentPromptDraft', description: 'A new or changed instruction of the user for an agent.' });
 
 export const AgentSettings = z
-  .strictObject({ model: AgentModel, response_length: ResponseLength, prompts: z.array(AgentPrompt) })
-  .meta({ id: 'AgentSettings' });
+  .strictObject({
+    model: AgentModel.meta({ description: 'Which model of `GET /v1/models` writes the answers.' }),
+    response_length: ResponseLength.meta({ description: 'How long answers should be; a preference, not a limit.' }),
+    prompts: z
+      .array(AgentPrompt)
+      .meta({ description: 'Permanent instructions, in the order that the user gave them.' }),
+  })
+  .meta({ id: 'AgentSettings', description: 'How the user has configured an agent.' });
 export type AgentSettings = z.output<typeof AgentSettings>;
 
-/** Absent fields do not change; `prompts` replaces all prompts. */
 export const UpdateAgentSettingsBody = z
   .object({
-    model: AgentModel,
-    response_length: ResponseLength,
+    model: AgentModel.meta({ description: 'Which model of `GET /v1/models` writes the answers from now on.' }),
+    response_length: ResponseLength.meta({ description: 'How long answers should be from now on.' }),
     prompts: z
-      .array(PromptDraft)
+      .array(AgentPromptDraft)
       .max(LIMITS.promptsPerAgent)
       .refine((prompts) => new Set(prompts.map(({ id }) => id)).size === prompts.length, 'ids must be unique')
-      .meta({ description: 'Replaces all prompts; ids must be unique.' }),
+      .meta({
+        description: `Replaces all prompts, of which there may be ${LIMITS.promptsPerAgent}; ids must be unique.`,
+      }),
   })
   .partial()
-  .meta({ id: 'UpdateAgentSettingsBody' });
+  .meta({ id: 'UpdateAgentSettingsBody', description: 'Fields that are absent do not change.' });
 export type UpdateAgentSettingsBody = z.output<typeof UpdateAgentSettingsBody>;
+
+const ENABLED =
+  'Whether the agent may use the tool. A tool without a backend, such as a web search that is not configured, ' +
+  'stays enabled; calls to it fail with the reason.';
+const PERMISSION =
+  '`deny` if the tool is disabled. With `ask`, each call that changes something shows an action card, and runs only ' +
+  'if the user approves it within 24 hours and before another message.';
 
 export const AgentTool = z
   .strictObject({
-    name: z.string(),
-    description: z.string(),
-    icon_url: z.string(),
+    name: z
+      .string()
+      .meta({ description: 'Identifies the tool in paths and `tool_status` messages: `web_search_tool`.' }),
+    description: z.string().meta({ description: 'A sentence for users about what it does.' }),
+    icon_url: z.string().meta({ description: 'Where to load a small picture, usually `/v1/assets/…`.' }),
     category_id: z.string().meta({ description: 'The id of a category of `GET /v1/integrations`.' }),
-    enabled: z.boolean().meta({
-      description:
-        'Whether the agent may use the tool. A tool without a backend, such as a web search that is not configured, ' +
-        'stays enabled; calls to it fail with the reason.',
-    }),
-    permission: ToolPermission.meta({
-      description:
-        '`deny` if the tool is disabled. With `ask`, each call that changes something shows an action card, and runs only ' +
-        'if the user approves it within 24 hours and before another message.',
-      'x-extension': true,
-    }),
+    enabled: z.boolean().meta({ description: ENABLED }),
+    permission: ToolPermission.meta({ description: PERMISSION, 'x-extension': true }),
   })
-  .meta({ id: 'AgentTool' });
+  .meta({ id: 'AgentTool', description: 'A tool with the choice that the user made for one agent.' });
 export type AgentTool = z.output<typeof AgentTool>;
 
 /** Strict: a misspelled permission must not look as if it were set. */
 export const UpdateAgentToolBody = z
-  .strictObject({ enabled: z.boolean(), permission: ToolPermission })
+  .strictObject({
+    enabled: z
+      .boolean()
+      .meta({ description: 'True allows calls, false denies them. Mutually exclusive with `permission`.' }),
+    permission: ToolPermission.meta({ description: 'When calls may run. Mutually exclusive with `enabled`.' }),
+  })
   .partial()
   .refine(({ enabled, permission }) => (enabled === undefined) !== (permission === undefined), {
     path: ['permission'],
     message: 'either enabled or permission is required',
   })
-  .meta({ id: 'UpdateAgentToolBody', ...STRICT });
+  .meta({ id: 'UpdateAgentToolBody', description: `Exactly one of the two fields is required. ${STRICT}` });
 export type UpdateAgentToolBody = z.output<typeof UpdateAgentToolBody>;
 
-const MemorySource = z.strictObject({ message_id: Id, conversation_id: Id }).meta({ id: 'MemorySource' });
+const MemorySource = z
+  .strictObject({
+    message_id: Id.meta({ description: 'The user message that the agent was answering.' }),
+    conversation_id: Id.meta({ description: 'Where that message is.' }),
+  })
+  .meta({ id: 'MemorySource', description: 'The place in a conversation that led to a memory.' });
+
+const KEY = 'What the memory is about, such as `favourite tea`; unique for the agent.';
 
 export const AgentMemory = z
   .strictObject({
-    key: z.string(),
-    content: z.string(),
-    category: z.string(),
-    created_at: Timestamp,
-    updated_at: Timestamp,
-    created_by: z.enum(['user', 'agent']).meta({ description: 'Who created the memory.', 'x-extension': true }),
+    key: z.string().meta({ description: KEY }),
+    content: z.string().meta({ description: 'What the agent remembers: plain text of up to 8 KiB of UTF-8.' }),
+    category: z.string().meta({ description: 'A group chosen by the writer, to filter by; `core` by default.' }),
+    created_at: Timestamp.meta({ description: 'When the memory was first saved.' }),
+    updated_at: Timestamp.meta({ description: 'When content or category last changed.' }),
+    created_by: z.enum(['user', 'agent']).meta({
+      description: 'Who created the memory. Agents replace a text of the user only if they repeat it.',
+      'x-extension': true,
+    }),
     source: MemorySource.nullable().meta({
       description:
         'The message that led an agent to save the memory. Null for memories of the user, and after the message was deleted.',
       'x-extension': true,
     }),
   })
-  .meta({ id: 'AgentMemory' });
+  .meta({ id: 'AgentMemory', description: 'A fact that an agent takes into account in all conversations.' });
 export type AgentMemory = z.output<typeof AgentMemory>;
 
 export const AgentMemoryList = z
   .strictObject({
-    data: z.array(AgentMemory),
-    next_scroll_id: z.string().optional().meta({
-      description:
-        'Present only if the installation allows more or larger memories than the default, and they do not fit into one response.',
-      'x-extension': true,
-    }),
+    data: z.array(AgentMemory).meta({ description: 'The memories of this response, oldest first.' }),
+    next_scroll_id: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          'The cursor of the next response. Present only if the installation allows more or larger memories than the default, ' +
+          'and they do not fit into one response.',
+        'x-extension': true,
+      }),
   })
-  .meta({ id: 'AgentMemoryList' });
+  .meta({ id: 'AgentMemoryList', description: 'The memories of an agent, usually all in one response.' });
 export type AgentMemoryList = z.output<typeof AgentMemoryList>;
 
 /** URL paths end or go up at these, encoded or not, so a route cannot address such a memory. */
 const PATH_DOTS = new Set(['.', '..']);
+
+const MemoryCategory = z.string().min(1).max(100);
 
 export const CreateMemoryBody = z
   .object({
@@ -157,32 +211,35 @@ export const CreateMemoryBody = z
       .min(1)
       .max(256)
       .refine((key) => !PATH_DOTS.has(key), 'must not be . or ..')
-      .meta({ description: 'Any text except `.` and `..`; percent-encode it in the path of the delete route.' }),
+      .meta({
+        description:
+          'What the memory is about; an existing memory with the same key is replaced. Up to 256 characters, but not `.` or `..`. ' +
+          'Percent-encode it in the path of other routes.',
+      }),
     content: z.string().meta({ description: 'Up to 8 KiB of UTF-8, otherwise `memory_too_large`.' }),
-    category: z.string().min(1).max(100).default('core'),
+    category: MemoryCategory.default('core').meta({ description: 'A group to filter by, up to 100 characters.' }),
   })
-  .meta({ id: 'CreateMemoryBody' });
+  .meta({ id: 'CreateMemoryBody', description: 'A memory to create, or to replace if its key exists.' });
 export type CreateMemoryBody = z.output<typeof CreateMemoryBody>;
 
 export const UpdateMemoryBody = CreateMemoryBody.pick({ content: true })
-  .extend({ category: z.string().min(1).max(100) })
+  .extend({ category: MemoryCategory.meta({ description: 'The new group, up to 100 characters.' }) })
   .partial()
   .refine(({ content, category }) => content !== undefined || category !== undefined, {
     path: ['content'],
     message: 'either content or category is required',
   })
-  .meta({ id: 'UpdateMemoryBody' });
+  .meta({ id: 'UpdateMemoryBody', description: 'At least one of the fields is required; absent ones do not change.' });
 export type UpdateMemoryBody = z.output<typeof UpdateMemoryBody>;
 
-/** An agent inside a message or a delegation. */
 export const AgentData = z
   .strictObject({
-    id: Id,
-    name: z.string(),
-    role: AgentRole,
-    slug: z.string(),
-    avatar: z.string(),
-    status: AgentDataStatus,
+    id: AgentId,
+    name: Name,
+    role: AgentRole.meta({ description: 'Whether the agent leads the swarm or works for the manager.' }),
+    slug: Slug,
+    avatar: Avatar,
+    status: AgentDataStatus.meta({ description: 'What the agent was doing when the resource was read.' }),
   })
-  .meta({ id: 'AgentData' });
+  .meta({ id: 'AgentData', description: 'An agent inside a message or a delegation.' });
 export type AgentData = z.output<typeof AgentData>;

@@ -25,12 +25,12 @@ const CURRENCIES = `
 /** ISO 3166-1 alpha-2; empty if unknown. */
 export const CountryCode = z
   .enum([...words(COUNTRIES), ''], 'must be an ISO 3166-1 alpha-2 code, or empty')
-  .meta({ id: 'CountryCode', description: 'ISO 3166-1 alpha-2; empty if unknown.' });
+  .meta({ id: 'CountryCode', description: 'An ISO 3166-1 alpha-2 code such as `GB`; empty if unknown.' });
 
 /** ISO 4217 without metals and units of account. */
 export const CurrencyCode = z
   .enum(words(CURRENCIES), 'must be an ISO 4217 code')
-  .meta({ id: 'CurrencyCode', description: 'ISO 4217.' });
+  .meta({ id: 'CurrencyCode', description: 'An ISO 4217 code such as `EUR`.' });
 
 /**
  * The syntax of BCP 47 without grandfathered tags: language, script, region, variants, extensions, private use. Mobile systems

@@ -2,38 +2,51 @@ import { z } from 'zod';
 import { IntegrationItemType, IntegrationProvider } from '../enums.js';
 
 export const IntegrationCategory = z
-  .strictObject({ id: z.string(), name: z.string(), image_url: z.string() })
-  .meta({ id: 'IntegrationCategory' });
+  .strictObject({
+    id: z.string().meta({ description: 'The `category_id` of tools and apps, such as `knowledge`.' }),
+    name: z.string().meta({ description: 'The heading that users see.' }),
+    image_url: z.string().meta({ description: 'Where to load a small picture; empty if there is none.' }),
+  })
+  .meta({ id: 'IntegrationCategory', description: 'A heading that groups tools and apps.' });
 
 export const IntegrationItem = z
   .strictObject({
-    name: z.string(),
-    description: z.string(),
-    icon_url: z.string(),
-    category_id: z.string().optional(),
-    type: IntegrationItemType,
-    provider: IntegrationProvider.nullable(),
-    enabled: z.boolean(),
+    name: z.string().meta({ description: 'What users see, such as `Google Calendar`.' }),
+    description: z.string().meta({ description: 'A sentence for users about what agents do with it.' }),
+    icon_url: z.string().meta({ description: 'Where to load a small picture; empty if there is none.' }),
+    category_id: z.string().optional().meta({ description: 'The heading in `categories`; absent if it has none.' }),
+    type: IntegrationItemType.meta({ description: 'Whether the user has to connect an account.' }),
+    provider: IntegrationProvider.nullable().meta({
+      description: 'What to send to `POST /v1/integrations/connect`; null for tools.',
+    }),
+    enabled: z
+      .boolean()
+      .meta({ description: 'Of an app: whether the user has connected it. Tools are always available.' }),
   })
-  .meta({ id: 'IntegrationItem' });
+  .meta({ id: 'IntegrationItem', description: 'A tool or an app that agents can use.' });
 
 export const IntegrationCatalog = z
-  .strictObject({ categories: z.array(IntegrationCategory), items: z.array(IntegrationItem) })
-  .meta({ id: 'IntegrationCatalog' });
+  .strictObject({
+    categories: z.array(IntegrationCategory).meta({ description: 'The headings, in the order to show them.' }),
+    items: z.array(IntegrationItem).meta({ description: 'All tools and apps, also apps that are not connected.' }),
+  })
+  .meta({ id: 'IntegrationCatalog', description: 'Everything that the user can connect or switch on.' });
 export type IntegrationCatalog = z.output<typeof IntegrationCatalog>;
 
 export const OAuthConfiguration = z
   .strictObject({
-    client_id: z.string(),
-    redirect_url: z.string(),
-    authorization_endpoint: z.string(),
-    token_endpoint: z.string(),
-    scopes: z.array(z.string()),
+    client_id: z.string().meta({ description: 'Identifies uswarm at the provider.' }),
+    redirect_url: z.string().meta({ description: 'Where the provider sends the browser back. Use it unchanged.' }),
+    authorization_endpoint: z.string().meta({ description: 'The page of the provider to open in a browser.' }),
+    token_endpoint: z.string().meta({ description: 'For information: the service itself exchanges the code there.' }),
+    scopes: z
+      .array(z.string())
+      .meta({ description: 'The permissions to request, joined by spaces in the authorization URL.' }),
     additional_parameters: z.record(z.string(), z.string()).meta({
       description:
         'Additional parameters of the authorization URL. With `code_challenge_method` (S256), a `code_challenge` is also required. ' +
         '`state` is valid for one flow of this user and expires after 30 minutes; return it with the callback.',
     }),
   })
-  .meta({ id: 'OAuthConfiguration' });
+  .meta({ id: 'OAuthConfiguration', description: 'What a client needs to open the authorization page of a provider.' });
 export type OAuthConfiguration = z.output<typeof OAuthConfiguration>;

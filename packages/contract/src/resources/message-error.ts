@@ -50,7 +50,7 @@ export const MessageError = z
     retryable: z.boolean().meta({ description: 'Whether a retry of the same message may succeed.' }),
     message: z.string().meta({ description: 'An English message, for clients without a translation of the code.' }),
   })
-  .meta({ id: 'MessageError' });
+  .meta({ id: 'MessageError', description: 'Why a message failed or is incomplete.' });
 export type MessageError = z.output<typeof MessageError>;
 
 /** The error of a message with this code; unknown codes become `internal_error`. */

@@ -1,10 +1,13 @@
 import { z } from 'zod';
 
-/** For a strict body of a request. */
-export const STRICT = { description: 'Unknown fields are refused.' } as const;
+/** Ends the description of a strict body of a request. */
+export const STRICT = 'Unknown fields are refused.';
 
-/** Responses contain lower-case UUIDv7. */
+/** Responses contain lower-case UUIDv7. Each field describes what it identifies. */
 export const Id = z.uuid().meta({ description: 'Lower-case UUID.' });
+
+/** Marks a schema that the documents replace by the named one: a service accepts more than clients should send. */
+export const DOCUMENTED_AS = 'x-documented-as';
 
 /** Responses contain ISO 8601 in UTC with milliseconds. */
 export const Timestamp = z.iso.datetime({ offset: true });
@@ -30,9 +33,36 @@ export const Rev = z
   });
 
 /** Year and month, as in `2026-11`. */
-export const Period = z.string().regex(/^\d{4}-\d{2}$/);
+export const Period = z
+  .string()
+  .regex(/^\d{4}-\d{2}$/)
+  .meta({ description: 'Year and month in UTC that the numbers belong to, such as `2026-11`.' });
 
-/** Most successful responses are `{data: …}`. */
-export function data<Schema extends z.ZodType>(schema: Schema) {
-  return z.strictObject({ data: schema });
+/** By name, because two schemas of a document cannot have the same name. */
+const envelopes = new Map<string, unknown>();
+
+/**
+ * Most successful responses are `{data: …}`. Client generators name classes after schemas, so an envelope is named after its
+ * content: `AgentToolEnvelope` has one tool, `AgentToolList` all of them.
+ */
+export function data<Schema extends z.ZodType>(schema: Schema): z.ZodObject<{ data: Schema }, z.core.$strict> {
+  const list = schema instanceof z.ZodArray;
+  const content = list ? (schema.element as z.ZodType).meta()?.id : schema.meta()?.id;
+  if (content === undefined) throw new Error('The content of an envelope needs an id');
+  const id = `${content}${list ? 'List' : 'Envelope'}`;
+  const envelope = envelopes.get(id) ?? namedEnvelope(id, content, list, schema);
+  envelopes.set(id, envelope);
+  return envelope as z.ZodObject<{ data: Schema }, z.core.$strict>;
+}
+
+function namedEnvelope(id: string, content: string, list: boolean, schema: z.ZodType) {
+  const description = list
+    ? `A complete list, without pages, of items with the schema \`${content}\`.`
+    : `A response whose result has the schema \`${content}\`.`;
+  const result = schema.meta({
+    description: list
+      ? 'All items, in the order that the operation states; empty if there are none.'
+      : 'The resource that was requested, created or changed.',
+  });
+  return z.strictObject({ data: result }).meta({ id, description });
 }

@@ -4,38 +4,47 @@ import { Id, Rev, Timestamp } from './primitives.js';
 
 const LastMessagePreview = z
   .strictObject({
-    text: z.string(),
+    text: z
+      .string()
+      .meta({ description: 'The beginning of the message in one line of plain text, up to 200 characters.' }),
     sender_name: z.string().meta({
       description: 'The name of the user or the agent; `uswarm` for a message of the role `system`.',
     }),
-    timestamp: Timestamp,
+    timestamp: Timestamp.meta({ description: 'When the message was stored.' }),
   })
-  .meta({ id: 'LastMessagePreview' });
+  .meta({ id: 'LastMessagePreview', description: 'The newest message of a workspace, for a list.' });
 
 const Runtime = z
   .strictObject({
-    status: RuntimeStatus,
-    phase: RuntimePhase,
-    verified: z.boolean(),
-    total_agents: z.int().nonnegative(),
-    last_message_preview: LastMessagePreview.nullable(),
+    status: RuntimeStatus.meta({ description: 'Whether the agents can answer now.' }),
+    phase: RuntimePhase.meta({ description: 'The coarse state behind `status`, for support pages.' }),
+    verified: z
+      .boolean()
+      .meta({ description: 'Whether the service has talked with the present runtime and recognised it.' }),
+    total_agents: z.int().nonnegative().meta({ description: 'How many agents work in the workspace.' }),
+    last_message_preview: LastMessagePreview.nullable().meta({
+      description: 'The newest message of all conversations; null if there is none.',
+    }),
   })
-  .meta({ id: 'Runtime' });
+  .meta({ id: 'Runtime', description: 'What runs the agents of a workspace.' });
 
 export const Workspace = z
   .strictObject({
-    id: Id,
-    name: z.string(),
-    created_at: Timestamp,
-    updated_at: Timestamp,
+    id: Id.meta({ description: 'Identifies the workspace in paths and events.' }),
+    name: z.string().meta({ description: 'What the user calls it, 1 to 100 characters.' }),
+    created_at: Timestamp.meta({ description: 'When the user created it.' }),
+    updated_at: Timestamp.meta({ description: 'When it or the state of its runtime last changed; for display only.' }),
     rev: Rev.optional(),
     unread_count: z.int().nonnegative().meta({
       description: 'The number of unread messages in all conversations of the workspace.',
       'x-extension': true,
     }),
-    runtime: Runtime,
+    runtime: Runtime.meta({ description: 'What runs the agents, and whether they can answer.' }),
   })
-  .meta({ id: 'Workspace' });
+  .meta({
+    id: 'Workspace',
+    description: 'A place with its own agents, conversations and memories, which one user owns.',
+  });
 export type Workspace = z.output<typeof Workspace>;
 
 /** Used in the API documents and by tests. */

@@ -9,6 +9,8 @@ export const accountRoutes = [
     auth: 'identity',
     tag: 'account',
     summary: 'Sign in an existing user',
+    description:
+      'Checks the token and that the account exists. Sessions are not stored, so other routes accept the token also without this call.',
     responses: noContent,
     errors: ['user_not_found', 'user_deleted'],
     example: {},
@@ -20,6 +22,9 @@ export const accountRoutes = [
     auth: 'identity',
     tag: 'account',
     summary: 'Sign up: create the user with a first workspace (idempotent)',
+    description:
+      'Takes names and e-mail address from the token. For a user who exists, nothing changes. After a deletion, the same identity can ' +
+      'sign up twice a day.',
     responses: noContent,
     errors: ['sign_up_limit_reached'],
     example: {},
@@ -31,6 +36,8 @@ export const accountRoutes = [
     auth: 'identity',
     tag: 'account',
     summary: 'Log out (revoke the token)',
+    description:
+      'Revokes the token of this request and closes the sockets that use it; other tokens of the user stay valid.',
     responses: noContent,
     errors: ['user_not_found', 'user_deleted'],
     example: {},
@@ -42,14 +49,15 @@ export const accountRoutes = [
     auth: 'identity',
     tag: 'account',
     summary: 'Log out everywhere (revoke all tokens of the user)',
+    description:
+      'All tokens issued until now are revoked, all sockets are closed, and devices receive no ' +
+      'notifications until they send their push token again. Tokens state their issue time in whole seconds: a ' +
+      'token that is issued in the same second is also rejected with `token_revoked`; a token that is issued a ' +
+      'second later is accepted.',
     extension: true,
     responses: {
       204: {
-        description:
-          'No content. All tokens issued until now are revoked, all sockets are closed, and devices receive no ' +
-          'notifications until they send their push token again. Tokens state their issue time in whole seconds: a ' +
-          'token that is issued in the same second is also rejected with `token_revoked`; a token that is issued a ' +
-          'second later is accepted.',
+        description: 'No content: the tokens are revoked.',
         schema: null,
       },
     },
@@ -63,9 +71,23 @@ export const accountRoutes = [
     auth: 'identity',
     tag: 'account',
     summary: 'Delete the account permanently',
+    description:
+      'Deletes all data of the user in the background, closes all sockets, and rejects all tokens immediately. It cannot be undone. The ' +
+      'operator can require a recent sign-in (`reauthentication_required`).',
     body: z
-      .object({ reason: z.string().max(200).optional(), description: z.string().max(4_000).optional() })
-      .meta({ id: 'DeleteAccountBody' }),
+      .object({
+        reason: z
+          .string()
+          .max(200)
+          .optional()
+          .meta({ description: 'A choice of the app, such as `not_useful`; up to 200 characters.' }),
+        description: z
+          .string()
+          .max(4_000)
+          .optional()
+          .meta({ description: 'Words of the user, up to 4,000 characters.' }),
+      })
+      .meta({ id: 'DeleteAccountBody', description: 'Why the user leaves. It is kept without the identity.' }),
     bodyOptional: true,
     responses: noContent,
     errors: ['user_not_found', 'user_deleted', 'reauthentication_required'],

@@ -19,6 +19,7 @@ import { EXAMPLE } from './examples.js';
 import { pageQuery } from './pages.js';
 
 const agent = { id: id('agent_not_found') };
+const memoryKey = text('The `key` of a memory, percent-encoded.');
 
 export const agentRoutes = [
   defineRoute({
@@ -28,6 +29,7 @@ export const agentRoutes = [
     auth: 'user',
     tag: 'agents',
     summary: 'List the agents of a workspace',
+    description: 'The manager comes first, then the others by `sort_order`.',
     params: { workspaceId: id('workspace_not_found') },
     position: { of: 'workspace', parameter: 'workspaceId' },
     responses: ok(data(z.array(AgentSummary))),
@@ -40,6 +42,7 @@ export const agentRoutes = [
     auth: 'user',
     tag: 'agents',
     summary: 'Get an agent',
+    description: 'The short form, as in lists; `GET /v1/agents/{id}/details` has more.',
     params: agent,
     position: { of: 'agent', parameter: 'id' },
     responses: ok(data(AgentSummary)),
@@ -52,6 +55,7 @@ export const agentRoutes = [
     auth: 'user',
     tag: 'agents',
     summary: 'Get an agent with description, skills and statistics',
+    description: 'What a profile page needs. The statistics are counted when they are read.',
     params: agent,
     position: { of: 'agent', parameter: 'id' },
     responses: ok(data(AgentDetails)),
@@ -104,6 +108,7 @@ export const agentRoutes = [
     auth: 'user',
     tag: 'agents',
     summary: 'Get the settings of an agent',
+    description: 'Model, length of answers, and permanent instructions of the user.',
     params: agent,
     responses: ok(data(AgentSettings)),
     example: { params: examples.ofAgent, answer: { data: examples.settings } },
@@ -115,6 +120,7 @@ export const agentRoutes = [
     auth: 'user',
     tag: 'agents',
     summary: 'Update the settings of an agent',
+    description: 'Fields that are absent do not change; `prompts` replaces all prompts.',
     extension: true,
     params: agent,
     body: UpdateAgentSettingsBody,
@@ -132,6 +138,7 @@ export const agentRoutes = [
     auth: 'user',
     tag: 'agents',
     summary: 'List the tools of an agent',
+    description: 'All tools that this installation has, with the choice of the user for this agent.',
     params: agent,
     responses: ok(data(z.array(AgentTool))),
     example: { params: examples.ofAgent, answer: { data: [examples.tool] } },
@@ -143,8 +150,9 @@ export const agentRoutes = [
     auth: 'user',
     tag: 'agents',
     summary: 'Enable or disable a tool, or let it ask before each call that changes something',
+    description: 'Send either `enabled` or `permission`.',
     extension: true,
-    params: { ...agent, name: text },
+    params: { ...agent, name: text('The `name` of a tool of `GET /v1/agents/{id}/tools`.') },
     body: UpdateAgentToolBody,
     responses: ok(data(AgentTool)),
     errors: ['tool_not_found', 'permission_not_supported'],
@@ -161,9 +169,10 @@ export const agentRoutes = [
     auth: 'user',
     tag: 'agents',
     summary: 'List memories',
+    description: 'Oldest first. A list above 1 MB continues with `next_scroll_id`.',
     params: agent,
     query: z.object({
-      category: z.string().max(100).optional(),
+      category: z.string().max(100).optional().meta({ description: 'Only memories of this group.' }),
       scrollId: z
         .string()
         .max(4_096)
@@ -182,6 +191,8 @@ export const agentRoutes = [
     auth: 'user',
     tag: 'agents',
     summary: 'Create or replace a memory; with `Prefer: return=minimal` the response is 204',
+    description:
+      'A memory with the same key is replaced. Agents take memories into account in all their conversations.',
     params: agent,
     headers: z.object({
       prefer: z
@@ -210,7 +221,7 @@ export const agentRoutes = [
     summary: 'Edit a memory',
     description: 'Fields that are absent do not change. Agents replace a text of the user only if they repeat it.',
     extension: true,
-    params: { workspaceId: id('workspace_not_found'), agentId: id('agent_not_found'), key: text },
+    params: { workspaceId: id('workspace_not_found'), agentId: id('agent_not_found'), key: memoryKey },
     body: UpdateMemoryBody,
     responses: ok(data(AgentMemory)),
     errors: ['memory_not_found', 'memory_too_large'],
@@ -227,7 +238,8 @@ export const agentRoutes = [
     auth: 'user',
     tag: 'agents',
     summary: 'Delete a memory',
-    params: { ...agent, key: text },
+    description: 'The agent no longer takes it into account.',
+    params: { ...agent, key: memoryKey },
     responses: noContent,
     errors: ['memory_not_found'],
     example: { params: { ...examples.ofAgent, key: examples.memory.key } },

@@ -35,6 +35,7 @@ export const artifactRoutes = [
     auth: 'user',
     tag: 'artifacts',
     summary: 'Get an artifact with the content of its latest or another version',
+    description: 'Also lists all versions, of which the response has one with its content.',
     extension: true,
     params: artifact,
     query: z.object({
@@ -44,7 +45,7 @@ export const artifactRoutes = [
         .positive()
         .max(2 ** 31 - 1)
         .optional()
-        .meta({ description: 'Default: the latest.' }),
+        .meta({ description: 'Which version to return; by default the latest.' }),
     }),
     responses: ok(data(Artifact)),
     example: { params: examples.inArtifact, query: { version: 2 }, answer: { data: examples.artifact } },
@@ -56,6 +57,7 @@ export const artifactRoutes = [
     auth: 'user',
     tag: 'artifacts',
     summary: 'Delete an artifact permanently, with all versions; messages about it remain',
+    description: 'Agents can no longer read it. Opening it from a message then returns `artifact_not_found`.',
     extension: true,
     params: artifact,
     responses: noContent,

@@ -5,6 +5,7 @@ import {
   MarkReadBody,
   UpdateConversationBody,
 } from '../resources/conversation.js';
+import { LIMITS } from '../limits.js';
 import { data } from '../resources/primitives.js';
 import { created, defineRoute, id, idempotencyKey, noContent, ok } from './define.js';
 import * as examples from './examples.js';
@@ -22,6 +23,8 @@ export const conversationRoutes = [
     auth: 'user',
     tag: 'conversations',
     summary: 'List conversations, most recently active first',
+    description:
+      'Each has its last message and the number of unread ones. Without `limit`, all that fit into one response.',
     params: workspace,
     query: optionalPageQuery,
     position: { of: 'workspace', parameter: 'workspaceId' },
@@ -40,6 +43,7 @@ export const conversationRoutes = [
     auth: 'user',
     tag: 'conversations',
     summary: 'Create a conversation with the swarm or with one agent',
+    description: `A workspace has up to ${LIMITS.conversationsPerWorkspace} conversations. Clients receive \`conversation.new\`.`,
     params: workspace,
     headers: idempotencyKey,
     body: CreateConversationBody,
@@ -64,6 +68,7 @@ export const conversationRoutes = [
     auth: 'user',
     tag: 'conversations',
     summary: 'Get a conversation',
+    description: 'The same as in the list, with its last message.',
     params: conversation,
     position: { of: 'workspace', parameter: 'workspaceId' },
     responses: ok(data(Conversation)),
@@ -76,6 +81,8 @@ export const conversationRoutes = [
     auth: 'user',
     tag: 'conversations',
     summary: 'Set or reset the title of a conversation',
+    description:
+      'Clients receive `conversation.updated`. Without a title, the first words of the first message are shown.',
     extension: true,
     params: conversation,
     body: UpdateConversationBody,
@@ -93,6 +100,8 @@ export const conversationRoutes = [
     auth: 'user',
     tag: 'conversations',
     summary: 'Delete a conversation permanently, with its messages and attachments; replies in progress are cancelled',
+    description:
+      'Clients receive `conversation.deleted`. Memories and artifacts that agents have saved meanwhile remain.',
     params: conversation,
     responses: noContent,
     example: { params: examples.inConversation },

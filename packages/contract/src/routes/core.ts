@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AsyncApiBody, Health, ModelCatalogItem, OpenApiBody } from '../resources/core.js';
 import { data } from '../resources/primitives.js';
 import { defineRoute, ok, text } from './define.js';
+import { conditionalHeaders, notModified } from './download.js';
 
 export const coreRoutes = [
   defineRoute({
@@ -11,6 +12,8 @@ export const coreRoutes = [
     auth: 'public',
     tag: 'core',
     summary: 'Health check',
+    description:
+      'Returns 200 also if the service cannot work; then `online` is false. The state is up to a second old.',
     responses: ok(data(Health)),
     example: { answer: { data: { online: true, version: '0.1.0' } } },
   }),
@@ -21,14 +24,10 @@ export const coreRoutes = [
     auth: 'public',
     tag: 'core',
     summary: 'Get the OpenAPI document',
+    description: 'This document, with the public URL of the installation as its server.',
     extension: true,
-    headers: z.object({
-      'if-none-match': z.string().optional().meta({ description: "The ETag of the client's copy of the document." }),
-    }),
-    responses: {
-      ...ok(OpenApiBody, 'OpenAPI 3.1.'),
-      304: { description: "The client's copy is up to date.", schema: null },
-    },
+    headers: conditionalHeaders,
+    responses: { ...ok(OpenApiBody, 'OpenAPI 3.1.'), ...notModified },
     example: {},
   }),
   defineRoute({
@@ -38,8 +37,10 @@ export const coreRoutes = [
     auth: 'public',
     tag: 'core',
     summary: 'Get the AsyncAPI document',
+    description: 'It describes the socket: its credentials, and all events with examples.',
     extension: true,
-    responses: ok(AsyncApiBody, 'AsyncAPI 3.0.'),
+    headers: conditionalHeaders,
+    responses: { ...ok(AsyncApiBody, 'AsyncAPI 3.0.'), ...notModified },
     example: {},
   }),
   defineRoute({
@@ -49,6 +50,7 @@ export const coreRoutes = [
     auth: 'public',
     tag: 'core',
     summary: 'List the models that agents can use',
+    description: 'The choices for `model` in the settings of an agent. They change with the configuration only.',
     responses: ok(data(z.array(ModelCatalogItem))),
     example: {
       answer: {
@@ -66,8 +68,12 @@ export const coreRoutes = [
     description:
       'The URLs are in `avatar`, `avatar_url`, `icon_url` and `image_url`. Images change with releases only.',
     extension: true,
-    params: { name: text },
-    responses: ok(z.string().meta({ format: 'binary', contentMediaType: 'image/svg+xml' }), 'The image.'),
+    params: { name: text('The file name at the end of an image URL, such as `agent-researcher.svg`.') },
+    headers: conditionalHeaders,
+    responses: {
+      ...ok(z.string().meta({ format: 'binary', contentMediaType: 'image/svg+xml' }), 'The image.'),
+      ...notModified,
+    },
     errors: ['asset_not_found'],
     example: { params: { name: 'agent-researcher.svg' } },
   }),

@@ -4,11 +4,11 @@ import { LIMITS } from '../limits.js';
 import type { Example } from './examples.js';
 
 /** A path parameter: an id, or free text (memory keys, tool names). */
-export type PathParameter = { kind: 'id'; notFound: ErrorCode } | { kind: 'text' };
+export type PathParameter = { kind: 'id'; notFound: ErrorCode } | { kind: 'text'; description: string };
 
 /** An id in a path. An unknown id, or one of another user, returns `notFound`. */
 export const id = (notFound: ErrorCode): PathParameter => ({ kind: 'id', notFound });
-export const text: PathParameter = { kind: 'text' };
+export const text = (description: string): PathParameter => ({ kind: 'text', description });
 
 /**
  * `public`: without authentication. `user`: a signed-up user. `identity`: a token of an identity provider in `X-Token` (or
@@ -33,8 +33,8 @@ export interface RouteDefinition {
   auth: RouteAuth;
   tag: string;
   summary: string;
-  /** Additional information for app developers, in Markdown. */
-  description?: string;
+  /** What the summary does not say, for app developers, in Markdown. */
+  description: string;
   /** The specification does not contain the route. */
   extension?: true;
   params?: Record<string, PathParameter>;

@@ -8,22 +8,30 @@ import { EXAMPLE } from './examples.js';
 const position = z
   .string()
   .regex(/^(?:[a-z0-9]{1,32}:)?(?:0|[1-9]\d{0,14})$/, 'must be seq or epoch:seq')
-  .meta({ description: 'The position of the client, as `seq` or `epoch:seq`.' });
+  .default('0')
+  .meta({ description: 'The position of the client, as `seq` or `epoch:seq`; 0 for all events that are stored.' });
 
 const workspace = { id: id('workspace_not_found') };
 
-/** A durable event in the format of the socket. The AsyncAPI document defines the payloads. */
+/** The AsyncAPI document defines the payloads. */
 const ReplayedEvent = z
   .strictObject({
-    seq: z.int().positive(),
-    event: z.enum(DURABLE_EVENTS),
+    seq: z.int().positive().meta({ description: 'The number of the event in its workspace.' }),
+    event: z.enum(DURABLE_EVENTS).meta({ description: 'What happened, as the name of a socket event.' }),
     payload: z.record(z.string(), z.unknown()).meta({
       description:
         'The same payload as on the socket, with the current state of the resource. For a deleted resource: `{workspace_id, seq, deleted: true, id}`.',
     }),
   })
-  .meta({ id: 'ReplayedEvent' });
+  .meta({ id: 'ReplayedEvent', description: 'A durable event in the format of the socket.' });
 export type ReplayedEvent = z.output<typeof ReplayedEvent>;
+
+const ReplayedEventList = z
+  .strictObject({
+    data: z.array(ReplayedEvent).meta({ description: 'The events after `since` in the order of `seq`, up to 500.' }),
+    has_next: z.boolean().meta({ description: 'Whether there are more events after the last one.' }),
+  })
+  .meta({ id: 'ReplayedEventList', description: 'Durable events that a client has missed.' });
 
 export const eventRoutes = [
   defineRoute({
@@ -38,13 +46,8 @@ export const eventRoutes = [
       '`resync_required` with `last_seq` and `epoch` in `extra`: reload the workspace.',
     extension: true,
     params: workspace,
-    query: z.object({ since: position.default('0') }),
-    responses: ok(
-      z.strictObject({
-        data: z.array(ReplayedEvent),
-        has_next: z.boolean().meta({ description: 'Whether there are more events after the last one.' }),
-      }),
-    ),
+    query: z.object({ since: position }),
+    responses: ok(ReplayedEventList),
     errors: ['resync_required'],
     example: {
       params: examples.ofWorkspace,

@@ -71,6 +71,8 @@ export const attachment: Attachment = {
   size: 24,
   mime_type: 'text/plain',
   duration: null,
+  width: null,
+  height: null,
 };
 
 export const sentMessage: MessageData = {

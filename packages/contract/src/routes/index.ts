@@ -19,7 +19,14 @@ import { userRoutes } from './users.js';
 import { workflowRoutes } from './workflows.js';
 import { workspaceRoutes } from './workspaces.js';
 
-export { commonErrors, POSITION_HEADER, type RouteAuth, type RouteDefinition, type RoutePosition } from './define.js';
+export {
+  commonErrors,
+  type PathParameter,
+  POSITION_HEADER,
+  type RouteAuth,
+  type RouteDefinition,
+  type RoutePosition,
+} from './define.js';
 export type { ReplayedEvent } from './events.js';
 export { type MessageListQuery, pageQuery, type PageQuery } from './pages.js';
 

@@ -17,6 +17,7 @@ export const integrationRoutes = [
     auth: 'user',
     tag: 'integrations',
     summary: 'List tools and apps',
+    description: 'Everything that this installation offers, with the apps that the user has connected.',
     responses: ok(data(IntegrationCatalog)),
     example: {
       answer: {
@@ -45,7 +46,9 @@ export const integrationRoutes = [
     tag: 'integrations',
     summary: 'Get authorization parameters',
     description: STATE,
-    body: z.object({ provider: IntegrationProvider }).meta({ id: 'ConnectIntegrationBody' }),
+    body: z
+      .object({ provider: IntegrationProvider.meta({ description: 'Whose account to connect.' }) })
+      .meta({ id: 'ConnectIntegrationBody', description: 'Which app to connect.' }),
     responses: ok(OAuthConfiguration),
     errors: ['integration_not_configured'],
     example: {
@@ -70,10 +73,18 @@ export const integrationRoutes = [
     description: STATE,
     body: z
       .object({
-        provider: IntegrationProvider,
-        authorization_code: z.string().min(1).max(4_096),
-        code_verifier: z.string().max(256),
-        redirect_url: z.string().max(2_048),
+        provider: IntegrationProvider.meta({ description: 'Whose account to connect, as when the flow began.' }),
+        authorization_code: z.string().min(1).max(4_096).meta({
+          description: 'The `code` that the provider added to the redirect URL, up to 4,096 characters.',
+        }),
+        code_verifier: z.string().max(256).meta({
+          description:
+            'The secret behind the `code_challenge` (RFC 7636), up to 256 characters; empty for providers without one.',
+        }),
+        redirect_url: z
+          .string()
+          .max(2_048)
+          .meta({ description: 'The one of the authorization parameters, unchanged.' }),
         state: z.string().max(1_024).optional().meta({
           description:
             'The value that the provider returned. Required for providers without `code_challenge_method`; always checked if present.',
@@ -83,7 +94,7 @@ export const integrationRoutes = [
             'The value that the provider returned (RFC 9207); checked if the issuer of the provider is configured.',
         }),
       })
-      .meta({ id: 'CompleteIntegrationBody' }),
+      .meta({ id: 'CompleteIntegrationBody', description: 'What the provider returned to the client.' }),
     responses: noContent,
     errors: [
       'integration_not_configured',
@@ -111,8 +122,9 @@ export const integrationRoutes = [
     auth: 'user',
     tag: 'integrations',
     summary: 'Disconnect a provider',
+    description: 'Deletes the stored tokens and revokes them at the provider. Agents can no longer use the app.',
     extension: true,
-    params: { provider: text },
+    params: { provider: text('The `provider` of a connected app.') },
     responses: noContent,
     errors: ['integration_not_found'],
     example: { params: { provider: 'asana' } },

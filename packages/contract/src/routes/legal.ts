@@ -12,6 +12,7 @@ export const legalRoutes = [
     auth: 'public',
     tag: 'core',
     summary: 'Get the legal documents without acceptance (the flags are always false)',
+    description: 'For screens before the sign-in. `GET /v1/users/legal` has the acceptance of the user.',
     responses: ok(data(LegalStatus)),
     example: { answer: { data: examples.legalStatus } },
   }),
@@ -22,6 +23,7 @@ export const legalRoutes = [
     auth: 'user',
     tag: 'account',
     summary: 'Get the legal documents with the acceptance of the user',
+    description: 'A flag becomes false again when the operator publishes a new version of its document.',
     responses: ok(data(LegalStatus)),
     example: { answer: { data: { ...examples.legalStatus, has_agreed_with_terms: true } } },
   }),
@@ -32,10 +34,14 @@ export const legalRoutes = [
     auth: 'user',
     tag: 'account',
     summary: 'Accept versions of the legal documents',
+    description: 'Only the present version of a document can be accepted. A document that is absent does not change.',
     body: z
-      .object({ terms_of_service_version: z.string().max(100), privacy_policy_version: z.string().max(100) })
+      .object({
+        terms_of_service_version: z.string().max(100).meta({ description: 'Which text the user read and accepted.' }),
+        privacy_policy_version: z.string().max(100).meta({ description: 'Which text the user read and accepted.' }),
+      })
       .partial()
-      .meta({ id: 'AcceptLegalBody' }),
+      .meta({ id: 'AcceptLegalBody', description: 'The versions that the user accepted.' }),
     responses: noContent,
     errors: ['legal_version_unknown'],
     example: {

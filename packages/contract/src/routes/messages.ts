@@ -40,8 +40,9 @@ export const messageRoutes = [
     path: '/v1/workspaces/{workspaceId}/conversations/{id}/messages/search',
     auth: 'user',
     tag: 'messages',
-    summary:
-      'Search messages that contain every word of q (also within words; ignores case, variants of punctuation and invisible characters), newest first',
+    summary: 'Search messages that contain every word of `q`, newest first',
+    description:
+      'Finds words also within words, and ignores case, variants of punctuation and invisible characters. Pages are listed from new to old.',
     params: conversation,
     query: pageQuery.omit({ direction: true }).extend({
       q: z
@@ -68,6 +69,9 @@ export const messageRoutes = [
     auth: 'user',
     tag: 'messages',
     summary: 'Send a message; the reply arrives over the socket',
+    description:
+      'The response is the stored message. Agents reply one after the other, as `message.new`, `message.chunk` and `message.done`. With ' +
+      '`local_id`, the same request can be sent again after a lost response.',
     params: conversation,
     body: SendMessageBody,
     responses: created(data(MessageData)),
@@ -100,6 +104,7 @@ export const messageRoutes = [
     auth: 'user',
     tag: 'messages',
     summary: 'Get a message with fresh attachment links',
+    description: 'For example after a notification, or when the links of a copy have expired.',
     extension: true,
     params: message,
     position: { of: 'workspace', parameter: 'workspaceId' },
@@ -191,7 +196,11 @@ export const messageRoutes = [
       'choice lets the agent continue. On a card of an answer that has used its token budget, the action `continue` ' +
       'grants the budget again, and `stop` ends the answer without a further reply.',
     params: message,
-    body: z.strictObject({ action_id: z.string().min(1).max(128) }).meta({ id: 'ChooseActionBody', ...STRICT }),
+    body: z
+      .strictObject({
+        action_id: z.string().min(1).max(128).meta({ description: 'The `id` of a button of the card.' }),
+      })
+      .meta({ id: 'ChooseActionBody', description: `Which button the user chose. ${STRICT}` }),
     responses: ok(data(MessageData)),
     errors: ['action_not_found', 'action_already_chosen', 'approval_closed', 'turn_queue_full', 'token_limit_reached'],
     example: {

@@ -1,18 +1,26 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
 
+const scrollId = z.string().max(512).optional().meta({
+  description: 'The `next_scroll_id` or `prev_scroll_id` of a page of the same list; without it, the first page.',
+});
+const limit = z.coerce.number().int().min(1).max(LIMITS.pageMaximum);
+const SIZE = `The most items of a page, 1 to ${LIMITS.pageMaximum}. Pages of large items have fewer.`;
+
 /** The query of lists of messages. */
 export const pageQuery = z.object({
-  scrollId: z.string().max(512).optional(),
-  limit: z.coerce.number().int().min(1).max(LIMITS.pageMaximum).default(LIMITS.pageDefault),
-  direction: z.enum(['forward', 'backward']).default('backward'),
+  scrollId,
+  limit: limit.default(LIMITS.pageDefault).meta({ description: SIZE }),
+  direction: z.enum(['forward', 'backward']).default('backward').meta({
+    description: '`backward`: newest first. `forward`: oldest first.',
+  }),
 });
 export type PageQuery = z.output<typeof pageQuery>;
 
 /** The query of a list with optional paging. */
 export const optionalPageQuery = z.object({
-  scrollId: z.string().max(512).optional(),
-  limit: z.coerce.number().int().min(1).max(LIMITS.pageMaximum).optional(),
+  scrollId,
+  limit: limit.optional().meta({ description: `${SIZE} Without it, all that fit into one response.` }),
 });
 
 const ANCHORS = ['scrollId', 'around', 'after', 'before'] as const;

@@ -32,6 +32,7 @@ export const receiptRoutes = [
     auth: 'user',
     tag: 'receipts',
     summary: 'Get a receipt',
+    description: 'Verify `jws` with the key of `GET /v1/receipt-keys` that has its `kid`.',
     extension: true,
     params: { id: id('receipt_not_found') },
     responses: ok(data(Receipt)),

@@ -12,6 +12,8 @@ export const turnRoutes = [
     auth: 'user',
     tag: 'messages',
     summary: 'Stop a reply, or all replies to a user message',
+    description:
+      'The reply ends within seconds, with the usual events and the error `stopped`. Text that was written so far remains.',
     extension: true,
     params: message,
     responses: noContent,

@@ -22,6 +22,7 @@ export const usageRoutes = [
     auth: 'user',
     tag: 'account',
     summary: 'Get the current-month usage of the user',
+    description: 'The sum over all workspaces, since the first day of the month in UTC.',
     responses: ok(data(UserUsageSummary)),
     example: { answer: { data: { current_period: '2026-11', ...examples.usage, plan_id: 'free' } } },
   }),
@@ -32,6 +33,8 @@ export const usageRoutes = [
     auth: 'user',
     tag: 'workspaces',
     summary: 'Get the current-month usage of a workspace',
+    description:
+      'Since the first day of the month in UTC. `GET /v1/workspaces/{id}/usage/report` has details and cost.',
     params: workspace,
     responses: ok(data(WorkspaceUsage)),
     example: { params: examples.ofWorkspace, answer: { data: { period: '2026-11', ...examples.usage } } },
@@ -49,7 +52,7 @@ export const usageRoutes = [
     extension: true,
     params: workspace,
     query: pageQuery.omit({ direction: true }).extend({
-      group_by: z.enum(USAGE_GROUPS).default('agent'),
+      group_by: z.enum(USAGE_GROUPS).default('agent').meta({ description: 'The kind of rows in the report.' }),
       from: z.iso.date().optional().meta({
         description:
           'The first day in UTC. Default: the first day of the month of `to`. A report has at most 366 days.',
@@ -71,6 +74,7 @@ export const usageRoutes = [
     auth: 'user',
     tag: 'workspaces',
     summary: 'Get the monthly budget of a workspace',
+    description: 'With what has been used of it. A workspace without a budget has the limits of the plan only.',
     extension: true,
     params: workspace,
     responses: ok(data(WorkspaceBudget)),

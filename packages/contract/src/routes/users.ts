@@ -11,6 +11,7 @@ export const userRoutes = [
     auth: 'user',
     tag: 'account',
     summary: 'Get the profile',
+    description: 'Names are those of the identity provider at sign-up, until the user changes them.',
     responses: ok(data(UserProfile)),
     example: { answer: { data: examples.profile } },
   }),
@@ -21,6 +22,7 @@ export const userRoutes = [
     auth: 'user',
     tag: 'account',
     summary: 'Update the profile',
+    description: 'Fields that are absent do not change, also within `preferences`.',
     body: UserPatch,
     responses: noContent,
     example: {

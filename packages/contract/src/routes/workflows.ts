@@ -35,6 +35,7 @@ export const workflowRoutes = [
     auth: 'user',
     tag: 'workflows',
     summary: 'Get a workflow with the results of its steps',
+    description: 'The steps have their tasks, and their results as far as they have ended.',
     extension: true,
     params: workflow,
     responses: ok(data(Workflow)),

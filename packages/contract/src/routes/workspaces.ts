@@ -1,10 +1,13 @@
 import { z } from 'zod';
+import { LIMITS } from '../limits.js';
 import { data } from '../resources/primitives.js';
 import { Workspace } from '../resources/workspace.js';
 import { created, defineRoute, id, idempotencyKey, noContent, ok } from './define.js';
 import * as examples from './examples.js';
 
-const workspaceName = z.string().trim().min(1).max(100);
+const workspaceName = z.string().trim().min(1).max(100).meta({
+  description: 'What the user calls it, 1 to 100 characters without the whitespace around it.',
+});
 const workspace = { id: id('workspace_not_found') };
 
 export const workspaceRoutes = [
@@ -15,6 +18,7 @@ export const workspaceRoutes = [
     auth: 'user',
     tag: 'workspaces',
     summary: 'List workspaces',
+    description: 'Oldest first. The list is short, so it has no pages.',
     responses: ok(data(z.array(Workspace))),
     example: { answer: { data: [examples.workspace] } },
   }),
@@ -25,9 +29,12 @@ export const workspaceRoutes = [
     auth: 'user',
     tag: 'workspaces',
     summary: 'Create a workspace',
+    description: `A user has up to ${LIMITS.workspacesPerUser}. Its agents start in the background; \`workspace.updated\` reports it.`,
     extension: true,
     headers: idempotencyKey,
-    body: z.object({ name: workspaceName }).meta({ id: 'CreateWorkspaceBody' }),
+    body: z
+      .object({ name: workspaceName })
+      .meta({ id: 'CreateWorkspaceBody', description: 'What a new workspace needs.' }),
     responses: created(data(Workspace)),
     errors: ['workspace_limit_reached', 'idempotency_key_reused'],
     example: { body: { workspace: { name: 'Garden' } }, answer: { data: { ...examples.workspace, name: 'Garden' } } },
@@ -39,6 +46,7 @@ export const workspaceRoutes = [
     auth: 'user',
     tag: 'workspaces',
     summary: 'Get a workspace with the state of its runtime',
+    description: 'The same as in the list.',
     params: workspace,
     position: { of: 'workspace', parameter: 'id' },
     responses: ok(data(Workspace)),
@@ -51,9 +59,13 @@ export const workspaceRoutes = [
     auth: 'user',
     tag: 'workspaces',
     summary: 'Rename a workspace',
+    description: 'Clients receive `workspace.updated`.',
     extension: true,
     params: workspace,
-    body: z.object({ name: workspaceName }).partial().meta({ id: 'UpdateWorkspaceBody' }),
+    body: z
+      .object({ name: workspaceName })
+      .partial()
+      .meta({ id: 'UpdateWorkspaceBody', description: 'A new name. Without the field nothing changes.' }),
     responses: ok(data(Workspace)),
     example: {
       params: examples.ofWorkspace,
@@ -68,6 +80,8 @@ export const workspaceRoutes = [
     auth: 'user',
     tag: 'workspaces',
     summary: 'Delete a workspace with all its data',
+    description:
+      'Stops its agents and deletes conversations, memories and artifacts. It cannot be undone. Receipts remain.',
     extension: true,
     params: workspace,
     responses: noContent,

@@ -461,6 +461,8 @@ export interface UploadsTable {
   size: Generated<number>;
   created_at: Generated<Timestamp>;
   duration: number | null;
+  width: number | null;
+  height: number | null;
 }
 
 export interface UsageEntriesTable {

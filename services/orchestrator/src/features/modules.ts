@@ -314,7 +314,8 @@ function createUserModules(
   const { config, metrics, logger } = options;
   const { requests, clock, plans, models, assets, identityHash, security, sourceName } = platform;
   const { database, withTransaction } = requests;
-  const core = createCoreModule({ config, version: options.version, database, assets, models, clock });
+  const { version, bypass } = options;
+  const core = createCoreModule({ config, version, database, assets, models, clock, bypass: bypass !== undefined });
   const users = createUsersModule({ connections: requests, plans, clock });
   const devices = createDevicesModule({ database, clock, logger });
   const push = createPushModule({ config, connections: requests, metrics, clock, logger });
@@ -344,7 +345,7 @@ function createUserModules(
     devices: devices.service,
     identityHash,
     security,
-    bypass: options.bypass,
+    bypass,
     metrics,
     clock,
   });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
+import { isCurrent, NotModified, sendNotModified } from './conditional.js';
 
 const JSON_HEADERS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-cache' };
 
@@ -19,7 +20,8 @@ export class DocumentAnswer {
 }
 
 /** Sends the document, or 304 without a body if the client already has it. */
-export function sendDocument({ bytes, etag, headers }: DocumentAnswer, response: Response): void {
-  response.set({ ...headers, ETag: etag });
-  response.status(200).send(bytes);
+export function sendDocument({ bytes, etag, headers }: DocumentAnswer, request: Request, response: Response): void {
+  const all = { ...headers, ETag: etag };
+  if (isCurrent(etag, request.headers['if-none-match'])) sendNotModified(new NotModified(all), response);
+  else response.set(all).status(200).send(bytes);
 }

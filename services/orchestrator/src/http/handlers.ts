@@ -1,6 +1,7 @@
 import type { OperationId, RouteAnswer, RouteInput, RouteOf } from '@uswarm/contract';
 import type { Database } from '../database/database.js';
 import type { IdentityActor, UserActor } from '../features/auth/actor.js';
+import type { NotModified } from './conditional.js';
 import type { DocumentAnswer } from './document-answer.js';
 import type { FileAnswer } from './file-answer.js';
 import type { IncomingForm } from './form.js';
@@ -16,12 +17,14 @@ export interface HandlerInput<Operation extends OperationId> extends RouteInput<
   actor: ActorOf<Operation>;
   /** Aborted when the client closes the connection before it has its response. */
   signal: AbortSignal;
+  /** GET or HEAD for a route of GET. */
+  method: string;
   form: RouteOf<Operation> extends { multipart: unknown } ? IncomingForm : undefined;
 }
 
 /** Handlers return files and documents instead of the value that the schema describes. */
 type AnswerOf<Operation extends OperationId> = Operation extends 'getUpload' | 'getExportArchive'
-  ? FileAnswer
+  ? FileAnswer | NotModified
   : Operation extends 'getOpenApi' | 'getAsyncApi' | 'getAsset'
     ? DocumentAnswer
     : RouteAnswer<Operation>;

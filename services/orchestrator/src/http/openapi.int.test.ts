@@ -67,6 +67,16 @@ describe('GET /v1/openapi.json', () => {
     expect(again.statusCode).toBe(304);
   });
 
+  it('returns documents that describe the end-to-end bypass only if the system accepts it', async () => {
+    const other = await startTestOrchestrator({ bypass: true });
+    const read = async (url: string) =>
+      Promise.all(['openapi', 'asyncapi'].map(async (name) => (await fetch(`${url}/v1/${name}.json`)).text()));
+    const [withBypass, without] = await Promise.all([read(other.url), read(uswarm.url)]);
+    await other.close();
+    expect(withBypass.map((text) => /x-e2e-token/i.test(text))).toEqual([true, true]);
+    expect(without.map((text) => /e2e/i.test(text))).toEqual([false, false]);
+  });
+
   it('GET /v1/asyncapi.json returns PUBLIC_URL as server if it is set', async () => {
     const other = await startTestOrchestrator({ environment: { PUBLIC_URL: 'https://api.example.com' } });
     const shown = (await (await fetch(`${other.url}/v1/asyncapi.json`)).json()) as { servers: unknown };

@@ -15,6 +15,7 @@ import { isId } from '../database/id.js';
 import type { IdentityActor, UserActor } from '../features/auth/actor.js';
 import { readBody } from './body.js';
 import { clientGone } from './client-gone.js';
+import { NotModified, sendNotModified } from './conditional.js';
 import { DocumentAnswer, sendDocument } from './document-answer.js';
 import { FileAnswer, sendFile } from './file-answer.js';
 import { incomingForm, type IncomingForm } from './form.js';
@@ -44,8 +45,9 @@ interface AnyInput {
   form: IncomingForm | undefined;
   signal: AbortSignal;
   actor: UserActor | IdentityActor | undefined;
+  method: string;
 }
-type Answer = AnyAnswer | FileAnswer | DocumentAnswer;
+type Answer = AnyAnswer | FileAnswer | DocumentAnswer | NotModified;
 interface Positioned {
   answer: Answer;
   position: string | undefined;
@@ -104,7 +106,7 @@ async function serve(
   const { position: at } = route;
   const readOwn: ReadRoutePosition = async (db) =>
     at === undefined ? undefined : readPosition(at.of, params[at.parameter] ?? '', db);
-  const input = { params, query, headers, body, form, signal: clientGone(response), actor };
+  const input = { params, query, headers, body, form, signal: clientGone(response), actor, method: request.method };
   const { position, answer } =
     typeof handler === 'function'
       ? // Before the handler reads: the response then contains all events up to the position.
@@ -115,7 +117,11 @@ async function serve(
     return;
   }
   if (answer instanceof DocumentAnswer) {
-    sendDocument(answer, response);
+    sendDocument(answer, request, response);
+    return;
+  }
+  if (answer instanceof NotModified) {
+    sendNotModified(answer, response);
     return;
   }
   if (position !== undefined) response.set(POSITION_HEADER, position);

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { AgentDetails, AgentSummary, AgentTool, IntegrationCatalog, Workspace } from '@uswarm/contract';
-import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 
@@ -72,9 +71,9 @@ describe('the images of the service', () => {
       'content-security-policy': "default-src 'none'; sandbox",
       'x-content-type-options': 'nosniff',
     });
-    // `fetch` adds `cache-control: no-cache` to conditional requests, which prevents a 304.
-    const again = await request(url, { headers: { 'if-none-match': first.headers.get('etag') ?? 'none' } });
-    expect(again.statusCode).toBe(304);
+    const again = await fetch(url, { headers: { 'if-none-match': first.headers.get('etag') ?? 'none' } });
+    expect({ status: again.status, body: await again.text() }).toEqual({ status: 304, body: '' });
+    expect(again.headers.get('cache-control')).toBe('public, max-age=86400');
   });
 
   it.each(['agent-unknown.svg', '..%2Fagents.json', 'agents.json'])('do not include %s', async (name) => {

@@ -15,10 +15,12 @@ export interface CoreModuleDeps {
   assets: Assets;
   models: ModelCatalog;
   clock: Clock;
+  /** Whether this system accepts the end-to-end bypass: then its documents describe it. */
+  bypass: boolean;
 }
 
 /** Health, the API documents, the model catalogue and the static assets. */
-export function createCoreModule({ config, version, database, assets, models, clock }: CoreModuleDeps) {
+export function createCoreModule({ config, version, database, assets, models, clock, bypass }: CoreModuleDeps) {
   const online = (): Promise<boolean> =>
     sql`SELECT 1`.execute(database).then(
       () => true,
@@ -31,8 +33,8 @@ export function createCoreModule({ config, version, database, assets, models, cl
       version,
       models: models.items,
       online: sharedHealth(online, clock),
-      openApi: openApiSource(config.PUBLIC_URL),
-      asyncApi: asyncApiSource(config.PUBLIC_URL),
+      openApi: openApiSource(config.PUBLIC_URL, { bypass }),
+      asyncApi: asyncApiSource(config.PUBLIC_URL, { bypass }),
       assets,
     }),
   };

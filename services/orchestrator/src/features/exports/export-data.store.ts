@@ -77,7 +77,7 @@ export function createExportDataStore(database: Database): ExportDataStore {
 
     uploads: (userId) =>
       all(sql`
-        SELECT id, name, type, mime_type, size, duration, created_at
+        SELECT id, name, type, mime_type, size, duration, width, height, created_at
         FROM uploads WHERE user_id = ${userId} AND state = 'stored' ORDER BY created_at, id`),
 
     workspaces: (userId) =>

@@ -1,5 +1,5 @@
 import type { Handler, Handlers } from '../../http/handlers.js';
-import { savedFile } from '../uploads/download.js';
+import { conditionsOf, savedFile } from '../uploads/download.js';
 import type { ExportService } from './exports.service.js';
 
 export function exportHandlers(service: ExportService) {
@@ -18,9 +18,8 @@ export function exportHandlers(service: ExportService) {
     body: { data: await service.get(actor.userId, id) },
   });
 
-  const getExportArchive: Handler<'getExportArchive'> = async ({ params: { id }, query, headers }) => {
-    const { range, 'if-range': ifRange } = headers;
-    const file = await service.download({ id, signature: query.sig, range, ifRange });
+  const getExportArchive: Handler<'getExportArchive'> = async ({ params: { id }, query, headers, method }) => {
+    const file = await service.download({ id, signature: query.sig, method, ...conditionsOf(headers) });
     return savedFile(file, `uswarm-export-${file.createdAt.toISOString().slice(0, 10)}.zip`, 'application/zip');
   };
 

@@ -3,7 +3,7 @@ import { ApiError, type Export } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { WithTransaction } from '../../database/database.js';
 import type { JobStore } from '../../jobs/job-store.js';
-import type { DownloadRequest, OpenedFile } from '../uploads/download.js';
+import type { DownloadRequest, LinkedFile, OpenedFile } from '../uploads/download.js';
 import type { FileLinks } from '../uploads/upload-links.js';
 import type { UploadStore } from '../uploads/uploads.store.js';
 import { EXPORT_JOB } from './export-building.js';
@@ -15,7 +15,7 @@ export interface ExportServiceDeps {
   users: Pick<UploadStore, 'lockUser'>;
   jobs: Pick<JobStore, 'enqueue'>;
   links: FileLinks;
-  openFile: (key: string, size: number, request: DownloadRequest) => OpenedFile;
+  openFile: (file: LinkedFile, request: DownloadRequest) => OpenedFile;
   /** Minimum time between two exports of a user in milliseconds. */
   intervalMs: number;
   clock: Clock;
@@ -72,12 +72,14 @@ export function createExportService(deps: ExportServiceDeps): ExportService {
     },
 
     async download(request) {
-      if (!links.valid(request.id, request.signature)) throw new ApiError('upload_link_invalid');
+      const secondsLeft = links.secondsLeft(request.id, request.signature);
+      if (secondsLeft === undefined) throw new ApiError('upload_link_invalid');
       const row = await store.get(request.id);
       if (row?.status !== 'ready' || row.user_id === null || row.object_id === null || expired(row)) {
         throw new ApiError('export_not_found');
       }
-      return { ...openFile(row.object_id, row.size ?? 0, request), createdAt: row.created_at };
+      const file = { key: row.object_id, size: row.size ?? 0, secondsLeft };
+      return { ...openFile(file, request), createdAt: row.created_at };
     },
   };
 }

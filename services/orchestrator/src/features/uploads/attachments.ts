@@ -22,7 +22,7 @@ export interface Attachments {
   resolve(userId: string, uploadIds: readonly string[], tx: Transaction): Promise<StoredAttachment[]>;
   /** Links resolved uploads to an inserted message, in the transaction that resolved them. */
   attach(messageId: string, attachments: readonly StoredAttachment[], tx: Transaction): Promise<void>;
-  /** Adds a link that expires after 15 minutes. */
+  /** Adds a link that expires after 15 to 30 minutes. */
   render(attachment: StoredAttachment): Attachment;
 }
 
@@ -52,11 +52,14 @@ export function createAttachments({ store, links }: AttachmentsDeps): Attachment
   };
 }
 
-export function storedAttachment({ id, type, name, size, mime_type, duration }: UploadRow): StoredAttachment {
-  return { id, type, name, size, mime_type, duration };
+export function storedAttachment(row: UploadRow): StoredAttachment {
+  const { id, type, name, size, mime_type, duration, width, height } = row;
+  return { id, type, name, size, mime_type, duration, width, height };
 }
 
 // RES-060
 export function renderAttachment(attachment: StoredAttachment, links: Pick<UploadLinks, 'url'>): Attachment {
-  return { ...attachment, url: links.url(attachment.id) };
+  // Messages of earlier releases store no size.
+  const { width = null, height = null } = attachment;
+  return { ...attachment, width, height, url: links.url(attachment.id) };
 }

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { ApiError, type ErrorCode } from '@uswarm/contract';
+import { isCurrent, NotModified } from '../../http/conditional.js';
 import { FileAnswer } from '../../http/file-answer.js';
 import { requestedRange } from './byte-range.js';
 import { savedAs } from './file-names.js';
@@ -8,15 +9,42 @@ import { type ByteRange, ObjectMissing, type ObjectStore } from './object-store.
 export interface DownloadRequest {
   id: string;
   signature: string;
+  method: string;
   /** The headers of these names. */
   range: string | undefined;
   ifRange: string | undefined;
+  ifNoneMatch: string | undefined;
+}
+
+interface ConditionHeaders {
+  range?: string | undefined;
+  'if-range'?: string | undefined;
+  'if-none-match'?: string | undefined;
+}
+
+export const conditionsOf = (
+  headers: ConditionHeaders,
+): Pick<DownloadRequest, 'range' | 'ifRange' | 'ifNoneMatch'> => ({
+  range: headers.range,
+  ifRange: headers['if-range'],
+  ifNoneMatch: headers['if-none-match'],
+});
+
+/** An object to which a link leads. */
+export interface LinkedFile {
+  key: string;
+  size: number;
+  /** How long the link is still valid. */
+  secondsLeft: number;
 }
 
 /** A file, or a part of it, that is ready to be sent. */
 export interface OpenedFile {
   etag: string;
   size: number;
+  secondsLeft: number;
+  /** The client has the file already, so no bytes are sent. */
+  isKnown: boolean;
   /** Undefined: the whole file. */
   range: ByteRange | undefined;
   /** @throws ApiError `notFound` of the opener, `service_unavailable` */
@@ -35,18 +63,25 @@ export function createFileOpener(objects: Pick<ObjectStore, 'open'>, notFound: E
   }
 
   /** @throws ApiError `range_not_satisfiable` */
-  return (key: string, size: number, { range: wanted, ifRange }: DownloadRequest): OpenedFile => {
+  return ({ key, size, secondsLeft }: LinkedFile, request: DownloadRequest): OpenedFile => {
     const etag = `"${key}"`;
-    const same = ifRange === undefined || ifRange === etag;
-    const range = requestedRange(same ? wanted : undefined, size);
+    const file = { etag, size, secondsLeft };
+    // RFC 9110 §13.2.2: this condition comes before ranges, which only GET has.
+    const isKnown = isCurrent(etag, request.ifNoneMatch);
+    const same = request.ifRange === undefined || request.ifRange === etag;
+    const wanted = request.method === 'GET' && same && !isKnown ? request.range : undefined;
+    const range = requestedRange(wanted, size);
     if (range === 'unsatisfiable') throw new ApiError('range_not_satisfiable', { extra: { size } });
     const part = range === 'whole' ? undefined : range;
-    return { etag, size, range: part, open: () => open(key, part) };
+    return { ...file, isKnown, range: part, open: () => open(key, part) };
   };
 }
 
 /** Responds with a file as an attachment, so that a browser does not run it with the origin of this host. */
-export function savedFile({ etag, size, range, open }: OpenedFile, name: string, mediaType: string): FileAnswer {
+export function savedFile(file: OpenedFile, name: string, mediaType: string): FileAnswer | NotModified {
+  const { etag, size, secondsLeft, isKnown, range, open } = file;
+  const caching = { ETag: etag, 'Cache-Control': `private, max-age=${secondsLeft}, immutable` };
+  if (isKnown) return new NotModified(caching);
   const length = range === undefined ? size : range.end - range.start + 1;
   return new FileAnswer({
     status: range === undefined ? 200 : 206,
@@ -55,7 +90,7 @@ export function savedFile({ etag, size, range, open }: OpenedFile, name: string,
       'Content-Disposition': savedAs(name),
       'Content-Length': String(length),
       'Accept-Ranges': 'bytes',
-      ETag: etag,
+      ...caching,
       ...(range === undefined ? {} : { 'Content-Range': `bytes ${range.start}-${range.end}/${size}` }),
     },
     open,

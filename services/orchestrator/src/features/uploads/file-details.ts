@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import type { Logger } from '@uswarm/service-kit';
-import { attachmentType, isContainer, isMedia } from './file-kind.js';
+import { attachmentType, isContainer, isMedia, isPicture } from './file-kind.js';
 import { readMedia } from './media.js';
 import { readOfficeType } from './office-files.js';
 import type { ObjectStore } from './object-store.js';
 import { ObjectTokenizer } from './object-tokenizer.js';
+import { readPictureSize } from './picture-size.js';
 import type { UploadRow } from './uploads.store.js';
 
 /** Without a header that states the duration, the whole file is read. */
@@ -14,6 +15,8 @@ const TIMEOUT_MS = 10_000;
 /** Concurrent parsers per process. A hostile file can briefly make each use up to about 100 MiB of memory. */
 const PARSERS = 2;
 
+const UNKNOWN = { duration: null, width: null, height: null } as const;
+
 export interface FileDetailsDeps {
   objects: Pick<ObjectStore, 'open'>;
   logger: Pick<Logger, 'debug'>;
@@ -21,11 +24,11 @@ export interface FileDetailsDeps {
 }
 
 /** A stored file of which only the beginning was read. */
-export type SniffedUpload = Omit<UploadRow, 'duration'>;
+export type SniffedUpload = Omit<UploadRow, 'duration' | 'width' | 'height'>;
 
 /**
- * Reads what the beginning of a file does not tell: the tracks of audio and video and their duration in whole seconds, and which
- * document a container is. Without it, for example for files that cannot be read, the type stays and the duration is null.
+ * Reads what the beginning of a file does not tell: the tracks of audio and video and their duration in whole seconds, the size of
+ * pictures, and which document a container is. For files that cannot be read, the type stays, and duration and size are null.
  */
 export type FileDetails = (upload: SniffedUpload) => Promise<UploadRow>;
 
@@ -42,18 +45,20 @@ export function createFileDetails({ objects, logger, timeoutMs = TIMEOUT_MS }: F
         maxOperations,
         signal,
       });
+    if (isPicture(upload.mime_type)) return { ...upload, ...UNKNOWN, ...(await readPictureSize(open(2), upload.size)) };
     if (isContainer(upload.mime_type)) {
       const mimeType = await readOfficeType(open, upload);
-      return { ...upload, mime_type: mimeType, type: attachmentType(mimeType), duration: null };
+      return { ...upload, ...UNKNOWN, mime_type: mimeType, type: attachmentType(mimeType) };
     }
     const { mimeType, seconds } = await readMedia(open, upload.mime_type);
-    return { ...upload, mime_type: mimeType, type: attachmentType(mimeType), duration: seconds };
+    return { ...upload, ...UNKNOWN, mime_type: mimeType, type: attachmentType(mimeType), duration: seconds };
   }
 
   const inTurn = createSlots(PARSERS);
 
   return async (upload) => {
-    if (!isMedia(upload.mime_type) && !isContainer(upload.mime_type)) return { ...upload, duration: null };
+    const hasDetails = [isMedia, isContainer, isPicture].some((is) => is(upload.mime_type));
+    if (!hasDetails) return { ...upload, ...UNKNOWN };
     const [timeout, done] = [AbortSignal.timeout(timeoutMs), new AbortController()];
     // The store may not answer: then no read notices the end of the time.
     const late = once(timeout, 'abort', { signal: done.signal }).then(() => {
@@ -64,7 +69,7 @@ export function createFileDetails({ objects, logger, timeoutMs = TIMEOUT_MS }: F
       return await Promise.race([inTurn(() => read(upload, signal)), late]);
     } catch (error) {
       logger.debug({ err: error, upload: upload.id }, 'the details of a file cannot be read');
-      return { ...upload, duration: null };
+      return { ...upload, ...UNKNOWN };
     } finally {
       done.abort();
     }

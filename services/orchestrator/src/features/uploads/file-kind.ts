@@ -43,6 +43,9 @@ export function attachmentType(mediaType: string): AttachmentType {
 /** Returns true if the file may have tracks to read. */
 export const isMedia = (mediaType: string): boolean => /^(?:audio|video)\//.test(mediaType);
 
+/** Returns true if the file has a size in pixels. */
+export const isPicture = (mediaType: string): boolean => attachmentType(mediaType) === 'image';
+
 /** Returns true if the file can be a document whose first bytes do not identify it reliably. */
 export const isContainer = (mediaType: string): boolean =>
   /^application\/(?:zip|java-archive|x-xpinstall|x-cfb|vnd\.(?:openxmlformats|ms-|apple\.)\S+)$/.test(mediaType);

@@ -3,10 +3,10 @@ import type { Clock } from '@uswarm/service-kit';
 
 /** Links to files of one kind, valid for any holder and for a limited time. */
 export interface FileLinks {
-  /** The URL of the file with a signature that expires after 15 minutes. */
+  /** The URL of the file with a signature that is valid for 15 to 30 minutes. It is the same for up to 15 minutes. */
   url(id: string): string;
-  /** Whether the signature belongs to this file and has not expired. */
-  valid(id: string, signature: string): boolean;
+  /** The seconds for which the signature of this file is still valid; undefined if it is not. */
+  secondsLeft(id: string, signature: string): number | undefined;
 }
 
 export type UploadLinks = FileLinks;
@@ -28,6 +28,7 @@ export interface UploadLinksOptions extends Omit<FileLinksOptions, 'purpose' | '
   baseUrl: string;
 }
 
+/** The least that a link is valid. Expiries are multiples of it, so that a client that lists a file again can use its cached copy. */
 const LIFETIME_S = 15 * 60;
 const SIGNATURE = /^(\d{1,12})\.([\w-]{43})$/;
 
@@ -41,15 +42,16 @@ export function createFileLinks({ secret, previousSecrets = [], purpose, urlOf, 
 
   return {
     url(id) {
-      const expires = String(nowS() + LIFETIME_S);
+      const expires = String((Math.floor(nowS() / LIFETIME_S) + 2) * LIFETIME_S);
       return `${urlOf(id)}?sig=${expires}.${macs(id, expires)[0]?.toString('base64url')}`;
     },
-    valid(id, signature) {
+    secondsLeft(id, signature) {
       const [, expires, sent] = SIGNATURE.exec(signature) ?? [];
-      if (expires === undefined || sent === undefined) return false;
+      if (expires === undefined || sent === undefined) return undefined;
       const actual = Buffer.from(sent, 'base64url');
       const matches = macs(id, expires).map((expected) => timingSafeEqual(actual, expected));
-      return matches.includes(true) && Number(expires) > nowS();
+      const left = Number(expires) - nowS();
+      return matches.includes(true) && left > 0 ? left : undefined;
     },
   };
 }

@@ -12,6 +12,8 @@ const attachment: Attachment = {
   size: 12,
   url: '',
   duration: null,
+  width: null,
+  height: null,
 };
 const file = {
   name: 'a.txt',

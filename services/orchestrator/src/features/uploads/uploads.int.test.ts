@@ -40,11 +40,13 @@ describe('uploads', () => {
         size: PNG.length,
         mime_type: 'image/png',
         duration: null,
+        width: 1,
+        height: 1,
       },
     });
   });
 
-  it('an attachment has exactly seven fields', async () => {
+  it('an attachment has exactly the documented fields', async () => {
     const attachment = await upload(user, { content: 'text', name: 'a.txt' });
     expect(Attachment.parse(attachment)).toEqual(attachment);
     expect(Object.keys(attachment).toSorted()).toEqual(Object.keys(Attachment.shape).toSorted());
@@ -164,11 +166,62 @@ describe('uploads', () => {
     });
   });
 
-  it('a link expires after 15 minutes', async () => {
+  it('a link is valid for 15 minutes, and expires after 30', async () => {
     const { id } = await upload(user, { content: 'x' });
     const minutesAgo = (minutes: number): Date => new Date(Date.now() - minutes * 60_000);
-    expect((await get(linkAt(id, minutesAgo(14)))).status).toBe(200);
-    expect(await linkRefusal(uswarm.url, pathOf(linkAt(id, minutesAgo(15))))).toBe('upload_link_invalid');
+    expect((await get(linkAt(id, minutesAgo(15)))).status).toBe(200);
+    expect(await linkRefusal(uswarm.url, pathOf(linkAt(id, minutesAgo(30))))).toBe('upload_link_invalid');
+  });
+
+  it('a file can be kept by the client alone, unchanged, for the rest of the time of its link', async () => {
+    const { url } = await upload(user, { content: 'x' });
+    const expires = Number(new URL(url).searchParams.get('sig')?.split('.')[0]);
+    const { headers } = await get(url);
+    const [, maxAge] = /^private, max-age=(\d+), immutable$/.exec(String(headers['cache-control'])) ?? [];
+    expect(Math.abs(expires - Date.now() / 1_000 - Number(maxAge))).toBeLessThan(5);
+  });
+
+  it('two listings have the same link, apart from a change every 15 minutes', async () => {
+    const { id } = await upload(user, { content: 'x' });
+    const start = Date.UTC(2026, 10, 20, 8, 30);
+    expect(linkAt(id, new Date(start + 14 * 60_000))).toBe(linkAt(id, new Date(start)));
+  });
+
+  it.each(['GET', 'HEAD'] as const)('%s of a file that the client has is 304 without a body', async (method) => {
+    const { url } = await upload(user, { content: '0123456789' });
+    const { headers } = await get(url);
+    const etag = String(headers['etag']);
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const again = await get(url, { 'if-none-match': known, 'cache-control': 'no-cache', range: 'bytes=20-' }, method);
+      expect({ known, status: again.status, bytes: again.bytes.length, etag: again.headers['etag'] }).toEqual({
+        known,
+        status: 304,
+        bytes: 0,
+        etag,
+      });
+      expect(again.headers['cache-control']).toMatch(/^private, max-age=\d+, immutable$/);
+    }
+    expect((await get(url, { 'if-none-match': '"other"' }, method)).status).toBe(200);
+  });
+
+  it('an error is not cached', async () => {
+    const { url } = await upload(user, { content: 'x' });
+    for (const link of [url.replace(/.{4}$/, 'AAAA'), linkAt(UNKNOWN, new Date())])
+      expect((await get(link, { 'if-none-match': '*' })).headers['cache-control']).toBe('no-store');
+    expect((await get(url, { range: 'bytes=10-' })).headers['cache-control']).toBe('no-store');
+  });
+
+  it('HEAD ignores a range, which only GET has', async () => {
+    const { url } = await upload(user, { content: '0123456789' });
+    const { status, headers } = await get(url, { range: 'bytes=2-5' }, 'HEAD');
+    expect({ status, length: headers['content-length'] }).toEqual({ status: 200, length: '10' });
+  });
+
+  it('a range for a weak ETag returns the whole file', async () => {
+    const { url } = await upload(user, { content: '0123456789' });
+    const etag = String((await get(url)).headers['etag']);
+    expect((await get(url, { range: 'bytes=2-5', 'if-range': etag })).status).toBe(206);
+    expect((await get(url, { range: 'bytes=2-5', 'if-range': `W/${etag}` })).status).toBe(200);
   });
 
   it('a link is valid for one file and cannot be forged', async () => {

@@ -1,6 +1,6 @@
 import type { FormLimits } from '../../http/form.js';
 import type { Handler, Handlers } from '../../http/handlers.js';
-import { savedFile } from './download.js';
+import { conditionsOf, savedFile } from './download.js';
 import { servedType } from './file-kind.js';
 import type { UploadService } from './uploads.service.js';
 
@@ -12,9 +12,8 @@ export function uploadHandlers(service: UploadService, limits: FormLimits) {
     return { status: 201, body: { data: attachment } };
   };
 
-  const getUpload: Handler<'getUpload'> = async ({ params: { id }, query, headers }) => {
-    const { range, 'if-range': ifRange } = headers;
-    const download = await service.download({ id, signature: query.sig, range, ifRange });
+  const getUpload: Handler<'getUpload'> = async ({ params: { id }, query, headers, method }) => {
+    const download = await service.download({ id, signature: query.sig, method, ...conditionsOf(headers) });
     return savedFile(download, download.upload.name, servedType(download.upload.mime_type));
   };
 

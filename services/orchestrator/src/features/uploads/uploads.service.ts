@@ -47,10 +47,11 @@ export function createUploadService(deps: UploadServiceDeps): UploadService {
     },
 
     async download(request) {
-      if (!links.valid(request.id, request.signature)) throw new ApiError('upload_link_invalid');
+      const secondsLeft = links.secondsLeft(request.id, request.signature);
+      if (secondsLeft === undefined) throw new ApiError('upload_link_invalid');
       const upload = await store.find(request.id);
       if (upload === undefined) throw new ApiError('upload_not_found');
-      return { upload, ...openFile(upload.id, upload.size, request) };
+      return { upload, ...openFile({ key: upload.id, size: upload.size, secondsLeft }, request) };
     },
   };
 }

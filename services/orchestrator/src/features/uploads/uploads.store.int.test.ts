@@ -7,6 +7,16 @@ import type { Transaction } from '../../database/database.js';
 import { createUploadStore, type UploadStore } from './uploads.store.js';
 import { withoutAfterCommit } from '../../../test/transaction.js';
 
+const EMPTY_FILE = {
+  name: '',
+  type: 'file',
+  mime_type: '',
+  duration: null,
+  width: null,
+  height: null,
+  size: 1,
+} as const;
+
 describe('upload statements', () => {
   let db: MigratedDatabase;
   let place: { userId: string; uploadId: string; messageId: string };
@@ -36,11 +46,7 @@ describe('upload statements', () => {
     ['the attachments of a new message', (store, tx) => store.holdStored(place.userId, [place.uploadId], tx)],
     ['the lock of an upload', (store, tx) => store.lock(place.uploadId, tx)],
     ['the check for a message', (store, tx) => store.hasMessage(place.uploadId, tx)],
-    [
-      'the completion of an upload',
-      (store, tx) =>
-        store.finish({ id: place.uploadId, name: '', type: 'file', mime_type: '', duration: null, size: 1 }, tx),
-    ],
+    ['the completion of an upload', (store, tx) => store.finish({ ...EMPTY_FILE, id: place.uploadId }, tx)],
     [
       'the deletion of a message',
       (_store, tx) => tx.deleteFrom('messages').where('id', '=', place.messageId).execute(),

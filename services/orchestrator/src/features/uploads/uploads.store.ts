@@ -13,6 +13,9 @@ export interface UploadRow {
   size: number;
   /** Seconds of audio and video; null if unknown. */
   duration: number | null;
+  /** Pixels of a picture as it is displayed; null if unknown. */
+  width: number | null;
+  height: number | null;
 }
 
 /** The facts that decide whether an upload is kept. */
@@ -44,7 +47,7 @@ export interface UploadStore {
   delete(id: string, db: Database): Promise<void>;
 }
 
-const COLUMNS = ['id', 'name', 'type', 'mime_type', 'size', 'duration'] as const;
+const COLUMNS = ['id', 'name', 'type', 'mime_type', 'size', 'duration', 'width', 'height'] as const;
 
 export function createUploadStore(database: Database): UploadStore {
   return {
