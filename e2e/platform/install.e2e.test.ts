@@ -60,7 +60,7 @@ describe('the installed release', () => {
   it('has manifests that change no object when they are applied again', async () => {
     const { stdout: manifests } = await session.tools.helm(['get', 'manifest', RELEASE, '-n', NAMESPACE.release]);
     // Not the manager of Helm, which would remove the annotations that Helm adds to the manifests.
-    const apply = ['apply', '--server-side', '--field-manager=e2e', '--dry-run=server'];
+    const apply = ['apply', '--server-side', '--field-manager=e2e', '--force-conflicts', '--dry-run=server'];
     const [{ stdout: applied }, { stdout: stored }] = [
       await session.tools.kubectl([...apply, '-o', 'json', '-f', '-'], { input: manifests }),
       await session.tools.kubectl(['get', '-o', 'json', '-f', '-'], { input: manifests }),
