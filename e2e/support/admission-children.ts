@@ -54,7 +54,7 @@ export interface AdmissionOfChildren {
   /** The children of that UserSwarm with this spec. */
   rendered(spec: object): Promise<RenderedChildren>;
   /** The error of a dry run as the controller or another user; undefined if it is accepted. */
-  refusal(child: object, as?: 'controller' | 'administrator'): Promise<string | undefined>;
+  refusal(child: object, as?: 'controller' | 'administrator', verb?: 'create' | 'replace'): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -84,11 +84,11 @@ export async function openAdmissionOfChildren(
   const close = async (): Promise<void> => {
     for (const step of closing.splice(0).toReversed()) await step();
   };
-  const refusal: AdmissionOfChildren['refusal'] = (child, as = 'controller') => {
+  const refusal: AdmissionOfChildren['refusal'] = (child, as = 'controller', verb = 'create') => {
     // With all permissions, so that only policies refuse.
     const user = as === 'controller' ? ['--as', controller, '--as-group', 'system:masters'] : [];
     const input = JSON.stringify(child);
-    return tools.kubectl(['create', '--dry-run=server', ...user, '-f', '-'], { input }).then(
+    return tools.kubectl([verb, '--dry-run=server', ...user, '-f', '-'], { input }).then(
       () => undefined,
       (error: Error) => / denied request: (PolicyDenied: .*)/.exec(error.message)?.[1] ?? error.message,
     );
