@@ -32,4 +32,5 @@ fun ownField(content: MessageContent): String = when (content) {
     is MessageContent.DelegationWrapper -> content.value.taskPreview
     is MessageContent.ArtifactWrapper -> content.value.artifactId
     is MessageContent.WorkflowWrapper -> content.value.steps.first().name
+    is MessageContent.UnknownWrapper -> content.value.type
 }

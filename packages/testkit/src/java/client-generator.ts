@@ -1,4 +1,4 @@
-import { delimiter } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { runJava } from './java.js';
 import { type MavenJar, mavenJars } from './maven-jars.js';
 
@@ -79,10 +79,14 @@ export interface ClientSources {
   target: string;
 }
 
-/** Generates a client with openapi-generator. @throws LocalError when it fails */
+/**
+ * Generates a client with openapi-generator, in the folder of the repository, where configurations name their templates.
+ * @throws LocalError when it fails
+ */
 export async function generateClient({ document, configuration, target }: ClientSources): Promise<void> {
   const [generator = ''] = await mavenJars([GENERATOR]);
-  await runJava(['-jar', generator, 'generate', '-i', document, '-c', configuration, '-o', target]);
+  const cwd = join(import.meta.dirname, '../../../..');
+  await runJava(['-jar', generator, 'generate', '-i', document, '-c', configuration, '-o', target], { cwd });
 }
 
 export interface KotlinSources {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { buildOpenApi } from '@uswarm/contract/documents';
+import { type ApiDocument, LATER, valuesOfLaterReleases } from '../clients/values-of-later-releases.js';
 import { describeWith } from '../parts.js';
 import { cachedBuild } from './cached-build.js';
 import { compileKotlin, generateClient, runKotlin } from './client-generator.js';
@@ -11,16 +12,17 @@ type JsonObject = Record<string, unknown>;
 
 const configuration = (name: string): string =>
   join(import.meta.dirname, '../../../contract/client-generators', `${name}.json`);
-const program = join(import.meta.dirname, '../../kotlin/DecodeMessages.kt');
+const programs = ['DecodeMessages.kt', 'DecodeUnknownValues.kt'].map((name) =>
+  join(import.meta.dirname, '../../kotlin', name),
+);
+/** A template of a generator: the part of a configuration that is not in its file. */
+const template = (name: string): string => join(import.meta.dirname, '../../../contract/client-generators', name);
 
-const openApi = JSON.parse(JSON.stringify(buildOpenApi())) as {
-  paths: JsonObject;
-  components: { schemas: JsonObject };
-};
+const openApi = JSON.parse(JSON.stringify(buildOpenApi())) as ApiDocument;
 
 /** The example response of `listMessages`: one message per content type. */
 const shownPage = (() => {
-  const path = openApi.paths['/v1/workspaces/{workspaceId}/conversations/{id}/messages'] as {
+  const path = openApi.paths['/v1/workspaces/{workspaceId}/conversations/{id}/messages'] as unknown as {
     get: { responses: { 200: { content: { 'application/json': { example: { data: { content: JsonObject }[] } } } } } };
   };
   return path.get.responses[200].content['application/json'].example;
@@ -28,8 +30,9 @@ const shownPage = (() => {
 const shownContents = shownPage.data.map(({ content }) => content);
 
 /** The content types and their schema names. */
-const mapping = (openApi.components.schemas['MessageContent'] as { discriminator: { mapping: Record<string, string> } })
-  .discriminator.mapping;
+const mapping = (
+  openApi.components.schemas['MessageContent'] as unknown as { discriminator: { mapping: Record<string, string> } }
+).discriminator.mapping;
 
 let folder: string;
 let document: string;
@@ -42,17 +45,45 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describeWith('java', 'a Kotlin client generated from openapi.json', () => {
   let decoded: { own: string; again: JsonObject }[];
+  let classes: string;
   beforeAll(async () => {
     const options = configuration('kotlin');
-    const inputs = [await readFile(options, 'utf8'), JSON.stringify(openApi), await readFile(program, 'utf8')];
-    const classes = await cachedBuild('kotlin-client', inputs, async (built) => {
+    const files = [options, template('kotlin/oneof_class.mustache'), ...programs];
+    const inputs = [JSON.stringify(openApi), ...(await Promise.all(files.map((file) => readFile(file, 'utf8'))))];
+    classes = await cachedBuild('kotlin-client', inputs, async (built) => {
       const target = join(folder, 'kotlin');
       await generateClient({ document, configuration: options, target });
-      await compileKotlin({ sources: [join(target, 'src/main/kotlin'), program], target: built });
+      await compileKotlin({ sources: [join(target, 'src/main/kotlin'), ...programs], target: built });
     });
     const page = join(folder, 'page.json');
     await writeFile(page, JSON.stringify(shownPage));
     decoded = JSON.parse(await runKotlin(classes, 'DecodeMessagesKt', [page])) as typeof decoded;
+  });
+
+  it('has classes with the names of schemas only', async () => {
+    const found = await readdir(join(classes, 'org/openapitools/client/models'));
+    const outer = found.filter((file) => !file.includes('$')).map((file) => file.replace(/\.class$/, ''));
+    const named = new Set(Object.keys(openApi.components.schemas));
+    expect(outer.filter((name) => !named.has(name.replace(/Serializer$/, '')))).toEqual([]);
+    expect(outer).toContain('AgentToolEnvelope');
+  });
+
+  it('decodes the responses of later releases: unknown values of all lists, fields, and types of content', async () => {
+    const later = valuesOfLaterReleases(openApi);
+    const file = join(folder, 'later.json');
+    await writeFile(file, JSON.stringify(later));
+    const again = JSON.parse(await runKotlin(classes, 'DecodeUnknownValuesKt', [file])) as unknown[];
+    expect(again).toHaveLength(later.length);
+    const counted = again.map((value, index) => ({
+      schema: later[index]!.schema,
+      unknown: JSON.stringify(value).split('unknown_default_open_api').length - 1,
+    }));
+    expect(counted).toEqual(later.map(({ schema, unknown }) => ({ schema, unknown })));
+    const pages = again.filter((_, index) => later[index]!.schema === 'MessagePage') as (typeof shownPage)[];
+    const page = pages.findLast(({ data }) => data.length === shownPage.data.length)!;
+    expect(page.data.map(({ content }) => content)).toEqual(
+      shownPage.data.map(() => ({ type: LATER, text: 'The words of a later release.' })),
+    );
   });
 
   it('compiles and decodes each content type into its class', () => {
@@ -76,7 +107,8 @@ describeWith('java', 'a Swift client generated from openapi.json', () => {
   const sources = new Map<string, string>();
   beforeAll(async () => {
     const options = configuration('swift6');
-    const inputs = [await readFile(options, 'utf8'), JSON.stringify(openApi)];
+    const files = [options, template('swift6/modelOneOf.mustache')];
+    const inputs = [JSON.stringify(openApi), ...(await Promise.all(files.map((file) => readFile(file, 'utf8'))))];
     const target = await cachedBuild('swift-client', inputs, (built) =>
       generateClient({ document, configuration: options, target: built }),
     );
@@ -95,14 +127,35 @@ describeWith('java', 'a Swift client generated from openapi.json', () => {
   it.each(Object.values(mapping).map((ref) => ref.split('/').at(-1)!))('has the fields of %s in a struct', (name) => {
     const { properties } = openApi.components.schemas[name] as { properties: JsonObject };
     const source = sources.get(`${name}.swift`) ?? '';
-    const fields = [...source.matchAll(/public var (\w+):/g)].map(([, field]) => field);
+    const fields = [...source.matchAll(/public var (\w+):[^{\n]*$/gm)].map(([, field]) => field);
     expect(fields).toEqual(Object.keys(properties).map(camelCase));
   });
 
-  it('has no class for an avoidable union', () => {
-    expect([...sources.keys()].filter((file) => /OneOf|AnyOf|InlineObject/.test(file))).toEqual([]);
+  it('has a case for types of content of later releases', () => {
+    expect(sources.get('MessageContent.swift')).toMatch(
+      /default:\s+self = \.typeUnknownContent\(try UnknownContent\(from: decoder\)\)/,
+    );
+  });
+
+  it('has a case for unknown values in every enum', () => {
+    const enums = [...sources].flatMap(([file, text]) =>
+      [...text.matchAll(/enum (\w+): String, [^{]*CaseIterable[^{]*\{([^}]*)\}/g)]
+        .filter(([, name]) => name !== 'CodingKeys')
+        .map(([, name, cases]) => ({ place: `${file} ${name}`, cases: cases ?? '' })),
+    );
+    expect(enums.length).toBeGreaterThan(30);
+    expect(enums.filter(({ cases }) => !cases.includes('case unknownDefaultOpenApi'))).toEqual([]);
+  });
+
+  it('has no class that the generator had to name', () => {
+    expect(anonymous([...sources.keys()])).toEqual([]);
   });
 });
+
+/** The files of classes for schemas without a name, and of avoidable unions. */
+function anonymous(files: readonly string[]): string[] {
+  return files.filter((file) => /OneOf|AnyOf|Inline|Inner\.|\d\d\dResponse\./.test(file));
+}
 
 function camelCase(name: string): string {
   return name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
