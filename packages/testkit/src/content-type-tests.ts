@@ -155,7 +155,9 @@ export function itShowsContentTypes(client: () => TestClient): void {
     const { id } = await conversation.created(shows('loading'));
     const messages = await settled(conversation);
     const content = { type: 'loading' };
-    expect(messages.at(-1)).toEqual(messageIn(conversation, { id, status: 'pending', content }));
+    expect(messages.at(-1)).toEqual(
+      messageIn(conversation, { id, status: 'pending', extended_status: 'pending', content }),
+    );
     await conversation.stop(id);
     await conversation.updated((message) => message.id === id && !shows('loading')(message));
     expect((await settled(conversation)).filter(shows('loading'))).toEqual([]);

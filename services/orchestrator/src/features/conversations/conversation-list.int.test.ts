@@ -140,7 +140,7 @@ describe('the list of the most conversations, each of which ends with the longes
     expect(pagination).toEqual({ next_scroll_id: null, prev_scroll_id: null, has_next: false, has_prev: false });
   });
 
-  it('has the beginning of each last message, and says so', async () => {
+  it('has the beginning of each last message, which is marked as truncated', async () => {
     const beginning = { type: 'text', text: '🙂'.repeat(LIMITS.lastMessageText) };
     const { data } = await list();
     const shown = data.map(({ last_message: last }) => ({ content: last?.content, truncated: last?.truncated }));
