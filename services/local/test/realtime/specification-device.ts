@@ -37,7 +37,7 @@ const SUBSCRIBE_AGAIN_MS = 2_000;
 export class SpecificationDevice {
   /** The messages by workspace, as far as the device has read them. */
   readonly shown = new Map<string, Map<string, ShownMessage>>();
-  /** Messages of which the server has said that they are gone, which the specification has no event for. */
+  /** Messages that the server reports as deleted. The specification has no event for it. */
   readonly deleted = new Set<string>();
   /** Workspaces whose events the server has stopped. The specification has no event for it either. */
   readonly stopped = new Set<string>();
