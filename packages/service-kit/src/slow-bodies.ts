@@ -9,7 +9,7 @@ export interface BodyRules {
 }
 
 /** Slow mobile networks send ten times as fast. The largest JSON body of the public API arrives within the request timeout. */
-export const BODY_RULES: BodyRules = { stallMs: 15_000, minBytesPerS: 1_024 };
+const BODY_RULES: BodyRules = { stallMs: 15_000, minBytesPerS: 1_024 };
 
 const TICKS_PER_STALL = 15;
 

@@ -19,7 +19,7 @@ const EXTRAS: Partial<Record<ErrorCode, Record<string, unknown>>> = {
   integration_permissions_missing: { missing_permissions: ['https://www.googleapis.com/auth/calendar.events'] },
 };
 
-export function errorExample(code: ErrorCode): ErrorBody {
+function errorExample(code: ErrorCode): ErrorBody {
   return { message: ERRORS[code].message, code, extra: { ...EXTRAS[code], request_id: REQUEST_ID } };
 }
 
