@@ -313,7 +313,7 @@ describe('frequent statements without a sequential scan of a large table', () =>
     );
     expect(scans).toEqual([
       expect.stringContaining('event_outbox: SELECT'),
-      expect.stringContaining('runtimes: select "phase"'),
+      expect.stringContaining('runtimes: SELECT phase'),
     ]);
   });
 });
