@@ -29,7 +29,7 @@ await runService({ logger, shutdownDeadlineMs: () => graceMs + CLOSING_MS }, asy
     onTokenVerdict: (verdict) => credential.note(verdict),
   });
   const credential = createServiceCredential(() => calls.checkToken(), {
-    setting: 'its key',
+    setting: 'MODEL_CALLS_KEY',
     registry,
     logger,
   });

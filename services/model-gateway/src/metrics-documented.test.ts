@@ -6,6 +6,6 @@ import { createModelGatewayMetrics } from './metrics.js';
 it('docs/metrics.md has every metric of the model gateway, and no other', () => {
   const registry = createMetrics('model-gateway');
   createModelGatewayMetrics(registry).watchPending(() => 0);
-  createServiceCredential(async () => undefined, { setting: 'its key', registry, logger: silentLogger });
+  createServiceCredential(async () => undefined, { setting: 'MODEL_CALLS_KEY', registry, logger: silentLogger });
   expect(metricsIn(registry)).toEqual(documentedMetrics('model-gateway'));
 });
