@@ -1,5 +1,5 @@
 import { BlockList, isIPv6 } from 'node:net';
-import { MODEL_ACCESS } from '@uswarm/contract/userswarm';
+import { DNS_ACCESS, MODEL_ACCESS } from '@uswarm/contract/userswarm';
 import { childLabels } from '@uswarm/webhook';
 import { type Container, containersOf, type Manifest, ofKind, type PodTemplate, podTemplates } from './rendering.js';
 
@@ -151,6 +151,11 @@ export const gatewayRuntime = (namespace = 'userswarms'): NetworkPod => ({
   ...runtime(namespace),
   labels: { ...runtime().labels, [MODEL_ACCESS.label]: MODEL_ACCESS.gateway },
 });
+/** One that also resolves no names. */
+export const runtimeWithoutDns = (): NetworkPod => {
+  const pod = gatewayRuntime();
+  return { ...pod, labels: { ...pod.labels, [DNS_ACCESS.label]: DNS_ACCESS.none } };
+};
 export const unrelatedPod = (namespace: string, labels: Record<string, string> = {}): NetworkPod => ({
   name: `${namespace}/unrelated`,
   namespace,

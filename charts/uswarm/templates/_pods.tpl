@@ -250,6 +250,9 @@ metadata:
   {{- include "uswarm.objectMetadata" $metadata | nindent 2 }}
 spec:
   type: ClusterIP
+  {{- with (default dict .values).clusterIP }}
+  clusterIP: {{ . | quote }}
+  {{- end }}
   selector:
     {{- include "uswarm.selectorLabels" . | nindent 4 }}
   ports:

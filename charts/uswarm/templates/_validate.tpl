@@ -18,6 +18,7 @@
 {{- end }}
 {{- include "uswarm.validateScaling" . }}
 {{- include "uswarm.validateModels" . }}
+{{- include "uswarm.validateDns" . }}
 {{- with .Values.trustedCA }}
 {{- if and .existingConfigMap .existingSecret }}
 {{- fail "trustedCA.existingConfigMap and trustedCA.existingSecret are mutually exclusive." }}
@@ -44,6 +45,23 @@
 {{- include "uswarm.validateAlone" . }}
 {{- include "uswarm.validateFramework" . }}
 {{- include "uswarm.validateNamespaces" . }}
+{{- end }}
+
+{{/* Runtimes without DNS must have no other way out, and know the addresses of what they use. */}}
+{{- define "uswarm.validateDns" -}}
+{{- if not .Values.runtime.dns.enabled }}
+{{- if not (and .Values.networkPolicy.enabled (include "uswarm.network.isClosed" .)) }}
+{{- fail "runtime.dns.enabled=false requires networkPolicy.enabled, a provider of modelGateway, and networkPolicy.runtime.egressAllowRules.nonPrivateIPs=auto: runtimes reach the internet otherwise." }}
+{{- end }}
+{{- if or .Values.networkPolicy.runtime.restApi .Values.runtime.stores.redis.addrFromSecret (include "uswarm.network.runtimePorts" . | fromYamlArray) }}
+{{- fail "runtime.dns.enabled=false excludes runtime.stores, runtime.proxy and networkPolicy.runtime.restApi, which runtimes find by name." }}
+{{- end }}
+{{- range $name := list "modelGateway" "searxngClient" }}
+{{- if not (get $.Values $name).clusterIP }}
+{{- fail (printf "%s.clusterIP is required: runtime.dns.enabled=false lets runtimes know only this address." $name) }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{/* Two controllers would overwrite each other's changes to every UserSwarm. Without a cluster, lookup returns nothing. */}}

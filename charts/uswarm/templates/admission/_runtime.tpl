@@ -147,6 +147,11 @@ What the webhook renders for every runtime, from its own settings:
   "schedulerName" "default-scheduler"
   "terminationGracePeriodSeconds" (int .terminationGracePeriodSeconds)
   "securityContext" (dict "runAsNonRoot" true "runAsUser" 65532 "runAsGroup" 65532 "fsGroup" 65532 "seccompProfile" (dict "type" "RuntimeDefault")) }}
+{{- if .isClosed }}
+{{- $_ := set $fields "dnsPolicy" "None" }}
+{{- $_ := set $fields "dnsConfig" (dict "nameservers" (list "127.0.0.1")) }}
+{{- $_ := set $fields "hostAliases" .hostAliases }}
+{{- end }}
 {{- $volumes := list
   (dict "name" "cache" "emptyDir" (dict "sizeLimit" "512Mi"))
   (dict "name" "tmp" "emptyDir" (dict "medium" "Memory" "sizeLimit" "128Mi")) }}

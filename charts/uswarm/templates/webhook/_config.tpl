@@ -28,6 +28,13 @@ maxMemory: {{ .Values.runtime.maxResources.memory | quote }}
 {{- with .proxy.http }}{{ $_ := set $proxy "http" . }}{{ end }}
 {{- $_ := set $pods "proxy" $proxy }}
 {{- end }}
+{{- if not .dns.enabled }}
+{{- $aliases := list }}
+{{- range $component, $values := dict "model-gateway" $.Values.modelGateway "searxng-client" $.Values.searxngClient }}
+{{- $aliases = append $aliases (dict "ip" $values.clusterIP "hostnames" (list (include "uswarm.host" (dict "root" $ "component" $component)))) }}
+{{- end }}
+{{- $_ := set $pods "hostAliases" $aliases }}
+{{- end }}
 {{- end }}
 {{- toJson $pods }}
 {{- end }}

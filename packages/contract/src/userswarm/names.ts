@@ -56,6 +56,9 @@ export const CONTROLLER_MANAGER = 'uswarm-controller';
  */
 export const MODEL_ACCESS = { label: `${API_GROUP}/model-access`, gateway: 'gateway' } as const;
 
+/** On the pods of runtimes that resolve no names. NetworkPolicies allow DNS to the others. */
+export const DNS_ACCESS = { label: `${API_GROUP}/dns`, none: 'none' } as const;
+
 /** On a UserSwarm, with the value `true`: an uninstall does not delete it. */
 export const KEEP_LABEL = 'uswarm.dev/keep-on-uninstall';
 

@@ -37,6 +37,10 @@ export const runtimePods = z.strictObject({
   trustedCA: z.strictObject({ configMap: DnsSubdomain, key: fileName }).optional(),
   /** `noProxy` is a comma-separated list as in NO_PROXY. */
   proxy: z.strictObject({ https: proxyUrl.optional(), http: proxyUrl.optional(), noProxy: z.string() }).optional(),
+  /** The Services of runtimes that use the model gateway, which then resolve no names. If empty, they use DNS. */
+  hostAliases: z
+    .array(z.strictObject({ ip: z.union([z.ipv4(), z.ipv6()]), hostnames: z.array(DnsSubdomain).min(1) }))
+    .default([]),
   /** Revision of the Secrets that runtimes read at start; a change rolls the runtimes out. */
   secretRevision: z
     .string()

@@ -1,5 +1,6 @@
 import { START_DEADLINE_S, runtimeSelector, type UserSwarm, type UserSwarmSpec } from '@uswarm/contract/userswarm';
 import type { KubernetesObject } from '@uswarm/kube-types';
+import { dnsFields, dnsLabels } from './dns.js';
 import { renderEnvironment } from './environment.js';
 import { childLabels } from './labels.js';
 import { modelAccessLabels } from './model-gateway.js';
@@ -92,6 +93,7 @@ export function renderTemplate(input: TemplateInput): object {
         ...pods.labels,
         ...childLabels(userSwarm),
         ...modelAccessLabels(input.spec, input.settings),
+        ...dnsLabels(input.spec, input.settings),
       },
       ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     },
@@ -116,6 +118,7 @@ export function renderTemplate(input: TemplateInput): object {
         ...trustedVolumes(pods),
       ],
       ...scheduling(pods),
+      ...dnsFields(input.spec, input.settings),
     },
   };
 }

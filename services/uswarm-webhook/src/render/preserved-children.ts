@@ -75,8 +75,10 @@ export const ownAnnotations = ({ metadata }: KubernetesObject): Record<string, s
 
 /** The observed template of a Deployment, reduced to the fields that rendering sets. */
 export function preservedTemplate(template: unknown): Fields {
-  const { metadata, spec } = (template ?? {}) as Fields;
-  return { metadata: pick(metadata, ['labels', 'annotations']), spec: pick(spec, POD_FIELDS) };
+  const { metadata, spec } = (template ?? {}) as { metadata?: Fields; spec?: Fields };
+  // The API server adds another policy to the pods that use DNS.
+  const fields = spec?.['dnsPolicy'] === 'None' ? [...POD_FIELDS, 'dnsPolicy', 'dnsConfig', 'hostAliases'] : POD_FIELDS;
+  return { metadata: pick(metadata, ['labels', 'annotations']), spec: pick(spec, fields) };
 }
 
 function pick(from: unknown, names: readonly string[]): Fields {
