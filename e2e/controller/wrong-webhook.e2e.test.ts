@@ -1,10 +1,10 @@
-import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Condition, UserSwarmStatus } from '@uswarm/contract/userswarm';
 import type { KubernetesObject } from '@uswarm/kube-client';
 import { eventually } from '@uswarm/testkit/eventually';
 import { startWrongWebhook, type WrongAnswer, wrongAnswers, type WrongWebhook } from '@uswarm/testkit/wrong-webhook';
 import { type ControllerFixture, openFixture } from './fixture.js';
+import { forwardTo } from './forward.js';
 
 /** The fixture reports an outage after one second, and a response may take two. */
 const SHOWN_WITHIN_MS = 30_000;
@@ -19,15 +19,7 @@ describe('a webhook that answers wrongly, on a real API server', () => {
 
   beforeAll(async () => {
     fixture = await openFixture();
-    webhook = await startWrongWebhook((incoming, outgoing) => {
-      const { headers, method, url: path } = incoming;
-      const forwarded = request(new URL(path ?? '', fixture.hook.url), { method, headers }, (response) => {
-        outgoing.writeHead(response.statusCode ?? 502, response.headers);
-        response.pipe(outgoing);
-      });
-      forwarded.on('error', () => outgoing.destroy());
-      incoming.pipe(forwarded);
-    });
+    webhook = await startWrongWebhook(forwardTo(() => fixture.hook.url));
     await fixture.start({
       hook: { url: webhook.url, token: fixture.token, timeoutMs: 2_000, outageMs: OUTAGE_MS },
     });

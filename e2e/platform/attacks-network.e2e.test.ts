@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { childName, LABEL } from '@uswarm/contract/userswarm';
 import { NAMESPACE, openSession, RELEASE, type Session } from '../support/index.js';
-import { waitForOutcome, type Caller, allowConnection, type Target } from '../support/attack.js';
+import {
+  allowConnection,
+  type Attack,
+  attackTitle,
+  type Caller,
+  type Target,
+  waitForOutcome,
+} from '../support/attack.js';
+import { type Connection, RUNTIME_CONNECTIONS } from '../support/attacks/parts.js';
 
 let session: Session;
 let victim: string;
@@ -36,19 +44,14 @@ const runtime = (): Target => ({
   pods: { namespace: NAMESPACE.runtime, labels: { [LABEL.instance]: victim } },
 });
 
-const TARGETS: [string, () => Target][] = [
-  ['port 42618 of a runtime', runtime],
-  ['/sync of the webhook', () => part('webhook', 8080)],
-  ['the internal API of the orchestrator', () => part('orchestrator', 8082)],
-  ['Postgres', () => part('postgres', 5432)],
-  ['Valkey', () => part('valkey', 6379)],
-];
+const targetOf = ({ attempt: { to, port } }: Attack<Connection>): Target =>
+  to === 'runtime' ? runtime() : part(to, port);
 
-describe('a pod of another tenant', () => {
-  it.each(TARGETS)(
-    'does not reach %s, blocked by the policy of the target and by its own policy',
-    async (_what, target) => {
-      const to = target();
+describe('an attack', () => {
+  it.each(RUNTIME_CONNECTIONS.map((row) => [attackTitle(row), row] as const))(
+    '%s of both sides, of which each suffices',
+    async (_title, row) => {
+      const to = targetOf(row);
       const removeEgressPolicy = await allowConnection(session, 'Egress', tenant, to);
       const removeIngressPolicy = await allowConnection(session, 'Ingress', tenant, to);
       await expect(waitForOutcome(session, tenant, to, 'open')).resolves.toBe('open');
@@ -61,7 +64,9 @@ describe('a pod of another tenant', () => {
       await removeSecondIngressPolicy();
     },
   );
+});
 
+describe('a pod of another tenant', () => {
   it('cannot read metrics, while other pods of the cluster can', async () => {
     const to = part('controller', 8081);
     await expect(waitForOutcome(session, elsewhere, to, 'open')).resolves.toBe('open');
@@ -93,8 +98,8 @@ describe('a pod of another tenant', () => {
 });
 
 describe('a pod of another namespace', () => {
-  it.each(TARGETS)('does not reach %s', async (_what, target) => {
-    const to = target();
+  it.each(RUNTIME_CONNECTIONS)('$tries: refused by the policy of the target', async (row) => {
+    const to = targetOf(row);
     const removePolicy = await allowConnection(session, 'Ingress', elsewhere, to);
     await expect(waitForOutcome(session, elsewhere, to, 'open')).resolves.toBe('open');
     await removePolicy();
