@@ -148,8 +148,9 @@ it('the search tool accepts tokens of the current and the previous signing key',
 
 describe('the model gateway', () => {
   it('receives the keys and settings of the enabled providers', () => {
-    const { tokenKeys, internalApi, ...config } = loadModelGatewayConfig(environment(full, 'model-gateway'));
+    const { tokenKeys, internalApi, proxy, ...config } = loadModelGatewayConfig(environment(full, 'model-gateway'));
     const generated = environment(full, 'orchestrator');
+    expect(proxy.origins).toEqual([]);
     expect(config).toEqual({
       providers: {
         openai: {
