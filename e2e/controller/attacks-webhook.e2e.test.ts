@@ -9,7 +9,7 @@ import { type ControllerFixture, openFixture } from './fixture.js';
 import { forwardTo } from './forward.js';
 
 const SHOWN_WITHIN_MS = 30_000;
-/** Its image does not exist in the cluster; only its Deployment matters. */
+/** Not suspended. Their image does not exist in the cluster; only their children matter. */
 const RUNNING = 'workspace-running';
 const VICTIM = 'workspace-victim';
 const KINDS = ['Deployment', 'Service', 'ServiceAccount'];
@@ -42,7 +42,7 @@ const shows = (name: string, message: RegExp): Promise<true> =>
     { description: `${name} shows ${message}`, timeoutMs: SHOWN_WITHIN_MS },
   );
 /** Uid and spec of the children of a UserSwarm. */
-const childrenOf = (name: string): Promise<unknown[]> =>
+const childrenOf = (name: string): Promise<{ kind: string; uid: string | undefined; spec: unknown }[]> =>
   Promise.all(
     KINDS.map(async (kind) => {
       const child = await fixture.get({ kind, namespace: fixture.namespace, name: childName(name) });
@@ -54,15 +54,15 @@ beforeAll(async () => {
   fixture = await openFixture();
   webhook = await startWrongWebhook(forwardTo(() => fixture.hook.url));
   await fixture.start({ hook: { url: webhook.url, token: fixture.token, timeoutMs: 2_000, outageMs: 1_000 } });
-  for (const [name, suspend] of [
-    [RUNNING, false],
-    [VICTIM, true],
-  ] as const) {
-    await create(name, suspend);
-    await eventually(() => fixture.get({ kind: 'Deployment', namespace: fixture.namespace, name: childName(name) }), {
-      description: `${name} has a Deployment`,
-      timeoutMs: SHOWN_WITHIN_MS,
-    });
+  for (const name of [RUNNING, VICTIM]) {
+    await create(name, false);
+    await eventually(
+      async () => {
+        const children = await childrenOf(name);
+        return children.every(({ uid }) => uid !== undefined) || undefined;
+      },
+      { description: `${name} has its children`, timeoutMs: SHOWN_WITHIN_MS },
+    );
   }
 });
 afterAll(async () => {
