@@ -130,6 +130,16 @@ describe('poorlyDescribed', () => {
   });
 });
 
+describe('the lists of values', () => {
+  it.each(DOCUMENTS)('are texts in %s: generated clients add a text for unknown values to each', (_name, document) => {
+    const others = [...objectsIn(document)].filter(([schema, path]) => {
+      const values = schema['enum'] ?? ('const' in schema ? [schema['const']] : []);
+      return path.at(-1) !== 'properties' && (values as unknown[]).some((value) => typeof value !== 'string');
+    });
+    expect(others.map(([, path]) => path.join('.'))).toEqual([]);
+  });
+});
+
 describe('the names of types', () => {
   it.each(DOCUMENTS)('belong to every object in %s, so that generators need not invent some', (_name, document) => {
     const anonymous = [...objectsIn(document)]

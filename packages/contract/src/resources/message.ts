@@ -186,8 +186,8 @@ const ERROR = {
 };
 const TRUNCATED = {
   description:
-    'The text of `content` is only the beginning, without the mentions in the rest: a preview for a list, in `last_message`. Do not use it as a ' +
-    'copy of the message, whatever its `rev` is. Absent if the text is complete.',
+    'True if the text of `content` is only the beginning, without the mentions in the rest: a preview for a list, in `last_message`. Do not use it ' +
+    'as a copy of the message, whatever its `rev` is. Absent if the text is complete.',
   'x-extension': true,
 };
 const EditedAt = Timestamp.nullable().meta({
@@ -224,7 +224,7 @@ export const MessageData = z
     mentions: z
       .array(Mention)
       .meta({ description: 'The agents that the text addresses, in the order that the client sent them.' }),
-    truncated: z.literal(true).optional().meta(TRUNCATED),
+    truncated: z.boolean().optional().meta(TRUNCATED),
   })
   .meta({ id: 'MessageData', description: 'A message with a coarse and an exact status.' });
 export type MessageData = z.output<typeof MessageData>;
