@@ -24,6 +24,8 @@ beforeAll(async () => {
   podOf(added)['nodeSelector'] = { pool: 'agents' };
   const { stdout } = await tools.kubectl(['create', '-o', 'json', '-f', '-'], { input: JSON.stringify(added) });
   stored = JSON.parse(stdout) as Child;
+  // The Deployment controller writes the status meanwhile.
+  delete stored.metadata['resourceVersion'];
 });
 afterAll(async () => {
   await tools?.kubectl(['delete', 'deployment', stored.metadata.name, '-n', stored.metadata.namespace]);

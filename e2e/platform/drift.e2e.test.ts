@@ -225,7 +225,7 @@ it('keeps the children and the pod of a UserSwarm that is deleted without them',
   const swarm = await session.create();
   await session.ready(swarm);
   const [pod] = (await session.children(swarm)).pods;
-  await session.tools.kubectl(['delete', `userswarm/${swarm}`, '--cascade=orphan', '--timeout=60s'], {
+  await session.tools.kubectl(['delete', `userswarms.uswarm.dev/${swarm}`, '--cascade=orphan', '--timeout=60s'], {
     timeoutMs: 70_000,
   });
   const deployment = await read('Deployment', swarm);

@@ -44,7 +44,9 @@ export async function applyManifest(
   { kubectl }: Pick<Tools, 'kubectl'>,
   manifest: string,
 ): Promise<() => Promise<void>> {
-  const cleanUp = async (): Promise<void> => void (await kubectl(DELETE, { input: manifest }));
+  // A policy without its list refuses all writes, also those of other tests.
+  const input = manifest.split(/^---$/m).toReversed().join('\n---\n');
+  const cleanUp = async (): Promise<void> => void (await kubectl(DELETE, { input }));
   try {
     await kubectl(APPLY, { input: manifest });
   } catch (error) {

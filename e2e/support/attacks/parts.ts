@@ -1,4 +1,4 @@
-import { ADMIN_CALLS, type AdminCall, adminPath, INTERNAL_PATHS, MODEL_CALLS_PATH } from '@uswarm/contract';
+import { type AdminCall, adminPath, INTERNAL_PATHS, MODEL_CALLS_PATH } from '@uswarm/contract';
 import {
   signAdminToken,
   type SigningKey,
@@ -115,11 +115,17 @@ const internal = (path: string, token: ForgedRequest['token'], method: 'POST' | 
 const USER = '0197a000-0000-7000-8000-000000000001';
 /** Calls of operators that would do the most harm. */
 const ADMIN: AdminCall[] = ['user.show', 'user.ban', 'user.plan', 'workspace.show', 'turns.list'];
-const adminRows = (key: KeyName): Row[] =>
-  ADMIN.filter((call) => call in ADMIN_CALLS).map((call) => [
-    `acts as an operator with its key: ${call}`,
-    internal(adminPath(call), (keys) => signAdminToken(keys[key], 'olivia')),
-  ]);
+/** A release without a key for operators has no such routes. */
+const adminAttacks = (by: CompromisedPart, key: KeyName): Attack<ForgedRequest>[] =>
+  forged(
+    by,
+    'the keys of the internal API',
+    ADMIN.map((call) => [
+      `acts as an operator with its key: ${call}`,
+      internal(adminPath(call), (keys) => signAdminToken(keys[key], 'olivia')),
+    ]),
+    /^HTTP (401|404) /,
+  );
 
 const OF_MODEL_GATEWAY = forged('model gateway', 'the keys of the internal API', [
   ...Object.values(INTERNAL_PATHS).map((path): Row => [
@@ -134,7 +140,6 @@ const OF_MODEL_GATEWAY = forged('model gateway', 'the keys of the internal API',
     'sends as a user with the key of model tokens',
     internal(INTERNAL_PATHS.send, (keys) => signInternalToken(keys['model-token-signing-key'], USER)),
   ],
-  ...adminRows('model-calls-key'),
 ]);
 
 const OF_REALTIME_GATEWAY = forged('realtime gateway', 'the keys of the internal API', [
@@ -154,7 +159,6 @@ const OF_REALTIME_GATEWAY = forged('realtime gateway', 'the keys of the internal
       'PUT',
     ),
   ],
-  ...adminRows('internal-api-key'),
 ]);
 
 const turnOf = (workspaceId: string) => ({ workspaceId, agentId: USER, turnId: USER });
@@ -226,4 +230,10 @@ const OF_RUNTIME = [
   ),
 ];
 
-export const FORGED_REQUESTS = [...OF_MODEL_GATEWAY, ...OF_REALTIME_GATEWAY, ...OF_RUNTIME];
+export const FORGED_REQUESTS = [
+  ...OF_MODEL_GATEWAY,
+  ...adminAttacks('model gateway', 'model-calls-key'),
+  ...OF_REALTIME_GATEWAY,
+  ...adminAttacks('realtime gateway', 'internal-api-key'),
+  ...OF_RUNTIME,
+];

@@ -13,6 +13,8 @@ export const POLICY_LISTS = {
 /** The image of a UserSwarm without `runtime.image`. */
 export const DEFAULT_IMAGE = 'registry.test/uswarm/agent-runtime:1.2.3';
 
+const DIGEST = '0'.repeat(64);
+
 /** The name of the UserSwarm in every case. */
 export const POLICY_CASE_NAME = 'workspace-a';
 
@@ -64,7 +66,7 @@ export const POLICY_CASES: readonly PolicyCase[] = [
   image(DEFAULT_IMAGE, true),
   image('registry.test/uswarm/agent-runtime', true),
   image('registry.test/uswarm/agent-runtime:9', true),
-  image('registry.test/uswarm/agent-runtime@sha256:00', true),
+  image(`registry.test/uswarm/agent-runtime@sha256:${DIGEST}`, true),
   image('registry.test/uswarm/agent-runtime/debug:1', true),
   image('registry.test/uswarm/agent-runtime-debug:1', false),
   image('registry.test/uswarm/orchestrator:1', false),
@@ -77,11 +79,10 @@ export const POLICY_CASES: readonly PolicyCase[] = [
   image('mirror.test:5000/anything:1', true),
   image('mirror.test:5000', false),
   image('mirror.test:50000/anything:1', false),
-  image('pinned.test/app@sha256:00', true),
+  image(`pinned.test/app@sha256:${DIGEST}`, true),
   image('pinned.test/app:1', false),
   image('elsewhere.test/registry.test/team:1', false),
   image('REGISTRY.test/team:1', false),
-  image(' registry.test/team:1', false),
   image('docker.io/library/busybox', false),
   secret('workspace-a-env', true),
   secret('uswarm-model-env', true),

@@ -20,6 +20,7 @@ function refusal(args: string[], env: Record<string, string>): string {
 describe('the settings of local mode', () => {
   it('have defaults for everything', () => {
     expect(readSettings([], {})).toEqual({
+      proxy: expect.objectContaining({ origins: [] }),
       port: 8080,
       dataDirectory: expect.stringMatching(/\/\.data$/),
       maxRuntimes: 8,
@@ -48,6 +49,7 @@ describe('the settings of local mode', () => {
       LOG_LEVEL: 'debug',
     };
     expect(readSettings(['--search'], environment)).toEqual({
+      proxy: expect.objectContaining({ origins: [] }),
       port: 9000,
       dataDirectory: resolve('elsewhere'),
       maxRuntimes: 2,

@@ -1,6 +1,13 @@
 import { createPrivateKey, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ADMIN_CALLS, type AdminCall, adminPath, INTERNAL_PATHS, MODEL_CALLS_PATH } from '@uswarm/contract';
+import {
+  ADMIN_CALLS,
+  type AdminCall,
+  adminPath,
+  INTERNAL_PATHS,
+  MODEL_CALLS_PATH,
+  MODEL_CALLS_TOKEN_PATH,
+} from '@uswarm/contract';
 import {
   callPublicKey,
   generateCallKeys,
@@ -35,7 +42,7 @@ const CALL_PRIVATE_KEY = generateCallKeys().privateKey;
 
 type Area = 'realtime gateway' | 'model gateway' | 'operators';
 interface Route {
-  method: 'POST' | 'PUT';
+  method: 'GET' | 'POST' | 'PUT';
   path: string;
   area: Area;
 }
@@ -43,6 +50,7 @@ const ROUTES: Route[] = [
   ...Object.values(INTERNAL_PATHS).map((path): Route => ({ method: 'POST', path, area: 'realtime gateway' })),
   { method: 'POST', path: MODEL_CALLS_PATH, area: 'model gateway' },
   { method: 'PUT', path: `${MODEL_CALLS_PATH}/:id`, area: 'model gateway' },
+  { method: 'GET', path: MODEL_CALLS_TOKEN_PATH, area: 'model gateway' },
   ...(Object.keys(ADMIN_CALLS) as AdminCall[]).map((call): Route => ({
     method: 'POST',
     path: adminPath(call),
