@@ -6,7 +6,8 @@ import { merge, pathsOf, valueAt } from './support/value-paths.js';
 import { SCENARIOS } from './support/value-sets.js';
 
 /** Keys of objects that the API server stores also if they are empty. Empty lists and maps are dropped. */
-const STORED_IF_EMPTY = /(^|\.)(podSelector|namespaceSelector|emptyDir|resources|default|subresources\.status)$/;
+const STORED_IF_EMPTY =
+  /(^|\.)(podSelector|namespaceSelector|paramRef\.selector|emptyDir|resources|default|subresources\.status)$/;
 /** Fields that the API server writes itself. */
 const OF_THE_SERVER = /^(status|metadata\.(creationTimestamp|generation|managedFields|resourceVersion|selfLink|uid))$/;
 /** Quantities are stored in another form: `1000m` as `1`, `1024Mi` as `1Gi`, `0.5` as `500m`. */

@@ -138,6 +138,7 @@ async function startUser(services: SeparateServices): Promise<TestClient> {
 async function ask({ api, workspaceId, send, saw }: TestClient, questions: readonly string[]): Promise<HabitOutcome[]> {
   const conversations = `/v1/workspaces/${workspaceId}/conversations`;
   const created = await api('POST', conversations, { type: 'swarm' });
+  if (created.status !== 201) throw new Error(`No conversation: ${JSON.stringify(created)}`);
   const { id } = (created.body as { data: { id: string } }).data;
   await send(questions.join('\n'), id);
   await saw('message.done', ({ conversation_id }: { conversation_id: string }) => conversation_id === id);
