@@ -31,7 +31,7 @@ describe('a webhook that answers wrongly', () => {
     webhook = await startWrongWebhook(right);
     controller = await createController({
       kubeConfig: api.config,
-      hook: { url: webhook.url, token: 'token', timeoutMs: 1_000, outageMs: 100 },
+      hook: { url: webhook.url, token: 'token', timeoutMs: 5_000, outageMs: 100 },
       runtimeNamespaces: [NAMESPACE],
       maxConcurrentStarts: 0,
       resyncS: 1,
