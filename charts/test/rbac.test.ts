@@ -15,7 +15,7 @@ beforeAll(async () => {
   manifests = await render(TWO_NAMESPACES);
 });
 
-/** Roles of users of the cluster, which have no binding. */
+/** The chart binds no user to these roles: Kubernetes aggregates them. */
 const isAggregated = ({ metadata: { labels = {} } }: Manifest): boolean =>
   Object.keys(labels).some((label) => label.startsWith('rbac.authorization.k8s.io/aggregate-to-'));
 const place = ({ metadata }: Manifest): string => `${metadata.namespace ?? '*'}/${metadata.name}`;

@@ -41,7 +41,7 @@ const shows = (name: string, message: RegExp): Promise<true> =>
     },
     { description: `${name} shows ${message}`, timeoutMs: SHOWN_WITHIN_MS },
   );
-/** Uid and spec of the children of a UserSwarm. */
+/** A UserSwarm's children, to see that none is replaced or changed. */
 const childrenOf = (name: string): Promise<{ kind: string; uid: string | undefined; spec: unknown }[]> =>
   Promise.all(
     KINDS.map(async (kind) => {

@@ -23,7 +23,7 @@ import {
 import type { PodPlace } from '../support/pods.js';
 import { signUp } from '../support/sign-up.js';
 
-// Runs code in the pods of the parts, with their keys.
+// The tests run code in each compromised pod, with the keys that it has.
 
 const KEYS: KeyName[] = ['internal-api-key', 'model-calls-key', 'mcp-signing-key', 'model-token-signing-key'];
 

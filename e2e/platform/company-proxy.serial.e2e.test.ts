@@ -34,11 +34,8 @@ let proxyTargets: () => Promise<string[]>;
 
 beforeAll(async () => {
   session = await openSession();
-  const { ca } = await deployPrivateModel(session);
+  await deployPrivateModel(session, AUTHORITY);
   proxyTargets = await deployForwardProxy(session);
-  await session.api.delete('ConfigMap', AUTHORITY);
-  await session.api.create('ConfigMap', { metadata: AUTHORITY, data: { 'ca.crt': ca } });
-  session.onClose(() => session.api.delete('ConfigMap', AUTHORITY));
   const release = createRollingRelease(session);
   await release.upgrade(VALUES);
   // The keys of the issuer are in the cluster.

@@ -36,11 +36,8 @@ let proxyTargets: () => Promise<string[]>;
 
 beforeAll(async () => {
   session = await openSession();
-  const { ca } = await deployPrivateModel(session);
+  await deployPrivateModel(session, AUTHORITY);
   proxyTargets = await deployForwardProxy(session);
-  await session.api.delete('ConfigMap', AUTHORITY);
-  await session.api.create('ConfigMap', { metadata: AUTHORITY, data: { 'ca.crt': ca } });
-  session.onClose(() => session.api.delete('ConfigMap', AUTHORITY));
   release = createRollingRelease(session);
   await release.upgrade(valuesWith(TO_PRIVATE_MODEL));
   [user] = (await release.signUp(1)) as [RuntimeUser];

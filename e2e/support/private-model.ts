@@ -25,8 +25,14 @@ const egressTo = (app: string, port: number) => ({
 export const TO_PRIVATE_MODEL = egressTo(NAME, PRIVATE_MODEL_PORT);
 export const TO_FORWARD_PROXY = egressTo(PROXY, FORWARD_PROXY_PORT);
 
-/** The model server over TLS, with a certificate of an authority that no image trusts. */
-export async function deployPrivateModel(session: Session): Promise<{ ca: string }> {
+/**
+ * The model server over TLS, with a certificate of an authority that no image trusts. The ConfigMap `authority` exists until
+ * the session closes.
+ */
+export async function deployPrivateModel(
+  session: Session,
+  authority: { name: string; namespace: string },
+): Promise<void> {
   const { ca, certificate, key } = await createCertificate(PRIVATE_MODEL_HOST);
   const metadata = { name: NAME, namespace: NAMESPACE.models };
   const server = `  server {
@@ -52,7 +58,9 @@ export async function deployPrivateModel(session: Session): Promise<{ ca: string
       ],
     }),
   ]);
-  return { ca };
+  await session.api.delete('ConfigMap', authority);
+  await session.api.create('ConfigMap', { metadata: authority, data: { 'ca.crt': ca } });
+  session.onClose(() => session.api.delete('ConfigMap', authority));
 }
 
 /** A proxy that supports only CONNECT. @returns reads the targets of its connections so far */

@@ -31,7 +31,7 @@ export interface AnswerPlace {
   namespace: string;
   /** The name of its children. */
   own: string;
-  /** The name of the children of another one. */
+  /** Another workspace's children have this name. */
   victim: string;
 }
 export type EvilAnswer = (place: AnswerPlace) => object[];

@@ -193,7 +193,7 @@ function handshakeSchemes(schemes: ReturnType<typeof securitySchemes>): JsonObje
   );
 }
 
-/** The credentials of `session.renew` without those of the end-to-end bypass. */
+/** Production documents describe `session.renew` without the end-to-end bypass. */
 function withoutBypass({ Credentials, ...schemas }: Record<string, JsonObject>): Record<string, JsonObject> {
   const properties = Object.entries(Credentials?.['properties'] ?? {}).filter(([name]) => !name.startsWith('x-e2e-'));
   return sortedByKey({ ...schemas, Credentials: { ...Credentials, properties: Object.fromEntries(properties) } });

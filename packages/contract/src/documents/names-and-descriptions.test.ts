@@ -56,7 +56,7 @@ const EMPTY = new Set(
   ),
 );
 
-/** The words without those that tell nothing, in the singular. `AgentTool` and `agent_tool` have two. */
+/** Meaningful words in the singular: `AgentTool` and `agent_tool` have two. */
 const wordsIn = (text: string): string[] =>
   text
     .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
