@@ -196,6 +196,8 @@ describe('any Markdown with HTML', () => {
     fc.assert(
       fc.property(fc.array(words, { maxLength: 40 }), (parts) => {
         const text = parts.join(' ');
+        // With a later `>`, `a<b` can begin a tag whose attributes are the words between.
+        fc.pre(!commonMark(text).includes('<b '));
         expect(safe(text)).toBe(text);
       }),
       { numRuns: 1_500 },
