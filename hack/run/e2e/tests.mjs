@@ -37,7 +37,7 @@ export const PROJECTS = [
     project: 'disruptive',
     workers: '--runInBand',
     disruptive: true,
-    core: ['e2e/platform/at-rest.serial.e2e.test.ts', 'e2e/platform/rollout.serial.e2e.test.ts'],
+    core: ['e2e/platform/rollout.serial.e2e.test.ts'],
   },
   {
     project: 'uninstall',

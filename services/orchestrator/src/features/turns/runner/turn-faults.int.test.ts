@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { byTier } from '@uswarm/testkit/tier';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { brokenRules, leftBehind, outcomes, uncounted, usageOf } from '../../../../test/faults/end-of-run.js';
@@ -9,6 +10,8 @@ import { createEffectsTable } from '../../../../test/faults/simulated-tools.js';
 import { soakParameters } from '../../../../test/faults/soak.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../../test/test-orchestrator.js';
 
+/** Points of a turn between two runs with one fault. */
+const STEP = byTier({ core: 3, all: 1 });
 /** `npm run soak` ends the property. */
 const NO_DEADLINE_MS = 24 * 3_600_000;
 
@@ -65,7 +68,7 @@ describe('turns with generated faults', () => {
     async (fault) => {
       const broken: unknown[] = [];
       let points = 0;
-      for (let allHappened = true; allHappened; points += 1) {
+      for (let allHappened = true; allHappened; points += STEP) {
         const faults: Schedule['faults'] = [{ after: points, fault }];
         const result = await run({ ...APPROVED, steps: [['save', 'send'], ['search']], faults });
         allHappened = result.allHappened;
