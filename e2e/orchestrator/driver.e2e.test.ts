@@ -213,6 +213,7 @@ describe('the kubernetes driver', () => {
     async (_how, suspend) => {
       await ensure();
       await setStatus({ phase: 'Ready' });
+      await eventually(ensure, { until: ({ phase }) => phase === 'Ready' });
       await applied();
       await suspend();
       expect(await ensureAfterNotification()).toMatchObject({ phase: 'Suspended' });
