@@ -22,9 +22,12 @@ export const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** For several lines that a model reads. Like `UNPRINTABLE`, plus variation selectors, which can encode hidden text. */
 export const UNPRINTABLE_IN_LINES = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Variation_Selector}]/gu;
 
-/** For names that users choose. Removes bidirectional controls, but keeps the joiners of emoji and of some scripts. */
+/**
+ * For names that users choose: what hides, reorders or fills text. Keeps the joiners and variants of emoji and of some scripts, and
+ * the tags of flags, such as the one of Scotland.
+ */
 export const DECEPTIVE_IN_NAMES =
-  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/gu;
+  /(?![\u200c\u200d\p{Variation_Selector}\u{e0020}-\u{e007f}])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u200e\u200f\ufff9-\ufffb]|(?<!\u{1f3f4}[\u{e0020}-\u{e007e}]{0,6})[\u{e0020}-\u{e007f}]/gu;
 
 /** For texts that users approve or read in full. Like `DECEPTIVE_IN_NAMES` with line breaks, plus what can encode hidden text. */
 export const DECEPTIVE_IN_TEXT =

@@ -22,9 +22,13 @@ const TEXTS: [string, string, string][] = [
   ['an escape sequence', '\u001b[31mred', '[31mred'],
   ['C1 controls', 'a\u0085b\u009bc', 'abc'],
   ['another composition', 'e\u0301', 'é'],
+  ['fillers', 'a\u3164b\uffa0c\u115fd', 'abcd'],
+  ['deprecated and unassigned invisible characters', 'a\u034fb\u17b4c\ufff0d\ufffbe', 'abcde'],
+  ['text in tags', '🏴\u200ba\u{e0068}\u{e0069}\u{e007f}', '🏴a'],
 ];
 /** Meaningful characters, which stay. */
-const KEPT = ['👩‍👩‍👧', 'می‌خواهم', 'שלום', 'Ωmega', 'O’Neil-Σ'];
+const SCOTLAND = '🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}';
+const KEPT = ['👩‍👩‍👧', SCOTLAND, '葛\u{e0100}', 'می‌خواهم', 'שלום', 'Ωmega', 'O’Neil-Σ'];
 
 describe('names and other texts of one line', () => {
   let uswarm: TestOrchestrator;
@@ -94,20 +98,24 @@ describe('names and other texts of one line', () => {
     });
   });
 
-  it.each(['\u200b', ' \n ', '\u202e\u2066'])('is refused if it is required and shows nothing: %j', async (text) => {
-    expect(await user.refusal('POST', '/v1/workspaces', { name: text })).toBe('validation_failed');
-    expect(await user.refusal('PATCH', home.workspace, { name: text })).toBe('validation_failed');
-    expect(await user.refusal('PATCH', home.conversation, { title: text })).toBe('validation_failed');
-    const memory = { key: 'k', content: 'c', category: text };
-    expect(await user.refusal('POST', `${agents}/${agentId}/memories`, memory)).toBe('validation_failed');
-  });
+  it.each(['\u200b', ' \n ', '\u202e\u2066', '\u200d', '\u3164', '\u2800\ufe0f'])(
+    'is refused if it is required and shows nothing: %j',
+    async (text) => {
+      expect(await user.refusal('POST', '/v1/workspaces', { name: text })).toBe('validation_failed');
+      expect(await user.refusal('PATCH', home.workspace, { name: text })).toBe('validation_failed');
+      expect(await user.refusal('PATCH', home.conversation, { title: text })).toBe('validation_failed');
+      const memory = { key: 'k', content: 'c', category: text };
+      expect(await user.refusal('POST', `${agents}/${agentId}/memories`, memory)).toBe('validation_failed');
+    },
+  );
 
   it('is empty in the profile if it shows nothing', async () => {
-    for (const field of ['nickname', 'name', 'surname'] as const) expect(await patched(field, '\u200b')).toBe('');
+    for (const field of ['nickname', 'name', 'surname'] as const) expect(await patched(field, '\u200b\u200d')).toBe('');
   });
 
   it('is cut to the length that the profile accepts, if an identity provider sends more', async () => {
     expect(await WAYS['claim of an identity provider']?.('😀'.repeat(300))).toBe('😀'.repeat(50));
+    expect(await WAYS['claim of an identity provider']?.(`a${'😀'.repeat(300)}`)).toBe(`a${'😀'.repeat(49)}`);
   });
 
   it('is cleaned also if the bypass names it', async () => {

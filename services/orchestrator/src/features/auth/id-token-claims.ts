@@ -19,15 +19,23 @@ const NAME_CHARACTERS = 100;
 const EMAIL_CHARACTERS = 320;
 const URL_CHARACTERS = 2_048;
 
-const cut = (text: string, characters: number): string => visibleText(visibleLine(text).slice(0, characters));
+/** Half of a character at the end would become a replacement character. */
+const cut = (text: string, characters: number): string =>
+  visibleText(
+    visibleLine(text)
+      .slice(0, characters)
+      .replace(/[\ud800-\udbff]$/, ''),
+  );
 
 /** A name as the profile stores it. Users choose it at the identity provider, which may accept other characters. */
 export const profileName = (text: string): string => cut(text, NAME_CHARACTERS);
 export const profileEmail = (text: string): string => cut(text, EMAIL_CHARACTERS);
 
-/** Apps load this URL. @returns '' if it is not one that may be stored */
-const pictureUrl = (text: string): string =>
-  text === storable(text) && text.length <= URL_CHARACTERS && URL.parse(text)?.protocol === 'https:' ? text : '';
+/** Apps load this URL, in its normal form: other parsers accept fewer characters. @returns '' if it is not one that may be stored */
+function pictureUrl(text: string): string {
+  const url = text === storable(text) ? URL.parse(text) : null;
+  return url?.protocol === 'https:' && url.href.length <= URL_CHARACTERS ? url.href : '';
+}
 
 /** A claim about the person, which only fills the profile: an odd one must not keep the user out. */
 const profile = (read: (text: string) => string) => oddAsAbsent(z.string()).transform((text) => read(text ?? ''));

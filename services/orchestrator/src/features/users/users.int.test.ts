@@ -69,11 +69,13 @@ describe('users', () => {
         await avatarAfter('sign-up', { picture: 'https://example.com/ada.png' }),
         await avatarAfter('sign-in', { picture: 'https://example.com/lovelace.png' }),
         await avatarAfter('sign-in', {}),
+        await avatarAfter('sign-in', { picture: 'https://example.com/\u202eada\n.png' }),
       ];
       expect(seen).toEqual([
         'https://example.com/ada.png',
         'https://example.com/lovelace.png',
         'https://example.com/lovelace.png',
+        'https://example.com/%E2%80%AEada.png',
       ]);
     });
 
