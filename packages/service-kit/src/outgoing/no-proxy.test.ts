@@ -35,6 +35,9 @@ describe('NO_PROXY', () => {
     ['[2001:db8::]/32', '[2001:db8:1::5]', true],
     // Ignored, and the next entry counts.
     ['10.0.0.0/99,example.com', '10.0.0.1', false],
+    ['10.0.0.0/,example.com', '192.0.2.1', false],
+    ['10.0.0.0/255.0.0.0,example.com', '10.0.0.1', false],
+    ['.,*.', 'example.com.', false],
     ['10.0.0.0/99,example.com', 'example.com', true],
     ['192.0.2.20-192.0.2.10,example.com', 'example.com', true],
   ])('decides by %j whether %j is reached directly: %j', (noProxy, host, isDirect) => {
@@ -68,6 +71,8 @@ describe('NO_PROXY', () => {
     'models.backend.svc.cluster.local',
     'kubernetes.default.svc',
     'kubernetes.default',
+    'kubernetes.default.',
+    'ollama',
   ])('does not matter for %j, which is always reached directly', (host) => {
     expect(createBypass('')(host, 443)).toBe(true);
   });

@@ -11,12 +11,15 @@ interface Rule {
 }
 
 /**
- * This machine, link-local services such as cloud metadata, and the names of Services, which no proxy outside can
- * resolve.
+ * This machine, link-local services such as cloud metadata, and the names of Services and containers, which no proxy outside
+ * can resolve.
  */
-const ALWAYS_DIRECT = parseNoProxy(
-  'localhost,*.localhost,127.0.0.0/8,::1,0.0.0.0,::,169.254.0.0/16,fe80::/10,svc,cluster.local,kubernetes,kubernetes.default',
-);
+const ALWAYS_DIRECT: readonly Rule[] = [
+  ...parseNoProxy(
+    '*.localhost,127.0.0.0/8,::1,0.0.0.0,::,169.254.0.0/16,fe80::/10,svc,cluster.local,kubernetes.default',
+  ),
+  { port: undefined, matches: (host) => isIP(host) === 0 && !host.includes('.') },
+];
 
 /**
  * @param noProxy as in NO_PROXY: `*`, `example.com` and `.example.com` (with subdomains), `*.example.com` (only
