@@ -172,6 +172,13 @@ describe('the controller', () => {
     await expect(patch({ spec })).rejects.toThrow('PolicyDenied: The controller must not change the spec');
   });
 
+  it.each([
+    ['an owner', { ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'absent', uid: randomUUID() }] }],
+    ['a label', { labels: { 'uswarm.dev/team': 'a' } }],
+  ])('cannot give a UserSwarm %s', async (_what, metadata) => {
+    await expect(patch({ metadata })).rejects.toThrow('PolicyDenied: The controller must not change the owners');
+  });
+
   it('can change the annotations and finalizers of a UserSwarm', async () => {
     const change = { metadata: { annotations: { a: 'b' }, finalizers: ['e2e.uswarm.dev/hold'] } };
     await expect(patch(change)).resolves.toBeDefined();

@@ -34,6 +34,13 @@ function first<T>(list: readonly T[]): T {
 }
 const ownerOf = (child: Child): Record<string, unknown> =>
   first(child.metadata['ownerReferences'] as Record<string, unknown>[]);
+const addOwner: Change = (child) =>
+  (child.metadata['ownerReferences'] as object[]).push({
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    name: 'default',
+    uid: 'x',
+  });
 const setVariable =
   (name: string, value: string): Change =>
   (child) => {
@@ -228,6 +235,12 @@ const ON_DEPLOYMENTS = attacks('Deployment', 'uswarm-runtime-pods', [
   ['has an owner of another kind', (child) => void (ownerOf(child)['kind'] = 'ConfigMap'), OWNER],
   ['has the name of a victim', (child) => void (child.metadata.name = 'agent-runtime-workspace-victim'), OWNER],
   ['has a name that is not a runtime name', (child) => void (child.metadata.name = 'other'), OWNER],
+  [
+    'has an owner of a version that does not exist',
+    (child) => void (ownerOf(child)['apiVersion'] = 'uswarm.dev/v9'),
+    OWNER,
+  ],
+  ['has a second owner, which outlives the first', addOwner, /^PolicyDenied: A child must have no other owner/],
   ['adds a finalizer', (child) => void (child.metadata['finalizers'] = ['evil.test/hold']), METADATA],
 ]);
 
@@ -261,6 +274,7 @@ const ON_SERVICES = attacks('Service', 'uswarm-runtime-services', [
     METADATA,
   ],
   ['has the name of the victim', (child) => void (child.metadata.name = 'agent-runtime-workspace-victim'), OWNER],
+  ['stays in the name of a second owner', addOwner, /^PolicyDenied: A child must have no other owner/],
 ]);
 
 const ON_ACCOUNTS = attacks('ServiceAccount', 'uswarm-runtime-accounts', [

@@ -82,9 +82,15 @@ and a request of the controller contains the whole object.
 - expression: >-
     object.metadata.name.startsWith('agent-runtime-workspace-')
     && object.metadata.?ownerReferences.orValue([]).filter(owner, owner.?controller.orValue(false))
-      .map(owner, owner.apiVersion.startsWith('uswarm.dev/') && owner.kind == 'UserSwarm' && owner.name == variables.userSwarm)
+      .map(owner, owner.apiVersion == 'uswarm.dev/v1alpha1' && owner.kind == 'UserSwarm' && owner.name == variables.userSwarm)
       == [true]
   message: 'PolicyDenied: A child must have the name agent-runtime-<name> and be controlled by the UserSwarm <name>.'
+  reason: Forbidden
+# The garbage collector keeps an object if any owner exists, or if it does not know the kind of an owner.
+- expression: >-
+    object.metadata.?ownerReferences.orValue([]).all(owner, owner.?controller.orValue(false)
+      || (oldObject != null && owner in oldObject.metadata.?ownerReferences.orValue([])))
+  message: 'PolicyDenied: A child must have no other owner, which would keep it after the UserSwarm.'
   reason: Forbidden
 - expression: variables.foreignMetadata == []
   messageExpression: "'PolicyDenied: uswarm does not set these labels, annotations and finalizers: ' + variables.foreignMetadata.join(', ')"
