@@ -9,6 +9,7 @@ const running = (dataDirectory: string, environment: Record<string, string>): Ru
   model: 'demo',
   search: () => 'off',
   dataDirectory,
+  shared: false,
   environment,
 });
 

@@ -3,7 +3,7 @@ import type { RunningLocal } from './running-local.js';
 
 /** The text after startup: the URL, the credentials, the next command. */
 export function banner(running: RunningLocal): string {
-  const { url, issuer, e2eToken, model, dataDirectory } = running;
+  const { url, issuer, e2eToken, model, dataDirectory, shared } = running;
   const rows: [string, string][] = [
     ['issuer', issuer],
     [
@@ -14,6 +14,9 @@ export function banner(running: RunningLocal): string {
     ['model', model],
     ['search', running.search()],
     ['data', dataDirectory],
+    ...(shared
+      ? [['network', 'every machine that reaches this one can sign in as any user'] satisfies [string, string]]
+      : []),
   ];
   const lines = rows.map(([name, value]) => `  ${name.padEnd(10)}${value}`);
   return [

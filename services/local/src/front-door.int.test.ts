@@ -92,7 +92,7 @@ describe('local mode with its defaults', () => {
     });
 
     it('rejects socket.io by polling', async () => {
-      expect((await rawRequest(`${local.url}${polling}`, foreign)).status).toBe(403);
+      expect((await rawRequest(`${local.url}${polling}`, foreign)).status).toBe(421);
       expect((await rawRequest(`${local.url}${polling}`, { host: 'localhost' })).status).toBe(200);
     });
 

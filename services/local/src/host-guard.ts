@@ -21,6 +21,9 @@ export function isTrustedHost(host: string | undefined): boolean {
 export function refuseForeignHost(request: IncomingMessage, response: ServerResponse): boolean {
   if (isTrustedHost(request.headers.host)) return false;
   response.writeHead(421, { 'content-type': 'text/plain; charset=utf-8' });
-  response.end('Local mode answers to IP addresses and localhost only.\n');
+  response.end(
+    'Local mode answers to IP addresses and localhost only, not to other names of this machine: use http://127.0.0.1, or the address ' +
+      'that was given to npm start -- --host.\n',
+  );
   return true;
 }

@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { createServer as createNetServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { LIMITS } from '@uswarm/contract';
 import { CONNECTION_VARIABLES, MODEL_PROVIDER_METADATA } from '@uswarm/contract/providers';
@@ -13,6 +14,7 @@ import {
   createMetrics,
   listen,
   type Logger,
+  openPort,
   parseSigningKey,
   startOpsServer,
 } from '@uswarm/service-kit';
@@ -25,9 +27,10 @@ import {
   startSearxng,
 } from '@uswarm/dev-servers';
 import { type DataFolder, openDataFolder } from './data-folder.js';
-import { isTrustedHost, refuseForeignHost } from './host-guard.js';
+import { isTrustedHost } from './host-guard.js';
 import { createLocalSearch, type LocalSearch } from './local-search.js';
 import { startModelGatewayPart } from './model-gateway-part.js';
+import { createOriginRule, guardRequests } from './origin-guard.js';
 import { createPages } from './pages.js';
 import { checkPortFree } from './port-check.js';
 import type { RunningLocal } from './running-local.js';
@@ -56,11 +59,12 @@ export interface LocalModeDeps {
  */
 export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal> {
   const { settings, createLog, progress, stack, signal } = deps;
-  const url = `http://${HOST}:${settings.port}`;
+  const { port, network } = settings;
+  const url = `http://${network.urlHost}:${port}`;
   const issuerUrl = `${url}${ISSUER_PATH}`;
   const folder = openDataFolder({ directory: settings.dataDirectory, url });
   stack.defer('data folder', folder.close);
-  await checkPortFree({ port: settings.port, host: HOST });
+  await checkPortsFree(settings);
   const logger = createLog(folder.file('uswarm.log'));
 
   const databaseUrl = await startDatabase(folder, deps, logger);
@@ -69,7 +73,11 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
 
   signal.throwIfAborted();
   progress('Starting the services');
-  const issuer = await startOidcIssuer({ issuerUrl, keysFile: folder.file('issuer-keys.json') });
+  const issuer = await startOidcIssuer({
+    issuerUrl,
+    keysFile: folder.file('issuer-keys.json'),
+    tokensForOtherMachines: network.shared,
+  });
   stack.defer('development issuer', issuer.close);
   const metrics = createMetrics('local');
   const modelGateway =
@@ -119,10 +127,12 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
     model: describeModel(settings),
     search: settings.toolServer === undefined ? search.describe : () => `the tool server ${toolServer.endpoint}`,
     dataDirectory: folder.path,
+    shared: network.shared,
     environment: settings.environment,
   };
   const pages = createPages(running);
   const httpServer = createServer(route(pages, issuer.listener, orchestrator.app));
+  const trustsOrigin = createOriginRule(settings.corsOrigins);
   const internalKey = parseSigningKey(folder.secrets.internal_api_key);
   const internalClient = createOrchestratorClient({ url: internal.url, key: internalKey });
   stack.defer('internal client', () => internalClient.close());
@@ -134,16 +144,15 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
     metrics: createGatewayMetrics(metrics),
     resumeKeys: [internalKey],
     settings: { shutdownWindowMs: 0 },
-    admit: ({ headers }) => isTrustedHost(headers.host),
+    admit: (request) => isTrustedHost(request.headers.host) && trustsOrigin(request),
   });
-  const http = await listen(httpServer, { host: HOST, port: settings.port, requestTimeoutMs: LIMITS.requestMs }).catch(
-    async (error: unknown) => {
-      // Another process took the port after the check.
-      await checkPortFree({ port: settings.port, host: HOST });
-      throw error;
-    },
-  );
-  stack.defer('public port', () => http.close(1_000));
+  // After the gateway has added its listeners.
+  guardRequests(httpServer, trustsOrigin);
+  await openPublicPorts(httpServer, settings, stack).catch(async (error: unknown) => {
+    // Another process took a port after the check.
+    await checkPortsFree(settings);
+    throw error;
+  });
   stack.defer('gateway', () => gateway.close());
 
   folder.writeAdminJson({ url: internal.url, key: folder.secrets.admin_api_key, pid: process.pid });
@@ -153,6 +162,22 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
   // After everything else, which it would slow down.
   search.begin();
   return running;
+}
+
+async function checkPortsFree({ port, network }: Settings): Promise<void> {
+  for (const host of network.addresses) await checkPortFree({ port, host });
+}
+
+/** The connections of all addresses belong to one server, so that the gateway sees each of them. */
+async function openPublicPorts(server: Server, { port, network }: Settings, stack: CloseStack): Promise<void> {
+  const [first, ...others] = network.addresses;
+  const http = await listen(server, { host: first, port, requestTimeoutMs: LIMITS.requestMs });
+  stack.defer('public port', () => http.close(1_000));
+  for (const host of others) {
+    const other = createNetServer((connection) => server.emit('connection', connection));
+    await openPort(other, { host, port });
+    stack.defer(`port on ${host}`, async () => void other.close());
+  }
 }
 
 async function startDatabase(
@@ -236,7 +261,17 @@ function orchestratorEnvironment(options: OrchestratorSettings) {
   return {
     DATABASE_URL: databaseUrl,
     // The id does not depend on the port, so that users keep their identity.
-    OIDC_ISSUERS: JSON.stringify([{ id: 'development', issuer: issuerUrl, audience: DEVELOPMENT_CLIENT_ID }]),
+    OIDC_ISSUERS: JSON.stringify([
+      {
+        id: 'development',
+        issuer: issuerUrl,
+        audience: DEVELOPMENT_CLIENT_ID,
+        // By loopback, which no proxy of a company is asked for.
+        jwks_uri: `http://${HOST}:${settings.port}${ISSUER_PATH}/jwks`,
+      },
+    ]),
+    // The issuer has the address by which phones reach it.
+    OIDC_ALLOW_HTTP: String(settings.network.shared),
     SIGNATURE_MODE: settings.signature.mode,
     SIGNATURE_SECRET: settings.signature.secret,
     INTERNAL_API_KEY: secrets.internal_api_key,
@@ -282,7 +317,6 @@ export function describeModel({ modelProvider, environment }: Pick<Settings, 'mo
 /** One port for pages, the development issuer and the API. socket.io handles its path first. */
 function route(pages: ReturnType<typeof createPages>, issuer: RequestListener, app: RequestListener): RequestListener {
   return (request, response) => {
-    if (refuseForeignHost(request, response)) return;
     const path = (request.url ?? '/').split('?')[0] ?? '/';
     if (path === ISSUER_PATH || path.startsWith(`${ISSUER_PATH}/`)) issuer(request, response);
     else if (!isRead(request) || !pages(path, response)) app(request, response);

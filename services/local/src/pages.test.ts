@@ -38,7 +38,7 @@ describe('the pages of local mode', () => {
     const { body } = await page('/', facts);
     const shown = /<pre>([^<]*npm run chat[^<]*)<\/pre>/.exec(body)?.[1] ?? '';
     const command = shown.replaceAll(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
-    expect(banner({ ...facts, e2eToken: undefined })).toContain(`\n  ${command}\n`);
+    expect(banner({ ...facts, e2eToken: undefined, shared: false })).toContain(`\n  ${command}\n`);
     expect(command).toMatch(/^USWARM_DATA_DIR='/);
   });
 

@@ -28,6 +28,7 @@ describe('docs/quickstart.md', () => {
       model: describeModel({ modelProvider: 'demo', environment: {} }),
       search: search.describe,
       dataDirectory: '/home/ada/uswarm/.data',
+      shared: false,
       environment: {},
     });
     expect(page).toContain(`${printed}\n`);

@@ -8,5 +8,7 @@ export interface RunningLocal {
   /** The state of the search, which changes when SearXNG is ready. */
   search: () => string;
   dataDirectory: string;
+  /** Other machines can reach it. */
+  shared: boolean;
   environment: Record<string, string | undefined>;
 }

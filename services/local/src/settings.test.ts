@@ -22,6 +22,8 @@ describe('the settings of local mode', () => {
     expect(readSettings([], {})).toEqual({
       proxy: expect.objectContaining({ origins: [] }),
       port: 8080,
+      network: { addresses: ['127.0.0.1'], urlHost: '127.0.0.1', shared: false },
+      corsOrigins: [],
       dataDirectory: expect.stringMatching(/\/\.data$/),
       maxRuntimes: 8,
       search: { kind: 'searxng' },
@@ -37,6 +39,7 @@ describe('the settings of local mode', () => {
   it('come from arguments and environment', () => {
     const environment = {
       USWARM_PORT: '9000',
+      CORS_ORIGINS: 'https://staging.example.com, capacitor://localhost',
       USWARM_DATA_DIR: 'elsewhere',
       USWARM_MAX_RUNTIMES: '2',
       SVC_SEARCH_ENDPOINT: 'http://127.0.0.1:8888',
@@ -48,9 +51,11 @@ describe('the settings of local mode', () => {
       OPENAI_BASE_URL: 'http://127.0.0.1:11434/v1',
       LOG_LEVEL: 'debug',
     };
-    expect(readSettings(['--search'], environment)).toEqual({
+    expect(readSettings(['--search', '--host', '::1'], environment)).toEqual({
       proxy: expect.objectContaining({ origins: [] }),
       port: 9000,
+      network: { addresses: ['127.0.0.1', '::1'], urlHost: '[::1]', shared: false },
+      corsOrigins: ['https://staging.example.com', 'capacitor://localhost'],
       dataDirectory: resolve('elsewhere'),
       maxRuntimes: 2,
       search: { kind: 'own', endpoint: 'http://127.0.0.1:8888' },
@@ -99,6 +104,10 @@ describe('the settings of local mode', () => {
     [{ USWARM_MAX_RUNTIMES: '0' }, 'USWARM_MAX_RUNTIMES is not valid: must be an integer from 1 to 1000.'],
     [{ USWARM_MAX_RUNTIMES: '1.5' }, 'USWARM_MAX_RUNTIMES is not valid: must be an integer from 1 to 1000.'],
     [{ USWARM_MAX_RUNTIMES: '1001' }, 'USWARM_MAX_RUNTIMES is not valid: must be an integer from 1 to 1000.'],
+    [
+      { CORS_ORIGINS: 'localhost:5173' },
+      'CORS_ORIGINS is not valid: expected origins such as https://app.example.com, or only *.',
+    ],
     [{ E2E_TOKEN: TOKEN.slice(1) }, 'E2E_TOKEN is not valid: needs at least 32 characters.'],
     [{ SIGNATURE_MODE: 'required' }, 'SIGNATURE_MODE=required needs SIGNATURE_SECRET.'],
     [{ SIGNATURE_SECRET: SECRET.slice(1) }, 'SIGNATURE_SECRET is not valid: needs at least 16 characters.'],

@@ -5,13 +5,14 @@ import {
   MODEL_PROVIDER_METADATA,
   type ModelProvider,
 } from '@uswarm/contract/providers';
-import { ConfigError, loadConfig, port } from '@uswarm/service-kit';
+import { ConfigError, corsOrigins, loadConfig, port } from '@uswarm/service-kit';
 import { type OutgoingProxy, readProxy } from '@uswarm/service-kit/outgoing';
 import { LocalError } from '@uswarm/dev-servers';
 import { readEndpoint, WebSearchError } from '@uswarm/searxng-client';
 import { z } from 'zod';
 import { dataDirectory } from './data-folder.js';
 import { MODEL_EXAMPLES } from './model-examples.js';
+import { type Network, readNetwork } from './network.js';
 
 const httpUrl = z.url({ protocol: /^https?$/, error: 'needs an http or https URL' });
 
@@ -23,6 +24,7 @@ const baseUrls = Object.values(MODEL_PROVIDER_METADATA).flatMap(({ connection })
 
 const Environment = z.object({
   USWARM_PORT: port.min(1, 'must be at least 1').default(8080),
+  CORS_ORIGINS: corsOrigins.default([]),
   USWARM_MAX_RUNTIMES: z.coerce.number(RUNTIMES).int(RUNTIMES).min(1, RUNTIMES).max(1_000, RUNTIMES).default(8),
   SVC_SEARCH_ENDPOINT: httpUrl.optional(),
   SVC_MCP_ENDPOINT: httpUrl.optional(),
@@ -47,6 +49,9 @@ const Environment = z.object({
 /** From arguments and environment. */
 export interface Settings {
   port: number;
+  network: Network;
+  /** Origins whose pages may call, in addition to those of this machine. */
+  corsOrigins: readonly string[];
   dataDirectory: string;
   /** Maximum runtime processes. */
   maxRuntimes: number;
@@ -63,13 +68,16 @@ export interface Settings {
   environment: Record<string, string | undefined>;
 }
 
-export const USAGE = `npm start [-- --no-search]
+export const USAGE = `npm start [-- --no-search] [--host <address>]
 
+  --host <address>
+                listen on this address of the machine too, or with 0.0.0.0 on all, for phones and other machines.
+                Whoever reaches it can sign in as any user
   --no-search   do not start SearXNG, with which agents search the web (needs Python 3.11 or newer)
   --search      the default: start SearXNG, unless SVC_SEARCH_ENDPOINT names another one or is empty
   --help        this text
 
-Environment: USWARM_PORT (8080), USWARM_DATA_DIR (.data), USWARM_MAX_RUNTIMES (8), SVC_SEARCH_ENDPOINT,
+Environment: USWARM_PORT (8080), USWARM_DATA_DIR (.data), USWARM_MAX_RUNTIMES (8), CORS_ORIGINS, SVC_SEARCH_ENDPOINT,
 SVC_MCP_ENDPOINT with SVC_MCP_SIGNING_KEY, ${CONNECTION_VARIABLES.join(', ')},
 USWARM_MODEL_CONTEXT_WINDOW, USWARM_MODEL_OUTPUT_LIMIT, E2E_TOKEN, SIGNATURE_MODE, SIGNATURE_SECRET, LOG_LEVEL,
 HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY, PROXY_USERNAME, PROXY_PASSWORD
@@ -94,6 +102,8 @@ export function readSettings(
   }
   return {
     port: env.USWARM_PORT,
+    network: readNetwork(options.host),
+    corsOrigins: env.CORS_ORIGINS,
     dataDirectory: dataDirectory(environment),
     maxRuntimes: env.USWARM_MAX_RUNTIMES,
     search: readSearch(options, environment),
@@ -131,6 +141,7 @@ function readArguments(args: readonly string[]) {
     const options = {
       search: { type: 'boolean' },
       'no-search': { type: 'boolean' },
+      host: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
     } as const;
     const { values } = parseArgs({ args: [...args], options, strict: true });

@@ -76,13 +76,19 @@ function parsed(text: string): unknown {
   }
 }
 
-/** `POST <issuer>/dev/token`: issues a token without authentication, so only clients on this machine may call it. */
+export interface TokenAnswers {
+  issue: (user: { email: string; name: string }) => Promise<string>;
+  /** Otherwise only clients on this machine get tokens. */
+  anywhere: boolean;
+}
+
+/** `POST <issuer>/dev/token`: issues a token without authentication. */
 export async function answerTokenRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  issue: (user: { email: string; name: string }) => Promise<string>,
+  { issue, anywhere }: TokenAnswers,
 ): Promise<void> {
-  if (!isLoopback(request.socket.remoteAddress)) {
+  if (!anywhere && !isLoopback(request.socket.remoteAddress)) {
     refuse(response, 403, 'Development tokens are only given to programs on this machine.');
     return;
   }

@@ -20,6 +20,8 @@ export interface OidcIssuerOptions {
   /** Stores the keys between runs. Default: new keys on each start. */
   keysFile?: string;
   clients?: ClientMetadata[];
+  /** Gives tokens to programs of other machines too. */
+  tokensForOtherMachines?: boolean;
 }
 
 export interface OidcIssuer {
@@ -73,6 +75,7 @@ interface IssuerParts {
   keys: PrivateKey[];
   keysFile?: string;
   clients?: ClientMetadata[];
+  tokensForOtherMachines?: boolean;
   close: () => Promise<void>;
 }
 
@@ -94,8 +97,12 @@ function createIssuer({ clients, close, issuer, keysFile, ...parts }: IssuerPart
     const below = url.slice(prefix.length);
     const path = below.split('?')[0] ?? '';
     if (!url.startsWith(prefix) || !path.startsWith('/')) response.writeHead(404).end();
-    else if (path === '/dev/token') await answerTokenRequest(request, response, issueToken);
-    else {
+    else if (path === '/dev/token') {
+      await answerTokenRequest(request, response, {
+        issue: issueToken,
+        anywhere: parts.tokensForOtherMachines === true,
+      });
+    } else {
       // The provider derives its mount path from the difference.
       Object.assign(request, { originalUrl: url, url: below });
       if (path.startsWith(SIGN_IN_PATH)) await answerSignIn(provider, base.accounts, request, response);
@@ -128,7 +135,13 @@ function originalUrl(request: IncomingMessage): string {
 const developmentClient: ClientMetadata = {
   client_id: DEVELOPMENT_CLIENT_ID,
   application_type: 'native',
-  redirect_uris: ['http://127.0.0.1/callback', 'uswarm.app:/callback'],
+  // A native client may use any port of these hosts, so a page of a development server may, too.
+  redirect_uris: [
+    'http://127.0.0.1/callback',
+    'http://localhost/callback',
+    'http://[::1]/callback',
+    'uswarm.app:/callback',
+  ],
   grant_types: ['authorization_code', 'refresh_token'],
   response_types: ['code'],
   token_endpoint_auth_method: 'none',

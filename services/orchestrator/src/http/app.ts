@@ -1,4 +1,5 @@
 import { type ClientAddress, type Logger, transportSecurity } from '@uswarm/service-kit';
+import { allowOrigins } from '@uswarm/service-kit/cors';
 import express, { type Express, type Request, type RequestHandler } from 'express';
 import { allowedMethods, ApiError } from '@uswarm/contract';
 import type { Authenticator } from '../features/auth/authenticator.js';
@@ -6,7 +7,6 @@ import { readCredentials } from '../features/auth/credentials.js';
 import type { IdentityHash } from '../features/auth/identity-hash.js';
 import type { RateLimits } from '../features/rate-limits/rate-limits.js';
 import { compressJson } from './compression.js';
-import { allowOrigins } from './cors.js';
 import { answerSlowBodies, createErrorHandler } from './errors.js';
 import type { Handlers } from './handlers.js';
 import { limitAddresses, limitCaller } from './rate-limit.js';

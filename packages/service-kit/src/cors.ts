@@ -1,7 +1,7 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CREDENTIAL_HEADERS, POSITION_HEADER } from '@uswarm/contract';
-import { corsOriginOption } from '@uswarm/service-kit';
-import cors from 'cors';
-import type { RequestHandler } from 'express';
+import cors, { type CorsOptions } from 'cors';
+import { corsOriginOption } from './cors-origins.js';
 
 /** Request headers of the API that are not on the safelist of browsers. */
 const REQUEST_HEADERS = [
@@ -17,6 +17,7 @@ const REQUEST_HEADERS = [
   'range',
   'traceparent',
   'x-request-id',
+  'x-resume-token',
 ];
 
 /** Response headers that pages may read in addition to the safelist of browsers. */
@@ -40,17 +41,26 @@ const ANSWER_HEADERS = [
 /** Seconds for which a browser caches a preflight response. */
 const PREFLIGHT_MAX_AGE_S = 600;
 
+const OPTIONS: CorsOptions = {
+  methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+  allowedHeaders: [...new Set(REQUEST_HEADERS)],
+  exposedHeaders: ANSWER_HEADERS,
+  maxAge: PREFLIGHT_MAX_AGE_S,
+};
+
+/** For express, and for the server of Node.js. */
+export type CorsHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+
 /**
  * Allows pages of these origins (`*`: all origins) to call the API and read all responses, including errors. Cookies
  * are not allowed: credentials are sent in headers. Without origins no header is added.
  */
-export function allowOrigins(origins: readonly string[]): RequestHandler {
+export function allowOrigins(origins: readonly string[]): CorsHandler {
   if (origins.length === 0) return (_request, _response, next) => next();
-  return cors({
-    origin: corsOriginOption(origins),
-    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    allowedHeaders: [...new Set(REQUEST_HEADERS)],
-    exposedHeaders: ANSWER_HEADERS,
-    maxAge: PREFLIGHT_MAX_AGE_S,
-  });
+  return cors({ ...OPTIONS, origin: corsOriginOption(origins) });
+}
+
+/** Allows the page that sends this request to read its response, and to send cookies with it. The caller has checked the origin. */
+export function allowCaller(): CorsHandler {
+  return cors({ ...OPTIONS, origin: true, credentials: true });
 }
