@@ -38,12 +38,12 @@ export const SubscriptionsAnswer = z.object({
     z.object({
       workspace_id: Id,
       last_seq: seq,
-      // Absent in release 0.2, as the following fields.
+      // Absent in release 0.2, as the following fields. A later release can add fields to their items.
       epoch: Epoch.optional(),
       /** The agents whose status is not `online`. */
-      agents: z.array(AgentState).optional(),
+      agents: z.array(z.object(AgentState.shape)).optional(),
       /** The beginnings of the replies that agents write. */
-      streams: z.array(StreamState).optional(),
+      streams: z.array(z.object(StreamState.shape)).optional(),
     }),
   ),
   rejected: z.array(z.object({ workspace_id: z.string(), code: ErrorCode })),

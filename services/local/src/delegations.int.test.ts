@@ -58,9 +58,10 @@ describe('a manager that delegates', () => {
       if (isTask(prompt)) return [{ text: `Facts of ${agent}.` }];
       return results.length === 0 ? delegate('researcher') : [{ text: 'Together.' }];
     };
-    await world.client.send('Ask your team');
+    const asked = await world.client.send('Ask your team');
     await answer('Together.');
     const [delegation] = await delegations();
+    const shown = (await listed()).find(({ id }) => id === delegation?.id);
     const announced = world.client.events
       .filter(({ name }) => name === 'agent.delegation')
       .map(({ payload }) => payload);
@@ -70,6 +71,8 @@ describe('a manager that delegates', () => {
         conversation_id: world.client.conversationId,
         message_id: delegation?.id,
         status,
+        turn_id: shown?.turn_id,
+        in_reply_to: asked,
       })),
     );
     expect(JSON.stringify(world.client.events)).not.toContain('Facts of');

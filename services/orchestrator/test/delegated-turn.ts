@@ -17,6 +17,7 @@ export async function giveTask(
     turnId: turn.id,
     depth: turn.task_depth ?? 0,
     userMessageId: turn.user_message_id,
+    answer: { turnId: turn.usage_turn_id, inReplyTo: turn.in_reply_to },
     workspaceId: turn.workspace_id,
     userId: turn.user_id,
     agentId: turn.agent_id,

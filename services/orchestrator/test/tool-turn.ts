@@ -20,6 +20,7 @@ export async function beginToolTurn(world: Readonly<TurnFixture>, tools: readonl
     conversationId: turn.conversation_id,
     depth: 0,
     userMessageId: turn.user_message_id,
+    answer: { turnId: turn.usage_turn_id, inReplyTo: turn.in_reply_to },
     signal: new AbortController().signal,
   };
   let calls = 0;

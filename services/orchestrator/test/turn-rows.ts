@@ -50,6 +50,7 @@ export const QUEUED: TurnRow = {
   shown_entries: 0,
   waits_until: null,
   usage_turn_id: 't',
+  in_reply_to: 'question',
   task_depth: null,
   task_prompt: null,
 };

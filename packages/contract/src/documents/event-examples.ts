@@ -11,13 +11,14 @@ type ClientExamples = { [Name in ClientEventName]: z.input<(typeof CLIENT_EVENTS
 type ServerExamples = { [Name in ServerEventName]: ServerEventPayload<Name> };
 
 const { workspaceId: workspace_id, conversationId: conversation_id, agentId: agent_id } = EXAMPLE;
-const reply = { message_id: EXAMPLE.replyId, conversation_id, agent_id };
+const belonging = { turn_id: EXAMPLE.turnId, in_reply_to: EXAMPLE.messageId };
+const reply = { message_id: EXAMPLE.replyId, conversation_id, agent_id, ...belonging };
 const epoch = '5f0c6e1b9a2d4c37';
 const requestId = '0b9f7c52-6a44-4f9c-9d1c-0c6b7a0f3d11';
-const SESSION_ID = '01931a5e-7c00-7000-8000-00000000000d';
+const SESSION_ID = '01931a5e-7c00-7000-8000-00000000000e';
 
 const answer = examples.listedKinds.find(({ content }) => content.type === 'text') as MessageData;
-const answered: MessageData = { ...answer, id: EXAMPLE.replyId, extended_status: 'delivered' };
+const answered: MessageData = { ...answer, id: EXAMPLE.replyId, extended_status: 'delivered', ...belonging };
 
 const CLIENT_EXAMPLES: ClientExamples = {
   'workspace.subscribe': { workspace_ids: [workspace_id], since: { [workspace_id]: `${epoch}:41` } },
@@ -54,7 +55,7 @@ const SERVER_EXAMPLES: ServerExamples = {
     conversation: { rev: 65, title: 'My workspace', unread_count: 0 },
     workspace: { rev: 65, unread_count: 0 },
   },
-  'message.updated': { workspace_id, seq: 71, message: { ...answered, rev: 71 } },
+  'message.updated': { workspace_id, seq: 71, message: { ...answered, rev: 71 }, answer_ended: true },
   'message.send.ack': { local_id: EXAMPLE.localId, message_id: EXAMPLE.messageId, status: 'received' },
   'message.send.error': {
     local_id: EXAMPLE.localId,
@@ -72,6 +73,7 @@ const SERVER_EXAMPLES: ServerExamples = {
     ...reply,
     status: 'delivered',
     error: null,
+    answer_ended: true,
     conversation: { rev: 72, title: 'My workspace', unread_count: 1 },
     workspace: { rev: 72, unread_count: 1 },
   },
@@ -83,9 +85,10 @@ const SERVER_EXAMPLES: ServerExamples = {
     tool: 'web_search_tool',
     status: 'running',
     query: 'green tea',
+    ...belonging,
   },
   'agent.status': { workspace_id, agent_id, status: 'thinking', conversation_id, expires_in_ms: 30_000 },
-  'agent.delegation': { workspace_id, message_id: EXAMPLE.replyId, conversation_id, status: 'running' },
+  'agent.delegation': { workspace_id, message_id: EXAMPLE.replyId, conversation_id, status: 'running', ...belonging },
   'workspace.updated': { workspace_id, seq: 70, workspace: examples.workspace },
   'workspace.position': { workspace_id, seq: 72 },
   'workspace.resync': { workspace_id, last_seq: 72, epoch, reason: 'too_old', in_ms: 1_500 },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AgentStatus, DelegationStatus } from '../enums.js';
 import { ErrorCode } from '../errors.js';
+import { answerFields } from '../resources/answer.js';
 import { MessageData } from '../resources/message.js';
 import { MessageError } from '../resources/message-error.js';
 import { Id, Rev } from '../resources/primitives.js';
@@ -21,7 +22,7 @@ const WorkspaceChange = z
   })
   .meta({ id: 'WorkspaceChange', description: 'What a message changed in its workspace.' });
 
-/** Additional fields of events about messages: what the message changes in other resources. */
+/** Additional fields of events about messages: what the message changes in other resources, and in the answer to a question. */
 const changes = {
   conversation: ConversationChange.optional().meta({
     description: 'Replaces the fields of a copy of the conversation that has a lower `rev`.',
@@ -31,6 +32,15 @@ const changes = {
     description: 'Replaces the fields of a copy of the workspace that has a lower `rev`.',
     'x-extension': true,
   }),
+  answer_ended: z
+    .boolean()
+    .optional()
+    .meta({
+      description:
+        'Whether the message `in_reply_to` is completely answered: none of its turns is queued, runs, or waits for a decision of the user or ' +
+        'for a task of another agent. The first event with `true` ends the answer, whatever its message is. Absent without `in_reply_to`.',
+      'x-extension': true,
+    }),
 };
 
 const message = MessageData.meta({ description: 'The message as it is when the event is sent.' });
@@ -112,6 +122,7 @@ export const MESSAGE_EVENTS = {
               'arrives with `message.done`.',
             'x-extension': true,
           }),
+        ...answerFields,
       })
       .meta({ id: 'MessageChunk', description: 'Text to append to a reply while it is being written.' }),
   },
@@ -130,6 +141,7 @@ export const MESSAGE_EVENTS = {
           description: 'The reason of the failure, as in the message.',
           'x-extension': true,
         }),
+        ...answerFields,
         ...changes,
       })
       .meta({ id: 'MessageDone', description: 'The end of a reply.' }),
@@ -162,6 +174,7 @@ export const MESSAGE_EVENTS = {
           .enum(['completed', 'failed'])
           .optional()
           .meta({ description: 'How the call ended; only with `done`.' }),
+        ...answerFields,
       })
       .meta({ id: 'AgentToolEvent', description: 'The begin or end of a call.' }),
   },
@@ -189,6 +202,7 @@ export const MESSAGE_EVENTS = {
         message_id: Id.meta({ description: 'The message that shows the task.' }),
         conversation_id: conversationId,
         status: DelegationStatus.meta({ description: 'How far the task is.' }),
+        ...answerFields,
       })
       .meta({ id: 'AgentDelegationEvent', description: 'The begin or end of a task that one agent gave to another.' }),
   },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AgentStatus } from '../enums.js';
+import { answerFields } from '../resources/answer.js';
 import { Id } from '../resources/primitives.js';
 
 export const AgentState = z
@@ -26,6 +27,7 @@ export const StreamState = z
       .nonnegative()
       .meta({ description: 'The last part of this generation that `text` contains; 0 for none.' }),
     text: z.string().meta({ description: 'What was written so far, as untrusted Markdown.' }),
+    ...answerFields,
   })
   .meta({
     id: 'StreamState',

@@ -13,6 +13,7 @@ import {
 } from '../enums.js';
 import { LIMITS } from '../limits.js';
 import { AgentData } from './agent.js';
+import { answerFields } from './answer.js';
 import { MessageError } from './message-error.js';
 import { DOCUMENTED_AS, Id, Rev, Timestamp } from './primitives.js';
 import { Attachment } from './upload.js';
@@ -225,6 +226,7 @@ export const MessageData = z
       .array(Mention)
       .meta({ description: 'The agents that the text addresses, in the order that the client sent them.' }),
     truncated: z.boolean().optional().meta(TRUNCATED),
+    ...answerFields,
   })
   .meta({ id: 'MessageData', description: 'A message with a coarse and an exact status.' });
 export type MessageData = z.output<typeof MessageData>;

@@ -34,6 +34,7 @@ export const EXAMPLE = {
   artifactId: '01931a5e-7c00-7000-8000-00000000000a',
   receiptId: '01931a5e-7c00-7000-8000-00000000000b',
   workflowId: '01931a5e-7c00-7000-8000-00000000000c',
+  turnId: '01931a5e-7c00-7000-8000-00000000000d',
   localId: '2b7e1516-28ae-4d2a-a6ab-f7158809cf4f',
   linkSignature: 'mFh8eBq1o0WcZ3tR5yKvXw',
   exportSignature: 'nGi9fCr2p1XdA4uS6zLwYx',
@@ -130,6 +131,8 @@ export const chosenCard: MessageData = {
   agent: agentData,
   attachments: [],
   mentions: [],
+  turn_id: EXAMPLE.turnId,
+  in_reply_to: EXAMPLE.messageId,
 };
 
 export const workflowSteps: WorkflowSummary['steps'] = [
@@ -199,6 +202,8 @@ export const listedKinds: MessageData[] = Object.values(CONTENTS).map((content) 
   agent: agentData,
   attachments: [],
   mentions: [],
+  turn_id: EXAMPLE.turnId,
+  in_reply_to: EXAMPLE.messageId,
 }));
 
 export const conversation: Conversation = {

@@ -21,7 +21,7 @@ export const receipt: Receipt = {
   workspace_id: EXAMPLE.workspaceId,
   conversation_id: EXAMPLE.conversationId,
   agent_id: EXAMPLE.agentId,
-  turn_id: '01931a5e-7c00-7000-8000-00000000000d',
+  turn_id: EXAMPLE.turnId,
   call_id: 'call-1',
   tool: 'send_mail',
   effect: 'once',

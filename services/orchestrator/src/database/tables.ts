@@ -277,6 +277,8 @@ export interface MessagesTable {
   edited_at: Timestamp | null;
   error_code: string | null;
   rev: Generated<number>;
+  answer_turn_id: string | null;
+  in_reply_to: string | null;
 }
 
 export interface PushDeliveriesTable {

@@ -17,6 +17,7 @@ const CALL: ToolCall = {
   conversationId: 'c',
   depth: 0,
   userMessageId: 'm',
+  answer: { turnId: 't', inReplyTo: 'm' },
   signal: new AbortController().signal,
 };
 const MONDAY = { start: '2026-11-23T10:00:00+13:00', end: '2026-11-23T11:00:00+13:00' };

@@ -10,6 +10,7 @@ import type { MessageStore } from '../messages/messages.store.js';
 import { failed } from '../tools/outcomes.js';
 import type { ShowMessage, ToolCall, ToolOutcome } from '../tools/platform-tool.js';
 import type { ToolCallStore } from '../tools/tool-calls.store.js';
+import { answerFields } from '../turns/answers.js';
 import type { BackgroundTurns, TaskOwner, TaskResult } from '../turns/background-turns.js';
 import type { SafeMarkdown } from '../turns/reply/reply-text.js';
 import { safeContent } from '../turns/reply/safe-content.js';
@@ -59,6 +60,14 @@ export interface Delegations extends TaskOwner {
   stopSuspended(turnId: string, tx: Transaction): Promise<void>;
 }
 
+/** The message that shows a task, and the answer that it belongs to. */
+interface ShownTask {
+  workspaceId: string;
+  conversationId: string;
+  messageId: string;
+  answer: { turnId: string | null; inReplyTo: string | null };
+}
+
 export const DELEGATE = 'delegate';
 
 const STOPPED: TaskResult = { status: 'stopped', text: '' };
@@ -78,12 +87,18 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
   const { store, turns, background, queue, reservations, toolCalls, messages, events } = deps;
 
   function announce(
-    { workspaceId, conversationId, messageId }: { workspaceId: string; conversationId: string; messageId: string },
+    { workspaceId, conversationId, messageId, answer }: ShownTask,
     status: DelegationContent['status'],
     seq: number,
     tx: Transaction,
   ): void {
-    const payload = { workspace_id: workspaceId, message_id: messageId, conversation_id: conversationId, status };
+    const payload = {
+      workspace_id: workspaceId,
+      message_id: messageId,
+      conversation_id: conversationId,
+      status,
+      ...answerFields(answer.turnId, answer.inReplyTo),
+    };
     const header = { workspace_id: workspaceId, after_seq: seq };
     // Not awaited: a slow bus must not slow down a turn.
     tx.afterCommit(() => void deps.publish({ ...header, event: 'agent.delegation', payload }));
@@ -105,7 +120,8 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     const content: MessageContent | undefined = row?.content;
     if (content?.type === 'delegation') {
       await messages.update(messageId, { content: endedDelegation(content, status) }, tx);
-      announce({ workspaceId, conversationId, messageId }, status, seq, tx);
+      const answer = { turnId: row?.answer_turn_id ?? null, inReplyTo: row?.in_reply_to ?? null };
+      announce({ workspaceId, conversationId, messageId, answer }, status, seq, tx);
     }
     return seq;
   }
@@ -151,7 +167,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
       const task = { workspaceId, conversationId, userId, agentId, userMessageId, messageId, prompt, depth: depth + 1 };
       const turnId = await background.start({ ...task, budget }, tx);
       await store.insert({ turnId, parentTurnId, callId, messageId }, tx);
-      announce({ workspaceId, conversationId, messageId }, 'running', seq, tx);
+      announce({ workspaceId, conversationId, messageId, answer: call.answer }, 'running', seq, tx);
       return seq;
     },
 

@@ -9,6 +9,7 @@ import {
   type CreateViewContext,
 } from '../messages/message-view.js';
 import type { MessageStore } from '../messages/messages.store.js';
+import { answerFields } from '../turns/answers.js';
 import { workspaceView } from '../workspaces/workspace-view.js';
 import type { WorkspaceStore } from '../workspaces/workspaces.store.js';
 import type { LoggedEvent } from './event-publisher.js';
@@ -130,10 +131,11 @@ function byId<Row>(rows: readonly Row[], id: (row: Row) => string): Map<string, 
  * revision is not: other fields that changed since then come with later events.
  */
 function changesOf(row: ChangedMessageRow, seq: number) {
-  const { conversation_title: title, conversation_unread: unread, workspace_unread: total } = row;
+  const { conversation_title: title, conversation_unread: unread, workspace_unread: total, answer_ended: ended } = row;
   return {
     conversation: { rev: seq, title, unread_count: unread },
     workspace: { rev: seq, unread_count: total },
+    ...(ended === null ? {} : { answer_ended: ended }),
   };
 }
 
@@ -146,5 +148,6 @@ function donePayload(row: MessageRow) {
     agent_id: row.agent_id ?? '',
     status: failed ? ('failed' as const) : ('delivered' as const),
     error: errorOf(row),
+    ...answerFields(row.answer_turn_id, row.in_reply_to),
   };
 }

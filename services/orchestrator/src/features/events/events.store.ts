@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../../database/database.js';
 import { changedColumns, type MessageChange } from '../messages/messages.store.js';
 import { STORED_BYTES } from '../messages/stored-bytes.js';
+import { answerOf } from '../turns/answers.js';
 import { revisedRows, workspaceRev } from './revisions.js';
 
 export interface StoredEvent {
@@ -28,12 +29,14 @@ export interface AddedMessage {
   status: MessageStatus;
   /** The turn and the key of a message that a turn writes in addition to its reply. */
   turn?: { id: string; key: string };
+  /** The turn whose answer the message belongs to. Default: `turn` */
+  turnId?: string;
   /** For a tool line: the seq of the reply before which it is listed. */
   beforeSeq?: number;
 }
 
 /** A message that a turn shows instead of a reply. */
-export type PlacedMessage = Omit<AddedMessage, 'role' | 'status' | 'beforeSeq' | 'turn'> &
+export type PlacedMessage = Omit<AddedMessage, 'role' | 'status' | 'beforeSeq' | 'turn' | 'turnId'> &
   Required<Pick<AddedMessage, 'turn'>>;
 
 export interface Placement {
@@ -153,16 +156,17 @@ export function createEventStore(
   return {
     append: (event, tx) => insert(event, revisedRows({ conversationId: null, ...event }), tx),
 
-    addMessage({ workspaceId, id, conversationId, turn, ...message }, tx) {
+    addMessage({ workspaceId, id, conversationId, turn, turnId = turn?.id, ...message }, tx) {
       const rows = sql`, moved AS (
           UPDATE conversations c SET updated_at = now(), rev = greatest(c.rev, counter.last_seq)
           FROM counter WHERE c.id = ${conversationId}
         ), message AS (
-          INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, before_seq, role, agent_id, content, status, turn_id, turn_key)
+          INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, before_seq, role, agent_id, content, status, turn_id, turn_key,
+            answer_turn_id, in_reply_to)
           SELECT ${id}::uuid, ${workspaceId}::uuid, ${conversationId}::uuid, last_seq, last_seq, ${message.beforeSeq ?? null}::bigint,
             ${message.role}, ${message.agentId ?? null}::uuid, ${JSON.stringify(message.content)}::jsonb, ${message.status},
-            ${turn?.id ?? null}::uuid, ${turn?.key ?? null}
-          FROM counter
+            ${turn?.id ?? null}::uuid, ${turn?.key ?? null}, answer.id, answer.in_reply_to
+          FROM counter, ${answerOf(turnId)} answer
         )`;
       return insert({ workspaceId, type: 'message.new', subjectId: id }, rows, tx);
     },
@@ -184,10 +188,11 @@ export function createEventStore(
             ${sql.join(changedColumns({ content, status: 'delivered' }))}
           FROM counter, reply WHERE m.id = reply.id
         ), added AS (
-          INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, role, agent_id, content, status, turn_id, turn_key)
+          INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, role, agent_id, content, status, turn_id, turn_key,
+            answer_turn_id, in_reply_to)
           SELECT ${id}::uuid, ${workspaceId}::uuid, ${conversationId}::uuid, last_seq, last_seq, 'agent', ${agentId}::uuid,
-            ${JSON.stringify(content)}::jsonb, 'delivered', ${turn.id}::uuid, ${turn.key}
-          FROM counter WHERE NOT EXISTS (SELECT FROM reply)
+            ${JSON.stringify(content)}::jsonb, 'delivered', ${turn.id}::uuid, ${turn.key}, answer.id, answer.in_reply_to
+          FROM counter, ${answerOf(turn.id)} answer WHERE NOT EXISTS (SELECT FROM reply)
         ), waiting AS (
           INSERT INTO event_outbox (workspace_id, from_seq, upto_seq) SELECT ${workspaceId}::uuid, last_seq, last_seq FROM counter
           ON CONFLICT (workspace_id) DO UPDATE SET upto_seq = EXCLUDED.upto_seq

@@ -13,6 +13,7 @@ import type { AgentActivity, InternalPhase } from '../../database/schema.js';
 import { agentData, type AgentViewContext } from '../agents/agent-view.js';
 import type { Attachments, StoredAttachment } from '../uploads/attachments.js';
 import { isBlank } from '../tools/visible-text.js';
+import { answerFields } from '../turns/answers.js';
 import { type Position, positionOf } from './position.js';
 
 /** A message with the visible fields of its agent. */
@@ -32,6 +33,8 @@ export interface MessageRow extends Position {
   created_at: Date;
   updated_at: Date;
   edited_at: Date | null;
+  answer_turn_id: string | null;
+  in_reply_to: string | null;
   agent_id: string | null;
   agent_name: string | null;
   agent_role: string | null;
@@ -48,6 +51,8 @@ export interface ChangedMessageRow extends MessageRow {
   conversation_title: string;
   conversation_unread: number;
   workspace_unread: number;
+  /** Null for a message that belongs to no answer. */
+  answer_ended: boolean | null;
 }
 
 /** A message of a page. */
@@ -120,5 +125,6 @@ export function messageView(row: MessageRow, viewContext: ViewContext): MessageD
     agent: agentOf(row, viewContext),
     attachments: attachments.map(viewContext.attachment),
     mentions,
+    ...answerFields(row.answer_turn_id, row.in_reply_to),
   };
 }

@@ -5,6 +5,7 @@ import { FORCE_CUSTOM_PLAN } from '../../database/prepared.js';
 import { currentActivity } from '../agents/agent-status.store.js';
 import { hasOpenApprovals } from '../approvals/approvals.store.js';
 import { UNREAD, WORKSPACE_UNREAD } from '../conversations/unread.js';
+import { answerEnded } from '../turns/answers.js';
 import type { StoredAttachment } from '../uploads/attachments.js';
 import type { ChangedMessageRow, MessageRow, PageRow } from './message-view.js';
 import { keysetAfter, keysetBehind, listOrder, type Position, type PageDirection } from './position.js';
@@ -75,7 +76,7 @@ export interface MessageStore {
 /** A message with its agent and the runtime of its workspace; `m` is the message. */
 export const messageColumns = (content: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   m.id, m.workspace_id, m.conversation_id, m.seq, greatest(m.rev, m.seq) AS rev, m.before_seq, m.error_code, m.role, ${content} AS content, m.status, m.local_id,
-  m.mentions, m.attachments, m.created_at, m.updated_at, m.edited_at, m.agent_id,
+  m.mentions, m.attachments, m.created_at, m.updated_at, m.edited_at, m.agent_id, m.answer_turn_id, m.in_reply_to,
   a.name AS agent_name, a.role AS agent_role, a.kind AS agent_kind, a.slug AS agent_slug,
   a.avatar_url AS agent_avatar, ${currentActivity('a')} AS agent_activity,
   r.phase AS runtime_phase, r.silent_since AS runtime_silent_since`;
@@ -152,7 +153,7 @@ export function createMessageStore(database: Database): MessageStore {
               AND local_id_hash = sha256(convert_to(${localId}, 'UTF8'))
           )
           RETURNING id, workspace_id, conversation_id, seq, rev, before_seq, error_code, role, content, status, local_id, mentions, attachments,
-            created_at, updated_at, edited_at, agent_id
+            created_at, updated_at, edited_at, agent_id, answer_turn_id, in_reply_to
         )
         SELECT ${MESSAGE_COLUMNS}, ${hasOpenApprovals(sql`${message.conversationId}`)} AS has_open_approvals
         FROM m ${MESSAGE_JOINS}`.execute(db);
@@ -172,7 +173,7 @@ export function createMessageStore(database: Database): MessageStore {
       if (ids.length === 0) return [];
       const { rows } = await sql<ChangedMessageRow>`
         SELECT ${MESSAGE_COLUMNS}, coalesce(c.title, p.name, w.name) AS conversation_title,
-          ${UNREAD} AS conversation_unread, ${WORKSPACE_UNREAD} AS workspace_unread
+          ${UNREAD} AS conversation_unread, ${WORKSPACE_UNREAD} AS workspace_unread, ${answerEnded('m')} AS answer_ended
         FROM (SELECT * FROM messages m WHERE m.id = ANY(${[...ids]}::uuid[])) m ${MESSAGE_JOINS}
         JOIN conversations c ON c.id = m.conversation_id
         JOIN workspaces w ON w.id = m.workspace_id

@@ -24,6 +24,8 @@ const row = ({ seq, before_seq }: Position): MessageRow => ({
   status: 'sent',
   error_code: null,
   edited_at: null,
+  answer_turn_id: null,
+  in_reply_to: null,
   local_id: null,
   mentions: [],
   attachments: [],

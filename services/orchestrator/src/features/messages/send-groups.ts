@@ -101,6 +101,8 @@ function rowOf(
     created_at,
     updated_at,
     edited_at: null,
+    answer_turn_id: null,
+    in_reply_to: null,
     agent_id: null,
     agent_name: null,
     agent_role: null,

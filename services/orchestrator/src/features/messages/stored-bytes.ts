@@ -10,7 +10,7 @@ export const STORED_BYTES = sql<number>`(
   coalesce(octet_length(m.search_text), octet_length(m.content::text)) + octet_length(m.attachments::text) + octet_length(m.mentions::text)
 )`;
 /** Estimated size in bytes of all other fields of a message. */
-export const FIELD_BYTES = 700;
+export const FIELD_BYTES = 800;
 
 /** The columns of messages `m` that `bounded` needs. */
 export const BOUNDED_COLUMNS = sql`m.id, m.seq, m.before_seq, ${STORED_BYTES} + ${sql.lit(FIELD_BYTES)} AS bytes`;

@@ -9,7 +9,7 @@ import type { Effect, ToolCall } from '../tools/platform-tool.js';
 
 /** A call that is about to be sent to another system. */
 export interface NewReceipt {
-  call: Omit<ToolCall, 'signal' | 'depth' | 'userMessageId'>;
+  call: Omit<ToolCall, 'signal' | 'depth' | 'userMessageId' | 'answer'>;
   tool: string;
   effect: Exclude<Effect, 'read' | 'own'>;
   arguments: unknown;

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Transaction } from '../../database/database.js';
 import type { PlacedMessage, Placement } from '../events/events.store.js';
 import { oneLine } from './one-line.js';
+import type { Answer } from '../turns/answers.js';
 import type { OfferedContent } from '../turns/reply/agent-content-schema.js';
 
 /** The call of a tool by an agent. */
@@ -14,6 +15,8 @@ export interface ToolCall {
   depth: number;
   /** The message of the user that the turn answers, or that led to it. */
   userMessageId: string;
+  /** What messages and events about the call belong to. */
+  answer: Answer;
   workspaceId: string;
   /** The owner of the workspace. */
   userId: string;

@@ -32,6 +32,7 @@ class Killed extends Error {
 const CALL: Omit<ToolCall, 'signal'> = {
   depth: 0,
   userMessageId: 'm',
+  answer: { turnId: 't', inReplyTo: 'm' },
   id: 'c1',
   turnId: 't',
   workspaceId: 'w',

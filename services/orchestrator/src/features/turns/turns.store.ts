@@ -7,6 +7,7 @@ import type { CountedCall } from '../usage/settlement.js';
 import { recordCall, type UsageEntry } from '../usage/usage-entries.js';
 import { activityColumns, lockAgentOf } from '../agents/agent-status.store.js';
 import { type HistoryRow, readHistory } from './request/history.store.js';
+import { inReplyTo } from './answers.js';
 import { answersUser } from './answers-user.js';
 import { queuedTurnsOf } from './insert-turns.js';
 import { KNOWN, type KnownOfTurn, type RuntimeOfTurn } from './known-of-turn.js';
@@ -77,6 +78,8 @@ export interface TurnRow {
   waits_until: Date | null;
   /** The turn under whose id usage is recorded: the first of those that continue each other. */
   usage_turn_id: string;
+  /** The message of the user that it answers; null if there is none. */
+  in_reply_to: string | null;
   /** 1 or more for a turn that works on a task in the background; null for a turn that answers the user. */
   task_depth: number | null;
   /** The only message of the history of a background turn. */
@@ -219,6 +222,7 @@ export function createTurnStore(database: Database): TurnStore {
         sql<string>`coalesce(t.repeats_from_message_id, t.resumes_message_id, t.user_message_id)`.as(
           'repeats_from_message_id',
         ),
+        inReplyTo('t').as('in_reply_to'),
         'w.owner_id as user_id',
         'task.depth as task_depth',
         'task.prompt as task_prompt',

@@ -10,6 +10,8 @@ export interface StreamChunk {
   /** Absent in release 0.2: the end of the text. */
   offset?: number;
   chunk: string;
+  turn_id?: string | undefined;
+  in_reply_to?: string | undefined;
 }
 
 export type NextChunk = StreamChunk & { offset: number };
@@ -19,6 +21,7 @@ interface Stream {
   messageId: string;
   conversationId: string;
   agentId: string;
+  answer: Pick<StreamState, 'turn_id' | 'in_reply_to'>;
   generation: number;
   /** The last applied chunk. */
   chunkSeq: number;
@@ -166,13 +169,14 @@ export class StreamTexts {
   states(position: number): StreamState[] {
     return [...(this.#streams?.values() ?? [])]
       .filter((stream) => isSendable(stream, position))
-      .map(({ messageId, conversationId, agentId, generation, chunkSeq, text }) => ({
+      .map(({ messageId, conversationId, agentId, answer, generation, chunkSeq, text }) => ({
         message_id: messageId,
         conversation_id: conversationId,
         agent_id: agentId,
         generation,
         chunk_seq: chunkSeq,
         text,
+        ...answer,
       }));
   }
 
@@ -194,6 +198,7 @@ export class StreamTexts {
       chunk_seq: stream.chunkSeq,
       generation: stream.generation,
       offset,
+      ...stream.answer,
     };
   }
 
@@ -217,6 +222,7 @@ export class StreamTexts {
       messageId: part.message_id,
       conversationId: part.conversation_id,
       agentId: part.agent_id,
+      answer: answerOf(part),
       generation: part.generation,
       chunkSeq: 0,
       text: '',
@@ -232,6 +238,12 @@ export class StreamTexts {
     return stream;
   }
 }
+
+/** Chunks of release 0.2 have neither field. */
+const answerOf = ({ turn_id, in_reply_to }: Pick<StreamState, 'turn_id' | 'in_reply_to'>): Stream['answer'] => ({
+  ...(turn_id === undefined ? {} : { turn_id }),
+  ...(in_reply_to === undefined ? {} : { in_reply_to }),
+});
 
 /** An orchestrator that takes over a turn continues with much higher numbers, after the text that was saved. */
 const TAKEOVER = 5_000;

@@ -1,4 +1,6 @@
 import type { LiveEvent } from '../../events/event-publisher.js';
+import { answerFields } from '../answers.js';
+import type { TurnRow } from '../turns.store.js';
 import type { TextPart } from './chunk-stream.js';
 
 /** Ephemeral events of one agent; they are not stored. */
@@ -8,19 +10,15 @@ export interface LiveEvents {
   chunk(event: TextPart & { messageId: string; generation: number }, afterSeq: number): void;
 }
 
-export interface LiveEventsContext {
-  workspaceId: string;
-  conversationId: string;
-  agentId: string;
-}
+type LiveTurn = Pick<TurnRow, 'workspace_id' | 'conversation_id' | 'agent_id' | 'usage_turn_id' | 'in_reply_to'>;
 
 /** Publishing is not awaited: a slow bus must not slow down a turn. */
 export function createLiveEvents(
   publish: (event: LiveEvent) => Promise<boolean>,
-  { workspaceId, conversationId, agentId }: LiveEventsContext,
+  { workspace_id, conversation_id, agent_id, usage_turn_id, in_reply_to }: LiveTurn,
 ): LiveEvents {
-  const context = { workspace_id: workspaceId, conversation_id: conversationId, agent_id: agentId };
-  const header = (afterSeq: number) => ({ workspace_id: workspaceId, after_seq: afterSeq });
+  const context = { workspace_id, conversation_id, agent_id, ...answerFields(usage_turn_id, in_reply_to) };
+  const header = (afterSeq: number) => ({ workspace_id, after_seq: afterSeq });
   return {
     tool({ tool, running, query, failed }, afterSeq) {
       const payload = {

@@ -123,6 +123,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
       turnId: turn.id,
       depth: turn.task_depth ?? 0,
       userMessageId: turn.resumes_message_id ?? turn.user_message_id,
+      answer: { turnId: turn.usage_turn_id, inReplyTo: turn.in_reply_to },
       workspaceId: turn.workspace_id,
       userId: turn.user_id,
       agentId: turn.agent_id,

@@ -15,8 +15,10 @@ describe('the progress of a turn', () => {
   const world = useTurnFixture();
   let work: LeasedJob;
   let writer: TurnWriter;
+  let question: string;
   beforeEach(async () => {
-    await world.user.post(world.home.messages, { content: { type: 'text', text: 'go' } }, 201);
+    const sent = await world.user.post(world.home.messages, { content: { type: 'text', text: 'go' } }, 201);
+    question = sent.data.id;
     work = await world.turnWorker.claim();
     writer = await world.turnWorker.writerOf(work);
   });
@@ -121,6 +123,8 @@ describe('the progress of a turn', () => {
       generation: 1,
       chunk_seq: 2,
       text: 'Hello',
+      turn_id: work.subjectId,
+      in_reply_to: question,
     };
     expect(await streams()).toEqual({ streams: [stream], turnIds: [work.subjectId] });
     await sql`UPDATE turns SET generation = 2 WHERE id = ${work.subjectId}`.execute(world.uswarm.database);

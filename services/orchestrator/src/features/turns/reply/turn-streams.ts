@@ -1,6 +1,7 @@
 import type { StreamState } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../../database/database.js';
+import { answerFields, inReplyTo } from '../answers.js';
 import { answersUser } from '../answers-user.js';
 
 /** The beginning of a reply that an agent writes. Its runtime has sent more if it was not saved yet. */
@@ -14,17 +15,25 @@ export interface RunningReplies {
   turnIds: string[];
 }
 
+interface Row extends Omit<TurnStream, 'turn_id' | 'in_reply_to'> {
+  own_id: string;
+  turn_id: string;
+  in_reply_to: string | null;
+}
+
 /** Reads the beginnings of the replies that agents of these workspaces write. */
 export async function readStreams(workspaceIds: readonly string[], db: Database): Promise<RunningReplies> {
-  const { rows } = await sql<TurnStream & { turn_id: string }>`
-    SELECT t.id AS turn_id, t.workspace_id, t.reply_message_id AS message_id, t.conversation_id, t.agent_id, t.generation,
+  const { rows } = await sql<Row>`
+    SELECT t.id AS own_id, coalesce(t.first_turn_id, t.id) AS turn_id, ${inReplyTo('t')} AS in_reply_to, t.workspace_id, t.reply_message_id AS message_id, t.conversation_id, t.agent_id, t.generation,
       coalesce(p.chunk_seq, 0) AS chunk_seq, coalesce(p.text, '') AS text
     FROM turns t LEFT JOIN turn_progress p ON p.turn_id = t.id AND p.generation = t.generation
     WHERE t.workspace_id = ANY (${[...workspaceIds]}::uuid[]) AND t.status = 'running' AND t.reply_message_id IS NOT NULL
       AND ${answersUser('t.id')}
     ORDER BY t.id`.execute(db);
   return {
-    streams: rows.flatMap(({ turn_id: _, ...stream }) => (stream.text === '' ? [] : [stream])),
-    turnIds: rows.map((row) => row.turn_id),
+    streams: rows.flatMap(({ own_id: _, turn_id, in_reply_to, ...stream }) =>
+      stream.text === '' ? [] : [{ ...stream, ...answerFields(turn_id, in_reply_to) }],
+    ),
+    turnIds: rows.map((row) => row.own_id),
   };
 }

@@ -360,13 +360,6 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       return undefined;
     });
 
-  const liveEvents = (turn: TurnRow) =>
-    createLiveEvents(deps.publish, {
-      workspaceId: turn.workspace_id,
-      conversationId: turn.conversation_id,
-      agentId: turn.agent_id,
-    });
-
   return async (job: LeasedJob, signal: AbortSignal): Promise<JobResult> => {
     const turn = await turns.getToRun(job.subjectId);
     if (turn === undefined || (turn.status !== 'queued' && turn.status !== 'running')) return { done: true };
@@ -386,7 +379,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       if (isBackground(turn) && (turn.reply_message_id === null || (turn.status === 'queued' && turn.stop_requested)))
         return giveUp(writer, 'stopped', 'stopped');
       if (turn.status === 'queued' && turn.user_banned) return giveUp(writer, 'user_banned', 'stopped');
-      const live = liveEvents(turn);
+      const live = createLiveEvents(deps.publish, turn);
       const saved = turn.status === 'running' ? await deps.progress.find(turn.id) : undefined;
       // A turn that waits for tokens of other turns tries again each second.
       const isFirst = job.attempts === 1;

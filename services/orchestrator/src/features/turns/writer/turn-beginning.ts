@@ -50,7 +50,7 @@ export function createTurnBeginning(
 
   async function addLoading(tx: Transaction): Promise<{ id: string; seq: number }> {
     const id = randomUUIDv7();
-    const context = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id };
+    const context = { workspaceId, conversationId: turn.conversation_id, agentId: turn.agent_id, turnId: turn.id };
     const content = { type: 'loading' } as const;
     return { id, seq: await events.addMessage({ id, ...context, role: 'agent', content, status: 'pending' }, tx) };
   }
