@@ -39,6 +39,8 @@ const invalid = (what: string, message: RegExp, how: Partial<WrongAnswer>): Wron
 
 type CreateChild = (kind: string, metadata: object, fields?: object) => object;
 
+const CONDITION = { type: 'Ready', status: 'True', reason: 'Available', message: '' };
+
 const WRONG_BODIES: readonly WrongAnswer[] = [
   invalid('garbage', /not an object with status or children/, { respond: (response) => void response.end('<html') }),
   invalid('an HTML page', /content type is text\/html/, {
@@ -55,6 +57,12 @@ const WRONG_BODIES: readonly WrongAnswer[] = [
   }),
   invalid('children that are a text', /children: /, { respond: json({ status: {}, children: 'none' }) }),
   invalid('a child that is null', /children\.0: /, { respond: json({ status: {}, children: [null] }) }),
+  invalid('a condition with a time that is not one', /status\.conditions\.0\.lastTransitionTime: /, {
+    respond: json({ status: { conditions: [{ ...CONDITION, lastTransitionTime: 'yesterday' }] }, children: [] }),
+  }),
+  invalid('a status that is nested 100,000 levels deep', /nested deeper than/, {
+    respond: (response) => void response.end(`{"status":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`),
+  }),
   invalid('a body of 5 MiB', /exceeds 4194304 bytes/, {
     respond: (response) =>
       void response.writeHead(200, { 'content-type': 'application/json' }).end(' '.repeat(5 << 20)),

@@ -1,3 +1,4 @@
+export { exceedsDepth } from '../depth.js';
 export { DNS_LABEL, DnsLabel, DnsSubdomain } from './dns-names.js';
 export {
   API_GROUP,

@@ -51,6 +51,11 @@ describe('validating a response', () => {
     ['no children', { status: { phase: 'Ready' } }, { status: { phase: 'Ready' } }],
     ['a negative time', { status: {}, children: [], resyncAfterSeconds: -1 }, {}],
     ['no time to wait', { status: {}, children: [], resyncAfterSeconds: 0 }, { resyncAfterSeconds: 0 }],
+    [
+      'a time that would be a busy loop',
+      { status: {}, children: [], resyncAfterSeconds: 1e-9 },
+      { resyncAfterSeconds: 0.2 },
+    ],
   ])('decodes as Metacontroller does: %s', (_what, value, decoded) => {
     expect(validateResponse(value)).toEqual({ answer: { status: {}, children: [], ...decoded } });
   });

@@ -1,10 +1,22 @@
-import { CHILD_GROUPS, type ChildGroup, Condition, SyncResponse, UserSwarmStatus } from '@uswarm/contract/userswarm';
+import {
+  CHILD_GROUPS,
+  type ChildGroup,
+  Condition,
+  exceedsDepth,
+  SyncResponse,
+  UserSwarmStatus,
+} from '@uswarm/contract/userswarm';
 import type { KubernetesObject } from '@uswarm/kube-client';
 import { z } from 'zod';
 
 const KINDS: ReadonlySet<string> = new Set(CHILD_GROUPS);
 
 export const groupOf = ({ apiVersion, kind }: KubernetesObject): string => `${kind}.${apiVersion}`;
+/** A pod template has less than half of it. */
+const MAX_DEPTH = 64;
+/** A shorter time would be a busy loop. */
+const MIN_RESYNC_S = 0.2;
+
 const isChildGroup = (group: string): group is ChildGroup => KINDS.has(group);
 
 /**
@@ -13,6 +25,8 @@ const isChildGroup = (group: string): group is ChildGroup => KINDS.has(group);
  * the keys is invalid, because it would delete all children.
  */
 export function validateResponse(value: unknown): { answer: SyncResponse } | { problem: string } {
+  // First, because everything that reads a response is recursive.
+  if (exceedsDepth(value, MAX_DEPTH)) return { problem: `nested deeper than ${MAX_DEPTH} levels` };
   const fields = knownFields(value);
   if (fields === undefined) return { problem: 'not an object with status or children' };
   const parsed = SyncResponse.safeParse(fields);
@@ -37,7 +51,7 @@ export function validateResponse(value: unknown): { answer: SyncResponse } | { p
 /** A status that the API server stores; unknown keys are ignored, because a newer webhook may send them. */
 const ReceivedStatus = UserSwarmStatus.extend({
   conditions: z
-    .array(Condition.loose())
+    .array(Condition.extend({ lastTransitionTime: z.iso.datetime({ offset: true }) }).loose())
     .max(16)
     .refine(
       (conditions) => new Set(conditions.map(({ type }) => type)).size === conditions.length,
@@ -72,7 +86,8 @@ function knownFields(value: unknown): object | undefined {
   const fields = KEYS.filter((key) => given[key] !== null && given[key] !== undefined).map((key) => [key, given[key]]);
   const { resyncAfterSeconds, ...known } = { status: {}, children: [], ...Object.fromEntries(fields) };
   known.status = withoutNulls(known.status);
+  if (resyncAfterSeconds === undefined) return known;
+  if (typeof resyncAfterSeconds !== 'number' || resyncAfterSeconds === 0) return { ...known, resyncAfterSeconds };
   // Metacontroller ignores values that are not positive.
-  const ignored = typeof resyncAfterSeconds === 'number' && resyncAfterSeconds < 0;
-  return ignored || resyncAfterSeconds === undefined ? known : { ...known, resyncAfterSeconds };
+  return resyncAfterSeconds < 0 ? known : { ...known, resyncAfterSeconds: Math.max(resyncAfterSeconds, MIN_RESYNC_S) };
 }
