@@ -39,6 +39,7 @@ export const ERRORS = {
   timestamp_out_of_window: entry(401, 'X-Timestamp is outside the allowed clock skew.'),
 
   sign_up_required: entry(403, 'The identity is valid but has not signed up.'),
+  origin_not_allowed: entry(403, 'Pages of this origin may not connect.'),
   operator_not_allowed: entry(403, 'The operator is not permitted to perform this action.'),
   user_banned: entry(403, 'The user is banned.'),
   user_deleted: entry(403, 'The account was deleted.'),

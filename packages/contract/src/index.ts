@@ -154,6 +154,7 @@ export { CREDENTIAL_HEADERS, SESSION_ENDINGS, SessionEnd, SessionEndingCode } fr
 export {
   allowedMethods,
   findRoute,
+  GATEWAY_ROUTES,
   type MessageListQuery,
   type OperationId,
   pageQuery,
@@ -167,4 +168,6 @@ export {
   type RouteOf,
   type RoutePosition,
   ROUTES,
+  STREAM_PATH,
+  StreamQuery,
 } from './routes/index.js';

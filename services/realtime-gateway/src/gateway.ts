@@ -27,6 +27,8 @@ import { createSessionRegistry, type SessionRegistry } from './features/connecti
 import { toErrorBody } from './error-body.js';
 import { forwardUserEvents } from './features/connection/user-events.js';
 import { createUserSockets, END_EVENT, type UserSockets } from './features/connection/user-sockets.js';
+import { EventStream } from './features/stream/event-stream.js';
+import { serveStreams, type StreamEngine } from './features/stream/streams.js';
 import { createHubs } from './features/hub/hubs.js';
 import { createPositionReports } from './features/hub/position-reports.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
@@ -62,7 +64,7 @@ type GatewayNamespace = ReturnType<GatewayServer['of']>;
 /** Longer than a handshake can take. */
 const CONNECT_TIMEOUT_MS = 20_000;
 
-/** Serves the realtime API: namespace `/v1` at `/socket.io/`. */
+/** Serves the realtime API: namespace `/v1` at `/socket.io/`, and `/v1/stream`. */
 export function createGateway({
   httpServer,
   credential = { proven: async () => true },
@@ -93,7 +95,7 @@ export function createGateway({
     full: pendingConnections.full,
     admit,
   });
-  const io = openServer(httpServer, settings, { refusalOf, adapter: bus.socketAdapter, metrics });
+  const io = openServer(httpServer, settings, { refusalOf, adapter: bus.socketAdapter, metrics, timers });
   const peerSessions =
     peerAddress === undefined || !settings.transports.includes('polling')
       ? undefined
@@ -130,7 +132,7 @@ export function createGateway({
     }
     const refusal = await handshake(socket);
     // A default client never reconnects after a CONNECT_ERROR, but it does after its transport is closed.
-    if (refusal?.transient === true) socket.conn.close();
+    if (refusal?.transient === true && !isStream(socket.conn)) socket.conn.close();
     else if (refusal === undefined) pendingConnections.authenticated(socket.conn);
     else pendingConnections.refused(socket.conn);
     next(refusal?.error);
@@ -183,12 +185,13 @@ interface ServerDeps {
   refusalOf: Admission;
   adapter: EventBus['socketAdapter'];
   metrics: Pick<GatewayMetrics, 'connectionsRefused'>;
+  timers: Timers;
 }
 
 function openServer(
   httpServer: HttpServer,
   settings: GatewaySettings,
-  { refusalOf, adapter, metrics }: ServerDeps,
+  { refusalOf, adapter, metrics, timers }: ServerDeps,
 ): GatewayServer {
   const io: GatewayServer = new Server(httpServer, {
     path: '/socket.io/',
@@ -206,6 +209,9 @@ function openServer(
       answer(reason === undefined ? undefined : REFUSALS[reason], reason === undefined);
     },
   });
+  const engine = io.engine as unknown as StreamEngine;
+  serveStreams({ httpServer, engine, refusalOf, corsOrigins: settings.corsOrigins, metrics, timers });
+  // Before all other listeners.
   announceTransportSecurity(httpServer, io, settings.hstsMaxAgeS);
   return io;
 }
@@ -223,6 +229,9 @@ function forwardSessions(
     request.url?.includes('transport=polling') === true ? ids.generate() : usual(request);
   return forwardPeerSessions({ httpServer, ids, metrics });
 }
+
+/** A stream has a response, which can tell the client what happened and when to come back. */
+const isStream = ({ transport }: { transport: object }): boolean => transport instanceof EventStream;
 
 /** Pages of listed origins may send the cookie that an edge uses for sticky polling sessions. */
 function corsOf(origins: readonly string[]) {

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { CLIENT_EVENTS, type ClientEventName } from '../events/client.js';
 import { DURABLE_EVENTS, SERVER_EVENTS, type ServerEventName } from '../events/server.js';
 import { SESSION_ENDINGS } from '../events/sessions.js';
+import { STREAM_PATH, StreamQuery } from '../routes/index.js';
 import { EVENT_EXAMPLES } from './event-examples.js';
 import { LIMITS } from '../limits.js';
 import { UnknownContent } from '../resources/message.js';
@@ -31,6 +32,7 @@ const ENDINGS = Object.entries(SESSION_ENDINGS)
 
 const DESCRIPTION = `The realtime interface of uswarm: socket.io (protocol 5), path \`/socket.io/\`, namespace \`/v1\`.
 Each message is one socket.io event: the event name is the message name, and the only argument is the payload.
+Clients without socket.io receive the same events as server-sent events of \`GET /v1/stream\`, and send over REST.
 
 - Send credentials as handshake headers or as entries of \`auth\` under the lower-case header names. Clients should
   pass a function, so that each attempt sends a fresh timestamp.
@@ -104,10 +106,11 @@ export function buildAsyncApi(options: DocumentOptions = {}): AsyncApiDocument {
         security: Object.keys(schemes).map((name) => ({ $ref: `#/components/securitySchemes/${name}` })),
       },
     },
-    channels: { v1: channel(Object.keys(messages)) },
+    channels: { v1: channel(Object.keys(messages)), stream: streamChannel() },
     operations: {
       ...mapEntries(CLIENT_EVENTS, (name, event) => receiveOperation(name, event)),
       ...mapEntries(SERVER_EVENTS, (name, event) => sendOperation(name, event)),
+      streamEvents: streamOperation(schemas.add(StreamQuery, 'input')),
     },
     components: {
       messages,
@@ -141,6 +144,9 @@ function marksOf(name: string, event: Pick<EventDefinition, 'extension'>): JsonO
   return { ...(event.extension === true ? { 'x-extension': true } : {}), ...(durable ? { 'x-durable': true } : {}) };
 }
 
+const messageReferences = (names: readonly string[]): JsonObject =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/messages/${name}` }]));
+
 function channel(messageNames: string[]): JsonObject {
   const headers = Object.values(headerParameters).map(({ name, description }) => [
     name,
@@ -150,7 +156,7 @@ function channel(messageNames: string[]): JsonObject {
     address: '/v1',
     title: 'Namespace /v1',
     description: 'The only socket.io namespace. Events of a workspace are sent after `workspace.subscribe`.',
-    messages: Object.fromEntries(messageNames.map((name) => [name, { $ref: `#/components/messages/${name}` }])),
+    messages: messageReferences(messageNames),
     bindings: {
       ws: {
         method: 'GET',
@@ -158,6 +164,32 @@ function channel(messageNames: string[]): JsonObject {
         bindingVersion: '0.1.0',
       },
     },
+  };
+}
+
+/** What a stream cannot have: events of clients, and their answers. */
+const SOCKET_ONLY: ReadonlySet<string> = new Set(['message.send.ack', 'message.send.error', 'session.renew.error']);
+const STREAM_EVENTS = Object.keys(SERVER_EVENTS).filter((name) => !SOCKET_ONLY.has(name));
+
+function streamChannel(): JsonObject {
+  return {
+    address: STREAM_PATH,
+    title: 'Server-sent events',
+    description:
+      'The same events on the HTTP port of the REST interface, as the response to `GET /v1/stream`, which `openapi.json` describes as `streamEvents`. In each event, `event` is the ' +
+      'name, `data` the payload, and `id` the position, if the event moves it.',
+    messages: messageReferences(STREAM_EVENTS),
+  };
+}
+
+function streamOperation(query: JsonObject): JsonObject {
+  return {
+    action: 'send',
+    channel: { $ref: '#/channels/stream' },
+    summary: 'Receive the events of workspaces as server-sent events.',
+    'x-extension': true,
+    messages: STREAM_EVENTS.map((name) => ({ $ref: `#/channels/stream/messages/${name}` })),
+    bindings: { http: { method: 'GET', query, bindingVersion: '0.3.0' } },
   };
 }
 

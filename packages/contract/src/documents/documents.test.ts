@@ -8,7 +8,7 @@ import { ERRORS } from '../errors.js';
 import { CLIENT_EVENTS } from '../events/client.js';
 import { DURABLE_EVENTS, SERVER_EVENTS } from '../events/server.js';
 import { CREDENTIAL_HEADERS } from '../events/sessions.js';
-import { ROUTES } from '../routes/index.js';
+import { GATEWAY_ROUTES, ROUTES } from '../routes/index.js';
 import { generatedFiles } from './files.js';
 import { buildAsyncApi, buildOpenApi } from './index.js';
 
@@ -120,13 +120,13 @@ describe('openapi.json', () => {
 
   it('has one operation per route, under its method and path', () => {
     const found = operations().map(([method, path, { operationId }]) => [method, path, operationId]);
-    const expected = ROUTES.map((route) => [route.method, route.path, route.operationId]);
+    const expected = [...ROUTES, ...GATEWAY_ROUTES].map((route) => [route.method, route.path, route.operationId]);
     expect(found.toSorted()).toEqual(expected.toSorted());
   });
 
   it('marks only extensions with x-extension', () => {
     const marked = operations().filter(([, , { 'x-extension': mark }]) => mark === true);
-    const expected = ROUTES.filter((route) => 'extension' in route);
+    const expected = [...ROUTES, ...GATEWAY_ROUTES].filter((route) => 'extension' in route);
     expect(marked.map(([, , { operationId }]) => operationId).toSorted()).toEqual(
       expected.map((route) => route.operationId as string).toSorted(),
     );

@@ -1,7 +1,7 @@
 import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { ERRORS, ErrorBody } from '../errors.js';
 import { LIMITS } from '../limits.js';
-import { ROUTES, type RouteDefinition } from '../routes/index.js';
+import { GATEWAY_ROUTES, ROUTES, type RouteDefinition } from '../routes/index.js';
 import { UnknownContent } from '../resources/message.js';
 import { errorExamples } from './error-examples.js';
 import { sharedErrorResponses } from './error-responses.js';
@@ -71,7 +71,7 @@ export function buildOpenApi(options: DocumentOptions = {}): OpenApiDocument {
       },
       servers: [{ url: 'http://localhost:8080', description: 'Local mode' }],
       tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-      paths: pathsOf(ROUTES, options),
+      paths: pathsOf([...ROUTES, ...GATEWAY_ROUTES], options),
       components: {
         schemas: { Error: ErrorBody, UnknownContent },
         securitySchemes: securitySchemes(options),

@@ -85,11 +85,11 @@ function contentOf(schema: z.ZodType, answer: unknown): { schema: z.ZodType; exa
   return answer === undefined ? { schema } : { schema, example: answer };
 }
 
-/** The media type of a file, which only some routes know in advance. */
+/** The media type of a file is one that only some routes know in advance. */
 function mediaTypeOf(schema: z.ZodType): string {
   const { format, contentMediaType } = schema.meta() ?? {};
-  if (format !== 'binary') return 'application/json';
-  return typeof contentMediaType === 'string' ? contentMediaType : '*/*';
+  if (typeof contentMediaType === 'string') return contentMediaType;
+  return format === 'binary' ? '*/*' : 'application/json';
 }
 
 function errorResponses(route: RouteDefinition): ZodOpenApiResponsesObject {

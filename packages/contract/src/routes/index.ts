@@ -12,6 +12,7 @@ import { integrationRoutes } from './integrations.js';
 import { legalRoutes } from './legal.js';
 import { messageRoutes } from './messages.js';
 import { receiptRoutes } from './receipts.js';
+import { streamRoutes } from './stream.js';
 import { turnRoutes } from './turns.js';
 import { uploadRoutes } from './uploads.js';
 import { usageRoutes } from './usage.js';
@@ -28,9 +29,10 @@ export {
   type RoutePosition,
 } from './define.js';
 export type { ReplayedEvent } from './events.js';
+export { STREAM_PATH, StreamQuery } from './stream.js';
 export { type MessageListQuery, pageQuery, type PageQuery } from './pages.js';
 
-/** All routes of `/v1`, in the order of the documents. */
+/** The routes that the orchestrator answers, in the order of the documents. */
 export const ROUTES = [
   ...coreRoutes,
   ...legalRoutes,
@@ -51,6 +53,9 @@ export const ROUTES = [
   ...receiptRoutes,
   ...integrationRoutes,
 ] as const;
+
+/** The routes that the realtime gateway answers. */
+export const GATEWAY_ROUTES = streamRoutes;
 
 export type OperationId = (typeof ROUTES)[number]['operationId'];
 export type RouteOf<Operation extends OperationId> = Extract<(typeof ROUTES)[number], { operationId: Operation }>;

@@ -1,6 +1,6 @@
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { LIMITS, ROUTES } from '@uswarm/contract';
+import { GATEWAY_ROUTES, LIMITS, ROUTES } from '@uswarm/contract';
 import { buildAsyncApi, buildOpenApi } from '@uswarm/contract/documents';
 import type { OAuthServer } from '@uswarm/dev-servers';
 import { type ApiDocument, type Operation, operationsOf, readDocument, sendExample } from '../../test/api-document.js';
@@ -91,7 +91,15 @@ describe('GET /v1/openapi.json', () => {
       Object.values(item).map((each) => each.responses),
     );
     expect(responses.filter((each) => 'default' in each)).toEqual([]);
-    expect([...operations.keys()].toSorted()).toEqual(ROUTES.map(({ operationId }) => operationId).toSorted());
+    const expected = [...ROUTES, ...GATEWAY_ROUTES].map(({ operationId }) => operationId);
+    expect([...operations.keys()].toSorted()).toEqual(expected.toSorted());
+  });
+
+  it('leaves the routes of the gateway to it', async () => {
+    const statuses = await Promise.all(
+      GATEWAY_ROUTES.map(async ({ path }) => (await fetch(`${uswarm.url}${path}`)).status),
+    );
+    expect(statuses).toEqual(GATEWAY_ROUTES.map(() => 404));
   });
 
   describe.each(ROUTES.map(({ operationId }) => operationId))('%s', (operationId) => {

@@ -4,6 +4,7 @@ import { Agent, type ClientRequest, type IncomingMessage, type Server, type Serv
 import type { Duplex } from 'node:stream';
 import { createProxyServer } from 'httpxy';
 import type { GatewayMetrics } from '../../gateway-metrics.js';
+import { intercept } from '../../intercept.js';
 import type { SessionIds } from './session-ids.js';
 
 export interface PeerSessionsDeps {
@@ -91,19 +92,5 @@ function limitConnect(request: ClientRequest): void {
     if (!socket.connecting) return;
     const timer = setTimeout(() => request.destroy(new Error('the gateway cannot be reached')), CONNECT_MS);
     for (const event of ['connect', 'close']) socket.once(event, () => clearTimeout(timer));
-  });
-}
-
-/** @param handle returns whether it handles the event; otherwise the present listeners do */
-function intercept<Rest extends unknown[]>(
-  server: PeerSessionsDeps['httpServer'],
-  event: 'request' | 'upgrade',
-  handle: (request: IncomingMessage, ...rest: Rest) => boolean,
-): void {
-  const listeners = server.listeners(event);
-  server.removeAllListeners(event);
-  server.on(event, (request: IncomingMessage, ...rest: unknown[]) => {
-    if (handle(request, ...(rest as Rest))) return;
-    for (const listener of listeners) listener.call(server, request, ...rest);
   });
 }

@@ -1,0 +1,19 @@
+import type { IncomingMessage, Server } from 'node:http';
+
+/**
+ * Puts a handler before the present listeners of a server, which handle what it does not.
+ *
+ * @param handle returns whether it handles the event
+ */
+export function intercept<Rest extends unknown[]>(
+  server: Pick<Server, 'listeners' | 'removeAllListeners' | 'on'>,
+  event: 'request' | 'upgrade',
+  handle: (request: IncomingMessage, ...rest: Rest) => boolean,
+): void {
+  const listeners = server.listeners(event);
+  server.removeAllListeners(event);
+  server.on(event, (request: IncomingMessage, ...rest: unknown[]) => {
+    if (handle(request, ...(rest as Rest))) return;
+    for (const listener of listeners) listener.call(server, request, ...rest);
+  });
+}
