@@ -14,7 +14,7 @@ describe('the Ingress', () => {
     expect(await rejection({ ...evaluation, ingress: { enabled: true } })).toMatch(/^ingress\.host is required: .*\.$/);
   });
 
-  it('routes /v1 to the orchestrator and /socket.io/ to the gateway with TLS', async () => {
+  it('routes /v1 to the orchestrator, and /v1/stream and /socket.io/ to the gateway, with TLS', async () => {
     const manifests = await render({ ...edged, ingress });
     const service = (name: string): object => ({ service: { name, port: { name: 'http' } } });
     expect(find(manifests, 'Ingress', 'uswarm', 'backend')['spec']).toEqual({
@@ -25,6 +25,7 @@ describe('the Ingress', () => {
           host: 'api.example.com',
           http: {
             paths: [
+              { path: '/v1/stream', pathType: 'Prefix', backend: service('uswarm-realtime-gateway') },
               { path: '/v1', pathType: 'Prefix', backend: service('uswarm-orchestrator') },
               { path: '/socket.io/', pathType: 'Prefix', backend: service('uswarm-realtime-gateway') },
             ],
@@ -58,17 +59,20 @@ describe('the HTTPRoute', () => {
   }
   const rulesOf = (manifests: readonly Manifest[]): Rule[] => find(manifests, 'HTTPRoute', 'uswarm')['spec'].rules;
 
-  it('routes /v1 to the orchestrator and /socket.io/ to the gateway, without a timeout for sockets', async () => {
+  it('routes /v1 to the orchestrator, and sockets and streams to the gateway without a timeout', async () => {
     const manifests = await render({ ...edged, httpRoute });
-    const rule = (value: string, request: string, name: string): object => ({
-      matches: [{ path: { type: 'PathPrefix', value } }],
+    const rule = (values: string[], request: string, name: string): object => ({
+      matches: values.map((value) => ({ path: { type: 'PathPrefix', value } })),
       timeouts: { request },
       backendRefs: [{ name, port: 8080 }],
     });
     expect(find(manifests, 'HTTPRoute', 'uswarm', 'backend')['spec']).toEqual({
       parentRefs: httpRoute.parentRefs,
       hostnames: httpRoute.hostnames,
-      rules: [rule('/v1', '10m', 'uswarm-orchestrator'), rule('/socket.io/', '0s', 'uswarm-realtime-gateway')],
+      rules: [
+        rule(['/v1'], '10m', 'uswarm-orchestrator'),
+        rule(['/socket.io/', '/v1/stream'], '0s', 'uswarm-realtime-gateway'),
+      ],
     });
     for (const name of ['uswarm-orchestrator', 'uswarm-realtime-gateway']) {
       expect(find(manifests, 'Service', name)['spec'].ports).toContainEqual(expect.objectContaining({ port: 8080 }));
