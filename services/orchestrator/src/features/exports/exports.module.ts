@@ -2,7 +2,8 @@ import type { Clock } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../database/connections.js';
 import type { JobDefinition } from '../../jobs/job-definition.js';
-import { createFileOpener } from '../uploads/download.js';
+import { createFileOpener, DOWNLOADS_PER_FILE } from '../uploads/download.js';
+import { createUploadSlots } from '../uploads/upload-slots.js';
 import type { ObjectStore } from '../uploads/object-store.js';
 import { createFileLinks } from '../uploads/upload-links.js';
 import { createUploadStore } from '../uploads/uploads.store.js';
@@ -27,12 +28,15 @@ export interface ExportsModuleDeps {
   clock: Clock;
 }
 
+const DOWNLOADS_AT_ONCE = 32;
+
 const DAY_MS = 24 * 3_600_000;
 
 export function createExportsModule(deps: ExportsModuleDeps) {
   const { config, objects, profile, receipts, clock } = deps;
   const { database, withTransaction, jobs } = deps.connections;
   const store = createExportStore(database);
+  const downloads = createUploadSlots({ maxConcurrent: DOWNLOADS_AT_ONCE, maxConcurrentPerUser: DOWNLOADS_PER_FILE });
   const service = createExportService({
     withTransaction,
     store,
@@ -45,7 +49,7 @@ export function createExportsModule(deps: ExportsModuleDeps) {
       urlOf: (id) => `${(config.PUBLIC_URL ?? '').replace(/\/+$/, '')}/v1/users/exports/${id}/archive`,
       clock,
     }),
-    openFile: createFileOpener(objects, 'export_not_found'),
+    openFile: createFileOpener(objects, 'export_not_found', downloads),
     intervalMs: config.EXPORT_INTERVAL_S * 1_000,
     clock,
   });

@@ -1,10 +1,11 @@
-import type { Readable } from 'node:stream';
+import { pipeline, type Readable, Transform } from 'node:stream';
 import { ApiError, type ErrorCode } from '@uswarm/contract';
 import { isCurrent, NotModified } from '../../http/conditional.js';
 import { FileAnswer } from '../../http/file-answer.js';
 import { requestedRange } from './byte-range.js';
 import { savedAs } from './file-names.js';
 import { type ByteRange, ObjectMissing, type ObjectStore } from './object-store.js';
+import type { UploadSlots } from './upload-slots.js';
 
 export interface DownloadRequest {
   id: string;
@@ -47,16 +48,35 @@ export interface OpenedFile {
   isKnown: boolean;
   /** Undefined: the whole file. */
   range: ByteRange | undefined;
-  /** @throws ApiError `notFound` of the opener, `service_unavailable` */
+  /** @throws ApiError `notFound` of the opener, `service_unavailable`, `rate_limited` */
   open: () => Promise<Readable>;
 }
 
-/** Opens the part of an object that the `Range` header requests. Objects are immutable, so the key is the ETag. */
-export function createFileOpener(objects: Pick<ObjectStore, 'open'>, notFound: ErrorCode) {
+/** Download managers use up to 16 connections for a file. A link names no user. */
+export const DOWNLOADS_PER_FILE = 16;
+
+/**
+ * Opens the part of an object that the `Range` header requests. Objects are immutable, so the key is the ETag.
+ *
+ * @param slots with the file as the user. A client that reads slowly keeps a connection to the store, and all together must leave
+ *   some for uploads and turns
+ */
+export function createFileOpener(objects: Pick<ObjectStore, 'open'>, notFound: ErrorCode, slots: UploadSlots) {
   async function open(key: string, range: ByteRange | undefined): Promise<Readable> {
+    let sent = 0;
+    const counted = new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        sent += chunk.length;
+        done(null, chunk);
+      },
+    });
+    const release = slots.take(key, { received: () => sent, abort: () => counted.destroy() });
+    counted.once('close', release);
     try {
-      return await objects.open(key, range);
+      pipeline(await objects.open(key, range), counted, () => undefined);
+      return counted;
     } catch (error) {
+      release();
       if (error instanceof ObjectMissing) throw new ApiError(notFound, { cause: error });
       throw new ApiError('service_unavailable', { cause: error });
     }

@@ -1,6 +1,6 @@
 import { ApiError } from '@uswarm/contract';
 
-/** An upload that is being received. */
+/** An upload that is being received, or a download that is being sent. */
 export interface ReceivingUpload {
   /** Bytes so far. */
   received(): number;

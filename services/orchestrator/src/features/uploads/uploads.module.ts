@@ -5,6 +5,7 @@ import type { JobDefinition } from '../../jobs/job-definition.js';
 import type { Idempotency } from '../idempotency/idempotency.service.js';
 import { createAttachments } from './attachments.js';
 import { createFileObjects } from './file-objects.js';
+import { DOWNLOADS_PER_FILE } from './download.js';
 import { createFileDetails } from './file-details.js';
 import type { ObjectStore } from './object-store.js';
 import { createUploadRetention, UPLOAD_JOB } from './upload-retention.js';
@@ -23,6 +24,9 @@ export interface UploadsModuleDeps {
   clock: Clock;
   logger: Logger;
 }
+
+/** Three quarters of the connections to a bucket. */
+const DOWNLOADS_AT_ONCE = 192;
 
 /** Uploads, their links and their retention. Close the module when no request or job uses it. */
 export async function createUploadsModule(deps: UploadsModuleDeps) {
@@ -50,6 +54,7 @@ export async function createUploadsModule(deps: UploadsModuleDeps) {
       maxConcurrent: config.UPLOADS_AT_ONCE,
       maxConcurrentPerUser: config.UPLOADS_AT_ONCE_PER_USER,
     }),
+    downloads: createUploadSlots({ maxConcurrent: DOWNLOADS_AT_ONCE, maxConcurrentPerUser: DOWNLOADS_PER_FILE }),
     logger,
   });
   const retention: JobDefinition = {

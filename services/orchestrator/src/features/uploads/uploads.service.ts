@@ -13,6 +13,7 @@ export interface UploadServiceDeps extends Omit<ReceiveUploadDeps, 'store'> {
   objects: ObjectStore;
   links: UploadLinks;
   slots: UploadSlots;
+  downloads: UploadSlots;
 }
 
 /** A file, or a part of it, that is ready to be sent. */
@@ -33,8 +34,8 @@ export interface UploadService {
 }
 
 export function createUploadService(deps: UploadServiceDeps): UploadService {
-  const { store, objects, links, slots } = deps;
-  const openFile = createFileOpener(objects, 'upload_not_found');
+  const { store, objects, links, slots, downloads } = deps;
+  const openFile = createFileOpener(objects, 'upload_not_found', downloads);
 
   return {
     async receive(owner, file) {
