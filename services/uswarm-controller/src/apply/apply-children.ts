@@ -61,7 +61,7 @@ export function planChildren(
 
 /** Whether a child is a Deployment with a pod. */
 export const runsPod = (child: Pick<KubernetesObject, 'kind'> & { spec?: unknown }): boolean =>
-  child.kind === 'Deployment' && (child.spec as { replicas?: number }).replicas !== 0;
+  child.kind === 'Deployment' && (child.spec as { replicas?: number } | null | undefined)?.replicas !== 0;
 
 /**
  * Whether the steps only create children, one of which runs a pod. Until the state of that pod changes, the webhook would

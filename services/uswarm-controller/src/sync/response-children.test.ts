@@ -38,6 +38,11 @@ describe('the response for a running runtime', () => {
     expect(() => attempt(children)).not.toThrow();
   });
 
+  // The API server refuses it, which the status then names.
+  it.each([null, undefined, {}])('is left to the API server with a Deployment whose spec is %j', (spec) => {
+    expect(() => attempt([account, service, { ...deployment(1), spec }])).not.toThrow();
+  });
+
   it.each([
     ['no children', [], `delete the ServiceAccount ns/${NAME}`],
     ['no Deployment', [account, service], `delete the Deployment ns/${NAME}`],
