@@ -35,6 +35,21 @@ describe('the Ingress', () => {
     });
   });
 
+  it('routes /docs to the orchestrator, which serves it, only if enabled', async () => {
+    for (const enabled of [false, true]) {
+      const manifests = await render({ ...edged, ingress, docs: { enabled } });
+      const { paths } = find(manifests, 'Ingress', 'uswarm', 'backend')['spec'].rules[0].http;
+      const served = (paths as { path: string }[]).find(({ path }) => path === '/docs');
+      const expected = {
+        pathType: 'Prefix',
+        backend: { service: { name: 'uswarm-orchestrator', port: { name: 'http' } } },
+      };
+      expect(served).toEqual(enabled ? { path: '/docs', ...expected } : undefined);
+      const { env } = container(manifests, 'uswarm-orchestrator', 'orchestrator');
+      expect(env).toContainEqual({ name: 'DOCS_ENABLED', value: String(enabled) });
+    }
+  });
+
   it('allows long-lived connections, cookie affinity and uploads', async () => {
     const annotations = (await render({ ...edged, ingress })).find(({ kind }) => kind === 'Ingress')!.metadata
       .annotations!;

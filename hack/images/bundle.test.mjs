@@ -271,3 +271,17 @@ describe('the packages of a bundle', () => {
     );
   });
 });
+
+describe('the image of the orchestrator', () => {
+  it('contains the reference pages, and the licences of the packages in them', () => {
+    const root = app('orchestrator');
+    expect(readdirSync(join(root, 'reference-pages'))).toEqual(
+      expect.arrayContaining(['realtime.html', 'realtime.js', 'rest.css', 'rest.html', 'rest.js']),
+    );
+    const folders = ['', '@asyncapi/'].map((scope) => join(folder, 'orchestrator/modules/licenses', scope));
+    const licences = folders.flatMap((each) => readdirSync(each));
+    for (const name of ['swagger-ui-dist', 'react-component', 'parser', 'react-dom', 'dompurify', 'marked']) {
+      expect(licences).toContainEqual(expect.stringMatching(new RegExp(`^${name}@`)));
+    }
+  });
+});

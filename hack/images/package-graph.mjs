@@ -17,6 +17,7 @@ import { RunError } from '../run/run-error.mjs';
  * @throws RunError when a package is not installed
  */
 export function collectPackages(folder, root, wanted) {
+  const omitted = omittedDependencies(root);
   const placed = new Map();
   const visit = (real) => {
     const known = placed.get(real);
@@ -29,12 +30,20 @@ export function collectPackages(folder, root, wanted) {
       if (place === '' && wanted !== undefined && !wanted.includes(name)) continue;
       const found = findInstalled(real, name, root);
       if (found !== undefined) entry.links.set(name, visit(found).place);
-      else if (required) throw new RunError(`${manifest.name} needs ${name}, which is not installed.`);
+      else if (required && !omitted.has(`${manifest.name}>${name}`))
+        throw new RunError(`${manifest.name} needs ${name}, which is not installed.`);
     }
     return entry;
   };
   visit(realpathSync(folder));
   return [...placed.values()];
+}
+
+/** The dependencies that `pnpm-workspace.yaml` leaves out, as `package>dependency`. */
+function omittedDependencies(root) {
+  const file = join(root, 'pnpm-workspace.yaml');
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  return new Set([...text.matchAll(/^ +['"]?([^'":\s]+>[^'":\s]+)['"]?: ['"]-['"]$/gm)].map(([, pair]) => pair));
 }
 
 /** The run-time dependencies of a package, and whether each is required. */

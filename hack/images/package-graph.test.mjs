@@ -24,6 +24,21 @@ function addPackage(folder, manifest, links = {}) {
 }
 const store = (id, name) => `node_modules/.pnpm/${id}/node_modules/${name}`;
 
+describe('a dependency that is not installed', () => {
+  beforeEach(() => addPackage('program', { name: 'program', dependencies: { '@a/left-out': '1' } }));
+
+  it('is an error', () => {
+    expect(() => collectPackages(join(root, 'program'), root)).toThrow(
+      'program needs @a/left-out, which is not installed.',
+    );
+  });
+
+  it('is no error if the workspace leaves it out', () => {
+    writeFileSync(join(root, 'pnpm-workspace.yaml'), "overrides:\n  'program>@a/left-out': '-'\n");
+    expect(collectPackages(join(root, 'program'), root).map(({ manifest }) => manifest.name)).toEqual(['program']);
+  });
+});
+
 describe('the packages of a program', () => {
   beforeEach(() => {
     addPackage(

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { bundleReferencePages, REFERENCE_PAGES } from '../reference-pages/bundle.mjs';
 import { repositoryRoot } from '../run/environment.mjs';
 import { runQuietly } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
@@ -77,11 +78,27 @@ export async function serviceFiles({ name, programs, files = [], keepNames }) {
   const folder = folderOf(name);
   requireBuilt(folder, programs);
   const bundle = await bundlePrograms({ folder, programs, root: repositoryRoot, keepNames });
-  const packages = bundledPackages(bundle.inputs, collectPackages(folder, repositoryRoot), repositoryRoot);
+  const pages = await pagesOf(folder);
+  const inputs = [...bundle.inputs, ...pages.inputs];
+  const packages = bundledPackages(inputs, collectPackages(folder, repositoryRoot), repositoryRoot);
   const beside = files.flatMap((path) => folderContent(join(folder, path), { layer: 'app', path }));
   const manifest = { path: 'package.json', layer: 'app', source: join(folder, 'package.json') };
-  const entries = byPath([manifest, ...bundle.entries, ...beside, ...licenceContent(packages.slice(1))]);
+  const entries = byPath([
+    manifest,
+    ...bundle.entries,
+    ...pages.entries,
+    ...beside,
+    ...licenceContent(packages.slice(1)),
+  ]);
   return { entries, packages };
+}
+
+/** The pages for browsers, of the service that serves them. */
+async function pagesOf(folder) {
+  if (!join(repositoryRoot, REFERENCE_PAGES).startsWith(join(folder, '/'))) return { entries: [], inputs: [] };
+  const { files, inputs } = await bundleReferencePages(repositoryRoot);
+  const entries = files.map(({ name, text }) => ({ path: `${basename(REFERENCE_PAGES)}/${name}`, layer: 'app', text }));
+  return { entries, inputs };
 }
 
 /** The content of the image of a service with its SBOM. @throws RunError */

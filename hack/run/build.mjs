@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { REFERENCE_PAGES, SOURCES } from '../reference-pages/bundle.mjs';
+import { STAMP, writeReferencePages } from '../reference-pages/write.mjs';
 import { nodeBinary, repositoryRoot, seconds, serviceEnvironment } from './environment.mjs';
 import { stampFile as installStamp } from './install.mjs';
 import { runQuietly, tail } from './quiet.mjs';
@@ -43,7 +45,7 @@ export async function buildIfChanged(options = {}) {
 function stateOfSources(root) {
   const hash = createHash('sha256').update(readOrEmpty(installStamp));
   for (const name of ['tsconfig.json', 'tsconfig.base.json']) hash.update(stateOf(join(root, name)));
-  for (const folder of projects(root)) addFolder(hash, folder);
+  for (const folder of [...projects(root), join(root, SOURCES)].filter(existsSync)) addFolder(hash, folder);
   return hash.digest('hex');
 }
 
@@ -51,6 +53,7 @@ function stateOfSources(root) {
 function stateOfOutputs(root) {
   const hash = createHash('sha256');
   for (const folder of projects(root)) hash.update(stateOf(join(folder, 'dist/.tsbuildinfo')));
+  hash.update(stateOf(join(root, REFERENCE_PAGES, STAMP)));
   return hash.digest('hex');
 }
 
@@ -81,7 +84,9 @@ function readOrEmpty(file) {
   }
 }
 
-export function compile(args) {
+/** Runs `tsc`. With `-b`, also writes the reference pages, which local mode and tests serve. */
+export async function compile(args) {
+  if (args.includes('-b')) await writeReferencePages(repositoryRoot);
   return runQuietly(nodeBinary, [join(repositoryRoot, 'node_modules/typescript/bin/tsc'), ...args], {
     cwd: repositoryRoot,
     env: serviceEnvironment(),

@@ -6,11 +6,21 @@ import {
   missingS3,
   missingValkey,
 } from '@uswarm/dev-servers';
+import { missingChromium } from './chromium.js';
 import { missingJava } from './java/java.js';
 import { missingPrometheus } from './prometheus.js';
 
 /** Parts that some machines cannot run. Postgres and the OIDC issuer are npm packages, which run everywhere. */
-type PartName = 'valkey' | 'searxng' | 'python-socketio' | 'schemathesis' | 's3' | 'go' | 'java' | 'prometheus';
+type PartName =
+  | 'valkey'
+  | 'searxng'
+  | 'python-socketio'
+  | 'schemathesis'
+  | 's3'
+  | 'go'
+  | 'java'
+  | 'prometheus'
+  | 'chromium';
 
 const checks: Record<PartName, () => MissingPart | undefined> = {
   valkey: () => (process.env['TEST_REDIS_URL'] === undefined ? missingValkey() : undefined),
@@ -21,6 +31,7 @@ const checks: Record<PartName, () => MissingPart | undefined> = {
   go: () => missingGo('build the programs that check charts'),
   java: missingJava,
   prometheus: missingPrometheus,
+  chromium: missingChromium,
 };
 
 /** `describe` for tests that need a part that this machine may lack; see `describeWithPart`. */

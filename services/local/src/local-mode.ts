@@ -280,6 +280,7 @@ function orchestratorEnvironment(options: OrchestratorSettings) {
     IDENTITY_HASH_KEY: secrets.identity_key,
     CALL_PRIVATE_KEY: secrets.call_private_key,
     PUBLIC_URL: url,
+    DOCS_ENABLED: 'true',
     OBJECT_STORE: 'file',
     OBJECT_DIRECTORY: folder.file('uploads'),
     INTEGRATION_PROVIDERS: settings.environment['INTEGRATION_PROVIDERS'],

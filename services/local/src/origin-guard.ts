@@ -37,7 +37,7 @@ function refuseForeignOrigin(request: IncomingMessage, response: ServerResponse,
 
 /**
  * Checks the requests of all listeners that the server has now, and lets the pages of trusted origins read the responses. Upgrades are
- * not requests: whoever handles them checks their host and origin.
+ * not requests: their handler checks host and origin.
  */
 export function guardRequests(server: Server, trusts: TrustsOrigin): void {
   const listeners = server.listeners('request');

@@ -72,9 +72,10 @@ describe('the pages of local mode', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  it('link to the documents of the API', async () => {
+  it('link to the documents of the API and to its reference', async () => {
     const { body } = await page('/');
-    for (const path of ['/v1/openapi.json', '/v1/asyncapi.json']) expect(body).toContain(`href="${path}"`);
+    for (const path of ['/v1/openapi.json', '/v1/asyncapi.json', '/docs', '/docs/realtime'])
+      expect(body).toContain(`href="${path}"`);
   });
 
   it('pass other paths to the API', async () => {

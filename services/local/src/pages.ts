@@ -8,7 +8,7 @@ export type PageFacts = Pick<RunningLocal, 'url' | 'issuer' | 'model' | 'search'
 export type ServePage = (path: string, response: ServerResponse) => boolean;
 
 const HEADERS = {
-  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
 };
 
@@ -41,18 +41,23 @@ function welcomePage(facts: PageFacts): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>uswarm</title>
+<link rel="icon" href="/docs/icon.svg">
 <style>
-  body { font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto; padding: 0 1rem; color-scheme: light dark }
+  :root { color-scheme: light dark; background: Canvas; color: CanvasText }
+  body { font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto; padding: 0 1rem }
   code, pre { font: 14px/1.5 ui-monospace, monospace }
-  pre { padding: .8rem 1rem; border: 1px solid #8886; border-radius: 6px; overflow-x: auto }
+  pre { padding: .8rem 1rem; border: 1px solid #8886; border-radius: 6px; white-space: pre-wrap }
+  code, pre, dd { overflow-wrap: anywhere }
   dt { font-weight: 600 } dd { margin: 0 0 .6rem }
 </style>
+<main>
 <h1>uswarm is running</h1>
 <p>Ask the swarm something, in a second terminal:</p>
 <pre>${shownCommand}</pre>
+<p>Read the reference of the API: <a href="/docs">REST</a>, <a href="/docs/realtime">realtime</a>.</p>
 <dl>
-  <dt>REST</dt><dd><code>${shownUrl}/v1</code>, described by <a href="/v1/openapi.json">openapi.json</a></dd>
-  <dt>Realtime</dt><dd>socket.io at <code>/socket.io/</code>, namespace <code>/v1</code>, described by <a href="/v1/asyncapi.json">asyncapi.json</a></dd>
+  <dt>REST</dt><dd><code>${shownUrl}/v1</code>, <a href="/v1/openapi.json">openapi.json</a></dd>
+  <dt>Realtime</dt><dd>socket.io at <code>/socket.io/</code>, namespace <code>/v1</code>, <a href="/v1/asyncapi.json">asyncapi.json</a></dd>
   <dt>Identity</dt><dd><code>${shownIssuer}</code>, <a href="/dev/issuer/.well-known/openid-configuration">discovery</a></dd>
   <dt>Model</dt><dd>${shownModel}</dd>
   <dt>Search</dt><dd>${shownSearch}</dd>
@@ -62,6 +67,7 @@ function welcomePage(facts: PageFacts): string {
   -d '{"email":"ada@example.com","name":"Ada"}' | sed 's/.*"id_token":"\\([^"]*\\)".*/\\1/')
 curl -X POST ${shownUrl}/v1/auth/sign-up -H "X-Token: $TOKEN"
 curl ${shownUrl}/v1/workspaces -H "X-Token: $TOKEN"</pre>
+</main>
 </html>
 `;
 }

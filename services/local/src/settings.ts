@@ -72,7 +72,7 @@ export const USAGE = `npm start [-- --no-search] [--host <address>]
 
   --host <address>
                 listen on this address of the machine too, or with 0.0.0.0 on all, for phones and other machines.
-                Whoever reaches it can sign in as any user
+                Every machine that reaches it can sign in as any user
   --no-search   do not start SearXNG, with which agents search the web (needs Python 3.11 or newer)
   --search      the default: start SearXNG, unless SVC_SEARCH_ENDPOINT names another one or is empty
   --help        this text

@@ -106,6 +106,8 @@ export const OrchestratorConfig = z.object({
   CORS_ORIGINS: corsOrigins.default([]),
   /** `max-age` of Strict-Transport-Security in each response; set it only if the edge uses https. */
   HSTS_MAX_AGE_S: hstsMaxAge,
+  /** Serves the pages at `/docs`, which show the API documents. */
+  DOCS_ENABLED: flag.default(false),
 
   /**
    * Rate limits: the sustained rate per second (0 disables the limit) and the burst. They count requests per address,

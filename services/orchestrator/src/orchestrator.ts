@@ -111,6 +111,7 @@ export async function startOrchestrator(
       requestContext: requestContext('client'),
       corsOrigins: config.CORS_ORIGINS,
       hstsMaxAgeS: config.HSTS_MAX_AGE_S,
+      docsEnabled: config.DOCS_ENABLED,
       logger,
     }),
     internalApp: createInternalApp({

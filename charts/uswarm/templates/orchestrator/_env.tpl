@@ -60,6 +60,8 @@
   value: {{ join "," $values.http.trustedProxies | quote }}
 - name: CORS_ORIGINS
   value: {{ join "," $values.http.corsOrigins | quote }}
+- name: DOCS_ENABLED
+  value: {{ $values.docs.enabled | quote }}
 {{ include "uswarm.hsts.env" .root }}
 {{- range $name, $limit := dict "IP" .values.rateLimits.address "USER" .values.rateLimits.user "SENDS" .values.rateLimits.sends "SEARCH" .values.rateLimits.search }}
 - name: RATE_{{ $name }}_PER_S

@@ -96,8 +96,10 @@ function createIssuer({ clients, close, issuer, keysFile, ...parts }: IssuerPart
     const url = originalUrl(request);
     const below = url.slice(prefix.length);
     const path = below.split('?')[0] ?? '';
-    if (!url.startsWith(prefix) || !path.startsWith('/')) response.writeHead(404).end();
-    else if (path === '/dev/token') {
+    if (!url.startsWith(prefix) || !path.startsWith('/')) {
+      response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' });
+      response.end(`This is an OpenID provider: ${issuer}/.well-known/openid-configuration describes it.\n`);
+    } else if (path === '/dev/token') {
       await answerTokenRequest(request, response, {
         issue: issueToken,
         anywhere: parts.tokensForOtherMachines === true,

@@ -10,6 +10,7 @@ import { compressJson } from './compression.js';
 import { answerSlowBodies, createErrorHandler } from './errors.js';
 import type { Handlers } from './handlers.js';
 import { limitAddresses, limitCaller } from './rate-limit.js';
+import { referencePages } from './reference-pages.js';
 import { createRoutes, type ReadPosition } from './routes.js';
 
 export interface AppDeps {
@@ -26,6 +27,8 @@ export interface AppDeps {
   corsOrigins: readonly string[];
   /** `max-age` of Strict-Transport-Security in seconds; 0 omits the header. */
   hstsMaxAgeS: number;
+  /** Serves the pages at `/docs`. */
+  docsEnabled: boolean;
   logger: Logger;
 }
 
@@ -65,6 +68,7 @@ export function createApp(deps: AppDeps): Express {
   app.use('/v1', allowOrigins(deps.corsOrigins));
   app.use('/v1', securityHeaders);
   app.use(limitAddresses(rates, addressOf));
+  if (deps.docsEnabled) app.use(referencePages());
   app.use(
     createRoutes(handlers, {
       readPosition: deps.readPosition,

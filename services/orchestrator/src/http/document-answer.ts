@@ -11,9 +11,10 @@ export class DocumentAnswer {
   readonly etag: string;
   readonly headers: Readonly<Record<string, string>>;
 
-  /** @param document an object is sent as JSON; a string is sent unchanged, and `headers` name its type */
-  constructor(document: object | string, headers: Readonly<Record<string, string>> = JSON_HEADERS) {
-    this.bytes = Buffer.from(typeof document === 'string' ? document : JSON.stringify(document));
+  /** @param document an object is sent as JSON; a string or bytes are sent unchanged, and `headers` name their type */
+  constructor(document: object | string | Buffer, headers: Readonly<Record<string, string>> = JSON_HEADERS) {
+    const isSentUnchanged = typeof document === 'string' || Buffer.isBuffer(document);
+    this.bytes = Buffer.from(isSentUnchanged ? document : JSON.stringify(document));
     this.etag = `W/"${createHash('sha256').update(this.bytes).digest('base64url')}"`;
     this.headers = headers;
   }

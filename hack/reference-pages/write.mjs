@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { bundleReferencePages, REFERENCE_PAGES, SOURCES } from './bundle.mjs';
+
+/** Contains the fingerprint of the pages beside it. */
+export const STAMP = '.built';
+
+/** Writes the pages for the services that run from the checkout, unless nothing has changed. @throws RunError */
+export async function writeReferencePages(root) {
+  const folder = join(root, REFERENCE_PAGES);
+  const wanted = fingerprint(root);
+  const stamp = join(folder, STAMP);
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  const { files } = await bundleReferencePages(root);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  for (const { name, text } of files) writeFileSync(join(folder, name), text);
+  writeFileSync(stamp, wanted);
+}
+
+/** Changes with the sources, the bundler and the installed packages. */
+function fingerprint(root) {
+  const sources = readdirSync(join(root, SOURCES)).map((name) => join(SOURCES, name));
+  const hash = createHash('sha256');
+  for (const file of [...sources, 'hack/reference-pages/bundle.mjs', 'pnpm-lock.yaml']) {
+    hash
+      .update(`${file}\0`)
+      .update(readFileSync(join(root, file)))
+      .update('\0');
+  }
+  return hash.digest('hex');
+}
