@@ -142,7 +142,9 @@ export function createErrorHandler(logger: Logger): ErrorRequestHandler {
       next(thrown);
       return;
     }
-    const { retry_after_ms: retryAfter, limit } = error.extra;
+    const { retry_after_ms: retryAfter, limit, size } = error.extra;
+    // RFC 9110 §15.5.17
+    if (error.code === 'range_not_satisfiable') response.set('Content-Range', `bytes */${String(size)}`);
     if (typeof retryAfter === 'number') {
       response.set('Retry-After', String(Math.ceil(retryAfter / 1000)));
       if (typeof limit === 'string') showLimit(response, exhaustedField(limit, retryAfter));

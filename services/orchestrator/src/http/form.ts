@@ -49,6 +49,8 @@ const OVERHEAD_BYTES = 64 * 1024;
 /** A rejected body is discarded up to this multiple of the maximum size; then the connection is closed. */
 const DISCARDED_TIMES = 4;
 const MAX_PARTS = 20;
+/** The parser accepts no longer ones; RFC 2046 allows 70. */
+const MAX_BOUNDARY_BYTES = 250;
 const HEADER_LIMITS = { maxHeaderPairs: 20, maxHeaderSize: 8 * 1024 };
 
 export function incomingForm(request: IncomingMessage): IncomingForm {
@@ -80,7 +82,7 @@ function createParser({ headers }: IncomingMessage): Dicer {
     throw new ApiError('unsupported_media_type', { message: 'The body must be multipart/form-data, not compressed.' });
   }
   const boundary = boundaryOf(type);
-  if (boundary === null || boundary === '') throw malformed();
+  if (boundary === null || boundary === '' || Buffer.byteLength(boundary) > MAX_BOUNDARY_BYTES) throw malformed();
   return new Dicer({ boundary, ...HEADER_LIMITS });
 }
 

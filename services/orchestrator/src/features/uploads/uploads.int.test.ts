@@ -147,6 +147,9 @@ describe('uploads', () => {
   it('an unsatisfiable range is rejected', async () => {
     const { url } = await upload(user, { content: '0123456789' });
     expect(await linkRefusal(uswarm.url, pathOf(url), { range: 'bytes=10-' })).toBe('range_not_satisfiable');
+    // Players learn from the size that they have the whole file.
+    const { status, headers } = await get(url, { range: 'bytes=10-' });
+    expect({ status, range: headers['content-range'] }).toEqual({ status: 416, range: 'bytes */10' });
   });
 
   it('a range request with the If-Range of another file returns the whole file', async () => {
@@ -268,6 +271,12 @@ describe('uploads', () => {
       ['a form without its final boundary', multipart, part('file'), 'malformed_form'],
       ['no form', multipart, 'hello', 'malformed_form'],
       ['no boundary', { 'content-type': 'multipart/form-data' }, `${part('file')}--x--\r\n`, 'malformed_form'],
+      [
+        'a boundary that is too long',
+        { 'content-type': `multipart/form-data; boundary=${'x'.repeat(300)}` },
+        `${part('file')}--x--\r\n`,
+        'malformed_form',
+      ],
       ['JSON', { 'content-type': 'application/json' }, '{}', 'unsupported_media_type'],
       ['no content type', {}, 'hello', 'unsupported_media_type'],
       ['a compressed body', { ...multipart, 'content-encoding': 'gzip' }, 'hello', 'unsupported_media_type'],
