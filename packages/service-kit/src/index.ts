@@ -81,6 +81,7 @@ export { currentTraceId, failSpan, inSpan, type Span, traceHeaders } from './tra
 export { hstsMaxAge, transportSecurity } from './transport-security.js';
 export {
   BINARY_CONTROLS,
+  BLANK,
   CONTROLS,
   CONTROLS_IN_LINES,
   DECEPTIVE_IN_NAMES,

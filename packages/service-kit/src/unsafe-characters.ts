@@ -39,3 +39,6 @@ export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Co}\p{Noncharacter_Code_Point}\p{Defau
 /** For search queries: like `INVISIBLE` without controls, and keeps the joiners, which Persian, Hindi and emoji need. */
 export const INVISIBLE_IN_QUERIES =
   /(?![\u200c\u200d])[\p{Cf}\p{Co}\p{Noncharacter_Code_Point}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** A text without a shape. The Braille blank is a symbol for Unicode. */
+export const BLANK = /^[\s\p{Cc}\p{Cf}\p{Zs}\p{Default_Ignorable_Code_Point}\u2800]*$/u;

@@ -1,11 +1,10 @@
 import { ApiError } from '@uswarm/contract';
-import { DECEPTIVE_IN_NAMES } from '@uswarm/service-kit';
-import { isBlank } from '../features/tools/visible-text.js';
+import { BLANK, DECEPTIVE_IN_NAMES } from '@uswarm/service-kit';
 
 /** Removes characters from a name that are invisible or misleading. @returns '' if nothing of it can be seen */
 export function visibleText(sent: string): string {
   const text = sent.toWellFormed().replaceAll(DECEPTIVE_IN_NAMES, '').normalize('NFC').trim();
-  return isBlank(text) ? '' : text;
+  return BLANK.test(text) ? '' : text;
 }
 
 /** The cleaner of every text of one line that clients or identity providers choose freely: names, titles, categories. */
