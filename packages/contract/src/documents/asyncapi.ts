@@ -7,6 +7,7 @@ import { STREAM_PATH, StreamQuery } from '../routes/index.js';
 import { EVENT_EXAMPLES } from './event-examples.js';
 import { LIMITS } from '../limits.js';
 import { UnknownContent } from '../resources/message.js';
+import { productVersion, realtimeServers } from './installation.js';
 import { hoistedSchema, withOpenValues, withPlainUnions } from './json-schema.js';
 import { type DocumentOptions, headerParameters, securitySchemes } from './security.js';
 import { sortedByKey } from './stable.js';
@@ -84,6 +85,7 @@ export function buildAsyncApi(options: DocumentOptions = {}): AsyncApiDocument {
   const schemas = createSchemaCollection();
   schemas.add(UnknownContent, 'output');
   const schemes = securitySchemes(options);
+  const security = Object.keys(schemes).map((name) => ({ $ref: `#/components/securitySchemes/${name}` }));
   const messages = {
     ...mapEntries(CLIENT_EVENTS, (name, event) => message(name, event, schemas.add(event.payload, 'input'))),
     ...mapEntries(SERVER_EVENTS, (name, event) => message(name, event, schemas.add(event.payload, 'output'))),
@@ -92,20 +94,12 @@ export function buildAsyncApi(options: DocumentOptions = {}): AsyncApiDocument {
     asyncapi: '3.0.0',
     info: {
       title: 'uswarm realtime',
-      version: '1.0.0',
+      version: options.version ?? productVersion(),
       description: DESCRIPTION,
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
     defaultContentType: 'application/json',
-    servers: {
-      local: {
-        host: 'localhost:8080',
-        pathname: '/socket.io/',
-        protocol: 'ws',
-        description: 'Local mode',
-        security: Object.keys(schemes).map((name) => ({ $ref: `#/components/securitySchemes/${name}` })),
-      },
-    },
+    servers: mapEntries(realtimeServers(options), (_, server) => ({ ...server, security })),
     channels: { v1: channel(Object.keys(messages)), stream: streamChannel() },
     operations: {
       ...mapEntries(CLIENT_EVENTS, (name, event) => receiveOperation(name, event)),

@@ -1,6 +1,7 @@
 import type { oas31, ZodOpenApiResponseObject } from 'zod-openapi';
 import { ERRORS, type ErrorCode } from '../errors.js';
 import { commonErrors, ROUTES, type RouteDefinition } from '../routes/index.js';
+import { groupedBy } from './stable.js';
 
 /** The error codes of a route with one HTTP status. */
 export interface ErrorGroup {
@@ -12,7 +13,7 @@ export interface ErrorGroup {
 /** The error codes of a route, by HTTP status. */
 export function errorGroups(route: RouteDefinition): ErrorGroup[] {
   const codes = [...new Set([...commonErrors(route), ...(route.errors ?? [])])].toSorted();
-  return [...Map.groupBy(codes, (code) => ERRORS[code].status)].map(([status, group]) => ({ status, codes: group }));
+  return [...groupedBy(codes, (code) => ERRORS[code].status)].map(([status, group]) => ({ status, codes: group }));
 }
 
 export function errorResponse({ status, codes }: ErrorGroup): ZodOpenApiResponseObject {
@@ -49,12 +50,12 @@ const keyOf = ({ status, codes }: ErrorGroup): string => [status, ...codes].join
 const SHARED = nameSharedGroups(ROUTES);
 
 function nameSharedGroups(routes: readonly RouteDefinition[]): Map<string, { name: string; group: ErrorGroup }> {
-  const uses = Map.groupBy(routes.flatMap(errorGroups), keyOf);
+  const uses = groupedBy(routes.flatMap(errorGroups), keyOf);
   const shared = [...uses.values()].flatMap(([group, ...others]) =>
     group === undefined || others.length === 0 ? [] : [group],
   );
   const names = new Map<string, { name: string; group: ErrorGroup }>();
-  for (const [status, groups] of Map.groupBy(shared, (group) => group.status)) {
+  for (const [status, groups] of groupedBy(shared, (group) => group.status)) {
     groups.forEach((group, index) => {
       const letter = index === 0 ? '' : String.fromCharCode('A'.charCodeAt(0) + index);
       names.set(keyOf(group), { name: `Error${status}${letter}`, group });

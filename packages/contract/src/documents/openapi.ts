@@ -4,11 +4,12 @@ import { LIMITS } from '../limits.js';
 import { GATEWAY_ROUTES, ROUTES, type RouteDefinition } from '../routes/index.js';
 import { UnknownContent } from '../resources/message.js';
 import { errorExamples } from './error-examples.js';
+import { productVersion, restServers } from './installation.js';
 import { sharedErrorResponses } from './error-responses.js';
 import { relax, withOpenValues, withPlainUnions } from './json-schema.js';
 import { operationOf } from './operation.js';
 import { type DocumentOptions, headerParameters, securitySchemes } from './security.js';
-import { sortedByKey } from './stable.js';
+import { groupedBy, sortedByKey } from './stable.js';
 
 export type OpenApiDocument = ReturnType<typeof createDocument>;
 
@@ -65,11 +66,11 @@ export function buildOpenApi(options: DocumentOptions = {}): OpenApiDocument {
       openapi: '3.1.0',
       info: {
         title: 'uswarm',
-        version: '1.0.0',
+        version: options.version ?? productVersion(),
         description: DESCRIPTION,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
-      servers: [{ url: 'http://localhost:8080', description: 'Local mode' }],
+      servers: restServers(options),
       tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
       paths: pathsOf([...ROUTES, ...GATEWAY_ROUTES], options),
       components: {
@@ -110,7 +111,7 @@ export function buildOpenApi(options: DocumentOptions = {}): OpenApiDocument {
 }
 
 function pathsOf(routes: readonly RouteDefinition[], options: DocumentOptions): ZodOpenApiPathsObject {
-  const byPath = Map.groupBy(routes, (route) => route.path);
+  const byPath = groupedBy(routes, (route) => route.path);
   return Object.fromEntries(
     [...byPath].map(([path, group]) => [
       path,

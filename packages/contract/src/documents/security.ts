@@ -38,8 +38,12 @@ const REQUIREMENTS: Record<RouteAuth, oas31.SecurityRequirementObject[]> = {
   identity: [{ idToken: [] }],
 };
 
-/** What differs between the documents of an installation for tests and of one for users. */
+/** What differs between the documents of installations. */
 export interface DocumentOptions {
+  /** The version of the product. Default: that of this package. */
+  version?: string;
+  /** Where clients reach the installation. Default: local mode. */
+  publicUrl?: string | undefined;
   /** Describes the end-to-end bypass, which production does not have. */
   bypass?: boolean;
 }

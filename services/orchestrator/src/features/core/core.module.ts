@@ -26,6 +26,7 @@ export function createCoreModule({ config, version, database, assets, models, cl
       () => true,
       () => false,
     );
+  const documents = { version, publicUrl: config.PUBLIC_URL, bypass };
   return {
     /** Whether Postgres responds. */
     online,
@@ -33,8 +34,8 @@ export function createCoreModule({ config, version, database, assets, models, cl
       version,
       models: models.items,
       online: sharedHealth(online, clock),
-      openApi: openApiSource(config.PUBLIC_URL, { bypass }),
-      asyncApi: asyncApiSource(config.PUBLIC_URL, { bypass }),
+      openApi: openApiSource(documents),
+      asyncApi: asyncApiSource(documents),
       assets,
     }),
   };

@@ -1,37 +1,24 @@
-import type { AsyncApiDocument, DocumentOptions } from '@uswarm/contract/documents';
+import type { DocumentOptions } from '@uswarm/contract/documents';
 import { DocumentAnswer } from '../../http/document-answer.js';
+
+export type DocumentSource = () => Promise<DocumentAnswer>;
 
 /**
  * The OpenAPI document. Its server is the public URL or, without one, the URL of the request. It is generated on first
  * use, because most processes never serve it.
  */
-export function openApiSource(publicUrl: string | undefined, options: DocumentOptions): () => Promise<DocumentAnswer> {
-  let document: Promise<DocumentAnswer> | undefined;
-  const make = async (): Promise<DocumentAnswer> => {
+export const openApiSource = (options: DocumentOptions): DocumentSource =>
+  once(async () => {
     const { buildOpenApi } = await import('@uswarm/contract/documents');
-    return new DocumentAnswer({ ...buildOpenApi(options), servers: [{ url: publicUrl ?? '/' }] });
-  };
-  return () => (document ??= make());
-}
+    const document = buildOpenApi(options);
+    return options.publicUrl === undefined ? { ...document, servers: [{ url: '/' }] } : document;
+  });
 
-/**
- * The AsyncAPI document of the realtime API. Its server is at the public URL; without one, it is that of local mode.
- */
-export function asyncApiSource(publicUrl: string | undefined, options: DocumentOptions): () => Promise<DocumentAnswer> {
-  let document: Promise<DocumentAnswer> | undefined;
-  const make = async (): Promise<DocumentAnswer> => {
-    const { buildAsyncApi } = await import('@uswarm/contract/documents');
-    const { servers, ...rest } = buildAsyncApi(options);
-    return new DocumentAnswer({
-      ...rest,
-      servers: publicUrl === undefined ? servers : publicServers(servers, publicUrl),
-    });
-  };
-  return () => (document ??= make());
-}
+/** The AsyncAPI document of the realtime API. Its server is at the public URL; without one, it is that of local mode. */
+export const asyncApiSource = (options: DocumentOptions): DocumentSource =>
+  once(async () => (await import('@uswarm/contract/documents')).buildAsyncApi(options));
 
-function publicServers({ local }: AsyncApiDocument['servers'], publicUrl: string): AsyncApiDocument['servers'] {
-  const { host, protocol } = new URL(publicUrl);
-  const { description: _, ...server } = local ?? {};
-  return { public: { ...server, host, protocol: protocol === 'https:' ? 'wss' : 'ws' } };
+function once(make: () => Promise<object>): DocumentSource {
+  let answer: Promise<DocumentAnswer> | undefined;
+  return () => (answer ??= make().then((document) => new DocumentAnswer(document)));
 }

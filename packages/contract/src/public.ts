@@ -1,0 +1,124 @@
+/** The published entry: what apps use. `index.ts` adds what only the services share. */
+
+export {
+  AgentDataStatus,
+  AgentModel,
+  AgentRole,
+  AgentRouteStatus,
+  AgentSkill,
+  AgentStatus,
+  AttachmentType,
+  ConversationType,
+  IntegrationProvider,
+  ListedMessageStatus,
+  listedStatus,
+  MessageContentType,
+  MessageRole,
+  MessageStatus,
+  ResponseLength,
+  RuntimePhase,
+  RuntimeStatus,
+} from './enums.js';
+export { ApiError, ErrorBody, ErrorCode, ERRORS, validationError } from './errors.js';
+export { LIMITS } from './limits.js';
+export { exceedsDepth } from './depth.js';
+export { Receipt, ReceiptKeySet, ReceiptPage, type ReceiptStatus, SignedReceipt } from './resources/receipt.js';
+export { Workflow, WorkflowPage, WorkflowStep, WorkflowSummary } from './resources/workflow.js';
+export { Artifact, ArtifactPage, ArtifactSummary, ArtifactVersion } from './resources/artifact.js';
+export { Health, ModelCapabilities, ModelCatalogItem } from './resources/core.js';
+export { canonicalLanguage } from './resources/codes.js';
+export { calendarDay } from './resources/user.js';
+export { canonicalTimeZone } from './resources/time-zones.js';
+export { Export, type ExportStatus } from './resources/export.js';
+export { LegalDocumentName, LegalStatus } from './resources/legal.js';
+export { Attachment } from './resources/upload.js';
+export {
+  UpdateBudgetBody,
+  type UsageAmount,
+  type UsageGroup,
+  type UsageGrouping,
+  type UsageReport,
+  UsageReportPage,
+  UserUsageSummary,
+  WorkspaceBudget,
+  WorkspaceUsage,
+} from './resources/usage.js';
+export { UserPatch, UserProfile } from './resources/user.js';
+export {
+  AgentData,
+  AgentDetails,
+  AgentMemory,
+  AgentMemoryList,
+  AgentPrompt,
+  AgentSettings,
+  AgentSummary,
+  AgentTool,
+  CreateMemoryBody,
+  UpdateMemoryBody,
+  UpdateAgentSettingsBody,
+  UpdateAgentToolBody,
+} from './resources/agent.js';
+export {
+  emptyReplyText,
+  EditMessageBody,
+  Mention,
+  MessageContent,
+  MessageData,
+  MessageDraft,
+  MessagePage,
+  Pagination,
+  type WorkflowStepSummary,
+} from './resources/message.js';
+export { MESSAGE_ERROR_CODES, MESSAGE_ERRORS, messageError, type MessageErrorCode } from './resources/message-error.js';
+export {
+  Conversation,
+  ConversationPage,
+  CreateConversationBody,
+  UpdateConversationBody,
+} from './resources/conversation.js';
+export { Epoch, EpochSeq } from './resources/primitives.js';
+export { Workspace, workspaceExample } from './resources/workspace.js';
+export {
+  IntegrationCatalog,
+  IntegrationCategory,
+  IntegrationItem,
+  OAuthConfiguration,
+} from './resources/integration.js';
+export {
+  CLIENT_EVENTS,
+  type ClientEventName,
+  MessageSend,
+  PositionReport,
+  SessionRenew,
+  WorkspaceSubscribe,
+  WorkspaceUnsubscribe,
+} from './events/client.js';
+export {
+  DURABLE_EVENTS,
+  type DurableEventName,
+  type EphemeralEventName,
+  EPHEMERAL_EVENTS,
+  SERVER_EVENTS,
+  type ServerEventName,
+  type ServerEventPayload,
+} from './events/server.js';
+export { AgentState, StreamState } from './events/states.js';
+export { safeParseRequest } from './safe-parse-request.js';
+export { CREDENTIAL_HEADERS, SESSION_ENDINGS, SessionEnd, SessionEndingCode } from './events/sessions.js';
+export {
+  allowedMethods,
+  findRoute,
+  type MessageListQuery,
+  type OperationId,
+  pageQuery,
+  POSITION_HEADER,
+  type PageQuery,
+  type ReplayedEvent,
+  type RouteAnswer,
+  type RouteAuth,
+  type RouteDefinition,
+  type RouteInput,
+  type RouteOf,
+  type RoutePosition,
+  ROUTES,
+} from './routes/index.js';
