@@ -3,7 +3,7 @@ import type { MessageData } from '@uswarm/contract';
 import { eventually } from '@uswarm/testkit/eventually';
 import { delegate, isTask, useDelegatingAgents } from '../test/delegating-agents.js';
 
-/** What an event says about the answer that it belongs to. */
+/** The fields of an event that tell which answer it belongs to. */
 interface Belonging {
   turn_id?: string;
   in_reply_to?: string;

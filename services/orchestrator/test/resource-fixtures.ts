@@ -156,6 +156,8 @@ async function storeCard({ database }: TestOrchestrator, home: Home, agentId: st
       },
       withoutAfterCommit(tx),
     );
+    // As the card of a turn would have.
+    await tx.updateTable('messages').set({ answer_turn_id: id, in_reply_to: id }).where('id', '=', id).execute();
   });
   return id;
 }

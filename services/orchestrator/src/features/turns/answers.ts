@@ -17,7 +17,7 @@ export const answerFields = (turnId: string | null, inReplyTo: string | null) =>
 
 /**
  * The message of the user that turn `t` answers: the first one of the chain that it, or the turn that it replaces, continues. An edited
- * decision is a question of its own. The report of a workflow answers the message that led to the workflow.
+ * decision is a new question. The report of a workflow answers the message that led to the workflow.
  */
 export const inReplyTo = (t: string): RawBuilder<string | null> => {
   const asked = sql.raw(`coalesce(${t}.resumes_message_id, ${t}.user_message_id)`);

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { MessageData } from '@uswarm/contract';
 import { sql } from 'kysely';
 import { statementsOf } from '../../../../test/query-plans.js';
 import { useTurnFixture } from '../../../../test/turn-fixture.js';
@@ -18,7 +19,7 @@ describe('the progress of a turn', () => {
   let question: string;
   beforeEach(async () => {
     const sent = await world.user.post(world.home.messages, { content: { type: 'text', text: 'go' } }, 201);
-    question = sent.data.id;
+    question = (sent.body as { data: MessageData }).data.id;
     work = await world.turnWorker.claim();
     writer = await world.turnWorker.writerOf(work);
   });
