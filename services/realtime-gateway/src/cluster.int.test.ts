@@ -7,8 +7,10 @@ import { silentLogger } from '@uswarm/service-kit';
 import { describeWith } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { io } from 'socket.io-client';
+import { WORKSPACE } from '../test/envelopes.js';
 import type { TestClient } from '../test/test-client.js';
 import { startTestGateway, type TestGateway } from '../test/test-gateway.js';
+import { openStream } from '../test/test-stream.js';
 
 const url = process.env['TEST_REDIS_URL'] ?? '';
 const PHONE = 'a'.repeat(64);
@@ -53,6 +55,19 @@ describeWith('valkey', 'gateways that share a Redis', () => {
     expect(await oldest.next('session.ending')).toEqual({ code: 'too_many_sockets', reconnect: false, in_ms: 0 });
     expect(await oldest.disconnected).toBe('io server disconnect');
     for (const client of [other, second, third, fourth]) expect(await served(client)).toMatchObject({ ok: true });
+  });
+
+  it('count streams and sockets of a user together', async () => {
+    const workspaces = [WORKSPACE];
+    const oldest = await openStream(gateways[0]!.url, { workspaces });
+    await oldest.next('workspace.subscribed');
+    const others = [await connect(1), await connect(0)];
+    const newest = await openStream(gateways[1]!.url, { workspaces });
+    expect(await oldest.next('session.ending')).toEqual({ code: 'too_many_sockets', reconnect: false, in_ms: 0 });
+    await oldest.ended;
+    for (const client of others) expect(await served(client)).toMatchObject({ ok: true });
+    await newest.next('workspace.subscribed');
+    newest.close();
   });
 
   it('close the sockets of a revoked session with its code', async () => {

@@ -74,6 +74,8 @@ export class EventStream extends EventEmitter {
       // A client of a stream sends nothing.
       pause: () => undefined,
     };
+    // Without a listener, a write that is too late would end the process.
+    response.on('error', () => undefined);
     response.once('close', () => {
       this.#cancelTimer?.();
       if (this.readyState === 'open') this.#closed();

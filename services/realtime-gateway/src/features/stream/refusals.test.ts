@@ -91,7 +91,7 @@ describe('a stream, before its first byte,', () => {
     ['too many workspaces', { workspaces: Array.from({ length: 51 }, () => WORKSPACE) }, 'workspace_id'],
     ['a workspace id without an end', { workspaces: ['x'.repeat(65)] }, 'workspace_id.0'],
     ['a position without a workspace', { since: ['e1:4'] }, 'since.0'],
-    ['a position that is no number', { since: [`${WORKSPACE}@e1:x`] }, 'since.0'],
+    ['a position that is not a number', { since: [`${WORKSPACE}@e1:x`] }, 'since.0'],
     ['a negative position', { since: [`${WORKSPACE}@e1:-1`] }, 'since.0'],
   ])('is refused with validation_failed for %s', async (_name, options, path) => {
     await start();

@@ -169,7 +169,7 @@ describe('a stream', () => {
     expect(await second.next('session.ready')).toMatchObject({ resumed: true, session_id: sessionId });
   });
 
-  it('arrives at once through a proxy that keeps nothing back', async () => {
+  it('arrives immediately through a proxy that keeps nothing back', async () => {
     await start();
     const proxy = await listen(
       createServer((incoming, outgoing) => {
