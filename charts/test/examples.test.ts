@@ -104,6 +104,41 @@ function takes(manifests: readonly Manifest[], owner: string, address: string, p
   return enters(policiesOf(manifests), address, pod, port);
 }
 
+/** The Services behind the paths of each Ingress and HTTPRoute. */
+const backends = (manifests: readonly Manifest[]): Record<string, string>[] => [
+  ...ofKind(manifests, 'Ingress').map(({ spec }) =>
+    Object.fromEntries(
+      spec.rules[0].http.paths.map(({ path, backend }: { path: string; backend: { service: { name: string } } }) => [
+        path,
+        backend.service.name,
+      ]),
+    ),
+  ),
+  ...ofKind(manifests, 'HTTPRoute').map(({ spec }) =>
+    Object.fromEntries(
+      spec.rules.flatMap((rule: { matches: { path: { value: string } }[]; backendRefs: { name: string }[] }) =>
+        rule.matches.map(({ path }) => [path.value, rule.backendRefs[0]?.name]),
+      ),
+    ),
+  ),
+];
+
+describe('each example with an edge', () => {
+  it.each(['deploy/eks', 'deploy/gke', 'deploy/openshift', 'deploy/production', 'deploy/gke/ingress-values.yaml'])(
+    'routes sockets and streams to the gateway: %s',
+    async (path) => {
+      const file = path.endsWith('.yaml') ? path : `${path}/values.yaml`;
+      const [edge, ...others] = backends(await onTopOfProduction(file));
+      expect(others).toEqual([]);
+      expect(edge).toEqual({
+        '/v1': 'uswarm-orchestrator',
+        '/v1/stream': 'uswarm-realtime-gateway',
+        '/socket.io/': 'uswarm-realtime-gateway',
+      });
+    },
+  );
+});
+
 describe('the example for EKS', () => {
   it('lets the load balancer check the readiness endpoint', async () => {
     const manifests = await onTopOfProduction('deploy/eks/values.yaml');

@@ -17,6 +17,7 @@ const SYNC_TOKEN = 'a-token-of-thirty-two-characters';
 const answers: Record<string, Answer> = {
   '/orchestrator/v1/health': (_, response) => json(response, { data: { online: true, version: '1' } }),
   '/gateway/socket.io/?EIO=4&transport=polling': (_, response) => response.end('0{"sid":"x"}'),
+  '/gateway/v1/stream': (_, response) => response.writeHead(400).end('{"code":"validation_failed"}'),
   '/webhook/healthz': (_, response) => response.end('ok'),
   '/webhook/sync': ({ headers }, response) => {
     if (headers.authorization !== `Bearer ${SYNC_TOKEN}`) return response.writeHead(401).end();
@@ -64,7 +65,7 @@ describe('helm test', () => {
   it('passes if all components respond as expected', async () => {
     const { lines } = await check();
     expect(failing(lines)).toEqual([]);
-    expect(lines.filter((line) => line.startsWith('ok'))).toHaveLength(7);
+    expect(lines.filter((line) => line.startsWith('ok'))).toHaveLength(8);
   });
 
   it.each<[string, Record<string, Answer>]>([
@@ -75,6 +76,10 @@ describe('helm test', () => {
     [
       'the gateway speaks socket.io: HTTP 200: <html>',
       { '/gateway/socket.io/?EIO=4&transport=polling': (_, response) => response.end('<html>') },
+    ],
+    [
+      'the gateway serves streams: HTTP 404: ',
+      { '/gateway/v1/stream': (_, response) => response.writeHead(404).end() },
     ],
     ['the webhook is healthy: HTTP 503', { '/webhook/healthz': (_, response) => response.writeHead(503).end() }],
     ['the search tool requires a token: HTTP 200', { '/tool/mcp': (_, response) => json(response, {}) }],

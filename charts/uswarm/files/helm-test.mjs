@@ -48,6 +48,11 @@ const checks = {
     // socket.io also reports a disabled transport or a forbidden origin, as an object with a code.
     if (!/^0?\{"(sid|code)":/.test(body)) throw new Error(`HTTP ${response.status}: ${body.slice(0, 200)}`);
   },
+  'the gateway serves streams': async () => {
+    const response = await call(`${GATEWAY_URL}/v1/stream`);
+    const body = await response.text();
+    if (!body.includes('"validation_failed"')) throw new Error(`HTTP ${response.status}: ${body.slice(0, 200)}`);
+  },
   'the webhook is healthy': async () => {
     const response = await call(`${WEBHOOK_URL}/healthz`);
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
