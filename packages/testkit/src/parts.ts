@@ -14,6 +14,7 @@ import { missingPrometheus } from './prometheus.js';
 type PartName =
   | 'valkey'
   | 'searxng'
+  | 'python'
   | 'python-socketio'
   | 'schemathesis'
   | 's3'
@@ -25,6 +26,7 @@ type PartName =
 const checks: Record<PartName, () => MissingPart | undefined> = {
   valkey: () => (process.env['TEST_REDIS_URL'] === undefined ? missingValkey() : undefined),
   searxng: () => missingPython([3, 11]),
+  python: () => missingPython([3, 11]),
   'python-socketio': () => missingPython([3, 11]),
   schemathesis: () => missingPython([3, 11]),
   s3: missingS3,

@@ -105,8 +105,12 @@ export async function compileKotlin({ sources, target }: KotlinSources): Promise
   await runJava(['-cp', await classPath(COMPILER), compiler, ...options, ...output, ...sources]);
 }
 
+/** The arguments of `java` for a compiled program. */
+export async function kotlinProgram(classes: string, mainClass: string): Promise<string[]> {
+  return ['-cp', [classes, await classPath(LIBRARIES)].join(delimiter), mainClass];
+}
+
 /** Runs a compiled program and returns what it prints. @throws LocalError when it fails */
 export async function runKotlin(classes: string, mainClass: string, args: readonly string[]): Promise<string> {
-  const path = [classes, await classPath(LIBRARIES)].join(delimiter);
-  return runJava(['-cp', path, mainClass, ...args]);
+  return runJava([...(await kotlinProgram(classes, mainClass)), ...args]);
 }

@@ -29,17 +29,21 @@ function printed(program: string, args: readonly string[]): string {
   return status === 0 ? `${stdout}${stderr}` : '';
 }
 
+/** Options of programs that run for seconds: a bounded heap, one collector thread and the C1 compiler. */
+export const JAVA_OPTIONS: readonly string[] = [HEAP, '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
+
 /**
  * Runs a Java program with a bounded heap and returns its standard output.
  * @throws LocalError with the end of its error output
  */
 export async function runJava(args: readonly string[], { cwd }: { cwd?: string } = {}): Promise<string> {
-  // One collector thread and the C1 compiler, because these programs run for seconds.
-  const options = [HEAP, '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
   try {
     const run = promisify(execFile);
     const limits = { timeout: DEADLINE_MS, maxBuffer: 64 * 1024 * 1024 };
-    const { stdout } = await run('java', [...options, ...args], { ...limits, ...(cwd === undefined ? {} : { cwd }) });
+    const { stdout } = await run('java', [...JAVA_OPTIONS, ...args], {
+      ...limits,
+      ...(cwd === undefined ? {} : { cwd }),
+    });
     return stdout;
   } catch (cause) {
     const { stderr = '', message } = cause as Error & { stderr?: string };
