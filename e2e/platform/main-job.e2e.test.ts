@@ -11,7 +11,9 @@ import {
   type Kinds,
   NAMESPACE,
   openSession,
+  type EdgeAnswer,
   type EdgeClient,
+  signedHeaders,
   type Session,
 } from '../support/index.js';
 import { signUp } from '../support/sign-up.js';
@@ -52,6 +54,19 @@ async function logOf({ metadata }: Kinds['Pod']): Promise<{ pod: string; text: s
   return { pod, text: await (await session.api.request(HttpMethod.GET, path)).text() };
 }
 
+/** The names of the server-sent events up to the first one with this name. */
+async function eventsOf({ status, body }: EdgeAnswer, last: string): Promise<string[]> {
+  expect(status).toBe(200);
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const bytes of body ?? []) {
+    text += decoder.decode(bytes, { stream: true });
+    const names = [...text.matchAll(/^event: (.*)$/gm)].map(([, event = '']) => event);
+    if (names.includes(last)) return names;
+  }
+  throw new Error(`the stream ended before ${last}: ${text}`);
+}
+
 const textOf = ({ content }: MessageData): string => (content.type === 'text' ? content.text : '');
 
 describe('a user who signs up, sends a message and deletes the account', () => {
@@ -64,7 +79,15 @@ describe('a user who signs up, sends a message and deletes the account', () => {
   });
 
   it('receives an answer in chunks from the pod, with results of the search engine in the cluster', async () => {
+    const query = `workspace_id=${mobile.workspaceId}`;
+    const headers = (await signedHeaders(session.api, mobile.token))();
+    const stream = await edge.fetch(`${edge.url}/v1/stream?${query}`, { method: 'GET', headers });
+    const streamedEvents = eventsOf(stream, 'message.done');
     const { answer, done, streamed } = await mobile.ask(QUESTION);
+    // The response is still open: the edge keeps nothing back.
+    expect(await streamedEvents).toEqual(
+      expect.arrayContaining(['session.ready', 'workspace.subscribed', 'message.new', 'message.chunk', 'message.done']),
+    );
     const text = textOf(answer);
     expect(done.payload).toMatchObject({ status: 'delivered' });
     for (const { title, url } of results) {

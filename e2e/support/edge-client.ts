@@ -13,14 +13,16 @@ import type { Tools } from './tools.js';
 /** Client of the platform outside the cluster. */
 export interface EdgeClient {
   url: string;
-  fetch(url: string, init: { method: string; headers: Record<string, string>; body?: string }): Promise<Answer>;
+  fetch(url: string, init: { method: string; headers: Record<string, string>; body?: string }): Promise<EdgeAnswer>;
   /** Options for socket.io-client. */
   socketOptions: { agent: never };
   close(): Promise<void>;
 }
-interface Answer {
+export interface EdgeAnswer {
   status: number;
   text(): Promise<string>;
+  /** What has arrived so far. */
+  body: AsyncIterable<Uint8Array> | null;
 }
 
 /** Sends all requests to the edge on this machine, for any host name, and trusts only its CA. */

@@ -1,7 +1,7 @@
 export { type AuditedRequest, type AuditLog, type AuditMark, openAuditLog, showRequest } from './audit.js';
 export { conditionOf, phasesSeen, readyCondition, shows } from './conditions.js';
 export { deployEdge } from './edge.js';
-export { type EdgeClient, openEdgeClient } from './edge-client.js';
+export { type EdgeAnswer, type EdgeClient, openEdgeClient, signedHeaders } from './edge-client.js';
 export {
   EXTRA_RUNTIME_NAMESPACES,
   fixtureObjects,
