@@ -25,6 +25,12 @@ const generators = [
     args: ['dist/bin/generate.js'],
   },
   {
+    what: 'the types of the client',
+    folder: 'packages/client',
+    command: nodeBinary,
+    args: ['generate/types.ts'],
+  },
+  {
     what: 'values.schema.json of the chart',
     folder: 'charts',
     command: nodeBinary,
