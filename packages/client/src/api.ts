@@ -1,4 +1,4 @@
-import { FINAL_CODES, RETRYABLE_CODES, type Attachment, type Routes } from './gen/types.js';
+import { FINAL_CODES, RETRYABLE_CODES, SESSION_CODES, type Attachment, type Routes } from './gen/types.js';
 
 /** A failure with a code of the error catalogue, or of the client: `network_error`, `invalid_response`, `cancelled`. */
 export class UswarmError extends Error {
@@ -31,17 +31,15 @@ export function errorOf(body: unknown, status = 0, retryAfter: string | null = n
 export const toError = (error: unknown): UswarmError =>
   error instanceof UswarmError ? error : new UswarmError('network_error', (error as Error)?.message);
 
+/** Whether a new token may be accepted. */
+export const refusesToken = ({ code }: UswarmError): boolean =>
+  SESSION_CODES.includes(code) && code.startsWith('token_');
+
 /** Milliseconds until the next attempt, with full jitter. */
 export const backOff = (attempt: number, atLeast = 0): number =>
   Math.max(atLeast, Math.random() * Math.min(30_000, 500 * 2 ** attempt));
 
-/** @param keepsAlive whether Node.js waits for it before it exits */
-export function delay(ms: number, keepsAlive = true): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms) as { unref?: () => void };
-    if (!keepsAlive) timer.unref?.();
-  });
-}
+export const delay = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
 
 /** Also for React Native, and for pages that are not secure contexts. */
 export const newId = (): string =>
@@ -56,7 +54,7 @@ type Call<All> = <Path extends keyof All>(
   ...input: object extends Omit<All[Path], 'result'> ? [Input<All[Path]>?] : [Input<All[Path]>]
 ) => Promise<All[Path] extends { result: infer Result } ? Result : never>;
 /** A call of each route, with the types of the contract. Rejects with a `UswarmError`. */
-export type Api = { [Method in keyof Routes]: Call<Routes[Method]> };
+export type Api = { [Verb in keyof Routes]: Call<Routes[Verb]> };
 /** A file as `FormData` takes it: a `File` or `Blob`, in React Native an object with its `uri`. */
 export type Uploadable = (Blob & { name?: string }) | { uri: string; name: string; type: string };
 export type Fetch = typeof globalThis.fetch;
@@ -67,6 +65,7 @@ type Request = CallOptions & { path?: object; query?: object; body?: unknown; fe
 /** Waits of the service above this are for the app. */
 const [TIMEOUT_MS, LONGEST_WAIT_MS] = [60_000, 30_000];
 
+export type Http = ReturnType<typeof createHttp>;
 export function createHttp(url: string, fetch: Fetch, credentials: Headers) {
   async function once(method: string, path: string, request: Request, refresh: boolean) {
     const { body, query = {}, idempotencyKey: key, signal } = request;
@@ -110,7 +109,7 @@ export function createHttp(url: string, fetch: Fetch, credentials: Headers) {
         const error = toError(cause);
         const wait = backOff(attempt, error.retry_after_ms);
         const mayRepeat = error.retryable && (isSafe || error.status === 429) && attempt < (request.retries ?? 3);
-        if (!refresh && error.code.startsWith('token_')) refresh = true;
+        if (!refresh && refusesToken(error)) refresh = true;
         else if (mayRepeat && wait < LONGEST_WAIT_MS) await delay(wait);
         else throw error;
       }
@@ -131,29 +130,21 @@ export function createHttp(url: string, fetch: Fetch, credentials: Headers) {
   return { api, send, upload };
 }
 
-interface Xhr extends EventTarget {
-  upload: EventTarget;
-  status: number;
-  responseText: string;
-  open(method: string, url: string): void;
-  setRequestHeader(name: string, value: string): void;
-  getResponseHeader(name: string): string | null;
-  send(body: unknown): void;
-  abort(): void;
-}
+type Method = (...given: unknown[]) => void;
+type Xhr = EventTarget & Record<'open' | 'setRequestHeader' | 'send' | 'abort', Method> & XhrState;
+type XhrState = { upload: EventTarget; status: number; responseText: string };
 /** `fetch` does not report progress. XMLHttpRequest does, in browsers and React Native. */
 function progressFetch(xhr: Xhr, onProgress: (part: number) => void): Fetch {
   return (url, { headers, body, signal } = {}) =>
     new Promise((resolve, reject) => {
-      xhr.open('POST', String(url));
-      for (const [name, value] of Object.entries(headers as object)) xhr.setRequestHeader(name, String(value));
+      xhr.open('POST', url);
+      for (const [name, value] of Object.entries(headers ?? {})) xhr.setRequestHeader(name, value);
       xhr.upload.addEventListener('progress', (event) => {
         const { loaded, total } = event as Event & { loaded: number; total: number };
         onProgress(loaded / total);
       });
       xhr.addEventListener('loadend', () => {
-        const [json, wait] = ['application/json', xhr.getResponseHeader('retry-after') ?? ''];
-        const init = { status: xhr.status, headers: { 'content-type': json, 'retry-after': wait } };
+        const init = { status: xhr.status, headers: { 'content-type': 'application/json' } };
         if (xhr.status === 0) reject(new TypeError('the upload failed'));
         else resolve(new Response(xhr.responseText, init));
       });

@@ -1,15 +1,15 @@
-import { backOff, createHttp, delay, toError, type Fetch, type Uploadable } from './api.js';
+import { backOff, createHttp, delay, type Fetch } from './api.js';
 import { createConnection } from './connection.js';
-import type { MessageData, ServerEvents } from './gen/types.js';
-import { createOutbox, type Draft, type OutboxItem } from './outbox.js';
-import { added, callSafely, computed, memoryStore, type Store } from './store.js';
+import { conversationsOf, copyOf, fold, putMessage, swarmOf, valuesIn, type Records } from './fold.js';
+import type { MessageData, ServerEvents, Workspace } from './gen/types.js';
+import { createOutbox, type NewMessage, type OutboxItem } from './outbox.js';
+import { computed, createDatabase, type Store } from './store.js';
 import { openSocket, openStream } from './transports.js';
-import { createWorkspaceLog, type ShownMessage, type WorkspaceLog } from './workspace.js';
+import { createLoader, messagesOf, type ShownMessage } from './workspace.js';
 
 export interface ClientOptions {
-  /** Of the REST API. */
+  /** Of the REST API, and of the realtime gateway if it differs. */
   url: string;
-  /** Of the realtime gateway, if it differs. */
   realtimeUrl?: string;
   /** The ID token of the user; asked for at each request. `refresh`: the last one was refused or expires. */
   token(options: { refresh: boolean }): Promise<string> | string;
@@ -26,148 +26,132 @@ export interface ClientOptions {
 export type Client = ReturnType<typeof createClient>;
 type Listener = (payload: never, name: string) => void;
 
-const SCOPE = 'client';
-
 /** A client of one user on one device. It never throws because of the network: that is state. */
-export function createClient({
-  url,
-  realtimeUrl = url,
-  store = memoryStore(),
-  device = {},
-  ...options
-}: ClientOptions) {
+export function createClient({ url, realtimeUrl = url, store, device = {}, ...options }: ClientOptions) {
   const fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
-  const logs = new Map<string, WorkspaceLog>();
   const listeners = new Map<string, Set<Listener>>();
-  let listed: string[] = [];
+  const opened = new Map<string, ReturnType<typeof openMessages>>();
+  const signals = new Map<string, { refresh(): void }>();
   let loaded: Promise<void> | undefined;
+  let expiry: ReturnType<typeof setTimeout> | undefined;
   let leavePage = (): void => undefined;
 
+  const db = createDatabase(store, shown);
   const http = createHttp(url, fetch, headers);
-  const outbox = createOutbox({
-    store,
-    send,
-    upload: http.upload,
-    ready: () => connection.signal.get().state === 'live',
-    changed: ({ workspace_id: id }) => logs.get(id)?.refresh(),
-  });
+  const loader = createLoader(db, http, opened);
+  const outbox = createOutbox({ db, ready, send, upload: http.upload });
+  const open = options.transport === 'sse' ? openStream : openSocket;
+  const backgroundMs = options.backgroundMs ?? 10_000;
+  const { since, prepare } = loader;
   const connection = createConnection({
     url: realtimeUrl,
     fetch,
-    open: options.transport === 'sse' ? openStream : openSocket,
+    open,
     headers,
     since,
     prepare,
     onEvent,
     onChange,
-    backgroundMs: options.backgroundMs ?? 10_000,
+    backgroundMs,
   });
-  const workspaces = computed(
-    () => listed.flatMap((id) => logs.get(id)?.workspace() ?? []),
-    (a, b) => JSON.stringify(a) === JSON.stringify(b),
+  const waiting = signal('outbox', outbox.items);
+  const workspaces = signal('workspaces', () =>
+    valuesIn<{ full?: Workspace }>(db.records, 'workspaces/').flatMap(copyOf),
   );
 
-  async function headers(refresh: boolean): Promise<Record<string, string>> {
-    const { id, info, version, timezone = Intl.DateTimeFormat().resolvedOptions().timeZone } = device;
-    const known = { 'x-device-id': id, 'x-device-info': info, 'x-version': version, 'x-timezone': timezone };
-    const all = { 'x-token': await options.token({ refresh }), ...known };
-    return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined));
-  }
-  function log(id: string): WorkspaceLog {
-    const known = logs.get(id) ?? createWorkspaceLog(id, { http, store, outbox, changed: () => workspaces.refresh() });
-    logs.set(id, known);
+  /** Created once by name. */
+  function signal<Value>(name: string, compute: () => Value) {
+    const known = (signals.get(name) ?? computed(compute)) as ReturnType<typeof computed<Value>>;
+    signals.set(name, known);
     return known;
   }
-  function since(): Record<string, string> {
-    const positions = listed.map((id) => [id, logs.get(id)?.position()] as const);
-    return Object.fromEntries(positions.filter((entry): entry is [string, string] => entry[1] !== undefined));
+  function openMessages(w: string, id: string) {
+    const isSame = (a: ShownMessage[], b: ShownMessage[]) =>
+      a.length === b.length && a.every((one, at) => one === b[at]);
+    return computed(() => messagesOf(db.records, w, id, outbox.items()), isSame);
   }
-
-  async function list(ids: string[]): Promise<void> {
-    const removed = listed.filter((id) => !ids.includes(id));
-    listed = ids;
-    await store.commit([{ scope: SCOPE, key: 'workspaces', value: ids }]).catch(() => undefined);
-    await Promise.all(removed.map((id) => log(id).forget()));
-    workspaces.refresh();
-  }
-  async function prepare(isCurrent: () => boolean): Promise<string[]> {
-    try {
-      const { data } = await http.api.get('/v1/workspaces');
-      await list(data.map(({ id }) => id));
-      await Promise.all(data.map((one) => log(one.id).receiveWorkspace(one)));
-    } catch (error) {
-      // With a resume token, a connection is possible while the service is not available.
-      if (!toError(error).retryable || Object.keys(since()).length === 0) throw error;
+  function shown(changes: Records): void {
+    for (const value of changes.values()) {
+      const { role, local_id: localId, id } = (value ?? {}) as Partial<MessageData>;
+      if (role === 'user' && localId && id) outbox.settle(localId, id);
     }
-    const missing = listed.filter((id) => log(id).position() === undefined);
-    await Promise.all(missing.map((id) => log(id).reload(isCurrent)));
-    return missing;
+    for (const messages of opened.values()) messages.refresh();
+    if (![...changes.keys()].every((key) => key.includes('/~stream/'))) refresh();
   }
-  function fill(): void {
-    for (const id of listed)
-      void log(id)
-        .fill()
-        .catch(() => undefined);
+  function refresh(): void {
+    for (const each of signals.values()) each.refresh();
+    clearTimeout(expiry);
+    const ends = [...db.records].flatMap(([key, value]) =>
+      key.includes('/~status/') ? (value as { until: number }).until : [],
+    );
+    const next = Math.min(...ends.filter((end) => end > performance.now()));
+    if (next < Infinity) expiry = setTimeout(refresh, next - performance.now() + 1);
   }
-  function onChange(state: string): void {
-    if (state !== 'live') return;
-    fill();
+  function ready(): boolean {
+    return connection.signal.get().state === 'live';
+  }
+  async function headers(isRefused: boolean): Promise<Record<string, string>> {
+    const { id, info, version, timezone = Intl.DateTimeFormat().resolvedOptions().timeZone } = device;
+    const known = { 'x-device-id': id, 'x-device-info': info, 'x-version': version, 'x-timezone': timezone };
+    const all = { 'x-token': await options.token({ refresh: isRefused }), ...known };
+    return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  }
+  function onChange(): void {
+    if (!ready()) return;
+    loader.fill();
     outbox.resume();
   }
 
   function emit(name: string, payload: unknown): void {
     for (const key of [name, '*'])
-      for (const listener of listeners.get(key) ?? []) callSafely(() => listener(payload as never, name));
+      for (const listener of listeners.get(key) ?? []) queueMicrotask(() => listener(payload as never, name));
   }
-  function onEvent(name: string, payload: unknown): void {
-    const { workspace_id: id = '', seq, message } = payload as Partial<ServerEvents['message.new']>;
-    if (name === 'workspace.subscribed') return subscribed(payload as ServerEvents['workspace.subscribed']);
-    if (name === 'workspace.new' || name === 'workspace.deleted') connection.synchronize();
-    if (since()[id] === undefined) return emit(name, payload);
-    const isAwaited = name === 'message.done' || message?.content.type === 'action_card';
-    void log(id).event(name, payload, () => {
-      emit(name, payload);
-      if (seq !== undefined && device.id !== undefined) connection.report(id, seq, isAwaited);
+  async function onEvent(name: string, payload: unknown): Promise<void> {
+    const event = payload as Partial<ServerEvents['message.new'] & ServerEvents['workspace.resync']>;
+    const { workspace_id: w = '', seq, message, in_ms: inMs = 0 } = event;
+    const { workspace_ids: ids = [w], rejected = [] } = payload as Partial<ServerEvents['workspace.subscribed']>;
+    await db.update((draft) => {
+      for (const id of ids) fold(draft, id, name, payload, performance.now());
+      if (name === 'workspace.resync') draft.set(`${w}/position`);
     });
-    const { in_ms: inMs } = payload as ServerEvents['workspace.resync'];
-    if (name === 'workspace.resync')
-      void log(id)
-        .expire()
-        .then(() => delay(inMs))
-        .then(connection.synchronize);
-  }
-  function subscribed(payload: ServerEvents['workspace.subscribed']): void {
-    const applied = payload.workspace_ids.map((id) => log(id).event('workspace.subscribed', payload, () => undefined));
-    void Promise.all(applied).then(() => emit('workspace.subscribed', payload));
-    for (const { workspace_id: id, code } of payload.rejected) {
-      if (code === 'workspace_not_found') connection.synchronize();
-      // The service repeats the others by itself.
-      if (code === 'rate_limited') void delay(1_000 + backOff(1)).then(() => connection.subscribe([id]));
-    }
+    emit(name, payload);
+    const isAwaited = name === 'message.done' || message?.content.type === 'action_card';
+    if (seq !== undefined && device.id !== undefined) connection.report(w, seq, isAwaited);
+    if (name === 'workspace.resync') await delay(inMs);
+    const isMissing = rejected.some(({ code }) => code === 'workspace_not_found');
+    if (isMissing || /^workspace\.(new|deleted|resync)$/.test(name)) connection.synchronize();
+    // The service repeats the others by itself.
+    const limited = rejected.flatMap(({ workspace_id: id, code }) => (code === 'rate_limited' ? [id] : []));
+    if (limited.length > 0) await delay(1_000 + backOff(1)).then(() => connection.subscribe(limited));
   }
 
-  /** @returns the id of the message that the service has stored */
-  async function send({ workspace_id, conversation_id, local_id, text, mentions, files }: OutboxItem): Promise<string> {
+  async function send({
+    workspace_id: w,
+    conversation_id: id,
+    local_id,
+    text,
+    mentions,
+    files,
+  }: OutboxItem): Promise<string> {
     const attachments = files.map((file) => ({ id: 'id' in file ? file.id : '' }));
-    const path = { workspaceId: workspace_id, id: conversation_id };
     const body = { local_id, content: { type: 'text', text }, mentions, attachments };
     const route = '/v1/workspaces/{workspaceId}/conversations/{id}/messages';
-    const { data } = (await http.send('post', route, { path, body, retries: 0 })).body as { data: MessageData };
-    await log(workspace_id).receive(data);
-    return data.id;
+    const { body: answer } = await http.send('post', route, { path: { workspaceId: w, id }, body, retries: 0 });
+    const message = (answer as { data: MessageData }).data;
+    await db.update((draft) => putMessage(draft, w, message));
+    return message.id;
   }
   async function restore(): Promise<void> {
-    await outbox.restore();
-    const [entry] = await store.load(SCOPE);
-    listed = (entry?.[1] as string[] | undefined) ?? [];
-    await Promise.all(listed.map((id) => log(id).restore()));
-    workspaces.refresh();
+    for (const scope of ['outbox', 'workspaces']) await db.load(scope);
+    for (const { id } of workspaces.get()) await db.load(id);
+    for (const each of [...opened.values(), ...signals.values()]) each.refresh();
   }
 
   function conversation(workspaceId: string, id: string) {
-    const { loadPage, hasOlder, receive, ...own } = log(workspaceId);
-    const messages = own.messages(id);
-    if (connection.signal.get().state === 'live') fill();
+    const key = `${workspaceId}/${id}`;
+    const messages = opened.get(key) ?? openMessages(workspaceId, id);
+    if (!opened.has(key)) opened.set(key, messages);
+    if (ready()) loader.fill();
     const path = (messageId: string) => ({ path: { workspaceId, id: messageId } });
     const lastOf = (fits: (message: ShownMessage) => boolean) =>
       messages
@@ -178,13 +162,13 @@ export function createClient({
       /** The loaded messages, oldest first, then those of the outbox. */
       messages,
       /** Stores the message, shows it, and sends it as soon as possible. @returns its id once the service has stored it */
-      async send(draft: Draft): Promise<string> {
+      async send(message: NewMessage): Promise<string> {
         await loaded;
-        const stored = messages.get().find((one) => one.id !== null && one.local_id === draft.local_id)?.id;
-        return stored ?? outbox.add({ workspace_id: workspaceId, conversation_id: id }, draft);
+        const stored = messages.get().find((one) => one.id !== null && one.local_id === message.local_id)?.id;
+        return stored ?? outbox.add({ workspace_id: workspaceId, conversation_id: id }, message);
       },
       /** Loads older messages. @returns whether there are more */
-      older: async (): Promise<boolean> => loadPage(id).then(() => hasOlder(id)),
+      older: () => loader.loadPage(workspaceId, id),
       /** Marks everything as read that is loaded. */
       async read(): Promise<void> {
         const message_id = lastOf(() => true);
@@ -192,31 +176,28 @@ export function createClient({
         if (message_id !== undefined) await http.api.post(route, { ...path(id), body: { message_id } });
       },
       /** Stops all answers to a message of the user, by default the newest one. */
-      async stop(messageId: string = lastOf(({ role }) => role === 'user') ?? ''): Promise<void> {
-        await http.api.post('/v1/workspaces/{workspaceId}/messages/{id}/stop', path(messageId));
-      },
+      stop: (messageId: string = lastOf(({ role }) => role === 'user') ?? '') =>
+        http.api.post('/v1/workspaces/{workspaceId}/messages/{id}/stop', path(messageId)),
       /** Chooses an action of a card. */
       async choose(messageId: string, action_id: string): Promise<void> {
         const route = '/v1/workspaces/{workspaceId}/messages/{id}/action';
-        await receive((await http.api.post(route, { ...path(messageId), body: { action_id } })).data);
+        const { data } = await http.api.post(route, { ...path(messageId), body: { action_id } });
+        await db.update((draft) => putMessage(draft, workspaceId, data));
       },
     };
   }
 
   return {
     api: http.api,
-    upload: http.upload as (
-      file: Uploadable,
-      options?: Parameters<typeof http.upload>[1],
-    ) => ReturnType<typeof http.upload>,
+    upload: http.upload,
     connection: connection.signal,
     /** What waits to be sent, or was refused. */
-    outbox: outbox.signal,
+    outbox: { ...waiting, ...outbox.actions },
     workspaces,
-    workspace: (id: string) => ({
-      conversations: log(id).conversations,
-      swarm: log(id).swarm,
-      conversation: (conversationId: string) => conversation(id, conversationId),
+    workspace: (w: string) => ({
+      conversations: signal(`${w}/conversations`, () => conversationsOf(db.records, w)),
+      swarm: signal(`${w}/swarm`, () => swarmOf(db.records, w, performance.now())),
+      conversation: (id: string) => conversation(w, id),
     }),
     /** Events in their order, when they are applied; for `*`, all of them, also of later releases. @returns a function that ends it */
     on<Name extends keyof ServerEvents | '*'>(
@@ -224,8 +205,8 @@ export function createClient({
       listener: (payload: Name extends keyof ServerEvents ? ServerEvents[Name] : unknown, name: string) => void,
     ): () => void {
       const all = listeners.get(name) ?? new Set();
-      listeners.set(name, all);
-      return added(all, listener as Listener);
+      listeners.set(name, all.add(listener as Listener));
+      return () => void all.delete(listener as Listener);
     },
     /** Shows what is stored, and connects. @returns when the stored state is shown */
     async start(): Promise<void> {
@@ -238,15 +219,14 @@ export function createClient({
     async close(): Promise<void> {
       leavePage();
       connection.stop('offline', 'closed');
-      for (const one of logs.values()) one.close();
-      await store.close();
+      clearTimeout(expiry);
+      await store?.close();
     },
     /** Forgets everything, also what waits to be sent. */
     async signOut(): Promise<void> {
       connection.stop('signed_out', null);
-      outbox.forget();
-      await list([]);
-      await store.clear();
+      await db.update((draft) => draft.deleteAll(''));
+      await store?.clear();
     },
     /** For platforms without `visibilitychange`. */
     background: connection.background,
@@ -255,7 +235,6 @@ export function createClient({
 }
 
 type Target = Partial<Pick<EventTarget, 'addEventListener' | 'removeEventListener'>> & { visibilityState?: string };
-
 /** In a browser, follows the visibility of the page and the network. @returns a function that ends it */
 function followPage({ background, foreground, connect, lost }: ReturnType<typeof createConnection>): () => void {
   const page = globalThis as Target & { document?: Target };

@@ -1,4 +1,4 @@
-import { backOff, toError, UswarmError, type Fetch, type Headers } from './api.js';
+import { backOff, refusesToken, toError, UswarmError, type Fetch, type Headers } from './api.js';
 import { SESSION_CODES, type SessionEnding, type SessionReady } from './gen/types.js';
 import { computed } from './store.js';
 import type { Transport, TransportOptions } from './transports.js';
@@ -20,7 +20,7 @@ export interface ConnectionDeps {
   since(): Record<string, string>;
   /** Loads what is missing. @returns the workspaces to subscribe to */
   prepare(isCurrent: () => boolean): Promise<string[]>;
-  onEvent(name: string, payload: unknown): void;
+  onEvent(name: string, payload: unknown): Promise<void>;
   onChange(state: Connection['state']): void;
   /** Milliseconds in the background until the connection is closed. */
   backgroundMs: number;
@@ -86,7 +86,7 @@ export function createConnection({ open, headers, prepare, onEvent, onChange, ba
       clearTimeout(retry);
       retry = setTimeout(() => void connect(), backOff(attempt, error.retry_after_ms));
       attempt += 1;
-    } else if (error.code.startsWith('token_') && !refresh) {
+    } else if (refusesToken(error) && !refresh) {
       refresh = true;
       void connect();
     } else stop(SESSION_CODES.includes(error.code) ? 'signed_out' : 'ended', error.code);
@@ -115,7 +115,7 @@ export function createConnection({ open, headers, prepare, onEvent, onChange, ba
       refresh = false;
       set('live');
     }
-    onEvent(name, payload);
+    void onEvent(name, payload);
   }
   /** A connection that is not renewed ends, and the next one has a new token. */
   async function renew(inMs: number): Promise<void> {

@@ -1,8 +1,8 @@
 export { UswarmError, type Api, type CallOptions, type Uploadable } from './api.js';
 export { createClient, type Client, type ClientOptions } from './client.js';
 export type { Connection } from './connection.js';
-export type { Draft, OutboxItem } from './outbox.js';
-export { memoryStore, type Change, type Signal, type Store } from './store.js';
+export type { NewMessage, OutboxItem } from './outbox.js';
+export type { Change, Signal, Store } from './store.js';
 export type {
   AgentSummary,
   Attachment,

@@ -1,177 +1,152 @@
 import { backOff, delay, newId, toError, UswarmError, type Uploadable } from './api.js';
+import { valuesIn } from './fold.js';
 import { SESSION_CODES, type Attachment, type MentionDraft } from './gen/types.js';
-import { computed, type Store } from './store.js';
+import type { Database } from './store.js';
 
+type File = Uploadable | Pick<Attachment, 'id'>;
 /** A message to send. `files` are uploads, or files to upload. A `local_id` identifies the message for ever; default: a new UUID. */
-export type Draft = {
-  text: string;
-  mentions?: MentionDraft[];
-  files?: (Uploadable | Pick<Attachment, 'id'>)[];
-  local_id?: string;
-};
+export type NewMessage = { text: string; mentions?: MentionDraft[]; files?: File[]; local_id?: string };
 type Place = { workspace_id: string; conversation_id: string };
 /**
- * A message that is not known to be stored. `sent`: the service has it, and its event follows. `refused`: the user can retry, edit or
- * cancel it; later ones of its conversation wait. `code`: why it waits or was refused. `progress`: the sent part of the files.
- * `attempted`: the service may have it, so that it can no longer be edited or cancelled.
+ * A message that is not known to be stored. `refused`: the user can retry, edit or cancel it; later ones of its conversation wait. `code`:
+ * why it waits or was refused. `progress`: the sent part of the files. `attempted`: the service may have it, so that it can no longer be
+ * edited or cancelled.
  */
-export type OutboxItem = Required<Draft> &
+export type OutboxItem = Required<NewMessage> &
   Place & {
-    state: 'queued' | 'sending' | 'sent' | 'refused';
+    state: 'queued' | 'sending' | 'refused';
     code: string | null;
     progress: number;
     attempted: boolean;
     order: number;
   };
 export interface OutboxDeps {
-  store: Store;
+  db: Database;
   /** Whether messages can be sent now. */
   ready(): boolean;
-  /** @returns the id of the stored message */
+  /** Sends and shows the message. @returns its id */
   send(item: OutboxItem): Promise<string>;
   upload(
     file: Uploadable,
     options: { idempotencyKey: string; onProgress(part: number): void },
   ): Promise<{ id: string }>;
-  changed(item: OutboxItem): void;
 }
-export type Outbox = ReturnType<typeof createOutbox>;
-
-const SCOPE = 'outbox';
-const UNSENT = { mentions: [], files: [], state: 'queued', code: null, progress: 0, attempted: false } as const;
+const UNSENT = { state: 'queued', code: null, progress: 0, attempted: false } as const;
 
 /** Sends messages in their order, one at a time per conversation, each until it is acknowledged or refused. */
-export function createOutbox({ store, ready, send, upload, changed }: OutboxDeps) {
-  const items = new Map<string, OutboxItem>();
-  /** What `add` returned, by local id. */
-  const promises = new Map<string, { sent: Promise<string>; settle(outcome: string | UswarmError): void }>();
+export function createOutbox({ db, ready, send, upload }: OutboxDeps) {
   const busy = new Set<string>();
-  const ordered = (): OutboxItem[] => [...items.values()].sort((a, b) => a.order - b.order);
-  const signal = computed(ordered, () => false);
-
-  function show(item: OutboxItem): OutboxItem {
-    items.set(item.local_id, item);
-    signal.refresh();
-    changed(item);
+  /** What `add` returned, by local id. */
+  const promises = new Map<
+    string,
+    { resolve(id: string): void; reject(error: UswarmError): void; sent: Promise<string> }
+  >();
+  const items = (): OutboxItem[] => valuesIn<OutboxItem>(db.records, 'outbox/').sort((a, b) => a.order - b.order);
+  const find = (localId: string) => db.records.get(`outbox/${localId}`) as OutboxItem | undefined;
+  /** @throws UswarmError if the item was cancelled, or is known to be stored */
+  async function change(localId: string, fields: Partial<OutboxItem>): Promise<OutboxItem> {
+    await db.update((draft) => {
+      const known = draft.get<OutboxItem>(`outbox/${localId}`);
+      if (known) draft.set(`outbox/${localId}`, { ...known, ...fields });
+    });
+    const item = find(localId);
+    if (item === undefined) throw new UswarmError('cancelled');
     return item;
   }
-  async function put(item: OutboxItem): Promise<OutboxItem> {
-    await store.commit([{ scope: SCOPE, key: item.local_id, value: item }]);
-    return show(item);
-  }
-  async function remove(item: OutboxItem, outcome: string | UswarmError): Promise<void> {
-    items.delete(item.local_id);
-    await store.commit([{ scope: SCOPE, key: item.local_id, value: undefined }]).catch(() => undefined);
-    signal.refresh();
-    changed(item);
-    promises.get(item.local_id)?.settle(outcome);
-    start(item);
-  }
-  function promise(localId: string) {
-    const sent = new Promise<string>((resolve, reject) => {
-      const settle = (outcome: string | UswarmError): void => {
-        promises.delete(localId);
-        if (typeof outcome === 'string') resolve(outcome);
-        else reject(outcome);
-      };
-      queueMicrotask(() => promises.set(localId, { sent, settle }));
-    });
-    // Apps may ignore it: the outbox shows the same.
-    sent.catch(() => undefined);
-    return sent;
-  }
-  const present = (item: OutboxItem): OutboxItem => {
-    const known = items.get(item.local_id);
-    if (known === undefined) throw new UswarmError('cancelled');
-    return known;
-  };
 
-  async function uploadFiles(item: OutboxItem): Promise<void> {
-    for (const [index, file] of item.files.entries()) {
+  async function uploadFiles({ local_id: id, ...item }: OutboxItem): Promise<OutboxItem> {
+    const files = [...item.files];
+    for (const [index, file] of files.entries()) {
       if ('id' in file) continue;
       const onProgress = (part: number) =>
-        void show({ ...present(item), progress: (index + part) / item.files.length });
-      const { id } = await upload(file, { idempotencyKey: `${item.local_id}:${index}`, onProgress });
-      const files = present(item).files.map((each, at) => (at === index ? { id } : each));
-      await put({ ...present(item), files });
+        void change(id, { progress: (index + part) / files.length }).catch(() => undefined);
+      const uploaded = await upload(file, { idempotencyKey: `${id}:${index}`, onProgress });
+      files[index] = { id: uploaded.id };
+      await change(id, { files: [...files] });
     }
+    return change(id, { attempted: true });
   }
   /** @returns milliseconds until the next attempt; undefined if the conversation waits for the user or a connection */
-  async function attempt(item: OutboxItem, attempts: number): Promise<number | undefined> {
+  async function attempt({ local_id: id }: OutboxItem, attempts: number): Promise<number | undefined> {
     try {
-      await uploadFiles(await put({ ...item, state: 'sending' }));
-      const id = await send(await put({ ...present(item), attempted: true }));
-      await put({ ...present(item), state: 'sent', code: null });
-      promises.get(item.local_id)?.settle(id);
+      const item = await uploadFiles(await change(id, { state: 'sending' }));
+      settle(id, await send(item));
       return 0;
     } catch (cause) {
-      const known = items.get(item.local_id);
-      if (known === undefined) return 0;
-      const error = toError(cause);
-      const signedOut = SESSION_CODES.includes(error.code);
-      const isWaiting = error.retryable || signedOut;
-      const state = isWaiting ? 'queued' : 'refused';
-      const attempted = known.attempted && isWaiting && (error.status === 0 || error.status >= 500);
-      await put({ ...known, state, code: error.code, attempted });
-      if (!isWaiting) promises.get(item.local_id)?.settle(error);
-      return isWaiting && !signedOut ? backOff(attempts, error.retry_after_ms) : undefined;
+      const [error, item] = [toError(cause), find(id)];
+      if (item === undefined) return 0;
+      const isSignedOut = SESSION_CODES.includes(error.code);
+      const [isFinal, isUnknown] = [!error.retryable && !isSignedOut, error.status === 0 || error.status >= 500];
+      const attempted = item.attempted && isUnknown && !isFinal;
+      await change(id, { state: isFinal ? 'refused' : 'queued', code: error.code, attempted }).catch(() => undefined);
+      if (isFinal) settle(id, error);
+      return isFinal || isSignedOut ? undefined : backOff(attempts, error.retry_after_ms);
     }
   }
   async function run(conversationId: string): Promise<void> {
     if (busy.has(conversationId)) return;
     busy.add(conversationId);
     for (let attempts = 0; ready(); attempts += 1) {
-      const item = ordered().find((each) => each.conversation_id === conversationId && each.state !== 'sent');
+      const item = items().find((each) => each.conversation_id === conversationId);
       const wait = item && item.state !== 'refused' ? await attempt(item, attempts) : undefined;
       if (wait === undefined) break;
-      if (wait === 0) attempts = -1;
-      else await delay(wait, false);
+      if (wait > 0) await delay(wait);
+      else attempts = -1;
     }
     busy.delete(conversationId);
   }
-  const start = ({ conversation_id: id }: Place): void => void run(id).catch(() => busy.delete(id));
-  function changeable(localId: string): OutboxItem {
-    const item = items.get(localId);
+  function settle(localId: string, outcome: string | UswarmError): void {
+    const promise = promises.get(localId);
+    promises.delete(localId);
+    if (typeof outcome === 'string') promise?.resolve(outcome);
+    else promise?.reject(outcome);
+  }
+  const start = ({ conversation_id: id }: Place): void => void run(id);
+  function changeable(localId: string): string {
+    const item = find(localId);
     if (item === undefined || item.attempted) throw new UswarmError('message_not_editable');
-    return item;
+    return localId;
+  }
+  async function edit(localId: string, fields: Partial<Omit<NewMessage, 'local_id'>> = {}): Promise<void> {
+    start(await change(changeable(localId), { ...fields, state: 'queued', code: null }));
   }
 
   return {
-    signal: Object.assign(signal, {
-      /** Sends a refused message again. */
-      async retry(localId: string): Promise<void> {
-        start(await put({ ...changeable(localId), state: 'queued', code: null }));
-      },
-      /** Changes a message that waits or was refused. */
-      async edit(localId: string, change: Partial<Omit<Draft, 'local_id'>>): Promise<void> {
-        start(await put({ ...changeable(localId), ...change, state: 'queued', code: null }));
-      },
-      /** Removes a message that waits or was refused. */
-      cancel: async (localId: string) => remove(changeable(localId), new UswarmError('cancelled')),
-    }),
-    items: ordered,
-    async restore(): Promise<void> {
-      for (const [key, value] of await store.load(SCOPE)) {
-        const { state, ...item } = value as OutboxItem;
-        items.set(key, { ...item, state: state === 'sending' ? 'queued' : state });
-      }
-      signal.refresh();
-    },
+    items,
+    settle,
+    resume: () => items().forEach(start),
     /** Stores and shows the message. @returns its id once the service has stored it; rejects when it is refused or cancelled */
-    async add(place: Place, draft: Draft): Promise<string> {
-      const local_id = draft.local_id ?? newId();
-      const sent = promises.get(local_id)?.sent ?? promise(local_id);
-      const order = Math.max(0, ...ordered().map((item) => item.order)) + 1;
-      if (!items.has(local_id)) await put({ ...UNSENT, mentions: [], files: [], ...draft, ...place, local_id, order });
+    async add(place: Place, message: NewMessage): Promise<string> {
+      const local_id = message.local_id ?? newId();
+      const known = promises.get(local_id);
+      const { promise: sent, ...settlers } = withResolvers<string>();
+      // Apps may ignore it: the outbox shows the same.
+      sent.catch(() => undefined);
+      if (known === undefined) promises.set(local_id, { ...settlers, sent });
+      await db.update((draft) => {
+        const order = Math.max(0, ...items().map((item) => item.order)) + 1;
+        const item = { mentions: [], files: [], ...message, ...place, ...UNSENT, local_id, order };
+        if (draft.get(`outbox/${local_id}`) === undefined) draft.set(`outbox/${local_id}`, item);
+      });
       start(place);
-      return sent;
+      return known?.sent ?? sent;
     },
-    /** The service has stored the message. */
-    confirm(localId: string, messageId: string): void {
-      const item = items.get(localId);
-      if (item !== undefined) void remove(item, messageId);
+    actions: {
+      edit,
+      /** Sends a refused message again. */
+      retry: (localId: string) => edit(localId),
+      async cancel(localId: string): Promise<void> {
+        const item = find(changeable(localId));
+        await db.update((draft) => draft.set(`outbox/${localId}`));
+        settle(localId, new UswarmError('cancelled'));
+        if (item) start(item);
+      },
     },
-    resume: () => ordered().forEach(start),
-    forget: () => (items.clear(), signal.refresh()),
   };
+}
+
+function withResolvers<Value>() {
+  let [resolve, reject] = [(_value: Value): void => undefined, (_error: UswarmError): void => undefined];
+  const promise = new Promise<Value>((...both) => ([resolve, reject] = both));
+  return { promise, resolve, reject };
 }

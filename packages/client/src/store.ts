@@ -1,6 +1,7 @@
+import { createDraft, type Draft, type Records } from './fold.js';
+
 /** Sets a value, or deletes it if the value is undefined. */
 export type Change = { scope: string; key: string; value: unknown };
-
 /** Where a client keeps what it must not forget. Values are JSON, except files that wait for their upload. */
 export interface Store {
   load(scope: string): Promise<[key: string, value: unknown][]>;
@@ -9,31 +10,12 @@ export interface Store {
   clear(): Promise<void>;
   close(): Promise<void> | void;
 }
-
-/** Forgets everything at the end of the process. */
-export function memoryStore(): Store {
-  const all = new Map<string, Change>();
-  return {
-    load: async (scope) => [...all.values()].flatMap((one) => (one.scope === scope ? [[one.key, one.value]] : [])),
-    async commit(changes) {
-      for (const one of changes) all.set(`${one.scope} ${one.key}`, one);
-      for (const [key, { value }] of all) if (value === undefined) all.delete(key);
-    },
-    clear: async () => all.clear(),
-    close: () => undefined,
-  };
-}
+export const sameJson = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** A value that changes, in the form of React's `useSyncExternalStore`. */
-export interface Signal<Value> {
-  get(): Value;
-  getSnapshot(): Value;
-  /** @returns a function that ends the subscription */
-  subscribe(listener: (value: Value) => void): () => void;
-}
-
+export type Signal<Value> = Omit<ReturnType<typeof computed<Value>>, 'refresh'>;
 /** `refresh` computes the value again, and notifies unless it is the same as before. */
-export function computed<Value>(compute: () => Value, isSame: (a: Value, b: Value) => boolean = Object.is) {
+export function computed<Value>(compute: () => Value, isSame: (a: Value, b: Value) => boolean = sameJson) {
   const listeners = new Set<(value: Value) => void>();
   let known: { value: Value } | undefined;
   const get = (): Value => (known ??= { value: compute() }).value;
@@ -41,27 +23,53 @@ export function computed<Value>(compute: () => Value, isSame: (a: Value, b: Valu
     const value = compute();
     if (known !== undefined && isSame(known.value, value)) return;
     known = { value };
-    for (const listener of listeners) callSafely(() => listener(value));
+    // An error of the app does not stop the client.
+    for (const listener of listeners) queueMicrotask(() => listener(value));
+  }
+  /** @returns a function that ends the subscription */
+  function subscribe(listener: (value: Value) => void): () => void {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }
+  return { get, getSnapshot: get, refresh, subscribe };
+}
+
+export type Database = ReturnType<typeof createDatabase>;
+/** The records of all scopes, `scope/key`. Without a store, they are forgotten at the end of the process. */
+export function createDatabase(store: Store | undefined, shown: (changes: Records) => void) {
+  const records: Records = new Map();
+  const unsaved: Records = new Map();
+  let tail: Promise<unknown> = Promise.resolve();
+  async function apply(change: (draft: Draft) => unknown): Promise<void> {
+    const draft = createDraft(records);
+    change(draft);
+    for (const [key, value] of draft.changes) {
+      if (value === undefined) records.delete(key);
+      else records.set(key, value);
+      if (store && !key.includes('~')) unsaved.set(key, value);
+    }
+    const changes = [...unsaved].map(([path, value]) => {
+      const [scope = '', ...key] = path.split('/');
+      return { scope, key: key.join('/'), value };
+    });
+    // What could not be stored is stored with the next change.
+    if (changes.length > 0)
+      await store?.commit(changes).then(
+        () => unsaved.clear(),
+        () => undefined,
+      );
+    shown(draft.changes);
   }
   return {
-    get,
-    getSnapshot: get,
-    refresh,
-    subscribe: (listener: (value: Value) => void) => added(listeners, listener),
+    records,
+    async load(scope: string): Promise<void> {
+      for (const [key, value] of (await store?.load(scope)) ?? []) records.set(`${scope}/${key}`, value);
+    },
+    /** One after the other: changes the records, stores the changes, then shows them. */
+    update(change: (draft: Draft) => unknown): Promise<void> {
+      const result = tail.then(() => apply(change));
+      tail = result.catch(() => undefined);
+      return result;
+    },
   };
-}
-
-/** @returns a function that removes it */
-export function added<Item>(items: Set<Item>, item: Item): () => void {
-  items.add(item);
-  return () => void items.delete(item);
-}
-
-/** An error of the app is reported like any other one, and does not stop the client. */
-export function callSafely(call: () => void): void {
-  try {
-    call();
-  } catch (error) {
-    setTimeout(() => Promise.reject(error));
-  }
 }

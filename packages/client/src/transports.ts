@@ -61,7 +61,7 @@ const SILENCE_MS = 40_000;
 export function openStream({ url, fetch, since, onOpen, onEvent, onClosed, ...options }: TransportOptions): Transport {
   const headers = { ...options.headers, accept: 'text/event-stream', 'x-resume-token': options.resumeToken ?? '' };
   if (options.resumeToken === undefined) delete (headers as Partial<typeof headers>)['x-resume-token'];
-  let current = new AbortController();
+  let [current, wait] = [new AbortController(), 0];
 
   async function read(controller: AbortController): Promise<void> {
     const positions = Object.entries(since());
@@ -85,15 +85,21 @@ export function openStream({ url, fetch, since, onOpen, onEvent, onClosed, ...op
       if (!ok || body === null)
         throw errorOf(await response.json().catch(() => null), status, response.headers.get('retry-after'));
       const [reader, decoder] = [body.getReader(), new TextDecoder()];
-      const parse = createParser((name, data) => controller === current && onEvent(name, JSON.parse(data)));
+      const parse = createParser(
+        (name, data) => controller === current && onEvent(name, JSON.parse(data)),
+        (ms) => void (wait = ms),
+      );
       for (;;) {
         const { done, value } = await reader.read();
-        if (done) throw new UswarmError('network_error', 'the stream ended');
+        if (done) throw new Error('the stream ended');
         alive();
         parse(decoder.decode(value, { stream: true }));
       }
     } catch (error) {
-      if (controller === current) onClosed(toError(error));
+      const { message } = error as Error;
+      const failure =
+        error instanceof UswarmError ? error : new UswarmError('network_error', message, 0, { retry_after_ms: wait });
+      if (controller === current) onClosed(failure);
     } finally {
       clearTimeout(timer);
     }
@@ -108,9 +114,9 @@ export function openStream({ url, fetch, since, onOpen, onEvent, onClosed, ...op
 }
 
 /** Parses the parts of an event stream, as browsers do. */
-export function createParser(onEvent: (name: string, data: string) => void): (part: string) => void {
+export function createParser(onEvent: (name: string, data: string) => void, onRetry: (ms: number) => void) {
   let [rest, name, data] = ['', '', [] as string[]];
-  return (part) => {
+  return (part: string): void => {
     // A carriage return at the end may belong to a line feed that follows.
     const lines = (rest + part).split(/\r\n|\n|\r(?!$)/);
     rest = lines.pop() ?? '';
@@ -118,6 +124,7 @@ export function createParser(onEvent: (name: string, data: string) => void): (pa
       const [, field, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
       if (field === 'event') name = value;
       if (field === 'data') data.push(value);
+      if (field === 'retry' && /^\d+$/.test(value)) onRetry(Number(value));
       if (line !== '') continue;
       if (data.length > 0) onEvent(name || 'message', data.join('\n'));
       [name, data] = ['', []];
