@@ -46,12 +46,17 @@ function eventTypes({ components, operations }: EventDocument, name: string, act
 function routeTypes({ paths }: RestDocument): string {
   const methods = ['get', 'post', 'patch', 'delete'].map((method) => {
     const routes = Object.entries(paths).flatMap(([path, { [method]: operation }]) =>
-      operation === undefined ? [] : [`    '${path}': { ${routeFields(operation).join('; ')} };`],
+      operation === undefined || isStream(operation)
+        ? []
+        : [`    '${path}': { ${routeFields(operation).join('; ')} };`],
     );
     return `  ${method}: {\n${routes.join('\n')}\n  };`;
   });
   return `/** By method and path. */\nexport interface Routes {\n${methods.join('\n')}\n}\n`;
 }
+
+const isStream = ({ responses }: Operation): boolean =>
+  Object.values(responses).some(({ content }) => content?.['text/event-stream'] !== undefined);
 
 function routeFields({ operationId, parameters = [], requestBody, responses }: Operation): string[] {
   const type = `operations['${operationId}']`;

@@ -115,7 +115,8 @@ export function createConnection({ open, headers, prepare, onEvent, onChange, ba
       refresh = false;
       set('live');
     }
-    void onEvent(name, payload);
+    // A malformed event does not stop the client.
+    void onEvent(name, payload).catch(() => undefined);
   }
   /** A connection that is not renewed ends, and the next one has a new token. */
   async function renew(inMs: number): Promise<void> {

@@ -187,9 +187,12 @@ describe('fold', () => {
 
   it('changes only the position for an unknown event', () => {
     const records: Records = new Map([[`${W}/position`, { epoch: 'e', seq: 4 }]]);
-    expect(receive(records, { name: 'message.applauded', payload: { workspace_id: W, seq: 7, hands: 2 } })).toEqual(
-      new Map([[`${W}/position`, { epoch: 'e', seq: 7 }]]),
-    );
+    expect(
+      receive(records, {
+        name: 'message.applauded',
+        payload: { workspace_id: W, seq: 7, message: { id: 'm1' }, workspace: 2 },
+      }),
+    ).toEqual(new Map([[`${W}/position`, { epoch: 'e', seq: 7 }]]));
   });
 
   it('keeps content of an unknown type as it is', () => {

@@ -77,10 +77,16 @@ function restore(draft: Draft, w: string, { agents, streams }: Live, now: number
   for (const { message_id: id, ...stream } of streams) draft.set(`${w}/~stream/${id}`, stream);
 }
 
-/** Applies an event. Unknown ones change only the position, and the objects that they contain. @param now of the monotonic clock */
+/** The events with objects of the API. */
+const OBJECTS = /^(message|conversation|workspace)\.(new|updated|done|deleted)$/;
+
+/** Applies an event. Unknown ones change only the position. @param now of the monotonic clock */
 export function fold(draft: Draft, w: string, name: string, payload: unknown, now: number): void {
-  const event = payload as AnyEvent;
-  const { message, conversation, workspace, seq, message_id: messageId } = event;
+  const { seq } = payload as AnyEvent;
+  const position = draft.get<Position>(`${w}/position`);
+  if (seq !== undefined && position && seq > position.seq) draft.set(`${w}/position`, { ...position, seq });
+  const event = (OBJECTS.test(name) ? payload : {}) as AnyEvent;
+  const { message, conversation, workspace, message_id: messageId } = event;
   const id = message?.conversation_id ?? conversation?.id ?? event.conversation_id ?? '';
   const as = <Name extends keyof ServerEvents>(each: Name) =>
     name === each ? (payload as ServerEvents[Name]) : undefined;
@@ -94,6 +100,8 @@ export function fold(draft: Draft, w: string, name: string, payload: unknown, no
     for (const kind of ['conversation', 'window']) draft.set(`${w}/${kind}/${id}`);
     draft.deleteAll(`${w}/message/`, (one: MessageData) => one.conversation_id === id);
   }
+  const question = message?.in_reply_to ?? event.in_reply_to;
+  if (event.answer_ended !== undefined && question) draft.set(`${w}/answered/${question}`, event.answer_ended);
   putCopy(draft, `${w}/conversation/${id}`, conversation);
   putCopy(draft, `workspaces/${w}`, workspace);
   const [chunk, status, tool] = [as('message.chunk'), as('agent.status'), as('agent.tool')];
@@ -102,8 +110,6 @@ export function fold(draft: Draft, w: string, name: string, payload: unknown, no
   if (tool) draft.set(`${w}/~tool/${tool.agent_id}`, tool.status === 'running' ? tool : undefined);
   const live = as('workspace.subscribed')?.state?.[w];
   if (live) restore(draft, w, live, now);
-  const position = draft.get<Position>(`${w}/position`);
-  if (seq !== undefined && position && seq > position.seq) draft.set(`${w}/position`, { ...position, seq });
 }
 
 export const valuesIn = <Value>(records: Records, prefix: string): Value[] =>

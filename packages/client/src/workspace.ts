@@ -7,7 +7,7 @@ import type { Database } from './store.js';
 export type ShownMessage = ReturnType<typeof viewOf>;
 const views = new WeakMap<object, { stream: folding.Stream | undefined; view: ShownMessage }>();
 
-function viewOf(message: MessageData | null, local: OutboxItem | null, stream?: folding.Stream) {
+function viewOf(message: MessageData | null, local: OutboxItem | null, answered: boolean, stream?: folding.Stream) {
   const content: MessageContent = message?.content ?? { type: 'text', text: local?.text ?? '' };
   const streaming = content.type === 'loading';
   const localId = message?.local_id ?? local?.local_id ?? null;
@@ -26,26 +26,43 @@ function viewOf(message: MessageData | null, local: OutboxItem | null, stream?: 
     streaming,
     /** The `extended_status`, or the state in the outbox. */
     status: message?.extended_status ?? local?.state ?? 'queued',
+    /** Of a message of the user: whether everything that answers it has ended. */
+    answered,
     message,
     local,
   };
 }
 /** The same object as long as nothing of it changes. */
-function show(message: MessageData | null, local: OutboxItem | null, stream?: folding.Stream): ShownMessage {
+function show(
+  message: MessageData | null,
+  local: OutboxItem | null,
+  answered = false,
+  stream?: folding.Stream,
+): ShownMessage {
   const source = message ?? local ?? {};
   const known = views.get(source);
-  if (known !== undefined && known.stream === stream) return known.view;
-  const view = viewOf(message, local, stream);
+  if (known !== undefined && known.stream === stream && known.view.answered === answered) return known.view;
+  const view = viewOf(message, local, answered, stream);
   views.set(source, { stream, view });
   return view;
+}
+/** No event tells it after a workspace was loaded. */
+function seemsAnswered({ id, extended_status: status }: MessageData, all: readonly MessageData[]): boolean {
+  const replies = all.filter(({ in_reply_to: question }) => question === id);
+  const isOpen = ({ content, extended_status: each }: MessageData): boolean =>
+    each === 'pending' || ('status' in content && content.status === 'running');
+  return status === 'read' && replies.length > 0 && !replies.some(isOpen);
 }
 /** The loaded messages of a conversation in their order, then those of the outbox. */
 export function messagesOf(records: folding.Records, w: string, id: string, outbox: OutboxItem[]): ShownMessage[] {
   const from = (records.get(`${w}/window/${id}`) as folding.Window | undefined)?.from;
   const own = folding.messagesIn(records, w).filter(({ conversation_id: each }) => each === id);
   const loaded = own.filter(({ position }) => from !== undefined && position >= from);
+  const isAnswered = (one: MessageData): boolean =>
+    one.role === 'user' && ((records.get(`${w}/answered/${one.id}`) as boolean | undefined) ?? seemsAnswered(one, own));
+  const streamOf = (one: MessageData) => records.get(`${w}/~stream/${one.id}`) as folding.Stream | undefined;
   return [
-    ...loaded.map((one) => show(one, null, records.get(`${w}/~stream/${one.id}`) as folding.Stream | undefined)),
+    ...loaded.map((one) => show(one, null, isAnswered(one), streamOf(one))),
     ...outbox.flatMap((item) => (item.conversation_id === id ? show(null, item) : [])),
   ];
 }

@@ -1253,6 +1253,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Receive the events of workspaces as server-sent events
+         * @description The events of the realtime interface, as `asyncapi.json` describes them, for clients without socket.io: `event` is the name, `data` the payload as JSON on one line. `session.ready` comes first, then `workspace.subscribed`, then the events.
+         *
+         *     - An event that moves the position has an `id`. Connect again with the last one in `Last-Event-ID`: no event is left out.
+         *     - A comment line is sent every 15 seconds. A response without a byte for 45 seconds is lost: connect again.
+         *     - `session.ending` is the last event, with the reason and whether to connect again. Before the credentials expire, it is sent with `in_ms`: connect again with new ones within that time.
+         *     - After `workspace.resync`, reload the workspace, and connect again with its position in `since` and without `Last-Event-ID`.
+         *     - Messages are sent with `POST …/messages`. A stream counts as a socket for all limits.
+         */
+        get: operations["streamEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1320,6 +1346,16 @@ export interface components {
             conversation_id: string;
             /** @description How far the task is. */
             status: components["schemas"]["DelegationStatus"];
+            /**
+             * Format: uuid
+             * @description The turn of the agent, as in the usage report. It stays the same when the turn continues after a decision of the user or a task of another agent, which has its own turn. Absent in messages of the user, and if no turn wrote the message.
+             */
+            turn_id?: string;
+            /**
+             * Format: uuid
+             * @description The message of the user that the turn answers. After decisions of the user, and in the turns of tasks, it is the original question. Absent if there is none.
+             */
+            in_reply_to?: string;
         };
         /**
          * @description The manager answers for the swarm and delegates; sub-agents are specialists.
@@ -1424,6 +1460,16 @@ export interface components {
              * @enum {string}
              */
             outcome?: "completed" | "failed";
+            /**
+             * Format: uuid
+             * @description The turn of the agent, as in the usage report. It stays the same when the turn continues after a decision of the user or a task of another agent, which has its own turn. Absent in messages of the user, and if no turn wrote the message.
+             */
+            turn_id?: string;
+            /**
+             * Format: uuid
+             * @description The message of the user that the turn answers. After decisions of the user, and in the turns of tasks, it is the original question. Absent if there is none.
+             */
+            in_reply_to?: string;
         };
         /** @description A version of a document that an agent wrote. */
         ArtifactContent: {
@@ -1630,7 +1676,7 @@ export interface components {
          * @description What went wrong, for programs. `x-error-catalogue` of the OpenAPI document describes each code.
          * @enum {string}
          */
-        ErrorCode: "validation_failed" | "request_timeout" | "malformed_json" | "payload_too_large" | "unsupported_media_type" | "route_not_found" | "method_not_allowed" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "reauthentication_required" | "resume_token_invalid" | "resume_token_expired" | "session_user_mismatch" | "token_header_required" | "signature_missing" | "signature_invalid" | "timestamp_invalid" | "timestamp_out_of_window" | "sign_up_required" | "operator_not_allowed" | "user_banned" | "user_deleted" | "user_not_found" | "workspace_not_found" | "agent_not_found" | "conversation_not_found" | "message_not_found" | "memory_not_found" | "artifact_not_found" | "workflow_not_found" | "receipt_not_found" | "tool_not_found" | "asset_not_found" | "upload_not_found" | "export_not_found" | "integration_not_found" | "agent_id_required" | "agent_id_not_allowed" | "content_type_not_allowed" | "mention_invalid" | "attachment_invalid" | "cursor_invalid" | "local_id_reused" | "action_not_found" | "approval_closed" | "permission_not_supported" | "action_already_chosen" | "legal_version_unknown" | "turn_not_running" | "workflow_not_running" | "turn_running" | "message_not_an_answer" | "message_not_editable" | "message_not_latest" | "resync_required" | "idempotency_key_reused" | "conversation_limit_reached" | "workspace_limit_reached" | "memory_limit_reached" | "memory_too_large" | "upload_too_large" | "upload_quota_exceeded" | "export_limit_reached" | "upload_limit_reached" | "upload_stalled" | "malformed_form" | "upload_file_missing" | "upload_link_invalid" | "range_not_satisfiable" | "integration_not_configured" | "integration_code_invalid" | "integration_permissions_missing" | "integration_exchange_failed" | "integration_unavailable" | "redirect_url_not_allowed" | "turn_queue_full" | "subscription_limit_reached" | "search_timeout" | "rate_limited" | "sign_up_limit_reached" | "token_limit_reached" | "service_unavailable" | "internal_error";
+        ErrorCode: "validation_failed" | "request_timeout" | "malformed_json" | "payload_too_large" | "unsupported_media_type" | "route_not_found" | "method_not_allowed" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "reauthentication_required" | "resume_token_invalid" | "resume_token_expired" | "session_user_mismatch" | "token_header_required" | "signature_missing" | "signature_invalid" | "timestamp_invalid" | "timestamp_out_of_window" | "sign_up_required" | "origin_not_allowed" | "operator_not_allowed" | "user_banned" | "user_deleted" | "user_not_found" | "workspace_not_found" | "agent_not_found" | "conversation_not_found" | "message_not_found" | "memory_not_found" | "artifact_not_found" | "workflow_not_found" | "receipt_not_found" | "tool_not_found" | "asset_not_found" | "upload_not_found" | "export_not_found" | "integration_not_found" | "agent_id_required" | "agent_id_not_allowed" | "content_type_not_allowed" | "mention_invalid" | "attachment_invalid" | "cursor_invalid" | "local_id_reused" | "action_not_found" | "approval_closed" | "permission_not_supported" | "action_already_chosen" | "legal_version_unknown" | "turn_not_running" | "workflow_not_running" | "turn_running" | "message_not_an_answer" | "message_not_editable" | "message_not_latest" | "resync_required" | "idempotency_key_reused" | "conversation_limit_reached" | "workspace_limit_reached" | "memory_limit_reached" | "memory_too_large" | "upload_too_large" | "upload_quota_exceeded" | "export_limit_reached" | "upload_limit_reached" | "upload_stalled" | "malformed_form" | "upload_file_missing" | "upload_link_invalid" | "range_not_satisfiable" | "integration_not_configured" | "integration_code_invalid" | "integration_permissions_missing" | "integration_exchange_failed" | "integration_unavailable" | "redirect_url_not_allowed" | "turn_queue_full" | "subscription_limit_reached" | "search_timeout" | "rate_limited" | "sign_up_limit_reached" | "token_limit_reached" | "service_unavailable" | "internal_error";
         /** @description The newest message of a workspace, for a list. */
         LastMessagePreview: {
             /** @description The beginning of the message in one line of plain text, up to 200 characters. */
@@ -1717,6 +1763,16 @@ export interface components {
             generation: number;
             /** @description The position of `chunk` in the streamed text in UTF-16 code units: the text of this generation becomes its first `offset` units and `chunk`. If the client has less text than `offset`, a part is missing; the final text arrives with `message.done`. */
             offset?: number;
+            /**
+             * Format: uuid
+             * @description The turn of the agent, as in the usage report. It stays the same when the turn continues after a decision of the user or a task of another agent, which has its own turn. Absent in messages of the user, and if no turn wrote the message.
+             */
+            turn_id?: string;
+            /**
+             * Format: uuid
+             * @description The message of the user that the turn answers. After decisions of the user, and in the turns of tasks, it is the original question. Absent if there is none.
+             */
+            in_reply_to?: string;
         };
         /** @description What a message shows, by `type`. Types may be added: an unknown one is an `UnknownContent`. */
         MessageContent: components["schemas"]["TextContent"] | components["schemas"]["ActionCardContent"] | components["schemas"]["ToolStatusContent"] | components["schemas"]["SystemContent"] | components["schemas"]["LoadingContent"] | components["schemas"]["DelegationContent"] | components["schemas"]["ArtifactContent"] | components["schemas"]["WorkflowContent"] | components["schemas"]["UnknownContent"];
@@ -1771,6 +1827,16 @@ export interface components {
             mentions: components["schemas"]["Mention"][];
             /** @description True if the text of `content` is only the beginning, without the mentions in the rest: a preview for a list, in `last_message`. Do not use it as a copy of the message, whatever its `rev` is. Absent if the text is complete. */
             truncated?: boolean;
+            /**
+             * Format: uuid
+             * @description The turn of the agent, as in the usage report. It stays the same when the turn continues after a decision of the user or a task of another agent, which has its own turn. Absent in messages of the user, and if no turn wrote the message.
+             */
+            turn_id?: string;
+            /**
+             * Format: uuid
+             * @description The message of the user that the turn answers. After decisions of the user, and in the turns of tasks, it is the original question. Absent if there is none.
+             */
+            in_reply_to?: string;
         };
         /** @description A message that no longer exists. */
         MessageDeleted: {
@@ -1823,10 +1889,22 @@ export interface components {
             status: "delivered" | "failed";
             /** @description The reason of the failure, as in the message. */
             error: components["schemas"]["MessageError"] | null;
+            /**
+             * Format: uuid
+             * @description The turn of the agent, as in the usage report. It stays the same when the turn continues after a decision of the user or a task of another agent, which has its own turn. Absent in messages of the user, and if no turn wrote the message.
+             */
+            turn_id?: string;
+            /**
+             * Format: uuid
+             * @description The message of the user that the turn answers. After decisions of the user, and in the turns of tasks, it is the original question. Absent if there is none.
+             */
+            in_reply_to?: string;
             /** @description Replaces the fields of a copy of the conversation that has a lower `rev`. */
             conversation?: components["schemas"]["ConversationChange"];
             /** @description Replaces the fields of a copy of the workspace that has a lower `rev`. */
             workspace?: components["schemas"]["WorkspaceChange"];
+            /** @description Whether the message `in_reply_to` is completely answered: none of its turns is queued, runs, or waits for a decision of the user or for a task of another agent. The first event with `true` ends the answer, whatever its message is. Absent without `in_reply_to`. */
+            answer_ended?: boolean;
         };
         /** @description Why a message failed or is incomplete. */
         MessageError: {
@@ -1855,6 +1933,8 @@ export interface components {
             conversation?: components["schemas"]["ConversationChange"];
             /** @description Replaces the fields of a copy of the workspace that has a lower `rev`. */
             workspace?: components["schemas"]["WorkspaceChange"];
+            /** @description Whether the message `in_reply_to` is completely answered: none of its turns is queued, runs, or waits for a decision of the user or for a task of another agent. The first event with `true` ends the answer, whatever its message is. Absent without `in_reply_to`. */
+            answer_ended?: boolean;
         };
         /**
          * @description Who wrote a message: the user, an agent, or the platform (`system`).
@@ -1937,6 +2017,8 @@ export interface components {
             conversation?: components["schemas"]["ConversationChange"];
             /** @description Replaces the fields of a copy of the workspace that has a lower `rev`. */
             workspace?: components["schemas"]["WorkspaceChange"];
+            /** @description Whether the message `in_reply_to` is completely answered: none of its turns is queued, runs, or waits for a decision of the user or for a task of another agent. The first event with `true` ends the answer, whatever its message is. Absent without `in_reply_to`. */
+            answer_ended?: boolean;
         };
         /** @description By workspace id: the last `seq` that the device has applied. */
         PositionReport: {
@@ -2055,6 +2137,16 @@ export interface components {
             chunk_seq: number;
             /** @description What was written so far, as untrusted Markdown. */
             text: string;
+            /**
+             * Format: uuid
+             * @description The turn of the agent, as in the usage report. It stays the same when the turn continues after a decision of the user or a task of another agent, which has its own turn. Absent in messages of the user, and if no turn wrote the message.
+             */
+            turn_id?: string;
+            /**
+             * Format: uuid
+             * @description The message of the user that the turn answers. After decisions of the user, and in the turns of tasks, it is the original question. Absent if there is none.
+             */
+            in_reply_to?: string;
         };
         /** @description A workspace that could not be subscribed to. */
         SubscriptionRejection: {
@@ -5620,6 +5712,36 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    streamEvents: {
+        parameters: {
+            query: {
+                /** @description Whose events to send; repeat the parameter for up to 50 workspaces. */
+                workspace_id: string[];
+                /** @description A position of one workspace, as `<workspace id>@<epoch>:<seq>` with the value of `X-Workspace-Position`; repeat it for each workspace. The events after it are sent. A workspace without a position begins with its next event. A newer position in `Last-Event-ID` takes precedence. */
+                since?: string[];
+            };
+            header?: {
+                /** @description The `id` of the last event that the client has received: the events after it are sent, of all workspaces in `workspace_id`. */
+                "last-event-id"?: string;
+                /** @description The newest `resume_token` of `session.ready`, beside the credentials. It admits a reconnect also while the service cannot verify credentials. */
+                "x-resume-token"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events, until the client or the server ends the response. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
             };
         };
     };
