@@ -60,9 +60,9 @@ describe('the package @uswarm/client', () => {
     'bundles %s for React Native, without modules of Node.js',
     async (entry) => {
       const { text, inputs } = await bundle(entry, {
-        platform: 'neutral',
+        platform: 'browser',
         mainFields: ['react-native', 'browser', 'module', 'main'],
-        conditions: ['react-native', 'import'],
+        conditions: ['react-native'],
       });
       expect(text).not.toMatch(/\b(require|import)\(?["']node:/);
       expect(inputs.filter((path) => /node_modules\/(ws|xmlhttprequest-ssl)\//.test(path))).toEqual([]);

@@ -131,7 +131,7 @@ export function createLoader(db: Database, http: Http, opened: ReadonlyMap<strin
     ]);
     const position = positionOf(first);
     if ([conversations, agents, ...pages].some((one) => one && positionOf(one).epoch !== position.epoch))
-      throw new UswarmError('network_error', 'the epoch changed while the workspace was loaded');
+      throw new UswarmError('network_error', 'the epoch changed');
     await db.update((draft) => {
       if (!isCurrent()) return;
       for (const scope of [`${w}/`, `workspaces/${w}`]) draft.deleteAll(scope);
