@@ -35,12 +35,12 @@ describe('the HTTP client', () => {
       response.end(JSON.stringify({ received, type: request.headers['content-type'] }));
     });
     const response = await client().send({ method: 'POST', url: `http://127.0.0.1:${port}/x`, json: { a: 'é' } });
-    expect(response).toEqual({ status: 201, body: { received: '{"a":"é"}', type: 'application/json' } });
+    expect(response).toMatchObject({ status: 201, body: { received: '{"a":"é"}', type: 'application/json' } });
   });
 
   it('returns no body for an empty response', async () => {
     const port = await serving((_request, response) => response.writeHead(204).end());
-    await expect(client().send({ method: 'POST', url: `http://127.0.0.1:${port}/` })).resolves.toEqual({
+    await expect(client().send({ method: 'POST', url: `http://127.0.0.1:${port}/` })).resolves.toMatchObject({
       status: 204,
       body: undefined,
     });

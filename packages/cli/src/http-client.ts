@@ -27,6 +27,7 @@ export interface HttpResponse {
   status: number;
   /** Parsed JSON; undefined if the body is empty. */
   body: unknown;
+  headers?: Record<string, string | string[] | undefined>;
 }
 
 export interface HttpClient {
@@ -45,8 +46,8 @@ export function createHttpClient(timeouts: HttpTimeouts = HTTP_TIMEOUTS): HttpCl
     async send(call) {
       const { origin } = new URL(call.url);
       try {
-        const { status, text } = await exchange(agent, call, timeouts.sendMs);
-        return { status, body: text === '' ? undefined : parseJson(text, origin) };
+        const { status, text, headers } = await exchange(agent, call, timeouts.sendMs);
+        return { status, body: text === '' ? undefined : parseJson(text, origin), headers };
       } catch (error) {
         call.signal?.throwIfAborted();
         throw error instanceof Failure ? error : failureOf(error, origin, timeouts);
@@ -56,7 +57,7 @@ export function createHttpClient(timeouts: HttpTimeouts = HTTP_TIMEOUTS): HttpCl
   };
 }
 
-async function exchange(agent: Agent, call: HttpRequest, sendMs: number): Promise<{ status: number; text: string }> {
+async function exchange(agent: Agent, call: HttpRequest, sendMs: number) {
   const sendTimeout = new AbortController();
   const signals = call.signal === undefined ? [sendTimeout.signal] : [sendTimeout.signal, call.signal];
   const { headers: bodyHeaders, body } = jsonBody(call.json, () => sendTimeout.abort(new SendTimeout()), sendMs);
@@ -67,7 +68,24 @@ async function exchange(agent: Agent, call: HttpRequest, sendMs: number): Promis
     body,
     signal: AbortSignal.any(signals),
   });
-  return { status: response.statusCode, text: await response.body.text() };
+  return { status: response.statusCode, text: await response.body.text(), headers: response.headers };
+}
+
+/** `fetch` with the time limits of this client, for JSON. */
+export function fetchWith(http: Pick<HttpClient, 'send'>): typeof globalThis.fetch {
+  return async (input, { method = 'GET', headers = {}, body, signal } = {}) => {
+    const { status, ...answer } = await http.send({
+      method,
+      url: String(input),
+      headers: headers as Record<string, string>,
+      json: typeof body === 'string' ? JSON.parse(body) : undefined,
+      ...(signal && { signal }),
+    });
+    const text = answer.body === undefined ? null : JSON.stringify(answer.body);
+    const position = answer.headers?.['x-workspace-position'];
+    const positioned = position !== undefined && { 'x-workspace-position': String(position) };
+    return new Response(text, { status, headers: { 'content-type': 'application/json', ...positioned } });
+  };
 }
 
 class SendTimeout extends Error {

@@ -1,21 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import {
-  ERRORS,
-  SERVER_EVENTS,
-  type ClientEventName,
-  type ErrorCode,
-  type MessageSend,
-  type ServerEventName,
-  type ServerEventPayload,
-} from '@uswarm/contract';
-import { io, type Socket } from 'socket.io-client';
+import type { Client, Store, UswarmError } from '@uswarm/client';
+import { ERRORS, SERVER_EVENTS, type ErrorCode, type MessageSend, type Workspace } from '@uswarm/contract';
 import { Failure } from './failure.js';
 import type { ServerEvent } from './turn.js';
-import { createWorkspacePosition } from './workspace-position.js';
 
-/** A socket with a subscription to a workspace, which it renews after each reconnect. */
+/** The events of a workspace. */
 export interface Realtime {
-  send(message: MessageSend): void;
+  /** @returns the answer of the service as an event */
+  send(message: MessageSend): Promise<ServerEvent>;
   /** @returns a function that removes the listener */
   onEvent(listener: (event: ServerEvent) => void): () => void;
   /** Called when events may have been missed. */
@@ -23,127 +14,99 @@ export interface Realtime {
   /** Rejects with a Failure when the server permanently rejects the connection. */
   rejected: Promise<never>;
   /** The position up to which events were received. */
-  position(): string | number | undefined;
+  position(): string | undefined;
   /** Resolves when the server has confirmed the subscription. */
   subscribed: Promise<void>;
   close(): void;
 }
 
 export interface RealtimeDeps {
-  url: string;
+  client: Client;
+  positions: PositionStore;
   workspaceId: string;
-  /** Called for each connection attempt. */
-  idToken: () => Promise<string>;
   note: (text: string) => void;
-  /** The position of an earlier chat: the events after it are received. */
-  since?: string | number | undefined;
 }
 
-const RETRY_MS = 1_000;
-
 /** Starts to connect. Listeners that are added synchronously receive all events. */
-export function openRealtime(deps: RealtimeDeps): Realtime {
-  const listeners = createListeners();
+export function openRealtime({ client, positions, workspaceId, note }: RealtimeDeps): Realtime {
+  const events = new Set<(event: ServerEvent) => void>();
+  const gaps = new Set<() => void>();
   const subscribed = Promise.withResolvers<void>();
   const rejected = Promise.withResolvers<never>();
   // Callers may ignore it.
   rejected.promise.catch(() => {});
 
-  const position = createWorkspacePosition(deps.workspaceId, deps.since);
-  const { socket, close, subscribe } = openSocket(deps, position.current, rejected.reject);
-  socket.onAny((name: string, payload: unknown) => {
-    const event = parseEvent(name, payload, deps.note);
-    if (event === undefined) return;
-    position.apply(event);
-    listeners.emit(event);
-  });
   let subscribedBefore = false;
-  listeners.onEvent((event) => {
-    if (event.name === 'workspace.resync') void subscribe(event.payload.in_ms).then(listeners.emitGap);
+  function receive(event: ServerEvent): void {
+    events.forEach((listener) => listener(event));
     if (event.name !== 'workspace.subscribed') return;
-    const rejection = event.payload.rejected.find(({ workspace_id: id }) => id === deps.workspaceId);
+    const rejection = event.payload.rejected.find(({ workspace_id: id }) => id === workspaceId);
     if (rejection !== undefined) {
       const { message, retryable } = ERRORS[rejection.code];
       // The server subscribes later by itself.
-      if (retryable) deps.note(`waiting for the workspace: ${message}`);
+      if (retryable) note(`waiting for the workspace: ${message}`);
       else rejected.reject(new Failure(`uswarm rejected the workspace: ${message}`));
       return;
     }
     subscribed.resolve();
     if (subscribedBefore) {
-      deps.note('reconnected');
-      listeners.emitGap();
+      note('reconnected');
+      gaps.forEach((listener) => listener());
     }
     subscribedBefore = true;
+  }
+  client.on('*', (payload, name) => {
+    // A newer server may send others.
+    if (Object.hasOwn(SERVER_EVENTS, name)) receive({ name, payload } as ServerEvent);
   });
+  noteConnection(client, note, rejected.reject);
+  void client.start();
   return {
-    send: (message) => emit(socket, 'message.send', message),
-    onEvent: listeners.onEvent,
-    onGap: listeners.onGap,
-    position: position.current,
+    send: (message) => send(client, message),
+    onEvent: (listener) => added(events, listener),
+    onGap: (listener) => added(gaps, listener),
+    position: positions.position,
     rejected: rejected.promise,
     subscribed: subscribed.promise,
-    close,
+    close: () => void client.close(),
   };
 }
 
-function emit(socket: Socket, name: ClientEventName, payload: object): void {
-  socket.emit(name, payload);
+async function send(
+  client: Client,
+  { workspace_id: w, conversation_id: c, ...message }: MessageSend,
+): Promise<ServerEvent> {
+  const { local_id } = message;
+  try {
+    const chat = client.workspace(w).conversation(c);
+    const message_id = await chat.send({ local_id, text: message.content.text ?? '' });
+    return { name: 'message.send.ack', payload: { local_id, message_id, status: 'received' } };
+  } catch (error) {
+    // Otherwise it holds up the next message.
+    await client.outbox.cancel(local_id).catch(() => undefined);
+    const { code, message: text, retryable, request_id = '' } = error as UswarmError;
+    const payload = { local_id, error: text, code: code as ErrorCode, retryable, request_id };
+    return { name: 'message.send.error', payload };
+  }
 }
 
-function openSocket(
-  { url, workspaceId, idToken, note }: RealtimeDeps,
-  since: () => string | number | undefined,
+function noteConnection(
+  { connection }: Client,
+  note: (text: string) => void,
   reject: (failure: Failure) => void,
-) {
-  const closing = new AbortController();
-  let resumeToken: string | undefined;
-  const socket = io(`${url}/v1`, {
-    path: '/socket.io/',
-    multiplex: false,
-    timeout: 10_000,
-    reconnectionDelayMax: 5_000,
-    auth: (send) =>
-      void idToken().then(
-        (token) => send({ 'x-token': token, ...(resumeToken !== undefined && { resume_token: resumeToken }) }),
-        retryLater,
-      ),
+): void {
+  let [wasLive, isNoted] = [false, false];
+  connection.subscribe(({ state, code }) => {
+    if (state === 'live') [wasLive, isNoted] = [true, false];
+    if (state === 'offline' && code !== 'closed') {
+      if (!isNoted) note(wasLive ? 'connection lost; reconnecting' : 'connection failed; will retry');
+      isNoted = true;
+    }
+    if (state !== 'signed_out' && state !== 'ended') return;
+    const message =
+      code !== null && Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode].message : 'The session ended.';
+    reject(new Failure(`uswarm rejected the credentials: ${message} (${code})`));
   });
-  const connectSoon = () =>
-    void delay(RETRY_MS, undefined, { signal: closing.signal }).then(
-      () => socket.connect(),
-      () => {},
-    );
-  function retryLater() {
-    socket.disconnect();
-    connectSoon();
-  }
-  keepConnected(socket, { connectSoon, note, reject });
-  socket.on('session.ready', (ready: ServerEventPayload<'session.ready'>) => void (resumeToken = ready.resume_token));
-  socket.on('session.ending', ({ code, in_ms: inMs }: ServerEventPayload<'session.ending'>) => {
-    // Without a new token the connection ends, and the next one fetches it.
-    if (code === 'token_expired' && inMs > 0)
-      void idToken().then(
-        (token) => emit(socket, 'session.renew', { credentials: { 'x-token': token } }),
-        () => undefined,
-      );
-  });
-  function subscribeNow(): void {
-    const position = since();
-    emit(socket, 'workspace.subscribe', {
-      workspace_ids: [workspaceId],
-      ...(position !== undefined && { since: { [workspaceId]: position } }),
-    });
-  }
-  socket.on('connect', subscribeNow);
-  /** Subscribes again later, unless the chat ends before. */
-  const subscribe = (inMs: number) =>
-    delay(inMs, undefined, { signal: closing.signal }).then(subscribeNow, () => undefined);
-  const close = () => {
-    closing.abort();
-    socket.disconnect();
-  };
-  return { socket, close, subscribe };
 }
 
 /** Rejects with the signal's reason when it is aborted. */
@@ -155,59 +118,38 @@ export function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return promise;
 }
 
-interface ConnectionHandlers {
-  connectSoon: () => void;
-  note: (text: string) => void;
-  reject: (failure: Failure) => void;
-}
-
-/** socket.io retries failed attempts, but does not reconnect when the server closes the session, for example after token expiry. */
-function keepConnected(socket: Socket, { connectSoon, note, reject }: ConnectionHandlers): void {
-  let reported = false;
-  const report = (text: string) => {
-    if (!reported) note(text);
-    reported = true;
-  };
-  socket.on('connect', () => void (reported = false));
-  socket.on('disconnect', (reason) => {
-    if (reason === 'io client disconnect') return;
-    report('connection lost; reconnecting');
-    if (!socket.active) connectSoon();
-  });
-  socket.on('connect_error', (error: Error & { data?: unknown }) => {
-    if (socket.active) return report('connection failed; will retry');
-    const code = errorCode(error.data);
-    if (code === undefined) return reject(new Failure(`uswarm rejected the connection: ${error.message}`));
-    reject(new Failure(`uswarm rejected the credentials: ${ERRORS[code].message} (${code})`));
-  });
-}
-
-function errorCode(data: unknown): ErrorCode | undefined {
-  const code = (data as { code?: unknown } | null | undefined)?.code;
-  return typeof code === 'string' && Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : undefined;
-}
-
-/** Returns undefined for unknown events, which a newer server may send, and for malformed events, which are reported. */
-function parseEvent(name: string, payload: unknown, note: (text: string) => void): ServerEvent | undefined {
-  if (!Object.hasOwn(SERVER_EVENTS, name)) return undefined;
-  const parsed = SERVER_EVENTS[name as ServerEventName].payload.safeParse(payload);
-  if (parsed.success) return { name, payload: parsed.data } as ServerEvent;
-  note(`the event ${name} is malformed and was ignored`);
-  return undefined;
-}
-
-function createListeners() {
-  const events = new Set<(event: ServerEvent) => void>();
-  const gaps = new Set<() => void>();
-  return {
-    emit: (event: ServerEvent) => events.forEach((listener) => listener(event)),
-    emitGap: () => gaps.forEach((listener) => listener()),
-    onEvent: (listener: (event: ServerEvent) => void) => added(events, listener),
-    onGap: (listener: () => void) => added(gaps, listener),
-  };
-}
-
 function added<Listener>(set: Set<Listener>, listener: Listener): () => void {
   set.add(listener);
   return () => void set.delete(listener);
+}
+
+/** A store of the client that knows only how far a workspace was received: a chat shows messages once. */
+export interface PositionStore extends Store {
+  /** @param position of an earlier chat, `epoch:seq`: the events after it are received */
+  begin(workspace: Workspace, position: string | number | undefined): void;
+  position(): string | undefined;
+}
+
+export function createPositionStore(): PositionStore {
+  let workspace: Workspace | undefined;
+  let position: { epoch: string; seq: number } | undefined;
+  return {
+    begin(full, saved) {
+      workspace = full;
+      const [epoch = '', seq] = String(saved ?? '').split(':');
+      if (seq !== undefined) position = { epoch, seq: Number(seq) };
+    },
+    position: () => position && `${position.epoch}:${position.seq}`,
+    async load(scope) {
+      if (scope === 'workspaces' && workspace !== undefined) return [[workspace.id, { full: workspace }]];
+      return scope === workspace?.id && position !== undefined ? [['position', position]] : [];
+    },
+    async commit(changes) {
+      for (const { scope, key, value } of changes) {
+        if (scope === workspace?.id && key === 'position') position = value as typeof position;
+      }
+    },
+    clear: async () => void (position = undefined),
+    close: () => undefined,
+  };
 }

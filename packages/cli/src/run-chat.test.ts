@@ -48,7 +48,7 @@ describe('npm run chat', () => {
     expect(lines.map(({ event }) => event)).toEqual([
       'workspace.subscribed',
       'message.send',
-      'message.send.ack',
+      'message.new',
       'agent.status',
       'message.new',
       'message.chunk',
@@ -61,20 +61,17 @@ describe('npm run chat', () => {
       conversation_id: conversationId,
       content: textContent('Why?'),
     });
-    expect(lines[2]!.payload.local_id).toBe(lines[1]!.payload.local_id);
     expect(err).toBe(`me@example.com at ${url}\n`);
   });
 
   it('signs up first and creates a missing conversation', async () => {
     const { url, requests } = await fakeUswarm(answerWith('Because.'), { conversations: 'none' });
     await chat(url, ['Why?']);
-    expect(requests.filter((request) => !request.includes('socket.io'))).toEqual([
+    expect(requests.filter((request) => request.startsWith('POST'))).toEqual([
       'POST /issuer/dev/token',
       'POST /v1/auth/sign-up',
-      'GET /v1/workspaces',
-      `GET /v1/workspaces/${workspaceId}/agents`,
-      `GET /v1/workspaces/${workspaceId}/conversations`,
       `POST /v1/workspaces/${workspaceId}/conversations`,
+      `POST /v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`,
     ]);
   });
 
@@ -182,13 +179,15 @@ describe('npm run chat', () => {
     const { url } = await fakeUswarm(({ emit, sent }) => {
       emit('message.send.error', {
         local_id: sent.local_id,
-        error: 'Too many requests.',
-        code: 'rate_limited',
-        retryable: true,
+        error: 'The limit is reached.',
+        code: 'token_limit_reached',
+        retryable: false,
         request_id: 'r',
       });
     });
-    await expect(chat(url, ['Why?'])).rejects.toThrow('The message was rejected: Too many requests. (rate_limited)');
+    await expect(chat(url, ['Why?'])).rejects.toThrow(
+      'The message was rejected: The limit is reached. (token_limit_reached)',
+    );
   });
 
   it('does not send a message that is too long', async () => {

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { createClient } from '@uswarm/client';
 import type { ChatArguments } from './chat-arguments.js';
 import { type ChatIo, type ChatView, createChatView, isTerminal } from './chat-view.js';
 import { Failure } from './failure.js';
-import { createHttpClient, type HttpClient } from './http-client.js';
+import { createHttpClient, fetchWith, type HttpClient } from './http-client.js';
 import { createIdTokenSource } from './id-token.js';
 import { chatInteractively } from './interactive.js';
 import { createLineHandler } from './line-handler.js';
 import { readLocalFile } from './local-file.js';
-import { openRealtime } from './realtime.js';
+import { createPositionStore, openRealtime } from './realtime.js';
 import { openTurnFile, type SavedTurn } from './saved-turn.js';
 import { resumeTurn, sendMessage, type TurnDeps } from './send-message.js';
 import type { Renderer } from './renderer.js';
@@ -46,7 +47,9 @@ type Target = ChatArguments & { url: string; issuer: string };
 
 async function chatWith(http: HttpClient, target: Target, streams: ChatIo, signal: AbortSignal): Promise<number> {
   const idTokens = createIdTokenSource({ http, issuer: target.issuer, email: target.email, name: target.name });
-  const session = createSession({ http, idTokens, url: target.url });
+  const positions = createPositionStore();
+  const client = createClient({ url: target.url, token: idTokens.current, store: positions, fetch: fetchWith(http) });
+  const session = createSession(client);
   await session.signUp();
   const [workspace] = await session.workspaces();
   if (workspace === undefined) throw new Failure('The user has no workspace.');
@@ -59,13 +62,8 @@ async function chatWith(http: HttpClient, target: Target, streams: ChatIo, signa
   // Before any event.
   if (saved !== undefined) continueRendering(renderer, saved);
   const limit = withLimit(signal, WAIT_LIMIT_MS);
-  const realtime = openRealtime({
-    url: target.url,
-    workspaceId: workspace.id,
-    idToken: idTokens.current,
-    note: renderer.note,
-    since: saved?.position,
-  });
+  positions.begin(workspace, saved?.position);
+  const realtime = openRealtime({ client, positions, workspaceId: workspace.id, note: renderer.note });
   realtime.onEvent(renderer.event);
   try {
     await waitUntilReady({ session, realtime, renderer }, workspace, limit);

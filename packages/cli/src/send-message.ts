@@ -4,7 +4,16 @@ import { Failure } from './failure.js';
 import { rejectOnAbort, type Realtime } from './realtime.js';
 import type { Renderer } from './renderer.js';
 import { loadTurn } from './load-turn.js';
-import { applyEvent, applyHistory, type ChosenAction, newTurn, type Outcome, outcomeOf, type Turn } from './turn.js';
+import {
+  applyEvent,
+  applyHistory,
+  type ChosenAction,
+  newTurn,
+  type Outcome,
+  outcomeOf,
+  type ServerEvent,
+  type Turn,
+} from './turn.js';
 import type { SavedTurn, TurnFile } from './saved-turn.js';
 import type { Session } from './session.js';
 
@@ -76,7 +85,11 @@ function followMessage(
       printed: renderer.printed(),
     });
   const turn = newTurn(conversationId, message.local_id, deps.waitsForWorkflows);
-  const running = followTurn(deps, turn, () => realtime.send(message), signal, { resumes, changed: save });
+  const start: StartTurn = async (_chosen, apply) => {
+    apply(await realtime.send(message));
+    return undefined;
+  };
+  const running = followTurn(deps, turn, start, signal, { resumes, changed: save });
   save();
   // After an interruption, a later chat continues.
   running.ended.then(turnFile.remove, (error: unknown) => (error instanceof Failure ? turnFile.remove() : undefined));
@@ -111,8 +124,11 @@ interface FollowOptions {
   changed: () => void;
 }
 
-/** Starts a turn. Before it chooses an action, it tells which one. @returns an outcome if nothing follows */
-type StartTurn = (chosen: (choice: ChosenAction) => void) => void | Promise<Outcome | undefined>;
+/** Starts a turn. Before it chooses an action, it tells which one; it applies the answer to its message. @returns an outcome if nothing follows */
+type StartTurn = (
+  chosen: (choice: ChosenAction) => void,
+  apply: (event: ServerEvent) => void,
+) => Promise<Outcome | undefined>;
 
 /** Starts a turn and waits for its end. `start` can be called again after missed events. */
 function followTurn(
@@ -135,7 +151,10 @@ function followTurn(
       ended.reject(new Failure(`The message was rejected: ${turn.rejection.error} (${turn.rejection.code})`));
   }
   async function begin(): Promise<void> {
-    const outcome = await start((choice) => update({ ...turn, choice }));
+    const outcome = await start(
+      (choice) => update({ ...turn, choice }),
+      (event) => update(applyEvent(turn, event)),
+    );
     if (outcome !== undefined) ended.resolve(outcome);
   }
   async function catchUp(): Promise<void> {

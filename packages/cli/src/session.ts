@@ -1,6 +1,5 @@
+import { type Client, UswarmError } from '@uswarm/client';
 import {
-  ErrorBody,
-  ROUTES,
   type AgentSummary,
   type Artifact,
   type ArtifactSummary,
@@ -8,15 +7,9 @@ import {
   LIMITS,
   type MessageData,
   type MessagePage,
-  type OperationId,
-  type RouteAnswer,
-  type RouteDefinition,
   type Workspace,
 } from '@uswarm/contract';
-import { z } from 'zod';
 import { Failure } from './failure.js';
-import type { HttpClient } from './http-client.js';
-import type { IdTokenSource } from './id-token.js';
 
 /** The REST calls of a chat. Each throws a Failure with the cause. */
 export interface Session {
@@ -41,83 +34,60 @@ export interface Session {
   artifact(workspaceId: string, artifactId: string): Promise<Artifact>;
 }
 
-export interface SessionDeps {
-  http: Pick<HttpClient, 'send'>;
-  idTokens: IdTokenSource;
-  url: string;
-}
-
-interface CallOptions {
-  params?: Record<string, string>;
-  query?: Record<string, string>;
-  body?: unknown;
-}
-
-type BodyOf<Operation extends OperationId> = Extract<RouteAnswer<Operation>, { body: unknown }>['body'];
-
-export function createSession({ http, idTokens, url }: SessionDeps): Session {
-  async function call<Operation extends OperationId>(
-    operation: Operation,
-    { params = {}, query, body }: CallOptions = {},
-  ): Promise<BodyOf<Operation>> {
-    const route = ROUTES.find(({ operationId }) => operationId === operation) as RouteDefinition;
-    const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
-    const search = query === undefined ? '' : `?${new URLSearchParams(query)}`;
-    const response = await http.send({
-      method: route.method.toUpperCase(),
-      url: `${url}${path}${search}`,
-      headers: { 'x-token': await idTokens.current() },
-      json: body,
-    });
-    return documentedBody(route, response.status, response.body) as BodyOf<Operation>;
+export function createSession({ api }: Pick<Client, 'api'>): Session {
+  /** The client of an app accepts what later releases send; the chat has the types of this one. */
+  async function read<Result>(operation: string, response: Promise<unknown>): Promise<Result> {
+    try {
+      return (await response) as Result;
+    } catch (error) {
+      throw failureOf(operation, error);
+    }
   }
+  const listMessages = (workspaceId: string, id: string, query: { limit: number; scrollId?: string }) =>
+    read<MessagePage>(
+      'listMessages',
+      api.get('/v1/workspaces/{workspaceId}/conversations/{id}/messages', {
+        path: { workspaceId, id },
+        query: { direction: 'backward', ...query },
+      }),
+    );
+  const data = <Result>(operation: string, response: Promise<{ data: unknown }>): Promise<Result> =>
+    read<{ data: Result }>(operation, response).then((body) => body.data);
 
   return {
-    signUp: async () => void (await call('signUp')),
-    workspaces: async () => (await call('listWorkspaces')).data,
-    workspace: async (id) => (await call('getWorkspace', { params: { id } })).data,
-    agents: async (workspaceId) => (await call('listAgents', { params: { workspaceId } })).data,
+    signUp: () => read('signUp', api.post('/v1/auth/sign-up')),
+    workspaces: () => data('listWorkspaces', api.get('/v1/workspaces')),
+    workspace: (id) => data('getWorkspace', api.get('/v1/workspaces/{id}', { path: { id } })),
+    agents: (workspaceId) =>
+      data('listAgents', api.get('/v1/workspaces/{workspaceId}/agents', { path: { workspaceId } })),
     async swarmConversation(workspaceId) {
-      const { data } = await call('listConversations', { params: { workspaceId } });
-      const found = data.find(({ type }) => type === 'swarm');
-      if (found !== undefined) return found;
-      return (await call('createConversation', { params: { workspaceId }, body: { type: 'swarm' } })).data;
+      const route = '/v1/workspaces/{workspaceId}/conversations';
+      const path = { workspaceId };
+      const all = await data<Conversation[]>('listConversations', api.get(route, { path }));
+      const found = all.find(({ type }) => type === 'swarm');
+      return found ?? data('createConversation', api.post(route, { path, body: { type: 'swarm' } }));
     },
-    async latestMessages(workspaceId, id, limit) {
-      const query = { limit: String(limit), direction: 'backward' };
-      return (await call('listMessages', { params: { workspaceId, id }, query })).data;
-    },
+    latestMessages: async (workspaceId, id, limit) => (await listMessages(workspaceId, id, { limit })).data,
     messagePage: (workspaceId, id, scrollId) =>
-      call('listMessages', {
-        params: { workspaceId, id },
-        query: {
-          limit: String(LIMITS.pageMaximum),
-          direction: 'backward',
-          ...(scrollId !== undefined && { scrollId }),
-        },
-      }),
+      listMessages(workspaceId, id, { limit: LIMITS.pageMaximum, ...(scrollId !== undefined && { scrollId }) }),
     async choose(workspaceId, id, actionId) {
-      await call('chooseAction', { params: { workspaceId, id }, body: { action_id: actionId } });
+      const route = '/v1/workspaces/{workspaceId}/messages/{id}/action';
+      await read('chooseAction', api.post(route, { path: { workspaceId, id }, body: { action_id: actionId } }));
     },
-    stop: async (workspaceId, id) => void (await call('stopMessage', { params: { workspaceId, id } })),
-    artifacts: async (workspaceId) => (await call('listArtifacts', { params: { workspaceId } })).data,
-    artifact: async (workspaceId, id) => (await call('getArtifact', { params: { workspaceId, id } })).data,
+    stop: (workspaceId, id) =>
+      read('stopMessage', api.post('/v1/workspaces/{workspaceId}/messages/{id}/stop', { path: { workspaceId, id } })),
+    artifacts: (workspaceId) =>
+      data('listArtifacts', api.get('/v1/workspaces/{workspaceId}/artifacts', { path: { workspaceId } })),
+    artifact: (workspaceId, id) =>
+      data('getArtifact', api.get('/v1/workspaces/{workspaceId}/artifacts/{id}', { path: { workspaceId, id } })),
   };
 }
 
-function documentedBody(route: RouteDefinition, status: number, body: unknown): unknown {
-  const response = route.responses[status];
-  if (response === undefined) throw errorOf(route, status, body);
-  if (response.schema === null) return undefined;
-  const parsed = response.schema.safeParse(body);
-  if (parsed.success) return parsed.data;
-  throw new Failure(`${route.operationId} returned an undocumented response: ${z.prettifyError(parsed.error)}`);
-}
-
-function errorOf(route: RouteDefinition, status: number, body: unknown): Failure {
-  const error = ErrorBody.safeParse(body);
-  if (!error.success) return new Failure(`${route.operationId} returned status ${status}.`);
-  const { message, code } = error.data;
+function failureOf(operation: string, error: unknown): Failure {
+  if (!(error instanceof UswarmError)) return new Failure(`${operation} failed.`, { cause: error });
+  const { code, message, status } = error;
+  if (code === 'network_error') return new Failure(message, { cause: error });
+  if (code === 'invalid_response') return new Failure(`${operation} returned status ${status}.`);
   if (status === 401 || status === 403) return new Failure(`uswarm rejected the credentials: ${message} (${code})`);
-  return new Failure(`${route.operationId} failed: ${message} (${code})`);
+  return new Failure(`${operation} failed: ${message} (${code})`);
 }

@@ -17,6 +17,7 @@ import {
   conversationId,
   idToken,
   liveMessage,
+  messageId,
   ready,
   workspaceId,
   type ScriptContext,
@@ -39,6 +40,9 @@ export interface FakeOptions {
 }
 
 const ONE_PAGE = { next_scroll_id: null, prev_scroll_id: null, has_next: false, has_prev: false };
+
+/** Responses contain all events up to this position. */
+const JSON_TYPE = { 'content-type': 'application/json', 'x-workspace-position': 'e1:0' };
 
 const errorBody = (code: ErrorCode) => ({ message: ERRORS[code].message, code, extra: { request_id: 'r' } });
 
@@ -68,11 +72,36 @@ export async function startFakeUswarm(script: Script, options: FakeOptions = {})
     response.writeHead(checked.status).end(data === undefined ? undefined : JSON.stringify(data));
   }
 
+  /** Without an acknowledgement by the script, the response is lost. */
+  async function respondToMessage(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = JSON.parse(await text(request)) as MessageSend;
+    const sent = { ...body, workspace_id: workspaceId, conversation_id: conversationId };
+    let answer: [number, object] | undefined;
+    const emit: ScriptContext['emit'] = (name, payload) => {
+      const { code, error } = payload as { code: ErrorCode; error: string };
+      if (name === 'message.send.ack') {
+        const content = body.content as MessageData['content'];
+        const own = { role: 'user', agent: null, content, local_id: body.local_id } as const;
+        const { message: kept, ...event } = liveMessage({ ...own, id: messageId, status: 'delivered' });
+        answer = [201, { data: kept }];
+        emitToAll('message.new', { ...event, message: kept });
+      } else if (name === 'message.send.error') answer = [ERRORS[code].status, { ...errorBody(code), message: error }];
+      else emitToAll(name, payload);
+    };
+    const [socket] = io.of('/v1').sockets.values();
+    if (socket !== undefined) script({ sent, emit, socket, store });
+    if (answer === undefined) return void response.destroy();
+    const [status, answered] = answer;
+    checkResponse({ method: 'POST', path: request.url ?? '', status, body: answered });
+    response.writeHead(status, JSON_TYPE).end(JSON.stringify(answered));
+  }
+
   function respond(request: IncomingMessage, response: ServerResponse): void {
     const { method = 'GET', url = '/' } = request;
     const { pathname: path, searchParams: query } = new URL(url, 'http://localhost');
     requests.push(`${method} ${path}`);
     if (path === '/issuer/dev/token') return void response.end(JSON.stringify({ id_token: idToken }));
+    if (method === 'POST' && path.endsWith('/messages')) return void respondToMessage(request, response);
     const about = path.split('/messages/')[1];
     if (method === 'POST' && about !== undefined) return void respondToPost(about, request, response);
     const authenticated = request.headers['x-token'] === idToken;
@@ -81,7 +110,7 @@ export async function startFakeUswarm(script: Script, options: FakeOptions = {})
       : ([401, () => errorBody('token_missing')] as const);
     const checked = { method, path, status, body: body(query) };
     checkResponse(checked);
-    response.writeHead(status).end(checked.body === undefined ? undefined : JSON.stringify(checked.body));
+    response.writeHead(status, JSON_TYPE).end(checked.body === undefined ? undefined : JSON.stringify(checked.body));
     if (path.endsWith('/messages')) response.once('finish', () => onList?.(emitToAll));
   }
 
@@ -92,7 +121,7 @@ export async function startFakeUswarm(script: Script, options: FakeOptions = {})
     io.of('/v1').emit(name, payload);
   };
   const store = (messages: MessageData[]) => void (stored = messages);
-  serveSockets(io.of('/v1'), { script, rejectWith, rejectSubscribe, onSubscribe, store });
+  serveSockets(io.of('/v1'), { rejectWith, rejectSubscribe, onSubscribe });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}`, requests, close: () => io.close() };
@@ -160,15 +189,13 @@ function summaryOf({ content: _, versions: _versions, latest_version: _latest, .
 }
 
 interface SocketState {
-  script: Script;
   rejectWith: ErrorCode | undefined;
   rejectSubscribe: ErrorCode | undefined;
   onSubscribe: FakeOptions['onSubscribe'] | undefined;
-  store: ScriptContext['store'];
 }
 
 function serveSockets(namespace: Namespace, options: SocketState): void {
-  const { script, rejectWith, rejectSubscribe: rejection, onSubscribe, store } = options;
+  const { rejectWith, rejectSubscribe: rejection, onSubscribe } = options;
   namespace.use((socket, next) => {
     const code = rejectWith ?? (socket.handshake.auth['x-token'] === idToken ? undefined : 'token_invalid');
     next(code === undefined ? undefined : Object.assign(new Error(ERRORS[code].message), { data: { code } }));
@@ -187,6 +214,5 @@ function serveSockets(namespace: Namespace, options: SocketState): void {
       emit('workspace.subscribed', { workspace_ids, rejected: [], last_seq: {} });
       onSubscribe?.(emit);
     });
-    socket.on('message.send', (sent: MessageSend) => script({ sent, emit, socket, store }));
   });
 }
