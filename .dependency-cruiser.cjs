@@ -104,7 +104,7 @@ module.exports = {
         path: '^(packages|services)/',
         pathNot: [
           '^packages/service-kit/src/outgoing/',
-          '^packages/(cli|dev-servers|hook-conformance|kube-client|testkit)/',
+          '^packages/(cli|client-conformance|dev-servers|hook-conformance|kube-client|testkit)/',
           '^services/model-gateway/src/model-call-client\\.ts$',
           '^services/realtime-gateway/src/orchestrator-client\\.ts$',
           '^services/uswarm-controller/src/hook/',

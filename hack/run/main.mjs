@@ -25,6 +25,7 @@ const programs = {
   ctl: { script: 'packages/cli/dist/uswarmctl.js', interactive: true },
   bench: { script: 'bench/dist/main.js', interactive: false },
   eval: { script: 'evals/dist/main.js', interactive: false },
+  'client-conformance': { script: 'packages/client-conformance/dist/main.js', interactive: false },
   search: { script: 'services/searxng-client/dist/cli.js', interactive: true },
 };
 

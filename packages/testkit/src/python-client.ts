@@ -29,9 +29,13 @@ export interface PythonClient {
   close(): Promise<void>;
 }
 
+/** Installs python-socketio if needed. @returns the interpreter, and the folder of the packages. @throws LocalError if that fails */
+export const installPythonSocketio = (directory: string): Promise<{ python: string; packages: string }> =>
+  installPythonProgram(PYTHON_SOCKETIO, { directory });
+
 /** Starts the socket.io client of Python in the namespace `/v1`; installs it first if needed. @throws LocalError if that fails */
 export async function startPythonClient({ directory, url, auth, onEvent }: PythonClientOptions): Promise<PythonClient> {
-  const { python, packages } = await installPythonProgram(PYTHON_SOCKETIO, { directory });
+  const { python, packages } = await installPythonSocketio(directory);
   const args = ['-I', join(assets, 'client.py'), packages, url, JSON.stringify(auth)];
   const child = spawn(python, args, { env: { PATH: process.env['PATH'] }, stdio: ['pipe', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
