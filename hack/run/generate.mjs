@@ -49,6 +49,12 @@ const generators = [
     args: ['dist/bin/requirements-page.js'],
   },
   {
+    what: 'the scenarios in docs/client-conformance.md',
+    folder: 'packages/client-conformance',
+    command: nodeBinary,
+    args: ['dist/bin/page.js'],
+  },
+  {
     what: 'docs/dialects.md',
     folder: 'packages/dev-servers',
     command: nodeBinary,

@@ -12,7 +12,6 @@ export {
 } from './metric-table.js';
 export { describeWith } from './parts.js';
 export { type AlertScenario, askPrometheus, type Expression, type RuleVerdict } from './prometheus.js';
-export { type PythonClient, startPythonClient } from './python-client.js';
 export { type DocumentedStream, type DocumentedStreamOptions, startDocumentedStream } from './documented-stream.js';
 export { installPythonSocketio, type PythonClient, startPythonClient } from './python-client.js';
 export { runSchemathesis } from './schemathesis.js';
