@@ -217,7 +217,7 @@ function short(value: unknown): string {
   return text.length > 1_500 ? `${text.slice(0, 700)} … ${text.slice(-700)}` : text;
 }
 
-export function matches(state: ClientState, { messages, last, ...rest }: Expected): boolean {
+function matches(state: ClientState, { messages, last, ...rest }: Expected): boolean {
   if (messages !== undefined && messages.length !== state.messages.length) return false;
   const expected = messages ?? last ?? [];
   const shown = expected.length === 0 ? [] : state.messages.slice(-expected.length);
