@@ -34,7 +34,7 @@ export interface TestStream {
   close(): void;
 }
 
-export function streamUrl(base: string, { workspaces = [], since = [] }: StreamOptions): string {
+function streamUrl(base: string, { workspaces = [], since = [] }: StreamOptions): string {
   const query = new URLSearchParams([
     ...workspaces.map((id): [string, string] => ['workspace_id', id]),
     ...since.map((position): [string, string] => ['since', position]),
@@ -111,7 +111,7 @@ function follow(response: IncomingMessage, close: () => void): TestStream {
 }
 
 /** @returns undefined for a comment and for `retry` */
-export function readFrame(frame: string): StreamedEvent | undefined {
+function readFrame(frame: string): StreamedEvent | undefined {
   const fields = new Map(frame.split('\n').map((line) => [line.split(':', 1)[0], line.replace(/^[^:]*: ?/, '')]));
   const [name, data] = [fields.get('event'), fields.get('data')];
   if (name === undefined || data === undefined) return undefined;
