@@ -155,6 +155,16 @@ describe('a workflow in the product', () => {
     expect(replies.map(({ text }) => text)).toEqual(['I have started it.', 'Your trip is planned.']);
   });
 
+  it('belongs to the question that started it, as its report does', async () => {
+    const question = await client.send('Plan a trip to Lyon');
+    await untilAnswered('Your trip is planned.');
+    const messages = `/v1/workspaces/${client.workspaceId}/conversations/${client.conversationId}/messages`;
+    const { data } = (await client.api('GET', messages)).body as { data: MessageData[] };
+    const answers = data.filter(({ role }) => role === 'agent');
+    expect(answers.some(isWorkflow)).toBe(true);
+    expect(answers.map(({ in_reply_to }) => in_reply_to)).toEqual(answers.map(() => question));
+  });
+
   it('answers the user while its steps run', async () => {
     holds = { trains: 'slow-trains' };
     await client.send('Plan a trip to Lyon');
