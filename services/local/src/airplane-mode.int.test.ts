@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { describeWith } from '@uswarm/testkit';
+import { startChromium } from '@uswarm/testkit/chromium';
+import { developmentToken, startTestClient, type TestClient } from '@uswarm/testkit/test-client';
+import { build } from 'esbuild';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { type RunningProgram, runLocalMode } from '../test/local.js';
+
+/** The app: its messages are `window.shown`, as texts with their states. */
+const APP = `
+import { createClient } from '@uswarm/client';
+import { indexedDb } from '@uswarm/client/indexed-db';
+window.app = () => window;
+window.start = async ({ url, token, workspaceId, conversationId, transport }) => {
+  const client = createClient({ url, token: () => token, transport, store: indexedDb('app') });
+  window.client = client;
+  window.chat = client.workspace(workspaceId).conversation(conversationId);
+  window.shown = () => chat.messages.get().filter(({ role }) => role === 'user').map(({ text, local }) => text + (local ? ' (waits)' : ''));
+  await client.start();
+};`;
+const PAGE = 'http://localhost:9/';
+const TEXTS = ['first', 'second', 'third'];
+
+interface App {
+  start(options: object): Promise<void>;
+  shown(): string[];
+  chat: { send(message: { text: string }): Promise<string> };
+  client: { connection: { get(): { state: string } } };
+}
+/** Functions that run in the page call it. */
+declare function app(): App;
+
+describeWith('chromium', 'a page with @uswarm/client', () => {
+  let local: RunningProgram;
+  let browser: Browser;
+  let script: string;
+
+  beforeAll(async () => {
+    local = await runLocalMode();
+    browser = await startChromium();
+    const { outputFiles } = await build({
+      stdin: { contents: APP, resolveDir: join(import.meta.dirname, '../../../packages/client') },
+      bundle: true,
+      format: 'esm',
+      write: false,
+      conditions: ['uswarm-source'],
+    });
+    script = outputFiles[0]!.text;
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await local?.stop();
+  });
+
+  /** The page is on the device: it can be opened without a network. */
+  async function openPage(context: BrowserContext): Promise<Page> {
+    const page = await context.newPage();
+    await page.route(`${PAGE}**`, (route) =>
+      route.fulfill({ contentType: 'text/html', body: `<!doctype html><script type="module">${script}</script>` }),
+    );
+    await page.goto(PAGE);
+    return page;
+  }
+
+  it.each(['socket', 'sse'])(
+    'sends what was written offline once and in order, after a reload, with %s',
+    async (transport) => {
+      const token = await developmentToken(local.issuer, `${randomUUID()}@example.com`);
+      const observer: TestClient = await startTestClient({ restUrl: local.url, socketUrl: local.url, token });
+      const { workspaceId, conversationId } = observer;
+      const options = { url: local.url, token, workspaceId, conversationId, transport };
+      const context = await browser.newContext();
+      const page = await openPage(context);
+      await page.evaluate((given) => app().start(given), options);
+      await page.waitForFunction(() => app().client.connection.get().state === 'live');
+
+      await context.setOffline(true);
+      await page.waitForFunction(() => app().client.connection.get().state === 'offline');
+      for (const text of TEXTS) await page.evaluate((given) => void app().chat.send({ text: given }), text);
+      await page.waitForFunction((count) => app().shown().length === count, TEXTS.length);
+      await page.reload();
+      await page.evaluate((given) => app().start(given), options);
+      expect(await page.evaluate(() => app().shown())).toEqual(TEXTS.map((text) => `${text} (waits)`));
+
+      await context.setOffline(false);
+      await page.waitForFunction((texts) => app().shown().join() === texts, TEXTS.join());
+      const { body } = await observer.api(
+        'GET',
+        `/v1/workspaces/${workspaceId}/conversations/${conversationId}/messages?direction=forward`,
+      );
+      const messages = (body as { data: { role: string; content: { text: string } }[] }).data;
+      expect(messages.flatMap(({ role, content }) => (role === 'user' ? [content.text] : []))).toEqual(TEXTS);
+      await context.close();
+      observer.close();
+    },
+  );
+});
