@@ -1,17 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ModelServer } from '@uswarm/dev-servers';
-import { eventually } from '@uswarm/testkit/eventually';
+import { type Consumer, installPackages, packageProblems, packPackage } from '@uswarm/testkit/packed-package';
 import { developmentToken, startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { startCountingModel } from '../test/counted-answer.js';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
 import { modelSettings } from '../test/model-settings.js';
 import { type Program, runProgram } from '../test/program.js';
 
-describe('an app with @uswarm/client that is killed in the middle of an answer and started again', () => {
+const APPS = join(import.meta.dirname, '../../../packages/client/test');
+
+describe('an app with the packed @uswarm/client that is killed in the middle of an answer and started again', () => {
   let model: ModelServer;
   let local: RunningProgram;
   let folder: string;
@@ -19,14 +21,23 @@ describe('an app with @uswarm/client that is killed in the middle of an answer a
   let observer: TestClient;
   let apps: Program[];
   let settings: Record<string, string>;
+  /** A folder outside of the repository. */
+  let app: Consumer;
+  let packed: string;
+  let tarball: string;
 
   beforeAll(async () => {
     model = await startCountingModel();
     local = await runLocalMode(modelSettings(model));
+    packed = await mkdtemp(join(tmpdir(), 'uswarm-packed-'));
+    tarball = await packPackage('packages/client', packed);
+    app = await installPackages([tarball]);
+    for (const name of ['app.mjs', 'bare-app.mjs']) await app.write(name, await readFile(join(APPS, name), 'utf8'));
   });
   afterAll(async () => {
     await local?.stop();
     await model?.close();
+    for (const each of [packed, app?.folder]) await rm(each, { recursive: true });
   });
   beforeEach(async () => {
     apps = [];
@@ -39,34 +50,39 @@ describe('an app with @uswarm/client that is killed in the middle of an answer a
   });
   afterEach(async () => {
     observer.close();
-    for (const app of apps) await app.stop('SIGKILL');
+    for (const program of apps) await program.stop('SIGKILL');
     await rm(folder, { recursive: true });
   });
 
-  function startApp(transport: string): Program {
-    const app = runProgram('packages/client/test/app.mjs', [transport, 'Count to six'], settings);
-    apps.push(app);
-    return app;
+  function startApp(name: string, transport: string): Program {
+    const program = runProgram(join(app.folder, name), [transport, 'Count to six'], settings);
+    apps.push(program);
+    return program;
   }
 
-  it.each(['socket', 'sse'])(
-    'shows the whole answer, and has sent its question once, with the transport %s',
-    async (transport) => {
-      const requests = model.requests.length;
-      const hold = `middle-${requests}`;
-      const first = startApp(transport);
-      await first.printed(/one two three/);
-      await first.stop('SIGKILL');
-      const second = startApp(transport);
-      await second.printed(/one two three/);
-      model.release(hold);
-      expect(await second.ended).toBe(0);
-      expect(second.stdout().trim().split('\n').at(-1)).toBe('one two three four five six');
-      const sent = observer.events.filter(
-        ({ name, payload }) => name === 'message.new' && (payload['message'] as { role: string }).role === 'user',
-      );
-      await eventually(() => Promise.resolve(sent.length), { until: (count) => count > 0 });
-      expect({ sent: sent.length, requests: model.requests.length - requests }).toEqual({ sent: 1, requests: 1 });
-    },
-  );
+  it('has no problem that publint or @arethetypeswrong/cli know', async () => {
+    expect(await packageProblems(tarball)).toBe('');
+  });
+
+  it.each([
+    ['app.mjs', 'socket'],
+    ['app.mjs', 'sse'],
+    // What an app without the client has to do; README.md of the client compares the lines.
+    ['bare-app.mjs', 'socket'],
+  ])('shows the whole answer, and has sent its question once: %s with %s', async (file, transport) => {
+    const requests = model.requests.length;
+    const hold = `middle-${requests}`;
+    const first = startApp(file, transport);
+    await first.printed(/one two three/);
+    await first.stop('SIGKILL');
+    const second = startApp(file, transport);
+    await second.printed(/one two three/);
+    model.release(hold);
+    expect(await second.ended).toBe(0);
+    expect(second.stdout().trim().split('\n').at(-1)).toBe('one two three four five six');
+    await observer.shown(({ role }) => role === 'user');
+    const created = observer.events.filter((event) => event.name === 'message.new');
+    const sent = created.filter(({ payload }) => (payload['message'] as { role: string }).role === 'user');
+    expect({ sent: sent.length, requests: model.requests.length - requests }).toEqual({ sent: 1, requests: 1 });
+  });
 });
