@@ -28,7 +28,7 @@ outbox = json.loads(OUTBOX.read_text()) if OUTBOX.exists() else []
 
 
 class OrderedEngine(engineio.Client):
-    """By default each event has a thread of its own, so that events overtake each other."""
+    """By default each event has a separate thread, so that events overtake each other."""
 
     def _trigger_event(self, event, *args, **options):
         return super()._trigger_event(event, *args, **{**options, "run_async": False})

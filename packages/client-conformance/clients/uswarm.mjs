@@ -41,7 +41,7 @@ const chat = workspace.conversation(USWARM_CONVERSATION);
 const shownState = (local) => (local === null ? 'sent' : local.state === 'refused' ? 'refused' : 'queued');
 const verbs = {
   send: ({ text }) => void chat.send({ text }).catch(() => undefined),
-  // The app comes back at once; the client is told that it was away for longer than its connection is kept.
+  // The app comes back immediately, as after a time for which the client does not keep its connection.
   background: ({ ms }) => void (ms > 10_000 && (client.background(), setTimeout(client.foreground, 20))),
   'state?': () => ({
     connection: client.connection.get().state,

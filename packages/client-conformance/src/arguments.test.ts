@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { readArguments } from './arguments.js';
 
-it('passes everything behind the first argument that is no option to the client', () => {
+it('passes everything from the first argument without dashes to the client', () => {
   const args = ['--transport', 'sse', '--only', 'send', '--only', 'gap', 'python3', 'client.py', '--json'];
   expect(readArguments(args)).toMatchObject({
     transport: 'sse',

@@ -46,7 +46,7 @@ export class ClientProcess {
 
   constructor({ command: [program = '', ...args], cwd, env, answerMs }: ClientOptions) {
     this.#answerMs = answerMs;
-    // A group, because a client may have processes of its own, such as curl.
+    // A group, because a client may start processes, such as curl.
     this.#child = spawn(program, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
     const { stdin, stdout, stderr } = this.#child;
     if (stdin === null || stdout === null || stderr === null) throw new Error('The client has no pipes');

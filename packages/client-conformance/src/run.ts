@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Scenario } from './scenario.js';
+import { listen } from './server/listen.js';
 import { ScriptedServer } from './server/scripted-server.js';
 import type { Transport } from './server/seen.js';
 import { Stage } from './stage.js';
@@ -45,12 +46,13 @@ export async function runScenarios(scenarios: readonly Scenario[], options: RunO
 
 async function runScenario(scenario: Scenario, options: RunOptions): Promise<Result> {
   const store = await mkdtemp(join(tmpdir(), 'uswarm-client-'));
-  const server = new ScriptedServer(scenario.pings ?? PINGS);
+  const server = new ScriptedServer();
   const started = performance.now();
   const stage = new Stage(server, { ...options, store });
   let problem: string | undefined;
+  let close = () => undefined as void;
   try {
-    await server.listen();
+    close = await listen(server, scenario.pings ?? PINGS);
     await scenario.run(stage);
     const [violation] = server.seen.violations;
     if (violation !== undefined) throw new Error(violation);
@@ -58,7 +60,7 @@ async function runScenario(scenario: Scenario, options: RunOptions): Promise<Res
     problem = error instanceof Error ? error.message : String(error);
   } finally {
     await stage.close();
-    server.close();
+    close();
     await rm(store, { recursive: true, force: true });
   }
   const ms = Math.round(performance.now() - started);

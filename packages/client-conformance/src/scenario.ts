@@ -1,5 +1,6 @@
 import type { Stage } from './stage.js';
 import type { Transport } from './server/seen.js';
+import type { Pings } from './server/socket.js';
 
 export interface Scenario {
   name: string;
@@ -9,7 +10,7 @@ export interface Scenario {
   why: string;
   /** Only over this transport. */
   only?: Transport;
-  /** Seconds between pings of the socket and until it is lost. */
-  pings?: { intervalMs: number; timeoutMs: number };
+  /** Of the socket; otherwise those of the service. */
+  pings?: Pings;
   run(stage: Stage): Promise<void>;
 }

@@ -62,7 +62,7 @@ export const EVENTS: Mutant[] = [
     fails: ['resync', 'creation-after-resync'],
   },
   {
-    name: 'reloads at once',
+    name: 'reloads immediately',
     edits: [["if (name === 'workspace.resync') await delay(inMs);", '']],
     fails: ['resync-spread'],
   },

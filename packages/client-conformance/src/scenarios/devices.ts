@@ -75,7 +75,7 @@ export const DEVICES: readonly Scenario[] = [
   {
     name: 'edited-on-another-device',
     shows:
-      'A message that is edited elsewhere has the new text and its place; its old answer is gone, the new one follows.',
+      'A message that is edited elsewhere has the new text and its place; its old answer is removed, the new one follows.',
     why: 'An edited message keeps its id and position; its answers are deleted.',
     async run(stage) {
       await stage.start();

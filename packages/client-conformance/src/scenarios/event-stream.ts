@@ -1,5 +1,5 @@
 import type { Scenario } from '../scenario.js';
-import type { SseFormat } from '../server/sse.js';
+import type { SseFormat } from '../server/sse-format.js';
 
 const STANDARD = 'The standard of server-sent events allows it, and proxies do it.';
 

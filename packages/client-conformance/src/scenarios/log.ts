@@ -31,7 +31,7 @@ export const LOG: readonly Scenario[] = [
   {
     name: 'event-after-snapshot',
     shows: 'A message that is stored between the snapshot and the subscription.',
-    why: 'The position of the snapshot belongs into `since`, so that the events after it follow (rules 1 and 2).',
+    why: 'The position of the snapshot belongs in `since`, so that the events after it follow (rules 1 and 2).',
     async run(stage) {
       stage.world.before('Hello');
       stage.server.onSnapshot = () => {
@@ -45,7 +45,7 @@ export const LOG: readonly Scenario[] = [
   {
     name: 'snapshot-unavailable',
     shows: 'A snapshot that fails for a moment is read again.',
-    why: 'The error catalogue says which codes are retryable, and `retry_after_ms` when.',
+    why: 'The error catalogue names the retryable codes, and `retry_after_ms` the time.',
     async run(stage) {
       stage.world.before('Hello');
       const failures = [{ code: 'service_unavailable' as const, retryAfterMs: 300 }, { code: 'rate_limited' as const }];
@@ -85,7 +85,7 @@ export const LOG: readonly Scenario[] = [
   },
   {
     name: 'gap',
-    shows: 'Jumps of `seq` are no loss: the client shows what arrives, and reloads nothing.',
+    shows: 'A jump of `seq` loses nothing: the client shows what arrives, and reloads nothing.',
     why: 'Numbers are left out whose event a later one replaces; losses are found by the service (rule 4).',
     async run(stage) {
       await stage.start();
@@ -205,7 +205,7 @@ export const LOG: readonly Scenario[] = [
   },
   {
     name: 'resync',
-    shows: 'After `workspace.resync` the client shows the present state: what was deleted meanwhile is gone.',
+    shows: 'After `workspace.resync` the client shows the present state: without what was deleted meanwhile.',
     why: RESYNC,
     async run(stage) {
       const [, second] = stage.world.before('one', 'two');
@@ -293,7 +293,7 @@ export const LOG: readonly Scenario[] = [
   },
   {
     name: 'deleted-while-offline',
-    shows: 'A message that was deleted while the connection was lost is gone after the reconnect.',
+    shows: 'A message that was deleted while the connection was lost is not shown after the reconnect.',
     why: '`message.deleted` is among the events after the position.',
     async run(stage) {
       const [, second] = stage.world.before('one', 'two', 'three');
@@ -308,7 +308,7 @@ export const LOG: readonly Scenario[] = [
   },
   {
     name: 'conversation-deleted',
-    shows: 'A conversation that is deleted is gone with its messages.',
+    shows: 'A deleted conversation disappears with its messages.',
     why: '`conversation.deleted` is the end of the conversation and of all messages in it.',
     async run(stage) {
       stage.world.before('one');
@@ -321,8 +321,8 @@ export const LOG: readonly Scenario[] = [
   {
     name: 'conversation-deleted-while-ended',
     shows:
-      'A conversation that was deleted while the client was ended is gone after its start, and the client is connected.',
-    why: 'A snapshot that answers `conversation_not_found` says so; it is no failure of the client.',
+      'A conversation that was deleted while the client was ended is not shown after its start, and the client is connected.',
+    why: '`conversation_not_found`, or a list without it, means that it was deleted; the client has not failed.',
     async run(stage) {
       stage.world.before('one');
       await stage.start();

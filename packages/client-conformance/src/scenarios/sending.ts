@@ -10,8 +10,8 @@ const queued = (text: string) => ({ role: 'user', text, state: 'queued' as const
 export const SENDING: readonly Scenario[] = [
   {
     name: 'send',
-    shows: 'The message is shown as queued at once, and as sent after its acknowledgement.',
-    why: 'Until the service has answered, nobody knows whether the message is stored (rule 9).',
+    shows: 'The message is shown as queued immediately, and as sent after its acknowledgement.',
+    why: 'Until the service has answered, it is unknown whether the message is stored (rule 9).',
     async run(stage) {
       const answer = Promise.withResolvers<void>();
       stage.server.outcomes.push({ after: answer.promise });
@@ -40,7 +40,7 @@ export const SENDING: readonly Scenario[] = [
   },
   {
     name: 'lost-message',
-    shows: 'A message that is lost on its way, twice, is sent again with the same local_id.',
+    shows: 'A message that is lost in transit, twice, is sent again with the same local_id.',
     why: ONCE,
     async run(stage) {
       stage.server.outcomes.push({ lost: true, stored: false }, { lost: true, stored: false });
@@ -81,7 +81,7 @@ export const SENDING: readonly Scenario[] = [
   {
     name: 'rate-limited',
     shows: 'A message that is refused with 429 and `retry_after_ms` is sent again, not earlier.',
-    why: 'A retryable refusal may be sent again after `retry_after_ms`; a client that hurries is refused again (rule 10).',
+    why: 'A retryable refusal may be sent again after `retry_after_ms`; a client that comes earlier is refused again (rule 10).',
     async run(stage) {
       const retryAfterMs = 900;
       stage.server.outcomes.push({ refuse: { code: 'rate_limited', retryAfterMs } });
@@ -97,7 +97,7 @@ export const SENDING: readonly Scenario[] = [
   {
     name: 'service-unavailable',
     shows: 'A message that is refused with `service_unavailable` twice is sent a third time.',
-    why: 'The error catalogue says which codes are retryable; the message is not stored before (I12).',
+    why: 'The error catalogue names the retryable codes; the message is not stored before (I12).',
     async run(stage) {
       const refuse = { code: 'service_unavailable', retryAfterMs: 200 } as const;
       stage.server.outcomes.push({ refuse }, { refuse });
@@ -152,7 +152,7 @@ export const SENDING: readonly Scenario[] = [
   {
     name: 'unknown-refusal',
     shows: 'A message that is refused with an unknown code, as not retryable, is shown as refused.',
-    why: 'Codes may be added: `retryable`, and over REST the status, say whether to send it again.',
+    why: 'Codes may be added: `retryable`, and over REST the status, decide.',
     async run(stage) {
       const refuse = { code: 'content_type_not_allowed', laterCode: 'quota_of_a_later_release' } as const;
       stage.server.outcomes.push({ refuse });
@@ -166,7 +166,7 @@ export const SENDING: readonly Scenario[] = [
   {
     name: 'unknown-transient-refusal',
     shows: 'A message that is refused with an unknown code, as retryable, is sent again.',
-    why: 'Codes may be added: `retryable`, and over REST the status, say whether to send it again.',
+    why: 'Codes may be added: `retryable`, and over REST the status, decide.',
     async run(stage) {
       const refuse = { code: 'service_unavailable', laterCode: 'busy_of_a_later_release', retryAfterMs: 200 } as const;
       stage.server.outcomes.push({ refuse });
@@ -251,7 +251,7 @@ export const SENDING: readonly Scenario[] = [
   },
   {
     name: 'order-after-loss',
-    shows: 'Messages wait behind one that was lost on its way: the order is kept.',
+    shows: 'Messages wait behind one that was lost in transit: the order is kept.',
     why: 'The order of the outbox is the order in which the user wrote.',
     async run(stage) {
       stage.server.outcomes.push({ lost: true, stored: false });

@@ -30,7 +30,7 @@ export const SESSION: readonly Scenario[] = [
     name: 'token-expiring',
     shows:
       'With `session.ending` `token_expired` in 1.5 s the client presents a fresh token, by `session.renew` or a new connection.',
-    why: 'A client that ignores it loses its connection; one that signs out loses its user for nothing.',
+    why: 'A client that ignores it loses its connection; one that signs out loses its user needlessly.',
     async run(stage) {
       await stage.start();
       stage.server.rotate('token-2');
@@ -105,7 +105,7 @@ export const SESSION: readonly Scenario[] = [
   {
     name: 'service-unavailable-at-connect',
     shows: 'A client that cannot be admitted now connects later by itself.',
-    why: 'A transient refusal, 503 or a closed transport, says nothing about the credentials (I8).',
+    why: 'A transient refusal, 503 or a closed transport, does not mean that the credentials are wrong (I8).',
     async run(stage) {
       stage.world.before('Hello');
       const failure = { code: 'service_unavailable' as const, retryAfterMs: 300 };
@@ -118,7 +118,7 @@ export const SESSION: readonly Scenario[] = [
     name: 'rate-limited-at-connect',
     only: 'sse',
     shows: 'A stream that is refused with 429 is opened again, not before `Retry-After`.',
-    why: 'A client that hurries is refused again.',
+    why: 'A client that comes earlier is refused again.',
     async run(stage) {
       stage.server.failures.set('connect', [{ code: 'rate_limited', retryAfterMs: 1_000 }]);
       await stage.start();
@@ -146,7 +146,7 @@ export const SESSION: readonly Scenario[] = [
     name: 'heartbeat-lost',
     only: 'socket',
     pings: { intervalMs: 300, timeoutMs: 300 },
-    shows: 'A connection without heartbeats is replaced, although nobody has closed it.',
+    shows: 'A connection without heartbeats is replaced, although it was not closed.',
     why: 'A network that goes away closes nothing: only missing pings show it.',
     async run(stage) {
       await stage.start();

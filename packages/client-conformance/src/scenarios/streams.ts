@@ -207,7 +207,7 @@ export const STREAMS: readonly Scenario[] = [
   },
   {
     name: 'answer-becomes-card',
-    shows: 'A reply that waits becomes a card, without a `message.done`; its text so far is gone.',
+    shows: 'A reply that waits becomes a card, without a `message.done`; without its text so far.',
     why: 'The text of an answer ends when the message is no longer `loading` (rule 5).',
     async run(stage) {
       await stage.start();

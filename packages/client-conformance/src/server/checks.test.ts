@@ -27,7 +27,7 @@ describe('an event of the scripted server', () => {
   it.each([
     ['another text', ({ message }: Payload) => void (message['content'] = { type: 'text', text: 'two' })],
     ['a missing field', ({ message }: Payload) => void delete message['position']],
-    ['a status that is no text', ({ message }: Payload) => void (message['status'] = 7)],
+    ['a numeric status', ({ message }: Payload) => void (message['status'] = 7)],
   ])('does not become one of a later release by %s', (_what, change) => {
     expect(() => laterEvent(created(), change as never)).toThrow('A later release does not change');
   });

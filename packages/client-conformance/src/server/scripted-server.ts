@@ -1,13 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type Server as HttpServer } from 'node:http';
-import type { AddressInfo, Socket as NetSocket } from 'node:net';
 import { type ErrorCode, ERRORS, SESSION_ENDINGS, type SessionEndingCode } from '@uswarm/contract';
 import { type Failure, laterEvent, serverEvent, type ServerEvent } from './checks.js';
 import { type Connection, seqOf, type Since } from './connection.js';
-import { createRest } from './rest.js';
 import { Sightings, type Transport } from './seen.js';
-import { serveSockets } from './socket.js';
-import { serveSse, type SseFormat } from './sse.js';
+import { type SseFormat, usualFormat } from './sse-format.js';
 import { World } from './world.js';
 
 /** What happens to a message that the client sends. Without one, it is stored and acknowledged. */
@@ -63,51 +59,29 @@ export class ScriptedServer {
   expiresInMs: number | null = 3_600_000;
   /** Called when the first page of messages has been read, before it is sent. */
   onSnapshot: () => void = () => undefined;
-  readonly sse: SseFormat;
+  readonly sse: SseFormat = usualFormat();
+  /** Ends the requests that are open. */
+  onUnreachable: () => void = () => undefined;
   url = '';
-  readonly pings: { intervalMs: number; timeoutMs: number };
-  readonly #http: HttpServer;
-  readonly #sockets = new Set<NetSocket>();
   readonly #resumeTokens = new Set<string>();
   readonly #renewed = new WeakSet<Connection>();
   /** Events of a message whose sender does not know that it is stored. */
   readonly #late: ServerEvent[] = [];
   #isReachable = true;
-  #closeSockets: () => void = () => undefined;
 
-  constructor(pings: { intervalMs: number; timeoutMs: number }) {
-    this.pings = pings;
-    this.sse = serveSse(this);
-    const rest = createRest(this);
-    this.#http = createServer((request, response) => {
-      if (request.url?.startsWith('/v1/stream') === true) this.sse.respond(request, response);
-      else if (request.url?.startsWith('/socket.io/') !== true) void rest(request, response);
-    });
-    this.#http.on('connection', (socket) => {
-      if (!this.#isReachable) return void socket.destroy();
-      this.#sockets.add(socket);
-      socket.on('close', () => this.#sockets.delete(socket)).on('error', () => undefined);
-    });
+  constructor() {
     this.world.publish = (event) => this.deliver(event);
   }
 
-  async listen(): Promise<void> {
-    this.#closeSockets = serveSockets(this.#http, this);
-    await new Promise<void>((resolve) => this.#http.listen(0, '127.0.0.1', resolve));
-    this.url = `http://127.0.0.1:${(this.#http.address() as AddressInfo).port}`;
-  }
-
-  close(): void {
-    this.#closeSockets();
-    this.#http.close();
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
   /** Whether the client can connect. Open connections end when it can not. */
+  get reachable(): boolean {
+    return this.#isReachable;
+  }
+
   set reachable(reachable: boolean) {
     this.#isReachable = reachable;
     if (reachable) return;
-    for (const socket of this.#sockets) socket.destroy();
+    this.onUnreachable();
     this.cut();
   }
 
@@ -256,7 +230,7 @@ export class ScriptedServer {
     await after;
     const store = () => this.#store(localId, text);
     if (lost !== false) {
-      // The client learns of the message only from the log or by sending it again.
+      // The client can find the message only in the log, or by sending it again.
       if (lost === true || by === 'socket') this.cut();
       if (stored) store();
       return undefined;

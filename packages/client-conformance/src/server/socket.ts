@@ -5,14 +5,20 @@ import { clientEventProblem, errorBody, serverEvent, withLaterCode } from './che
 import type { Connection } from './connection.js';
 import type { ScriptedServer, SendResult } from './scripted-server.js';
 
+export interface Pings {
+  intervalMs: number;
+  /** After which a connection without an answer is lost. */
+  timeoutMs: number;
+}
+
 /** Serves the namespace `/v1`, as the gateway does. @returns closes it */
-export function serveSockets(http: HttpServer, server: ScriptedServer): () => void {
+export function serveSockets(http: HttpServer, server: ScriptedServer, pings: Pings): () => void {
   const io = new Server(http, {
     path: '/socket.io/',
     serveClient: false,
     perMessageDeflate: false,
-    pingInterval: server.pings.intervalMs,
-    pingTimeout: server.pings.timeoutMs,
+    pingInterval: pings.intervalMs,
+    pingTimeout: pings.timeoutMs,
   });
   const namespace = io.of('/v1');
   namespace.use((socket, next) => {
@@ -115,7 +121,7 @@ interface Transport {
 
 const transportOf = (socket: Socket): Transport => socket.conn.transport as unknown as Transport;
 
-/** The connection of a network that has gone away: what is written arrives nowhere, also no ping, and nobody closes it. */
+/** The connection of a network that has gone away: what is written arrives nowhere, also no ping, and it is not closed. */
 function silence(socket: Socket): void {
   const transport = transportOf(socket);
   transport.socket?.pause();

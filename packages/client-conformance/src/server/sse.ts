@@ -3,35 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { failureAnswer, type ServerEvent } from './checks.js';
 import type { Connection } from './connection.js';
 import type { ScriptedServer } from './scripted-server.js';
+import type { SseFormat } from './sse-format.js';
 
-/** How server-sent events are written; all ways are allowed by the standard. */
-export interface SseFormat {
-  lineEnd: '\n' | '\r\n';
-  bom: boolean;
-  /** The data of each event in several lines. */
-  multiLine: boolean;
-  /** Comment lines before and within each event. */
-  comments: boolean;
-  /** Each byte of an event in a packet of its own. */
-  byteByByte: boolean;
-  /** The `retry` field, in milliseconds. */
-  retryMs: number;
-  /** The next cut leaves the first half of an event of this name. */
-  cutWithin: string | undefined;
-  respond(request: IncomingMessage, response: ServerResponse): void;
-}
-
-export function serveSse(server: ScriptedServer): SseFormat {
-  const format: SseFormat = {
-    lineEnd: '\n',
-    bom: false,
-    multiLine: false,
-    comments: false,
-    byteByByte: false,
-    retryMs: 200,
-    cutWithin: undefined,
-    respond,
-  };
+/** Answers the requests of streams. */
+export function serveSse(server: ScriptedServer): (request: IncomingMessage, response: ServerResponse) => void {
+  const format = server.sse;
 
   function respond(request: IncomingMessage, response: ServerResponse): void {
     const query = new URL(request.url ?? '', 'http://localhost').searchParams;
@@ -88,7 +64,7 @@ export function serveSse(server: ScriptedServer): SseFormat {
     server.subscribe(connection, begin.since, begin.by);
   }
 
-  return format;
+  return respond;
 }
 
 interface Begin {
