@@ -58,9 +58,9 @@ module.exports = {
     forbid(
       'production-has-its-packages',
       'An image holds the production dependencies of its service and no others.',
-      // The generator of the definition of UserSwarm runs in a checkout.
+      // The generator of the definition of UserSwarm runs in a checkout. Apps provide the peer dependencies of a published package.
       { path: '^(packages|services)/[^/]+/src/', pathNot: [tests, '^packages/contract/src/userswarm/crd-file\\.ts$'] },
-      { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+      { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only', 'npm-peer'] },
     ),
     forbid(
       'test-code-is-for-tests',

@@ -33,7 +33,7 @@ describe('a dependency that is not installed', () => {
     );
   });
 
-  it('is no error if the workspace leaves it out', () => {
+  it('is accepted if the workspace leaves it out', () => {
     writeFileSync(join(root, 'pnpm-workspace.yaml'), "overrides:\n  'program>@a/left-out': '-'\n");
     expect(collectPackages(join(root, 'program'), root).map(({ manifest }) => manifest.name)).toEqual(['program']);
   });

@@ -46,5 +46,4 @@ export {
   parseEnvelope,
 } from './events/bus.js';
 export { UserEvent } from './events/users.js';
-export { GATEWAY_ROUTES, STREAM_PATH, StreamQuery } from './routes/index.js';
 export * from './public.js';

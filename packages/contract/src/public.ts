@@ -108,6 +108,7 @@ export { CREDENTIAL_HEADERS, SESSION_ENDINGS, SessionEnd, SessionEndingCode } fr
 export {
   allowedMethods,
   findRoute,
+  GATEWAY_ROUTES,
   type MessageListQuery,
   type OperationId,
   pageQuery,
@@ -121,4 +122,6 @@ export {
   type RouteOf,
   type RoutePosition,
   ROUTES,
+  STREAM_PATH,
+  StreamQuery,
 } from './routes/index.js';
