@@ -33,7 +33,7 @@ function statusOf({ message }: ShownMessage): Status {
   };
 }
 
-/** Content without a form of its own is data with the name of its type, for `makeAssistantDataUI`. */
+/** Other content is data with the name of its type, for `makeAssistantDataUI`. */
 function partOf({ content, text, key }: ShownMessage): Part {
   switch (content.type) {
     case 'text':

@@ -25,7 +25,7 @@ function keptStore(): Store & { kept: Map<string, Change> } {
 
 type Outcome = 'stored' | 'lost answer' | 'network' | 'busy' | 'refused';
 
-/** A service that answers as the script says, and stores each local id once. */
+/** A service that answers by its script, and stores each local id once. */
 class Service {
   readonly stored: string[] = [];
   readonly script: Outcome[];

@@ -4,7 +4,7 @@ import { SESSION_CODES, type Attachment, type MentionDraft } from './gen/types.j
 import type { Database } from './store.js';
 
 type File = Uploadable | Pick<Attachment, 'id'>;
-/** A message to send. `files` are uploads, or files to upload. A `local_id` identifies the message for ever; default: a new UUID. */
+/** A message to send. `files` are uploads, or files to upload. A `local_id` identifies the message permanently; default: a new UUID. */
 export type NewMessage = { text: string; mentions?: MentionDraft[]; files?: File[]; local_id?: string };
 type Place = { workspace_id: string; conversation_id: string };
 /**

@@ -10,7 +10,7 @@ export interface Store {
   clear(): Promise<void>;
   close(): Promise<void> | void;
 }
-export const sameJson = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+const sameJson = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** A value that changes, in the form of React's `useSyncExternalStore`. */
 export type Signal<Value> = Omit<ReturnType<typeof computed<Value>>, 'refresh'>;

@@ -38,7 +38,7 @@ export function missingChromium(): MissingPart | undefined {
 export async function startChromium(): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error(missingChromium()?.reason);
-  // The sandbox of Chromium does not work for root and in most containers. Nobody answers whether a page may connect to this machine.
+  // The sandbox of Chromium does not work for root and in most containers. There is no user who could allow a page to connect to this machine.
   const args = ['--no-sandbox', '--disable-features=LocalNetworkAccessChecks'];
   return chromium.launch({ executablePath, args });
 }
