@@ -39,12 +39,17 @@ export const refusesToken = ({ code }: UswarmError): boolean =>
 export const backOff = (attempt: number, atLeast = 0): number =>
   Math.max(atLeast, Math.random() * Math.min(30_000, 500 * 2 ** attempt));
 
-export const delay = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
+/** @param signal ends it early */
+export const delay = (ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener('abort', () => resolve(clearTimeout(timer)));
+  });
 
 /** Also for React Native, and for pages that are not secure contexts. */
 export const newId = (): string =>
   globalThis.crypto?.randomUUID?.() ??
-  'xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx'.replace(/x/g, () => Math.floor(Math.random() * 16).toString(16));
+  'xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx'.replace(/x/g, () => Math.random().toString(16)[2] ?? '0');
 
 /** `idempotencyKey` lets a request that creates something be repeated, if its route has the header `Idempotency-Key`. */
 export type CallOptions = { signal?: AbortSignal; idempotencyKey?: string };
@@ -66,7 +71,7 @@ type Request = CallOptions & { path?: object; query?: object; body?: unknown; fe
 const [TIMEOUT_MS, LONGEST_WAIT_MS] = [60_000, 30_000];
 
 export type Http = ReturnType<typeof createHttp>;
-export function createHttp(url: string, fetch: Fetch, credentials: Headers) {
+export function createHttp(url: string, fetch: Fetch, credentials: Headers, closing: AbortSignal) {
   async function once(method: string, path: string, request: Request, refresh: boolean) {
     const { body, query = {}, idempotencyKey: key, signal } = request;
     const names = (request.path ?? {}) as Record<string, string>;
@@ -105,12 +110,12 @@ export function createHttp(url: string, fetch: Fetch, credentials: Headers) {
       try {
         return await once(method, path, request, refresh);
       } catch (cause) {
-        if (request.signal?.aborted) throw new UswarmError('cancelled');
+        if (closing.aborted || request.signal?.aborted) throw new UswarmError('cancelled');
         const error = toError(cause);
         const wait = backOff(attempt, error.retry_after_ms);
         const mayRepeat = error.retryable && (isSafe || error.status === 429) && attempt < (request.retries ?? 3);
         if (!refresh && refusesToken(error)) refresh = true;
-        else if (mayRepeat && wait < LONGEST_WAIT_MS) await delay(wait);
+        else if (mayRepeat && wait < LONGEST_WAIT_MS) await delay(wait, closing);
         else throw error;
       }
     }
@@ -145,7 +150,7 @@ function progressFetch(xhr: Xhr, onProgress: (part: number) => void): Fetch {
       });
       xhr.addEventListener('loadend', () => {
         const init = { status: xhr.status, headers: { 'content-type': 'application/json' } };
-        if (xhr.status === 0) reject(new TypeError('the upload failed'));
+        if (xhr.status === 0) reject(new UswarmError('network_error'));
         else resolve(new Response(xhr.responseText, init));
       });
       signal?.addEventListener('abort', () => xhr.abort());

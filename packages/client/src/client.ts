@@ -32,14 +32,15 @@ export function createClient({ url, realtimeUrl = url, store, device = {}, ...op
   const listeners = new Map<string, Set<Listener>>();
   const opened = new Map<string, ReturnType<typeof openMessages>>();
   const signals = new Map<string, { refresh(): void }>();
+  const closing = new AbortController();
   let loaded: Promise<void> | undefined;
   let expiry: ReturnType<typeof setTimeout> | undefined;
   let leavePage = (): void => undefined;
 
   const db = createDatabase(store, shown);
-  const http = createHttp(url, fetch, headers);
+  const http = createHttp(url, fetch, headers, closing.signal);
   const loader = createLoader(db, http, opened);
-  const outbox = createOutbox({ db, ready, send, upload: http.upload });
+  const outbox = createOutbox({ db, closing: closing.signal, ready, send, upload: http.upload });
   const open = options.transport === 'sse' ? openStream : openSocket;
   const backgroundMs = options.backgroundMs ?? 10_000;
   const { since, prepare } = loader;
@@ -219,6 +220,7 @@ export function createClient({ url, realtimeUrl = url, store, device = {}, ...op
     async close(): Promise<void> {
       leavePage();
       connection.stop('offline', 'closed');
+      closing.abort();
       clearTimeout(expiry);
       await store?.close();
     },

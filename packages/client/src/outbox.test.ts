@@ -54,6 +54,7 @@ async function startClient(store: Store, service: Service) {
   await db.load('outbox');
   const outbox = createOutbox({
     db,
+    closing: new AbortController().signal,
     ready: () => client.isOnline,
     async send(item) {
       const id = service.answer(item);

@@ -22,6 +22,7 @@ export type OutboxItem = Required<NewMessage> &
   };
 export interface OutboxDeps {
   db: Database;
+  closing: AbortSignal;
   /** Whether messages can be sent now. */
   ready(): boolean;
   /** Sends and shows the message. @returns its id */
@@ -34,7 +35,7 @@ export interface OutboxDeps {
 const UNSENT = { state: 'queued', code: null, progress: 0, attempted: false } as const;
 
 /** Sends messages in their order, one at a time per conversation, each until it is acknowledged or refused. */
-export function createOutbox({ db, ready, send, upload }: OutboxDeps) {
+export function createOutbox({ db, closing, ready, send, upload }: OutboxDeps) {
   const busy = new Set<string>();
   /** What `add` returned, by local id. */
   const promises = new Map<
@@ -90,7 +91,7 @@ export function createOutbox({ db, ready, send, upload }: OutboxDeps) {
       const item = items().find((each) => each.conversation_id === conversationId);
       const wait = item && item.state !== 'refused' ? await attempt(item, attempts) : undefined;
       if (wait === undefined) break;
-      if (wait > 0) await delay(wait);
+      if (wait > 0) await delay(wait, closing);
       else attempts = -1;
     }
     busy.delete(conversationId);

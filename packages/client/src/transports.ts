@@ -59,8 +59,8 @@ const SILENCE_MS = 40_000;
 
 /** Each subscription is a new response, with all workspaces. */
 export function openStream({ url, fetch, since, onOpen, onEvent, onClosed, ...options }: TransportOptions): Transport {
-  const headers = { ...options.headers, accept: 'text/event-stream', 'x-resume-token': options.resumeToken ?? '' };
-  if (options.resumeToken === undefined) delete (headers as Partial<typeof headers>)['x-resume-token'];
+  const resume = options.resumeToken !== undefined && { 'x-resume-token': options.resumeToken };
+  const headers = { ...options.headers, ...resume, accept: 'text/event-stream' };
   let [current, wait] = [new AbortController(), 0];
 
   async function read(controller: AbortController): Promise<void> {

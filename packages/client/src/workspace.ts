@@ -130,8 +130,9 @@ export function createLoader(db: Database, http: Http, opened: ReadonlyMap<strin
       ...ids.map((id) => fetchPage(w, id).catch(ifFound)),
     ]);
     const position = positionOf(first);
+    // The epoch changed meanwhile.
     if ([conversations, agents, ...pages].some((one) => one && positionOf(one).epoch !== position.epoch))
-      throw new UswarmError('network_error', 'the epoch changed');
+      throw new UswarmError('network_error');
     await db.update((draft) => {
       if (!isCurrent()) return;
       for (const scope of [`${w}/`, `workspaces/${w}`]) draft.deleteAll(scope);
@@ -143,17 +144,16 @@ export function createLoader(db: Database, http: Http, opened: ReadonlyMap<strin
       draft.set(`${w}/position`, position);
     });
   }
+  const listed = (): string[] =>
+    [...db.records.keys()].flatMap((key) => (key.startsWith('workspaces/') ? (key.split('/')[1] ?? []) : []));
   /** Loads the list of workspaces, and those that are missing. @returns these */
   async function prepare(isCurrent: () => boolean): Promise<string[]> {
     try {
       const list = (await http.api.get('/v1/workspaces')).data;
       await db.update((draft) => {
         const ids = new Set(list.map(({ id }) => id));
-        for (const key of db.records.keys())
-          if (key.startsWith('workspaces/')) {
-            const w = key.slice('workspaces/'.length);
-            if (!ids.has(w)) for (const scope of [`${w}/`, key]) draft.deleteAll(scope);
-          }
+        for (const w of listed().filter((id) => !ids.has(id)))
+          for (const scope of [`${w}/`, `workspaces/${w}`]) draft.deleteAll(scope);
         for (const one of list) folding.putCopy(draft, `workspaces/${one.id}`, one);
       });
     } catch (error) {
@@ -161,8 +161,7 @@ export function createLoader(db: Database, http: Http, opened: ReadonlyMap<strin
       if (!toError(error).retryable || Object.keys(since()).length === 0) throw error;
     }
     const known = since();
-    const all = [...db.records.keys()].flatMap((key) => (key.startsWith('workspaces/') ? [key.slice(11)] : []));
-    const missing = all.filter((w) => known[w] === undefined);
+    const missing = listed().filter((w) => known[w] === undefined);
     await Promise.all(missing.map((w) => reload(w, isCurrent)));
     return missing;
   }
