@@ -87,7 +87,7 @@ it('npm start -- --help prints the usage and starts nothing', async () => {
   const directory = await newDataFolder();
   const program = startLocalMode({ USWARM_DATA_DIR: directory }, ['--help']);
   expect(await program.ended).toBe(0);
-  expect(program.stdout()).toMatch(/^npm start \[-- --no-search\]\n[^]*USWARM_PORT \(8080\)/);
+  expect(program.stdout()).toMatch(/^npm start \[-- \[--no-search\] \[--host <address>\]\]\n[^]*USWARM_PORT \(8080\)/);
   expect(program.stderr()).toBe('');
   await expect(readFile(path.join(directory, 'format.json'))).rejects.toThrow('ENOENT');
   await rm(path.dirname(directory), { recursive: true });

@@ -68,7 +68,7 @@ export interface Settings {
   environment: Record<string, string | undefined>;
 }
 
-export const USAGE = `npm start [-- --no-search] [--host <address>]
+export const USAGE = `npm start [-- [--no-search] [--host <address>]]
 
   --host <address>
                 listen on this address of the machine too, or with 0.0.0.0 on all, for phones and other machines.
