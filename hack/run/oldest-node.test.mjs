@@ -5,7 +5,8 @@ import { repositoryRoot } from './environment.mjs';
 
 // The scripts run on the oldest supported Node.js; most packages need the pinned one.
 
-const IMPORT = /(?:from|import\()\s*'([^']+)'/g;
+// Statements begin a line; the text of a bundled module can contain others.
+const IMPORT = /(?:^(?:import|export)\b[^;]*?\bfrom|\bimport\()\s*'([^']+)'/gm;
 const LOADABLE = /^node:|^fflate$|^esbuild$/;
 
 /** The packages that a file imports directly or transitively. */

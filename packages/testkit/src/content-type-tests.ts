@@ -68,6 +68,8 @@ const messageIn = ({ id }: TestConversation, differences: object) => ({
   position: expect.any(String),
   error: null,
   edited_at: null,
+  // Messages of agents belong to the answer to a question.
+  ...('role' in differences ? {} : { turn_id: ID, in_reply_to: ID }),
   ...differences,
 });
 
