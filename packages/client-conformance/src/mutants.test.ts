@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { byTier } from '@uswarm/testkit/tier';
 import { stop } from 'esbuild';
-import { bundleClient } from '../test/bundle.js';
+import { bundleClient, changedSources } from '../test/bundle.js';
 import type { Mutant } from './mutants/mutant.js';
 import { MUTANTS } from './mutants/index.js';
 import { runScenarios } from './run.js';
@@ -45,6 +45,10 @@ describe('the mutants of @uswarm/client', () => {
       }),
     );
     expect(wrong).toEqual([]);
+  });
+
+  it('apply to the sources of the client', () => {
+    for (const { edits } of MUTANTS) expect(() => changedSources(edits)).not.toThrow();
   });
 
   // Each kind of fault; all of them with `--all`.

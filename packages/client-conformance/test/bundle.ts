@@ -36,7 +36,8 @@ export async function bundleClient(outfile: string, edits: readonly [from: strin
   });
 }
 
-function changedSources(edits: readonly [from: string, to: string][]): Map<string, string> {
+/** @returns the sources of the client by path, with the edits. @throws Error if a text does not occur exactly once */
+export function changedSources(edits: readonly [from: string, to: string][]): Map<string, string> {
   const files = readdirSync(sources).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
   const contents = new Map(files.map((name) => [join(sources, name), readFileSync(join(sources, name), 'utf8')]));
   for (const [from, to] of edits) {

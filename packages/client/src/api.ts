@@ -42,8 +42,14 @@ export const backOff = (attempt: number, atLeast = 0): number =>
 /** @param signal ends it early */
 export const delay = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal?.addEventListener('abort', () => resolve(clearTimeout(timer)));
+    function end(): void {
+      clearTimeout(timer);
+      // A signal that lives as long as the client does not keep the waits that are over.
+      signal?.removeEventListener('abort', end);
+      resolve();
+    }
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener('abort', end);
   });
 
 /** Also for React Native, and for pages that are not secure contexts. */

@@ -38,10 +38,7 @@ const UNSENT = { state: 'queued', code: null, progress: 0, attempted: false } as
 export function createOutbox({ db, closing, ready, send, upload }: OutboxDeps) {
   const busy = new Set<string>();
   /** What `add` returned, by local id. */
-  const promises = new Map<
-    string,
-    { resolve(id: string): void; reject(error: UswarmError): void; sent: Promise<string> }
-  >();
+  const promises = new Map<string, ReturnType<typeof withResolvers<string>>>();
   const items = (): OutboxItem[] => valuesIn<OutboxItem>(db.records, 'outbox/').sort((a, b) => a.order - b.order);
   const find = (localId: string) => db.records.get(`outbox/${localId}`) as OutboxItem | undefined;
   /** @throws UswarmError if the item was cancelled, or is known to be stored */
@@ -119,18 +116,17 @@ export function createOutbox({ db, closing, ready, send, upload }: OutboxDeps) {
     /** Stores and shows the message. @returns its id once the service has stored it; rejects when it is refused or cancelled */
     async add(place: Place, message: NewMessage): Promise<string> {
       const local_id = message.local_id ?? newId();
-      const known = promises.get(local_id);
-      const { promise: sent, ...settlers } = withResolvers<string>();
+      const sent = promises.get(local_id) ?? withResolvers<string>();
+      promises.set(local_id, sent);
       // Apps may ignore it: the outbox shows the same.
-      sent.catch(() => undefined);
-      if (known === undefined) promises.set(local_id, { ...settlers, sent });
+      sent.promise.catch(() => undefined);
       await db.update((draft) => {
         const order = Math.max(0, ...items().map((item) => item.order)) + 1;
         const item = { mentions: [], files: [], ...message, ...place, ...UNSENT, local_id, order };
         if (draft.get(`outbox/${local_id}`) === undefined) draft.set(`outbox/${local_id}`, item);
       });
       start(place);
-      return known?.sent ?? sent;
+      return sent.promise;
     },
     actions: {
       edit,

@@ -64,14 +64,11 @@ export function openStream({ url, fetch, since, onOpen, onEvent, onClosed, ...op
   let [current, wait] = [new AbortController(), 0];
 
   async function read(controller: AbortController): Promise<void> {
-    const positions = Object.entries(since());
-    const query = positions.flatMap(
-      ([id, position]) =>
-        [
-          ['workspace_id', id],
-          ['since', `${id}@${position}`],
-        ] as const,
-    );
+    const query = new URLSearchParams();
+    for (const [id, position] of Object.entries(since())) {
+      query.append('workspace_id', id);
+      query.append('since', `${id}@${position}`);
+    }
     let timer: ReturnType<typeof setTimeout> | undefined;
     const alive = (): void => {
       clearTimeout(timer);
@@ -79,8 +76,7 @@ export function openStream({ url, fetch, since, onOpen, onEvent, onClosed, ...op
     };
     try {
       alive();
-      const path = `${url}/v1/stream?${new URLSearchParams(query as unknown as [string, string][])}`;
-      const response = await fetch(path, { headers, signal: controller.signal });
+      const response = await fetch(`${url}/v1/stream?${query}`, { headers, signal: controller.signal });
       const { ok, status, body } = response;
       if (!ok || body === null)
         throw errorOf(await response.json().catch(() => null), status, response.headers.get('retry-after'));

@@ -85,6 +85,9 @@ function putPage(
   if (!draft.get(`${w}/~gone/${conversationId}`)) draft.set(`${w}/window/${conversationId}`, { from, next });
 }
 
+const forget = (draft: folding.Draft, w: string): void =>
+  [`${w}/`, `workspaces/${w}`].forEach((scope) => draft.deleteAll(scope));
+
 /** Loads what events cannot tell. `opened` has the conversations that are shown, as `workspace/conversation`. */
 export function createLoader(db: Database, http: Http, opened: ReadonlyMap<string, unknown>) {
   const get = <Value>(key: string) => db.records.get(key) as Value | undefined;
@@ -135,7 +138,7 @@ export function createLoader(db: Database, http: Http, opened: ReadonlyMap<strin
       throw new UswarmError('network_error');
     await db.update((draft) => {
       if (!isCurrent()) return;
-      for (const scope of [`${w}/`, `workspaces/${w}`]) draft.deleteAll(scope);
+      forget(draft, w);
       folding.putCopy(draft, `workspaces/${w}`, data<Workspace>(first));
       for (const one of data<Conversation[]>(conversations)) folding.putCopy(draft, `${w}/conversation/${one.id}`, one);
       for (const [index, page] of pages.entries())
@@ -152,8 +155,7 @@ export function createLoader(db: Database, http: Http, opened: ReadonlyMap<strin
       const list = (await http.api.get('/v1/workspaces')).data;
       await db.update((draft) => {
         const ids = new Set(list.map(({ id }) => id));
-        for (const w of listed().filter((id) => !ids.has(id)))
-          for (const scope of [`${w}/`, `workspaces/${w}`]) draft.deleteAll(scope);
+        for (const w of listed()) if (!ids.has(w)) forget(draft, w);
         for (const one of list) folding.putCopy(draft, `workspaces/${one.id}`, one);
       });
     } catch (error) {

@@ -2,6 +2,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import type { ServerEventName, ServerEventPayload } from '@uswarm/contract';
 import { checkServerEvent } from '@uswarm/contract/checks';
+import { createParser } from 'eventsource-parser';
 
 export interface StreamedEvent {
   name: string;
@@ -55,27 +56,27 @@ export async function openStream(base: string, options: StreamOptions): Promise<
 }
 
 function follow(response: IncomingMessage, close: () => void): TestStream {
-  let [received, rest] = ['', ''];
+  let received = '';
   const events: StreamedEvent[] = [];
   const returned = new Set<StreamedEvent>();
   const problems: unknown[] = [];
   let waiting: (() => void)[] = [];
   const { promise: ended, resolve } = Promise.withResolvers<string>();
-  response.setEncoding('utf8');
-  response.on('data', (text: string) => {
-    received += text;
-    const frames = `${rest}${text}`.split('\n\n');
-    rest = frames.pop() ?? '';
-    for (const frame of frames) {
-      const event = readFrame(frame);
-      if (event === undefined) continue;
-      events.push(event);
+  const parser = createParser({
+    onEvent({ event: name = 'message', data, id }) {
+      const payload: unknown = JSON.parse(data);
+      events.push({ name, payload, id });
       try {
-        checkServerEvent(event.name, event.payload);
+        checkServerEvent(name, payload);
       } catch (error) {
         problems.push(error);
       }
-    }
+    },
+  });
+  response.setEncoding('utf8');
+  response.on('data', (text: string) => {
+    received += text;
+    parser.feed(text);
     for (const notify of waiting.splice(0)) notify();
   });
   response.on('error', () => undefined);
@@ -108,12 +109,4 @@ function follow(response: IncomingMessage, close: () => void): TestStream {
       if (problems.length > 0) throw new AggregateError(problems, 'events that violate the contract');
     },
   };
-}
-
-/** @returns undefined for a comment and for `retry` */
-function readFrame(frame: string): StreamedEvent | undefined {
-  const fields = new Map(frame.split('\n').map((line) => [line.split(':', 1)[0], line.replace(/^[^:]*: ?/, '')]));
-  const [name, data] = [fields.get('event'), fields.get('data')];
-  if (name === undefined || data === undefined) return undefined;
-  return { name, payload: JSON.parse(data) as unknown, id: fields.get('id') };
 }

@@ -68,14 +68,12 @@ export const EVENTS: Mutant[] = [
   },
   {
     name: 'forgets its outbox when it reloads',
-    edits: [
-      ['for (const scope of [`${w}/`, `workspaces/${w}`]) draft', "for (const scope of [`${w}/`, 'outbox/']) draft"],
-    ],
+    edits: [['[`${w}/`, `workspaces/${w}`].forEach', "[`${w}/`, 'outbox/'].forEach"]],
     fails: ['resync-with-unsent'],
   },
   {
     name: 'forgets nothing when it reloads',
-    edits: [['for (const scope of [`${w}/`, `workspaces/${w}`]) draft', 'for (const scope of []) draft']],
+    edits: [['[`${w}/`, `workspaces/${w}`].forEach', '[].forEach']],
     fails: ['epoch-change'],
   },
   {

@@ -3,7 +3,7 @@ import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../database/connections.js';
 import type { JobDefinition } from '../../jobs/job-definition.js';
 import { createFileOpener, DOWNLOADS_PER_FILE } from '../uploads/download.js';
-import { createUploadSlots } from '../uploads/upload-slots.js';
+import { createTransferSlots } from '../uploads/transfer-slots.js';
 import type { ObjectStore } from '../uploads/object-store.js';
 import { createFileLinks } from '../uploads/upload-links.js';
 import { createUploadStore } from '../uploads/uploads.store.js';
@@ -36,7 +36,10 @@ export function createExportsModule(deps: ExportsModuleDeps) {
   const { config, objects, profile, receipts, clock } = deps;
   const { database, withTransaction, jobs } = deps.connections;
   const store = createExportStore(database);
-  const downloads = createUploadSlots({ maxConcurrent: DOWNLOADS_AT_ONCE, maxConcurrentPerUser: DOWNLOADS_PER_FILE });
+  const downloads = createTransferSlots({
+    maxConcurrent: DOWNLOADS_AT_ONCE,
+    maxConcurrentPerOwner: DOWNLOADS_PER_FILE,
+  });
   const service = createExportService({
     withTransaction,
     store,

@@ -5,12 +5,12 @@ import { describe, expect, it } from '@jest/globals';
 import type { ApiError } from '@uswarm/contract';
 import { createFileOpener } from './download.js';
 import { ObjectMissing } from './object-store.js';
-import { createUploadSlots } from './upload-slots.js';
+import { createTransferSlots } from './transfer-slots.js';
 
 /** Downloads of files without end, with a clock that the test sets. */
 function startDownloads(maxConcurrent: number) {
   let now = 0;
-  const slots = createUploadSlots({ maxConcurrent, maxConcurrentPerUser: 2 }, () => now);
+  const slots = createTransferSlots({ maxConcurrent, maxConcurrentPerOwner: 2 }, () => now);
   const store: Record<string, Readable> = {};
   const objects = {
     open: (key: string) => {

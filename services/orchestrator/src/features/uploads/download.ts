@@ -5,7 +5,7 @@ import { FileAnswer } from '../../http/file-answer.js';
 import { requestedRange } from './byte-range.js';
 import { savedAs } from './file-names.js';
 import { type ByteRange, ObjectMissing, type ObjectStore } from './object-store.js';
-import type { UploadSlots } from './upload-slots.js';
+import type { TransferSlots } from './transfer-slots.js';
 
 export interface DownloadRequest {
   id: string;
@@ -58,10 +58,10 @@ export const DOWNLOADS_PER_FILE = 16;
 /**
  * Opens the part of an object that the `Range` header requests. Objects are immutable, so the key is the ETag.
  *
- * @param slots with the file as the user. A client that reads slowly keeps a connection to the store, and all together must leave
+ * @param slots with the file as the owner. A client that reads slowly keeps a connection to the store, and all together must leave
  *   some for uploads and turns
  */
-export function createFileOpener(objects: Pick<ObjectStore, 'open'>, notFound: ErrorCode, slots: UploadSlots) {
+export function createFileOpener(objects: Pick<ObjectStore, 'open'>, notFound: ErrorCode, slots: TransferSlots) {
   async function open(key: string, range: ByteRange | undefined): Promise<Readable> {
     let sent = 0;
     const counted = new Transform({

@@ -12,7 +12,7 @@ import { createUploadRetention, UPLOAD_JOB } from './upload-retention.js';
 import { createUploadLinks } from './upload-links.js';
 import { measureUploads } from './upload-metrics.js';
 import { uploadHandlers } from './uploads.routes.js';
-import { createUploadSlots } from './upload-slots.js';
+import { createTransferSlots } from './transfer-slots.js';
 import { createUploadService } from './uploads.service.js';
 import { createUploadStore } from './uploads.store.js';
 
@@ -50,11 +50,11 @@ export async function createUploadsModule(deps: UploadsModuleDeps) {
     links,
     bytesPerUser: config.UPLOAD_BYTES_PER_USER,
     filesPerUser: config.UPLOADS_PER_USER,
-    slots: createUploadSlots({
+    slots: createTransferSlots({
       maxConcurrent: config.UPLOADS_AT_ONCE,
-      maxConcurrentPerUser: config.UPLOADS_AT_ONCE_PER_USER,
+      maxConcurrentPerOwner: config.UPLOADS_AT_ONCE_PER_USER,
     }),
-    downloads: createUploadSlots({ maxConcurrent: DOWNLOADS_AT_ONCE, maxConcurrentPerUser: DOWNLOADS_PER_FILE }),
+    downloads: createTransferSlots({ maxConcurrent: DOWNLOADS_AT_ONCE, maxConcurrentPerOwner: DOWNLOADS_PER_FILE }),
     logger,
   });
   const retention: JobDefinition = {

@@ -4,7 +4,7 @@ import { renderAttachment, storedAttachment } from './attachments.js';
 import { createFileOpener, type DownloadRequest, type OpenedFile } from './download.js';
 import type { ObjectStore } from './object-store.js';
 import type { UploadLinks } from './upload-links.js';
-import type { ReceivingUpload, UploadSlots } from './upload-slots.js';
+import type { Transfer, TransferSlots } from './transfer-slots.js';
 import { type IncomingFile, receiveFile, type ReceiveUploadDeps } from './receive-upload.js';
 import type { UploadRow, UploadStore } from './uploads.store.js';
 
@@ -12,8 +12,8 @@ export interface UploadServiceDeps extends Omit<ReceiveUploadDeps, 'store'> {
   store: ReceiveUploadDeps['store'] & Pick<UploadStore, 'find'>;
   objects: ObjectStore;
   links: UploadLinks;
-  slots: UploadSlots;
-  downloads: UploadSlots;
+  slots: TransferSlots;
+  downloads: TransferSlots;
 }
 
 /** A file, or a part of it, that is ready to be sent. */
@@ -28,7 +28,7 @@ export interface UploadService {
    * @throws ApiError `upload_quota_exceeded`, `upload_limit_reached`, `idempotency_key_reused`, `service_unavailable`,
    *   and `rate_limited` if there are too many concurrent uploads
    */
-  receive(owner: KeyOwner, file: IncomingFile & ReceivingUpload): Promise<Attachment>;
+  receive(owner: KeyOwner, file: IncomingFile & Transfer): Promise<Attachment>;
   /** @throws ApiError `upload_link_invalid`, `upload_not_found`, `range_not_satisfiable` */
   download(request: DownloadRequest): Promise<Download>;
 }

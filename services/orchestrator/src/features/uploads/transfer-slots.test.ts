@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ApiError } from '@uswarm/contract';
-import { createUploadSlots } from './upload-slots.js';
+import { createTransferSlots } from './transfer-slots.js';
 
 const FAST = 1024 ** 2;
 
 /** Slots with a clock that the test sets, and uploads with a constant rate. */
 function startSlots(maxConcurrent: number) {
   let now = 0;
-  const slots = createUploadSlots({ maxConcurrent, maxConcurrentPerUser: 2 }, () => now);
+  const slots = createTransferSlots({ maxConcurrent, maxConcurrentPerOwner: 2 }, () => now);
   const ended: string[] = [];
   const take = (userId: string, bytesPerS: number, name = userId): (() => void) => {
     const startedAt = now;
