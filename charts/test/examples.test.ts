@@ -104,7 +104,7 @@ function takes(manifests: readonly Manifest[], owner: string, address: string, p
   return enters(policiesOf(manifests), address, pod, port);
 }
 
-/** The Services behind the paths of each Ingress and HTTPRoute. */
+/** By path of each Ingress and HTTPRoute: the name of the Service. */
 const backends = (manifests: readonly Manifest[]): Record<string, string>[] => [
   ...ofKind(manifests, 'Ingress').map(({ spec }) =>
     Object.fromEntries(

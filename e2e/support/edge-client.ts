@@ -21,7 +21,7 @@ export interface EdgeClient {
 export interface EdgeAnswer {
   status: number;
   text(): Promise<string>;
-  /** What has arrived so far. */
+  /** Streamed: parts as they arrive. */
   body: AsyncIterable<Uint8Array> | null;
 }
 

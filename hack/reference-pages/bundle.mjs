@@ -18,7 +18,7 @@ const WITHOUT_PARSER = {
     export * from '@asyncapi/parser/esm/document.js';
     export { unstringify } from '@asyncapi/parser/esm/stringify.js';`,
   '@asyncapi/parser/cjs/document': `export { isStringifiedDocument } from '@asyncapi/parser/esm/document.js';`,
-  // Only names of versions and checks of the parser's own input.
+  // Schemas and documents that only the parser needs.
   '@asyncapi/specs': 'export default { schemas: {} };',
   '@stoplight/spectral-core': 'export class Document {}',
   './parser': 'export const Parser = {};',
@@ -63,7 +63,7 @@ export async function bundleReferencePages(root) {
     target: 'es2022',
     define: { 'process.env.NODE_ENV': '"production"' },
     minify: true,
-    // Browsers receive the code, so the notices of its authors stay in it.
+    // Licences require their notices in distributed code.
     legalComments: 'eof',
     plugins: [withoutParser],
     logLevel: 'silent',

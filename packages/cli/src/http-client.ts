@@ -71,7 +71,7 @@ async function exchange(agent: Agent, call: HttpRequest, sendMs: number) {
   return { status: response.statusCode, text: await response.body.text(), headers: response.headers };
 }
 
-/** `fetch` with the time limits of this client, for JSON. */
+/** Adapts the client to `fetch`, so that `@uswarm/client` keeps its time limits. JSON only. */
 export function fetchWith(http: Pick<HttpClient, 'send'>): typeof globalThis.fetch {
   return async (input, { method = 'GET', headers = {}, body, signal } = {}) => {
     const { status, ...answer } = await http.send({

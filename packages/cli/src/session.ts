@@ -35,7 +35,7 @@ export interface Session {
 }
 
 export function createSession({ api }: Pick<Client, 'api'>): Session {
-  /** The client of an app accepts what later releases send; the chat has the types of this one. */
+  /** The types of the client also allow values of later releases; the chat is of the same release as its server. */
   async function read<Result>(operation: string, response: Promise<unknown>): Promise<Result> {
     try {
       return (await response) as Result;

@@ -1,4 +1,4 @@
-// @uswarm/client as a client of the conformance kit: the verbs of docs/client-conformance.md, and a store in a file.
+// Connects @uswarm/client to the verbs of docs/client-conformance.md, with a store in a file.
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';

@@ -14,7 +14,7 @@ const ShownMessage = z.looseObject({
 });
 export type ShownMessage = z.output<typeof ShownMessage>;
 
-/** What a client answers to `state?`; `docs/client-conformance.md` describes it. A client may add fields. */
+/** The answer to `state?` (docs/client-conformance.md). Clients may add fields. */
 const ClientState = z.looseObject({
   connection: z.string(),
   error: z.string().nullable(),

@@ -14,7 +14,7 @@ import type { Transport } from './server/seen.js';
 const clients = join(import.meta.dirname, '..', 'clients');
 
 const scenariosOf = (transport: Transport) => SCENARIOS.filter(({ only }) => only === undefined || only === transport);
-/** The scenarios are shown to be right with `@uswarm/client`. Each process of Python takes a quarter of a second. */
+/** Enough for the glue of a client in Python, because `@uswarm/client` runs every scenario and each Python process costs a quarter of a second. */
 const someOf = (transport: Transport) =>
   scenariosOf(transport).filter((_, index) => byTier({ core: index % 4 === 0, all: true }));
 

@@ -21,7 +21,7 @@ export interface RunOptions {
   /** The folder in which the command runs. */
   cwd: string;
   transport: Transport;
-  /** How many scenarios run at a time. */
+  /** Maximum number of concurrent scenarios. */
   jobs: number;
   patienceMs: number;
   onResult?: (result: Result) => void;

@@ -4,13 +4,13 @@ import type { Pings } from './server/socket.js';
 
 export interface Scenario {
   name: string;
-  /** What a client must show or do. */
+  /** A sentence with the required behaviour, for tables. */
   shows: string;
   /** The rule behind it. */
   why: string;
   /** Only over this transport. */
   only?: Transport;
-  /** Of the socket; otherwise those of the service. */
+  /** Intervals of the socket's heartbeat; default: those of the service. */
   pings?: Pings;
   run(stage: Stage): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { Scenario } from '../scenario.js';
 import { textContent } from '../server/world.js';
 import { CARD } from './streams.js';
 
-/** What the user does on another device. */
+/** Scenarios in which the user acts on another device. */
 export const DEVICES: readonly Scenario[] = [
   {
     name: 'message-of-another-device',

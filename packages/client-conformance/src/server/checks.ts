@@ -1,7 +1,7 @@
 import { CLIENT_EVENTS, ERRORS, type ErrorCode, SERVER_EVENTS } from '@uswarm/contract';
 import { checkResponse, checkServerEvent } from '@uswarm/contract/checks';
 
-/** What a client receives, checked against the contract. A scripted server must not send what the real one never sends. */
+/** An event that was checked against the contract: a scripted server must not send what the real one never sends. */
 export interface ServerEvent {
   name: string;
   payload: object;
@@ -34,7 +34,7 @@ export function unknownEvent(name: string, payload: object): ServerEvent {
   return { name, payload };
 }
 
-/** Names of fields whose values may be extended: lists with `x-extensible-enum`. */
+/** Fields with `x-extensible-enum`, to which a later release can add values. */
 const OPEN_LISTS: ReadonlySet<string> = new Set(['type', 'status', 'extended_status', 'role', 'code']);
 
 function requireExtension(base: unknown, changed: unknown, path: string): void {

@@ -4,7 +4,7 @@ import type { Transport } from './seen.js';
 /** An open connection of the client, of either transport. */
 export interface Connection {
   readonly transport: Transport;
-  /** Whether it receives the events of the workspace. */
+  /** Events of the workspace are sent only after a subscribe. */
   subscribed: boolean;
   /** @param seq the position that the client has after the event; undefined if the event does not change it */
   emit(event: ServerEvent, seq?: number): void;

@@ -4,7 +4,7 @@ import { CLIENT_EVENTS, findRoute, type MessageData, POSITION_HEADER } from '@us
 import { checkedAnswer, errorBody, type Failure, failureAnswer, type RestAnswer, withLaterCode } from './checks.js';
 import type { ScriptedServer } from './scripted-server.js';
 
-/** What a route answers; undefined: the connection is closed without a response. */
+/** Undefined: the connection is closed without a response. */
 type Answer = RestAnswer | undefined;
 
 interface Call {
@@ -88,7 +88,7 @@ function createOperations(server: ScriptedServer): Record<string, (call: Call) =
     listMessages: inConversation(({ query }) => {
       const answer = {
         ...ok(pageOf(world.ordered, query)),
-        // The position of the response is that of its content, also if more is stored meanwhile.
+        // Read with the page: `onSnapshot` can store more messages before the response is sent.
         headers: { [POSITION_HEADER]: world.position },
       };
       server.seen.add({ kind: 'snapshot' });

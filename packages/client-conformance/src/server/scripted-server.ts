@@ -6,16 +6,16 @@ import { Sightings, type Transport } from './seen.js';
 import { type SseFormat, usualFormat } from './sse-format.js';
 import { World } from './world.js';
 
-/** What happens to a message that the client sends. Without one, it is stored and acknowledged. */
+/** Faults of one send. By default the message is stored and acknowledged. */
 export interface SendOutcome {
   /** Default: true, unless it is refused. */
   stored?: boolean;
   refuse?: Failure & { unknownWhetherStored?: boolean };
-  /** The connections are cut before the answer; `answer`: only that of the request, if it is sent by REST. */
+  /** True: all connections are cut before the answer. `answer`: only the response of a REST request is lost. */
   lost?: boolean | 'answer';
   /** The answer follows after this. */
   after?: Promise<void>;
-  /** Whether other devices and the client receive the event before the answer. Default: after it. */
+  /** Devices receive `message.new` before the answer; default: after it. */
   eventFirst?: boolean;
 }
 
@@ -50,7 +50,7 @@ export class ScriptedServer {
   token = 'token-1';
   /** Outcomes of the next sends, in this order. */
   readonly outcomes: SendOutcome[] = [];
-  /** By operation of the contract: failures of the next requests. `stream` and `connect` are those of the transports. */
+  /** Failures of the next requests, by `operationId`; `stream` and `connect` fail attempts to connect. */
   readonly failures = new Map<string, Failure[]>();
   /** Only a resume token admits a connection. */
   credentialsUnavailable = false;
