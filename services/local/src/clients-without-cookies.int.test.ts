@@ -70,6 +70,8 @@ describeWith('valkey', 'clients without cookies behind a load balancer without a
   }
   const subscribe = ({ socket }: { socket: Socket }): Promise<object> =>
     socket.timeout(5_000).emitWithAck('workspace.subscribe', { workspace_ids: [user.workspaceId] });
+  const isUpgraded = ({ connected, io: { engine } }: Socket): boolean =>
+    connected && engine.transport.name === 'websocket';
   const metric = async (name: string): Promise<number[]> =>
     Promise.all(
       gateways.map(async ({ metrics }) =>
@@ -107,7 +109,8 @@ describeWith('valkey', 'clients without cookies behind a load balancer without a
 
   it('connect again by themselves after one of the gateways was killed', async () => {
     const started = Array.from({ length: CLIENTS }, () => start());
-    await eventually(() => started.every(({ socket }) => socket.connected), { timeoutMs: 10_000 });
+    // A client that loses its WebSocket while it changes to it notices this only by the missing ping, after up to 45 s.
+    await eventually(() => started.every(({ socket }) => isUpgraded(socket)), { timeoutMs: 10_000 });
     const [killed] = gateways;
     await killed!.program.stop('SIGKILL');
     const { port } = killed!;
