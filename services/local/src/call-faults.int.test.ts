@@ -1,15 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
+import { shareByTier } from '@uswarm/testkit/tier';
 import { EVENT_CREATED, INSERT, MAIL_SENT, mailUnknown, SEND, useCallFixture } from '../test/call-fixture.js';
-import { KILLED } from '../test/separate.js';
+import { KILLED, type Killed } from '../test/separate.js';
 
 /** With these, no process is left that knows the call. */
 const WITH_ORCHESTRATOR = KILLED.filter((killed) => killed !== 'the runtime');
 
+/** In the core, each moment has one of the processes. */
+const killedAt = (moment: number): readonly Killed[] => shareByTier(KILLED, moment, KILLED.length);
+
 describe('invariant 4: a call that changes another system', () => {
   const calls = useCallFixture();
 
-  it.each(KILLED)('leaves once if a process is killed before the first model call: %s', async (killed) => {
+  it.each(killedAt(0))('leaves once if a process is killed before the first model call: %s', async (killed) => {
     const unlock = await calls.services.lockAgents(calls.user.workspaceId);
     await calls.user.send(`Send ${calls.name}`);
     await calls.services.untilBlocked();
@@ -19,15 +23,18 @@ describe('invariant 4: a call that changes another system', () => {
     expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
   });
 
-  it.each(KILLED)('leaves once if a process is killed while the model writes its arguments: %s', async (killed) => {
-    await calls.writeArguments();
-    await calls.kill(killed);
-    calls.endArguments();
-    await calls.recover(killed);
-    expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
-  });
+  it.each(killedAt(1))(
+    'leaves once if a process is killed while the model writes its arguments: %s',
+    async (killed) => {
+      await calls.writeArguments();
+      await calls.kill(killed);
+      calls.endArguments();
+      await calls.recover(killed);
+      expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
+    },
+  );
 
-  it.each(KILLED)(
+  it.each(killedAt(2))(
     'leaves once if a process is killed after its step and before the commit of it: %s',
     async (killed) => {
       const unlock = await calls.blockAfterArguments('turn_entries');
@@ -38,7 +45,7 @@ describe('invariant 4: a call that changes another system', () => {
     },
   );
 
-  it.each(KILLED)(
+  it.each(killedAt(3))(
     'leaves once if a process is killed after its step is committed and before the runtime learns it: %s',
     async (killed) => {
       const unlock = await calls.blockAfterArguments('turn_entries');
@@ -54,7 +61,7 @@ describe('invariant 4: a call that changes another system', () => {
     },
   );
 
-  it.each(KILLED)('leaves once if a process is killed before it is stored as sent: %s', async (killed) => {
+  it.each(killedAt(4))('leaves once if a process is killed before it is stored as sent: %s', async (killed) => {
     const unlock = await calls.blockAfterArguments('receipts');
     await calls.kill(killed);
     await unlock();
@@ -82,7 +89,7 @@ describe('invariant 4: a call that changes another system', () => {
     expect(await calls.atTheEnd()).toEqual(EVENT_CREATED);
   });
 
-  it.each(KILLED)(
+  it.each(killedAt(5))(
     'leaves once if a process is killed between its execution and the answer, as a mail that is found: %s',
     async (killed) => {
       await calls.requestWithoutAnswer(SEND);
@@ -106,7 +113,7 @@ describe('invariant 4: a call that changes another system', () => {
     expect(calls.servers.results.at(-1)).toContain('It is not known whether this call was executed');
   });
 
-  it.each(KILLED)(
+  it.each(killedAt(6))(
     'leaves once if a process is killed between its execution and the answer, as an event with its key: %s',
     async (killed) => {
       await calls.requestWithoutAnswer(INSERT);
@@ -118,16 +125,19 @@ describe('invariant 4: a call that changes another system', () => {
     },
   );
 
-  it.each(KILLED)('leaves once if a process is killed between the answer and the commit of it: %s', async (killed) => {
-    await calls.requestWithoutAnswer(SEND);
-    const unlock = await calls.services.lockTable('tool_calls');
-    calls.servers.google.release();
-    await calls.services.untilBlocked();
-    await calls.kill(killed);
-    await unlock();
-    await calls.recover(killed);
-    expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
-  });
+  it.each(killedAt(7))(
+    'leaves once if a process is killed between the answer and the commit of it: %s',
+    async (killed) => {
+      await calls.requestWithoutAnswer(SEND);
+      const unlock = await calls.services.lockTable('tool_calls');
+      calls.servers.google.release();
+      await calls.services.untilBlocked();
+      await calls.kill(killed);
+      await unlock();
+      await calls.recover(killed);
+      expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
+    },
+  );
 });
 
 describe('a call whose processes are killed before its outcome is known', () => {
@@ -163,7 +173,7 @@ describe('a call whose processes are killed before its outcome is known', () => 
 describe('a call that waits for the user while a process is killed', () => {
   const calls = useCallFixture({ modelGateway: true });
 
-  it.each(KILLED)('invariant 7: has no job, and leaves once after the decision: %s', async (killed) => {
+  it.each(killedAt(8))('invariant 7: has no job, and leaves once after the decision: %s', async (killed) => {
     const card = await calls.ask();
     expect(await calls.ofWorkspace(`SELECT FROM work WHERE kind = 'turn' AND workspace_id = $1`)).toEqual([]);
     await calls.kill(killed);
@@ -189,7 +199,7 @@ describe('a call that waits for the user while a process is killed', () => {
     expect(await calls.atTheEnd()).toEqual(MAIL_SENT);
   });
 
-  it.each(KILLED)(
+  it.each(killedAt(9))(
     'invariant 5: leaves once if a process is killed between the choice and the next turn: %s',
     async (killed) => {
       const card = await calls.ask();

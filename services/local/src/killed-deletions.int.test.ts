@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { describeWith } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
+import { shareByTier } from '@uswarm/testkit/tier';
 import { type RealtimeCluster, startRealtimeCluster } from '../test/realtime/cluster.js';
 import { FoldingClient, signUp } from '../test/realtime/folding-client.js';
 import { RestClient } from '../test/realtime/rest-client.js';
@@ -126,8 +127,9 @@ describeWith('valkey', 'a deletion with many messages, seen by two devices at tw
       { until: ({ length }) => length === 0 },
     );
 
-  describe.each(['conversation', 'workspace'] as const)('of a %s', (kind) => {
-    it.each(MOMENTS[kind])(
+  const KINDS = ['conversation', 'workspace'] as const;
+  describe.each(KINDS)('of a %s', (kind) => {
+    it.each(shareByTier(MOMENTS[kind], KINDS.indexOf(kind), KINDS.length))(
       'has no effect if the orchestrator is killed $name, and is complete everywhere after a repetition',
       async ({ lock, statement }) => {
         unlock = await cluster.locks.lock(lock(ids));

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Dialect, dialects, type ModelServer, type ReceivedRequest, startModelServer } from '@uswarm/dev-servers';
 import type { MessageData } from '@uswarm/contract';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
+import { byTier } from '@uswarm/testkit/tier';
 import { modelSettings } from './model-settings.js';
 import { type SeparateServices, startSeparateServices } from './separate.js';
 import { startToolServer } from './tool-server.js';
@@ -36,12 +37,14 @@ const MAX_ARGUMENTS = 100_000;
 const isTooLarge = ({ expected: { calls = [] } }: Dialect): boolean => JSON.stringify(calls).length > MAX_ARGUMENTS;
 const isTooSlow = ({ expected: { waits = [] } }: Dialect): boolean => waits.some((ms) => ms > LONGEST_WAIT_MS);
 
+/** In the core, each third habit of each group: a runtime alone meets all of them (`dialect-turns`). */
 export const habitsOf = (protocol: ModelProtocol): Habit[] =>
   Object.entries(dialects).flatMap(([group, members]) =>
     members
       .filter((dialect) => dialect.protocol === protocol || dialect.protocol === 'both')
       .filter((dialect) => !isTooSlow(dialect) && !isTooLarge(dialect))
-      .map((dialect, index) => ({ group, model: `${group}-${index}`, dialect })),
+      .map((dialect, index) => ({ group, model: `${group}-${index}`, dialect }))
+      .filter((_, index) => byTier({ core: index % 3 === 0, all: true })),
   );
 
 function settingsOf(protocol: ModelProtocol, server: ModelServer, habits: readonly Habit[]): Record<string, string> {

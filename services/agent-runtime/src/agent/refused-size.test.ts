@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type ModelServer, type ModelServerRequest, type ModelStep, startModelServer } from '@uswarm/dev-servers';
 import { type Done, HistoryRole, Outcome } from '@uswarm/runtime-proto';
+import { shareByTier } from '@uswarm/testkit/tier';
 import { portOf, PROVIDERS, turnsWith } from '../../test/real-turn.js';
 import type { FunctionTool } from '../models/port.js';
 import type { ToolSource } from '../tools/tool.js';
@@ -100,7 +101,7 @@ const WORDINGS: [string, ScriptedError][] = [
 ];
 
 describe.each(PROVIDERS)('a conversation with a server of %s that accepts 16,000 bytes', (provider) => {
-  it.each(WORDINGS)(
+  it.each(shareByTier(WORDINGS, PROVIDERS.indexOf(provider), PROVIDERS.length))(
     'gets an answer to each of 50 long messages without a setting, if the server answers with %s',
     async (_says, error) => {
       const refuse: Refusing['refuse'] = (raw) => (bytesOf(raw) > LIMIT ? error : undefined);
