@@ -157,7 +157,7 @@ function progressFetch(xhr: Xhr, onProgress: (part: number) => void): Fetch {
       xhr.addEventListener('loadend', () => {
         const init = { status: xhr.status, headers: { 'content-type': 'application/json' } };
         if (xhr.status === 0) reject(new UswarmError('network_error'));
-        else resolve(new Response(xhr.responseText, init));
+        else resolve(new Response(xhr.responseText || null, init));
       });
       signal?.addEventListener('abort', () => xhr.abort());
       xhr.send(body);

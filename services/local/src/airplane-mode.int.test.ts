@@ -17,6 +17,8 @@ window.start = async ({ url, token, workspaceId, conversationId, transport }) =>
   const client = createClient({ url, token: () => token, transport, store: indexedDb('app') });
   window.client = client;
   window.chat = client.workspace(workspaceId).conversation(conversationId);
+  window.progress = [];
+  client.outbox.subscribe((items) => window.progress.push(...items.map((item) => item.progress)));
   window.shown = () => chat.messages.get().filter(({ role }) => role === 'user').map(({ text, local }) => text + (local ? ' (waits)' : ''));
   await client.start();
 };`;
@@ -26,7 +28,9 @@ const TEXTS = ['first', 'second', 'third'];
 interface App {
   start(options: object): Promise<void>;
   shown(): string[];
-  chat: { send(message: { text: string }): Promise<string> };
+  chat: { send(message: { text: string; files?: File[] }): Promise<string> };
+  /** Each progress of an unsent message that the app has seen. */
+  progress: number[];
   client: { connection: { get(): { state: string } } };
 }
 /** Functions that run in the page call it. */
@@ -96,4 +100,31 @@ describeWith('chromium', 'a page with @uswarm/client', () => {
       observer.close();
     },
   );
+
+  it('shows how much of a file is uploaded before its message is sent', async () => {
+    const token = await developmentToken(local.issuer, `${randomUUID()}@example.com`);
+    const observer: TestClient = await startTestClient({ restUrl: local.url, socketUrl: local.url, token });
+    const { workspaceId, conversationId } = observer;
+    const context = await browser.newContext();
+    const page = await openPage(context);
+    const options = { url: local.url, token, workspaceId, conversationId, transport: 'socket' };
+    await page.evaluate((given) => app().start(given), options);
+    await page.waitForFunction(() => app().client.connection.get().state === 'live');
+    const network = await context.newCDPSession(page);
+    const slow = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 1_000_000 };
+    await network.send('Network.emulateNetworkConditions', slow);
+
+    await page.evaluate(() => {
+      const file = new File(['The harvest of tea. '.repeat(50_000)], 'tea.txt', { type: 'text/plain' });
+      return app().chat.send({ text: 'Read this', files: [file] });
+    });
+
+    const progress = await page.evaluate(() => app().progress);
+    expect(progress).toEqual(progress.toSorted((one, other) => one - other));
+    expect(progress.filter((part) => part > 0 && part < 1)).not.toEqual([]);
+    const sent = await observer.shown(({ role }) => role === 'user');
+    expect(sent.attachments).toEqual([expect.objectContaining({ name: 'tea.txt', size: 1_000_000 })]);
+    await context.close();
+    observer.close();
+  });
 });
