@@ -42,8 +42,8 @@ export default {
     },
   ],
   testSequencer: '<rootDir>/hack/jest/sequencer.mjs',
-  // Most tests wait for servers, so more workers than cores are busy. A number: jest takes 150% for 150 workers.
-  maxWorkers: Math.ceil(availableParallelism() * 1.5),
+  // Most tests wait for servers, so more workers than cores are busy. A number: jest takes 200% for 200 workers.
+  maxWorkers: availableParallelism() * 2,
   // A worker keeps what the modules of finished files took; above this it is replaced before it runs out of memory.
   workerIdleMemoryLimit: '1500MB',
   // Ends what hangs. The first run on a machine builds programs meanwhile, for minutes.

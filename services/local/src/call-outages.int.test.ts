@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createApi } from '@uswarm/testkit/test-client';
 import { eventually } from '@uswarm/testkit/eventually';
+import { byTier } from '@uswarm/testkit/tier';
 import { EVENT_CREATED, INSERT, MAIL_SENT, mailUnknown, SEND, useCallFixture } from '../test/call-fixture.js';
 import type { Program } from '../test/program.js';
 
@@ -91,18 +92,23 @@ describe('invariant 4: a call that changes another system', () => {
       expect(end).toEqual(expected);
     });
 
-    it.each([
+    const eventFaults = [
       ['answers 503', { kind: 'refuse', status: 503, reason: 'backendError' }],
       ['breaks the connection before it executes the request', { kind: 'lose-request' }],
       ['breaks the connection after it has executed the request', { kind: 'lose-answer' }],
       ['is silent for longer than the orchestrator waits', { kind: 'hang' }],
-    ] as const)('%s, as an event', async (_what, fault) => {
-      calls.servers.google.failNext(INSERT, fault);
-      await calls.user.send(`Create the event ${calls.name}`);
-      const end = await calls.atTheEnd();
-      calls.servers.google.release();
-      expect(end).toEqual(EVENT_CREATED);
-    });
+    ] as const;
+    // A repeated event has the same key: what matters is whether the provider has executed the first request.
+    it.each(byTier({ core: eventFaults.slice(1, 3), all: [...eventFaults] }))(
+      '%s, as an event',
+      async (_what, fault) => {
+        calls.servers.google.failNext(INSERT, fault);
+        await calls.user.send(`Create the event ${calls.name}`);
+        const end = await calls.atTheEnd();
+        calls.servers.google.release();
+        expect(end).toEqual(EVENT_CREATED);
+      },
+    );
   });
 
   describe('leaves once if a roll-out replaces', () => {
