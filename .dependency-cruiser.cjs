@@ -145,7 +145,7 @@ module.exports = {
     enhancedResolveOptions: {
       conditionNames: ['uswarm-source', 'types', 'import', 'node', 'default'],
       exportsFields: ['exports'],
-      extensions: ['.ts', '.mjs', '.js', '.json'],
+      extensions: ['.ts', '.tsx', '.mjs', '.js', '.json'],
       mainFields: ['module', 'main', 'types'],
     },
   },

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { dirname, join } from 'node:path';
 import { REFERENCE_PAGES, SOURCES } from '../reference-pages/bundle.mjs';
 import { STAMP, writeReferencePages } from '../reference-pages/write.mjs';
+import { PAGE_STAMP, writePage } from '../web/write.mjs';
 import { nodeBinary, repositoryRoot, seconds, serviceEnvironment } from './environment.mjs';
 import { stampFile as installStamp } from './install.mjs';
 import { runQuietly, tail } from './quiet.mjs';
@@ -53,7 +54,7 @@ function stateOfSources(root) {
 function stateOfOutputs(root) {
   const hash = createHash('sha256');
   for (const folder of projects(root)) hash.update(stateOf(join(folder, 'dist/.tsbuildinfo')));
-  hash.update(stateOf(join(root, REFERENCE_PAGES, STAMP)));
+  for (const stamp of [join(REFERENCE_PAGES, STAMP), PAGE_STAMP]) hash.update(stateOf(join(root, stamp)));
   return hash.digest('hex');
 }
 
@@ -84,9 +85,9 @@ function readOrEmpty(file) {
   }
 }
 
-/** Runs `tsc`. With `-b`, also writes the reference pages, which local mode and tests serve. */
+/** Runs `tsc`. With `-b`, also writes the page and the reference pages, which local mode and tests serve. */
 export async function compile(args) {
-  if (args.includes('-b')) await writeReferencePages(repositoryRoot);
+  if (args.includes('-b')) await Promise.all([writeReferencePages(repositoryRoot), writePage(repositoryRoot)]);
   return runQuietly(nodeBinary, [join(repositoryRoot, 'node_modules/typescript/bin/tsc'), ...args], {
     cwd: repositoryRoot,
     env: serviceEnvironment(),

@@ -31,7 +31,7 @@ import { isTrustedHost } from './host-guard.js';
 import { createLocalSearch, type LocalSearch } from './local-search.js';
 import { startModelGatewayPart } from './model-gateway-part.js';
 import { createOriginRule, guardRequests } from './origin-guard.js';
-import { createPages } from './pages.js';
+import { createPages, type ServePage } from './pages.js';
 import { checkPortFree } from './port-check.js';
 import type { RunningLocal } from './running-local.js';
 import { startSearchPart } from './search-part.js';
@@ -316,11 +316,11 @@ export function describeModel({ modelProvider, environment }: Pick<Settings, 'mo
 }
 
 /** One port for pages, the development issuer and the API. socket.io handles its path first. */
-function route(pages: ReturnType<typeof createPages>, issuer: RequestListener, app: RequestListener): RequestListener {
+function route(pages: ServePage, issuer: RequestListener, app: RequestListener): RequestListener {
   return (request, response) => {
     const path = (request.url ?? '/').split('?')[0] ?? '/';
     if (path === ISSUER_PATH || path.startsWith(`${ISSUER_PATH}/`)) issuer(request, response);
-    else if (!isRead(request) || !pages(path, response)) app(request, response);
+    else if (!isRead(request) || !pages(path, request, response)) app(request, response);
   };
 }
 

@@ -16,7 +16,7 @@ const plain: PageFacts = {
 async function page(path: string, facts: Partial<PageFacts> = {}) {
   const serve = createPages({ ...plain, ...facts });
   const listener: RequestListener = (request, response) => {
-    if (!serve(request.url ?? '', response)) response.writeHead(404).end('of the API');
+    if (!serve(request.url ?? '', request, response)) response.writeHead(404).end('of the API');
   };
   const server = await listen(createServer(listener), { host: '127.0.0.1', port: 0 });
   const response = await fetch(`${server.url}${path}`);
@@ -27,7 +27,7 @@ async function page(path: string, facts: Partial<PageFacts> = {}) {
 
 describe('the pages of local mode', () => {
   it('show the running services and the first steps', async () => {
-    const { body } = await page('/');
+    const { body } = await page('/developers');
     for (const fact of [plain.url, plain.issuer, plain.model, plain.search()]) expect(body).toContain(fact);
     expect(body).toContain('<pre>npm run chat');
   });
@@ -35,7 +35,7 @@ describe('the pages of local mode', () => {
   it('show the commands of the terminal, with the data folder if it is not the default one', async () => {
     const dataDirectory = "/Users/ada/my data's";
     const facts = { ...plain, dataDirectory, environment: { USWARM_DATA_DIR: dataDirectory } };
-    const { body } = await page('/', facts);
+    const { body } = await page('/developers', facts);
     const shown = /<pre>([^<]*npm run chat[^<]*)<\/pre>/.exec(body)?.[1] ?? '';
     const command = shown.replaceAll(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
     expect(banner({ ...facts, e2eToken: undefined, shared: false })).toContain(`\n  ${command}\n`);
@@ -46,13 +46,13 @@ describe('the pages of local mode', () => {
     let state = 'starting';
     const serve = createPages({ ...plain, search: () => state });
     const server = await listen(
-      createServer((request, response) => void serve(request.url ?? '', response)),
+      createServer((request, response) => void serve(request.url ?? '', request, response)),
       {
         host: '127.0.0.1',
         port: 0,
       },
     );
-    const body = async (): Promise<string> => (await fetch(server.url)).text();
+    const body = async (): Promise<string> => (await fetch(`${server.url}/developers`)).text();
     expect(await body()).toContain('<dd>starting</dd>');
     state = 'ready';
     expect(await body()).toContain('<dd>ready</dd>');
@@ -61,19 +61,19 @@ describe('the pages of local mode', () => {
 
   it.each(['url', 'issuer', 'model', 'search'] as const)('escape the %s', async (fact) => {
     const hostile = `<script>alert("&")</script>`;
-    const { body } = await page('/', { [fact]: fact === 'search' ? () => hostile : hostile });
+    const { body } = await page('/developers', { [fact]: fact === 'search' ? () => hostile : hostile });
     expect(body).not.toContain('<script');
     expect(body).toContain('&#60;script&#62;alert(&#34;&#38;&#34;)&#60;/script&#62;');
   });
 
   it('forbid scripts and frames', async () => {
-    const { headers } = await page('/');
+    const { headers } = await page('/developers');
     expect(headers.get('content-security-policy')).toMatch(/^default-src 'none';.*frame-ancestors 'none'/);
     expect(headers.get('x-content-type-options')).toBe('nosniff');
   });
 
   it('link to the documents of the API and to its reference', async () => {
-    const { body } = await page('/');
+    const { body } = await page('/developers');
     for (const path of ['/v1/openapi.json', '/v1/asyncapi.json', '/docs', '/docs/realtime'])
       expect(body).toContain(`href="${path}"`);
   });

@@ -1,11 +1,13 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { DEVELOPMENT_CLIENT_ID } from '@uswarm/dev-servers';
+import { createPageServer } from '@uswarm/web/server';
 import { chatCommand, FIRST_QUESTION } from './commands.js';
 import type { RunningLocal } from './running-local.js';
 
 export type PageFacts = Pick<RunningLocal, 'url' | 'issuer' | 'model' | 'search' | 'dataDirectory' | 'environment'>;
 
 /** Serves the pages of local mode. @returns false for all other paths, which belong to the API */
-export type ServePage = (path: string, response: ServerResponse) => boolean;
+export type ServePage = (path: string, request: IncomingMessage, response: ServerResponse) => boolean;
 
 const HEADERS = {
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; frame-ancestors 'none'",
@@ -13,9 +15,15 @@ const HEADERS = {
 };
 
 export function createPages(facts: PageFacts): ServePage {
-  return (path, response) => {
-    if (path !== '/') return false;
-    const body = welcomePage(facts);
+  const servePage = createPageServer({
+    issuer: facts.issuer,
+    client_id: DEVELOPMENT_CLIENT_ID,
+    scopes: 'openid email profile',
+    local: true,
+  });
+  return (path, request, response) => {
+    if (path !== '/developers') return servePage(path, request, response);
+    const body = developersPage(facts);
     const headers = {
       ...HEADERS,
       'content-type': 'text/html; charset=utf-8',
@@ -30,7 +38,7 @@ function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-function welcomePage(facts: PageFacts): string {
+function developersPage(facts: PageFacts): string {
   const { url, issuer, model, search } = facts;
   const command = chatCommand(FIRST_QUESTION, facts);
   const [shownUrl, shownIssuer, shownModel, shownSearch, shownCommand] = [url, issuer, model, search(), command].map(
@@ -40,8 +48,8 @@ function welcomePage(facts: PageFacts): string {
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>uswarm</title>
-<link rel="icon" href="/docs/icon.svg">
+<title>uswarm for developers</title>
+<link rel="icon" href="/icon.svg">
 <style>
   :root { color-scheme: light dark; background: Canvas; color: CanvasText }
   body { font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto; padding: 0 1rem }
@@ -52,7 +60,7 @@ function welcomePage(facts: PageFacts): string {
 </style>
 <main>
 <h1>uswarm is running</h1>
-<p>Ask the swarm something, in a second terminal:</p>
+<p><a href="/">Open the page</a>, or ask the swarm something in a second terminal:</p>
 <pre>${shownCommand}</pre>
 <p>Read the reference of the API: <a href="/docs">REST</a>, <a href="/docs/realtime">realtime</a>.</p>
 <dl>

@@ -52,7 +52,7 @@ describeWith('chromium', 'the pages of local mode in a browser', () => {
   const WELL_FORMED = { title: true, language: 'en', mains: 1, headings: true, fits: true };
 
   it('lead from the first page to an operation, its example and its error codes', async () => {
-    const { page, problems } = await open('/');
+    const { page, problems } = await open('/developers');
     await page.getByRole('link', { name: 'REST', exact: true }).click();
     const operation = page.locator('#operations-workspaces-createWorkspace');
     await operation.getByRole('button').first().click();
@@ -82,7 +82,7 @@ describeWith('chromium', 'the pages of local mode in a browser', () => {
   });
 
   it.each([
-    ['/', 'h1'],
+    ['/developers', 'h1'],
     ['/docs', '#operations-core-getHealth'],
     ['/docs/realtime', 'h2:has-text("Operations")'],
   ])('fit a phone and have landmarks: %s', async (path, loaded) => {

@@ -16,7 +16,10 @@ export interface AccountRegistry {
   remember(subject: string, given: Profile): void;
 }
 
-/** The sign-in page: e-mail address and name without a password; signing in grants all scopes. */
+/**
+ * The sign-in page: e-mail address and name without a password; signing in grants all scopes. A page that sends both as `login_hint` and
+ * `login_name` has asked for them itself, so the form is not shown.
+ */
 export async function answerSignIn(
   provider: Provider,
   accounts: AccountRegistry,
@@ -24,14 +27,14 @@ export async function answerSignIn(
   response: ServerResponse,
 ): Promise<void> {
   const { params } = await provider.interactionDetails(request, response);
-  if (request.method !== 'POST') {
-    showForm(response, 200, '');
-    return;
-  }
-  const form = Object.fromEntries(new URLSearchParams((await readBody(request)) ?? ''));
-  const given = profile.safeParse(form);
+  const isForm = request.method === 'POST';
+  const given = profile.safeParse(
+    isForm
+      ? Object.fromEntries(new URLSearchParams((await readBody(request)) ?? ''))
+      : { email: params['login_hint'], name: params['login_name'] },
+  );
   if (!given.success) {
-    showForm(response, 400, '<p>Please give an e-mail address and a name.</p>');
+    showForm(response, isForm ? 400 : 200, isForm ? '<p>Please give an e-mail address and a name.</p>' : '');
     return;
   }
   const accountId = subjectOf(given.data.email);

@@ -139,9 +139,7 @@ const developmentClient: ClientMetadata = {
   application_type: 'native',
   // A native client may use any port of these hosts, so a page of a development server may, too.
   redirect_uris: [
-    'http://127.0.0.1/callback',
-    'http://localhost/callback',
-    'http://[::1]/callback',
+    ...['127.0.0.1', 'localhost', '[::1]'].flatMap((host) => [`http://${host}/callback`, `http://${host}/signed-in`]),
     'uswarm.app:/callback',
   ],
   grant_types: ['authorization_code', 'refresh_token'],
@@ -162,6 +160,8 @@ function baseConfiguration(clients: ClientMetadata[], prefix: string) {
     // Claims are in the ID token, as with the identity providers of the app.
     conformIdTokenClaims: false,
     cookies: { keys: [crypto.randomUUID()] },
+    // The name of a user whom a page signs in without the form.
+    extraParams: ['login_name'],
     features: { devInteractions: { enabled: false } },
     findAccount: (_context, accountId) => ({
       accountId,

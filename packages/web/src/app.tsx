@@ -1,0 +1,113 @@
+import { lazy, type ComponentType, type ReactNode } from 'react';
+import { Route, Switch, useParams, useSearchParams } from 'wouter';
+import { ConversationScreen } from './conversation/conversation-screen.js';
+import { ConversationList } from './conversations/conversation-list.js';
+import { FirstRun } from './conversations/first-run.js';
+import { pages } from './session/pages.js';
+import { SessionGate } from './session/session-gate.js';
+import { Layout } from './shell/layout.js';
+import { EmptyState } from './ui/parts.js';
+import { WorkspacesScreen } from './workspaces/workspaces-screen.js';
+
+export interface PanelProps {
+  workspaceId: string;
+  conversationId: string;
+}
+export interface WorkspaceProps {
+  workspaceId: string;
+}
+
+/** A screen of its own chunk: the module exports the component by this name. */
+const screen = <Name extends string, Props>(name: Name, load: () => Promise<Record<Name, ComponentType<Props>>>) =>
+  lazy(async () => ({ default: (await load())[name] }));
+
+const AgentsScreen = screen('AgentsScreen', () => import('./agents/agents-screen.js'));
+const ConnectionsScreen = screen('ConnectionsScreen', () => import('./connections/connections-screen.js'));
+const UsageScreen = screen('UsageScreen', () => import('./usage/usage-screen.js'));
+const ReceiptsScreen = screen('ReceiptsScreen', () => import('./receipts/receipts-screen.js'));
+const AccountScreen = screen('AccountScreen', () => import('./account/account-screen.js'));
+const LegalScreen = screen('LegalScreen', () => import('./legal/legal-screen.js'));
+const WaitingScreen = screen('WaitingScreen', () => import('./waiting/waiting-screen.js'));
+const DeveloperDrawer = screen('DeveloperDrawer', () => import('./developer/developer-drawer.js'));
+const PANELS: Readonly<Record<string, ComponentType<PanelProps>>> = {
+  swarm: screen('SwarmPanel', () => import('./swarm/swarm-panel.js')),
+  artifact: screen('ArtifactPanel', () => import('./artifacts/artifact-panel.js')),
+  timeline: screen('TimelinePanel', () => import('./timeline/timeline-panel.js')),
+};
+
+export function App() {
+  return (
+    <SessionGate legal={(document) => <LegalScreen document={document} />}>
+      <Switch>
+        <Route path="/">
+          <Layout>
+            <WorkspacesScreen />
+          </Layout>
+        </Route>
+        <Route path="/w/:workspace/*?">
+          <WorkspaceRoutes />
+        </Route>
+        <Route path="/waiting">
+          <Layout back="/">
+            <WaitingScreen />
+          </Layout>
+        </Route>
+        <Route path="/account">
+          <Layout back="/">
+            <AccountScreen />
+          </Layout>
+        </Route>
+        <Route path="/legal/:document">{({ document }) => <LegalScreen document={document ?? ''} />}</Route>
+        <Route>
+          <Layout>
+            <EmptyState icon="search" title="There is no such page">
+              <p>The link may be of an older version of the page.</p>
+            </EmptyState>
+          </Layout>
+        </Route>
+      </Switch>
+      <DeveloperDrawer />
+    </SessionGate>
+  );
+}
+
+function WorkspaceRoutes() {
+  const { workspace: workspaceId = '' } = useParams();
+  const common = { workspaceId, side: <ConversationList workspaceId={workspaceId} /> };
+  const settings = (content: ReactNode) => (
+    <Layout {...common} back={pages.workspace(workspaceId)}>
+      {content}
+    </Layout>
+  );
+  return (
+    <Switch>
+      <Route path="/w/:workspace">
+        <Layout {...common}>
+          <FirstRun workspaceId={workspaceId} />
+        </Layout>
+      </Route>
+      <Route path="/w/:workspace/c/:conversation">
+        {({ conversation }) => <Conversation {...common} conversationId={conversation ?? ''} />}
+      </Route>
+      <Route path="/w/:workspace/agents">{settings(<AgentsScreen workspaceId={workspaceId} />)}</Route>
+      <Route path="/w/:workspace/connections">{settings(<ConnectionsScreen workspaceId={workspaceId} />)}</Route>
+      <Route path="/w/:workspace/usage">{settings(<UsageScreen workspaceId={workspaceId} />)}</Route>
+      <Route path="/w/:workspace/receipts">{settings(<ReceiptsScreen workspaceId={workspaceId} />)}</Route>
+    </Switch>
+  );
+}
+
+function Conversation({ conversationId, ...common }: PanelProps & { side: ReactNode }) {
+  const [query] = useSearchParams();
+  const Panel = PANELS[query.get('panel') ?? ''];
+  const { workspaceId } = common;
+  return (
+    <Layout
+      {...common}
+      back={pages.workspace(workspaceId)}
+      panel={Panel && <Panel workspaceId={workspaceId} conversationId={conversationId} />}
+    >
+      <ConversationScreen key={conversationId} workspaceId={workspaceId} conversationId={conversationId} />
+    </Layout>
+  );
+}

@@ -1,0 +1,5 @@
+import { EmptyState } from '../ui/parts.js';
+
+export function ConnectionsScreen(_: { workspaceId: string }) {
+  return <EmptyState icon="link" title="Connections" />;
+}

@@ -1,0 +1,4 @@
+/** Opens with Ctrl+. */
+export function DeveloperDrawer() {
+  return null;
+}

@@ -1,0 +1,18 @@
+/** The paths of the page. */
+export const pages = {
+  workspace: (w: string) => `/w/${w}`,
+  conversation: (w: string, c: string) => `/w/${w}/c/${c}`,
+  agents: (w: string) => `/w/${w}/agents`,
+  connections: (w: string) => `/w/${w}/connections`,
+  usage: (w: string) => `/w/${w}/usage`,
+  receipts: (w: string) => `/w/${w}/receipts`,
+  waiting: '/waiting',
+  account: '/account',
+  legal: (document: string) => `/legal/${document}`,
+};
+/** Opens a side panel of the conversation that is shown: `navigate(panel.artifact(id))`. */
+export const panel = {
+  swarm: '?panel=swarm',
+  artifact: (id: string) => `?panel=artifact&artifact=${id}`,
+  timeline: (turnId: string) => `?panel=timeline&turn=${turnId}`,
+};

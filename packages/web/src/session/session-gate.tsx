@@ -1,0 +1,84 @@
+import { useConnection } from '@uswarm/client/react';
+import { Suspense, useEffect, useRef, useState, type ReactNode } from 'react';
+import { useLocation } from 'wouter';
+import { Spinner } from '../ui/parts.js';
+import { loadConfiguration, type Configuration } from './configuration.js';
+import { createSession, type Session } from './session.js';
+import { SignInScreen } from './sign-in-screen.js';
+import { beginSignIn, finishSignIn, wasSignedIn } from './sign-in.js';
+import { SessionContext } from './use-client.js';
+import styles from './sign-in.module.css';
+
+type State =
+  | { step: 'loading' }
+  | { step: 'signed out'; configuration?: Configuration; problem?: string }
+  | { step: 'signed in'; session: Session };
+
+/** Shows its children to a signed-in user. */
+export function SessionGate({ children }: { legal: (document: string) => ReactNode; children: ReactNode }) {
+  const [state, setState] = useState<State>({ step: 'loading' });
+  const [, go] = useLocation();
+  const isBegun = useRef(false);
+  useEffect(() => {
+    // The code of the issuer can be used once, and React calls effects twice in development.
+    if (isBegun.current) return;
+    isBegun.current = true;
+    void begin((path) => go(path, { replace: true })).then(setState);
+  }, [go]);
+  if (state.step === 'signed in')
+    return (
+      <SessionContext value={state.session}>
+        <Suspense fallback={<Loading />}>{children}</Suspense>
+        <SessionEnd session={state.session} />
+      </SessionContext>
+    );
+  if (state.step === 'signed out')
+    return <SignInScreen configuration={state.configuration} problem={state.problem} returnTo={location.pathname} />;
+  return <Loading />;
+}
+
+const Loading = () => (
+  <main className={styles['center']}>
+    <Spinner label="Loading" />
+  </main>
+);
+
+async function begin(go: (path: string) => void): Promise<State> {
+  let configuration: Configuration | undefined;
+  try {
+    configuration = await loadConfiguration();
+    if (location.pathname === '/signed-in') {
+      const { tokens, returnTo } = await finishSignIn(configuration);
+      const session = createSession(configuration, tokens);
+      await signUp(session);
+      await session.client.start();
+      go(returnTo);
+      return { step: 'signed in', session };
+    }
+    if (!wasSignedIn()) return { step: 'signed out', configuration };
+    await beginSignIn(configuration, { returnTo: location.pathname + location.search });
+    // The browser leaves.
+    return { step: 'loading' };
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    return { step: 'signed out', problem, ...(configuration && { configuration }) };
+  }
+}
+
+/** Returns 204 also for a user who exists. */
+const signUp = ({ client }: Session): Promise<undefined> => client.api.post('/v1/auth/sign-up');
+
+/** Over everything else, so that the draft stays. */
+function SessionEnd({ session }: { session: Session }) {
+  const { state, code } = useConnection(session.client);
+  if (state !== 'signed_out' || code === null) return null;
+  return (
+    <div className={styles['ended']} role="alert">
+      <SignInScreen
+        configuration={session.configuration}
+        problem={`Your session has ended (${code}). What you wrote is kept.`}
+        returnTo={location.pathname + location.search}
+      />
+    </div>
+  );
+}

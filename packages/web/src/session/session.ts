@@ -1,0 +1,52 @@
+import { createClient, UswarmError, type Client } from '@uswarm/client';
+import { indexedDb } from '@uswarm/client/indexed-db';
+import type { Configuration } from './configuration.js';
+import { forgetSignIn, refreshTokens, type Tokens } from './sign-in.js';
+
+export interface Session {
+  configuration: Configuration;
+  client: Client;
+  user: { name: string; email: string };
+  signOut(): Promise<void>;
+}
+
+/** The same browser is the same device. */
+function deviceId(): string {
+  const id = localStorage.getItem('uswarm.device') ?? crypto.randomUUID();
+  localStorage.setItem('uswarm.device', id);
+  return id;
+}
+
+/** A session of the user: its client keeps what it knows in the browser, and the tokens in memory. */
+export function createSession(configuration: Configuration, given: Tokens): Session {
+  let tokens = given;
+  let renewing: Promise<Tokens> | undefined;
+  async function token({ refresh }: { refresh: boolean }): Promise<string> {
+    if (!refresh) return tokens.idToken;
+    renewing ??= refreshTokens(configuration, tokens)
+      .catch(() => {
+        throw new UswarmError('token_expired', 'The session has expired.', 401);
+      })
+      .finally(() => (renewing = undefined));
+    tokens = await renewing;
+    return tokens.idToken;
+  }
+  const client = createClient({
+    url: location.origin,
+    token,
+    store: indexedDb(`uswarm ${given.subject}`),
+    device: { id: deviceId(), info: 'web' },
+  });
+  return {
+    configuration,
+    client,
+    user: { name: given.name, email: given.email },
+    async signOut() {
+      // The token is accepted until it expires unless the service is told.
+      await client.api.post('/v1/auth/logout').catch(() => undefined);
+      await client.signOut();
+      forgetSignIn();
+      location.assign('/');
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import { useState } from 'react';
+import { Button } from '../ui/button.js';
+import ui from '../ui/ui.module.css';
+import type { Configuration } from './configuration.js';
+import { beginSignIn, type LocalUser } from './sign-in.js';
+import styles from './sign-in.module.css';
+
+interface Props {
+  configuration: Configuration | undefined;
+  problem: string | undefined;
+  returnTo: string;
+}
+const DEMO: LocalUser = { name: 'Ada', email: 'ada@example.com' };
+
+export function SignInScreen({ configuration, problem, returnTo }: Props) {
+  const [state, setState] = useState<{ busy: boolean; error?: string }>({ busy: false });
+  async function signIn(user?: LocalUser): Promise<void> {
+    if (configuration === undefined) return location.reload();
+    setState({ busy: true });
+    await beginSignIn(configuration, { returnTo, again: problem !== undefined, ...(user && { user }) }).catch(
+      (error: Error) => setState({ busy: false, error: error.message }),
+    );
+  }
+  const shown = state.error ?? problem;
+  return (
+    <main className={styles['center']}>
+      <div className={styles['card']}>
+        <img src="/icon.svg" width={52} height={52} alt="" />
+        <div>
+          <h1>Welcome to uswarm</h1>
+          <p className={styles['lead']}>A manager and four specialists work for you, and you see what they do.</p>
+        </div>
+        {shown !== undefined && (
+          <p role="alert" className={styles['problem']}>
+            {shown}
+          </p>
+        )}
+        <Button
+          look="primary"
+          disabled={state.busy}
+          onClick={() => void signIn(configuration?.local ? DEMO : undefined)}
+        >
+          {configuration === undefined ? 'Try again' : configuration.local ? `Continue as ${DEMO.name}` : 'Sign in'}
+        </Button>
+        {configuration?.local && <NameForm busy={state.busy} onSignIn={(user) => void signIn(user)} />}
+      </div>
+    </main>
+  );
+}
+
+/** The e-mail address, which identifies the user, follows from the name. */
+function NameForm({ busy, onSignIn }: { busy: boolean; onSignIn: (user: LocalUser) => void }) {
+  const [name, setName] = useState('');
+  const slug = name
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '');
+  return (
+    <form
+      className={styles['form']}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSignIn({ name: name.trim(), email: `${slug || 'user'}@example.com` });
+      }}
+    >
+      <label className={ui['field']}>
+        Or under another name
+        <input
+          className={ui['input']}
+          value={name}
+          required
+          maxLength={60}
+          autoComplete="name"
+          onChange={(event) => setName(event.target.value)}
+        />
+      </label>
+      <Button type="submit" disabled={busy || name.trim() === ''}>
+        Continue
+      </Button>
+      <p className={styles['note']}>
+        Local mode has no passwords. Everything stays on this machine. <a href="/developers">For developers</a>
+      </p>
+    </form>
+  );
+}

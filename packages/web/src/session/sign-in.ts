@@ -1,0 +1,129 @@
+import * as oauth from 'oauth4webapi';
+import type { Configuration } from './configuration.js';
+
+/** The tokens of a user. They are in memory only: a reload signs in again, which the session at the issuer answers without a question. */
+export interface Tokens {
+  idToken: string;
+  refreshToken: string | undefined;
+  /** Of the user at the issuer. */
+  subject: string;
+  name: string;
+  email: string;
+}
+/** What must survive the way to the issuer and back; it ends with the tab. */
+interface Pending {
+  verifier: string;
+  state: string;
+  nonce: string;
+  returnTo: string;
+}
+/** A user of local mode, whom the development issuer signs in without a question. */
+export interface LocalUser {
+  name: string;
+  email: string;
+}
+
+const [PENDING, SIGNED_IN] = ['uswarm.sign-in', 'uswarm.signed-in'];
+const redirectUri = (): string => `${location.origin}/signed-in`;
+const insecure = ({ issuer }: Configuration) => ({ [oauth.allowInsecureRequests]: issuer.startsWith('http:') });
+
+async function discover(configuration: Configuration): Promise<oauth.AuthorizationServer> {
+  const issuer = new URL(configuration.issuer);
+  const response = await oauth.discoveryRequest(issuer, insecure(configuration));
+  return oauth.processDiscoveryResponse(issuer, response);
+}
+
+/** Whether this tab was signed in before it was loaded again. */
+export const wasSignedIn = (): boolean => sessionStorage.getItem(SIGNED_IN) !== null;
+
+/**
+ * Leaves for the issuer.
+ * @param options.again asks who signs in, also if the issuer still knows the last user
+ */
+export async function beginSignIn(
+  configuration: Configuration,
+  options: { returnTo: string; user?: LocalUser; again?: boolean },
+): Promise<void> {
+  const server = await discover(configuration);
+  const pending: Pending = {
+    verifier: oauth.generateRandomCodeVerifier(),
+    state: oauth.generateRandomState(),
+    nonce: oauth.generateRandomNonce(),
+    returnTo: options.returnTo,
+  };
+  sessionStorage.setItem(PENDING, JSON.stringify(pending));
+  const url = new URL(server.authorization_endpoint ?? '');
+  const query = {
+    client_id: configuration.client_id,
+    redirect_uri: redirectUri(),
+    response_type: 'code',
+    scope: configuration.scopes,
+    code_challenge: await oauth.calculatePKCECodeChallenge(pending.verifier),
+    code_challenge_method: 'S256',
+    state: pending.state,
+    nonce: pending.nonce,
+    ...(options.user && { login_hint: options.user.email, login_name: options.user.name }),
+    ...((options.user ?? options.again) && { prompt: 'login' }),
+  };
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  location.assign(url);
+}
+
+/** Reads what the issuer returned to `/signed-in`. @throws if the issuer refused, or the answer belongs to another sign-in */
+export async function finishSignIn(configuration: Configuration): Promise<{ tokens: Tokens; returnTo: string }> {
+  const stored = sessionStorage.getItem(PENDING);
+  sessionStorage.removeItem(PENDING);
+  if (stored === null) throw new Error('This sign-in was begun in another tab, or has ended.');
+  const pending = JSON.parse(stored) as Pending;
+  const [server, client] = [await discover(configuration), { client_id: configuration.client_id }];
+  const answer = oauth.validateAuthResponse(server, client, new URL(location.href), pending.state);
+  const response = await oauth.authorizationCodeGrantRequest(
+    server,
+    client,
+    oauth.None(),
+    answer,
+    redirectUri(),
+    pending.verifier,
+    insecure(configuration),
+  );
+  const result = await oauth.processAuthorizationCodeResponse(server, client, response, {
+    expectedNonce: pending.nonce,
+    requireIdToken: true,
+  });
+  return { tokens: toTokens(result), returnTo: pending.returnTo };
+}
+
+/** @throws if the issuer gave no refresh token, or ended the session */
+export async function refreshTokens(configuration: Configuration, tokens: Tokens): Promise<Tokens> {
+  if (tokens.refreshToken === undefined) throw new Error('The session has expired.');
+  const [server, client] = [await discover(configuration), { client_id: configuration.client_id }];
+  const response = await oauth.refreshTokenGrantRequest(
+    server,
+    client,
+    oauth.None(),
+    tokens.refreshToken,
+    insecure(configuration),
+  );
+  const result = await oauth.processRefreshTokenResponse(server, client, response);
+  return toTokens({ refresh_token: tokens.refreshToken, id_token: tokens.idToken, ...result });
+}
+
+function toTokens(result: oauth.TokenEndpointResponse): Tokens {
+  const claims = JSON.parse(decodePart(result.id_token?.split('.')[1] ?? '')) as Record<string, string | undefined>;
+  const email = claims['email'] ?? '';
+  sessionStorage.setItem(SIGNED_IN, 'yes');
+  return {
+    idToken: result.id_token ?? '',
+    refreshToken: result.refresh_token,
+    subject: claims['sub'] ?? '',
+    name: claims['name'] ?? email,
+    email,
+  };
+}
+
+function decodePart(part: string): string {
+  const bytes = atob(part.replaceAll('-', '+').replaceAll('_', '/'));
+  return new TextDecoder().decode(Uint8Array.from(bytes, (each) => each.charCodeAt(0)));
+}
+
+export const forgetSignIn = (): void => sessionStorage.removeItem(SIGNED_IN);

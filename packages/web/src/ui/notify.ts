@@ -1,0 +1,28 @@
+export interface Notice {
+  title: string;
+  description?: string;
+  kind?: 'info' | 'error';
+}
+type Listener = (notice: Notice) => void;
+
+const waiting: Notice[] = [];
+let listener: Listener | undefined;
+
+/** Shows a short message in the corner. It works before the toaster is loaded. */
+export function notify(notice: Notice): void {
+  if (listener === undefined) waiting.push(notice);
+  else listener(notice);
+}
+
+/** For the toaster. */
+export function onNotice(receive: Listener): () => void {
+  listener = receive;
+  for (const notice of waiting.splice(0)) receive(notice);
+  return () => void (listener = undefined);
+}
+
+/** Shows why an action failed. */
+export const notifyError =
+  (title: string) =>
+  (error: unknown): void =>
+    notify({ title, description: error instanceof Error ? error.message : String(error), kind: 'error' });

@@ -1,0 +1,67 @@
+import { useEffect, useState, type ReactNode } from 'react';
+import { Icon, type IconName } from './icon.js';
+import styles from './ui.module.css';
+
+export type Tone = 'plain' | 'accent' | 'attention' | 'ok' | 'bad';
+
+export function Badge({ tone = 'plain', children }: { tone?: Tone; children: ReactNode }) {
+  return (
+    <span className={styles['badge']} data-tone={tone}>
+      {children}
+    </span>
+  );
+}
+
+/** Says what it waits for to screen readers. */
+export function Spinner({ label }: { label: string }) {
+  return (
+    <span role="status">
+      <span className={styles['spinner']} aria-hidden />
+      <span className="hidden">{label}</span>
+    </span>
+  );
+}
+
+/** An empty screen says what would be here, and what to do. */
+export function EmptyState(props: { icon: IconName; title: string; children?: ReactNode }) {
+  return (
+    <div className={styles['empty']}>
+      <span className={styles['symbol']} aria-hidden>
+        <Icon name={props.icon} size={24} />
+      </span>
+      <h2>{props.title}</h2>
+      {props.children}
+    </div>
+  );
+}
+
+const UNITS = [
+  [86_400_000, 'day'],
+  [3_600_000, 'hour'],
+  [60_000, 'minute'],
+] as const;
+
+/** @param now milliseconds since 1970 */
+function describeAge(date: Date, now: number): string {
+  const age = now - date.getTime();
+  if (age > 6 * 86_400_000) return date.toLocaleDateString(undefined, { dateStyle: 'medium' });
+  const [size, unit] = UNITS.find(([each]) => age >= each) ?? [];
+  return size === undefined
+    ? 'now'
+    : new Intl.RelativeTimeFormat(undefined, { style: 'narrow' }).format(-Math.floor(age / size), unit ?? 'minute');
+}
+
+/** “3 min ago”, kept up to date; the exact time is its title. */
+export function RelativeTime({ at }: { at: string }) {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 30_000);
+    return () => clearInterval(timer);
+  }, []);
+  const date = new Date(at);
+  return (
+    <time dateTime={at} title={date.toLocaleString()}>
+      {describeAge(date, now)}
+    </time>
+  );
+}

@@ -1,0 +1,30 @@
+import { Tabs as Base } from '@base-ui/react/tabs';
+import type { ReactNode } from 'react';
+import styles from './ui.module.css';
+
+export interface Tab {
+  id: string;
+  label: ReactNode;
+  content: ReactNode;
+}
+
+export function Tabs(props: { label: string; tabs: Tab[]; value?: string; onChange?: (id: string) => void }) {
+  const first = props.tabs[0]?.id;
+  const chosen = props.value === undefined ? { defaultValue: first } : { value: props.value };
+  return (
+    <Base.Root {...chosen} onValueChange={(id) => props.onChange?.(String(id))}>
+      <Base.List className={styles['tabs']} aria-label={props.label}>
+        {props.tabs.map(({ id, label }) => (
+          <Base.Tab key={id} value={id} className={styles['tab']}>
+            {label}
+          </Base.Tab>
+        ))}
+      </Base.List>
+      {props.tabs.map(({ id, content }) => (
+        <Base.Panel key={id} value={id}>
+          {content}
+        </Base.Panel>
+      ))}
+    </Base.Root>
+  );
+}

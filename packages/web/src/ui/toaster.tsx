@@ -1,0 +1,32 @@
+import { Toast } from '@base-ui/react/toast';
+import { useEffect } from 'react';
+import { Button } from './button.js';
+import { onNotice } from './notify.js';
+import styles from './ui.module.css';
+
+/** Shows what `notify` was called with. */
+export default function Toaster() {
+  return (
+    <Toast.Provider>
+      <Toasts />
+    </Toast.Provider>
+  );
+}
+
+function Toasts() {
+  const { toasts, add } = Toast.useToastManager();
+  useEffect(() => onNotice(({ kind, ...notice }) => void add({ ...notice, type: kind ?? 'info' })), [add]);
+  return (
+    <Toast.Portal>
+      <Toast.Viewport className={styles['toasts']}>
+        {toasts.map((toast) => (
+          <Toast.Root key={toast.id} toast={toast} className={styles['toast']}>
+            <Toast.Title />
+            <Toast.Close render={<Button look="quiet" size="small" aria-label="Dismiss" />}>×</Toast.Close>
+            <Toast.Description />
+          </Toast.Root>
+        ))}
+      </Toast.Viewport>
+    </Toast.Portal>
+  );
+}

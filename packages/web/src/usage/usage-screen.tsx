@@ -1,0 +1,5 @@
+import { EmptyState } from '../ui/parts.js';
+
+export function UsageScreen(_: { workspaceId: string }) {
+  return <EmptyState icon="chart" title="Usage" />;
+}

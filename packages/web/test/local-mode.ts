@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '@uswarm/dev-servers';
+import { programFile } from '@uswarm/testkit/program-file';
+
+export interface LocalMode {
+  url: string;
+  /** Of a user, by the name that the page derives the e-mail address from. */
+  token(name: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Starts local mode as a process, like `npm start`, with a new data folder. */
+export async function startLocalMode(environment: Record<string, string>): Promise<LocalMode> {
+  const parent = await mkdtemp(join(tmpdir(), 'uswarm-page-'));
+  // As root, the Postgres user must enter it.
+  await chmod(parent, 0o755);
+  const port = String(await freePort());
+  const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env;
+  const child = spawn(process.execPath, [programFile('services/local/dist/main.js'), '--no-search'], {
+    env: {
+      PATH,
+      HOME,
+      NODE_COMPILE_CACHE,
+      USWARM_PORT: port,
+      USWARM_DATA_DIR: join(parent, 'data'),
+      USWARM_DEMO_DELAY_MS: '1',
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = once(child, 'close');
+  const failed = ended.then(() => {
+    throw new Error(`local mode ended:\n${printed}`);
+  });
+  failed.catch(() => undefined);
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (printed += text));
+  while (!printed.includes('Ctrl-C stops everything')) await Promise.race([once(child.stdout, 'data'), failed]);
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    url,
+    async token(name) {
+      const body = JSON.stringify({ email: `${name.toLowerCase()}@example.com`, name });
+      const headers = { 'content-type': 'application/json' };
+      const response = await fetch(`${url}/dev/issuer/dev/token`, { method: 'POST', headers, body });
+      return ((await response.json()) as { id_token: string }).id_token;
+    },
+    async stop() {
+      child.kill('SIGINT');
+      await ended;
+      await rm(parent, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { AxeBuilder } from '@axe-core/playwright';
+import { startChromium } from '@uswarm/testkit/chromium';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { startLocalMode, type LocalMode } from './local-mode.js';
+
+export interface PageFixture {
+  local: LocalMode;
+  browser: Browser;
+  /** A page of another device. `problems` is what its console reports, and which other servers it asks. */
+  open(path?: string, options?: BrowserContextOptions): Promise<{ page: Page; problems: string[] }>;
+  /** A page whose user signed in by the button or the form of local mode. */
+  signIn(
+    name?: string,
+    options?: BrowserContextOptions & { path?: string },
+  ): Promise<{ page: Page; problems: string[] }>;
+  stop(): Promise<void>;
+}
+
+/** One local mode and one browser for the tests of a file. */
+export async function startPage(environment: Record<string, string> = {}): Promise<PageFixture> {
+  const [local, browser] = await Promise.all([startLocalMode(environment), startChromium()]);
+  const fixture: PageFixture = {
+    local,
+    browser,
+    async open(path = '/', options = {}) {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+      const page = await context.newPage();
+      const problems = watch(page, local.url);
+      await page.goto(`${local.url}${path}`);
+      return { page, problems };
+    },
+    async signIn(name, { path, ...options } = {}) {
+      const opened = await fixture.open(path, options);
+      await signInAs(opened.page, name);
+      return opened;
+    },
+    async stop() {
+      await browser.close();
+      await local.stop();
+    },
+  };
+  return fixture;
+}
+
+/** On the screen for the sign-in. */
+export async function signInAs(page: Page, name?: string): Promise<void> {
+  if (name === undefined) await page.getByRole('button', { name: /^Continue as/ }).click();
+  else {
+    await page.getByLabel('Or under another name').fill(name);
+    await page.getByRole('button', { name: 'Continue', exact: true }).click();
+  }
+  await page.getByRole('button', { name: /^Account of/ }).waitFor();
+}
+
+function watch(page: Page, origin: string): string[] {
+  const problems: string[] = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) problems.push(message.text());
+  });
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('request', (request) => {
+    if (!/^(?:data|blob):/.test(request.url()) && !request.url().startsWith(origin)) problems.push(request.url());
+  });
+  return problems;
+}
+
+/** What axe finds, as `rule: element`. A test expects none in each state that it shows. */
+export async function violations(page: Page): Promise<string[]> {
+  const { violations: found } = await new AxeBuilder({ page }).analyze();
+  return found.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ''}`),
+  );
+}

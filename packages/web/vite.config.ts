@@ -1,0 +1,25 @@
+import { defineConfig } from 'vite';
+
+/** `npm run build` writes the page to dist/page. The server part (src/server) serves it, and local mode uses that at `/`. */
+export default defineConfig({
+  root: import.meta.dirname,
+  // Workspace packages are bundled from their sources, as in the tests.
+  resolve: { conditions: ['uswarm-source', 'module', 'browser', 'development|production'] },
+  build: {
+    outDir: 'dist/page',
+    emptyOutDir: true,
+    target: 'es2023',
+    manifest: true,
+    // The content security policy does not allow data: URLs.
+    assetsInlineLimit: 0,
+  },
+  // For work on the page: `npx vite packages/web` beside `npm start`.
+  server: {
+    proxy: Object.fromEntries(
+      ['/v1', '/dev', '/docs', '/socket.io', '/page.json'].map((path) => [
+        path,
+        { target: 'http://127.0.0.1:8080', ws: path === '/socket.io' },
+      ]),
+    ),
+  },
+});
