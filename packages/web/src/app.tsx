@@ -1,8 +1,9 @@
-import { lazy, type ComponentType, type ReactNode } from 'react';
+import { lazy, Suspense, type ComponentType, type ReactNode } from 'react';
 import { Route, Switch, useParams, useSearchParams } from 'wouter';
 import { ConversationScreen } from './conversation/conversation-screen.js';
 import { ConversationList } from './conversations/conversation-list.js';
 import { FirstRun } from './conversations/first-run.js';
+import { NewTerms } from './legal/new-terms.js';
 import { pages } from './session/pages.js';
 import { SessionGate } from './session/session-gate.js';
 import { Layout } from './shell/layout.js';
@@ -37,37 +38,55 @@ const PANELS: Readonly<Record<string, ComponentType<PanelProps>>> = {
 
 export function App() {
   return (
-    <SessionGate legal={(document) => <LegalScreen document={document} />}>
-      <Switch>
-        <Route path="/">
-          <Layout>
-            <WorkspacesScreen />
-          </Layout>
-        </Route>
-        <Route path="/w/:workspace/*?">
-          <WorkspaceRoutes />
-        </Route>
-        <Route path="/waiting">
-          <Layout back="/">
-            <WaitingScreen />
-          </Layout>
-        </Route>
-        <Route path="/account">
-          <Layout back="/">
-            <AccountScreen />
-          </Layout>
-        </Route>
-        <Route path="/legal/:document">{({ document }) => <LegalScreen document={document ?? ''} />}</Route>
-        <Route>
-          <Layout>
-            <EmptyState icon="search" title="There is no such page">
-              <p>The link may be of an older version of the page.</p>
-            </EmptyState>
-          </Layout>
-        </Route>
-      </Switch>
-      <DeveloperDrawer />
-    </SessionGate>
+    <Switch>
+      <Route path="/legal/:document">
+        {({ document }) => (
+          <Suspense>
+            <LegalScreen document={document ?? ''} />
+          </Suspense>
+        )}
+      </Route>
+      <Route>
+        <SessionGate>
+          <NewTerms>
+            <Screens />
+          </NewTerms>
+          <DeveloperDrawer />
+        </SessionGate>
+      </Route>
+    </Switch>
+  );
+}
+
+function Screens() {
+  return (
+    <Switch>
+      <Route path="/">
+        <Layout>
+          <WorkspacesScreen />
+        </Layout>
+      </Route>
+      <Route path="/w/:workspace/*?">
+        <WorkspaceRoutes />
+      </Route>
+      <Route path="/waiting">
+        <Layout back="/">
+          <WaitingScreen />
+        </Layout>
+      </Route>
+      <Route path="/account">
+        <Layout back="/">
+          <AccountScreen />
+        </Layout>
+      </Route>
+      <Route>
+        <Layout>
+          <EmptyState icon="search" title="There is no such page">
+            <p>The link may be of an older version of the page.</p>
+          </EmptyState>
+        </Layout>
+      </Route>
+    </Switch>
   );
 }
 

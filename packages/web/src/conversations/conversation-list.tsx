@@ -1,17 +1,105 @@
-import { useConversations } from '@uswarm/client/react';
-import { Link } from 'wouter';
+import type { Conversation } from '@uswarm/client';
+import { useConversations, useWorkspaces } from '@uswarm/client/react';
+import { useEffect, useRef, useState } from 'react';
+import { Link, useLocation } from 'wouter';
 import { pages } from '../session/pages.js';
 import { useClient } from '../session/use-client.js';
+import { Button } from '../ui/button.js';
+import { Icon } from '../ui/icon.js';
+import { Badge, RelativeTime } from '../ui/parts.js';
+import { RuntimeNote } from '../workspaces/runtime-note.js';
+import styles from './conversations.module.css';
+import { previewOf } from './preview.js';
+import { useNewConversation } from './use-new-conversation.js';
 
 export function ConversationList({ workspaceId }: { workspaceId: string }) {
-  const conversations = useConversations(useClient(), workspaceId);
+  const client = useClient();
+  const conversations = useConversations(client, workspaceId);
+  const name = useWorkspaces(client).find(({ id }) => id === workspaceId)?.name ?? '';
+  const { create, isBusy } = useNewConversation(workspaceId);
+  const [words, setWords] = useState('');
+  const search = useSearchKey();
+  const found = conversations.filter((one) => fits(one, words));
   return (
-    <ul>
-      {conversations.map(({ id, title }) => (
-        <li key={id}>
-          <Link href={pages.conversation(workspaceId, id)}>{title}</Link>
-        </li>
-      ))}
-    </ul>
+    <div className={styles['list']}>
+      <div className={styles['head']}>
+        <h2>{name}</h2>
+        <Button look="quiet" size="icon" aria-label="New conversation" disabled={isBusy} onClick={() => void create()}>
+          <Icon name="plus" />
+        </Button>
+      </div>
+      <label className={styles['search']}>
+        <Icon name="search" size={16} />
+        <span className="hidden">Search conversations</span>
+        <input
+          ref={search}
+          type="search"
+          placeholder="Search"
+          value={words}
+          onChange={(event) => setWords(event.target.value)}
+        />
+      </label>
+      <div className={styles['note']}>
+        <RuntimeNote workspaceId={workspaceId} />
+      </div>
+      <nav className={styles['scroll']} aria-label="Conversations">
+        <ul>
+          {found.map((conversation) => (
+            <ConversationItem key={conversation.id} workspaceId={workspaceId} conversation={conversation} />
+          ))}
+        </ul>
+        {found.length === 0 && (
+          <p className={styles['empty']}>
+            {words === '' ? 'What you ask is listed here.' : `Nothing contains “${words}”.`}
+          </p>
+        )}
+      </nav>
+    </div>
   );
+}
+
+function ConversationItem({ workspaceId, conversation }: { workspaceId: string; conversation: Conversation }) {
+  const [location] = useLocation();
+  const { id, title, unread_count: unread, updated_at: at } = conversation;
+  const href = pages.conversation(workspaceId, id);
+  return (
+    <li>
+      <Link href={href} className={styles['item']} aria-current={location === href ? 'page' : undefined}>
+        <span className={styles['title']} data-unread={unread > 0 || undefined}>
+          {title}
+        </span>
+        <small>
+          <RelativeTime at={at} />
+        </small>
+        <span className={styles['preview']}>{previewOf(conversation)}</span>
+        {unread > 0 && (
+          <Badge tone="accent">
+            {unread}
+            <span className="hidden"> unread</span>
+          </Badge>
+        )}
+      </Link>
+    </li>
+  );
+}
+
+const fits = (conversation: Conversation, words: string): boolean =>
+  words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => `${conversation.title} ${previewOf(conversation)}`.toLowerCase().includes(word));
+
+/** Ctrl+K or ⌘K. */
+function useSearchKey() {
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key !== 'k' || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      input.current?.focus();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+  return input;
 }

@@ -1,5 +1,25 @@
-import { EmptyState } from '../ui/parts.js';
+import { EmptyState, Spinner } from '../ui/parts.js';
+import { Text } from '../conversation/text.js';
+import styles from './legal.module.css';
+import { type Legal, useLegal } from './use-legal.js';
 
+const TITLES: Readonly<Record<string, [title: string, text: (legal: Legal) => string]>> = {
+  terms: ['Terms of service', ({ terms_of_service: text }) => text],
+  privacy: ['Privacy policy', ({ privacy_policy: text }) => text],
+};
+
+/** One legal document; also without a session. */
 export function LegalScreen({ document }: { document: string }) {
-  return <EmptyState icon="document" title={document} />;
+  const { legal, error } = useLegal();
+  const [title, text] = TITLES[document] ?? [];
+  if (title === undefined || text === undefined)
+    return <EmptyState icon="document" title="There is no such document" />;
+  return (
+    <main className={styles['page']}>
+      <a href="/">uswarm</a>
+      <h1>{title}</h1>
+      {error !== undefined && <p role="alert">{error}</p>}
+      {legal === undefined ? error === undefined && <Spinner label="Loading" /> : <Text text={text(legal)} />}
+    </main>
+  );
 }

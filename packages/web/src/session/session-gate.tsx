@@ -15,7 +15,7 @@ type State =
   | { step: 'signed in'; session: Session };
 
 /** Shows its children to a signed-in user. */
-export function SessionGate({ children }: { legal: (document: string) => ReactNode; children: ReactNode }) {
+export function SessionGate({ children }: { children: ReactNode }) {
   const [state, setState] = useState<State>({ step: 'loading' });
   const [, go] = useLocation();
   const isBegun = useRef(false);
@@ -48,9 +48,9 @@ async function begin(go: (path: string) => void): Promise<State> {
   try {
     configuration = await loadConfiguration();
     if (location.pathname === '/signed-in') {
-      const { tokens, returnTo } = await finishSignIn(configuration);
+      const { tokens, returnTo, accepts } = await finishSignIn(configuration);
       const session = createSession(configuration, tokens);
-      await signUp(session);
+      await signUp(session, accepts);
       await session.client.start();
       go(returnTo);
       return { step: 'signed in', session };
@@ -65,8 +65,14 @@ async function begin(go: (path: string) => void): Promise<State> {
   }
 }
 
-/** Returns 204 also for a user who exists. */
-const signUp = ({ client }: Session): Promise<undefined> => client.api.post('/v1/auth/sign-up');
+/** @param hasAccepted the user accepted the present documents with the sign-in; others are asked afterwards, if they have to */
+async function signUp({ client }: Session, hasAccepted: boolean): Promise<void> {
+  // Returns 204 also for a user who exists.
+  await client.api.post('/v1/auth/sign-up');
+  if (!hasAccepted) return;
+  const { terms_of_service_version, privacy_policy_version } = (await client.api.get('/v1/legal')).data;
+  await client.api.post('/v1/users/legal/accept', { body: { terms_of_service_version, privacy_policy_version } });
+}
 
 /** Over everything else, so that the draft stays. */
 function SessionEnd({ session }: { session: Session }) {

@@ -79,7 +79,9 @@ function NameForm({ busy, onSignIn }: { busy: boolean; onSignIn: (user: LocalUse
         Continue
       </Button>
       <p className={styles['note']}>
-        Local mode has no passwords. Everything stays on this machine. <a href="/developers">For developers</a>
+        Local mode has no passwords, and keeps everything on this machine. By continuing, you accept the{' '}
+        <a href="/legal/terms">terms</a> and the <a href="/legal/privacy">privacy policy</a>.{' '}
+        <a href="/developers">For developers</a>
       </p>
     </form>
   );

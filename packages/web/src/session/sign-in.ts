@@ -16,6 +16,8 @@ interface Pending {
   state: string;
   nonce: string;
   returnTo: string;
+  /** The sign-in screen named the legal documents. */
+  accepts: boolean;
 }
 /** A user of local mode, whom the development issuer signs in without a question. */
 export interface LocalUser {
@@ -50,6 +52,7 @@ export async function beginSignIn(
     state: oauth.generateRandomState(),
     nonce: oauth.generateRandomNonce(),
     returnTo: options.returnTo,
+    accepts: options.user !== undefined,
   };
   sessionStorage.setItem(PENDING, JSON.stringify(pending));
   const url = new URL(server.authorization_endpoint ?? '');
@@ -70,7 +73,9 @@ export async function beginSignIn(
 }
 
 /** Reads what the issuer returned to `/signed-in`. @throws if the issuer refused, or the answer belongs to another sign-in */
-export async function finishSignIn(configuration: Configuration): Promise<{ tokens: Tokens; returnTo: string }> {
+export async function finishSignIn(
+  configuration: Configuration,
+): Promise<{ tokens: Tokens } & Pick<Pending, 'returnTo' | 'accepts'>> {
   const stored = sessionStorage.getItem(PENDING);
   sessionStorage.removeItem(PENDING);
   if (stored === null) throw new Error('This sign-in was begun in another tab, or has ended.');
@@ -90,7 +95,7 @@ export async function finishSignIn(configuration: Configuration): Promise<{ toke
     expectedNonce: pending.nonce,
     requireIdToken: true,
   });
-  return { tokens: toTokens(result), returnTo: pending.returnTo };
+  return { tokens: toTokens(result), returnTo: pending.returnTo, accepts: pending.accepts };
 }
 
 /** @throws if the issuer gave no refresh token, or ended the session */

@@ -15,7 +15,7 @@ export function Header({ workspaceId, back }: { workspaceId: string | undefined;
   return (
     <header className={styles['header']}>
       {back !== undefined && (
-        <Link href={back} className={styles['trigger']} aria-label="Back">
+        <Link href={back} className={`${styles['trigger']} ${styles['back']}`} aria-label="Back">
           <Icon name="back" />
         </Link>
       )}

@@ -1,0 +1,41 @@
+import type { components } from '@uswarm/client';
+import { Link } from 'wouter';
+import { panel } from '../session/pages.js';
+import { Icon } from '../ui/icon.js';
+import { Badge } from '../ui/parts.js';
+import styles from './message.module.css';
+import { visibleText } from './visible-text.js';
+
+type Content = components['schemas']['ArtifactContent'];
+
+/** A version of a document; it opens beside the conversation. */
+export function ArtifactCard({ content }: { content: Content }) {
+  const { artifact_id: id, title, version, status, agent_slug: agent, content_preview: preview } = content;
+  return (
+    <Link href={panel.artifact(id)} className={styles['artifact']}>
+      <span className={styles['symbol']} aria-hidden>
+        <Icon name="document" size={22} />
+      </span>
+      <span>
+        <strong>{title}</strong>
+        <small>
+          {visibleText(preview)
+            .replaceAll(/[#*_`>]/g, '')
+            .slice(0, 110)}
+        </small>
+        <small>
+          Version {version} by @{agent} · <Badge tone={status === 'final' ? 'ok' : 'accent'}>{status}</Badge>
+        </small>
+      </span>
+    </Link>
+  );
+}
+
+/** The beginning in one line, without the marks of Markdown and the title, which is shown above. */
+function plainPreview(markdown: string, title: string): string {
+  const text = markdown
+    .replaceAll(/[#*_`>|]|---+/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  return (text.startsWith(title) ? text.slice(title.length).trim() : text).slice(0, 110);
+}

@@ -1,0 +1,60 @@
+import { memo, type ReactNode } from 'react';
+import ReactMarkdown, { type Components } from 'react-markdown';
+import remarkGfm from 'remark-gfm';
+import { blocksOf, visibleText } from './visible-text.js';
+
+const plugins = [remarkGfm];
+/** Other schemes, and addresses of this page, are not links. */
+const allowedUrl = (url: string): string => (/^(?:https:|mailto:)/i.test(url) ? url : '');
+const hostOf = (url: string): string => URL.parse(url)?.host ?? '';
+
+/** Writes of its children only what is text. */
+const textOf = (children: ReactNode): string =>
+  Array.isArray(children) ? children.map(textOf).join('') : typeof children === 'string' ? children : '';
+
+const components: Components = {
+  a: ({ href, children }) => <Link href={href ?? ''}>{children}</Link>,
+  // A picture of another host would tell it who reads the message.
+  img: ({ src, alt }) => (
+    <Link href={allowedUrl(typeof src === 'string' ? src : '')}>Picture: {alt || 'without a name'}</Link>
+  ),
+  table: ({ children }) => (
+    <div role="region" aria-label="Table" tabIndex={0} data-scroll>
+      <table>{children}</table>
+    </div>
+  ),
+  pre: ({ children }) => (
+    <pre tabIndex={0} aria-label="Code">
+      {children}
+    </pre>
+  ),
+  // The headings of a message are below that of its author.
+  h1: ({ children }) => <h3>{children}</h3>,
+  h2: ({ children }) => <h4>{children}</h4>,
+  h3: ({ children }) => <h5>{children}</h5>,
+};
+
+/** Shows the host unless the text already does. */
+function Link({ href, children }: { href: string; children: ReactNode }) {
+  if (href === '') return <span>{children}</span>;
+  const host = hostOf(href);
+  return (
+    <a href={href} target="_blank" rel="noreferrer noopener">
+      {children}
+      {host !== '' && !textOf(children).includes(host) && <small> ({host})</small>}
+    </a>
+  );
+}
+
+const Block = memo(function Block({ text }: { text: string }) {
+  return (
+    <ReactMarkdown remarkPlugins={plugins} components={components} urlTransform={allowedUrl}>
+      {text}
+    </ReactMarkdown>
+  );
+});
+
+/** Markdown of agents, which nobody has checked: HTML stays text, and nothing is loaded. */
+export default function Markdown({ text }: { text: string }) {
+  return blocksOf(visibleText(text)).map((block, index) => <Block key={index} text={block} />);
+}

@@ -1,0 +1,78 @@
+import type { ShownMessage } from '@uswarm/client';
+import { memo, type ReactNode } from 'react';
+import { RelativeTime } from '../ui/parts.js';
+import { ArtifactCard } from './artifact-card.js';
+import { Card } from './card.js';
+import { DelegationLine } from './delegation-line.js';
+import styles from './message.module.css';
+import { OwnMessage } from './own-message.js';
+import { Reply } from './reply.js';
+import type { Row } from './rows.js';
+import { Plain } from './text.js';
+import { ToolLines } from './tool-lines.js';
+import { WorkflowList } from './workflow-list.js';
+
+/** One item of the transcript, with what separates it from the one before. */
+export const MessageRow = memo(function MessageRow({ row }: { row: Row }) {
+  const [first] = row.messages;
+  if (first === undefined) return null;
+  return (
+    <>
+      {row.pausedUntil !== undefined && (
+        <p className={styles['pause']}>
+          {new Date(row.pausedUntil).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })}
+        </p>
+      )}
+      {row.isFirstUnread && <p className={styles['unread']}>New</p>}
+      {first.role === 'user' ? (
+        <OwnMessage shown={first} />
+      ) : (
+        <article className={styles['reply']} data-depth={Math.min(row.depth, 3)} data-first={row.isFirst || undefined}>
+          <Author shown={first} isShown={row.isFirst} />
+          <Content row={row} first={first} />
+        </article>
+      )}
+    </>
+  );
+});
+
+function Author({ shown: { role, message }, isShown }: { shown: ShownMessage; isShown: boolean }) {
+  const name = role === 'system' ? 'uswarm' : (message?.agent?.name ?? 'Agent');
+  if (!isShown) return <h2 className="hidden">{name}</h2>;
+  return (
+    <header className={styles['author']}>
+      <span className={styles['avatar']} data-slug={message?.agent?.slug} aria-hidden>
+        {name.slice(0, 1)}
+      </span>
+      <h2>{name}</h2>
+      {message && <RelativeTime at={message.created_at} />}
+    </header>
+  );
+}
+
+function Content({ row, first }: { row: Row; first: ShownMessage }): ReactNode {
+  const { content } = first;
+  if (row.isTools) return <ToolLines messages={row.messages} isPinned={row.isPinned} />;
+  switch (content.type) {
+    case 'text':
+    case 'loading':
+      return <Reply shown={first} />;
+    case 'action_card':
+      return <Card shown={first} content={content} />;
+    case 'delegation':
+      return <DelegationLine shown={first} content={content} />;
+    case 'workflow':
+      return <WorkflowList content={content} />;
+    case 'artifact':
+      return <ArtifactCard content={content} />;
+    case 'system':
+      return <p className={styles['system']}>{content.text}</p>;
+    default:
+      return (
+        <>
+          <Plain text={first.text} />
+          <p className={styles['note']}>A newer version of the page shows more of this message ({content.type}).</p>
+        </>
+      );
+  }
+}

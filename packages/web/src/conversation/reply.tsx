@@ -1,0 +1,85 @@
+import type { ShownMessage } from '@uswarm/client';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { panel } from '../session/pages.js';
+import { useClient } from '../session/use-client.js';
+import { Button } from '../ui/button.js';
+import { notifyError } from '../ui/notify.js';
+import { usePlace } from './chat.js';
+import styles from './message.module.css';
+import { Text } from './text.js';
+
+/** An answer: while it is written, complete, or ended in another way. */
+export function Reply({ shown }: { shown: ShownMessage }) {
+  const { text, streaming, message, status } = shown;
+  const isQuiet = status === 'silent' || status === 'delegated';
+  return (
+    <>
+      {isQuiet ? <p className={styles['system']}>{text}</p> : text !== '' && <Text text={text} />}
+      {streaming && <Writing hasText={text !== ''} />}
+      {message?.error && <Failure shown={shown} />}
+      {!streaming && !message?.error && !isQuiet && <ReplyActions shown={shown} />}
+    </>
+  );
+}
+
+const Writing = ({ hasText }: { hasText: boolean }) => (
+  <span className={styles['writing']} data-inline={hasText || undefined} aria-hidden>
+    <i />
+    <i />
+    <i />
+  </span>
+);
+
+/** The part of the text that was written is above it. */
+function Failure({ shown }: { shown: ShownMessage }) {
+  const error = shown.message?.error;
+  if (!error) return null;
+  const isMild = shown.status === 'incomplete' || error.code === 'stopped';
+  return (
+    <div className={styles['failure']} data-tone={isMild ? 'plain' : 'bad'} role={isMild ? undefined : 'alert'}>
+      <span>{error.code === 'stopped' ? 'Stopped.' : error.message}</span>
+      {error.retryable && <Regenerate shown={shown} label="Try again" />}
+    </div>
+  );
+}
+
+function ReplyActions({ shown }: { shown: ShownMessage }) {
+  const [isCopied, setCopied] = useState(false);
+  const turn = shown.message?.turn_id;
+  async function copy(): Promise<void> {
+    await navigator.clipboard.writeText(shown.text);
+    setCopied(true);
+  }
+  return (
+    <div className={styles['actions']}>
+      <Button look="quiet" size="small" onClick={() => void copy().catch(notifyError('The text could not be copied'))}>
+        {isCopied ? 'Copied' : 'Copy'}
+      </Button>
+      {turn !== undefined && (
+        <Link className={styles['more']} href={panel.timeline(turn)}>
+          How it was made
+        </Link>
+      )}
+    </div>
+  );
+}
+
+function Regenerate({ shown, label }: { shown: ShownMessage; label: string }) {
+  const client = useClient();
+  const { workspaceId } = usePlace();
+  const [isBusy, setBusy] = useState(false);
+  async function repeat(): Promise<void> {
+    setBusy(true);
+    const path = { workspaceId, id: shown.id ?? '' };
+    await client.api
+      .post('/v1/workspaces/{workspaceId}/messages/{id}/regenerate', { path })
+      .catch(notifyError('The answer could not be repeated'));
+    setBusy(false);
+  }
+  return (
+    <Button size="small" disabled={isBusy} onClick={() => void repeat()}>
+      {label}
+    </Button>
+  );
+}

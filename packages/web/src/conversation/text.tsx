@@ -1,0 +1,18 @@
+import { lazy, Suspense } from 'react';
+import styles from './message.module.css';
+import { visibleText } from './visible-text.js';
+
+const Markdown = lazy(() => import('./markdown.js'));
+
+/** The text is readable before the code for Markdown is loaded. */
+export function Text({ text }: { text: string }) {
+  return (
+    <div className={styles['text']}>
+      <Suspense fallback={<p className={styles['plain']}>{visibleText(text)}</p>}>
+        <Markdown text={text} />
+      </Suspense>
+    </div>
+  );
+}
+
+export const Plain = ({ text }: { text: string }) => <p className={styles['plain']}>{visibleText(text)}</p>;

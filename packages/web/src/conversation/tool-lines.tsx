@@ -1,0 +1,58 @@
+import type { ShownMessage } from '@uswarm/client';
+import { Link } from 'wouter';
+import { panel } from '../session/pages.js';
+import { Icon } from '../ui/icon.js';
+import styles from './message.module.css';
+
+/** Calls of tools: live while one runs, one line when all are done. */
+export function ToolLines({ messages, isPinned }: { messages: ShownMessage[]; isPinned: boolean }) {
+  const calls = messages.flatMap(({ key, content, message }) =>
+    content.type === 'tool_status' && 'tool' in content ? [{ key, ...content, turn: message?.turn_id }] : [],
+  );
+  const isRunning = calls.some(({ state }) => state === 'running');
+  const failed = calls.filter(({ state }) => state === 'failed').length;
+  const [only] = calls;
+  const summary =
+    calls.length === 1 ? only?.description : `${calls.length} steps${failed > 0 ? `, ${failed} failed` : ''}`;
+  return (
+    <details className={styles['tools']} open={isRunning || isPinned || undefined}>
+      <summary>
+        <State state={isRunning ? 'running' : failed > 0 ? 'failed' : 'completed'} />
+        <span>
+          {isRunning ? (calls.findLast(({ state }) => state === 'running')?.description ?? summary) : summary}
+        </span>
+        <Icon name="chevron" size={14} />
+      </summary>
+      <ul>
+        {calls.map(({ key, tool, description, state, turn }) => (
+          <li key={key}>
+            <State state={state} />
+            <code>{tool}</code> {description}
+            {turn !== undefined && (
+              <Link className={styles['more']} href={panel.timeline(turn)}>
+                Arguments and result
+              </Link>
+            )}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  running: 'Running',
+  completed: 'Done',
+  failed: 'Failed',
+  pending: 'Waits',
+};
+
+export function State({ state }: { state: string }) {
+  const name = state === 'failed' ? 'alert' : state === 'completed' ? 'check' : 'clock';
+  return (
+    <span className={styles['mark']} data-state={state}>
+      {state !== 'running' && <Icon name={name} size={14} />}
+      <span className="hidden">{LABELS[state] ?? state}:</span>
+    </span>
+  );
+}

@@ -1,0 +1,36 @@
+import type { components } from '@uswarm/client';
+import { Badge, type Tone } from '../ui/parts.js';
+import styles from './message.module.css';
+import { State } from './tool-lines.js';
+
+type Content = components['schemas']['WorkflowContent'];
+const TONES: Readonly<Record<Content['status'], Tone>> = {
+  running: 'accent',
+  completed: 'ok',
+  failed: 'bad',
+  cancelled: 'plain',
+};
+
+/** A plan as a checklist. */
+export function WorkflowList({ content }: { content: Content }) {
+  const done = content.steps.filter(({ status }) => status === 'completed').length;
+  return (
+    <section className={styles['card']} aria-label={`Workflow ${content.workflow_name}`}>
+      <header>
+        <h3>{content.workflow_name}</h3>
+        <Badge tone={TONES[content.status] ?? 'plain'}>
+          {content.status} · {done} of {content.steps.length}
+        </Badge>
+      </header>
+      <ol className={styles['steps']}>
+        {content.steps.map(({ step_id: id, name, status, agent_slug: agent }) => (
+          <li key={id} data-state={status}>
+            <State state={status} />
+            <span>{name}</span>
+            <small>@{agent}</small>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,32 @@
+import { useState } from 'react';
+import { useLocation } from 'wouter';
+import { pages } from '../session/pages.js';
+import { useClient } from '../session/use-client.js';
+import { notifyError } from '../ui/notify.js';
+
+/** Creates a conversation with the whole swarm, sends its first question if there is one, and shows it. */
+export function useNewConversation(workspaceId: string) {
+  const client = useClient();
+  const [, go] = useLocation();
+  const [isBusy, setBusy] = useState(false);
+  async function create(text?: string): Promise<void> {
+    setBusy(true);
+    try {
+      const { data } = await client.api.post('/v1/workspaces/{workspaceId}/conversations', {
+        path: { workspaceId },
+        body: { type: 'swarm' },
+      });
+      if (text !== undefined)
+        client
+          .workspace(workspaceId)
+          .conversation(data.id)
+          .send({ text })
+          .catch(() => undefined);
+      go(pages.conversation(workspaceId, data.id));
+    } catch (error) {
+      notifyError('The conversation was not created')(error);
+    }
+    setBusy(false);
+  }
+  return { create, isBusy };
+}
