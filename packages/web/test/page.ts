@@ -71,3 +71,10 @@ export async function violations(page: Page): Promise<string[]> {
     nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ''}`),
   );
 }
+
+/** Writes a message and sends it with Enter. */
+export async function ask(page: Page, text: string): Promise<void> {
+  const box = page.getByRole('textbox', { name: 'Message' });
+  await box.fill(text);
+  await box.press('Enter');
+}

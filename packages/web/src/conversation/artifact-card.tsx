@@ -18,11 +18,7 @@ export function ArtifactCard({ content }: { content: Content }) {
       </span>
       <span>
         <strong>{title}</strong>
-        <small>
-          {visibleText(preview)
-            .replaceAll(/[#*_`>]/g, '')
-            .slice(0, 110)}
-        </small>
+        <small>{plainPreview(visibleText(preview), title)}</small>
         <small>
           Version {version} by @{agent} · <Badge tone={status === 'final' ? 'ok' : 'accent'}>{status}</Badge>
         </small>

@@ -1,4 +1,5 @@
 import type { Client } from '@uswarm/client';
+import { useConversations } from '@uswarm/client/react';
 import { useState } from 'react';
 import { useAgents, useClient, useSession } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
@@ -44,6 +45,7 @@ const PROMPTS: readonly Prompt[] = [
 export function FirstRun({ workspaceId }: { workspaceId: string }) {
   const client = useClient();
   const { user } = useSession();
+  const isKnown = useConversations(client, workspaceId).some(({ last_message: last }) => last !== null);
   const agents = useAgents(workspaceId);
   const { create, isBusy } = useNewConversation(workspaceId);
   const [isPreparing, setPreparing] = useState(false);
@@ -59,7 +61,7 @@ export function FirstRun({ workspaceId }: { workspaceId: string }) {
     setPreparing(false);
   }
   return (
-    <div className={styles['start']}>
+    <div className={styles['start']} data-known={isKnown || undefined}>
       <h1>What should the swarm do, {user.name}?</h1>
       <p>
         The manager answers, or gives parts of the work to specialists. You see each step, and decide what needs your
