@@ -49,6 +49,7 @@ export const ERRORS = {
   agent_not_found: entry(404, 'Agent not found.'),
   conversation_not_found: entry(404, 'Conversation not found.'),
   message_not_found: entry(404, 'Message not found.'),
+  turn_not_found: entry(404, 'Turn not found.'),
   memory_not_found: entry(404, 'Memory not found.'),
   artifact_not_found: entry(404, 'Artifact or version not found.'),
   workflow_not_found: entry(404, 'Workflow not found.'),

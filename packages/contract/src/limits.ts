@@ -126,6 +126,8 @@ export const LIMITS = {
   runningWorkflows: 10,
   /** Characters of the name of a workflow or a step. */
   workflowName: 120,
+  /** Characters of a text, of arguments and of a result in the steps of a turn. */
+  stepText: 4_000,
   /** UTF-8 bytes of the results in the message with which an agent learns the end of a workflow. */
   workflowReportBytes: 48 * 1024,
 } as const;

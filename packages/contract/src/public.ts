@@ -23,6 +23,7 @@ export { ApiError, ErrorBody, ErrorCode, ERRORS, validationError } from './error
 export { LIMITS } from './limits.js';
 export { exceedsDepth } from './depth.js';
 export { Receipt, ReceiptKeySet, ReceiptPage, type ReceiptStatus, SignedReceipt } from './resources/receipt.js';
+export { TurnStep, TurnStepPage, TurnSteps } from './resources/turn-step.js';
 export { Workflow, WorkflowPage, WorkflowStep, WorkflowSummary } from './resources/workflow.js';
 export { Artifact, ArtifactPage, ArtifactSummary, ArtifactVersion } from './resources/artifact.js';
 export { Health, ModelCapabilities, ModelCatalogItem } from './resources/core.js';

@@ -99,3 +99,4 @@ export {
   TOKEN_VERDICTS,
   type TokenVerdict,
 } from './service-credential.js';
+export { untrustedText } from './untrusted-text.js';

@@ -42,6 +42,11 @@ export async function createUserResources(
     { content: { type: 'text', text }, mentions },
     201,
   );
+  const turn = await uswarm.database
+    .selectFrom('turns')
+    .select('id')
+    .where('user_message_id', '=', sent.data.id)
+    .executeTakeFirstOrThrow();
   const answerId = await storeReply(uswarm, user, home);
   const memory = { key: 'favourite tea', content: 'Darjeeling, second flush.' };
   await user.post(`/v1/agents/${agent.id}/memories`, memory, 200);
@@ -61,6 +66,7 @@ export async function createUserResources(
       [EXAMPLE.messageId]: sent.data.id,
       // Its turn is queued.
       [EXAMPLE.replyId]: sent.data.id,
+      [EXAMPLE.turnId]: turn.id,
       [EXAMPLE.cardId]: cardId,
       [EXAMPLE.answerId]: answerId,
       [EXAMPLE.uploadId]: file.id,

@@ -1009,6 +1009,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/conversations/{conversationId}/turns/{turnId}/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what an agent did in a turn, oldest first
+         * @description Model calls, texts, tool calls, approvals and delegations, while the turn runs and after it. The steps of a task have its own `turn_id`. Texts, and arguments and results of tools, are kept for 30 days by default, and deleted with their message or conversation; the other steps remain. What users see of a call that changed data of uswarm is its receipt. Pages are listed forward only: `prev_scroll_id` is always null.
+         */
+        get: operations["listTurnSteps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/workspaces/{workspaceId}/artifacts": {
         parameters: {
             query?: never;
@@ -1676,7 +1696,7 @@ export interface components {
          * @description What went wrong, for programs. `x-error-catalogue` of the OpenAPI document describes each code.
          * @enum {string}
          */
-        ErrorCode: "validation_failed" | "request_timeout" | "malformed_json" | "payload_too_large" | "unsupported_media_type" | "route_not_found" | "method_not_allowed" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "reauthentication_required" | "resume_token_invalid" | "resume_token_expired" | "session_user_mismatch" | "token_header_required" | "signature_missing" | "signature_invalid" | "timestamp_invalid" | "timestamp_out_of_window" | "sign_up_required" | "origin_not_allowed" | "operator_not_allowed" | "user_banned" | "user_deleted" | "user_not_found" | "workspace_not_found" | "agent_not_found" | "conversation_not_found" | "message_not_found" | "memory_not_found" | "artifact_not_found" | "workflow_not_found" | "receipt_not_found" | "tool_not_found" | "asset_not_found" | "upload_not_found" | "export_not_found" | "integration_not_found" | "agent_id_required" | "agent_id_not_allowed" | "content_type_not_allowed" | "mention_invalid" | "attachment_invalid" | "cursor_invalid" | "local_id_reused" | "action_not_found" | "approval_closed" | "permission_not_supported" | "action_already_chosen" | "legal_version_unknown" | "turn_not_running" | "workflow_not_running" | "turn_running" | "message_not_an_answer" | "message_not_editable" | "message_not_latest" | "resync_required" | "idempotency_key_reused" | "conversation_limit_reached" | "workspace_limit_reached" | "memory_limit_reached" | "memory_too_large" | "upload_too_large" | "upload_quota_exceeded" | "export_limit_reached" | "upload_limit_reached" | "upload_stalled" | "malformed_form" | "upload_file_missing" | "upload_link_invalid" | "range_not_satisfiable" | "integration_not_configured" | "integration_code_invalid" | "integration_permissions_missing" | "integration_exchange_failed" | "integration_unavailable" | "redirect_url_not_allowed" | "turn_queue_full" | "subscription_limit_reached" | "search_timeout" | "rate_limited" | "sign_up_limit_reached" | "token_limit_reached" | "service_unavailable" | "internal_error";
+        ErrorCode: "validation_failed" | "request_timeout" | "malformed_json" | "payload_too_large" | "unsupported_media_type" | "route_not_found" | "method_not_allowed" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "reauthentication_required" | "resume_token_invalid" | "resume_token_expired" | "session_user_mismatch" | "token_header_required" | "signature_missing" | "signature_invalid" | "timestamp_invalid" | "timestamp_out_of_window" | "sign_up_required" | "origin_not_allowed" | "operator_not_allowed" | "user_banned" | "user_deleted" | "user_not_found" | "workspace_not_found" | "agent_not_found" | "conversation_not_found" | "message_not_found" | "turn_not_found" | "memory_not_found" | "artifact_not_found" | "workflow_not_found" | "receipt_not_found" | "tool_not_found" | "asset_not_found" | "upload_not_found" | "export_not_found" | "integration_not_found" | "agent_id_required" | "agent_id_not_allowed" | "content_type_not_allowed" | "mention_invalid" | "attachment_invalid" | "cursor_invalid" | "local_id_reused" | "action_not_found" | "approval_closed" | "permission_not_supported" | "action_already_chosen" | "legal_version_unknown" | "turn_not_running" | "workflow_not_running" | "turn_running" | "message_not_an_answer" | "message_not_editable" | "message_not_latest" | "resync_required" | "idempotency_key_reused" | "conversation_limit_reached" | "workspace_limit_reached" | "memory_limit_reached" | "memory_too_large" | "upload_too_large" | "upload_quota_exceeded" | "export_limit_reached" | "upload_limit_reached" | "upload_stalled" | "malformed_form" | "upload_file_missing" | "upload_link_invalid" | "range_not_satisfiable" | "integration_not_configured" | "integration_code_invalid" | "integration_permissions_missing" | "integration_exchange_failed" | "integration_unavailable" | "redirect_url_not_allowed" | "turn_queue_full" | "subscription_limit_reached" | "search_timeout" | "rate_limited" | "sign_up_limit_reached" | "token_limit_reached" | "service_unavailable" | "internal_error";
         /** @description The newest message of a workspace, for a list. */
         LastMessagePreview: {
             /** @description The beginning of the message in one line of plain text, up to 200 characters. */
@@ -2559,6 +2579,28 @@ export interface components {
             /** @description All items, in the order that the operation states; empty if there are none. */
             data: components["schemas"]["AgentTool"][];
         };
+        /** @description A wait for the decision of the user. */
+        ApprovalDetails: {
+            /** @description The call that waited. Null if the turn asked for tokens. */
+            call_id: string | null;
+            /**
+             * Format: uuid
+             * @description The card, which has the exact text of the question.
+             */
+            message_id: string;
+            /**
+             * @description `superseded`: the user sent another message, or the turn ended.
+             * @enum {string}
+             */
+            status: "open" | "approved" | "denied" | "expired" | "superseded";
+            /** @description The tokens that the turn asked for. Null for a call. */
+            tokens: number | null;
+            /**
+             * Format: date-time
+             * @description Until when the user can decide.
+             */
+            expires_at: string;
+        };
         /** @description One version of a document with its content. */
         Artifact: {
             /**
@@ -2740,6 +2782,32 @@ export interface components {
          * @enum {string}
          */
         CurrencyCode: "AED" | "AFN" | "ALL" | "AMD" | "ANG" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BGN" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHF" | "CLP" | "CNY" | "COP" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "UYU" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAF" | "XCD" | "XCG" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG";
+        /** @description A task that another agent worked on. */
+        DelegationDetails: {
+            /** @description The call that gave the task. Null for a step of a workflow. */
+            call_id: string | null;
+            /**
+             * Format: uuid
+             * @description Lower-case UUID.
+             */
+            workflow_id: string | null;
+            /**
+             * Format: uuid
+             * @description The turn of the other agent, whose steps can be listed with this id.
+             */
+            turn_id: string;
+            /**
+             * Format: uuid
+             * @description The message that shows the task or the workflow.
+             */
+            message_id: string;
+            /** @description Who works on it. */
+            agent: components["schemas"]["StepAgent"];
+            /** @description The beginning of the task, up to 200 characters. */
+            task: string;
+            /** @description How far the task is. */
+            status: components["schemas"]["DelegationStatus"];
+        };
         /** @description Why the user leaves. It is kept without the identity. */
         DeleteAccountBody: {
             /** @description A choice of the app, such as `not_useful`; up to 200 characters. */
@@ -2935,6 +3003,35 @@ export interface components {
             data: components["schemas"]["MessageData"][];
             /** @description Where the neighbours of this page are. */
             pagination: components["schemas"]["Pagination"];
+        };
+        /** @description A request to a model. */
+        ModelCallDetails: {
+            /**
+             * @description `step`: it continued the answer. `summary`: it shortened the conversation. `title`: it named the conversation.
+             * @enum {string}
+             */
+            purpose: "step" | "summary" | "title";
+            /**
+             * @description `unknown`: the process ended before the usage was reported, so that the tokens are an estimate.
+             * @enum {string}
+             */
+            status: "running" | "completed" | "unknown";
+            /** @description The service that was asked, such as `openai`. */
+            provider: string;
+            /** @description The name that the provider gives the model, such as `gpt-5-mini`. */
+            model: string;
+            /** @description Tokens that the model read. */
+            prompt_tokens: number;
+            /** @description The part of `prompt_tokens` that was cheaper: the provider knew it. */
+            cached_tokens: number;
+            /** @description Tokens that the model wrote. */
+            completion_tokens: number;
+            /** @description The part of `completion_tokens` that users do not see: thoughts. */
+            reasoning_tokens: number;
+            /** @description Whether the tokens are an estimate, as while the call runs. */
+            estimated: boolean;
+            /** @description In millionths of a US dollar. Null if the model has no price. */
+            cost_micros: number | null;
         };
         /** @description What a model can do. */
         ModelCapabilities: {
@@ -3211,6 +3308,18 @@ export interface components {
             /** @description Chosen by the client, for example a UUID; 1 to 128 characters, unique per workspace and sender, without expiry. The same id with the same message returns the first result, so a message can be sent again after a lost response. */
             local_id?: string;
         };
+        /** @description An agent that a list of steps names. */
+        StepAgent: {
+            /**
+             * Format: uuid
+             * @description The agent as in paths.
+             */
+            id: string;
+            /** @description For display. */
+            name: string;
+            /** @description How mentions call it. */
+            slug: string;
+        };
         /** @description The plan of the user, which sets the token limits. */
         Subscription: {
             /** @description What users see, such as `Free`. */
@@ -3223,13 +3332,133 @@ export interface components {
              */
             expires_at: string | null;
         };
+        /** @description What the agent wrote. */
+        TextDetails: {
+            /** @description Untrusted Markdown like the text of a message, up to 4,000 characters. For a task, the last one is what the calling agent was told. */
+            text: string;
+            /** @description Whether `text` is only the beginning. */
+            truncated: boolean;
+            /**
+             * Format: uuid
+             * @description Lower-case UUID.
+             */
+            message_id: string | null;
+        };
         /** @description IANA time zone name, or a UTC offset such as `+05:30`; empty if unknown. Also accepts Windows names and spellings such as `GMT+5:30`; returned in canonical form. */
         TimeZone: string;
+        /** @description How an agent used a tool, and what came of it. */
+        ToolCallDetails: {
+            /** @description Unique within the turn; approvals, delegations and receipts refer to it. */
+            call_id: string;
+            /** @description The name, as the model wrote it: the tool may not exist. */
+            tool: string;
+            /**
+             * @description `waiting`: for the decision of the user. `unknown`: the turn ended before the outcome was stored. A denied call is `failed`.
+             * @enum {string}
+             */
+            status: "running" | "waiting" | "completed" | "failed" | "unknown";
+            /** @description JSON as the model wrote it, up to 4,000 characters. Plain text, which may contain anything. Null if the tool changes data of uswarm, as in receipts, and if the arguments are no longer stored. */
+            arguments: string | null;
+            /** @description Whether `arguments` is only the beginning. */
+            arguments_truncated: boolean;
+            /** @description What the model read, up to 4,000 characters. Plain text of others: do not render it as Markdown or HTML, and do not load its links. Null before the end, and if it is no longer stored. */
+            result: string | null;
+            /** @description Whether `result` is only the beginning. */
+            result_truncated: boolean;
+            /**
+             * Format: uuid
+             * @description Lower-case UUID.
+             */
+            receipt_id: string | null;
+        };
         /**
          * @description Whether an agent may use a tool: always, after an approval of each call, or never.
          * @enum {string}
          */
         ToolPermission: "allow" | "ask" | "deny";
+        /** @description A part of what an agent did in a turn. */
+        TurnStep: {
+            /**
+             * @description The field with the details. More values may be added: ignore steps of other types.
+             * @enum {string}
+             */
+            type: "model_call" | "text" | "tool_call" | "approval" | "delegation";
+            /** @description Unique within the turn; it never changes. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it began.
+             */
+            started_at: string;
+            /**
+             * Format: date-time
+             * @description When it ended. Null before, and if that is not known.
+             */
+            finished_at: string | null;
+            /** @description Null unless the type is `model_call`. */
+            model_call: components["schemas"]["ModelCallDetails"] | null;
+            /** @description Null unless the type is `text`. */
+            text: components["schemas"]["TextDetails"] | null;
+            /** @description Null unless the type is `tool_call`. */
+            tool_call: components["schemas"]["ToolCallDetails"] | null;
+            /** @description Null unless the type is `approval`. */
+            approval: components["schemas"]["ApprovalDetails"] | null;
+            /** @description Null unless the type is `delegation`. */
+            delegation: components["schemas"]["DelegationDetails"] | null;
+        };
+        /** @description A part of what an agent did in one turn. */
+        TurnStepPage: {
+            /** @description Who worked and how it ended, with the steps of this page. */
+            data: components["schemas"]["TurnSteps"];
+            /** @description Where the neighbours of this page are. */
+            pagination: components["schemas"]["Pagination"];
+        };
+        /** @description A turn of an agent with what it did. */
+        TurnSteps: {
+            /**
+             * Format: uuid
+             * @description The `turn_id` of its messages. It stays the same after decisions of the user.
+             */
+            turn_id: string;
+            /**
+             * Format: uuid
+             * @description Where the agent was asked.
+             */
+            conversation_id: string;
+            /** @description Who worked. */
+            agent: components["schemas"]["StepAgent"];
+            /**
+             * @description `waiting`: for a decision of the user or for other agents. More values may be added.
+             * @enum {string}
+             */
+            status: "queued" | "running" | "waiting" | "completed" | "failed" | "stopped";
+            /** @description Why it failed or was stopped; null otherwise. */
+            error: components["schemas"]["MessageError"] | null;
+            /**
+             * Format: uuid
+             * @description Lower-case UUID.
+             */
+            delegated_by: string | null;
+            /** @description The beginning of the task, up to 200 characters. Null if it answers the user. */
+            task: string | null;
+            /**
+             * Format: date-time
+             * @description When it was queued.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Null while it is queued for the first time.
+             */
+            started_at: string | null;
+            /**
+             * Format: date-time
+             * @description Null until it ends, also while it waits.
+             */
+            finished_at: string | null;
+            /** @description The steps of this page, oldest first. */
+            steps: components["schemas"]["TurnStep"][];
+        };
         /** @description What a reply used, with the tasks that it gave to other agents. */
         TurnUsage: {
             /**
@@ -3736,6 +3965,7 @@ export type AgentSummaryList = components['schemas']['AgentSummaryList'];
 export type AgentTool = components['schemas']['AgentTool'];
 export type AgentToolEnvelope = components['schemas']['AgentToolEnvelope'];
 export type AgentToolList = components['schemas']['AgentToolList'];
+export type ApprovalDetails = components['schemas']['ApprovalDetails'];
 export type Artifact = components['schemas']['Artifact'];
 export type ArtifactEnvelope = components['schemas']['ArtifactEnvelope'];
 export type ArtifactPage = components['schemas']['ArtifactPage'];
@@ -3753,6 +3983,7 @@ export type CreateConversationBody = components['schemas']['CreateConversationBo
 export type CreateMemoryBody = components['schemas']['CreateMemoryBody'];
 export type CreateWorkspaceBody = components['schemas']['CreateWorkspaceBody'];
 export type CurrencyCode = components['schemas']['CurrencyCode'];
+export type DelegationDetails = components['schemas']['DelegationDetails'];
 export type DeleteAccountBody = components['schemas']['DeleteAccountBody'];
 export type EditMessageBody = components['schemas']['EditMessageBody'];
 export type Error = components['schemas']['Error'];
@@ -3776,6 +4007,7 @@ export type MarkReadBody = components['schemas']['MarkReadBody'];
 export type MemorySource = components['schemas']['MemorySource'];
 export type MessageDataEnvelope = components['schemas']['MessageDataEnvelope'];
 export type MessagePage = components['schemas']['MessagePage'];
+export type ModelCallDetails = components['schemas']['ModelCallDetails'];
 export type ModelCapabilities = components['schemas']['ModelCapabilities'];
 export type ModelCatalogItem = components['schemas']['ModelCatalogItem'];
 export type ModelCatalogItemList = components['schemas']['ModelCatalogItemList'];
@@ -3796,9 +4028,15 @@ export type ReplayedEvent = components['schemas']['ReplayedEvent'];
 export type ReplayedEventList = components['schemas']['ReplayedEventList'];
 export type ResponseLength = components['schemas']['ResponseLength'];
 export type SendMessageBody = components['schemas']['SendMessageBody'];
+export type StepAgent = components['schemas']['StepAgent'];
 export type Subscription = components['schemas']['Subscription'];
+export type TextDetails = components['schemas']['TextDetails'];
 export type TimeZone = components['schemas']['TimeZone'];
+export type ToolCallDetails = components['schemas']['ToolCallDetails'];
 export type ToolPermission = components['schemas']['ToolPermission'];
+export type TurnStep = components['schemas']['TurnStep'];
+export type TurnStepPage = components['schemas']['TurnStepPage'];
+export type TurnSteps = components['schemas']['TurnSteps'];
 export type TurnUsage = components['schemas']['TurnUsage'];
 export type UpdateAgentSettingsBody = components['schemas']['UpdateAgentSettingsBody'];
 export type UpdateAgentToolBody = components['schemas']['UpdateAgentToolBody'];
@@ -5403,6 +5641,36 @@ export interface operations {
             };
         };
     };
+    listTurnSteps: {
+        parameters: {
+            query?: {
+                /** @description The `next_scroll_id` or `prev_scroll_id` of a page of the same list; without it, the first page. */
+                scrollId?: string;
+                /** @description The most items of a page, 1 to 100. Pages of large items have fewer. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Which conversation: a lower-case UUID. An unknown one, or one of another user, returns `conversation_not_found`. */
+                conversationId: string;
+                /** @description Which turn: a lower-case UUID. An unknown one, or one of another user, returns `turn_not_found`. */
+                turnId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TurnStepPage"];
+                };
+            };
+        };
+    };
     listArtifacts: {
         parameters: {
             query?: {
@@ -5781,6 +6049,7 @@ export interface Routes {
     '/v1/workspaces/{workspaceId}/conversations/{id}/messages': { path: operations['listMessages']['parameters']['path']; query?: operations['listMessages']['parameters']['query']; result: operations['listMessages']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/conversations/{id}/messages/search': { path: operations['searchMessages']['parameters']['path']; query: operations['searchMessages']['parameters']['query']; result: operations['searchMessages']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/messages/{id}': { path: operations['getMessage']['parameters']['path']; result: operations['getMessage']['responses'][200]['content']['application/json'] };
+    '/v1/conversations/{conversationId}/turns/{turnId}/steps': { path: operations['listTurnSteps']['parameters']['path']; query?: operations['listTurnSteps']['parameters']['query']; result: operations['listTurnSteps']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/artifacts': { path: operations['listArtifacts']['parameters']['path']; query?: operations['listArtifacts']['parameters']['query']; result: operations['listArtifacts']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/artifacts/{id}': { path: operations['getArtifact']['parameters']['path']; query?: operations['getArtifact']['parameters']['query']; result: operations['getArtifact']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/workflows': { path: operations['listWorkflows']['parameters']['path']; query?: operations['listWorkflows']['parameters']['query']; result: operations['listWorkflows']['responses'][200]['content']['application/json'] };

@@ -24,8 +24,3 @@ export function createUntrustedBlock(key: Buffer = randomBytes(32)): UntrustedBl
     return `<untrusted id="${id}" source="${name}">\n${shown}\n</untrusted id="${id}">`;
   };
 }
-
-/** The text in a block; other text as it is. */
-export function untrustedText(text: string): string {
-  return /^<untrusted id="(\w+)" [^>]*>\n([\s\S]*)\n<\/untrusted id="\1">$/.exec(text)?.[2] ?? text;
-}

@@ -488,6 +488,7 @@ export interface UsageEntriesTable {
   model_id: string | null;
   prices: Json<{ input: number; cached_input: number; output: number }> | null;
   cost_micros: number | null;
+  finished_at: Timestamp | null;
 }
 
 export interface UsagePeriodsTable {

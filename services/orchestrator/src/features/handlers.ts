@@ -12,6 +12,7 @@ export const handlersOf = ({ legal, integrations, workspaces, chat, users }: Mod
   ...chat.agents.routes,
   ...chat.artifacts.routes,
   ...chat.workflows.routes,
+  ...chat.steps.routes,
   ...chat.receipts.routes,
   ...workspaces.workspaces.routes,
   ...chat.conversations.routes,

@@ -41,6 +41,7 @@ import { createRateLimits } from './rate-limits/rate-limits.js';
 import { createPushModule } from './push/push.module.js';
 import { createReceiptsModule } from './receipts/receipts.module.js';
 import { createRuntimesModule } from './runtimes/runtimes.module.js';
+import { createStepsModule } from './steps/steps.module.js';
 import { createSummariesModule } from './summaries/summaries.module.js';
 import { createTurnSignals } from './turns/turn-signals.js';
 import { createTurnsModule } from './turns/turns.module.js';
@@ -254,6 +255,7 @@ function createChatModules(
     clock,
     logger,
   });
+  const steps = createStepsModule({ config, requests, objects: uploads.objects, tools: turns.tools, logger });
   const workflows = createWorkflowsModule({ config, requests, cancellation: turns.workflows, access });
   const summaries = createSummariesModule({
     config,
@@ -300,7 +302,7 @@ function createChatModules(
     metrics: turns.metrics,
     clock,
   });
-  return { turns, workflows, summaries, agents, artifacts, receipts, conversations, messages, modelCalls };
+  return { turns, steps, workflows, summaries, agents, artifacts, receipts, conversations, messages, modelCalls };
 }
 
 /** Users, their accounts and authentication, and the operators. */

@@ -35,10 +35,8 @@ const ONCE = new Set<OperationId>([
 
 const OPERATIONS = ROUTES.filter(({ auth }) => auth !== 'public').map(({ operationId }) => operationId);
 
-/** Ids in the examples that can belong to another user. No request contains the id of a turn. */
-const IDS = Object.values(EXAMPLE).filter(
-  (value) => /^[\da-f-]{36}$/.test(value) && value !== EXAMPLE.localId && value !== EXAMPLE.turnId,
-);
+/** Ids in the examples that can belong to another user. */
+const IDS = Object.values(EXAMPLE).filter((value) => /^[\da-f-]{36}$/.test(value) && value !== EXAMPLE.localId);
 
 /** All subsets of a list except the empty one. */
 function subsets<Item>(items: readonly Item[]): Item[][] {

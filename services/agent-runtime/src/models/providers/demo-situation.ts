@@ -1,4 +1,4 @@
-import { untrustedText } from '../../tools/untrusted-block.js';
+import { untrustedText } from '@uswarm/service-kit';
 import type { Prompt, PromptMessage } from '../port.js';
 
 const CONTEXT_END = '\n</context>\n\n';

@@ -159,6 +159,8 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     workflows,
     stopInRuntime,
     metrics: turnMetrics,
+    /** All tools that the orchestrator executes. */
+    tools: platformTools,
     urgentJobs: [turnJob({ ...deps, platformTools }, inBackground, turnMetrics)],
     jobs: journalJobs(deps),
   };

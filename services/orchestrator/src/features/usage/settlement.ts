@@ -82,7 +82,7 @@ export async function settleEntry(
     )
     UPDATE usage_entries e SET prompt_tokens = ${promptTokens}, completion_tokens = ${completionTokens},
       cached_tokens = ${cachedTokens}, reasoning_tokens = ${reasoningTokens}, estimated = ${estimated}, reserved = false,
-      cost_micros = call.settled_cost
+      cost_micros = call.settled_cost, finished_at = coalesce(e.finished_at, now())
     FROM call WHERE e.turn_id = call.turn_id AND e.step = call.step
     RETURNING e.provider, e.model_id AS "modelId", e.kind, e.cost_micros AS "costMicros", e.workspace_id AS "workspaceId",
       e.conversation_id AS "conversationId", call.reserved AS "isNew"`.execute(db);

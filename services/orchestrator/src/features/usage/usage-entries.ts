@@ -27,10 +27,10 @@ export async function recordCall(entry: UsageEntry, db: Database): Promise<Count
   const { promptTokens: prompt, cachedTokens: cached, completionTokens: completion } = entry;
   const { rows } = await sql<CountedCall>`
     INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, kind, prompt_tokens,
-      completion_tokens, cached_tokens, reasoning_tokens, estimated, ${CHARGED_COLUMNS})
+      completion_tokens, cached_tokens, reasoning_tokens, estimated, finished_at, ${CHARGED_COLUMNS})
     SELECT ${entry.turnId}, ${entry.step}, ${entry.userId}, ${entry.workspaceId}, ${entry.provider}, ${entry.model},
       ${entry.kind ?? 'step'}, ${prompt}, ${completion}, ${cached}, ${entry.reasoningTokens}, ${entry.estimated},
-      ${chargedValues(entry, { prompt, cached, completion })}
+      now(), ${chargedValues(entry, { prompt, cached, completion })}
     WHERE NOT EXISTS (SELECT FROM usage_entries WHERE turn_id = ${entry.turnId} AND call_id IS NOT NULL)
     ON CONFLICT (turn_id, step) DO NOTHING
     RETURNING ${COUNTED_COLUMNS}`.execute(db);

@@ -1,6 +1,7 @@
 import { MAX_TURN_JOURNAL_BYTES } from '@uswarm/service-kit';
-import { type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database } from '../../../database/database.js';
+import type { TurnEntriesTable } from '../../../database/tables.js';
 import { answersUser } from '../answers-user.js';
 
 /** What later turns of the conversation are told about a tool call. */
@@ -79,6 +80,15 @@ export interface JournalStore {
 
 const sizeOf = (entry: EntryBody): number => ('body' in entry ? Buffer.byteLength(entry.body) : entry.size);
 
+type EntryRow = Pick<Selectable<TurnEntriesTable>, 'number' | 'kind' | 'body' | 'object_id' | 'hash' | 'size'>;
+
+/** @throws Error for a row without a body, which a constraint prevents */
+export function storedEntry({ number, kind, body, object_id: objectId, hash, size }: EntryRow): StoredEntry {
+  if (body !== null) return { number, kind, body };
+  if (objectId === null || hash === null || size === null) throw new Error('an entry has no body');
+  return { number, kind, objectId, hash, size };
+}
+
 /** Selects the verdict on an entry; no row if the turn was deleted. */
 const verdictOn = ({ turnId, generation, number, size }: EntryPosition): RawBuilder<unknown> => sql`
   SELECT CASE
@@ -119,11 +129,7 @@ export function createJournalStore(database: Database): JournalStore {
         .where('turn_id', '=', turnId)
         .orderBy('number')
         .execute();
-      return rows.map(({ number, kind, body, object_id: objectId, hash, size }) => {
-        if (body !== null) return { number, kind, body };
-        if (objectId === null || hash === null || size === null) throw new Error('an entry has no body');
-        return { number, kind, objectId, hash, size };
-      });
+      return rows.map(storedEntry);
     },
 
     async isEmpty(turnId, db) {
