@@ -13,6 +13,7 @@ import { createSendGroupStore } from '../features/messages/send-groups.store.js'
 import { createSendContextStore } from '../features/messages/send-context.store.js';
 import { createReceiptStore } from '../features/receipts/receipts.store.js';
 import { createRuntimeStore } from '../features/runtimes/runtimes.store.js';
+import { createStepStore } from '../features/steps/steps.store.js';
 import { createJournalStore } from '../features/turns/journal/journal.store.js';
 import { createTurnStore } from '../features/turns/turns.store.js';
 import { createUserStore } from '../features/users/users.store.js';
@@ -177,6 +178,17 @@ describe('frequent statements without a sequential scan of a large table', () =>
         await receipts.left(20, place.messageId);
         await receipts.finishLeft(place.messageId, { status: 'unknown', outcome: '' }, database);
         await receipts.lockUnsigned(100, database);
+      },
+    ],
+    [
+      'the steps of a turn',
+      async (database) => {
+        const steps = createStepStore(database);
+        const found = await steps.find(place.userId, place.conversationId, place.messageId);
+        const [chain = found] = await steps.chains(place.conversationId, undefined, 1);
+        await steps.records(chain);
+        await steps.entries([place.messageId], 0, 16);
+        await steps.turnIds(place.messageId);
       },
     ],
     ['the history of an agent', (database) => createAgentHistoryStore(database).page(place.agentId, 'older', null, 50)],

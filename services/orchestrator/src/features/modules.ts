@@ -311,7 +311,7 @@ function createUserModules(
   platform: Platform,
   { runtimes, uploads, workspaces }: WorkspaceModules,
   integrations: IntegrationModules,
-  { receipts }: ReturnType<typeof createChatModules>,
+  { receipts, steps }: ReturnType<typeof createChatModules>,
 ) {
   const { config, metrics, logger } = options;
   const { requests, clock, plans, models, assets, identityHash, security, sourceName } = platform;
@@ -327,6 +327,7 @@ function createUserModules(
     objects: uploads.objects,
     profile: users.service.profile,
     receipts: receipts.service,
+    steps: steps.service,
     clock,
   });
   const sessionEnds = createSessionRevocationPublisher(options.bus);

@@ -36,6 +36,7 @@ async function exported(workflows: ExportedWorkflow[]): Promise<{ workflows: unk
     data,
     profile: unused,
     receipts: { async *all() {}, keys: unused },
+    steps: { async *all() {} },
     objects: { open: unused },
   });
   const entries = await content('u', new Date(0));

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { UserProfile } from '@uswarm/contract';
 import type { ReceiptService } from '../receipts/receipts.service.js';
+import type { StepService } from '../steps/steps.service.js';
 import { cleanName } from '../uploads/file-names.js';
 import { ObjectMissing, type ObjectStore } from '../uploads/object-store.js';
 import type { ArchiveEntry } from './archive.js';
@@ -10,6 +11,7 @@ export interface ExportContentDeps {
   data: ExportDataStore;
   profile: (userId: string) => Promise<UserProfile>;
   receipts: Pick<ReceiptService, 'all' | 'keys'>;
+  steps: Pick<StepService, 'all'>;
   objects: Pick<ObjectStore, 'open'>;
 }
 
@@ -40,6 +42,7 @@ workspaces/<id>/workflows.json                workflows with the tasks and resul
 workspaces/<id>/conversations.json            the conversations; "path" is the file with the messages, "summary"
                                               replaces older messages in prompts
 workspaces/<id>/conversations/<id>.ndjson     the messages, oldest first, one JSON object per line
+workspaces/<id>/turns/<conversation>.ndjson   what agents did, one JSON object per turn, with the beginnings of long texts
 
 All text is UTF-8. Times are ISO 8601 in UTC. Attachments of messages are named by the id of their upload.
 `;
@@ -59,6 +62,13 @@ const list = (path: string, items: () => AsyncIterable<unknown>, start: string, 
   open: async () => Readable.from(listed(items(), start, end), { objectMode: false }),
 });
 
+/** One JSON object per line. */
+const ndjson = (path: string, lines: () => AsyncIterable<Buffer>): ArchiveEntry => ({
+  path,
+  compress: true,
+  open: async () => Readable.from(lines(), { objectMode: false }),
+});
+
 async function* listed(items: AsyncIterable<unknown>, start: string, end: string): AsyncGenerator<Buffer> {
   let separator = `${start}\n`;
   for await (const item of items) {
@@ -69,7 +79,7 @@ async function* listed(items: AsyncIterable<unknown>, start: string, end: string
 }
 
 /** Lists all files of a user's archive. Lists are read immediately, file contents when the archive reaches them. */
-export function createExportContent({ data, profile, receipts, objects }: ExportContentDeps) {
+export function createExportContent({ data, profile, receipts, steps, objects }: ExportContentDeps) {
   async function* lines(conversationId: string): AsyncGenerator<Buffer> {
     for (let seq = 0; ;) {
       const page = await data.messages(conversationId, seq, PAGE);
@@ -78,6 +88,10 @@ export function createExportContent({ data, profile, receipts, objects }: Export
       if (last === undefined || page.length < PAGE) return;
       seq = last.seq;
     }
+  }
+
+  async function* turns(conversationId: string): AsyncGenerator<Buffer> {
+    for await (const turn of steps.all(conversationId)) yield Buffer.from(`${JSON.stringify(turn)}\n`);
   }
 
   async function* workflowsOf(workspaceId: string): AsyncGenerator<ExportedWorkflow['data']> {
@@ -112,11 +126,10 @@ export function createExportContent({ data, profile, receipts, objects }: Export
       ...artifacts.map(({ path, objectId }) => ({ path, compress: true, open: () => openFile(objectId) })),
       list(`${folder}/workflows.json`, () => workflowsOf(workspaceId), '[', ']'),
       json(`${folder}/conversations.json`, async () => conversations),
-      ...conversations.map(({ id, path }) => ({
-        path,
-        compress: true,
-        open: async () => Readable.from(lines(id), { objectMode: false }),
-      })),
+      ...conversations.flatMap(({ id, path }) => [
+        ndjson(path, () => lines(id)),
+        ndjson(`${folder}/turns/${id}.ndjson`, () => turns(id)),
+      ]),
     ];
   }
 

@@ -10,6 +10,7 @@ import type {
   MessagePage,
   ReceiptKeySet,
   ReceiptPage,
+  TurnStepPage,
   UserProfile,
   Workspace,
 } from '@uswarm/contract';
@@ -175,6 +176,16 @@ describe('an export', () => {
       expect(exported.map(({ id, role, content }) => ({ id, role, content }))).toEqual(
         newestFirst.toReversed().map(({ id, role, content }) => ({ id, role, content })),
       );
+    });
+
+    it('contains what agents did in each turn, as the API returns it', async () => {
+      const { workspaceId, conversationId } = owner.home;
+      const lines = (archive[`workspaces/${workspaceId}/turns/${conversationId}.ndjson`] ?? '').trim().split('\n');
+      const turns = lines.map((line) => JSON.parse(line) as TurnStepPage['data']);
+      expect(turns.length).toBeGreaterThan(12);
+      const path = (id: string) => `/v1/conversations/${conversationId}/turns/${id}/steps`;
+      const [turn] = turns;
+      expect(turn).toEqual((await owner.user.get<TurnStepPage>(path(turn?.turn_id ?? ''))).body.data);
     });
 
     it('contains every version of the artifacts', () => {

@@ -8,6 +8,7 @@ import type { ObjectStore } from '../uploads/object-store.js';
 import { createFileLinks } from '../uploads/upload-links.js';
 import { createUploadStore } from '../uploads/uploads.store.js';
 import type { ReceiptService } from '../receipts/receipts.service.js';
+import type { StepService } from '../steps/steps.service.js';
 import type { UserService } from '../users/users.service.js';
 import { createExportBuilding, EXPORT_JOB } from './export-building.js';
 import { createExportContent } from './export-content.js';
@@ -25,6 +26,7 @@ export interface ExportsModuleDeps {
   objects: ObjectStore;
   profile: UserService['profile'];
   receipts: Pick<ReceiptService, 'all' | 'keys'>;
+  steps: Pick<StepService, 'all'>;
   clock: Clock;
 }
 
@@ -33,7 +35,7 @@ const DOWNLOADS_AT_ONCE = 32;
 const DAY_MS = 24 * 3_600_000;
 
 export function createExportsModule(deps: ExportsModuleDeps) {
-  const { config, objects, profile, receipts, clock } = deps;
+  const { config, objects, profile, receipts, steps, clock } = deps;
   const { database, withTransaction, jobs } = deps.connections;
   const store = createExportStore(database);
   const downloads = createTransferSlots({
@@ -63,7 +65,7 @@ export function createExportsModule(deps: ExportsModuleDeps) {
       store,
       jobs,
       objects,
-      content: createExportContent({ data: createExportDataStore(database), profile, receipts, objects }),
+      content: createExportContent({ data: createExportDataStore(database), profile, receipts, steps, objects }),
       keptMs: config.EXPORTS_KEPT_DAYS * DAY_MS,
       clock,
     }),
