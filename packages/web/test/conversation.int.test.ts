@@ -4,78 +4,76 @@ import type { Page } from 'playwright-core';
 import { ask, type PageFixture, signInAs, startPage, violations } from './page.js';
 
 /** Milliseconds per word, so that an answer can be seen while it is written. */
-const DELAY = '25';
+const DELAY = '12';
 
 describeWith('chromium', 'a conversation on the page', () => {
   let fixture: PageFixture;
+  let page: Page;
+  let problems: string[];
   beforeAll(async () => {
     fixture = await startPage({ USWARM_DEMO_DELAY_MS: DELAY });
+    ({ page, problems } = await fixture.signIn('Ida'));
+    await page.getByRole('link', { name: /^My workspace/ }).click();
   });
   afterAll(() => fixture?.stop());
 
-  /** A new user, at the three prompts of the first workspace. */
-  async function firstRun(name: string): Promise<{ page: Page; problems: string[] }> {
-    const opened = await fixture.signIn(name);
-    await opened.page.getByRole('link', { name: /^My workspace/ }).click();
-    await opened.page.getByRole('heading', { name: `What should the swarm do, ${name}?` }).waitFor();
-    return opened;
+  const log = () => page.getByRole('log', { name: 'Messages' });
+  const complete = () => page.getByText('The answer is complete.').waitFor({ state: 'attached' });
+  /** The three prompts. */
+  const firstRun = () =>
+    page
+      .getByRole('link', { name: 'uswarm: all workspaces' })
+      .click()
+      .then(() => page.getByRole('link', { name: /^My workspace/ }).click());
+  async function newConversation(): Promise<void> {
+    const before = page.url();
+    await page.getByRole('button', { name: 'New conversation' }).first().click();
+    await page.waitForURL((url) => url.href !== before && url.pathname.includes('/c/'));
   }
-  async function newConversation(name: string): Promise<{ page: Page; problems: string[] }> {
-    const opened = await firstRun(name);
-    await opened.page.getByRole('main').getByRole('button', { name: 'New conversation' }).click();
-    await opened.page.getByRole('textbox', { name: 'Message' }).waitFor();
-    return opened;
-  }
-  const log = (page: Page) => page.getByRole('log', { name: 'Messages' });
-  const complete = (page: Page) => page.getByText('The answer is complete.').waitFor({ state: 'attached' });
 
-  it('shows three agents at work, their results, and no violation or problem', async () => {
-    const { page, problems } = await firstRun('Ida');
+  it('shows three agents at work, and their results', async () => {
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: /Delegate to three agents/ }).click();
     for (const agent of ['Researcher', 'Analyst', 'Writer'])
-      await log(page).getByText(agent, { exact: true }).first().waitFor();
-    await log(page)
+      await log().getByText(agent, { exact: true }).first().waitFor();
+    await log()
       .getByText(/The results of my delegations/)
       .waitFor();
-    await complete(page);
-    expect(await log(page).getByText('@writer reports').count()).toBe(1);
+    await complete();
+    expect(await log().getByText('@writer reports').count()).toBe(1);
     expect(await violations(page)).toEqual([]);
     expect(problems).toEqual([]);
-    await page.context().close();
   });
 
   it('indents the task that a sub-agent gives to another agent', async () => {
-    const { page } = await newConversation('Nell');
+    await newConversation();
     await ask(page, 'show me a nested delegation');
-    await log(page).getByText('Analyst', { exact: true }).waitFor();
+    await log().getByText('Analyst', { exact: true }).waitFor();
     const left = async (task: RegExp): Promise<number> =>
-      (await log(page).getByRole('article').filter({ hasText: task }).first().boundingBox())!.x;
+      (await log().getByRole('article').filter({ hasText: task }).first().boundingBox())!.x;
     expect(await left(/Researcher.*Analyst/)).toBeGreaterThan(await left(/Manager.*Researcher/));
-    await page.context().close();
   });
 
-  it('asks for an approval on each device, and shows the decision of one on the other', async () => {
-    const { page: first } = await firstRun('Olga');
-    await first.getByRole('button', { name: /Ask me before you act/ }).click();
-    const card = (page: Page) => page.getByRole('region', { name: /^Approve\?/ });
-    await card(first).getByText('Waits for you').waitFor();
-    expect(await violations(first)).toEqual([]);
-    const { page: second } = await fixture.signIn('Olga', { path: new URL(first.url()).pathname });
+  it('shows an approval on each device, and the decision of one on the other', async () => {
+    await firstRun();
+    await page.getByRole('button', { name: /Ask me before you act/ }).click();
+    const cardOn = (device: Page) => device.getByRole('region', { name: /^Approve\?/ });
+    await cardOn(page).getByText('Waits for you').waitFor();
+    expect(await violations(page)).toEqual([]);
+    const { page: second } = await fixture.signIn('Ida', { path: new URL(page.url()).pathname });
     await second.getByRole('link', { name: 'Waiting for me: 1' }).waitFor();
-    await card(second).getByRole('button', { name: 'Approve' }).click();
-    await card(first).getByText('Chosen: Approve').waitFor();
-    await card(second).getByText('You chose: Approve').waitFor();
-    await log(first)
+    await cardOn(second).getByRole('button', { name: 'Approve' }).click();
+    await cardOn(page).getByText('Chosen: Approve').waitFor();
+    await cardOn(second).getByText('You chose: Approve').waitFor();
+    await log()
       .getByText(/You approved the call/)
       .waitFor();
-    await first.getByRole('link', { name: 'Waiting for me: 0' }).waitFor();
-    await first.context().close();
+    await page.getByRole('link', { name: 'Waiting for me: 0' }).waitFor();
     await second.context().close();
   });
 
   it('lists a decision under “Waiting for me”, where it can be made', async () => {
-    const { page } = await newConversation('Wanda');
+    await newConversation();
     await ask(page, 'show me a card');
     await page.getByRole('link', { name: 'Waiting for me: 1' }).click();
     const card = page.getByRole('region', { name: 'How should we continue?' });
@@ -83,85 +81,89 @@ describeWith('chromium', 'a conversation on the page', () => {
     expect(await violations(page)).toEqual([]);
     await card.getByRole('button', { name: 'Start over' }).click();
     await page.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
-    expect(await violations(page)).toEqual([]);
-    await page.context().close();
+    await page.goBack();
   });
 
   it('opens a document beside the conversation', async () => {
-    const { page } = await firstRun('Doris');
-    await page.getByRole('button', { name: /Write a document/ }).click();
-    await log(page)
+    await newConversation();
+    await ask(page, 'show me an artifact');
+    await log()
       .getByRole('link', { name: /Tea party/ })
       .last()
       .click();
     await page.waitForURL(/[?]panel=artifact&artifact=/);
-    await page.getByRole('complementary', { name: 'Details' }).waitFor();
-    await page.context().close();
+    const panel = page.getByRole('complementary', { name: 'Details' });
+    await panel.waitFor();
+    expect((await panel.boundingBox())!.x).toBeGreaterThan((await log().boundingBox())!.x);
+  });
+
+  it('shows the steps of a workflow until all are done', async () => {
+    await newConversation();
+    await ask(page, 'show me a workflow');
+    const workflow = page.getByRole('region', { name: /^Workflow/ });
+    await workflow.getByText(/^running · \d of 4$/).waitFor();
+    await workflow.getByText('completed · 4 of 4').waitFor();
+    expect(await violations(page)).toEqual([]);
   });
 
   it('continues an answer after a reload in the middle of it', async () => {
-    const { page } = await newConversation('Rita');
+    await newConversation();
     await ask(page, 'show me a long answer');
-    await page.getByRole('button', { name: 'Stop the answer' }).waitFor();
-    await log(page).getByText('The leaves are picked by hand').first().waitFor();
+    await log().getByText('The leaves are picked by hand').first().waitFor();
     await page.reload();
-    await page.getByRole('button', { name: 'Stop the answer' }).waitFor();
     // The text so far is shown although the page was not open when it was written.
-    await log(page).getByText('The leaves are picked by hand').first().waitFor();
-    await complete(page);
-    expect(await log(page).getByRole('link', { name: 'link (tea.example)' }).count()).toBe(1);
-    expect(await log(page).getByRole('table').count()).toBeGreaterThan(0);
-    await page.context().close();
+    await log().getByText('The leaves are picked by hand').first().waitFor();
+    await page.getByRole('button', { name: 'Stop the answer' }).waitFor();
+    await complete();
+    await log().getByRole('link', { name: 'link (tea.example)' }).waitFor();
+    expect(await log().getByRole('table').count()).toBeGreaterThan(0);
+    expect(await violations(page)).toEqual([]);
   });
 
   it('stops an answer, and keeps what was written', async () => {
-    const { page } = await newConversation('Stella');
+    await newConversation();
     await ask(page, 'show me a long answer');
-    await log(page).getByText('The leaves are picked by hand').first().waitFor();
+    await log().getByText('The leaves are picked by hand').first().waitFor();
     await page.getByRole('button', { name: 'Stop the answer' }).click();
-    await log(page).getByText('Stopped.').waitFor();
-    expect(await log(page).getByText('The leaves are picked by hand').count()).toBeGreaterThan(0);
-    expect(await violations(page)).toEqual([]);
-    await page.context().close();
+    await log().getByText('Stopped.').waitFor();
+    expect(await log().getByText('The leaves are picked by hand').count()).toBeGreaterThan(0);
   });
 
-  it.each([
-    ['Fay', 'show me a failure', 'Try again'],
-    ['Iris', 'show me an incomplete answer', 'length limit'],
-    ['Reba', 'show me a refusal', 'declined'],
-  ])('tells how an answer ended for %s: %s', async (name, request, expected) => {
-    const { page } = await newConversation(name);
-    await ask(page, request);
-    await log(page).getByText(expected).waitFor();
+  it('tells how an answer ended that is not complete', async () => {
+    await newConversation();
+    await ask(page, 'show me a failure');
+    await log()
+      .getByText(/^The model is unavailable/)
+      .waitFor();
+    await log().getByRole('button', { name: 'Try again' }).waitFor();
+    await ask(page, 'show me an incomplete answer');
+    await log().getByText('The answer reached the length limit of the model.').waitFor();
+    await ask(page, 'show me a refusal');
+    await log().getByText('The model declined to answer.').waitFor();
     expect(await violations(page)).toEqual([]);
-    await page.context().close();
   });
 
   it('keeps messages without a network, and sends them afterwards', async () => {
-    const { page } = await newConversation('Olive');
-    await page.getByText('Live', { exact: true }).waitFor();
+    await newConversation();
     await page.context().setOffline(true);
     await page.getByText(/^Offline since/).waitFor();
     await ask(page, 'help');
-    await log(page).getByText('Waits for the network').waitFor();
+    await log().getByText('Waits for the network').waitFor();
     await page.getByText(/^Offline since .*, 1 waiting$/).waitFor();
     expect(await violations(page)).toEqual([]);
     await page.context().setOffline(false);
-    await log(page).getByText('I am the demo model').waitFor();
-    await page.context().close();
+    await log().getByText('I am the demo model').waitFor();
   });
 
   it('keeps the draft when the session is ended on another device', async () => {
-    const { page } = await newConversation('Dora');
+    await newConversation();
     await page.getByRole('textbox', { name: 'Message' }).fill('half a thought');
-    const headers = { 'x-token': await fixture.local.token('Dora') };
+    const headers = { 'x-token': await fixture.local.token('Ida') };
     const answer = await fetch(`${fixture.local.url}/v1/auth/logout-all`, { method: 'POST', headers });
     expect(answer.status).toBe(204);
     await page.getByRole('alert').getByText('What you wrote is kept.').waitFor();
     expect(await violations(page)).toEqual([]);
-    await signInAs(page, 'Dora');
-    await page.getByRole('textbox', { name: 'Message' }).waitFor();
+    await signInAs(page, 'Ida');
     expect(await page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('half a thought');
-    await page.context().close();
   });
 });

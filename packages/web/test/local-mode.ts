@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { freePort } from '@uswarm/dev-servers';
 import { programFile } from '@uswarm/testkit/program-file';
 
@@ -10,6 +11,8 @@ export interface LocalMode {
   url: string;
   /** Of a user, by the name that the page derives the e-mail address from. */
   token(name: string): Promise<string>;
+  /** As an operator. */
+  publishTerms(version: string, text: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -48,6 +51,15 @@ export async function startLocalMode(environment: Record<string, string>): Promi
       const headers = { 'content-type': 'application/json' };
       const response = await fetch(`${url}/dev/issuer/dev/token`, { method: 'POST', headers, body });
       return ((await response.json()) as { id_token: string }).id_token;
+    },
+    async publishTerms(version, text) {
+      const file = join(parent, 'terms.md');
+      await writeFile(file, text);
+      const program = programFile('packages/cli/dist/uswarmctl.js');
+      const env = { PATH, HOME, USWARM_DATA_DIR: join(parent, 'data') };
+      await promisify(execFile)(process.execPath, [program, 'legal', 'publish', 'terms_of_service', version, file], {
+        env,
+      });
     },
     async stop() {
       child.kill('SIGINT');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeWith } from '@uswarm/testkit';
-import { type PageFixture, startPage, violations } from './page.js';
+import { type PageFixture, signInAs, startPage, violations } from './page.js';
 
 describeWith('chromium', 'the sign-in of the page', () => {
   let fixture: PageFixture;
@@ -9,13 +9,64 @@ describeWith('chromium', 'the sign-in of the page', () => {
   });
   afterAll(() => fixture?.stop());
 
-  it('signs in a user of local mode with one click, and reports no problem', async () => {
+  it('takes one click in local mode, and reports no problem', async () => {
     const { page, problems } = await fixture.open();
     await page.getByRole('heading', { name: 'Welcome to uswarm' }).waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Continue as Ada' }).click();
-    await page.getByRole('button', { name: 'Account of Ada' }).waitFor();
+    await page.getByRole('link', { name: /^My workspace/ }).waitFor();
     expect(await violations(page)).toEqual([]);
     expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('keeps tokens in memory only', async () => {
+    const { page } = await fixture.signIn('Mem');
+    const token = /eyJ[\w-]+\.[\w-]+/;
+    const stored = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])');
+    expect(stored).toContain('mem@example.com');
+    expect(stored).not.toMatch(token);
+    await page.context().close();
+  });
+
+  it('signs out, and then asks who signs in', async () => {
+    const { page } = await fixture.signIn('Otto');
+    await page.getByRole('button', { name: 'Account of Otto' }).click();
+    await page.getByRole('menuitem', { name: 'Account', exact: true }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await signInAs(page);
+    await page.getByRole('button', { name: 'Account of Ada' }).waitFor();
+    await page.context().close();
+  });
+
+  it('shows the page that the link led to', async () => {
+    const { page } = await fixture.signIn('Lena', { path: '/waiting' });
+    await page.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.context().close();
+  });
+
+  it('asks for the acceptance of terms that are new', async () => {
+    const { page } = await fixture.signIn('Tess');
+    await fixture.local.publishTerms('2027-01', '# New terms\n');
+    await page.reload();
+    await page.getByRole('heading', { name: 'Before you go on' }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'I accept both' }).click();
+    await page.getByRole('heading', { name: 'Workspaces', exact: true }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Workspaces', exact: true }).waitFor();
+    await page.goto(`${fixture.local.url}/legal/terms`);
+    await page.getByRole('heading', { name: 'New terms' }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.context().close();
+  });
+
+  it('names the reason if the issuer refuses', async () => {
+    const { page } = await fixture.open('/signed-in?error=access_denied&state=x');
+    await page.getByRole('alert').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.context().close();
   });
 });

@@ -43,7 +43,8 @@ describe('local mode with its defaults', () => {
   });
 
   it.each([
-    ['/', 'text/html; charset=utf-8', /<h1>uswarm is running<\/h1>/],
+    ['/', 'text/html; charset=utf-8', /<div id="root">/],
+    ['/developers', 'text/html; charset=utf-8', /<h1>uswarm is running<\/h1>/],
     ['/v1/openapi.json', 'application/json; charset=utf-8', /^\{\s*"openapi":\s*"3\.1/],
     ['/v1/asyncapi.json', 'application/json; charset=utf-8', /^\{\s*"asyncapi":\s*"3/],
   ])('serves %s', async (route, type, content) => {

@@ -3,6 +3,9 @@ import ReactMarkdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import { blocksOf, visibleText } from './visible-text.js';
 
+/** The level of the heading above a text. */
+export type Above = 'h1' | 'h2';
+
 const plugins = [remarkGfm];
 /** Other schemes, and addresses of this page, are not links. */
 const allowedUrl = (url: string): string => (/^(?:https:|mailto:)/i.test(url) ? url : '');
@@ -28,10 +31,11 @@ const components: Components = {
       {children}
     </pre>
   ),
-  // The headings of a message are below that of its author.
-  h1: ({ children }) => <h3>{children}</h3>,
-  h2: ({ children }) => <h4>{children}</h4>,
-  h3: ({ children }) => <h5>{children}</h5>,
+};
+/** The headings of a message are below that of its author, those of a document below its title. */
+const below: Readonly<Record<Above, Components>> = {
+  h1: { ...components, h1: 'h2', h2: 'h3', h3: 'h4' },
+  h2: { ...components, h1: 'h3', h2: 'h4', h3: 'h5' },
 };
 
 /** Shows the host unless the text already does. */
@@ -46,15 +50,15 @@ function Link({ href, children }: { href: string; children: ReactNode }) {
   );
 }
 
-const Block = memo(function Block({ text }: { text: string }) {
+const Block = memo(function Block({ text, above }: { text: string; above: Above }) {
   return (
-    <ReactMarkdown remarkPlugins={plugins} components={components} urlTransform={allowedUrl}>
+    <ReactMarkdown remarkPlugins={plugins} components={below[above]} urlTransform={allowedUrl}>
       {text}
     </ReactMarkdown>
   );
 });
 
 /** Markdown of agents, which nobody has checked: HTML stays text, and nothing is loaded. */
-export default function Markdown({ text }: { text: string }) {
-  return blocksOf(visibleText(text)).map((block, index) => <Block key={index} text={block} />);
+export default function Markdown({ text, above = 'h2' }: { text: string; above?: Above }) {
+  return blocksOf(visibleText(text)).map((block, index) => <Block key={index} text={block} above={above} />);
 }

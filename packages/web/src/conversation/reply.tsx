@@ -13,10 +13,11 @@ import { Text } from './text.js';
 export function Reply({ shown }: { shown: ShownMessage }) {
   const { text, streaming, message, status } = shown;
   const isQuiet = status === 'silent' || status === 'delegated';
+  const hasText = text !== '' && text !== message?.error?.message;
   return (
     <>
-      {isQuiet ? <p className={styles['system']}>{text}</p> : text !== '' && <Text text={text} />}
-      {streaming && <Writing hasText={text !== ''} />}
+      {isQuiet ? <p className={styles['system']}>{text}</p> : hasText && <Text text={text} />}
+      {streaming && <Writing hasText={hasText} />}
       {message?.error && <Failure shown={shown} />}
       {!streaming && !message?.error && !isQuiet && <ReplyActions shown={shown} />}
     </>

@@ -19,7 +19,11 @@ export function LegalScreen({ document }: { document: string }) {
       <a href="/">uswarm</a>
       <h1>{title}</h1>
       {error !== undefined && <p role="alert">{error}</p>}
-      {legal === undefined ? error === undefined && <Spinner label="Loading" /> : <Text text={text(legal)} />}
+      {legal === undefined ? (
+        error === undefined && <Spinner label="Loading" />
+      ) : (
+        <Text text={text(legal)} above="h1" />
+      )}
     </main>
   );
 }

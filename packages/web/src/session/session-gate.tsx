@@ -5,7 +5,7 @@ import { Spinner } from '../ui/parts.js';
 import { loadConfiguration, type Configuration } from './configuration.js';
 import { createSession, type Session } from './session.js';
 import { SignInScreen } from './sign-in-screen.js';
-import { beginSignIn, finishSignIn, wasSignedIn } from './sign-in.js';
+import { beginSignIn, finishSignIn, lastUser } from './sign-in.js';
 import { SessionContext } from './use-client.js';
 import styles from './sign-in.module.css';
 
@@ -25,13 +25,7 @@ export function SessionGate({ children }: { children: ReactNode }) {
     isBegun.current = true;
     void begin((path) => go(path, { replace: true })).then(setState);
   }, [go]);
-  if (state.step === 'signed in')
-    return (
-      <SessionContext value={state.session}>
-        <Suspense fallback={<Loading />}>{children}</Suspense>
-        <SessionEnd session={state.session} />
-      </SessionContext>
-    );
+  if (state.step === 'signed in') return <SignedIn session={state.session}>{children}</SignedIn>;
   if (state.step === 'signed out')
     return <SignInScreen configuration={state.configuration} problem={state.problem} returnTo={location.pathname} />;
   return <Loading />;
@@ -55,8 +49,10 @@ async function begin(go: (path: string) => void): Promise<State> {
       go(returnTo);
       return { step: 'signed in', session };
     }
-    if (!wasSignedIn()) return { step: 'signed out', configuration };
-    await beginSignIn(configuration, { returnTo: location.pathname + location.search });
+    const user = lastUser();
+    if (!user) return { step: 'signed out', configuration };
+    const returnTo = location.pathname + location.search;
+    await beginSignIn(configuration, { returnTo, user: configuration.local ? user : undefined });
     // The browser leaves.
     return { step: 'loading' };
   } catch (error) {
@@ -74,17 +70,25 @@ async function signUp({ client }: Session, hasAccepted: boolean): Promise<void> 
   await client.api.post('/v1/users/legal/accept', { body: { terms_of_service_version, privacy_policy_version } });
 }
 
-/** Over everything else, so that the draft stays. */
-function SessionEnd({ session }: { session: Session }) {
+/** After the end of a session, the sign-in covers everything, so that what the user wrote stays. */
+function SignedIn({ session, children }: { session: Session; children: ReactNode }) {
   const { state, code } = useConnection(session.client);
-  if (state !== 'signed_out' || code === null) return null;
+  const hasEnded = state === 'signed_out' && code !== null;
   return (
-    <div className={styles['ended']} role="alert">
-      <SignInScreen
-        configuration={session.configuration}
-        problem={`Your session has ended (${code}). What you wrote is kept.`}
-        returnTo={location.pathname + location.search}
-      />
-    </div>
+    <SessionContext value={session}>
+      <div inert={hasEnded}>
+        <Suspense fallback={<Loading />}>{children}</Suspense>
+      </div>
+      {hasEnded && (
+        <div className={styles['ended']} role="alertdialog" aria-modal aria-label="Your session has ended">
+          <SignInScreen
+            isOver
+            configuration={session.configuration}
+            problem={`Your session has ended (${code}). What you wrote is kept.`}
+            returnTo={location.pathname + location.search}
+          />
+        </div>
+      )}
+    </SessionContext>
   );
 }

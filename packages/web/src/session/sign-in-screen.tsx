@@ -9,21 +9,27 @@ interface Props {
   configuration: Configuration | undefined;
   problem: string | undefined;
   returnTo: string;
+  /** Over another screen, which has the main landmark. */
+  isOver?: boolean;
 }
 const DEMO: LocalUser = { name: 'Ada', email: 'ada@example.com' };
 
-export function SignInScreen({ configuration, problem, returnTo }: Props) {
+export function SignInScreen({ configuration, problem, returnTo, isOver = false }: Props) {
+  const Landmark = isOver ? 'div' : 'main';
   const [state, setState] = useState<{ busy: boolean; error?: string }>({ busy: false });
   async function signIn(user?: LocalUser): Promise<void> {
     if (configuration === undefined) return location.reload();
     setState({ busy: true });
-    await beginSignIn(configuration, { returnTo, again: problem !== undefined, ...(user && { user }) }).catch(
-      (error: Error) => setState({ busy: false, error: error.message }),
-    );
+    await beginSignIn(configuration, {
+      returnTo,
+      again: problem !== undefined,
+      accepts: user !== undefined,
+      user,
+    }).catch((error: Error) => setState({ busy: false, error: error.message }));
   }
   const shown = state.error ?? problem;
   return (
-    <main className={styles['center']}>
+    <Landmark className={styles['center']}>
       <div className={styles['card']}>
         <img src="/icon.svg" width={52} height={52} alt="" />
         <div>
@@ -44,7 +50,7 @@ export function SignInScreen({ configuration, problem, returnTo }: Props) {
         </Button>
         {configuration?.local && <NameForm busy={state.busy} onSignIn={(user) => void signIn(user)} />}
       </div>
-    </main>
+    </Landmark>
   );
 }
 

@@ -25,7 +25,7 @@ export interface LocalUser {
   email: string;
 }
 
-const [PENDING, SIGNED_IN] = ['uswarm.sign-in', 'uswarm.signed-in'];
+const [PENDING, SIGNED_IN, SIGNED_OUT] = ['uswarm.sign-in', 'uswarm.signed-in', 'uswarm.signed-out'];
 const redirectUri = (): string => `${location.origin}/signed-in`;
 const insecure = ({ issuer }: Configuration) => ({ [oauth.allowInsecureRequests]: issuer.startsWith('http:') });
 
@@ -35,16 +35,19 @@ async function discover(configuration: Configuration): Promise<oauth.Authorizati
   return oauth.processDiscoveryResponse(issuer, response);
 }
 
-/** Whether this tab was signed in before it was loaded again. */
-export const wasSignedIn = (): boolean => sessionStorage.getItem(SIGNED_IN) !== null;
+/** Who was signed in in this tab before it was loaded again. */
+export const lastUser = (): LocalUser | undefined =>
+  JSON.parse(sessionStorage.getItem(SIGNED_IN) ?? 'null') as LocalUser | undefined;
 
 /**
  * Leaves for the issuer.
+ * @param options.user of local mode
  * @param options.again asks who signs in, also if the issuer still knows the last user
+ * @param options.accepts the user has seen which documents are accepted with the sign-in
  */
 export async function beginSignIn(
   configuration: Configuration,
-  options: { returnTo: string; user?: LocalUser; again?: boolean },
+  options: { returnTo: string; user?: LocalUser | undefined; again?: boolean; accepts?: boolean },
 ): Promise<void> {
   const server = await discover(configuration);
   const pending: Pending = {
@@ -52,7 +55,7 @@ export async function beginSignIn(
     state: oauth.generateRandomState(),
     nonce: oauth.generateRandomNonce(),
     returnTo: options.returnTo,
-    accepts: options.user !== undefined,
+    accepts: options.accepts ?? false,
   };
   sessionStorage.setItem(PENDING, JSON.stringify(pending));
   const url = new URL(server.authorization_endpoint ?? '');
@@ -66,7 +69,8 @@ export async function beginSignIn(
     state: pending.state,
     nonce: pending.nonce,
     ...(options.user && { login_hint: options.user.email, login_name: options.user.name }),
-    ...((options.user ?? options.again) && { prompt: 'login' }),
+    // The issuer may still know the last user.
+    ...((options.again || sessionStorage.getItem(SIGNED_OUT)) && { prompt: 'login' }),
   };
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   location.assign(url);
@@ -116,12 +120,14 @@ export async function refreshTokens(configuration: Configuration, tokens: Tokens
 function toTokens(result: oauth.TokenEndpointResponse): Tokens {
   const claims = JSON.parse(decodePart(result.id_token?.split('.')[1] ?? '')) as Record<string, string | undefined>;
   const email = claims['email'] ?? '';
-  sessionStorage.setItem(SIGNED_IN, 'yes');
+  const name = claims['name'] ?? email;
+  sessionStorage.removeItem(SIGNED_OUT);
+  sessionStorage.setItem(SIGNED_IN, JSON.stringify({ name, email } satisfies LocalUser));
   return {
     idToken: result.id_token ?? '',
     refreshToken: result.refresh_token,
     subject: claims['sub'] ?? '',
-    name: claims['name'] ?? email,
+    name,
     email,
   };
 }
@@ -131,4 +137,7 @@ function decodePart(part: string): string {
   return new TextDecoder().decode(Uint8Array.from(bytes, (each) => each.charCodeAt(0)));
 }
 
-export const forgetSignIn = (): void => sessionStorage.removeItem(SIGNED_IN);
+export function forgetSignIn(): void {
+  sessionStorage.removeItem(SIGNED_IN);
+  sessionStorage.setItem(SIGNED_OUT, 'yes');
+}

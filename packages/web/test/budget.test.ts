@@ -1,0 +1,54 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+
+const ROOT = join(import.meta.dirname, '..');
+const KIB = 1024;
+type Manifest = Record<string, { file: string; isEntry?: boolean; imports?: string[]; css?: string[] }>;
+
+async function linesOf(extension: string): Promise<Map<string, number>> {
+  const names = await readdir(join(ROOT, 'src'), { recursive: true });
+  const files = names.filter((name) => name.endsWith(extension));
+  const count = async (name: string): Promise<[string, number]> => [
+    name,
+    (await readFile(join(ROOT, 'src', name), 'utf8')).split('\n').length - 1,
+  ];
+  return new Map(await Promise.all(files.map(count)));
+}
+const sum = (numbers: Iterable<number>): number => [...numbers].reduce((all, one) => all + one, 0);
+
+describe('the page', () => {
+  /** KiB of each file, compressed. */
+  const sizes = new Map<string, number>();
+  let manifest: Manifest;
+  beforeAll(async () => {
+    const page = join(ROOT, 'dist/page');
+    manifest = JSON.parse(await readFile(join(page, '.vite/manifest.json'), 'utf8')) as Manifest;
+    for (const name of await readdir(join(page, 'assets')))
+      sizes.set(`assets/${name}`, gzipSync(await readFile(join(page, 'assets', name)), { level: 9 }).length / KIB);
+  });
+
+  it('has at most 140 KiB that a first visit loads, compressed', () => {
+    const files = new Set<string>();
+    function add(name: string): void {
+      const { file, imports = [], css = [] } = manifest[name]!;
+      if (files.has(file)) return;
+      for (const each of [file, ...css]) files.add(each);
+      imports.forEach(add);
+    }
+    for (const [name, { isEntry }] of Object.entries(manifest)) if (isEntry) add(name);
+    expect(sum([...files].map((file) => sizes.get(file)!))).toBeLessThanOrEqual(140);
+  });
+
+  it('has at most 230 KiB in all, compressed', () => {
+    expect(sum(sizes.values())).toBeLessThanOrEqual(230);
+  });
+
+  it.each([
+    ['.tsx', 4_000],
+    ['.css', 2_000],
+  ])('has few lines of %s: %d', async (extension, limit) => {
+    expect(sum((await linesOf(extension)).values())).toBeLessThanOrEqual(limit);
+  });
+});
