@@ -38,14 +38,17 @@ const below: Readonly<Record<Above, Components>> = {
   h2: { ...components, h1: 'h3', h2: 'h4', h3: 'h5' },
 };
 
-/** Shows the host unless the text already does. */
+/** Shows the host unless the text is the address: a text that only contains it can look like another host. */
 function Link({ href, children }: { href: string; children: ReactNode }) {
   if (href === '') return <span>{children}</span>;
   const host = hostOf(href);
+  const isShown = [href, host, href.replace(/^https:\/\//i, ''), href.replace(/^mailto:/i, '')].includes(
+    textOf(children),
+  );
   return (
     <a href={href} target="_blank" rel="noreferrer noopener">
       {children}
-      {host !== '' && !textOf(children).includes(host) && <small> ({host})</small>}
+      {host !== '' && !isShown && <small> ({host})</small>}
     </a>
   );
 }
