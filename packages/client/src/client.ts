@@ -1,6 +1,6 @@
 import { backOff, createHttp, delay, type Fetch } from './api.js';
 import { createConnection } from './connection.js';
-import { conversationsOf, copyOf, fold, openCardsOf, putMessage, swarmOf, valuesIn, type Records } from './fold.js';
+import { conversationsOf, copyOf, fold, putMessage, swarmOf, valuesIn, type Records } from './fold.js';
 import type { MessageData, ServerEvents, Workspace } from './gen/types.js';
 import { createOutbox, type NewMessage, type OutboxItem } from './outbox.js';
 import { computed, createDatabase, type Store } from './store.js';
@@ -195,8 +195,6 @@ export function createClient({ url, realtimeUrl = url, store, device = {}, ...op
     /** What waits to be sent, or was refused. */
     outbox: { ...waiting, ...outbox.actions },
     workspaces,
-    /** The cards that wait for the user, as far as their messages are known. */
-    openCards: signal('openCards', () => openCardsOf(db.records)),
     workspace: (w: string) => ({
       conversations: signal(`${w}/conversations`, () => conversationsOf(db.records, w)),
       swarm: signal(`${w}/swarm`, () => swarmOf(db.records, w, performance.now())),

@@ -148,15 +148,3 @@ export function swarmOf(records: Records, w: string, now: number) {
     (content.type === 'delegation' || content.type === 'workflow') && content.status === 'running';
   return { agents, tasks: messagesIn(records, w).filter(isRunning) };
 }
-/** The cards of all workspaces that wait for the user, as far as their messages are known; oldest first. */
-export function openCardsOf(records: Records): { workspaceId: string; message: MessageData }[] {
-  const ids = [...records.keys()].flatMap((key) => (key.startsWith('workspaces/') ? (key.split('/')[1] ?? []) : []));
-  const isOpen = ({ content, error }: MessageData): boolean =>
-    content.type === 'action_card' && 'actions' in content && !content.selected_action_id && error === null;
-  const all = ids.flatMap((workspaceId) => {
-    const listed = conversationsOf(records, workspaceId).flatMap(({ last_message: last }) => last ?? []);
-    const known = new Map([...listed, ...messagesIn(records, workspaceId)].map((one) => [one.id, one]));
-    return [...known.values()].filter(isOpen).map((message) => ({ workspaceId, message }));
-  });
-  return all.sort((a, b) => (a.message.created_at < b.message.created_at ? -1 : 1));
-}

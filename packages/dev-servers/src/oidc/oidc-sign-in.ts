@@ -4,6 +4,8 @@ import { z } from 'zod';
 import { subjectOf } from './oidc-token.js';
 import { readBody } from './request-body.js';
 
+type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
+
 export const SIGN_IN_PATH = '/sign-in/';
 const SCOPES = 'openid email profile offline_access';
 
@@ -26,7 +28,8 @@ export async function answerSignIn(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { params } = await provider.interactionDetails(request, response);
+  const interaction = await provider.interactionDetails(request, response);
+  const { params } = interaction;
   const isForm = request.method === 'POST';
   const given = profile.safeParse(
     isForm
@@ -39,10 +42,20 @@ export async function answerSignIn(
   }
   const accountId = subjectOf(given.data.email);
   accounts.remember(accountId, given.data);
+  await forgetOther(provider, interaction, accountId);
   const grant = new provider.Grant({ accountId, clientId: String(params['client_id']) });
   grant.addOIDCScope(SCOPES);
   const grantId = await grant.save();
   await provider.interactionFinished(request, response, { login: { accountId }, consent: { grantId } });
+}
+
+/** The library signs out the last user on a page of its own, after which it does not find the sign-in any more. */
+async function forgetOther(provider: Provider, interaction: Interaction, accountId: string): Promise<void> {
+  const { session } = interaction;
+  if (session === undefined || session.accountId === accountId) return;
+  await (await provider.Session.findByUid(session.uid))?.destroy();
+  delete interaction.session;
+  await interaction.persist();
 }
 
 function showForm(response: ServerResponse, status: number, note: string): void {

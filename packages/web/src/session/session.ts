@@ -1,11 +1,14 @@
 import { createClient, UswarmError, type Client } from '@uswarm/client';
 import { indexedDb } from '@uswarm/client/indexed-db';
 import type { Configuration } from './configuration.js';
+import { createOpenCards, type OpenCards } from './open-cards.js';
 import { forgetSignIn, refreshTokens, type Tokens } from './sign-in.js';
 
 export interface Session {
   configuration: Configuration;
   client: Client;
+  /** What waits for the user, in all workspaces. */
+  openCards: OpenCards;
   user: { name: string; email: string };
   signOut(): Promise<void>;
 }
@@ -40,6 +43,7 @@ export function createSession(configuration: Configuration, given: Tokens): Sess
   return {
     configuration,
     client,
+    openCards: createOpenCards(client),
     user: { name: given.name, email: given.email },
     async signOut() {
       // The token is accepted until it expires unless the service is told.

@@ -1,6 +1,7 @@
 import type { Client, ShownMessage } from '@uswarm/client';
 import { useConversation, useSignal } from '@uswarm/client/react';
-import { createContext, useCallback, useContext, useEffect, useState } from 'react';
+import { createContext, useCallback, useContext, useEffect, useState, useSyncExternalStore } from 'react';
+import type { OpenCard } from './open-cards.js';
 import type { Session } from './session.js';
 
 export const SessionContext = createContext<Session | undefined>(undefined);
@@ -15,6 +16,10 @@ export const useClient = (): Client => useSession().client;
 
 export const useMessages = (workspaceId: string, conversationId: string): ShownMessage[] =>
   useConversation(useClient(), workspaceId, conversationId).messages;
+export function useOpenCards(): OpenCard[] {
+  const { subscribe, getSnapshot } = useSession().openCards;
+  return useSyncExternalStore(subscribe, getSnapshot);
+}
 export const useAgents = (workspaceId: string) => useSignal(useClient().workspace(workspaceId).swarm).agents;
 
 /** What a call of the API returned. `reload` calls it again; the last data stays until then. */

@@ -1,11 +1,10 @@
 import { useWorkspaces } from '@uswarm/client/react';
 import { Link } from 'wouter';
 import { pages } from '../session/pages.js';
-import { useClient, useSession } from '../session/use-client.js';
+import { useClient, useOpenCards, useSession } from '../session/use-client.js';
 import { chooseTheme, chosenTheme } from '../theme/theme.js';
 import { Icon } from '../ui/icon.js';
 import { Badge } from '../ui/parts.js';
-import { useOpenCards } from '../waiting/open-cards.js';
 import { ConnectionLine } from './connection-line.js';
 import { LazyMenu } from './lazy-menu.js';
 import styles from './layout.module.css';

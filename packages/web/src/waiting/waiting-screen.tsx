@@ -3,9 +3,9 @@ import { Link } from 'wouter';
 import { Card } from '../conversation/card.js';
 import { PlaceContext } from '../conversation/chat.js';
 import { pages } from '../session/pages.js';
-import { useClient } from '../session/use-client.js';
+import type { OpenCard } from '../session/open-cards.js';
+import { useClient, useOpenCards } from '../session/use-client.js';
 import { EmptyState, RelativeTime } from '../ui/parts.js';
-import { useOpenCards, type OpenCard } from './open-cards.js';
 import styles from './waiting.module.css';
 
 /** The decisions of all workspaces, oldest first. */
