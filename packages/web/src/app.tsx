@@ -3,6 +3,7 @@ import { Route, Switch, useParams, useSearchParams } from 'wouter';
 import { ConversationScreen } from './conversation/conversation-screen.js';
 import { ConversationList } from './conversations/conversation-list.js';
 import { FirstRun } from './conversations/first-run.js';
+import { DeveloperKeys } from './developer/developer-keys.js';
 import { NewTerms } from './legal/new-terms.js';
 import { pages } from './session/pages.js';
 import { SessionGate } from './session/session-gate.js';
@@ -29,7 +30,7 @@ const ReceiptsScreen = screen('ReceiptsScreen', () => import('./receipts/receipt
 const AccountScreen = screen('AccountScreen', () => import('./account/account-screen.js'));
 const LegalScreen = screen('LegalScreen', () => import('./legal/legal-screen.js'));
 const WaitingScreen = screen('WaitingScreen', () => import('./waiting/waiting-screen.js'));
-const DeveloperDrawer = screen('DeveloperDrawer', () => import('./developer/developer-drawer.js'));
+const ConnectedScreen = screen('ConnectedScreen', () => import('./connections/connected-screen.js'));
 const PANELS: Readonly<Record<string, ComponentType<PanelProps>>> = {
   swarm: screen('SwarmPanel', () => import('./swarm/swarm-panel.js')),
   artifact: screen('ArtifactPanel', () => import('./artifacts/artifact-panel.js')),
@@ -51,7 +52,7 @@ export function App() {
           <NewTerms>
             <Screens />
           </NewTerms>
-          <DeveloperDrawer />
+          <DeveloperKeys />
         </SessionGate>
       </Route>
     </Switch>
@@ -77,6 +78,11 @@ function Screens() {
       <Route path="/account">
         <Layout back="/">
           <AccountScreen />
+        </Layout>
+      </Route>
+      <Route path="/connected/:provider">
+        <Layout back="/">
+          <ConnectedScreen />
         </Layout>
       </Route>
       <Route>

@@ -21,7 +21,7 @@ export async function startLocalMode(environment: Record<string, string>): Promi
   const parent = await mkdtemp(join(tmpdir(), 'uswarm-page-'));
   // As root, the Postgres user must enter it.
   await chmod(parent, 0o755);
-  const port = String(await freePort());
+  const port = environment['USWARM_PORT'] ?? String(await freePort());
   const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env;
   const child = spawn(process.execPath, [programFile('services/local/dist/main.js'), '--no-search'], {
     env: {

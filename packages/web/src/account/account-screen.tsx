@@ -1,5 +1,89 @@
-import { EmptyState } from '../ui/parts.js';
+import { useState } from 'react';
+import { Choice, Confirm, MeterBar, Screen, Section, Show } from '../screen/screen.js';
+import styles from '../screen/screen.module.css';
+import { useLoaded, useSession } from '../session/use-client.js';
+import { chooseTheme, chosenTheme } from '../theme/theme.js';
+import { Button } from '../ui/button.js';
+import { notifyError } from '../ui/notify.js';
+import { metersOf } from '../usage/amounts.js';
+import { DeleteAccount } from './delete-account.js';
+import { DataExport } from './data-export.js';
 
+const THEMES = [
+  { value: 'system', label: 'Like the device' },
+  { value: 'light', label: 'Light' },
+  { value: 'dark', label: 'Dark' },
+] as const;
+
+/** The user, the devices, and what happens with the data. */
 export function AccountScreen() {
-  return <EmptyState icon="user" title="Account" />;
+  const { user, client } = useSession();
+  const [theme, setTheme] = useState(chosenTheme);
+  const loaded = useLoaded('profile', async ({ api }, signal) => {
+    const [profile, usage] = await Promise.all([
+      api.get('/v1/users/profile', { signal }),
+      api.get('/v1/users/usage/summary', { signal }),
+    ]);
+    return { profile: profile.data, usage: usage.data };
+  });
+  return (
+    <Screen title="Account" lead={`${user.name}, ${user.email}`}>
+      <Section title="Appearance">
+        <Choice
+          label="Theme"
+          value={theme}
+          options={THEMES}
+          onChange={(value) => {
+            chooseTheme(value);
+            setTheme(value);
+          }}
+        />
+      </Section>
+      <Section title="Plan">
+        <Show loaded={loaded} what="profile">
+          {({ profile, usage }) => (
+            <>
+              <p>{profile.subscription.name}</p>
+              {metersOf(undefined, usage).map((meter) => (
+                <MeterBar key={meter.label} meter={meter} />
+              ))}
+            </>
+          )}
+        </Show>
+      </Section>
+      <Devices />
+      <DataExport client={client} />
+      <DeleteAccount />
+    </Screen>
+  );
+}
+
+function Devices() {
+  const { client, signOut } = useSession();
+  const [isAsking, setAsking] = useState(false);
+  const everywhere = (): void =>
+    void client.api.post('/v1/auth/logout-all').then(signOut, notifyError('You are still signed in'));
+  return (
+    <Section
+      title="Devices"
+      lead="The service stores no list of sessions: whoever has a valid sign-in of yours is you."
+    >
+      <div className={styles['row']}>
+        <Button onClick={() => void signOut()}>Sign out here</Button>
+        <Button look="danger" onClick={() => setAsking(true)}>
+          Sign out everywhere
+        </Button>
+      </div>
+      {isAsking && (
+        <Confirm
+          title="Sign out everywhere?"
+          description="All devices are signed out at once, also this one, and receive no notifications until you sign in there again. Messages that wait in this browser are lost."
+          keep="Cancel"
+          action="Sign out everywhere"
+          onClose={() => setAsking(false)}
+          onConfirm={everywhere}
+        />
+      )}
+    </Section>
+  );
 }

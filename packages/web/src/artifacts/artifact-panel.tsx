@@ -1,5 +1,165 @@
-import { EmptyState } from '../ui/parts.js';
+import { lazy, Suspense, useEffect, useState } from 'react';
+import { useSearchParams } from 'wouter';
+import { UswarmError } from '@uswarm/client';
+import { Text } from '../conversation/text.js';
+import { Choice, Confirm, PanelFrame, Show } from '../screen/screen.js';
+import shared from '../screen/screen.module.css';
+import { useAgents, useClient, useLoaded, useMessages } from '../session/use-client.js';
+import { Button } from '../ui/button.js';
+import { copy } from '../ui/copy.js';
+import { Icon } from '../ui/icon.js';
+import { Menu } from '../ui/menu.js';
+import { notifyError } from '../ui/notify.js';
+import { Badge, EmptyState, RelativeTime, Spinner } from '../ui/parts.js';
+import ui from '../ui/ui.module.css';
+import styles from './artifact.module.css';
+import { type Artifact, download, loadArtifact, ROUTE } from './artifact.js';
+import { fileOf } from './file.js';
 
-export function ArtifactPanel(_: { workspaceId: string; conversationId: string }) {
-  return <EmptyState icon="document" title="Document" />;
+type View = 'read' | 'source' | 'changes';
+
+const Changes = lazy(() => import('./changes.js'));
+
+/** A document of the agents, in each of its versions. */
+export function ArtifactPanel({ workspaceId, conversationId }: { workspaceId: string; conversationId: string }) {
+  const [query, setQuery] = useSearchParams();
+  const id = query.get('artifact') ?? '';
+  const version = query.has('version') ? Number(query.get('version')) : undefined;
+  // A message about the document comes with each version, and tells when it is final.
+  const news = useMessages(workspaceId, conversationId).findLast(
+    ({ content }) => content.type === 'artifact' && 'artifact_id' in content && content.artifact_id === id,
+  )?.content;
+  const signal = JSON.stringify(news ?? null);
+  const loaded = useLoaded(`artifact ${id} ${version}`, (client, ending) =>
+    loadArtifact(client, { workspaceId, id, version }, ending),
+  );
+  const [view, setView] = useState<View>('read');
+  const { reload } = loaded;
+  useEffect(reload, [signal, reload]);
+  const choose = (chosen: number | undefined): void =>
+    setQuery((known) => {
+      const next = new URLSearchParams(known);
+      if (chosen === undefined) next.delete('version');
+      else next.set('version', String(chosen));
+      return next;
+    });
+  const isGone = loaded.error instanceof UswarmError && loaded.error.code === 'artifact_not_found';
+  if (isGone)
+    return (
+      <PanelFrame title="Document">
+        <EmptyState icon="document" title="This document was deleted">
+          <p>Messages that mention it stay. Ask an agent to write it again.</p>
+        </EmptyState>
+      </PanelFrame>
+    );
+  return (
+    <PanelFrame title={loaded.data?.shown.title ?? 'Document'}>
+      <Show loaded={loaded} what="document">
+        {({ shown, previous }) => (
+          <Document
+            key={id}
+            {...{ workspaceId, shown, previous, view, setView }}
+            onChoose={choose}
+            onDeleted={reload}
+          />
+        )}
+      </Show>
+    </PanelFrame>
+  );
+}
+
+interface DocumentProps {
+  view: View;
+  setView: (view: View) => void;
+  workspaceId: string;
+  shown: Artifact;
+  previous: string;
+  onChoose: (version: number | undefined) => void;
+  onDeleted: () => void;
+}
+function Document({ workspaceId, shown, previous, view, setView, onChoose, onDeleted }: DocumentProps) {
+  const { title, content, version, latest_version: latest, versions, status } = shown;
+  const file = fileOf(title, content);
+  const [isDeleting, setDeleting] = useState(false);
+  const { api } = useClient();
+  const remove = (): void =>
+    void api.delete(ROUTE, { path: { workspaceId, id: shown.id } }).then(onDeleted, notifyError('It was not deleted'));
+  const author = useAgents(workspaceId).find(({ slug }) => slug === shown.agent_slug);
+  const isWritten = status === 'draft' && version === latest;
+  const entries = versions.map((one) => ({
+    label: `Version ${one.version}${one.version === latest ? ', newest' : ''} · ${one.status}`,
+    current: one.version === version,
+    onSelect: () => onChoose(one.version === latest ? undefined : one.version),
+  }));
+  const views = [
+    { value: 'read', label: file.isSource ? 'Source' : 'Read' },
+    ...(file.isSource ? [] : [{ value: 'source', label: 'Source' } as const]),
+    ...(version > 1 ? [{ value: 'changes', label: 'Changes' } as const] : []),
+  ] as const;
+  return (
+    <>
+      <p className={shared['facts']}>
+        <Menu
+          label={`Version ${version} of ${latest}. Choose another one`}
+          className={`${ui['button']} ${ui['small']}`}
+          trigger={
+            <>
+              Version {version} of {latest} <Icon name="chevron" size={14} />
+            </>
+          }
+          entries={[...entries, { label: 'Delete the document…', separated: true, onSelect: () => setDeleting(true) }]}
+        />
+        <Badge tone={status === 'final' ? 'ok' : 'accent'}>{status === 'final' ? 'Final' : 'Draft'}</Badge>
+        <span>{author?.name ?? shown.agent_slug}</span>
+        <RelativeTime at={shown.created_at} />
+      </p>
+      {isWritten && author !== undefined && author.live !== 'online' && (
+        <p role="status" className={shared['facts']}>
+          {author.name} still works on it. New versions appear here.
+        </p>
+      )}
+      <div className={shared['row']}>
+        <Choice label="View" value={view} options={views} onChange={setView} />
+        <Button size="small" onClick={() => void copy(content)}>
+          Copy
+        </Button>
+        <Button size="small" onClick={() => download(file.name, file.type, content)}>
+          Download
+        </Button>
+      </div>
+      <Suspense fallback={<Spinner label="Loading the document" />}>
+        <Content
+          {...{ content, previous, isSource: file.isSource }}
+          view={version === 1 && view === 'changes' ? 'read' : view}
+        />
+      </Suspense>
+      {isDeleting && (
+        <Confirm
+          title={`Delete “${title}”?`}
+          description="All versions are deleted. This cannot be undone."
+          keep="Keep it"
+          action="Delete"
+          onClose={() => setDeleting(false)}
+          onConfirm={remove}
+        />
+      )}
+    </>
+  );
+}
+
+function Content(props: { content: string; previous: string; isSource: boolean; view: View }) {
+  const { content, previous, isSource, view } = props;
+  if (view === 'changes') return <Changes before={previous} after={content} />;
+  return (
+    <>
+      {isSource && <p role="note">This is code of a page or an image. It is shown as text, and does not run here.</p>}
+      {view === 'source' || isSource ? (
+        <pre className={styles['source']} tabIndex={0} aria-label="Source">
+          {content}
+        </pre>
+      ) : (
+        <Text text={content} />
+      )}
+    </>
+  );
 }

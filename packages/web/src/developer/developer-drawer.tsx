@@ -1,4 +1,123 @@
-/** Opens with Ctrl+. */
-export function DeveloperDrawer() {
-  return null;
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { useLocation } from 'wouter';
+import { Choice } from '../screen/screen.js';
+import { useClient, useSession } from '../session/use-client.js';
+import { Button } from '../ui/button.js';
+import { copy } from '../ui/copy.js';
+import { Icon } from '../ui/icon.js';
+import { Badge, EmptyState } from '../ui/parts.js';
+import styles from './developer.module.css';
+import { type Document, examplesOf, routeOf } from './examples.js';
+import type { Recorded } from '../session/recorder.js';
+
+const KINDS = [
+  { value: 'all', label: 'All' },
+  { value: 'call', label: 'Calls' },
+  { value: 'event', label: 'Events' },
+] as const;
+const PLACES = [
+  { value: 'screen', label: 'This screen' },
+  { value: 'page', label: 'All screens' },
+] as const;
+const SHOWN = 100;
+
+/** What this screen asked the API, and what it was told: each as code for an own app. */
+export function DeveloperDrawer({ onClose }: { onClose: () => void }) {
+  const { recorder } = useSession();
+  const { api } = useClient();
+  const [screen] = useLocation();
+  const all = useSyncExternalStore(recorder.subscribe, recorder.getSnapshot);
+  const [kind, setKind] = useState<(typeof KINDS)[number]['value']>('all');
+  const [place, setPlace] = useState<(typeof PLACES)[number]['value']>('screen');
+  const [document, setDocument] = useState<Document>();
+  const region = useRef<HTMLElement>(null);
+  useEffect(() => {
+    region.current?.focus();
+    void api.get('/v1/openapi.json').then(
+      (body) => setDocument(body as unknown as Document),
+      () => undefined,
+    );
+  }, [api]);
+  const shown = all
+    .filter((one) => (kind === 'all' || one.kind === kind) && (place === 'page' || one.screen === screen))
+    .slice(0, SHOWN);
+  return (
+    <aside
+      ref={region}
+      tabIndex={-1}
+      className={styles['drawer']}
+      aria-label="For developers"
+      onKeyDown={(event) => event.key === 'Escape' && onClose()}
+    >
+      <header>
+        <h2>For developers</h2>
+        <Choice label="Kind" value={kind} options={KINDS} onChange={setKind} />
+        <Choice label="Where" value={place} options={PLACES} onChange={setPlace} />
+        <Button size="small" onClick={recorder.clear}>
+          Clear
+        </Button>
+        <Button size="icon" look="quiet" aria-label="Close" onClick={onClose}>
+          <Icon name="close" />
+        </Button>
+      </header>
+      {shown.length === 0 && (
+        <EmptyState icon="tool" title="Nothing yet">
+          <p>Calls of the API and events appear here while you use the page.</p>
+        </EmptyState>
+      )}
+      <ol>
+        {shown.map((one) => (
+          <li key={one.id}>
+            <Entry one={one} document={document} />
+          </li>
+        ))}
+      </ol>
+    </aside>
+  );
+}
+
+function Entry({ one, document }: { one: Recorded; document: Document | undefined }) {
+  const [isOpen, setOpen] = useState(false);
+  const route = one.kind === 'call' && document !== undefined ? routeOf(one, document) : undefined;
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <time dateTime={new Date(one.at).toISOString()}>{new Date(one.at).toLocaleTimeString()}</time>
+        {one.kind === 'event' ? (
+          <>
+            <Badge tone="accent">event</Badge> <code>{one.name}</code>
+          </>
+        ) : (
+          <>
+            <Badge tone={one.status >= 400 || (one.status === 0 && one.ms !== null) ? 'bad' : 'ok'}>
+              {one.ms === null ? '…' : one.status || 'failed'}
+            </Badge>
+            <code>
+              {one.method} {new URL(one.url).pathname}
+            </code>
+            <small>
+              {route?.summary} {one.ms !== null && `${one.ms} ms`}
+            </small>
+          </>
+        )}
+      </summary>
+      {isOpen && <Code one={one} route={route} />}
+    </details>
+  );
+}
+
+function Code({ one, route }: { one: Recorded; route: ReturnType<typeof routeOf> }) {
+  return examplesOf(one, route).map(([title, text]) => (
+    <figure key={title}>
+      <figcaption>
+        {title}
+        <Button size="small" look="quiet" aria-label={`Copy ${title}`} onClick={() => void copy(text)}>
+          Copy
+        </Button>
+      </figcaption>
+      <pre tabIndex={0} aria-label={title}>
+        {text}
+      </pre>
+    </figure>
+  ));
 }

@@ -1,5 +1,106 @@
-import { EmptyState } from '../ui/parts.js';
+import { Fragment, type ReactNode, useState } from 'react';
+import { Link } from 'wouter';
+import { Screen, Show } from '../screen/screen.js';
+import styles from '../screen/screen.module.css';
+import { pages } from '../session/pages.js';
+import { useAgents, useClient, useLoaded } from '../session/use-client.js';
+import { Button } from '../ui/button.js';
+import { notifyError } from '../ui/notify.js';
+import { Badge, EmptyState, RelativeTime } from '../ui/parts.js';
+import { loadReceipts, OUTCOMES, type Receipt, type Shown, VERDICTS } from './receipts.js';
 
-export function ReceiptsScreen(_: { workspaceId: string }) {
-  return <EmptyState icon="receipt" title="Receipts" />;
+/** What agents changed for the user, in other apps and here, with proof. */
+export function ReceiptsScreen({ workspaceId }: { workspaceId: string }) {
+  const client = useClient();
+  const [older, setOlder] = useState<{ all: Shown[]; next: string | null }>();
+  const loaded = useLoaded(`receipts ${workspaceId}`, (_, signal) => loadReceipts(client, workspaceId, signal));
+  return (
+    <Screen
+      title="Done on your behalf"
+      lead="Each change that an agent made for you has a receipt. Its signature is verified in this browser."
+    >
+      <Show loaded={loaded} what="receipts">
+        {({ keys, all, next: first }) => {
+          const [shown, next] = [[...all, ...(older?.all ?? [])], older === undefined ? first : older.next];
+          const more = async (): Promise<void> => {
+            const page = await loadReceipts(client, workspaceId, undefined, { keys, scrollId: next });
+            setOlder({ all: [...(older?.all ?? []), ...page.all], next: page.next });
+          };
+          return (
+            <>
+              {shown.length === 0 && (
+                <EmptyState icon="receipt" title="Nothing was changed for you yet">
+                  <p>When an agent sends a mail, plans an event or saves a memory, its receipt appears here.</p>
+                </EmptyState>
+              )}
+              <ul className={styles['cards']}>
+                {shown.map((one) => (
+                  <ReceiptCard key={one.receipt.id} workspaceId={workspaceId} {...one} />
+                ))}
+              </ul>
+              {next !== null && (
+                <Button onClick={() => void more().catch(notifyError('Older receipts could not be loaded'))}>
+                  Older
+                </Button>
+              )}
+            </>
+          );
+        }}
+      </Show>
+    </Screen>
+  );
 }
+
+const NOT_KEPT = 'Not kept, so that you can delete what agents wrote';
+
+/** Shows what was signed, where there is a signature. */
+function ReceiptCard({ workspaceId, receipt: given, verdict }: Shown & { workspaceId: string }) {
+  const receipt = verdict.state === 'verified' ? ({ ...given, ...verdict.payload } as Receipt) : given;
+  const agent = useAgents(workspaceId).find(({ id }) => id === receipt.agent_id)?.name ?? 'A former agent';
+  const [outcome, tone] = OUTCOMES[receipt.status];
+  const [proof, proofTone] = VERDICTS[verdict.state];
+  const { approval, arguments: sent } = receipt;
+  const details: [name: string, value: ReactNode][] = [
+    ['Approval', approval ? <ApprovedAt at={approval.approved_at} /> : 'Not needed: the tool is allowed'],
+    ['Tool', receipt.tool],
+    ['Arguments', sent ? <pre tabIndex={0}>{JSON.stringify(sent, null, 2)}</pre> : NOT_KEPT],
+    ['Receipt', <code key="id">{receipt.id}</code>],
+  ];
+  return (
+    <li className={styles['card']}>
+      <div className={styles['about']}>
+        <h2>{receipt.approval?.title ?? receipt.tool.replaceAll('_', ' ')}</h2>
+        <p className={styles['facts']}>
+          <Badge tone={tone}>{outcome}</Badge>
+          <Badge tone={proofTone}>{proof}</Badge>
+          <span>{agent}</span>
+          <RelativeTime at={receipt.sent_at} />
+          <Link href={pages.conversation(workspaceId, receipt.conversation_id)}>Conversation</Link>
+        </p>
+        {receipt.status === 'unknown' && (
+          <p>
+            The request was sent, but it is not known whether it arrived. Look in the other app before you repeat it.
+          </p>
+        )}
+        {receipt.outcome !== null && <p className={styles['text']}>{receipt.outcome}</p>}
+        <details>
+          <summary>Details</summary>
+          <dl className={styles['pairs']}>
+            {details.map(([name, value]) => (
+              <Fragment key={name}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </Fragment>
+            ))}
+          </dl>
+        </details>
+      </div>
+    </li>
+  );
+}
+
+const ApprovedAt = ({ at }: { at: string }) => (
+  <>
+    Approved by you, <RelativeTime at={at} />
+  </>
+);

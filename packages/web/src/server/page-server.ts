@@ -17,7 +17,7 @@ type File = { plain: Buffer; compressed: Buffer | undefined; headers: Record<str
 const FOLDER = fileURLToPath(new URL('../../dist/page', import.meta.url));
 /** The paths of the page; src/app.tsx has its routes. */
 const ROUTE =
-  /^\/(?:w\/[^/]+(?:\/c\/[^/]+|\/agents|\/connections|\/usage|\/receipts)?|waiting|account|legal\/[^/]+|signed-in)?$/;
+  /^\/(?:w\/[^/]+(?:\/c\/[^/]+|\/agents|\/connections|\/usage|\/receipts)?|waiting|account|connected\/[^/]+|legal\/[^/]+|signed-in)?$/;
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',

@@ -1,5 +1,6 @@
 import { createClient, UswarmError, type Client } from '@uswarm/client';
 import { indexedDb } from '@uswarm/client/indexed-db';
+import { createRecorder, type Recorder } from './recorder.js';
 import type { Configuration } from './configuration.js';
 import { createOpenCards, type OpenCards } from './open-cards.js';
 import { forgetSignIn, refreshTokens, type Tokens } from './sign-in.js';
@@ -9,6 +10,8 @@ export interface Session {
   client: Client;
   /** What waits for the user, in all workspaces. */
   openCards: OpenCards;
+  /** What the client asked and received, for the developer drawer. */
+  recorder: Recorder;
   user: { name: string; email: string };
   signOut(): Promise<void>;
 }
@@ -34,16 +37,20 @@ export function createSession(configuration: Configuration, given: Tokens): Sess
     tokens = await renewing;
     return tokens.idToken;
   }
+  const recorder = createRecorder(globalThis.fetch.bind(globalThis));
   const client = createClient({
     url: location.origin,
     token,
     store: indexedDb(`uswarm ${given.subject}`),
     device: { id: deviceId(), info: 'web' },
+    fetch: recorder.fetch,
   });
+  client.on('*', recorder.event);
   return {
     configuration,
     client,
     openCards: createOpenCards(client),
+    recorder,
     user: { name: given.name, email: given.email },
     async signOut() {
       // The token is accepted until it expires unless the service is told.

@@ -1,5 +1,151 @@
-import { EmptyState } from '../ui/parts.js';
+import { useEffect } from 'react';
+import { Link } from 'wouter';
+import { useSignal } from '@uswarm/client/react';
+import { MeterBar, PanelFrame } from '../screen/screen.js';
+import shared from '../screen/screen.module.css';
+import { panel } from '../session/pages.js';
+import { useClient, useLoaded, useMessages } from '../session/use-client.js';
+import { Button } from '../ui/button.js';
+import { Icon } from '../ui/icon.js';
+import { notifyError } from '../ui/notify.js';
+import { Badge, EmptyState, RelativeTime } from '../ui/parts.js';
+import { costOf, metersOf, tokens, tokensOf } from '../usage/amounts.js';
+import { type Activity, activityOf, LABELS, summaryOf } from './activity.js';
+import styles from './swarm.module.css';
+import { flat, type Task, treeOf } from './tree.js';
 
-export function SwarmPanel(_: { workspaceId: string; conversationId: string }) {
-  return <EmptyState icon="swarm" title="Swarm" />;
+const REFRESH_MS = 5_000;
+const isOpen = ({ state }: Task): boolean => state === 'running' || state === 'waiting';
+
+/** Who works on the newest question, and what it costs. */
+export function SwarmPanel({ workspaceId, conversationId }: { workspaceId: string; conversationId: string }) {
+  const client = useClient();
+  const messages = useMessages(workspaceId, conversationId);
+  const swarm = useSignal(client.workspace(workspaceId).swarm);
+  const runtime = useSignal(client.workspaces).find(({ id }) => id === workspaceId)?.runtime.status;
+  const question = messages.findLast(({ role, id }) => role === 'user' && id !== null);
+  const names = new Map(swarm.agents.map(({ id, slug, name }) => [slug, { id, name }]));
+  const spent = useLoaded(`swarm ${workspaceId}`, async ({ api }, signal) => {
+    const path = { id: workspaceId };
+    const [report, plan] = await Promise.all([
+      api.get('/v1/workspaces/{id}/usage/report', { path, query: { group_by: 'turn', limit: 100 }, signal }),
+      api.get('/v1/workspaces/{id}/usage', { path, signal }),
+    ]);
+    return { ...report.data, plan: plan.data };
+  });
+  const { data: usage, reload } = spent;
+  useEffect(reload, [messages.length, reload]);
+  const tree = treeOf(question?.id ?? '', messages, usage?.groups ?? [], names);
+  const running = flat(tree).filter(({ state }) => state === 'running').length;
+  // Between the end of a task and the next words of the agent that gave it, nothing else tells that more follows.
+  const isOver = question === undefined || question.answered || question.status === 'failed';
+  const isActive = tree.some(isOpen) || !(isOver || (question.status === 'read' && tree.length === 0));
+  useInterval(isActive, reload);
+
+  const stop = (id: string): void =>
+    void client.api
+      .post('/v1/workspaces/{workspaceId}/messages/{id}/stop', { path: { workspaceId, id } })
+      .catch(notifyError('It could not be stopped'));
+  const activities = activityOf(swarm.agents, messages);
+  const meters = metersOf(usage?.budget, usage?.plan);
+  return (
+    <PanelFrame title="Swarm">
+      <div className={shared['head']}>
+        <p>{summaryOf(running, isActive, runtime)}</p>
+        {isActive && question?.id && (
+          <Button size="small" look="danger" onClick={() => stop(question.id ?? '')}>
+            <Icon name="stop" /> Stop all
+          </Button>
+        )}
+      </div>
+      {tree.length === 0 ? (
+        <EmptyState icon="swarm" title="No agent works right now">
+          <p>Ask something, for example “delegate to three agents”. You then see here who works on which part.</p>
+        </EmptyState>
+      ) : (
+        <Tasks tasks={tree} activities={activities} currency={usage?.currency ?? 'USD'} onStop={stop} />
+      )}
+      {meters.length > 0 && (
+        <section aria-label="Budget" className={shared['section']}>
+          {meters.map((meter) => (
+            <MeterBar key={meter.label} meter={meter} />
+          ))}
+        </section>
+      )}
+    </PanelFrame>
+  );
+}
+
+interface TasksProps {
+  tasks: readonly Task[];
+  activities: ReadonlyMap<string, Activity>;
+  currency: string;
+  onStop: (messageId: string) => void;
+}
+/** Nested lists, not a `tree`: the items of a tree cannot contain links and buttons. */
+function Tasks({ tasks, ...rest }: TasksProps) {
+  return (
+    <ul className={styles['tasks']}>
+      {tasks.map((task) => (
+        <li key={task.key}>
+          <TaskRow task={task} {...rest} />
+          {task.children.length > 0 && <Tasks tasks={task.children} {...rest} />}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function TaskRow({ task, activities, currency, onStop }: { task: Task } & Omit<TasksProps, 'tasks'>) {
+  const [label, tone] = LABELS[task.state];
+  const activity = activities.get(task.agentId ?? '');
+  const name = task.title === '' ? task.agent : `${task.agent}: ${task.title}`;
+  const at = task.at ?? activity?.at;
+  return (
+    <article className={styles['task']} data-state={task.state} aria-label={name}>
+      <div className={styles['who']}>
+        <strong>{task.agent}</strong>
+        {task.turnId !== null && (
+          <Link href={panel.timeline(task.turnId)} aria-label={`Steps of ${name}`}>
+            Steps
+          </Link>
+        )}
+        <Badge tone={tone}>{label}</Badge>
+        {isOpen(task) && task.messageId !== null && (
+          <Button size="small" look="quiet" aria-label={`Stop ${name}`} onClick={() => onStop(task.messageId ?? '')}>
+            <Icon name="stop" />
+          </Button>
+        )}
+      </div>
+      {task.title !== '' && <p>{task.title}</p>}
+      {task.state === 'running' && task.agentId !== null && (
+        <p className={styles['activity']}>{activity?.text ?? 'No news from this agent'}</p>
+      )}
+      <p className={shared['facts']}>
+        {task.own !== null && <Figures task={task} currency={currency} />}
+        {at !== undefined && at !== null && <RelativeTime at={at} />}
+      </p>
+    </article>
+  );
+}
+
+function Figures({ task: { own, total, children }, currency }: { task: Task; currency: string }) {
+  if (own === null) return null;
+  const show = (amount: typeof own): string =>
+    [`${tokens(tokensOf(amount))} tokens`, costOf(amount, currency)?.text].filter(Boolean).join(', ');
+  return (
+    <>
+      <span>{show(own)}</span>
+      {children.length > 0 && total !== null && <span>with tasks {show(total)}</span>}
+    </>
+  );
+}
+
+function useInterval(isActive: boolean, call: () => void): void {
+  useEffect(() => {
+    if (!isActive) return;
+    const timer = setInterval(call, REFRESH_MS);
+    // What ended meanwhile has its final figures.
+    return () => (clearInterval(timer), call());
+  }, [isActive, call]);
 }

@@ -1,0 +1,77 @@
+import { useEffect } from 'react';
+import type { Client, components } from '@uswarm/client';
+import { Section, Show } from '../screen/screen.js';
+import styles from '../screen/screen.module.css';
+import { useLoaded } from '../session/use-client.js';
+import { Button } from '../ui/button.js';
+import { notifyError } from '../ui/notify.js';
+import { Badge, RelativeTime, Spinner } from '../ui/parts.js';
+
+type Export = components['schemas']['Export'];
+const POLL_MS = 3_000;
+const isRunning = ({ status }: Export): boolean => status === 'pending' || status === 'running';
+const megabytes = (bytes: number): string =>
+  new Intl.NumberFormat(undefined, { style: 'unit', unit: 'megabyte', maximumFractionDigits: 1 }).format(bytes / 1e6);
+
+/** All data of the user as a file. */
+export function DataExport({ client }: { client: Client }) {
+  const loaded = useLoaded('exports', ({ api }, signal) =>
+    api.get('/v1/users/exports', { signal }).then(({ data }) => data),
+  );
+  const running = loaded.data?.some(isRunning) ?? false;
+  const { reload } = loaded;
+  useEffect(() => {
+    if (!running) return;
+    const timer = setInterval(reload, POLL_MS);
+    return () => clearInterval(timer);
+  }, [running, reload]);
+  const start = (): void =>
+    void client.api.post('/v1/users/export').then(reload, notifyError('The export could not be started'));
+  return (
+    <Section
+      title="Your data"
+      lead="A ZIP file with everything: messages, files, memories, receipts and settings. One per hour."
+    >
+      <Show loaded={loaded} what="exports">
+        {(exports) => (
+          <>
+            <ul className={styles['cards']}>
+              {exports.map((one) => (
+                <ExportCard key={one.id} one={one} />
+              ))}
+            </ul>
+            <div>
+              <Button disabled={running} onClick={start}>
+                Export my data
+              </Button>
+            </div>
+          </>
+        )}
+      </Show>
+    </Section>
+  );
+}
+
+function ExportCard({ one }: { one: Export }) {
+  const { status, size, url } = one;
+  return (
+    <li className={styles['card']}>
+      <div className={styles['about']}>
+        <p className={styles['facts']}>
+          {isRunning(one) && <Spinner label="The export is being made" />}
+          {isRunning(one) && <span>Being made. You can leave this page.</span>}
+          {status === 'ready' && <Badge tone="ok">Ready</Badge>}
+          {status === 'failed' && <Badge tone="bad">Failed, try again</Badge>}
+          <RelativeTime at={one.created_at} />
+          {size !== null && <span>{megabytes(size)}</span>}
+          {one.expires_at !== null && <span>until {new Date(one.expires_at).toLocaleDateString()}</span>}
+        </p>
+      </div>
+      {url !== null && (
+        <a href={url} download>
+          Download
+        </a>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,6 @@
+/** The agent that a tab is about. */
+export interface AgentProps {
+  workspaceId: string;
+  agentId: string;
+  name: string;
+}

@@ -1,0 +1,57 @@
+import type { components } from '@uswarm/client';
+import { useState } from 'react';
+import { Choice, Show } from '../screen/screen.js';
+import styles from '../screen/screen.module.css';
+import { useClient, useLoaded } from '../session/use-client.js';
+import { notifyError } from '../ui/notify.js';
+import type { AgentProps } from './agent-props.js';
+
+type Tool = components['schemas']['AgentTool'];
+const PERMISSIONS = [
+  { value: 'allow', label: 'Allow' },
+  { value: 'ask', label: 'Ask me' },
+  { value: 'deny', label: 'Deny' },
+] as const;
+
+export function AgentTools({ agentId }: AgentProps) {
+  const loaded = useLoaded(`tools ${agentId}`, ({ api }, signal) =>
+    api.get('/v1/agents/{id}/tools', { path: { id: agentId }, signal }).then(({ data }) => data),
+  );
+  return (
+    <Show loaded={loaded} what="tools">
+      {(tools) => (
+        <ul className={styles['cards']}>
+          {tools.map((tool) => (
+            <ToolCard key={`${agentId} ${tool.name}`} agentId={agentId} given={tool} />
+          ))}
+        </ul>
+      )}
+    </Show>
+  );
+}
+
+function ToolCard({ agentId, given }: { agentId: string; given: Tool }) {
+  const { api } = useClient();
+  const [tool, setTool] = useState(given);
+  const title = tool.name.replaceAll('_', ' ');
+  async function choose(permission: Tool['permission']): Promise<void> {
+    setTool({ ...tool, permission });
+    try {
+      const path = { id: agentId, name: tool.name };
+      setTool((await api.patch('/v1/agents/{id}/tools/{name}', { path, body: { permission } })).data);
+    } catch (error) {
+      setTool(tool);
+      notifyError(`“${title}” was not changed`)(error);
+    }
+  }
+  return (
+    <li className={styles['card']}>
+      <img src={tool.icon_url} alt="" width={24} height={24} />
+      <div className={styles['about']}>
+        <h3>{title}</h3>
+        <p>{tool.description}</p>
+      </div>
+      <Choice label={title} value={tool.permission} options={PERMISSIONS} onChange={(value) => void choose(value)} />
+    </li>
+  );
+}

@@ -1,0 +1,26 @@
+import type { Client, components } from '@uswarm/client';
+
+export type Artifact = components['schemas']['Artifact'];
+export const ROUTE = '/v1/workspaces/{workspaceId}/artifacts/{id}';
+
+/** A version of a document, by default the newest one, with the text of the version before. */
+export async function loadArtifact(
+  { api }: Client,
+  { version, ...path }: { workspaceId: string; id: string; version: number | undefined },
+  signal: AbortSignal,
+) {
+  const shown = (await api.get(ROUTE, { path, query: version ? { version } : {}, signal })).data;
+  const before = shown.version - 1;
+  const hasBefore = shown.versions.some((one) => one.version === before);
+  const previous = hasBefore ? (await api.get(ROUTE, { path, query: { version: before }, signal })).data : undefined;
+  return { shown, previous: previous?.content ?? '' };
+}
+
+export function download(name: string, type: string, content: string): void {
+  const url = URL.createObjectURL(new Blob([content], { type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(url);
+}

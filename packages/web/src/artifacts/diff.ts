@@ -1,0 +1,23 @@
+import { diffLines } from 'diff';
+
+export interface DiffLine {
+  kind: 'same' | 'added' | 'removed' | 'skipped';
+  text: string;
+}
+/** Unchanged lines around a change. */
+const CONTEXT = 3;
+
+/** The lines of two versions, without long unchanged parts. Undefined if they differ too much to compute it in time. */
+export function diffOf(before: string, after: string, timeout = 500): DiffLine[] | undefined {
+  const parts = diffLines(before, after, { timeout });
+  return parts?.flatMap(({ value, added, removed }, at): DiffLine[] => {
+    const lines = value.replace(/\n$/, '').split('\n');
+    if (added || removed) return lines.map((text) => ({ kind: added ? 'added' : 'removed', text }));
+    const [head, tail] = [at === 0 ? 0 : CONTEXT, at === parts.length - 1 ? 0 : CONTEXT];
+    const same = lines.map((text): DiffLine => ({ kind: 'same', text }));
+    const hidden = lines.length - head - tail;
+    if (hidden <= 1) return same;
+    const note = { kind: 'skipped', text: `${hidden} unchanged lines` } as const;
+    return [...same.slice(0, head), note, ...same.slice(lines.length - tail)];
+  });
+}

@@ -1,0 +1,22 @@
+export interface ArtifactFile {
+  /** Shown as text only, because a model that reads texts of others wrote it. */
+  isSource: boolean;
+  name: string;
+  type: string;
+}
+
+/** Documents have no type. The beginning of the content shows that it is an HTML page or an SVG image. */
+export function fileOf(title: string, content: string): ArtifactFile {
+  const start = content.trimStart().slice(0, 400).toLowerCase();
+  const isHtml = /^<\s*(?:!doctype html|html|head|body|script)\b/.test(start);
+  const isSvg = /^(?:<\s*\?xml[^>]*>\s*)?<\s*svg\b/.test(start);
+  const name =
+    title
+      .replaceAll(/[^\p{L}\p{N} _.-]/gu, '')
+      .replace(/^[. ]+/, '')
+      .trim()
+      .slice(0, 80) || 'document';
+  if (isHtml) return { isSource: true, name: `${name}.html`, type: 'text/plain' };
+  if (isSvg) return { isSource: true, name: `${name}.svg`, type: 'text/plain' };
+  return { isSource: false, name: `${name}.md`, type: 'text/markdown' };
+}

@@ -1,0 +1,77 @@
+import * as oauth from 'oauth4webapi';
+import type { Client, components } from '@uswarm/client';
+
+export type Provider = components['schemas']['IntegrationProvider'];
+export type Configuration = components['schemas']['OAuthConfiguration'];
+interface Pending {
+  provider: Provider;
+  verifier: string;
+  state: string;
+  redirectUrl: string;
+  returnTo: string;
+}
+const PENDING = 'uswarm.connecting';
+
+/** Whether the provider returns to this page. Otherwise only the app for phones can finish the connection. */
+export const returnsHere = ({ redirect_url: url }: Configuration, origin = location.origin): boolean =>
+  URL.canParse(url) && new URL(url).origin === origin;
+
+/** Leaves for the provider. The service made the `state`, and checks it. */
+export async function leaveFor(provider: Provider, configuration: Configuration, returnTo: string): Promise<void> {
+  const { client_id, redirect_url: redirectUrl, authorization_endpoint, scopes, additional_parameters } = configuration;
+  const more = additional_parameters as Record<string, string>;
+  const pending: Pending = {
+    provider,
+    verifier: oauth.generateRandomCodeVerifier(),
+    state: more['state'] ?? '',
+    redirectUrl,
+    returnTo,
+  };
+  const query = {
+    response_type: 'code',
+    client_id,
+    redirect_uri: redirectUrl,
+    ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+    ...more,
+    ...('code_challenge_method' in more && {
+      code_challenge: await oauth.calculatePKCECodeChallenge(pending.verifier),
+    }),
+  };
+  const url = new URL(authorization_endpoint);
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  sessionStorage.setItem(PENDING, JSON.stringify(pending));
+  location.assign(url);
+}
+
+export interface Returned {
+  pending: Pending;
+  code: string | null;
+  /** Why the provider refused, in its words. */
+  refusal: string | null;
+  issuer: string | null;
+}
+/** What the provider returned to this page; undefined if nothing was begun here, or the answer belongs to another flow. */
+export function returned(search = location.search): Returned | undefined {
+  const stored = sessionStorage.getItem(PENDING);
+  const query = new URLSearchParams(search);
+  if (stored === null || (!query.has('code') && !query.has('error'))) return undefined;
+  sessionStorage.removeItem(PENDING);
+  const pending = JSON.parse(stored) as Pending;
+  if (pending.state !== '' && query.get('state') !== pending.state) return undefined;
+  const refusal = query.get('error_description') ?? query.get('error');
+  return { pending, code: query.get('code'), refusal, issuer: query.get('iss') };
+}
+
+export async function finish({ api }: Client, { pending, code, refusal, issuer }: Returned): Promise<void> {
+  if (code === null) throw new Error(refusal ?? 'The provider returned no code.');
+  await api.post('/v1/integrations/callback', {
+    body: {
+      provider: pending.provider,
+      authorization_code: code,
+      code_verifier: pending.verifier,
+      redirect_url: pending.redirectUrl,
+      ...(pending.state !== '' && { state: pending.state }),
+      ...(issuer !== null && { iss: issuer }),
+    },
+  });
+}

@@ -1,0 +1,40 @@
+import type { Client, components } from '@uswarm/client';
+import type { Tone } from '../ui/parts.js';
+import { type ReceiptKey, type Verdict, verify } from './verify.js';
+
+export type Receipt = components['schemas']['Receipt'];
+export interface Shown {
+  receipt: Receipt;
+  verdict: Verdict;
+}
+export const OUTCOMES: Record<Receipt['status'], [string, Tone]> = {
+  sent: ['Being carried out', 'accent'],
+  succeeded: ['Done', 'ok'],
+  failed: ['Failed', 'bad'],
+  unknown: ['Outcome unknown', 'attention'],
+};
+export const VERDICTS: Record<Verdict['state'], [string, Tone]> = {
+  verified: ['Verified', 'ok'],
+  invalid: ['Signature is wrong', 'bad'],
+  unsigned: ['Not signed yet', 'plain'],
+  unsupported: ['Cannot be verified in this browser', 'plain'],
+};
+
+async function check(receipts: readonly Receipt[], keys: readonly ReceiptKey[]): Promise<Shown[]> {
+  return Promise.all(receipts.map(async (receipt) => ({ receipt, verdict: await verify(receipt.jws, keys) })));
+}
+
+/** A page of receipts, each verified. @param more the cursor of the page, with the keys that are known */
+export async function loadReceipts(
+  { api }: Client,
+  workspaceId: string,
+  signal?: AbortSignal,
+  more?: { keys: readonly ReceiptKey[]; scrollId: string | null },
+) {
+  const ending = signal && { signal };
+  const cursor = more?.scrollId && { scrollId: more.scrollId };
+  const query = { workspace_id: workspaceId, limit: 50, ...cursor };
+  const page = await api.get('/v1/receipts', { query, ...ending });
+  const keys = more?.keys ?? (await api.get('/v1/receipt-keys', { ...ending })).keys;
+  return { keys, all: await check(page.data, keys), next: page.pagination.next_scroll_id };
+}
