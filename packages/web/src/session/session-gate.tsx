@@ -27,7 +27,13 @@ export function SessionGate({ children }: { children: ReactNode }) {
   }, [go]);
   if (state.step === 'signed in') return <SignedIn session={state.session}>{children}</SignedIn>;
   if (state.step === 'signed out')
-    return <SignInScreen configuration={state.configuration} problem={state.problem} returnTo={location.pathname} />;
+    return (
+      <SignInScreen
+        configuration={state.configuration}
+        problem={state.problem}
+        returnTo={location.pathname + location.search}
+      />
+    );
   return <Loading />;
 }
 
