@@ -1,14 +1,13 @@
-import { useEffect } from 'react';
 import type { Client, components } from '@uswarm/client';
 import { Section, Show } from '../screen/screen.js';
 import styles from '../screen/screen.module.css';
+import { useInterval } from '../screen/use-interval.js';
 import { useLoaded } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
 import { notifyError } from '../ui/notify.js';
 import { Badge, RelativeTime, Spinner } from '../ui/parts.js';
 
 type Export = components['schemas']['Export'];
-const POLL_MS = 3_000;
 const isRunning = ({ status }: Export): boolean => status === 'pending' || status === 'running';
 const megabytes = (bytes: number): string =>
   new Intl.NumberFormat(undefined, { style: 'unit', unit: 'megabyte', maximumFractionDigits: 1 }).format(bytes / 1e6);
@@ -20,11 +19,7 @@ export function DataExport({ client }: { client: Client }) {
   );
   const running = loaded.data?.some(isRunning) ?? false;
   const { reload } = loaded;
-  useEffect(() => {
-    if (!running) return;
-    const timer = setInterval(reload, POLL_MS);
-    return () => clearInterval(timer);
-  }, [running, reload]);
+  useInterval(running, reload, 3_000);
   const start = (): void =>
     void client.api.post('/v1/users/export').then(reload, notifyError('The export could not be started'));
   return (

@@ -1,24 +1,11 @@
-import { useState } from 'react';
-import type { components } from '@uswarm/client';
 import { Choice, Section, Show } from '../screen/screen.js';
 import styles from '../screen/screen.module.css';
-import { useClient, useLoaded } from '../session/use-client.js';
+import { useLoaded } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
 import { Icon } from '../ui/icon.js';
-import { notify, notifyError } from '../ui/notify.js';
 import ui from '../ui/ui.module.css';
 import type { AgentProps } from './agent-props.js';
-
-type Settings = components['schemas']['AgentSettings'];
-type Prompt = Settings['prompts'][number];
-type Model = components['schemas']['ModelCatalogItem'];
-
-const LENGTHS = [
-  { value: 'auto', label: 'As needed' },
-  { value: 'short', label: 'Short' },
-  { value: 'medium', label: 'Medium' },
-  { value: 'long', label: 'Long' },
-] as const;
+import { type FormProps, LENGTHS, type Settings, useSettings } from './use-settings.js';
 
 export function AgentSettings({ agentId, name }: AgentProps) {
   const loaded = useLoaded(`settings ${agentId}`, async ({ api }, signal) => {
@@ -36,27 +23,9 @@ export function AgentSettings({ agentId, name }: AgentProps) {
 }
 
 /** Choices are saved at once, texts with a button. */
-function Form(props: { agentId: string; name: string; models: Model[]; given: Settings }) {
-  const { api } = useClient();
-  const [settings, setSettings] = useState(props.given);
-  const [prompts, setPrompts] = useState<Prompt[]>(props.given.prompts);
-  async function save(change: Partial<Settings>): Promise<void> {
-    const before = settings;
-    setSettings({ ...settings, ...change });
-    try {
-      const { data } = await api.patch('/v1/agents/{id}/settings', { path: { id: props.agentId }, body: change });
-      setSettings(data);
-      if (change.prompts) setPrompts(data.prompts);
-      notify({ title: `${props.name} works with the new settings from its next answer on` });
-    } catch (error) {
-      setSettings(before);
-      notifyError('The settings were not saved')(error);
-    }
-  }
+function Form(props: FormProps) {
+  const { settings, prompts, setPrompts, save, edit, isChanged } = useSettings(props);
   const model = props.models.find(({ id }) => id === settings.model);
-  const edit = (id: string, content: string): void =>
-    setPrompts(prompts.map((prompt) => (prompt.id === id ? { ...prompt, content } : prompt)));
-  const isChanged = JSON.stringify(prompts) !== JSON.stringify(settings.prompts);
   return (
     <>
       <Section title="Model" lead={model?.description}>

@@ -13,10 +13,8 @@ import { notifyError } from '../ui/notify.js';
 import { Badge, EmptyState, RelativeTime, Spinner } from '../ui/parts.js';
 import ui from '../ui/ui.module.css';
 import styles from './artifact.module.css';
-import { type Artifact, download, loadArtifact, ROUTE } from './artifact.js';
+import { type Artifact, download, loadArtifact, ROUTE, versionsOf, type View, viewsOf } from './artifact.js';
 import { fileOf } from './file.js';
-
-type View = 'read' | 'source' | 'changes';
 
 const Changes = lazy(() => import('./changes.js'));
 
@@ -78,7 +76,7 @@ interface DocumentProps {
   onDeleted: () => void;
 }
 function Document({ workspaceId, shown, previous, view, setView, onChoose, onDeleted }: DocumentProps) {
-  const { title, content, version, latest_version: latest, versions, status } = shown;
+  const { title, content, version, latest_version: latest, status } = shown;
   const file = fileOf(title, content);
   const [isDeleting, setDeleting] = useState(false);
   const { api } = useClient();
@@ -86,16 +84,6 @@ function Document({ workspaceId, shown, previous, view, setView, onChoose, onDel
     void api.delete(ROUTE, { path: { workspaceId, id: shown.id } }).then(onDeleted, notifyError('It was not deleted'));
   const author = useAgents(workspaceId).find(({ slug }) => slug === shown.agent_slug);
   const isWritten = status === 'draft' && version === latest;
-  const entries = versions.map((one) => ({
-    label: `Version ${one.version}${one.version === latest ? ', newest' : ''} · ${one.status}`,
-    current: one.version === version,
-    onSelect: () => onChoose(one.version === latest ? undefined : one.version),
-  }));
-  const views = [
-    { value: 'read', label: file.isSource ? 'Source' : 'Read' },
-    ...(file.isSource ? [] : [{ value: 'source', label: 'Source' } as const]),
-    ...(version > 1 ? [{ value: 'changes', label: 'Changes' } as const] : []),
-  ] as const;
   return (
     <>
       <p className={shared['facts']}>
@@ -107,7 +95,10 @@ function Document({ workspaceId, shown, previous, view, setView, onChoose, onDel
               Version {version} of {latest} <Icon name="chevron" size={14} />
             </>
           }
-          entries={[...entries, { label: 'Delete the document…', separated: true, onSelect: () => setDeleting(true) }]}
+          entries={[
+            ...versionsOf(shown, onChoose),
+            { label: 'Delete the document…', separated: true, onSelect: () => setDeleting(true) },
+          ]}
         />
         <Badge tone={status === 'final' ? 'ok' : 'accent'}>{status === 'final' ? 'Final' : 'Draft'}</Badge>
         <span>{author?.name ?? shown.agent_slug}</span>
@@ -119,7 +110,7 @@ function Document({ workspaceId, shown, previous, view, setView, onChoose, onDel
         </p>
       )}
       <div className={shared['row']}>
-        <Choice label="View" value={view} options={views} onChange={setView} />
+        <Choice label="View" value={view} options={viewsOf(version, file.isSource)} onChange={setView} />
         <Button size="small" onClick={() => void copy(content)}>
           Copy
         </Button>

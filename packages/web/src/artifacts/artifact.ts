@@ -24,3 +24,22 @@ export function download(name: string, type: string, content: string): void {
   link.click();
   URL.revokeObjectURL(url);
 }
+
+export type View = 'read' | 'source' | 'changes';
+/** How a version can be shown. */
+export const viewsOf = (version: number, isSource: boolean): { value: View; label: string }[] => [
+  { value: 'read', label: isSource ? 'Source' : 'Read' },
+  ...(isSource ? [] : [{ value: 'source', label: 'Source' } as const]),
+  ...(version > 1 ? [{ value: 'changes', label: 'Changes' } as const] : []),
+];
+
+/** Entries of a menu. @param choose without a version, the newest one is shown, also when another one follows */
+export const versionsOf = (
+  { version, versions, latest_version: latest }: Artifact,
+  choose: (version: number | undefined) => void,
+) =>
+  versions.map((one) => ({
+    label: `Version ${one.version}${one.version === latest ? ', newest' : ''} · ${one.status}`,
+    current: one.version === version,
+    onSelect: () => choose(one.version === latest ? undefined : one.version),
+  }));

@@ -1,49 +1,17 @@
-import { type ReactNode, useState } from 'react';
-import { UswarmError, type components } from '@uswarm/client';
+import type { ReactNode } from 'react';
 import { Confirm, Screen, Section, Show } from '../screen/screen.js';
 import styles from '../screen/screen.module.css';
 import { pages } from '../session/pages.js';
-import { useClient, useLoaded } from '../session/use-client.js';
 import { Button, ButtonLink } from '../ui/button.js';
 import { Dialog, DialogActions } from '../ui/dialog.js';
-import { notify, notifyError } from '../ui/notify.js';
+import { notifyError } from '../ui/notify.js';
 import { Badge } from '../ui/parts.js';
-import { type Configuration, leaveFor, type Provider, returnsHere } from './connect.js';
-
-type Item = components['schemas']['IntegrationItem'];
-type Step =
-  | { kind: 'asking'; item: Item; provider: Provider; configuration: Configuration }
-  | { kind: 'not-configured'; item: Item }
-  | { kind: 'disconnecting'; item: Item; provider: Provider };
+import { leaveFor, type Provider, returnsHere } from './connect.js';
+import { type Item, type Step, useConnections } from './use-connections.js';
 
 /** The apps that agents can use for the user. */
 export function ConnectionsScreen({ workspaceId }: { workspaceId: string }) {
-  const { api } = useClient();
-  const [step, setStep] = useState<Step>();
-  const loaded = useLoaded('integrations', ({ api: load }, signal) =>
-    load.get('/v1/integrations', { signal }).then(({ data }) => data),
-  );
-  const close = (): void => setStep(undefined);
-  async function connect(item: Item, provider: Provider): Promise<void> {
-    try {
-      const configuration = await api.post('/v1/integrations/connect', { body: { provider } });
-      setStep({ kind: 'asking', item, provider, configuration });
-    } catch (error) {
-      if (error instanceof UswarmError && error.code === 'integration_not_configured')
-        setStep({ kind: 'not-configured', item });
-      else notifyError(`${item.name} could not be connected`)(error);
-    }
-  }
-  async function disconnect({ name }: Item, provider: Provider): Promise<void> {
-    try {
-      await api.delete('/v1/integrations/{provider}', { path: { provider } });
-      notify({ title: `${name} is disconnected`, description: 'Its access was also revoked there.' });
-      close();
-      loaded.reload();
-    } catch (error) {
-      notifyError(`${name} could not be disconnected`)(error);
-    }
-  }
+  const { loaded, step, setStep, close, connect, disconnect } = useConnections();
   return (
     <Screen
       title="Connections"

@@ -7,18 +7,9 @@ import { copy } from '../ui/copy.js';
 import { Icon } from '../ui/icon.js';
 import { Badge, EmptyState } from '../ui/parts.js';
 import styles from './developer.module.css';
-import { type Document, examplesOf, routeOf } from './examples.js';
+import { type Document, examplesOf, type Kind, KINDS, type Place, PLACES, routeOf } from './examples.js';
 import type { Recorded } from '../session/recorder.js';
 
-const KINDS = [
-  { value: 'all', label: 'All' },
-  { value: 'call', label: 'Calls' },
-  { value: 'event', label: 'Events' },
-] as const;
-const PLACES = [
-  { value: 'screen', label: 'This screen' },
-  { value: 'page', label: 'All screens' },
-] as const;
 const SHOWN = 100;
 
 /** What this screen asked the API, and what it was told: each as code for an own app. */
@@ -27,8 +18,8 @@ export function DeveloperDrawer({ onClose }: { onClose: () => void }) {
   const { api } = useClient();
   const [screen] = useLocation();
   const all = useSyncExternalStore(recorder.subscribe, recorder.getSnapshot);
-  const [kind, setKind] = useState<(typeof KINDS)[number]['value']>('all');
-  const [place, setPlace] = useState<(typeof PLACES)[number]['value']>('screen');
+  const [kind, setKind] = useState<Kind>('all');
+  const [place, setPlace] = useState<Place>('screen');
   const [document, setDocument] = useState<Document>();
   const region = useRef<HTMLElement>(null);
   useEffect(() => {

@@ -75,3 +75,16 @@ export function examplesOf(one: Recorded, route: Route | undefined): [name: stri
     ['Answer', JSON.stringify(one.answer, null, 2)],
   ];
 }
+
+/** What the drawer can show. */
+export const KINDS = [
+  { value: 'all', label: 'All' },
+  { value: 'call', label: 'Calls' },
+  { value: 'event', label: 'Events' },
+] as const;
+export const PLACES = [
+  { value: 'screen', label: 'This screen' },
+  { value: 'page', label: 'All screens' },
+] as const;
+export type Kind = (typeof KINDS)[number]['value'];
+export type Place = (typeof PLACES)[number]['value'];

@@ -1,31 +1,25 @@
-import { Fragment, type ReactNode, useState } from 'react';
+import { Fragment, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import { Screen, Show } from '../screen/screen.js';
 import styles from '../screen/screen.module.css';
 import { pages } from '../session/pages.js';
-import { useAgents, useClient, useLoaded } from '../session/use-client.js';
+import { useAgents } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
 import { notifyError } from '../ui/notify.js';
 import { Badge, EmptyState, RelativeTime } from '../ui/parts.js';
-import { loadReceipts, OUTCOMES, type Receipt, type Shown, VERDICTS } from './receipts.js';
+import { OUTCOMES, type Receipt, type Shown, useReceipts, VERDICTS } from './receipts.js';
 
 /** What agents changed for the user, in other apps and here, with proof. */
 export function ReceiptsScreen({ workspaceId }: { workspaceId: string }) {
-  const client = useClient();
-  const [older, setOlder] = useState<{ all: Shown[]; next: string | null }>();
-  const loaded = useLoaded(`receipts ${workspaceId}`, (_, signal) => loadReceipts(client, workspaceId, signal));
+  const { loaded, pageAfter } = useReceipts(workspaceId);
   return (
     <Screen
       title="Done on your behalf"
       lead="Each change that an agent made for you has a receipt. Its signature is verified in this browser."
     >
       <Show loaded={loaded} what="receipts">
-        {({ keys, all, next: first }) => {
-          const [shown, next] = [[...all, ...(older?.all ?? [])], older === undefined ? first : older.next];
-          const more = async (): Promise<void> => {
-            const page = await loadReceipts(client, workspaceId, undefined, { keys, scrollId: next });
-            setOlder({ all: [...(older?.all ?? []), ...page.all], next: page.next });
-          };
+        {(first) => {
+          const { shown, next, more } = pageAfter(first);
           return (
             <>
               {shown.length === 0 && (

@@ -1,4 +1,6 @@
+import { useState } from 'react';
 import type { Client, components } from '@uswarm/client';
+import { useClient, useLoaded } from '../session/use-client.js';
 import type { Tone } from '../ui/parts.js';
 import { type ReceiptKey, type Verdict, verify } from './verify.js';
 
@@ -25,7 +27,7 @@ async function check(receipts: readonly Receipt[], keys: readonly ReceiptKey[]):
 }
 
 /** A page of receipts, each verified. @param more the cursor of the page, with the keys that are known */
-export async function loadReceipts(
+async function loadReceipts(
   { api }: Client,
   workspaceId: string,
   signal?: AbortSignal,
@@ -37,4 +39,21 @@ export async function loadReceipts(
   const page = await api.get('/v1/receipts', { query, ...ending });
   const keys = more?.keys ?? (await api.get('/v1/receipt-keys', { ...ending })).keys;
   return { keys, all: await check(page.data, keys), next: page.pagination.next_scroll_id };
+}
+
+type Page = Awaited<ReturnType<typeof loadReceipts>>;
+/** The newest receipts, and the older ones that the user asked for. */
+export function useReceipts(workspaceId: string) {
+  const client = useClient();
+  const [older, setOlder] = useState<Pick<Page, 'all' | 'next'>>();
+  const loaded = useLoaded(`receipts ${workspaceId}`, (_, signal) => loadReceipts(client, workspaceId, signal));
+  function pageAfter(first: Page) {
+    const next = older === undefined ? first.next : older.next;
+    async function more(): Promise<void> {
+      const page = await loadReceipts(client, workspaceId, undefined, { keys: first.keys, scrollId: next });
+      setOlder({ all: [...(older?.all ?? []), ...page.all], next: page.next });
+    }
+    return { shown: [...first.all, ...(older?.all ?? [])], next, more };
+  }
+  return { loaded, pageAfter };
 }

@@ -4,6 +4,7 @@ import { useSignal } from '@uswarm/client/react';
 import { MeterBar, PanelFrame } from '../screen/screen.js';
 import shared from '../screen/screen.module.css';
 import { panel } from '../session/pages.js';
+import { useInterval } from '../screen/use-interval.js';
 import { useClient, useLoaded, useMessages } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
 import { Icon } from '../ui/icon.js';
@@ -12,9 +13,9 @@ import { Badge, EmptyState, RelativeTime } from '../ui/parts.js';
 import { costOf, metersOf, tokens, tokensOf } from '../usage/amounts.js';
 import { type Activity, activityOf, LABELS, summaryOf } from './activity.js';
 import styles from './swarm.module.css';
+import { loadSpending } from './spending.js';
 import { flat, type Task, treeOf } from './tree.js';
 
-const REFRESH_MS = 5_000;
 const isOpen = ({ state }: Task): boolean => state === 'running' || state === 'waiting';
 
 /** Who works on the newest question, and what it costs. */
@@ -25,14 +26,7 @@ export function SwarmPanel({ workspaceId, conversationId }: { workspaceId: strin
   const runtime = useSignal(client.workspaces).find(({ id }) => id === workspaceId)?.runtime.status;
   const question = messages.findLast(({ role, id }) => role === 'user' && id !== null);
   const names = new Map(swarm.agents.map(({ id, slug, name }) => [slug, { id, name }]));
-  const spent = useLoaded(`swarm ${workspaceId}`, async ({ api }, signal) => {
-    const path = { id: workspaceId };
-    const [report, plan] = await Promise.all([
-      api.get('/v1/workspaces/{id}/usage/report', { path, query: { group_by: 'turn', limit: 100 }, signal }),
-      api.get('/v1/workspaces/{id}/usage', { path, signal }),
-    ]);
-    return { ...report.data, plan: plan.data };
-  });
+  const spent = useLoaded(`swarm ${workspaceId}`, (one, signal) => loadSpending(one, workspaceId, signal));
   const { data: usage, reload } = spent;
   useEffect(reload, [messages.length, reload]);
   const tree = treeOf(question?.id ?? '', messages, usage?.groups ?? [], names);
@@ -40,7 +34,7 @@ export function SwarmPanel({ workspaceId, conversationId }: { workspaceId: strin
   // Between the end of a task and the next words of the agent that gave it, nothing else tells that more follows.
   const isOver = question === undefined || question.answered || question.status === 'failed';
   const isActive = tree.some(isOpen) || !(isOver || (question.status === 'read' && tree.length === 0));
-  useInterval(isActive, reload);
+  useInterval(isActive, reload, 5_000);
 
   const stop = (id: string): void =>
     void client.api
@@ -139,13 +133,4 @@ function Figures({ task: { own, total, children }, currency }: { task: Task; cur
       {children.length > 0 && total !== null && <span>with tasks {show(total)}</span>}
     </>
   );
-}
-
-function useInterval(isActive: boolean, call: () => void): void {
-  useEffect(() => {
-    if (!isActive) return;
-    const timer = setInterval(call, REFRESH_MS);
-    // What ended meanwhile has its final figures.
-    return () => (clearInterval(timer), call());
-  }, [isActive, call]);
 }

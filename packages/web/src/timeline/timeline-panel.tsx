@@ -1,5 +1,93 @@
-import { EmptyState } from '../ui/parts.js';
+import { useEffect, useMemo, useState } from 'react';
+import { Link, useSearchParams } from 'wouter';
+import { pages } from '../session/pages.js';
+import { Icon } from '../ui/icon.js';
+import { Badge, EmptyState, Spinner } from '../ui/parts.js';
+import { costText, durationText, tokensText, turnState } from './labels.js';
+import { timelineOf, type TurnSteps } from './rows.js';
+import { Row } from './timeline-row.js';
+import styles from './timeline.module.css';
+import { useTurns } from './use-turns.js';
 
-export function TimelinePanel(_: { workspaceId: string; conversationId: string }) {
-  return <EmptyState icon="clock" title="Timeline" />;
+/** What an agent did in a turn, and with its tasks opened, what the other agents did. */
+export function TimelinePanel({ workspaceId, conversationId }: { workspaceId: string; conversationId: string }) {
+  const [query] = useSearchParams();
+  const turnId = query.get('turn') ?? '';
+  return (
+    <section className={styles['panel']} aria-labelledby="timeline-title">
+      <header className={styles['top']}>
+        <h2 id="timeline-title">What happened</h2>
+        <Link
+          href={pages.conversation(workspaceId, conversationId)}
+          className={styles['close']}
+          aria-label="Close what happened"
+        >
+          <Icon name="close" />
+        </Link>
+      </header>
+      <Steps key={turnId} conversationId={conversationId} turnId={turnId} />
+    </section>
+  );
+}
+
+function Steps({ conversationId, turnId }: { conversationId: string; turnId: string }) {
+  const [expanded, setExpanded] = useState<readonly string[]>([]);
+  const { turns, error } = useTurns(conversationId, turnId === '' ? [] : [turnId, ...expanded]);
+  const turn = turns.get(turnId);
+  const now = useNow(turn?.finished_at === null);
+  const tasks = useMemo(() => new Map([...turns].filter(([id]) => expanded.includes(id))), [turns, expanded]);
+  const timeline = useMemo(() => turn && timelineOf(turn, tasks, now), [turn, tasks, now]);
+  const toggle = (id: string) =>
+    setExpanded((known) => (known.includes(id) ? known.filter((each) => each !== id) : [...known, id]));
+  if (turn === undefined || timeline === undefined) {
+    if (error === undefined && turnId !== '') return <Spinner label="Loading what happened" />;
+    return (
+      <EmptyState icon="clock" title="Nothing to show">
+        <p>{error === undefined ? 'The link names no answer.' : error.message}</p>
+      </EmptyState>
+    );
+  }
+  const usage = [durationText(timeline.durationMs), tokensText(timeline.tokens)];
+  if (timeline.costMicros !== null) usage.push(costText(timeline.costMicros));
+  return (
+    <>
+      <Summary turn={turn} usage={usage.join(' · ')} />
+      {timeline.rows.length === 0 ? (
+        <EmptyState icon="clock" title="No steps yet">
+          <p>They appear while {turn.agent.name} works.</p>
+        </EmptyState>
+      ) : (
+        <ol className={styles['rows']}>
+          {timeline.rows.map((row) => (
+            <Row key={row.key} row={row} isExpanded={tasks.has(row.step.delegation?.turn_id ?? '')} onToggle={toggle} />
+          ))}
+        </ol>
+      )}
+    </>
+  );
+}
+
+function Summary({ turn, usage }: { turn: TurnSteps; usage: string }) {
+  const state = turnState(turn);
+  return (
+    <div className={styles['summary']}>
+      <p className={styles['who']}>
+        <strong>{turn.agent.name}</strong> <Badge tone={state.tone}>{state.text}</Badge>
+      </p>
+      {turn.task !== null && <p>{turn.task}</p>}
+      {turn.error !== null && <p className={styles['error']}>{turn.error.message}</p>}
+      <p className={styles['note']}>{usage}</p>
+    </div>
+  );
+}
+
+/** The time, which advances while something is open. */
+function useNow(isOpen: boolean): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, [isOpen]);
+  return now;
 }

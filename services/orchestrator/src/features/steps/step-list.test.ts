@@ -85,9 +85,9 @@ describe('the list of steps', () => {
   it('does not compare the reply with what earlier replies show', () => {
     const parts = [step(1, 5, 'I ask. ', 'recall')];
     const turns = [TURN, { ...TURN, id: 't2', shown_entries: 1 }];
-    const reply = { message_id: 'm', text: 'I ask. You said yes.', failed: false };
+    const reply = { message_id: 'm', text: 'I ask. You agreed.', failed: false };
     const steps = listed({ parts, chain: { turnId: 't1', turns }, records: { reply } });
-    expect(textsOf(steps)).toEqual(['I ask.', 'I ask. You said yes.']);
+    expect(textsOf(steps)).toEqual(['I ask.', 'I ask. You agreed.']);
   });
 
   it('does not show the sentence of a failed reply as a text', () => {
@@ -142,7 +142,7 @@ describe('the list of steps', () => {
     ]);
   });
 
-  it('shows the outcome of a call as unknown if its receipt says so', () => {
+  it('shows a call as unknown if the status of its receipt is unknown', () => {
     const receipts = [{ ...RECEIPT, status: 'unknown' as const, outcome: 'It is not known.' }];
     const steps = listed({ parts: [step(1, 5, '', 'send_mail')], records: { receipts } });
     expect(steps.map(({ tool_call: call }) => call?.status)).toEqual(['unknown']);

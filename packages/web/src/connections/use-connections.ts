@@ -1,0 +1,43 @@
+import { useState } from 'react';
+import { UswarmError, type components } from '@uswarm/client';
+import { useClient, useLoaded } from '../session/use-client.js';
+import { notify, notifyError } from '../ui/notify.js';
+import type { Configuration, Provider } from './connect.js';
+
+export type Item = components['schemas']['IntegrationItem'];
+/** What the user is asked. */
+export type Step =
+  | { kind: 'asking'; item: Item; provider: Provider; configuration: Configuration }
+  | { kind: 'not-configured'; item: Item }
+  | { kind: 'disconnecting'; item: Item; provider: Provider };
+
+/** The apps, and what the user does with one of them. */
+export function useConnections() {
+  const { api } = useClient();
+  const [step, setStep] = useState<Step>();
+  const loaded = useLoaded('integrations', ({ api: load }, signal) =>
+    load.get('/v1/integrations', { signal }).then(({ data }) => data),
+  );
+  const close = (): void => setStep(undefined);
+  async function connect(item: Item, provider: Provider): Promise<void> {
+    try {
+      const configuration = await api.post('/v1/integrations/connect', { body: { provider } });
+      setStep({ kind: 'asking', item, provider, configuration });
+    } catch (error) {
+      if (error instanceof UswarmError && error.code === 'integration_not_configured')
+        setStep({ kind: 'not-configured', item });
+      else notifyError(`${item.name} could not be connected`)(error);
+    }
+  }
+  async function disconnect({ name }: Item, provider: Provider): Promise<void> {
+    try {
+      await api.delete('/v1/integrations/{provider}', { path: { provider } });
+      notify({ title: `${name} is disconnected`, description: 'Its access was also revoked there.' });
+      close();
+      loaded.reload();
+    } catch (error) {
+      notifyError(`${name} could not be disconnected`)(error);
+    }
+  }
+  return { loaded, step, setStep, close, connect, disconnect };
+}
