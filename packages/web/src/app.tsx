@@ -11,12 +11,9 @@ import { Layout } from './shell/layout.js';
 import { EmptyState } from './ui/parts.js';
 import { WorkspacesScreen } from './workspaces/workspaces-screen.js';
 
-export interface PanelProps {
+interface PanelProps {
   workspaceId: string;
   conversationId: string;
-}
-export interface WorkspaceProps {
-  workspaceId: string;
 }
 
 /** A screen of its own chunk: the module exports the component by this name. */

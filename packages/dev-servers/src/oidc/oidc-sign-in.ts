@@ -49,7 +49,7 @@ export async function answerSignIn(
   await provider.interactionFinished(request, response, { login: { accountId }, consent: { grantId } });
 }
 
-/** The library signs out the last user on a page of its own, after which it does not find the sign-in any more. */
+/** The library signs out the last user on a separate page, after which it does not find the sign-in any more. */
 async function forgetOther(provider: Provider, interaction: Interaction, accountId: string): Promise<void> {
   const { session } = interaction;
   if (session === undefined || session.accountId === accountId) return;

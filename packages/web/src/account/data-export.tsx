@@ -9,8 +9,8 @@ import { Badge, RelativeTime, Spinner } from '../ui/parts.js';
 
 type Export = components['schemas']['Export'];
 const isRunning = ({ status }: Export): boolean => status === 'pending' || status === 'running';
-const megabytes = (bytes: number): string =>
-  new Intl.NumberFormat(undefined, { style: 'unit', unit: 'megabyte', maximumFractionDigits: 1 }).format(bytes / 1e6);
+const sizeOf = (bytes: number): string =>
+  bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 
 /** All data of the user as a file. */
 export function DataExport({ client }: { client: Client }) {
@@ -58,7 +58,7 @@ function ExportCard({ one }: { one: Export }) {
           {status === 'ready' && <Badge tone="ok">Ready</Badge>}
           {status === 'failed' && <Badge tone="bad">Failed, try again</Badge>}
           <RelativeTime at={one.created_at} />
-          {size !== null && <span>{megabytes(size)}</span>}
+          {size !== null && <span>{sizeOf(size)}</span>}
           {one.expires_at !== null && <span>until {new Date(one.expires_at).toLocaleDateString()}</span>}
         </p>
       </div>

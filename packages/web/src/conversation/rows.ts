@@ -60,7 +60,7 @@ export function rowsOf(messages: readonly ShownMessage[], lastReadId?: string | 
 
 const authorOf = ({ role, message }: ShownMessage): string => `${role} ${message?.agent?.id ?? ''}`;
 
-export const isOpenCard = ({ content, message }: Pick<ShownMessage, 'content' | 'message'>): boolean =>
+const isOpenCard = ({ content, message }: Pick<ShownMessage, 'content' | 'message'>): boolean =>
   content.type === 'action_card' && 'actions' in content && !content.selected_action_id && !message?.error;
 
 /** What screen readers hear about a conversation: who works, not each word. */

@@ -1,7 +1,7 @@
 /** Characters that hide or reorder text. Joiners and marks of direction are part of scripts and emoji. */
 const INVISIBLE = /[\u00ad\u200b\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]|[\u{e0000}-\u{e007f}]/gu;
 
-/** Replaces what nobody would see, so that a text shows what it contains. */
+/** Replaces what would be invisible, so that a text shows what it contains. */
 export const visibleText = (text: string): string => text.replaceAll(INVISIBLE, '␣');
 
 /** Splits Markdown at blank lines outside fences, so that finished blocks are not parsed again with each chunk. */

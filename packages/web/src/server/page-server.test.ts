@@ -17,7 +17,7 @@ describe('createPageServer', () => {
   });
   afterAll(() => new Promise((resolve) => server.close(resolve)));
 
-  it('allows scripts, styles and connections of its own origin and of the issuer only', async () => {
+  it('allows scripts, styles and connections from the same origin, and connections to the issuer', async () => {
     const { headers } = await fetch(url);
     expect(headers.get('content-security-policy')?.split('; ')).toEqual([
       "default-src 'none'",

@@ -30,7 +30,7 @@ export interface Loaded<Value> {
   reload(): void;
 }
 
-/** Calls the API when `key` changes. State that events change belongs into `@uswarm/client` instead. */
+/** Calls the API when `key` changes. State that events change belongs in `@uswarm/client` instead. */
 export function useLoaded<Value>(
   key: string,
   load: (client: Client, signal: AbortSignal) => Promise<Value>,

@@ -75,7 +75,7 @@ function WorkspaceLinks({ workspaceId }: { workspaceId: string }) {
   );
 }
 
-export const Waiting = ({ label }: { label: string }) => (
+const Waiting = ({ label }: { label: string }) => (
   <div className={styles['center']}>
     <Spinner label={label} />
   </div>
