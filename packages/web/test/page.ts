@@ -3,6 +3,8 @@ import { startChromium } from '@uswarm/testkit/chromium';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { startLocalMode, type LocalMode } from './local-mode.js';
 
+const HANGS_MS = 180_000;
+
 export interface PageFixture {
   local: LocalMode;
   browser: Browser;
@@ -24,6 +26,8 @@ export async function startPage(environment: Record<string, string> = {}): Promi
     browser,
     async open(path = '/', options = {}) {
       const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+      // Only ends tests that hang, also on a busy machine.
+      context.setDefaultTimeout(HANGS_MS);
       const page = await context.newPage();
       const problems = watch(page, local.url);
       await page.goto(`${local.url}${path}`);

@@ -60,7 +60,7 @@ describe('the pages of local mode', () => {
   });
 
   it.each(['url', 'issuer', 'model', 'search'] as const)('escape the %s', async (fact) => {
-    const hostile = `<script>alert("&")</script>`;
+    const hostile = `http://127.0.0.1:1/<script>alert("&")</script>`;
     const { body } = await page('/developers', { [fact]: fact === 'search' ? () => hostile : hostile });
     expect(body).not.toContain('<script');
     expect(body).toContain('&#60;script&#62;alert(&#34;&#38;&#34;)&#60;/script&#62;');
