@@ -69,11 +69,13 @@ async function begin(go: (path: string) => void): Promise<State> {
 
 /** @param hasAccepted the user accepted the present documents with the sign-in; others are asked afterwards, if they have to */
 async function signUp({ client }: Session, hasAccepted: boolean): Promise<void> {
-  // Returns 204 also for a user who exists.
-  await client.api.post('/v1/auth/sign-up');
+  // Both calls change nothing the second time, so that the client may repeat them: a key allows it.
+  const repeated = { idempotencyKey: crypto.randomUUID() };
+  await client.api.post('/v1/auth/sign-up', repeated);
   if (!hasAccepted) return;
   const { terms_of_service_version, privacy_policy_version } = (await client.api.get('/v1/legal')).data;
-  await client.api.post('/v1/users/legal/accept', { body: { terms_of_service_version, privacy_policy_version } });
+  const body = { terms_of_service_version, privacy_policy_version };
+  await client.api.post('/v1/users/legal/accept', { ...repeated, body });
 }
 
 /** After the end of a session, the sign-in covers everything, so that what the user wrote stays. */
