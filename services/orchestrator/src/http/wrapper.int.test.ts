@@ -87,6 +87,16 @@ describe('the body of a successful response', () => {
     return user.post(`${home.workspace}/messages/${id}/action`, { action_id: 'a' }, 200);
   }
 
+  async function steps() {
+    const { id } = (await say()).body.data;
+    const turn = await uswarm.database
+      .selectFrom('turns')
+      .select('id')
+      .where('user_message_id', '=', id)
+      .executeTakeFirstOrThrow();
+    return user.get(`/v1/conversations/${home.conversationId}/turns/${turn.id}/steps`);
+  }
+
   /** A successful call of each route. */
   const calls: Partial<Record<OperationId, () => Promise<{ body: unknown }>>> = {
     getHealth: () => user.get('/v1/health'),
@@ -142,6 +152,7 @@ describe('the body of a successful response', () => {
     editMessage: async () => user.patch(await said(), { content: { type: 'text', text: 'hello' } }, 200),
     regenerateMessage: regenerated,
     chooseAction: chosen,
+    listTurnSteps: steps,
     listIntegrations: () => user.get('/v1/integrations'),
     connectIntegration: () => user.post('/v1/integrations/connect', { provider: 'gmail' }, 200),
   };
@@ -154,9 +165,10 @@ describe('the body of a successful response', () => {
   it('CONV-005 a body has the result under data, and pagination if it is a paged list', async () => {
     const wrapped = answering.filter(({ operationId }) => !UNWRAPPED.includes(operationId));
     for (const { operationId } of wrapped) {
-      const paged = /Messages$|History$|^listConversations$|^list(Artifacts|Receipts|Workflows)$|^getUsageReport$/.test(
-        operationId,
-      );
+      const paged =
+        /Messages$|History$|^listConversations$|^list(Artifacts|Receipts|TurnSteps|Workflows)$|^getUsageReport$/.test(
+          operationId,
+        );
       const beside = paged ? ['pagination'] : operationId === 'listWorkspaceEvents' ? ['has_next'] : [];
       const expected = ['data', ...beside];
       expect({ operationId, keys: await keys(operationId) }).toEqual({ operationId, keys: expected });

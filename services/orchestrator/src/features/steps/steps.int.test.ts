@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { type Conversation, LIMITS, type TurnStep, type TurnStepPage } from '@uswarm/contract';
 import { silentLogger } from '@uswarm/service-kit';
 import { CHARGED_CALL } from '../../../test/charged-call.js';
+import { recordStatements } from '../../../test/recorded-statements.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { createWithTransaction } from '../../database/transaction.js';
 import { createJournalBodies, JOURNAL_OBJECT_JOB } from '../turns/journal/journal-bodies.js';
@@ -108,6 +109,15 @@ describe('the steps of a turn', () => {
     }
     expect(seen).toEqual((await page(path)).data.steps);
     expect(seen.map(({ id }) => id)).toEqual(['text:1', 'call:a', 'call:b', 'call:c', 'text:last']);
+  });
+
+  it('are read with three statements', async () => {
+    const { path } = await ended([resultBody('c', 'Found.')], search);
+    const { statements, stop } = recordStatements();
+    await page(path);
+    stop();
+    const read = statements.filter(({ text }) => /first_turn_id|turn_entries|usage_entries/.test(text));
+    expect(read).toHaveLength(3);
   });
 
   it('refuses the cursor of another turn', async () => {
