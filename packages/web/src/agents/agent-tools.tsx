@@ -2,6 +2,7 @@ import type { components } from '@uswarm/client';
 import { useState } from 'react';
 import { Choice, Show } from '../screen/screen.js';
 import styles from '../screen/screen.module.css';
+import { ownUrl } from '../session/own-url.js';
 import { useClient, useLoaded } from '../session/use-client.js';
 import { notifyError } from '../ui/notify.js';
 import type { AgentProps } from './agent-props.js';
@@ -46,7 +47,7 @@ function ToolCard({ agentId, given }: { agentId: string; given: Tool }) {
   }
   return (
     <li className={styles['card']}>
-      <img src={tool.icon_url} alt="" width={24} height={24} />
+      <img src={ownUrl(tool.icon_url)} alt="" width={24} height={24} />
       <div className={styles['about']}>
         <h3>{title}</h3>
         <p>{tool.description}</p>

@@ -1,6 +1,7 @@
 import { Link, useSearchParams } from 'wouter';
 import { Screen } from '../screen/screen.js';
 import styles from '../screen/screen.module.css';
+import { ownUrl } from '../session/own-url.js';
 import { pages } from '../session/pages.js';
 import { useAgents } from '../session/use-client.js';
 import { EmptyState } from '../ui/parts.js';
@@ -37,7 +38,7 @@ export function AgentsScreen({ workspaceId }: { workspaceId: string }) {
               href={`${pages.agents(workspaceId)}?agent=${id}&tab=${query.get('tab') ?? 'settings'}`}
               aria-current={id === agent.id ? 'page' : undefined}
             >
-              <img src={avatar} alt="" width={32} height={32} />
+              <img src={ownUrl(avatar)} alt="" width={32} height={32} />
               <span>
                 <strong>{name}</strong>
                 <small>{live === 'online' ? (role === name ? 'Idle' : role) : `${role}, ${live}`}</small>

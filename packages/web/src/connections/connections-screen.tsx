@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Confirm, Screen, Section, Show } from '../screen/screen.js';
 import styles from '../screen/screen.module.css';
+import { ownUrl } from '../session/own-url.js';
 import { pages } from '../session/pages.js';
 import { Button, ButtonLink } from '../ui/button.js';
 import { Dialog, DialogActions } from '../ui/dialog.js';
@@ -59,7 +60,7 @@ export function ConnectionsScreen({ workspaceId }: { workspaceId: string }) {
 function AppCard({ item, children }: { item: Item; children?: ReactNode }) {
   return (
     <li className={styles['card']}>
-      <img src={item.icon_url} alt="" width={24} height={24} />
+      <img src={ownUrl(item.icon_url)} alt="" width={24} height={24} />
       <div className={styles['about']}>
         <h3>{item.name}</h3>
         <p>{item.description}</p>
