@@ -2,6 +2,7 @@ import type { Client, components } from '@uswarm/client';
 import { Section, Show } from '../screen/screen.js';
 import styles from '../screen/screen.module.css';
 import { useInterval } from '../screen/use-interval.js';
+import { ownUrl } from '../session/own-url.js';
 import { useLoaded } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
 import { notifyError } from '../ui/notify.js';
@@ -63,7 +64,7 @@ function ExportCard({ one }: { one: Export }) {
         </p>
       </div>
       {url !== null && (
-        <a href={url} download>
+        <a href={ownUrl(url)} download>
           Download
         </a>
       )}

@@ -1,4 +1,5 @@
 import type { Attachment } from '@uswarm/client';
+import { ownUrl } from '../session/own-url.js';
 import { Icon } from '../ui/icon.js';
 import styles from './message.module.css';
 
@@ -16,7 +17,7 @@ export function Attachments({ attachments, waiting }: { attachments: Attachment[
     <ul className={styles['files']}>
       {attachments.map((file) => (
         <li key={file.id}>
-          <a href={file.url} target="_blank" rel="noreferrer" className={styles['file']}>
+          <a href={ownUrl(file.url)} target="_blank" rel="noreferrer" className={styles['file']}>
             <Icon name="clip" size={15} />
             {file.name} <small>{size(file.size)}</small>
           </a>
