@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fingerprint } from '../run/fingerprint.mjs';
 import { bundleReferencePages, REFERENCE_PAGES, SOURCES } from './bundle.mjs';
 
 /** Contains the fingerprint of the pages beside it. */
@@ -9,7 +9,7 @@ export const STAMP = '.built';
 /** Writes the pages for the services that run from the checkout, unless nothing has changed. @throws RunError */
 export async function writeReferencePages(root) {
   const folder = join(root, REFERENCE_PAGES);
-  const wanted = fingerprint(root);
+  const wanted = stateOf(root);
   const stamp = join(folder, STAMP);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   const { files } = await bundleReferencePages(root);
@@ -20,14 +20,7 @@ export async function writeReferencePages(root) {
 }
 
 /** Changes with the sources, the bundler and the installed packages. */
-function fingerprint(root) {
+function stateOf(root) {
   const sources = readdirSync(join(root, SOURCES)).map((name) => join(SOURCES, name));
-  const hash = createHash('sha256');
-  for (const file of [...sources, 'hack/reference-pages/bundle.mjs', 'pnpm-lock.yaml']) {
-    hash
-      .update(`${file}\0`)
-      .update(readFileSync(join(root, file)))
-      .update('\0');
-  }
-  return hash.digest('hex');
+  return fingerprint(root, [...sources, 'hack/reference-pages/bundle.mjs', 'pnpm-lock.yaml']);
 }

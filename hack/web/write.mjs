@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { nodeBinary, serviceEnvironment } from '../run/environment.mjs';
+import { fingerprint } from '../run/fingerprint.mjs';
 import { runQuietly, tail } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
 
@@ -12,7 +12,7 @@ export const PAGE_STAMP = `${WEB}/dist/.page`;
 
 /** Bundles the page with Vite, unless nothing has changed. @throws RunError with the messages of Vite */
 export async function writePage(root) {
-  const wanted = fingerprint(root);
+  const wanted = stateOf(root);
   const stamp = join(root, PAGE_STAMP);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   const folder = join(root, WEB);
@@ -26,15 +26,12 @@ export async function writePage(root) {
 }
 
 /** Changes with the sources, the configuration and the installed packages. */
-function fingerprint(root) {
+function stateOf(root) {
   const folders = [`${WEB}/src`, `${WEB}/public`, 'packages/client/src'];
   const sources = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
-      .map(({ parentPath, name }) => join(parentPath, name)),
+      .map(({ parentPath, name }) => relative(root, join(parentPath, name))),
   );
-  const others = [`${WEB}/index.html`, `${WEB}/vite.config.ts`, 'pnpm-lock.yaml'].map((name) => join(root, name));
-  const hash = createHash('sha256');
-  for (const file of [...sources, ...others]) hash.update(`${file}\0`).update(readFileSync(file)).update('\0');
-  return hash.digest('hex');
+  return fingerprint(root, [...sources, `${WEB}/index.html`, `${WEB}/vite.config.ts`, 'pnpm-lock.yaml']);
 }

@@ -1,4 +1,5 @@
 import type { ShownMessage } from '@uswarm/client';
+import { isOpenCard } from '../session/open-cards.js';
 
 /** What the transcript shows as one item: a message, or the calls of tools that follow each other. */
 export interface Row {
@@ -37,7 +38,7 @@ export function rowsOf(messages: readonly ShownMessage[], lastReadId?: string | 
     if (row?.isTools && isTools && sameAuthor && row.depth === depth) {
       row.messages.push(one);
     } else {
-      if (row?.isTools && isOpenCard(one)) row.isPinned = true;
+      if (row?.isTools && isOpen(one)) row.isPinned = true;
       const [at, before] = [message?.created_at, last?.message?.created_at];
       const isPause = at !== undefined && (before === undefined || Date.parse(at) - Date.parse(before) > PAUSE_MS);
       rows.push({
@@ -60,13 +61,12 @@ export function rowsOf(messages: readonly ShownMessage[], lastReadId?: string | 
 
 const authorOf = ({ role, message }: ShownMessage): string => `${role} ${message?.agent?.id ?? ''}`;
 
-const isOpenCard = ({ content, message }: Pick<ShownMessage, 'content' | 'message'>): boolean =>
-  content.type === 'action_card' && 'actions' in content && !content.selected_action_id && !message?.error;
+const isOpen = ({ content, message }: ShownMessage): boolean => isOpenCard({ content, error: message?.error ?? null });
 
 /** What screen readers hear about a conversation: who works, not each word. */
 export function activityOf(messages: readonly ShownMessage[]): { isWorking: boolean; text: string } {
   const last = messages.at(-1);
-  const card = messages.findLast(isOpenCard);
+  const card = messages.findLast(isOpen);
   const running = messages.filter(({ content }) => 'status' in content && content.status === 'running').length;
   const writing = messages.findLast(({ streaming }) => streaming);
   const question = messages.findLast(({ role }) => role === 'user');

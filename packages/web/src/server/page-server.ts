@@ -11,7 +11,7 @@ export interface PageConfiguration {
   scopes: string;
   local: boolean;
 }
-type File = { plain: Buffer; compressed: Buffer | undefined; headers: Record<string, string> };
+type File = { plain: Buffer; isCompressible: boolean; headers: Record<string, string> };
 
 /** `npm run build` writes it. */
 const FOLDER = fileURLToPath(new URL('../../dist/page', import.meta.url));
@@ -50,7 +50,7 @@ function loadFiles(security: Record<string, string>): Map<string, File> {
       // The names of assets change with their content.
       const cache = name.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache';
       const headers = { ...security, 'content-type': type, 'cache-control': cache };
-      return [[`/${name}`, { plain, compressed: gzipSync(plain, { level: 9 }), headers }]];
+      return [[`/${name}`, { plain, isCompressible: true, headers }]];
     }),
   );
 }
@@ -71,13 +71,21 @@ export function createPageServer(configuration: PageConfiguration) {
   const files = loadFiles(security);
   const json = Buffer.from(JSON.stringify(configuration));
   const headers = { ...security, 'content-type': 'application/json', 'cache-control': 'no-store' };
-  files.set('/page.json', { plain: json, compressed: undefined, headers });
+  files.set('/page.json', { plain: json, isCompressible: false, headers });
+
+  const compressed = new Map<File, Buffer>();
+  /** At the first request of the file: all of them would delay the start. */
+  function compress(file: File): Buffer {
+    const known = compressed.get(file) ?? gzipSync(file.plain, { level: 9 });
+    compressed.set(file, known);
+    return known;
+  }
 
   return (path: string, request: IncomingMessage, response: ServerResponse): boolean => {
     const file = files.get(ROUTE.test(path) ? '/index.html' : path);
     if (file === undefined) return false;
-    const isCompressed = file.compressed !== undefined && /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
-    const body = isCompressed ? (file.compressed ?? file.plain) : file.plain;
+    const isCompressed = file.isCompressible && /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
+    const body = isCompressed ? compress(file) : file.plain;
     response.appendHeader('vary', 'Accept-Encoding');
     response
       .writeHead(200, {

@@ -15,7 +15,8 @@ type Source = Pick<Client, 'api' | 'on' | 'workspaces' | 'workspace'>;
 /** Cards expire within a day, so that older conversations have none; more conversations are rarely active in a day. */
 const [ACTIVE_MS, ACTIVE_COUNT] = [24 * 60 * 60 * 1000, 5];
 
-const isOpen = ({ content, error }: MessageData): boolean =>
+/** Whether the message asks the user for a decision that is still possible. */
+export const isOpenCard = ({ content, error }: Pick<MessageData, 'content' | 'error'>): boolean =>
   content.type === 'action_card' && 'actions' in content && !content.selected_action_id && error === null;
 
 /** Collects the cards of all workspaces: from the active conversations when the page is opened, then from events. */
@@ -26,7 +27,7 @@ export function createOpenCards(client: Source): OpenCards {
   let shown: OpenCard[] = [];
 
   function show(): void {
-    const open = [...known.values()].filter(({ message }) => isOpen(message));
+    const open = [...known.values()].filter(({ message }) => isOpenCard(message));
     open.sort((a, b) => (a.message.created_at < b.message.created_at ? -1 : 1));
     if (open.length === shown.length && open.every(({ message }, at) => message === shown[at]?.message)) return;
     shown = open;
