@@ -13,7 +13,7 @@ import ui from '../ui/ui.module.css';
 import type { AgentProps } from './agent-props.js';
 import { LIMIT, loadMemories, matching, type Memory, saveMemory } from './memories.js';
 
-/** What an agent knows about the user, where from, and how to correct it. */
+/** An agent's memories, with their sources. Users correct and forget them. */
 export function AgentMemories({ workspaceId, agentId, name }: AgentProps) {
   const { api } = useClient();
   const [words, setWords] = useState('');

@@ -10,7 +10,7 @@ import { AgentMemories } from './agent-memories.js';
 import { AgentSettings } from './agent-settings.js';
 import { AgentTools } from './agent-tools.js';
 
-/** Which agents there are, and how each of them works. */
+/** The agents of a workspace, with settings, tools and memories. */
 export function AgentsScreen({ workspaceId }: { workspaceId: string }) {
   const agents = useAgents(workspaceId);
   const [query, setQuery] = useSearchParams();

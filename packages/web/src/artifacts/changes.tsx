@@ -5,7 +5,7 @@ import { diffOf, type DiffLine } from './diff.js';
 const SIGNS: Record<DiffLine['kind'], string> = { same: ' ', added: '+', removed: '−', skipped: '…' };
 const WORDS: Partial<Record<DiffLine['kind'], string>> = { added: 'Added: ', removed: 'Removed: ' };
 
-/** What a version changed. */
+/** The changes of a version. */
 export default function Changes({ before, after }: { before: string; after: string }) {
   const lines = useMemo(() => diffOf(before, after), [before, after]);
   if (lines === undefined) return <p role="note">The versions differ too much to compare them line by line.</p>;

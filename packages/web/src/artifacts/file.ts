@@ -1,5 +1,5 @@
 export interface ArtifactFile {
-  /** Shown as text only, because a model that reads texts of others wrote it. */
+  /** Plain text, because a model wrote it that may have read hostile content. */
   isSource: boolean;
   name: string;
   type: string;

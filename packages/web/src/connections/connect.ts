@@ -12,7 +12,7 @@ interface Pending {
 }
 const PENDING = 'uswarm.connecting';
 
-/** Whether the provider returns to this page. Otherwise only the app for phones can finish the connection. */
+/** Whether the provider returns to this page. Otherwise only the mobile app can finish the connection. */
 export const returnsHere = ({ redirect_url: url }: Configuration, origin = location.origin): boolean =>
   URL.canParse(url) && new URL(url).origin === origin;
 
@@ -50,7 +50,7 @@ export interface Returned {
   refusal: string | null;
   issuer: string | null;
 }
-/** What the provider returned to this page; undefined if nothing was begun here, or the answer belongs to another flow. */
+/** The provider's answer; undefined if this browser began no connection, or another one. */
 export function returned(search = location.search): Returned | undefined {
   const stored = sessionStorage.getItem(PENDING);
   const query = new URLSearchParams(search);

@@ -5,7 +5,6 @@ import { notify, notifyError } from '../ui/notify.js';
 import type { Configuration, Provider } from './connect.js';
 
 export type Item = components['schemas']['IntegrationItem'];
-/** What the user is asked. */
 export type Step =
   | { kind: 'asking'; item: Item; provider: Provider; configuration: Configuration }
   | { kind: 'not-configured'; item: Item }

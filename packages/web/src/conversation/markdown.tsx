@@ -7,11 +7,11 @@ import { blocksOf, visibleText } from './visible-text.js';
 export type Above = 'h1' | 'h2';
 
 const plugins = [remarkGfm];
-/** Other schemes, and addresses of this page, are not links. */
+/** Only `https:` and `mailto:` addresses become links. */
 const allowedUrl = (url: string): string => (/^(?:https:|mailto:)/i.test(url) ? url : '');
 const hostOf = (url: string): string => URL.parse(url)?.host ?? '';
 
-/** Writes of its children only what is text. */
+/** The text of children that have no elements in them. */
 const textOf = (children: ReactNode): string =>
   Array.isArray(children) ? children.map(textOf).join('') : typeof children === 'string' ? children : '';
 
