@@ -168,3 +168,10 @@ export const WorkflowStepStatus = z.enum(['pending', 'running', 'completed', 'fa
   id: 'WorkflowStepStatus',
   description: '`pending` steps wait for others. A step that was cancelled, or needs a failed one, is `failed`.',
 });
+
+export const PushService = z.enum(['fcm', 'apns', 'web_push']).meta({
+  id: 'PushService',
+  description:
+    'Who delivers push notifications: Firebase Cloud Messaging (`fcm`), Apple without Firebase (`apns`), or the push service of a browser (`web_push`).',
+});
+export type PushService = z.output<typeof PushService>;

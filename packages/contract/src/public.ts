@@ -15,6 +15,7 @@ export {
   MessageContentType,
   MessageRole,
   MessageStatus,
+  PushService,
   ResponseLength,
   RuntimePhase,
   RuntimeStatus,
@@ -77,6 +78,7 @@ export {
   CreateConversationBody,
   UpdateConversationBody,
 } from './resources/conversation.js';
+export { PushKeys, PushSettings, PushTokenBody } from './resources/push.js';
 export { Epoch, EpochSeq } from './resources/primitives.js';
 export { Workspace, workspaceExample } from './resources/workspace.js';
 export {

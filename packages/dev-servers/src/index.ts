@@ -27,6 +27,14 @@ export { type ChangeOfTokenAnswer, type OAuthServer, startOAuthServer } from './
 export { DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from './oidc/oidc.js';
 export { type RunningPostgres, startPostgres } from './postgres/postgres.js';
 export { type RunningStandby, startStandby } from './postgres/standby.js';
+export { type ApnsFault, type ApnsServer, type SentApns, startApnsServer } from './push/apns-server.js';
+export {
+  type BrowserSubscription,
+  type ReceivedWebPush,
+  startWebPushServer,
+  type WebPushFault,
+  type WebPushServer,
+} from './push/web-push-server.js';
 export { writePrivateFile } from './private-file.js';
 export {
   commandLine,

@@ -39,6 +39,8 @@ import type { Settings } from './settings.js';
 
 const HOST = '127.0.0.1';
 const ISSUER_PATH = '/dev/issuer';
+/** Push services require an address. */
+const PUSH_CONTACT = 'mailto:developer@example.com';
 /** Milliseconds; a busy machine needs more than half a minute. */
 const SEARXNG_START_MS = 180_000;
 
@@ -285,6 +287,10 @@ function orchestratorEnvironment(options: OrchestratorSettings) {
     OBJECT_DIRECTORY: folder.file('uploads'),
     INTEGRATION_PROVIDERS: settings.environment['INTEGRATION_PROVIDERS'],
     INTEGRATION_TOKEN_KEYS: secrets.integration_token_keys,
+    WEB_PUSH_PRIVATE_KEY: secrets.web_push_private_key,
+    WEB_PUSH_CONTACT: settings.environment['WEB_PUSH_CONTACT'] ?? PUSH_CONTACT,
+    WEB_PUSH_PRIVATE_HOSTS: settings.environment['WEB_PUSH_PRIVATE_HOSTS'],
+    PUSH_DELAY_MS: settings.environment['PUSH_DELAY_MS'],
     RUNTIME_DRIVER: 'process',
     RUNTIME_PROGRAM: fileURLToPath(new URL('../../agent-runtime/dist/main.js', import.meta.url)),
     RUNTIME_MAX_PROCESSES: String(settings.maxRuntimes),

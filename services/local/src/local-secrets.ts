@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createECDH, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { generateCallKeys, parseJson } from '@uswarm/service-kit';
 import { LocalError, writePrivateFile } from '@uswarm/dev-servers';
@@ -23,12 +23,21 @@ const secrets = z.object({
   identity_key: z.string().min(1),
   /** `<id>:<32 bytes as base64>`; encrypts the tokens of integrations. */
   integration_token_keys: z.string().min(1),
+  /** The private key of VAPID, by which push services of browsers know this installation. */
+  web_push_private_key: z.string().min(1),
 });
 
 /** The secrets of the services, created once per data folder. */
 export type LocalSecrets = z.infer<typeof secrets>;
 
 const random = (): string => randomBytes(32).toString('base64url');
+
+function vapidPrivateKey(): string {
+  const pair = createECDH('prime256v1');
+  pair.generateKeys();
+  // Without leading zeros it can be shorter.
+  return Buffer.from(pair.getPrivateKey('hex').padStart(64, '0'), 'hex').toString('base64url');
+}
 
 function generate(): LocalSecrets {
   return {
@@ -41,6 +50,7 @@ function generate(): LocalSecrets {
     cursor_key: random(),
     identity_key: random(),
     integration_token_keys: `local:${randomBytes(32).toString('base64')}`,
+    web_push_private_key: vapidPrivateKey(),
   };
 }
 

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { BUS_VERSION_HEADER, GATEWAY_ID_HEADER, INTERNAL_PATHS } from '@uswarm/contract';
-import { type PushServer, startPushServer } from '@uswarm/dev-servers';
+import { createECDH, randomUUID } from 'node:crypto';
+import { type PushServer, startPushServer, startWebPushServer, type WebPushServer } from '@uswarm/dev-servers';
 import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
 import { describeWith } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
@@ -15,6 +15,7 @@ const MAIL = { name: 'send_mail', arguments: { to: ['bob@example.com'], subject:
 describeWith('valkey', 'push notifications', () => {
   let servers: AppServers;
   let push: PushServer;
+  let browsers: WebPushServer;
   let services: SeparateServices;
   let user: AppUser;
   let token: string;
@@ -22,10 +23,16 @@ describeWith('valkey', 'push notifications', () => {
   beforeAll(async () => {
     servers = await startAppServers((message) => (message.includes('mail') ? [MAIL] : []));
     push = await startPushServer();
+    browsers = await startWebPushServer();
+    const pair = createECDH('prime256v1');
+    pair.generateKeys();
     services = await startSeparateServices({
       ...servers.env,
       PUSH_SERVICE_ACCOUNT: push.serviceAccount,
       PUSH_URL: push.url,
+      WEB_PUSH_PRIVATE_KEY: Buffer.from(pair.getPrivateKey('hex').padStart(64, '0'), 'hex').toString('base64url'),
+      WEB_PUSH_CONTACT: 'mailto:ops@example.com',
+      WEB_PUSH_PRIVATE_HOSTS: '127.0.0.1',
       // The tests end the wait.
       PUSH_DELAY_MS: '600000',
     });
@@ -33,20 +40,24 @@ describeWith('valkey', 'push notifications', () => {
   afterAll(async () => {
     await services?.close();
     await push?.close();
+    await browsers?.close();
     await servers?.close();
   });
   beforeEach(async () => {
     user = await startAppUser(services, servers);
     token = `token-${randomUUID()}`;
-    const answer = await fetch(`${services.restUrl}/v1/push-token`, {
-      method: 'POST',
-      headers: { 'x-token': user.token, 'x-device-id': DEVICE, 'content-type': 'application/json' },
-      body: JSON.stringify({ push_token: token }),
-    });
-    if (answer.status !== 200) throw new Error(`the token was not stored: ${answer.status}`);
+    await post('/v1/push-token', { push_token: token }, DEVICE);
   });
   afterEach(() => user?.close());
 
+  async function post(path: string, body: object, device: string): Promise<void> {
+    const answer = await fetch(`${services.restUrl}${path}`, {
+      method: 'POST',
+      headers: { 'x-token': user.token, 'x-device-id': device, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  }
   const jobs = () =>
     services.query<{ subject_id: string; ordinal: number }>(
       `SELECT subject_id, ordinal::int FROM work WHERE kind = 'push' AND workspace_id = $1`,
@@ -160,6 +171,32 @@ describeWith('valkey', 'push notifications', () => {
     await jobsEnded();
     const key = [replyId, replyId, replyId.replaceAll('-', '')];
     expect(received().map(({ collapseKeys }) => collapseKeys)).toEqual([key, key]);
+  });
+
+  it('reach browsers too, and are withdrawn from all devices when the user has read the answer', async () => {
+    const { endpoint, keys } = browsers.subscribe();
+    await post('/v1/push-token', { push_token: endpoint, service: 'web_push', keys }, 'browser');
+    const inBrowser = (count: number) =>
+      eventually(() => Promise.resolve(browsers.received.filter((each) => each.endpoint === endpoint)), {
+        until: ({ length }) => length >= count,
+      });
+    const replyId = await askAndLeave('Hello');
+    await makeDue();
+    const [shown] = await inBrowser(1);
+    await jobsEnded();
+    expect(shown?.payload).toMatchObject({ body: 'Hello.', badge: 1, data: { message_id: replyId } });
+    await post(`/v1/workspaces/${user.workspaceId}/conversations/${user.conversationId}/read`, {}, 'tablet');
+    const [, withdrawn] = await inBrowser(2);
+    expect(withdrawn?.payload).toEqual({
+      badge: 0,
+      data: {
+        type: 'withdrawal',
+        workspace_id: user.workspaceId,
+        conversation_id: user.conversationId,
+        message_ids: replyId,
+      },
+    });
+    expect((await pushed(2))[1]).toMatchObject({ notification: null, data: { message_ids: replyId, badge: '0' } });
   });
 
   it('tell the user that a card waits for a decision', async () => {

@@ -10,6 +10,7 @@ import pg from 'pg';
 const COLUMN_TYPES: Record<string, string> = {
   'agents.prompts': 'AgentPrompt[]',
   'audit_log.details': 'Record<string, unknown>',
+  'devices.push_keys': 'PushKeys',
   'integration_revocations.provider': 'IntegrationProvider',
   'integrations.provider': 'IntegrationProvider',
   'legal_acceptances.document': 'LegalDocumentName',

@@ -27,6 +27,7 @@ import { policiesOf } from './features/rate-limits/policies.js';
 import { IntegrationProviders } from './features/integrations/provider-clients.js';
 import { TokenKeys } from './features/integrations/token-cipher.js';
 import { ServiceAccount } from './features/push/service-account.js';
+import { VapidKeys } from './features/push/vapid.js';
 import { isSecureUrl } from './http/secure-url.js';
 
 /** Strict: without a misspelled restriction, more tokens would be accepted. */
@@ -79,6 +80,15 @@ const privateKeyPem = z
   .string()
   .min(1)
   .transform((pem) => pem.replaceAll(String.raw`\n`, '\n'));
+
+const appleId = z.string().regex(/^[A-Z0-9]{10}$/, 'must be 10 letters and digits');
+
+const hostList = z.string().transform((hosts) =>
+  hosts
+    .split(',')
+    .map((host) => host.trim())
+    .filter((host) => host !== ''),
+);
 
 /** Configuration of the orchestrator by environment; secrets also by file. No secret has a default. */
 export const OrchestratorConfig = z.object({
@@ -283,6 +293,29 @@ export const OrchestratorConfig = z.object({
   PUSH_SERVICE_ACCOUNT: secret(json(ServiceAccount).optional()),
   /** The address of Firebase Cloud Messaging, without a slash at the end. */
   PUSH_URL: z.url().default('https://fcm.googleapis.com'),
+  /** Sends push notifications to Apple's service without Firebase: the PEM of the .p8 key. */
+  APNS_KEY: secret(privateKeyPem.optional()),
+  /** The id of the key, and of the team that it belongs to. */
+  APNS_KEY_ID: appleId.optional(),
+  APNS_TEAM_ID: appleId.optional(),
+  /** The bundle id of the app. */
+  APNS_TOPIC: z
+    .string()
+    .regex(/^[A-Za-z0-9.-]{1,155}$/)
+    .optional(),
+  /** `sandbox` for builds of developers. */
+  APNS_ENVIRONMENT: z.enum(['production', 'sandbox']).default('production'),
+  /** Another server with Apple's API, without a slash at the end. */
+  APNS_URL: z.url().optional(),
+  /** Sends push notifications to browsers (Web Push): the private key of VAPID, 32 bytes as base64url. */
+  WEB_PUSH_PRIVATE_KEY: secret(VapidKeys.optional()),
+  /** By which the operators of push services can reach the operator of uswarm: a mailto: or https: URL. */
+  WEB_PUSH_CONTACT: z
+    .string()
+    .regex(/^(?:mailto:[^@\s]+@[^@\s]+|https:\/\/\S+)$/)
+    .optional(),
+  /** Hosts of push services of browsers that may have a private address, comma-separated. Browsers name these hosts; others are refused. */
+  WEB_PUSH_PRIVATE_HOSTS: hostList.default([]),
   /** Whether notifications contain the name of the agent and the start of the message, which pass through the servers of Google and Apple. */
   PUSH_PREVIEW: flag.default(true),
   /** Milliseconds from an answer to its notification, in which a device can report that it has received it. */
@@ -388,6 +421,8 @@ export function checkConfig(config: OrchestratorConfig): OrchestratorConfig {
     throw new Error('INTEGRATION_TOKEN_KEYS is not set; INTEGRATION_PROVIDERS needs it');
   }
   requireSecurePush(config);
+  requireAllOrNone(config, ['WEB_PUSH_PRIVATE_KEY', 'WEB_PUSH_CONTACT']);
+  requireAllOrNone(config, ['APNS_KEY', 'APNS_KEY_ID', 'APNS_TEAM_ID', 'APNS_TOPIC']);
   requireSecureIssuers(config);
   objectSettings(config);
   policiesOf(config);
@@ -425,9 +460,17 @@ function requireSecureIssuers({ OIDC_ISSUERS, OIDC_ALLOW_HTTP }: OrchestratorCon
 }
 
 /** Keys of Google and tokens of devices are sent to these addresses. @throws Error */
-function requireSecurePush({ PUSH_URL, PUSH_SERVICE_ACCOUNT }: OrchestratorConfig): void {
-  const insecure = [PUSH_URL, PUSH_SERVICE_ACCOUNT?.token_uri ?? PUSH_URL].find((url) => !isSecureUrl(url));
-  if (insecure !== undefined) throw new Error(`PUSH_URL, PUSH_SERVICE_ACCOUNT: ${insecure} needs https`);
+function requireSecurePush({ PUSH_URL, PUSH_SERVICE_ACCOUNT, APNS_URL = PUSH_URL }: OrchestratorConfig): void {
+  const urls = [PUSH_URL, PUSH_SERVICE_ACCOUNT?.token_uri ?? PUSH_URL, APNS_URL];
+  const insecure = urls.find((url) => !isSecureUrl(url));
+  if (insecure !== undefined) throw new Error(`PUSH_URL, PUSH_SERVICE_ACCOUNT, APNS_URL: ${insecure} needs https`);
+}
+
+/** Settings of one service. @throws Error */
+function requireAllOrNone(config: OrchestratorConfig, names: readonly (keyof OrchestratorConfig)[]): void {
+  const missing = names.filter((name) => config[name] === undefined);
+  if (missing.length > 0 && missing.length < names.length)
+    throw new Error(`${missing.join(', ')}: not set; ${names.join(', ')} belong together`);
 }
 
 /** Settings of the object store. @throws Error if a required one is not set */

@@ -165,11 +165,14 @@ export async function insertTasks(database: Database): Promise<void> {
     SELECT id, previous, 'c', user_message_id, 'completed' FROM numbered WHERE number % 2 = 0`.execute(database);
 }
 
-/** Inserts for each user a device with a push token, a revoked token, usage of three months and an audit entry. */
+/** Inserts for each user a device with a push token that shows all messages, a revoked token, usage of three months and an audit entry. */
 export async function insertUserData(database: Database): Promise<void> {
   await sql`
     INSERT INTO devices (user_id, device_id, push_token, push_token_hash)
     SELECT id, 'phone', id::text, sha256(id::text::bytea) FROM users`.execute(database);
+  await sql`
+    INSERT INTO push_deliveries (message_id, user_id, device_id)
+    SELECT m.id, w.owner_id, 'phone' FROM messages m JOIN workspaces w ON w.id = m.workspace_id`.execute(database);
   await sql`
     INSERT INTO revoked_tokens (token_hash, expires_at)
     SELECT sha256(id::text::bytea), now() + interval '1 day' FROM users`.execute(database);

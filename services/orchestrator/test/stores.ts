@@ -127,7 +127,17 @@ export function approvalsOf(stores: Stores): Approvals {
   const metrics = { budget: () => undefined };
   const runtimes = { ensureResumed: () => Promise.resolve(false) };
   const { delegations: tasks } = tasksOfStores(stores);
-  return createApprovals({ store: approvals, reservations, messages, events, statuses, metrics, tasks, runtimes });
+  return createApprovals({
+    store: approvals,
+    reservations,
+    messages,
+    events,
+    push: NO_PUSH,
+    statuses,
+    metrics,
+    tasks,
+    runtimes,
+  });
 }
 
 /** The owners of tasks with these stores. They publish nothing. */
@@ -137,7 +147,7 @@ export function tasksOfStores(stores: Stores): Tasks {
   const background = createBackgroundTurns(turns, jobs);
   const publish = () => Promise.resolve(true);
   const markdown = createSafeMarkdown('https://api.example.com');
-  const shown = { messages, events, approvals, statuses, markdown, publish };
+  const shown = { messages, events, approvals, push: NO_PUSH, statuses, markdown, publish };
   const ended: TaskOwner['ended'] = (...end) => owners.ended(...end);
   const delegations = createDelegations({ store, turns, background, queue, reservations, toolCalls, ended, ...shown });
   const runs = {

@@ -172,9 +172,33 @@ export interface paths {
         put?: never;
         /**
          * Store the push-notification token of the device
-         * @description A registration token of Firebase Cloud Messaging. The device receives a notification for an answer that no device of the user has received after 15 seconds, and for a card that waits for a decision. Its data has `type` (`answer`, `failure` or `decision`), `workspace_id`, `conversation_id` and `message_id`. A notification with the same `message_id` replaces an earlier one.
+         * @description A registration token of Firebase Cloud Messaging, a device token of Apple (`apns`), or the subscription of a browser (`web_push`). The device receives a notification for an answer that no device of the user has received after 15 seconds, and for a card that waits for a decision, unless the conversation is muted. Its data has `type` (`answer`, `failure` or `decision`), `workspace_id`, `conversation_id` and `message_id`. A notification with the same `message_id` replaces an earlier one. A message of the type `withdrawal` has `message_ids`, separated by commas: the notifications to remove. Both have `badge`, the number of messages that are unread or wait for a decision.
          */
         post: operations["setPushToken"];
+        /**
+         * Remove the push-notification token of the device
+         * @description The device receives no more notifications. Signing out does the same.
+         */
+        delete: operations["deletePushToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/push-settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get how push notifications are sent
+         * @description Subscribe a browser with `vapid_public_key`, and again if it has changed.
+         */
+        get: operations["getPushSettings"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -851,7 +875,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Set or reset the title of a conversation
+         * Set or reset the title of a conversation, or mute its notifications
          * @description Clients receive `conversation.updated`. Without a title, the first words of the first message are shown.
          */
         patch: operations["updateConversation"];
@@ -1592,6 +1616,8 @@ export interface components {
              * @description Lower-case UUID.
              */
             last_read_message_id: string | null;
+            /** @description True if no push notifications are sent for it. */
+            muted?: boolean;
             /** @description The partner in a conversation of type `agent`; otherwise null. */
             agent: components["schemas"]["AgentSummary"] | null;
             /** @description The newest one by `position`; null if there is none. Its text has at most 500 characters; `truncated` tells whether it is longer. */
@@ -3121,6 +3147,32 @@ export interface components {
             /** @description The currency in which to show amounts. */
             currency_code?: components["schemas"]["CurrencyCode"];
         };
+        /** @description The `keys` of a browser subscription. */
+        PushKeys: {
+            /** @description The public key of the subscription, as base64url. */
+            p256dh: string;
+            /** @description The authentication secret of the subscription, as base64url. */
+            auth: string;
+        };
+        /**
+         * @description Who delivers push notifications: Firebase Cloud Messaging (`fcm`), Apple without Firebase (`apns`), or the push service of a browser (`web_push`).
+         * @enum {string}
+         */
+        PushService: "fcm" | "apns" | "web_push";
+        /** @description How the installation sends push notifications. */
+        PushSettings: {
+            /** @description The services that the installation sends with; without one, it sends none. */
+            services: components["schemas"]["PushService"][];
+            /** @description The `applicationServerKey` for browser subscriptions, as base64url; null without `web_push`. */
+            vapid_public_key: string | null;
+            /** @description True if notifications contain the name of the agent and the start of the message. */
+            preview: boolean;
+        };
+        /** @description A response whose result has the schema `PushSettings`. */
+        PushSettingsEnvelope: {
+            /** @description The resource that was requested, created or changed. */
+            data: components["schemas"]["PushSettings"];
+        };
         /** @description The confirmation that the token is stored. */
         PushTokenAnswer: {
             /** @description Always true; failures are errors. */
@@ -3128,8 +3180,12 @@ export interface components {
         };
         /** @description Where to send notifications for this device. */
         PushTokenBody: {
-            /** @description What Firebase Cloud Messaging returned to the app, up to 4,096 characters. */
+            /** @description What Firebase Cloud Messaging or Apple returned to the app, or the `endpoint` of the browser subscription; up to 4,096 characters. */
             push_token: string;
+            /** @description The service that the token belongs to. Default: `fcm`. */
+            service?: components["schemas"]["PushService"];
+            /** @description Required for `web_push`. */
+            keys?: components["schemas"]["PushKeys"];
         };
         /** @description A call of an agent that changed something, or may have. */
         Receipt: {
@@ -3502,10 +3558,12 @@ export interface components {
             /** @description The most tokens that model calls may use per month, with or without a price. Null: no limit. */
             monthly_tokens?: number | null;
         };
-        /** @description A new title. Without the field nothing changes. */
+        /** @description What changes. A field that is absent stays as it is. */
         UpdateConversationBody: {
             /** @description Whitespace is collapsed; control and bidirectional characters are removed. */
             title?: string | null;
+            /** @description Whether to send no push notifications for the conversation. */
+            muted?: boolean;
         };
         /** @description At least one of the fields is required; absent ones do not change. */
         UpdateMemoryBody: {
@@ -4016,6 +4074,10 @@ export type OpenApiBody = components['schemas']['OpenApiBody'];
 export type Pagination = components['schemas']['Pagination'];
 export type Preferences = components['schemas']['Preferences'];
 export type PreferencesPatch = components['schemas']['PreferencesPatch'];
+export type PushKeys = components['schemas']['PushKeys'];
+export type PushService = components['schemas']['PushService'];
+export type PushSettings = components['schemas']['PushSettings'];
+export type PushSettingsEnvelope = components['schemas']['PushSettingsEnvelope'];
 export type PushTokenAnswer = components['schemas']['PushTokenAnswer'];
 export type PushTokenBody = components['schemas']['PushTokenBody'];
 export type Receipt = components['schemas']['Receipt'];
@@ -4291,6 +4353,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PushTokenAnswer"];
+                };
+            };
+        };
+    };
+    deletePushToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getPushSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushSettingsEnvelope"];
                 };
             };
         };
@@ -6025,6 +6125,7 @@ export interface Routes {
     '/v1/assets/{name}': { path: operations['getAsset']['parameters']['path']; result: Blob };
     '/v1/legal': { result: operations['getLegal']['responses'][200]['content']['application/json'] };
     '/v1/users/legal': { result: operations['getUserLegal']['responses'][200]['content']['application/json'] };
+    '/v1/push-settings': { result: operations['getPushSettings']['responses'][200]['content']['application/json'] };
     '/v1/uploads/{id}': { path: operations['getUpload']['parameters']['path']; query: operations['getUpload']['parameters']['query']; result: Blob };
     '/v1/users/profile': { result: operations['getProfile']['responses'][200]['content']['application/json'] };
     '/v1/users/exports': { result: operations['listExports']['responses'][200]['content']['application/json'] };
@@ -6091,6 +6192,7 @@ export interface Routes {
     '/v1/workspaces/{workspaceId}/messages/{id}': { path: operations['editMessage']['parameters']['path']; body: NonNullable<operations['editMessage']['requestBody']>['content']['application/json']; result: operations['editMessage']['responses'][200]['content']['application/json'] };
   };
   delete: {
+    '/v1/push-token': { result: undefined };
     '/v1/auth/delete': { body?: NonNullable<operations['deleteAccount']['requestBody']>['content']['application/json']; result: undefined };
     '/v1/workspaces/{id}': { path: operations['deleteWorkspace']['parameters']['path']; result: undefined };
     '/v1/agents/{id}/memories/{key}': { path: operations['deleteAgentMemory']['parameters']['path']; result: undefined };

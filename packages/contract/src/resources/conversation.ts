@@ -23,6 +23,10 @@ export const Conversation = z
       description: 'The last message at or before the read position; null if there is none.',
       'x-extension': true,
     }),
+    muted: z.boolean().optional().meta({
+      description: 'True if no push notifications are sent for it.',
+      'x-extension': true,
+    }),
     agent: AgentSummary.nullable().meta({
       description: 'The partner in a conversation of type `agent`; otherwise null.',
     }),
@@ -58,9 +62,10 @@ export const UpdateConversationBody = z
     title: Title.nullable().meta({
       description: `Up to ${LIMITS.title} characters, cleaned as when creating. Null removes the title; the first words of the first message replace it.`,
     }),
+    muted: z.boolean().meta({ description: 'Whether to send no push notifications for the conversation.' }),
   })
   .partial()
-  .meta({ id: 'UpdateConversationBody', description: 'A new title. Without the field nothing changes.' });
+  .meta({ id: 'UpdateConversationBody', description: 'What changes. A field that is absent stays as it is.' });
 export type UpdateConversationBody = z.output<typeof UpdateConversationBody>;
 
 export const CreateConversationBody = z

@@ -80,7 +80,7 @@ export const conversationRoutes = [
     path: '/v1/workspaces/{workspaceId}/conversations/{id}',
     auth: 'user',
     tag: 'conversations',
-    summary: 'Set or reset the title of a conversation',
+    summary: 'Set or reset the title of a conversation, or mute its notifications',
     description:
       'Clients receive `conversation.updated`. Without a title, the first words of the first message are shown.',
     extension: true,
@@ -89,7 +89,7 @@ export const conversationRoutes = [
     responses: ok(data(Conversation)),
     example: {
       params: examples.inConversation,
-      body: { title: { title: 'Groceries' }, reset: { title: null } },
+      body: { title: { title: 'Groceries' }, reset: { title: null }, mute: { muted: true } },
       answer: { data: { ...examples.conversation, title: 'Groceries' } },
     },
   }),

@@ -215,6 +215,7 @@ export const conversation: Conversation = {
   rev: 70,
   unread_count: 0,
   last_read_message_id: EXAMPLE.messageId,
+  muted: false,
   agent: null,
   last_message: sentMessage,
 };

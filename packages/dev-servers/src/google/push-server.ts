@@ -8,8 +8,13 @@ import { BadRequest, readDescription } from './discovery.js';
 /** A notification that the server has accepted. */
 export interface SentPush {
   token: string;
-  notification: { title: string; body: string };
+  /** Null: the app receives only the data. */
+  notification: { title: string; body: string } | null;
   data: Record<string, string>;
+  /** The numbers on the icon on Android and Apple. */
+  badges: (number | undefined)[];
+  /** Apple delivers it to the app in the background. */
+  isBackground: boolean;
   /** The collapse keys of Android, Apple and browsers. */
   collapseKeys: string[];
   /** Until when Apple keeps it for a device without a connection, in seconds of Unix time. */
@@ -53,14 +58,25 @@ const RESERVED = /^(from|message_type|google\..*|gcm\..*)$/;
 const Message = z.object({
   message: z.object({
     token: z.string().min(1),
-    notification: z.object({ title: z.string().min(1), body: z.string().min(1) }),
+    notification: z.object({ title: z.string().min(1), body: z.string().min(1) }).optional(),
     data: z.record(
       z.string().refine((key) => !RESERVED.test(key), 'is a reserved key'),
       z.string(),
     ),
-    android: z.object({ collapseKey: z.string(), ttl: z.string().regex(/^\d+(\.\d+)?s$/) }),
+    android: z.object({
+      collapseKey: z.string(),
+      ttl: z.string().regex(/^\d+(\.\d+)?s$/),
+      notification: z.object({ notificationCount: z.int().nonnegative() }).optional(),
+    }),
     apns: z.object({
-      headers: z.object({ 'apns-collapse-id': z.string().max(64), 'apns-expiration': z.string().regex(/^\d+$/) }),
+      headers: z.object({
+        'apns-collapse-id': z.string().max(64),
+        'apns-expiration': z.string().regex(/^\d+$/),
+        'apns-push-type': z.enum(['alert', 'background']),
+      }),
+      payload: z.object({
+        aps: z.object({ badge: z.int().nonnegative().optional(), 'content-available': z.literal(1).optional() }),
+      }),
     }),
     webpush: z.object({
       headers: z.object({ Topic: z.string().regex(/^[\w-]{1,32}$/), TTL: z.string().regex(/^\d+$/) }),
@@ -160,7 +176,15 @@ export async function startPushServer({ publicUrl }: { publicUrl?: string } = {}
     if (typeof fault === 'object') throw new FcmError(fault, 'The request failed.');
     checkToken(token);
     const collapseKeys = [android.collapseKey, apns.headers['apns-collapse-id'], webpush.headers.Topic];
-    sent.push({ token, notification, data, collapseKeys, expiresAtS: Number(apns.headers['apns-expiration']) });
+    sent.push({
+      token,
+      notification: notification ?? null,
+      data,
+      badges: [android.notification?.notificationCount, apns.payload.aps.badge],
+      isBackground: apns.headers['apns-push-type'] === 'background' && apns.payload.aps['content-available'] === 1,
+      collapseKeys,
+      expiresAtS: Number(apns.headers['apns-expiration']),
+    });
     return fault ?? { body: { name: `projects/${PROJECT}/messages/${sent.length}` } };
   }
 

@@ -1,5 +1,6 @@
 import { Agent, Dispatcher, ProxyAgent, request } from 'undici';
 import type { OutgoingProxy, ProxyServer } from './proxy.js';
+import { mayBePublic, PrivateAddress, publicLookup } from './public-address.js';
 import { authorizationHeaders, TunnelPool } from './tunnel.js';
 
 interface OutgoingOptions {
@@ -11,6 +12,11 @@ interface OutgoingOptions {
   headersTimeout?: number;
   /** Milliseconds between two parts of a response. */
   bodyTimeout?: number;
+  /**
+   * For addresses that users name: only servers on the internet, and those with these host names. A proxy looks up names itself, so
+   * that its rules apply to them.
+   */
+  publicExcept?: readonly string[];
 }
 
 type RequestOptions = Partial<Omit<Dispatcher.RequestOptions, 'origin' | 'path'>>;
@@ -47,15 +53,20 @@ class OutgoingDispatcher extends Dispatcher {
 
   constructor(proxy: OutgoingProxy, options: OutgoingOptions) {
     super();
-    const { connectMs = CONNECT_MS, ...pool } = options;
+    const { connectMs = CONNECT_MS, publicExcept, ...pool } = options;
     this.#proxy = proxy;
     this.#options = options;
-    this.#direct = new Agent({ ...pool, connect: { timeout: connectMs } });
+    const lookup = publicExcept && { lookup: publicLookup(publicExcept) };
+    this.#direct = new Agent({ ...pool, connect: { timeout: connectMs, ...lookup } });
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    const { headersTimeout, bodyTimeout } = this.#options;
-    const server = this.#proxy.serverFor(new URL(options.origin ?? ''));
+    const { headersTimeout, bodyTimeout, publicExcept } = this.#options;
+    const origin = new URL(options.origin ?? '');
+    // The address of an IP literal is not looked up.
+    if (publicExcept && !publicExcept.includes(origin.hostname) && !mayBePublic(origin.hostname))
+      throw new PrivateAddress(`${origin.hostname} is a private address`);
+    const server = this.#proxy.serverFor(origin);
     // The limits of a pool do not apply to plain http through a proxy.
     const limited = {
       ...(headersTimeout === undefined ? {} : { headersTimeout }),
@@ -68,7 +79,7 @@ class OutgoingDispatcher extends Dispatcher {
   #through(server: ProxyServer): ProxyAgent {
     let agent = this.#proxied.get(server);
     if (agent === undefined) {
-      const { connectMs = CONNECT_MS, ...pool } = this.#options;
+      const { connectMs = CONNECT_MS, publicExcept: _, ...pool } = this.#options;
       agent = new ProxyAgent({
         ...pool,
         uri: server.origin,

@@ -11,6 +11,8 @@ import { createMessageSearchStore } from '../features/messages/search.store.js';
 import { createMessageStore } from '../features/messages/messages.store.js';
 import { createSendGroupStore } from '../features/messages/send-groups.store.js';
 import { createSendContextStore } from '../features/messages/send-context.store.js';
+import { createPushJobs } from '../features/push/push-jobs.js';
+import { createPushStore } from '../features/push/push.store.js';
 import { createReceiptStore } from '../features/receipts/receipts.store.js';
 import { createRuntimeStore } from '../features/runtimes/runtimes.store.js';
 import { createStepStore } from '../features/steps/steps.store.js';
@@ -34,7 +36,8 @@ import { USAGE_STATEMENTS } from '../../test/usage-statements.js';
 import { createBacklogStore } from '../jobs/backlog.store.js';
 import { createJobStore } from '../jobs/job-store.js';
 import { createOutboxStore } from '../outbox/outbox.store.js';
-import type { Database } from './database.js';
+import type { Database, Transaction } from './database.js';
+import { createWithTransaction } from './transaction.js';
 
 const WORKSPACES = 3_000;
 const MESSAGES = 10;
@@ -116,6 +119,22 @@ describe('frequent statements without a sequential scan of a large table', () =>
     [
       'the deletion of a push token',
       (database) => createDeviceStore(database).dropPushToken(place.userId, 'phone', database),
+    ],
+    [
+      'the shown notifications of a conversation that was read',
+      (database) =>
+        createPushJobs({ enqueue: async () => undefined }, 0).withdraw(
+          { conversationId: place.conversationId, userId: place.userId },
+          database as Transaction,
+        ),
+    ],
+    [
+      'the notifications to withdraw',
+      (database) => createPushStore(database, createWithTransaction(database)).outdated(place.conversationId),
+    ],
+    [
+      'the badge of a user',
+      (database) => createPushStore(database, createWithTransaction(database)).badge(place.userId),
     ],
     ...USAGE_STATEMENTS.map((statement): Statement => [statement.name, (database) => statement.run(database, place)]),
     ['the audit log of a user', (database) => createAuditStore(database).list(50, place.userId)],

@@ -1,5 +1,5 @@
 // Generated from the migrations by `npm run generate`. Do not edit.
-import type { AgentPrompt, Attachment, IntegrationProvider, LegalDocumentName, Mention, MessageContent } from '@uswarm/contract';
+import type { AgentPrompt, Attachment, IntegrationProvider, LegalDocumentName, Mention, MessageContent, PushKeys } from '@uswarm/contract';
 import type { ColumnType } from 'kysely';
 
 /** Has a default. */
@@ -106,6 +106,7 @@ export interface ConversationsTable {
   title_source: 'user' | 'first_message' | 'model' | null;
   title_seq: number | null;
   rev: Generated<number>;
+  muted: Generated<boolean>;
 }
 
 export interface DelegationsTable {
@@ -166,6 +167,8 @@ export interface DevicesTable {
   push_token_hash: Buffer | null;
   created_at: Generated<Timestamp>;
   last_seen_at: Generated<Timestamp>;
+  push_service: Generated<'fcm' | 'apns' | 'web_push'>;
+  push_keys: Json<PushKeys> | null;
 }
 
 export interface EventEpochTable {
@@ -285,6 +288,7 @@ export interface PushDeliveriesTable {
   message_id: string;
   user_id: string;
   device_id: string;
+  at: Generated<Timestamp>;
 }
 
 export interface ReceiptKeysTable {

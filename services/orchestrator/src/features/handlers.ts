@@ -8,6 +8,7 @@ export const handlersOf = ({ legal, integrations, workspaces, chat, users }: Mod
   ...users.users.routes,
   ...legal.routes,
   ...users.devices.routes,
+  ...users.push.routes,
   ...workspaces.usage.routes,
   ...chat.agents.routes,
   ...chat.artifacts.routes,

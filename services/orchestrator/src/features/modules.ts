@@ -319,7 +319,7 @@ function createUserModules(
   const { version, bypass } = options;
   const core = createCoreModule({ config, version, database, assets, models, clock, bypass: bypass !== undefined });
   const users = createUsersModule({ connections: requests, plans, clock });
-  const devices = createDevicesModule({ database, clock, logger });
+  const devices = createDevicesModule({ config, database, clock, logger });
   const push = createPushModule({ config, connections: requests, metrics, clock, logger });
   const exports = createExportsModule({
     config,

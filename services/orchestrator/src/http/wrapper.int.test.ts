@@ -103,6 +103,7 @@ describe('the body of a successful response', () => {
     listModels: () => user.get('/v1/models'),
     getLegal: () => user.get('/v1/legal'),
     setPushToken: () => user.post('/v1/push-token', { push_token: 't' }, 200),
+    getPushSettings: () => user.get('/v1/push-settings'),
     createUpload: async () => user.raw({ method: 'POST', path: UPLOADS, ...(await formOf({ content: 'x' })) }),
     getProfile: () => user.get('/v1/users/profile'),
     createExport: () => user.post('/v1/users/export', undefined, 202),

@@ -4,6 +4,7 @@ import type { JobDefinition } from '../../jobs/job-definition.js';
 import { pruningRow } from '../../jobs/pruning.js';
 import type { AgentStatuses } from '../agents/agent-statuses.js';
 import type { EventStore } from '../events/events.store.js';
+import type { PushJobs } from '../push/push-jobs.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
 import { CONTINUE_ACTION } from '../usage/budget-card.js';
@@ -22,6 +23,7 @@ export interface ApprovalsDeps {
   reservations: Pick<ReservationStore, 'grant'>;
   messages: Pick<MessageStore, 'update'>;
   events: Pick<EventStore, 'append' | 'lock'>;
+  push: Pick<PushJobs, 'withdraw'>;
   statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
   metrics: Pick<TurnMetrics, 'budget'>;
   /** Continues background turns whose approval is closed without a decision. */

@@ -1,16 +1,18 @@
 import type { Transaction } from '../../database/database.js';
 import type { EventStore } from '../events/events.store.js';
+import type { PushJobs } from '../push/push-jobs.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import type { ClosedCard } from './approvals.store.js';
 
 export interface WithdrawCardsDeps {
   messages: Pick<MessageStore, 'update'>;
   events: Pick<EventStore, 'append'>;
+  push: Pick<PushJobs, 'withdraw'>;
 }
 
 /** Shows that cards can no longer be decided on. */
 export async function withdrawCards(
-  { messages, events }: WithdrawCardsDeps,
+  { messages, events, push }: WithdrawCardsDeps,
   cards: readonly Pick<ClosedCard, 'messageId' | 'workspaceId'>[],
   tx: Transaction,
 ): Promise<void> {
@@ -19,4 +21,5 @@ export async function withdrawCards(
     await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
     await messages.update(messageId, { status: 'failed', errorCode: 'withdrawn' }, tx);
   }
+  if (cards.length > 0) await push.withdraw({ messageIds: cards.map(({ messageId }) => messageId) }, tx);
 }

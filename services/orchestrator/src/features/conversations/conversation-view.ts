@@ -31,6 +31,7 @@ export function conversationView(row: ConversationRow, viewContext: ViewContext)
     rev: row.conversation_rev,
     unread_count: row.unread_count,
     last_read_message_id: row.last_read_id,
+    muted: row.muted,
     agent,
     last_message: row.last_message === null ? null : previewOf(row.last_message, viewContext),
   };

@@ -5,6 +5,7 @@ import { createAgentStore } from '../agents/agents.store.js';
 import type { Idempotency } from '../idempotency/idempotency.service.js';
 import type { CreateViewContext } from '../messages/message-view.js';
 import { createMessageStore } from '../messages/messages.store.js';
+import { pushJobs, type PushConfig } from '../push/push.module.js';
 import type { CancelRuntimeTurn } from '../turns/cancellation/cancel-runtime-turn.js';
 import { createTurnStore } from '../turns/turns.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
@@ -17,7 +18,7 @@ import { createMarkRead } from './read-position.js';
 import { createReadPositionStore } from './read-position.store.js';
 
 export interface ConversationsModuleDeps {
-  config: Pick<OrchestratorConfig, 'CONVERSATIONS_PER_WORKSPACE' | 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS'>;
+  config: Pick<OrchestratorConfig, 'CONVERSATIONS_PER_WORKSPACE' | 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS'> & PushConfig;
   connections: Connections;
   access: WorkspaceAccess;
   idempotency: Idempotency;
@@ -53,6 +54,12 @@ export function createConversationsModule(deps: ConversationsModuleDeps) {
     access,
     stopInRuntime,
   });
-  const markRead = createMarkRead({ withTransaction, store: createReadPositionStore(database), events, access });
+  const markRead = createMarkRead({
+    withTransaction,
+    store: createReadPositionStore(database),
+    events,
+    access,
+    push: pushJobs(config, jobs),
+  });
   return { routes: conversationHandlers(service, deletion, markRead) };
 }

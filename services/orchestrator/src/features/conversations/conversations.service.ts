@@ -21,7 +21,10 @@ import { titleOf } from './title.js';
 
 export interface ConversationServiceDeps {
   withTransaction: WithTransaction;
-  store: Pick<ConversationStore, 'insert' | 'count' | 'positions' | 'find' | 'findAll' | 'setTitle' | 'firstText'>;
+  store: Pick<
+    ConversationStore,
+    'insert' | 'count' | 'positions' | 'find' | 'findAll' | 'setTitle' | 'setMuted' | 'firstText'
+  >;
   agents: Pick<AgentStore, 'members'>;
   events: Pick<EventStore, 'append'>;
   access: WorkspaceAccess;
@@ -109,13 +112,15 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
       return conversationView(row, createViewContext());
     },
 
-    async update(userId, workspaceId, conversationId, { title }) {
+    async update(userId, workspaceId, conversationId, { title, muted }) {
       await access.require(userId, workspaceId);
       const before = await read(workspaceId, conversationId);
-      if (title === undefined) return before;
-      const text = title === null ? null : requiredLine('title', title);
+      if (title === undefined && (muted === undefined || muted === before.muted)) return before;
+      const text = typeof title === 'string' ? requiredLine('title', title) : null;
       await withTransaction(async (tx) => {
         await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
+        if (muted !== undefined) await store.setMuted(conversationId, muted, tx);
+        if (title === undefined) return;
         const first = text === null ? titleOf((await store.firstText(conversationId, tx)) ?? '') : undefined;
         const named: NewTitle =
           text !== null

@@ -18,6 +18,7 @@ export interface ConversationRow {
   conversation_updated_at: Date;
   unread_count: number;
   last_read_id: string | null;
+  muted: boolean;
   partner_id: string | null;
   partner_name: string;
   partner_role: string;
@@ -78,6 +79,7 @@ export interface ConversationStore {
   ): Promise<ConversationPosition[]>;
   /** @returns false if the conversation is deleted */
   setTitle(workspaceId: string, conversationId: string, title: NewTitle, db: Database): Promise<boolean>;
+  setMuted(conversationId: string, muted: boolean, db: Database): Promise<void>;
   /**
    * Replaces a title that was derived from the first message, or that a model derived from messages up to a changed one
    * or a later one; null if no message has text. Keeps other titles.
@@ -113,7 +115,7 @@ async function select(db: Database, where: RawBuilder<unknown>): Promise<Convers
   const { rows } = await sql<FlatRow>`
     SELECT c.id AS own_id, c.rev AS conversation_rev, c.type, coalesce(c.title, p.name, w.name) AS title,
       c.created_at AS conversation_created_at, c.updated_at AS conversation_updated_at,
-      ${UNREAD} AS unread_count, ${LAST_READ} AS last_read_id,
+      ${UNREAD} AS unread_count, ${LAST_READ} AS last_read_id, c.muted,
       p.id AS partner_id, p.name AS partner_name, p.role AS partner_role, p.kind AS partner_kind,
       p.slug AS partner_slug, p.avatar_url AS partner_avatar, ${currentActivity('p')} AS partner_activity,
       r.phase AS partner_phase, r.silent_since AS partner_silent_since,
@@ -188,6 +190,10 @@ export function createConversationStore(database: Database): ConversationStore {
         .where('workspace_id', '=', workspaceId)
         .executeTakeFirst();
       return result.numUpdatedRows === 1n;
+    },
+
+    async setMuted(conversationId, muted, db) {
+      await db.updateTable('conversations').set({ muted }).where('id', '=', conversationId).execute();
     },
 
     async setTitleFromMessage(conversationId, { title, messageSeq }, db) {

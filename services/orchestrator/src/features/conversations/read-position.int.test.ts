@@ -5,6 +5,7 @@ import type { TestUser } from '../../../test/test-orchestrator.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { createWithTransaction } from '../../database/transaction.js';
 import type { TurnWriter } from '../turns/writer/turn-writes.js';
+import { NO_PUSH } from '../push/push-jobs.js';
 import { createMarkRead } from './read-position.js';
 
 const DONE = { turnStatus: 'done', messageStatus: 'delivered', errorCode: null } as const;
@@ -76,6 +77,7 @@ describe('the read position', () => {
       },
       events: eventStore,
       access: { require: () => Promise.resolve() },
+      push: NO_PUSH,
     });
     await markRead({ userId: '', workspaceId: world.home.workspaceId, conversationId: world.home.conversationId });
     const announced = (await events()).filter(({ event }) => event === 'workspace.updated');

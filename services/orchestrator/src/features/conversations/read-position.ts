@@ -1,6 +1,7 @@
 import { ApiError } from '@uswarm/contract';
 import type { Database, WithTransaction } from '../../database/database.js';
 import type { EventStore } from '../events/events.store.js';
+import type { PushJobs } from '../push/push-jobs.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { ReadPositionStore, ReadState } from './read-position.store.js';
 
@@ -9,6 +10,7 @@ export interface ReadPositionDeps {
   store: ReadPositionStore;
   events: Pick<EventStore, 'append' | 'lock'>;
   access: WorkspaceAccess;
+  push: Pick<PushJobs, 'withdraw'>;
 }
 
 export interface ReadTarget {
@@ -26,7 +28,7 @@ export interface ReadTarget {
  */
 export type MarkRead = (target: ReadTarget) => Promise<void>;
 
-export function createMarkRead({ withTransaction, store, events, access }: ReadPositionDeps): MarkRead {
+export function createMarkRead({ withTransaction, store, events, access, push }: ReadPositionDeps): MarkRead {
   async function stateOf({ workspaceId, conversationId }: ReadTarget, db?: Database): Promise<ReadState> {
     const state = await store.state(workspaceId, conversationId, db);
     if (state === undefined) throw new ApiError('conversation_not_found');
@@ -57,6 +59,7 @@ export function createMarkRead({ withTransaction, store, events, access }: ReadP
       const now = await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
       const seq = messageId === undefined ? now : await seqOf(conversationId, messageId, tx);
       if (!(await store.move(conversationId, seq, tx))) throw new ApiError('conversation_not_found');
+      await push.withdraw({ conversationId, userId }, tx);
     });
   };
 }

@@ -3,6 +3,7 @@ import type { AgentStatuses } from '../agents/agent-statuses.js';
 import { createApprovalStore } from '../approvals/approvals.store.js';
 import type { LiveEvent } from '../events/event-publisher.js';
 import { createMessageStore } from '../messages/messages.store.js';
+import type { PushJobs } from '../push/push-jobs.js';
 import { createToolCallStore } from '../tools/tool-calls.store.js';
 import { createBackgroundTurns, type TaskOwner } from '../turns/background-turns.js';
 import type { SafeMarkdown } from '../turns/reply/reply-text.js';
@@ -15,6 +16,7 @@ import { createDelegationStore } from './delegations.store.js';
 
 export interface DelegationServices {
   limits: Pick<UsageLimits, 'requireTokensLeft'>;
+  push: Pick<PushJobs, 'withdraw'>;
   statuses: AgentStatuses;
   markdown: Pick<SafeMarkdown, 'text'>;
   publish: (event: LiveEvent) => Promise<boolean>;
@@ -25,7 +27,7 @@ export interface DelegationServices {
 /** Delegations that use the given connections. */
 export function delegationsOf(
   { database, jobs, events }: Pick<Connections, 'database' | 'jobs' | 'events'>,
-  { limits, statuses, markdown, publish, ended }: DelegationServices,
+  { limits, push, statuses, markdown, publish, ended }: DelegationServices,
 ): Delegations {
   const turns = createTurnStore(database);
   return createDelegations({
@@ -38,6 +40,7 @@ export function delegationsOf(
     messages: createMessageStore(database),
     events,
     approvals: createApprovalStore(),
+    push,
     statuses,
     markdown,
     publish,

@@ -7,6 +7,7 @@ import { withdrawCards } from '../approvals/withdraw-cards.js';
 import type { LiveEvent } from '../events/event-publisher.js';
 import type { EventStore } from '../events/events.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
+import type { PushJobs } from '../push/push-jobs.js';
 import { failed } from '../tools/outcomes.js';
 import type { ShowMessage, ToolCall, ToolOutcome } from '../tools/platform-tool.js';
 import type { ToolCallStore } from '../tools/tool-calls.store.js';
@@ -30,6 +31,7 @@ export interface DelegationsDeps {
   toolCalls: Pick<ToolCallStore, 'insert'>;
   messages: Pick<MessageStore, 'find' | 'update'>;
   events: Pick<EventStore, 'append' | 'lock'>;
+  push: Pick<PushJobs, 'withdraw'>;
   approvals: Pick<ApprovalStore, 'supersedeOf'>;
   statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
   markdown: Pick<SafeMarkdown, 'text'>;

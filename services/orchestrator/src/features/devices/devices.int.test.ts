@@ -6,6 +6,11 @@ import { request } from 'undici';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 
 const PUSH = '/v1/push-token';
+/** Of the example of RFC 8291. */
+const KEYS = {
+  p256dh: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
+  auth: 'BTBZMqHH6r4Tts7J_aSIgg',
+};
 const PROFILE = '/v1/users/profile';
 const PHONE = {
   'x-device-id': 'E621E1F8-C36C-495A-93FC-0C247A3E6E5F',
@@ -45,6 +50,47 @@ describe('devices', () => {
       const { body } = await user.with({ 'x-device-id': 'phone' }).post(PUSH, { push_token }, 200);
       expect(body).toEqual({ success: true });
       expect(await tokensOf(user)).toEqual([['phone', push_token]]);
+    });
+
+    it('can be the subscription of a browser, with its keys', async () => {
+      const user = await uswarm.user();
+      const browser = {
+        push_token: `https://push.example.com/${crypto.randomUUID()}`,
+        service: 'web_push',
+        keys: KEYS,
+      };
+      await user.with({ 'x-device-id': 'laptop' }).post(PUSH, browser, 200);
+      const stored = await uswarm.database
+        .selectFrom('devices')
+        .select(['push_service', 'push_keys'])
+        .where('push_token', '=', browser.push_token)
+        .execute();
+      expect(stored).toEqual([{ push_service: 'web_push', push_keys: KEYS }]);
+    });
+
+    it.each([
+      ['http://push.example.com/a', KEYS],
+      ['not a url', KEYS],
+      ['https://127.0.0.1/a', KEYS],
+      ['https://[::ffff:10.0.0.1]/a', KEYS],
+      ['https://169.254.169.254/latest', KEYS],
+      ['https://user:secret@push.example.com/a', KEYS],
+      ['https://push.example.com/a', undefined],
+      ['https://push.example.com/a', { ...KEYS, auth: 'short' }],
+    ])('is refused if no browser could have returned it: %s with %j', async (push_token, keys) => {
+      const user = await uswarm.user();
+      const { body } = await user.post<{ code: string }>(PUSH, { push_token, service: 'web_push', keys }, 400);
+      expect(body.code).toBe('validation_failed');
+      expect(await tokensOf(user)).toEqual([]);
+    });
+
+    it('is removed by DELETE, also if there is none', async () => {
+      const user = await uswarm.user();
+      const phone = user.with({ 'x-device-id': 'phone' });
+      await phone.post(PUSH, { push_token: crypto.randomUUID() }, 200);
+      await phone.delete(PUSH, undefined, 204);
+      await phone.delete(PUSH, undefined, 204);
+      expect(await tokensOf(user)).toEqual([['phone', null]]);
     });
 
     it('is replaced by the next one of the device', async () => {

@@ -1,9 +1,13 @@
+import { ApiError, type PushTokenBody } from '@uswarm/contract';
 import type { Clock, Device, Logger } from '@uswarm/service-kit';
 import { isDescribed } from '@uswarm/service-kit';
+import { requirePushEndpoint } from './push-endpoint.js';
 import type { DevicePosition, DeviceStore } from './devices.store.js';
 
 export interface DeviceServiceDeps {
-  store: Pick<DeviceStore, 'record' | 'setPushToken' | 'setPositions'>;
+  store: Pick<DeviceStore, 'record' | 'setPushToken' | 'dropPushToken' | 'setPositions'>;
+  /** Hosts of push services of browsers inside the network. */
+  privateHosts: readonly string[];
   clock: Clock;
   logger: Pick<Logger, 'debug'>;
 }
@@ -11,7 +15,9 @@ export interface DeviceServiceDeps {
 export interface DeviceService {
   /** Records the device asynchronously: requests neither wait for it nor fail because of it. */
   seen(userId: string, device: Device): void;
-  setPushToken(userId: string, device: Device, pushToken: string): Promise<void>;
+  /** @throws ApiError `validation_failed` if the subscription of a browser cannot be used */
+  setPushToken(userId: string, device: Device, token: PushTokenBody): Promise<void>;
+  dropPushToken(userId: string, device: Device): Promise<void>;
   /** Stores what devices have received, as gateways report it. */
   setPositions(positions: readonly DevicePosition[]): Promise<void>;
 }
@@ -22,8 +28,9 @@ const REFRESH_MS = 5 * 60_000;
 const MAX_REMEMBERED = 10_000;
 /** Limits devices per user, so that invented ids cannot fill the table. */
 const DEVICES_PER_USER = 20;
+const KEYS_MISSING = { path: 'keys', message: 'is required for web_push' };
 
-export function createDeviceService({ store, clock, logger }: DeviceServiceDeps): DeviceService {
+export function createDeviceService({ store, privateHosts, clock, logger }: DeviceServiceDeps): DeviceService {
   const recorded = new Map<string, { value: string; at: number }>();
 
   function isChanged(key: string, value: string, at: number): boolean {
@@ -48,6 +55,15 @@ export function createDeviceService({ store, clock, logger }: DeviceServiceDeps)
       });
     },
     setPositions: store.setPositions,
-    setPushToken: (userId, device, pushToken) => store.setPushToken(userId, device.id, pushToken, DEVICES_PER_USER),
+    async setPushToken(userId, device, { push_token: token, service = 'fcm', keys }) {
+      if (service === 'web_push') {
+        requirePushEndpoint(token, privateHosts);
+        if (keys === undefined || keys === null)
+          throw new ApiError('validation_failed', { extra: { fields: [KEYS_MISSING] } });
+      }
+      const kept = service === 'web_push' ? (keys ?? null) : null;
+      await store.setPushToken(userId, device.id, { token, service, keys: kept }, DEVICES_PER_USER);
+    },
+    dropPushToken: (userId, device) => store.dropPushToken(userId, device.id),
   };
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { PushKeys, PushService } from '@uswarm/contract';
 import type { Device } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
@@ -16,13 +17,22 @@ export interface DeviceStore {
   /** Keeps stored values that are absent from the request. Deletes the least recently seen devices above `limit`. */
   record(userId: string, device: Device, limit: number): Promise<void>;
   /** Sets the push token of a device and removes it from all other devices. Deletes devices above `limit`, as `record` does. */
-  setPushToken(userId: string, deviceId: string, pushToken: string, limit: number): Promise<void>;
-  dropPushToken(userId: string, deviceId: string, db: Database): Promise<void>;
+  setPushToken(userId: string, deviceId: string, pushToken: NewPushToken, limit: number): Promise<void>;
+  dropPushToken(userId: string, deviceId: string, db?: Database): Promise<void>;
   dropPushTokens(userId: string, db: Database): Promise<void>;
   list(userId: string): Promise<DeviceRow[]>;
   /** Stores what devices have received. Ignores unknown devices, and workspaces of other users. */
   setPositions(positions: readonly DevicePosition[]): Promise<void>;
 }
+
+export interface NewPushToken {
+  token: string;
+  service: PushService;
+  /** Of a browser; otherwise null. */
+  keys: PushKeys | null;
+}
+
+const NO_TOKEN = { push_token: null, push_token_hash: null, push_keys: null };
 
 /** What a device has received of a workspace. */
 export interface DevicePosition {
@@ -49,18 +59,23 @@ export function createDeviceStore(database: Database): DeviceStore {
       if (rows[0]?.added === true) await deleteOldest(userId, limit, database);
     },
 
-    setPushToken: (userId, deviceId, pushToken, limit) =>
+    setPushToken: (userId, deviceId, { token: pushToken, service, keys }, limit) =>
       withTransaction(async (tx) => {
         const hash = createHash('sha256').update(pushToken).digest();
         // Serializes concurrent requests with the same token: the last one keeps it.
         await sql`SELECT pg_advisory_xact_lock(hashtextextended(${hash.toString('hex')}, 2))`.execute(tx);
         await tx
           .updateTable('devices')
-          .set({ push_token: null, push_token_hash: null })
+          .set(NO_TOKEN)
           .where('push_token_hash', '=', hash)
           .where((eb) => eb.or([eb('user_id', '!=', userId), eb('device_id', '!=', deviceId)]))
           .execute();
-        const token = { push_token: pushToken, push_token_hash: hash };
+        const token = {
+          push_token: pushToken,
+          push_token_hash: hash,
+          push_service: service,
+          push_keys: keys === null ? null : JSON.stringify(keys),
+        };
         await tx
           .insertInto('devices')
           .values({ user_id: userId, device_id: deviceId, ...token })
@@ -71,10 +86,10 @@ export function createDeviceStore(database: Database): DeviceStore {
         await deleteOldest(userId, limit, tx);
       }),
 
-    async dropPushToken(userId, deviceId, db) {
+    async dropPushToken(userId, deviceId, db = database) {
       await db
         .updateTable('devices')
-        .set({ push_token: null, push_token_hash: null })
+        .set(NO_TOKEN)
         .where('user_id', '=', userId)
         .where('device_id', '=', deviceId)
         .execute();
@@ -83,7 +98,7 @@ export function createDeviceStore(database: Database): DeviceStore {
     async dropPushTokens(userId, db) {
       await db
         .updateTable('devices')
-        .set({ push_token: null, push_token_hash: null })
+        .set(NO_TOKEN)
         .where('user_id', '=', userId)
         .where('push_token', 'is not', null)
         .execute();

@@ -100,7 +100,7 @@ export function createExportDataStore(database: Database): ExportDataStore {
 
     conversations: (workspaceId) =>
       all(sql`
-        SELECT c.id, c.type, c.agent_id, c.title, s.text AS summary, c.created_at, c.updated_at
+        SELECT c.id, c.type, c.agent_id, c.title, c.muted, s.text AS summary, c.created_at, c.updated_at
         FROM conversations c LEFT JOIN conversation_summaries s ON s.conversation_id = c.id
         WHERE c.workspace_id = ${workspaceId} ORDER BY c.created_at, c.id`),
 

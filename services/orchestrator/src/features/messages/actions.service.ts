@@ -3,6 +3,7 @@ import type { Database, Transaction, WithTransaction } from '../../database/data
 import type { AgentStatuses } from '../agents/agent-statuses.js';
 import type { Approvals } from '../approvals/approvals.js';
 import type { EventStore } from '../events/events.store.js';
+import type { PushJobs } from '../push/push-jobs.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { choiceOf } from './action-card.js';
@@ -17,6 +18,7 @@ export interface ActionServiceDeps {
   intake: MessageIntake;
   approvals: Pick<Approvals, 'decide'>;
   statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
+  push: Pick<PushJobs, 'withdraw'>;
   rates: Pick<RateLimits, 'send'>;
   access: WorkspaceAccess;
   createViewContext: CreateViewContext;
@@ -67,6 +69,7 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
       const agentIds = decided.suspendedTurnId === undefined ? [] : [agentId];
       await intake.create({ ...message, agentIds, decision: decided }, tx);
     }
+    await deps.push.withdraw({ messageIds: [messageId] }, tx);
     await statuses.refreshWorkspace(workspaceId, tx);
   }
 

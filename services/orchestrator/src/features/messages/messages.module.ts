@@ -7,6 +7,7 @@ import { approvalExpiry, createApprovals } from '../approvals/approvals.js';
 import { createApprovalStore } from '../approvals/approvals.store.js';
 import type { AgentStatuses } from '../agents/agent-statuses.js';
 import { createConversationStore } from '../conversations/conversations.store.js';
+import { pushJobs, type PushConfig } from '../push/push.module.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
 import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
 import type { CancelRuntimeTurn } from '../turns/cancellation/cancel-runtime-turn.js';
@@ -43,7 +44,7 @@ import { createWithdraw } from './withdrawal.js';
 const CONTEXTS = { maxItems: 64, maxGroups: 4, patienceMs: 50 };
 
 export interface MessagesModuleDeps {
-  config: Pick<OrchestratorConfig, 'SEARCH_TIMEOUT_MS'>;
+  config: Pick<OrchestratorConfig, 'SEARCH_TIMEOUT_MS'> & PushConfig;
   connections: Connections;
   boundedRead: BoundedRead;
   /** Connections that requests may use. */
@@ -70,11 +71,13 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
   const store = createMessageStore(database);
   const changes = createMessageChangeStore();
   const conversations = createConversationStore(database);
+  const push = pushJobs(deps.config, jobs);
   const approvals = createApprovals({
     store: createApprovalStore(),
     reservations: createReservationStore(),
     messages: store,
     events,
+    push,
     statuses,
     metrics: deps.turnMetrics,
     tasks: deps.tasks.delegations,
@@ -124,6 +127,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     events,
     intake,
     approvals,
+    push,
     statuses,
     rates,
     access,

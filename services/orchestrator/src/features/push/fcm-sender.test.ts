@@ -12,8 +12,8 @@ import { ServiceAccount } from './service-account.js';
 const NOTIFICATION = {
   collapseKey: '0192d3a4-0000-7000-8000-000000000001',
   group: '0192d3a4-0000-7000-8000-000000000002',
-  title: 'Researcher',
-  body: 'The report is ready.',
+  alert: { title: 'Researcher', body: 'The report is ready.' },
+  badge: 3,
   data: { type: 'answer', message_id: '0192d3a4-0000-7000-8000-000000000001' },
 };
 
@@ -39,7 +39,7 @@ describe('the sender of push notifications', () => {
     return createFcmSender({ url, projectId: account.project_id, tokens, outgoing, clock, logger: silentLogger });
   }
   const send = (sender = createSender(), token = 'phone'): Promise<PushResult> =>
-    sender.send(token, NOTIFICATION, new AbortController().signal);
+    sender.send({ token, keys: null }, NOTIFICATION, new AbortController().signal);
   const sendWith = (fault: PushFault): Promise<PushResult> => {
     server.failNext(fault);
     return send();
@@ -47,9 +47,19 @@ describe('the sender of push notifications', () => {
 
   it('signs in as the service account, and sends title, text and ids to the device', async () => {
     expect(await send()).toBe('sent');
-    const { collapseKey, title, body, data } = NOTIFICATION;
+    const { collapseKey, alert, data } = NOTIFICATION;
     const collapseKeys = [collapseKey, collapseKey, collapseKey.replaceAll('-', '')];
-    expect(server.sent).toMatchObject([{ token: 'phone', notification: { title, body }, data, collapseKeys }]);
+    const sent = { token: 'phone', notification: alert, data: { ...data, badge: '3' }, badges: [3, 3], collapseKeys };
+    expect(server.sent).toMatchObject([sent]);
+  });
+
+  it('withdraws a notification with data only, which Apple delivers to the app in the background', async () => {
+    const data = { type: 'withdrawal', message_ids: NOTIFICATION.collapseKey };
+    const withdrawal = { ...NOTIFICATION, alert: null, badge: 0, data };
+    await createSender().send({ token: 'phone', keys: null }, withdrawal, new AbortController().signal);
+    expect(server.sent).toMatchObject([
+      { notification: null, data: { ...data, badge: '0' }, badges: [undefined, undefined], isBackground: true },
+    ]);
   });
 
   it('lets Apple keep the notification for an hour, like Firebase and browsers', async () => {
@@ -170,7 +180,7 @@ describe('the sender of push notifications', () => {
   it('ends when its job ends', async () => {
     server.failNext('hang');
     const stop = new AbortController();
-    const sending = createSender().send('phone', NOTIFICATION, stop.signal);
+    const sending = createSender().send({ token: 'phone', keys: null }, NOTIFICATION, stop.signal);
     stop.abort(new Error('the lease is lost'));
     await expect(sending).rejects.toThrow('the lease is lost');
   });

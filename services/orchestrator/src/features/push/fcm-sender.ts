@@ -4,17 +4,9 @@ import { z } from 'zod';
 import { isFromProxy, oddAsAbsent, readableOf, readJson } from '../../http/foreign-answer.js';
 import { readText } from '../../http/read-text.js';
 import type { GoogleTokens } from './google-token.js';
-import type { PushNotification, PushResult, PushSender } from './push-sender.js';
+import { answeredByProxy, attempt, MAX_ANSWER_BYTES, PUSH_TIMEOUT_MS, retryOf, TTL_S } from './push-answer.js';
+import type { PushMessage, PushResult, PushSender } from './push-sender.js';
 
-const TIMEOUT_MS = 10_000;
-const MAX_ANSWER_BYTES = 64 * 1_024;
-/** Firebase, Apple and browsers keep a notification for a device without a connection for this time. */
-const TTL_S = 3_600;
-/** Without `Retry-After`; Firebase asks for a minute after 429. */
-const RETRY_MS = 10_000;
-const LIMITED_RETRY_MS = 60_000;
-const MAX_RETRY_MS = 30 * 60_000;
-const LIMITED = 429;
 const INVALID = 'INVALID_ARGUMENT';
 
 /** An error of Google's APIs; FCM adds its own code to the details. */
@@ -45,7 +37,7 @@ export function createFcmSender({ url, projectId, tokens, outgoing, clock, logge
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(PUSH_TIMEOUT_MS)]),
     });
     const text = await readText(answer.body, MAX_ANSWER_BYTES);
     const { error } = ErrorAnswer.safeParse(readJson(text)).data ?? {};
@@ -75,32 +67,26 @@ export function createFcmSender({ url, projectId, tokens, outgoing, clock, logge
     (await authorized({ validateOnly: true, message: { token } }, signal)).code === INVALID;
 
   function resultOf({ status, isForeign, code, message, retryAfter }: Answered): PushResult {
-    if (isForeign) {
-      logger.warn({ status }, 'a proxy answered instead of Firebase; will retry');
-      return { retryInMs: RETRY_MS };
-    }
+    if (isForeign) return answeredByProxy(status, logger);
     if (status === 200) return 'sent';
     if (code === 'UNREGISTERED') return 'unregistered';
-    if (status === LIMITED || status >= 500) {
-      const least = status === LIMITED ? LIMITED_RETRY_MS : RETRY_MS;
-      return { retryInMs: Math.min(retryAfterMs(retryAfter, clock.now()) ?? least, MAX_RETRY_MS) };
-    }
+    const retry = retryOf(status, retryAfter, clock);
+    if (retry !== undefined) return retry;
     logger.warn({ status, code, message: message.slice(0, 300) }, 'a push notification was rejected');
     return 'rejected';
   }
 
   return {
-    async send(deviceToken, notification, signal) {
-      try {
-        const answered = await authorized(messageOf(deviceToken, notification, clock.now()), signal);
-        if (answered.code === INVALID && (await isInvalidToken(deviceToken, signal))) return 'unregistered';
-        return resultOf(answered);
-      } catch (error) {
-        signal.throwIfAborted();
-        logger.warn({ err: error }, 'a push notification was not sent; will retry');
-        return { retryInMs: RETRY_MS };
-      }
-    },
+    send: ({ token }, message, signal) =>
+      attempt(
+        async () => {
+          const answered = await authorized(messageOf(token, message, clock.now()), signal);
+          const isRefused = answered.code === INVALID && (await isInvalidToken(token, signal));
+          return isRefused ? 'unregistered' : resultOf(answered);
+        },
+        signal,
+        logger,
+      ),
   };
 }
 
@@ -113,31 +99,34 @@ interface Answered {
   retryAfter: string | string[] | undefined;
 }
 
-function messageOf(token: string, { collapseKey, group, title, body, data }: PushNotification, now: Date): unknown {
+function messageOf(token: string, { collapseKey, group, alert, badge, data }: PushMessage, now: Date): unknown {
   const expiry = Math.floor(now.getTime() / 1_000) + TTL_S;
+  const android = { collapseKey, ttl: `${TTL_S}s` };
+  const apns = { 'apns-collapse-id': collapseKey, 'apns-expiration': String(expiry) };
+  const common = {
+    token,
+    data: { ...data, badge: String(badge) },
+    webpush: { headers: { TTL: String(TTL_S), Topic: collapseKey.replaceAll('-', '') } },
+  };
+  if (alert === null) {
+    const headers = { ...apns, 'apns-push-type': 'background', 'apns-priority': '5' };
+    return {
+      message: {
+        ...common,
+        android: { ...android, priority: 'NORMAL' },
+        apns: { headers, payload: { aps: { 'content-available': 1 } } },
+      },
+    };
+  }
   return {
     message: {
-      token,
-      notification: { title, body },
-      data,
-      android: {
-        priority: 'HIGH',
-        collapseKey,
-        ttl: `${TTL_S}s`,
-        notification: { tag: collapseKey },
-      },
+      ...common,
+      notification: alert,
+      android: { ...android, priority: 'HIGH', notification: { tag: collapseKey, notificationCount: badge } },
       apns: {
-        headers: { 'apns-collapse-id': collapseKey, 'apns-priority': '10', 'apns-expiration': String(expiry) },
-        payload: { aps: { 'thread-id': group, sound: 'default' } },
+        headers: { ...apns, 'apns-push-type': 'alert', 'apns-priority': '10' },
+        payload: { aps: { 'thread-id': group, sound: 'default', badge } },
       },
-      webpush: { headers: { TTL: String(TTL_S), Topic: collapseKey.replaceAll('-', '') } },
     },
   };
-}
-
-/** Milliseconds of a `Retry-After` header: seconds or a date. */
-function retryAfterMs(header: string | string[] | undefined, now: Date): number | undefined {
-  if (typeof header !== 'string') return undefined;
-  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now.getTime();
-  return Number.isFinite(ms) ? Math.max(ms, 1_000) : undefined;
 }

@@ -2,7 +2,7 @@ import { DECEPTIVE_IN_TEXT } from '@uswarm/service-kit';
 import type { MessageContent, MessageStatus } from '@uswarm/contract';
 import { oneLine } from '../tools/one-line.js';
 import { previewText } from '../workspaces/workspace-view.js';
-import type { PushNotification } from './push-sender.js';
+import type { PushMessage } from './push-sender.js';
 
 /** Code points of a title and of a body. A notification of Firebase has at most 4 KB. */
 const TITLE_LENGTH = 80;
@@ -28,15 +28,36 @@ const TEXTS: Record<Subject, { title: string; body: string }> = {
 };
 
 /** Pure. @param preview whether the notification contains names and a part of the message */
-export function notificationOf(message: AnnouncedMessage, preview: boolean): PushNotification {
+export function notificationOf(message: AnnouncedMessage, badge: number, preview: boolean): PushMessage {
   const subject = subjectOf(message);
-  const texts = preview ? withPreview(subject, message) : TEXTS[subject];
   const { id, workspaceId, conversationId } = message;
   return {
     collapseKey: id,
     group: conversationId,
-    ...texts,
+    alert: preview ? withPreview(subject, message) : TEXTS[subject],
+    badge,
     data: { type: subject, workspace_id: workspaceId, conversation_id: conversationId, message_id: id },
+  };
+}
+
+/** The notifications of one conversation that a device removes. */
+export interface WithdrawnNotifications {
+  workspaceId: string;
+  conversationId: string;
+  messageIds: readonly string[];
+}
+
+/** Pure. It replaces a notification that was not delivered yet, if it is about no other one. */
+export function withdrawalOf(withdrawn: WithdrawnNotifications, badge: number): PushMessage {
+  const { workspaceId, conversationId, messageIds } = withdrawn;
+  const [messageId = conversationId, ...others] = messageIds;
+  const ids = { workspace_id: workspaceId, conversation_id: conversationId, message_ids: messageIds.join(',') };
+  return {
+    collapseKey: others.length === 0 ? messageId : conversationId,
+    group: conversationId,
+    alert: null,
+    badge,
+    data: { type: 'withdrawal', ...ids },
   };
 }
 

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { INTERNAL_PATHS, type MessageData } from '@uswarm/contract';
+import { type Conversation, INTERNAL_PATHS, type MessageData } from '@uswarm/contract';
 import { parseSigningKey, Registry, signInternalToken } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import { request } from 'undici';
+import webPush from 'web-push';
 import { untilBlocked } from '../../../test/lock-waits.js';
 import {
   type Home,
@@ -10,21 +11,31 @@ import {
   type TestOrchestrator,
   type TestUser,
 } from '../../../test/test-orchestrator.js';
-import type { LeasedJob } from '../../jobs/job-store.js';
-import { createPushHandler } from './push-handler.js';
-import { PUSH_JOB } from './push-jobs.js';
-import { createPushMetrics } from './push-metrics.js';
-import type { PushNotification, PushResult } from './push-sender.js';
+import type { WithTransaction } from '../../database/database.js';
+import { createWithTransaction } from '../../database/transaction.js';
+import { createJobStore, type LeasedJob } from '../../jobs/job-store.js';
+import { createPushHandler, createWithdrawalHandler } from './push-handler.js';
+import { createPushJobs, PUSH_JOB, PUSH_WITHDRAWAL_JOB } from './push-jobs.js';
+import { createPushMetrics, type PushMetrics } from './push-metrics.js';
+import type { PushAddress, PushMessage, PushResult } from './push-sender.js';
 import { createPushStore, type PushStore } from './push.store.js';
 
 const NEVER = new AbortController().signal;
+/** A push service is configured, and the tests run its jobs. */
+const PUSH = {
+  WEB_PUSH_PRIVATE_KEY: webPush.generateVAPIDKeys().privateKey,
+  WEB_PUSH_CONTACT: 'mailto:ops@example.com',
+  UPKEEP_WORKERS: '0',
+};
 
 describe('push jobs', () => {
   let uswarm: TestOrchestrator;
   let store: PushStore;
+  let withTransaction: WithTransaction;
   beforeAll(async () => {
-    uswarm = await startTestOrchestrator();
-    store = createPushStore(uswarm.database);
+    uswarm = await startTestOrchestrator({ environment: PUSH });
+    withTransaction = createWithTransaction(uswarm.database);
+    store = createPushStore(uswarm.database, withTransaction);
   });
   afterAll(() => uswarm.close());
 
@@ -33,9 +44,10 @@ describe('push jobs', () => {
   let home: Home;
   let messageId: string;
   let seq: number;
+  let whileSending: () => Promise<void>;
   /** Results of attempts by token; the default is `sent`. */
   let results: Record<string, PushResult>;
-  let sent: { token: string; notification: PushNotification }[];
+  let sent: { token: string; message: PushMessage }[];
 
   beforeEach(async () => {
     user = await uswarm.user();
@@ -50,6 +62,7 @@ describe('push jobs', () => {
       uswarm.database,
     );
     [results, sent] = [{}, []];
+    whileSending = () => Promise.resolve();
   });
 
   const tokenOf = (device: string) => `${device} of ${user.email}`;
@@ -64,28 +77,42 @@ describe('push jobs', () => {
         .executeTakeFirstOrThrow()
     ).last_seq;
 
-  function handle(attempts = 1, metrics = createPushMetrics(new Registry())) {
-    const handler = createPushHandler({
-      store,
-      sender: {
-        send: async (token, notification) => {
-          sent.push({ token, notification });
+  const leased = (kind: string, subjectId: string, attempts: number): LeasedJob => ({
+    kind,
+    subjectId,
+    workspaceId: home.workspaceId,
+    leaseId: crypto.randomUUID(),
+    attempts,
+    failures: 0,
+    takenOver: false,
+  });
+  const depsWith = (metrics: PushMetrics) => ({
+    store,
+    senders: {
+      fcm: {
+        send: async ({ token }: PushAddress, message: PushMessage) => {
+          sent.push({ token, message });
+          await whileSending();
           return results[token] ?? 'sent';
         },
       },
-      preview: true,
-      metrics,
-    });
-    const job: LeasedJob = {
-      kind: PUSH_JOB,
-      subjectId: messageId,
-      workspaceId: home.workspaceId,
-      leaseId: crypto.randomUUID(),
-      attempts,
-      failures: 0,
-      takenOver: false,
-    };
-    return handler(job, NEVER);
+    },
+    withTransaction,
+    jobs: createPushJobs(createJobStore(uswarm.database), 0),
+    preview: true,
+    metrics,
+  });
+  const handle = (attempts = 1, metrics = createPushMetrics(new Registry())) =>
+    createPushHandler(depsWith(metrics))(leased(PUSH_JOB, messageId, attempts), NEVER);
+  /** Handles the withdrawal of notifications, if there is a job. @returns undefined without a job */
+  async function withdraw(attempts = 1, metrics = createPushMetrics(new Registry())) {
+    const { rows } = await sql<{ id: string }>`
+      SELECT subject_id AS id FROM work WHERE kind = ${PUSH_WITHDRAWAL_JOB} AND workspace_id = ${home.workspaceId}`.execute(
+      uswarm.database,
+    );
+    return (
+      rows[0] && createWithdrawalHandler(depsWith(metrics))(leased(PUSH_WITHDRAWAL_JOB, rows[0].id, attempts), NEVER)
+    );
   }
   const tokens = () => sent.map(({ token }) => token);
 
@@ -122,7 +149,7 @@ describe('push jobs', () => {
   it('notify all devices of the user', async () => {
     expect(await handle()).toEqual({ done: true });
     expect(tokens()).toEqual([tokenOf('phone'), tokenOf('tablet')]);
-    expect(sent[0]?.notification).toMatchObject({ body: 'Tea at five', collapseKey: messageId });
+    expect(sent[0]?.message).toMatchObject({ alert: { body: 'Tea at five' }, collapseKey: messageId });
   });
 
   it('notify no device if one of them has received the message', async () => {
@@ -160,12 +187,6 @@ describe('push jobs', () => {
     results = {};
     expect(await handle(2)).toEqual({ done: true });
     expect(tokens()).toEqual([tokenOf('tablet')]);
-    const left = await uswarm.database
-      .selectFrom('push_deliveries')
-      .select('device_id')
-      .where('message_id', '=', messageId)
-      .execute();
-    expect(left).toEqual([]);
   });
 
   it('wait longer after each attempt, and at least as long as the service asks for', async () => {
@@ -185,7 +206,13 @@ describe('push jobs', () => {
   it('remove a token that is no longer registered', async () => {
     results = { [tokenOf('phone')]: 'unregistered' };
     expect(await handle()).toEqual({ done: true });
-    expect(await store.devices(userId, messageId)).toEqual([{ deviceId: 'tablet', token: tokenOf('tablet') }]);
+    const registered = await uswarm.database
+      .selectFrom('devices')
+      .select('device_id')
+      .where('user_id', '=', userId)
+      .where('push_token', 'is not', null)
+      .execute();
+    expect(registered).toEqual([{ device_id: 'tablet' }]);
   });
 
   it('keep the token of a device that registered again meanwhile', async () => {
@@ -199,9 +226,116 @@ describe('push jobs', () => {
     results = { [tokenOf('phone')]: 'rejected', [tokenOf('tablet')]: { retryInMs: 1 } };
     await handle(1, createPushMetrics(registry));
     const text = await registry.getSingleMetricAsString('uswarm_push_notifications_total');
-    expect(text).toContain('uswarm_push_notifications_total{outcome="rejected"} 1');
-    expect(text).toContain('uswarm_push_notifications_total{outcome="retried"} 1');
-    expect(text).toContain('uswarm_push_notifications_total{outcome="sent"} 0');
+    expect(text).toContain('uswarm_push_notifications_total{service="fcm",outcome="rejected"} 1');
+    expect(text).toContain('uswarm_push_notifications_total{service="fcm",outcome="retried"} 1');
+    expect(text).toContain('uswarm_push_notifications_total{service="fcm",outcome="sent"} 0');
+  });
+
+  const conversation = () => `/v1/workspaces/${home.workspaceId}/conversations/${home.conversationId}`;
+  const read = (id?: string) => user.post(`${conversation()}/read`, id === undefined ? {} : { message_id: id }, 204);
+  /** Makes the message one of an agent, so that it is unread. */
+  const fromAgent = () => sql`UPDATE messages SET role = 'agent' WHERE id = ${messageId}`.execute(uswarm.database);
+  const withdrawals = () => sent.filter(({ message }) => message.alert === null);
+
+  it('notify no device of a muted conversation', async () => {
+    const { body } = await user.patch<{ data: Conversation }>(conversation(), { muted: true }, 200);
+    expect(body.data.muted).toBe(true);
+    expect(await handle()).toEqual({ done: true });
+    await user.patch(conversation(), { muted: false }, 200);
+    expect(tokens()).toEqual([]);
+    await handle();
+    expect(tokens()).toHaveLength(2);
+  });
+
+  it('announce to other devices that a conversation is muted, once', async () => {
+    const before = await lastSeq();
+    for (const muted of [true, true]) await user.patch(conversation(), { muted }, 200);
+    const events = await uswarm.database
+      .selectFrom('workspace_events')
+      .select('type')
+      .where('workspace_id', '=', home.workspaceId)
+      .where('seq', '>', before)
+      .execute();
+    expect(events).toEqual([{ type: 'conversation.updated' }]);
+  });
+
+  it('notify no device if the user has read the message, without a position', async () => {
+    await read();
+    await handle();
+    expect(tokens()).toEqual([]);
+  });
+
+  it('notify no device of a service without settings', async () => {
+    await user.with({ 'x-device-id': 'phone' }).post('/v1/push-token', { push_token: 'apple', service: 'apns' }, 200);
+    await handle();
+    expect(tokens()).toEqual([tokenOf('tablet')]);
+  });
+
+  it('have the number of messages that are unread or wait for a decision as their badge', async () => {
+    await fromAgent();
+    await handle();
+    expect(sent[0]?.message.badge).toBe(1);
+  });
+
+  describe('whose message the user reads afterwards', () => {
+    beforeEach(async () => {
+      await fromAgent();
+      await handle();
+      sent = [];
+    });
+
+    it('withdraw the notification from the devices that show it, once', async () => {
+      await read();
+      expect(await withdraw()).toEqual({ done: true });
+      expect(tokens()).toEqual([tokenOf('phone'), tokenOf('tablet')]);
+      expect(withdrawals()[0]?.message).toMatchObject({
+        collapseKey: messageId,
+        badge: 0,
+        data: { type: 'withdrawal', message_ids: messageId },
+      });
+      sent = [];
+      await withdraw();
+      expect(tokens()).toEqual([]);
+    });
+
+    it('withdraw nothing while the message is unread', async () => {
+      expect(await withdraw()).toBeUndefined();
+    });
+
+    it('withdraw the notification again only from the device that did not receive the withdrawal', async () => {
+      await read();
+      results = { [tokenOf('tablet')]: { retryInMs: 90_000 } };
+      expect(await withdraw()).toEqual({ againInMs: 90_000 });
+      [results, sent] = [{}, []];
+      expect(await withdraw(2)).toEqual({ done: true });
+      expect(tokens()).toEqual([tokenOf('tablet')]);
+    });
+
+    it('give up the withdrawal after 20 attempts', async () => {
+      await read();
+      results = { [tokenOf('phone')]: { retryInMs: 1 } };
+      expect(await withdraw(20)).toEqual({ done: true });
+    });
+
+    it('count withdrawals by service and outcome', async () => {
+      const registry = new Registry();
+      await read();
+      await withdraw(1, createPushMetrics(registry));
+      const text = await registry.getSingleMetricAsString('uswarm_push_withdrawals_total');
+      expect(text).toContain('uswarm_push_withdrawals_total{service="fcm",outcome="sent"} 2');
+    });
+  });
+
+  it('withdraw a notification whose message was read while it was sent', async () => {
+    await fromAgent();
+    whileSending = async () => {
+      whileSending = () => Promise.resolve();
+      await read();
+    };
+    await handle();
+    sent = [];
+    expect(await withdraw()).toEqual({ done: true });
+    expect(withdrawals()).toHaveLength(2);
   });
 
   describe('the positions of devices', () => {

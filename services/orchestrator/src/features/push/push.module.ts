@@ -1,22 +1,22 @@
 import type { Clock, Logger, Registry } from '@uswarm/service-kit';
-import { createOutgoing } from '@uswarm/service-kit/outgoing';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../database/connections.js';
 import type { JobDefinition } from '../../jobs/job-definition.js';
 import type { JobStore } from '../../jobs/job-store.js';
-import { createFcmSender } from './fcm-sender.js';
-import { createGoogleTokens } from './google-token.js';
-import { createPushHandler } from './push-handler.js';
-import { createPushJobs, NO_PUSH, PUSH_JOB, type PushJobs } from './push-jobs.js';
+import type { Handler } from '../../http/handlers.js';
+import { createPushHandler, createWithdrawalHandler } from './push-handler.js';
+import { createPushJobs, NO_PUSH, PUSH_JOB, PUSH_WITHDRAWAL_JOB, type PushJobs } from './push-jobs.js';
 import { createPushMetrics } from './push-metrics.js';
+import { createPushSenders, pushServicesOf, vapidOf } from './push-senders.js';
 import { createPushStore } from './push.store.js';
 
-type PushConfig = Pick<OrchestratorConfig, 'PUSH_SERVICE_ACCOUNT' | 'PUSH_URL' | 'PUSH_PREVIEW' | 'PUSH_DELAY_MS'>;
-type PushModuleConfig = PushConfig & Pick<OrchestratorConfig, 'proxy'>;
+/** What tells whether and when notifications are sent. */
+export type PushConfig = Parameters<typeof pushServicesOf>[0] &
+  Pick<OrchestratorConfig, 'PUSH_PREVIEW' | 'PUSH_DELAY_MS'>;
 
 export interface PushModuleDeps {
-  config: PushModuleConfig;
-  connections: Pick<Connections, 'database'>;
+  config: PushConfig & Pick<OrchestratorConfig, 'proxy'>;
+  connections: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
   metrics: Registry;
   clock: Clock;
   logger: Logger;
@@ -24,29 +24,33 @@ export interface PushModuleDeps {
 
 /** Writes the jobs of notifications with these connections, if a push service is configured. */
 export const pushJobs = (config: PushConfig, jobs: Pick<JobStore, 'enqueue'>): PushJobs =>
-  config.PUSH_SERVICE_ACCOUNT === undefined ? NO_PUSH : createPushJobs(jobs, config.PUSH_DELAY_MS);
+  pushServicesOf(config).length === 0 ? NO_PUSH : createPushJobs(jobs, config.PUSH_DELAY_MS);
 
-/** The job that sends notifications. */
+/** The jobs that send and withdraw notifications, and the route that tells clients how. */
 export function createPushModule({ config, connections, metrics, clock, logger }: PushModuleDeps) {
+  const { database, withTransaction } = connections;
   const pushMetrics = createPushMetrics(metrics);
-  const account = config.PUSH_SERVICE_ACCOUNT;
-  if (account === undefined) return { jobs: [], close: () => Promise.resolve() };
-  const outgoing = createOutgoing(config.proxy);
-  const push: JobDefinition = {
-    type: PUSH_JOB,
-    handle: createPushHandler({
-      store: createPushStore(connections.database),
-      sender: createFcmSender({
-        url: config.PUSH_URL,
-        projectId: account.project_id,
-        tokens: createGoogleTokens({ account, outgoing, clock }),
-        outgoing,
-        clock,
-        logger,
-      }),
-      preview: config.PUSH_PREVIEW,
-      metrics: pushMetrics,
-    }),
+  const services = pushServicesOf(config);
+  const settings = {
+    services,
+    vapid_public_key: vapidOf(config)?.publicKey ?? null,
+    preview: config.PUSH_PREVIEW,
   };
-  return { jobs: [push], close: outgoing.close };
+  const getPushSettings: Handler<'getPushSettings'> = async () => ({ status: 200, body: { data: settings } });
+  const routes = { getPushSettings };
+  if (services.length === 0) return { routes, jobs: [], close: () => Promise.resolve() };
+  const { senders, close } = createPushSenders({ config, clock, logger });
+  const deps = {
+    store: createPushStore(database, withTransaction),
+    senders,
+    withTransaction,
+    jobs: pushJobs(config, connections.jobs),
+    preview: config.PUSH_PREVIEW,
+    metrics: pushMetrics,
+  };
+  const jobs: JobDefinition[] = [
+    { type: PUSH_JOB, handle: createPushHandler(deps) },
+    { type: PUSH_WITHDRAWAL_JOB, handle: createWithdrawalHandler(deps) },
+  ];
+  return { routes, jobs, close };
 }

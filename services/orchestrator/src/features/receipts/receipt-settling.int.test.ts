@@ -15,6 +15,7 @@ import {
 import { createWithTransaction } from '../../database/transaction.js';
 import { succeeded } from '../tools/outcomes.js';
 import { defineExternalTool, type ToolOutcome, UncertainOutcome } from '../tools/platform-tool.js';
+import { NO_PUSH } from '../push/push-jobs.js';
 import { createTurnLeftovers } from '../turns/writer/turn-leftovers.js';
 import { callKey, createTurnMessages } from '../turns/writer/turn-messages.js';
 
@@ -65,7 +66,7 @@ describe('a call that was sent and has no outcome when its turn ends', () => {
   }
 
   async function endTurn(): Promise<void> {
-    const leftovers = createTurnLeftovers(stores, await turn());
+    const leftovers = createTurnLeftovers({ ...stores, push: NO_PUSH }, await turn());
     await withTransaction()(async (tx) => {
       await leftovers.endTools(tx);
       await tx.updateTable('turns').set({ status: 'stopped' }).where('id', '=', turnId).execute();

@@ -91,9 +91,15 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     clock,
   });
   const markdown = createSafeMarkdown(deps.config.PUBLIC_URL);
+  const shared = { statuses, markdown, publish, clock };
   const inBackground = {
     limits: backgroundLimits,
-    tasks: tasksOf({ connections: background, limits: backgroundLimits, statuses, markdown, publish, clock }),
+    tasks: tasksOf({
+      ...shared,
+      connections: background,
+      limits: backgroundLimits,
+      push: pushJobs(deps.config, background.jobs),
+    }),
   };
   const platformTools = [
     ...deps.platformTools,
@@ -116,7 +122,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
   const turns = createTurnStore(requests.database);
   const runtimes = createRuntimeStore(background.database);
   const stopInRuntime = createRuntimeTurnCancellation(runtimes, client, deps.turnSignals, logger);
-  const tasks = tasksOf({ connections: requests, limits, statuses, markdown, publish, clock });
+  const tasks = tasksOf({ ...shared, connections: requests, limits, push: pushJobs(deps.config, requests.jobs) });
   const workflows = createWorkflowCancellation({
     withTransaction: requests.withTransaction,
     store: createWorkflowStore(requests.database),

@@ -5,6 +5,7 @@ import type { AgentStatuses } from '../agents/agent-statuses.js';
 import type { Delegations } from '../delegations/delegations.js';
 import type { LiveEvent } from '../events/event-publisher.js';
 import { createMessageStore } from '../messages/messages.store.js';
+import type { PushJobs } from '../push/push-jobs.js';
 import { createBackgroundTurns, createTaskOwners, type TaskOwner } from '../turns/background-turns.js';
 import type { SafeMarkdown } from '../turns/reply/reply-text.js';
 import { createTurnQueue } from '../turns/turn-queue.js';
@@ -16,6 +17,7 @@ import { createWorkflowStore } from './workflows.store.js';
 export interface TasksDeps {
   connections: Pick<Connections, 'database' | 'jobs' | 'events'>;
   limits: Pick<UsageLimits, 'requireTokensLeft'>;
+  push: Pick<PushJobs, 'withdraw'>;
   statuses: AgentStatuses;
   markdown: Pick<SafeMarkdown, 'text'>;
   publish: (event: LiveEvent) => Promise<boolean>;
@@ -31,11 +33,11 @@ export interface Tasks {
 }
 
 /** The owners of tasks, which use the given connections. */
-export function tasksOf({ connections, limits, statuses, markdown, publish, clock }: TasksDeps): Tasks {
+export function tasksOf({ connections, limits, push, statuses, markdown, publish, clock }: TasksDeps): Tasks {
   const { database, jobs, events } = connections;
   const turns = createTurnStore(database);
   const ended: TaskOwner['ended'] = (...end) => owners.ended(...end);
-  const delegations = delegationsOf(connections, { limits, statuses, markdown, publish, ended });
+  const delegations = delegationsOf(connections, { limits, push, statuses, markdown, publish, ended });
   const workflows = createWorkflows({
     store: createWorkflowStore(database),
     background: createBackgroundTurns(turns, jobs),

@@ -1,6 +1,7 @@
 import type { Transaction } from '../../../database/database.js';
 import type { ApprovalStore } from '../../approvals/approvals.store.js';
 import { withdrawCards } from '../../approvals/withdraw-cards.js';
+import type { PushJobs } from '../../push/push-jobs.js';
 import type { ReceiptLog } from '../../receipts/receipt-log.js';
 import { callKey, type ToolStatus, type TurnMessagesDeps, unknownLine } from './turn-messages.js';
 import type { TurnRow, TurnStore } from '../turns.store.js';
@@ -9,6 +10,7 @@ export interface TurnLeftoversDeps extends TurnMessagesDeps {
   turns: Pick<TurnStore, 'runningTools' | 'openCards'>;
   approvals: Pick<ApprovalStore, 'supersedeOf'>;
   receipts: Pick<ReceiptLog, 'leave'>;
+  push: Pick<PushJobs, 'withdraw'>;
 }
 
 /** What a turn or its generation leaves unfinished when it ends. */
