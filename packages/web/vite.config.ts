@@ -10,6 +10,13 @@ export default defineConfig({
     emptyOutDir: true,
     target: 'es2023',
     manifest: true,
+    rollupOptions: {
+      input: { page: 'index.html', 'service-worker': 'src/service-worker/service-worker.ts' },
+      // The address of a service worker never changes, and it may control only what is below its path.
+      output: {
+        entryFileNames: ({ name }) => (name === 'service-worker' ? '[name].js' : 'assets/[name]-[hash].js'),
+      },
+    },
     // The content security policy does not allow data: URLs.
     assetsInlineLimit: 0,
   },

@@ -28,6 +28,7 @@ const AccountScreen = screen('AccountScreen', () => import('./account/account-sc
 const LegalScreen = screen('LegalScreen', () => import('./legal/legal-screen.js'));
 const WaitingScreen = screen('WaitingScreen', () => import('./waiting/waiting-screen.js'));
 const ConnectedScreen = screen('ConnectedScreen', () => import('./connections/connected-screen.js'));
+const KeepNotifications = screen('KeepNotifications', () => import('./notifications/keep-notifications.js'));
 const PANELS: Readonly<Record<string, ComponentType<PanelProps>>> = {
   swarm: screen('SwarmPanel', () => import('./swarm/swarm-panel.js')),
   artifact: screen('ArtifactPanel', () => import('./artifacts/artifact-panel.js')),
@@ -50,6 +51,9 @@ export function App() {
             <Screens />
           </NewTerms>
           <DeveloperKeys />
+          <Suspense>
+            <KeepNotifications />
+          </Suspense>
         </SessionGate>
       </Route>
     </Switch>

@@ -25,8 +25,9 @@ describe('the page', () => {
   beforeAll(async () => {
     const page = join(ROOT, 'dist/page');
     manifest = JSON.parse(await readFile(join(page, '.vite/manifest.json'), 'utf8')) as Manifest;
-    for (const name of await readdir(join(page, 'assets')))
-      sizes.set(`assets/${name}`, gzipSync(await readFile(join(page, 'assets', name)), { level: 9 }).length / KIB);
+    const names = await readdir(page, { recursive: true });
+    for (const name of names.filter((each) => /\.(?:js|css)$/.test(each)))
+      sizes.set(name, gzipSync(await readFile(join(page, name)), { level: 9 }).length / KIB);
   });
 
   it('has at most 140 KiB that a first visit loads, compressed', () => {
@@ -41,8 +42,8 @@ describe('the page', () => {
     expect(sum([...files].map((file) => sizes.get(file)!))).toBeLessThanOrEqual(140);
   });
 
-  it('has at most 270 KiB in all, compressed', () => {
-    expect(sum(sizes.values())).toBeLessThanOrEqual(270);
+  it('has at most 273 KiB in all, compressed', () => {
+    expect(sum(sizes.values())).toBeLessThanOrEqual(273);
   });
 
   it.each([

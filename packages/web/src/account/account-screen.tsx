@@ -8,6 +8,7 @@ import { notifyError } from '../ui/notify.js';
 import { metersOf } from '../usage/amounts.js';
 import { DeleteAccount } from './delete-account.js';
 import { DataExport } from './data-export.js';
+import { NotificationSetting } from './notification-setting.js';
 
 const THEMES = [
   { value: 'system', label: 'Like the device' },
@@ -39,6 +40,7 @@ export function AccountScreen() {
           }}
         />
       </Section>
+      <NotificationSetting />
       <Section title="Plan">
         <Show loaded={loaded} what="profile">
           {({ profile, usage }) => (

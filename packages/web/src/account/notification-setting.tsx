@@ -1,0 +1,29 @@
+import { useDeviceNotifications } from '../notifications/use-device-notifications.js';
+import { Section } from '../screen/screen.js';
+import styles from '../screen/screen.module.css';
+import { Button } from '../ui/button.js';
+
+const EXPLAINED = {
+  unsupported: 'This browser has no notifications. On an iPhone, add the page to the home screen first.',
+  unavailable: 'This installation sends no notifications to browsers.',
+  blocked: 'This browser blocks notifications of this page. Allow them in its settings.',
+  off: 'Learn that an answer is ready or a card waits, also while the page is closed.',
+  on: 'This device learns that an answer is ready or a card waits, also while the page is closed.',
+} as const;
+
+/** Whether this device is notified. */
+export function NotificationSetting() {
+  const { state, busy, error, set } = useDeviceNotifications();
+  return (
+    <Section title="Notifications" lead={state && EXPLAINED[state]}>
+      {(state === 'on' || state === 'off') && (
+        <div className={styles['row']}>
+          <Button disabled={busy} onClick={() => set(state === 'off')}>
+            {state === 'on' ? 'Do not notify me on this device' : 'Notify me on this device'}
+          </Button>
+        </div>
+      )}
+      {error !== undefined && <p role="alert">{error.message}</p>}
+    </Section>
+  );
+}

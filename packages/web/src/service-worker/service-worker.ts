@@ -1,0 +1,43 @@
+/** Shows and withdraws notifications while the page is closed. The server decides about their texts: without previews they contain none of a message. */
+
+import { pathOf, readPush, type ReadPush } from './push-payload.js';
+
+declare const self: ServiceWorkerGlobalScope;
+
+self.addEventListener('install', () => void self.skipWaiting());
+self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()));
+self.addEventListener('push', (event) => event.waitUntil(receive(readPush(event.data?.text() ?? ''))));
+self.addEventListener('notificationclick', (event) => {
+  event.notification.close();
+  event.waitUntil(open(pathOf(event.notification.data)));
+});
+
+async function receive({ withdrawn, shown, badge }: ReadPush): Promise<void> {
+  const { registration } = self;
+  for (const tag of withdrawn)
+    for (const notification of await registration.getNotifications({ tag })) notification.close();
+  if (shown !== undefined) {
+    const { title, body, tag, data } = shown;
+    await registration.showNotification(title, { body, tag, data, icon: '/icon.svg' });
+  }
+  if (badge !== undefined) await setBadge(badge);
+}
+
+/** Not every browser has a badge, and some refuse it for pages that are not installed. */
+async function setBadge(count: number): Promise<void> {
+  const { navigator } = self;
+  if (!('setAppBadge' in navigator)) return;
+  await (count === 0 ? navigator.clearAppBadge() : navigator.setAppBadge(count)).catch(() => undefined);
+}
+
+/** An open page changes to the conversation by itself: loading it again would end its session. */
+async function open(path: string): Promise<void> {
+  const [page] = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
+  if (page === undefined) {
+    await self.clients.openWindow(path);
+    return;
+  }
+  page.postMessage({ type: 'open', path }, []);
+  // Refused if the browser has not seen the click.
+  await page.focus().catch(() => undefined);
+}
