@@ -139,7 +139,7 @@ describe('the orchestrator', () => {
     );
   });
 
-  it('sends push notifications only with a service account, which it reads from the configured Secret', async () => {
+  it('sends push notifications with Firebase only with a service account, which it reads from the configured Secret', async () => {
     const variables = async (secrets: object) => {
       const { env } = container(await render(merge(FULL, { secrets })), 'uswarm-orchestrator', 'orchestrator');
       return (env ?? []).filter(({ name }) => name.startsWith('PUSH_'));
@@ -148,6 +148,27 @@ describe('the orchestrator', () => {
     expect(await variables({})).toEqual([]);
     expect(await variables({ push: { existingSecret: 'firebase' } })).toEqual([
       { name: 'PUSH_SERVICE_ACCOUNT', valueFrom: { secretKeyRef } },
+      { name: 'PUSH_PREVIEW', value: 'false' },
+    ]);
+  });
+
+  it('sends push notifications with Apple and to browsers with the keys of the configured Secret', async () => {
+    const secrets = { push: { existingSecret: 'push', serviceAccount: '', apnsKey: 'p8', webPushKey: 'vapid' } };
+    const push = {
+      apns: { keyId: 'ABC123DEFG', teamId: 'DEF123GHIJ', topic: 'com.example.swarm' },
+      web: { contact: 'mailto:ops@example.com', privateHosts: ['push.internal', '10.0.0.5'] },
+    };
+    const rendered = await render(merge(FULL, { secrets, orchestrator: { push } }));
+    const { env } = container(rendered, 'uswarm-orchestrator', 'orchestrator');
+    expect((env ?? []).filter(({ name }) => /^(PUSH|APNS|WEB_PUSH)_/.test(name))).toEqual([
+      { name: 'APNS_KEY', valueFrom: { secretKeyRef: { name: 'push', key: 'p8' } } },
+      { name: 'APNS_KEY_ID', value: 'ABC123DEFG' },
+      { name: 'APNS_TEAM_ID', value: 'DEF123GHIJ' },
+      { name: 'APNS_TOPIC', value: 'com.example.swarm' },
+      { name: 'APNS_ENVIRONMENT', value: 'production' },
+      { name: 'WEB_PUSH_PRIVATE_KEY', valueFrom: { secretKeyRef: { name: 'push', key: 'vapid' } } },
+      { name: 'WEB_PUSH_CONTACT', value: 'mailto:ops@example.com' },
+      { name: 'WEB_PUSH_PRIVATE_HOSTS', value: 'push.internal,10.0.0.5' },
       { name: 'PUSH_PREVIEW', value: 'false' },
     ]);
   });

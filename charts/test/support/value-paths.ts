@@ -111,6 +111,8 @@ function textFor(pattern: string | undefined, serial: number): string {
   if (pattern?.includes(String.raw`T\d{2}`)) return `${number(serial)}`.replace(/^(\d)(\d{4})$/, '$2-01-0$1T00:00:00Z');
   if (pattern?.includes(String.raw`/\d`)) return `10.${serial % 256}.0.0/16`;
   if (pattern?.includes('0-9a-f:')) return `10.96.${serial >> 8}.${serial % 256}`;
+  if (pattern?.includes('mailto:')) return `mailto:${word(serial)}@example.com`;
+  if (pattern?.includes('{10}')) return `ZQZQZ${number(serial)}`;
   if (pattern?.includes('https?://')) return `https://${word(serial)}.example.com`;
   if (pattern?.includes('|Ki|Mi|')) return `${number(serial)}Mi`;
   if (pattern?.includes('(h|m|s|ms)')) return `${number(serial)}s`;

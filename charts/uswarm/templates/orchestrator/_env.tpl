@@ -102,11 +102,31 @@
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "integrations" "variable" "INTEGRATION_PROVIDERS" "field" "providers") }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "integrations" "variable" "INTEGRATION_TOKEN_KEYS" "field" "tokenKeys") }}
 {{- end }}
-{{- if $values.secrets.push.existingSecret }}
-{{ include "uswarm.secretEnv" (dict "root" .root "name" "push" "variable" "PUSH_SERVICE_ACCOUNT" "field" "serviceAccount") }}
-- name: PUSH_PREVIEW
-  value: {{ .values.push.preview | quote }}
+{{- with $values.secrets.push }}{{- if .existingSecret }}
+{{- if .serviceAccount }}
+{{ include "uswarm.secretEnv" (dict "root" $.root "name" "push" "variable" "PUSH_SERVICE_ACCOUNT" "field" "serviceAccount") }}
 {{- end }}
+{{- with $.values.push.apns }}{{- if $values.secrets.push.apnsKey }}
+{{ include "uswarm.secretEnv" (dict "root" $.root "name" "push" "variable" "APNS_KEY" "field" "apnsKey") }}
+- name: APNS_KEY_ID
+  value: {{ required "orchestrator.push.apns.keyId is required with secrets.push.apnsKey: the id of Apple's key." .keyId | quote }}
+- name: APNS_TEAM_ID
+  value: {{ required "orchestrator.push.apns.teamId is required with secrets.push.apnsKey: the id of Apple's team." .teamId | quote }}
+- name: APNS_TOPIC
+  value: {{ required "orchestrator.push.apns.topic is required with secrets.push.apnsKey: the bundle id of the app." .topic | quote }}
+- name: APNS_ENVIRONMENT
+  value: {{ .environment | quote }}
+{{- end }}{{- end }}
+{{- with $.values.push.web }}{{- if $values.secrets.push.webPushKey }}
+{{ include "uswarm.secretEnv" (dict "root" $.root "name" "push" "variable" "WEB_PUSH_PRIVATE_KEY" "field" "webPushKey") }}
+- name: WEB_PUSH_CONTACT
+  value: {{ required "orchestrator.push.web.contact is required with secrets.push.webPushKey: a mailto: or https: URL." .contact | quote }}
+- name: WEB_PUSH_PRIVATE_HOSTS
+  value: {{ join "," .privateHosts | quote }}
+{{- end }}{{- end }}
+- name: PUSH_PREVIEW
+  value: {{ $.values.push.preview | quote }}
+{{- end }}{{- end }}
 {{- if .values.integrations.existingConfigMap }}
 - name: INTEGRATION_CATALOG_FILE
   value: /etc/uswarm/integrations/integrations.json
