@@ -43,6 +43,10 @@ describe('a question of a client', () => {
     await world.client.api('PATCH', `/v1/agents/${manager?.id}/tools/memories`, { permission: 'ask' });
   }
 
+  /** Waits until the turn has ended and its agent waits for a decision or a task. */
+  const suspended = () =>
+    eventually(async () => (await world.services.query(WAITING, [world.client.workspaceId])).length === 1);
+
   const remember = { toolCalls: [{ name: 'remember', arguments: { key: 'tea', content: 'Tea is green.' } }] };
   const card = () => world.client.shown(({ content }) => content.type === 'action_card');
 
@@ -198,6 +202,7 @@ describe('a question of a client', () => {
       results.length === 0 && !prompt.endsWith('Never mind') ? [remember] : [{ text: 'Fine.' }];
     const question = await world.client.send('Remember that tea is green');
     await card();
+    await suspended();
     await world.client.send('Never mind');
     expect(await endOf(question)).toMatchObject({ message: { content: { type: 'action_card' } } });
     await expectNothingLeft();
@@ -207,8 +212,7 @@ describe('a question of a client', () => {
     world.behave = (_agent, prompt) => (isTask(prompt) ? [{ hold: 'stopped' }, { text: 'Late.' }] : delegate('writer'));
     const question = await world.client.send('Ask your team');
     await world.model.reached('stopped');
-    const waits = async () => (await world.services.query(WAITING, [world.client.workspaceId])).length === 1;
-    await eventually(waits);
+    await suspended();
     await world.client.api('POST', `/v1/workspaces/${world.client.workspaceId}/messages/${question}/stop`);
     expect(await endOf(question)).toMatchObject({ message: { content: { type: 'delegation', status: 'failed' } } });
     await expectNothingLeft();
