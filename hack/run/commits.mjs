@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { repositoryRoot } from './environment.mjs';
 
 /** Types of Conventional Commits that this repository uses. */
@@ -48,3 +49,21 @@ export function newCommits(root) {
 }
 
 const split = (line) => ({ hash: line.slice(0, line.indexOf(' ')), subject: line.slice(line.indexOf(' ') + 1) });
+
+/**
+ * The hook `commit-msg` of lefthook.yml. It accepts the subjects of `git commit --fixup`, which a rebase removes.
+ *
+ * @param file contains the message, with comments of git @returns the exit code
+ */
+export function checkMessage(file) {
+  const subject = readFileSync(file, 'utf8')
+    .split('\n')
+    .find((line) => line.trim() !== '' && !line.startsWith('#'));
+  if (subject === undefined || /^(?:fixup|squash|amend)! /.test(subject)) return 0;
+  const problem = subjectProblem(subject);
+  if (problem === undefined) return 0;
+  console.error(`"${subject}": the subject ${problem}.`);
+  return 1;
+}
+
+if (process.argv[1] === import.meta.filename) process.exitCode = checkMessage(process.argv[2]);

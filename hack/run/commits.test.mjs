@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -63,4 +63,31 @@ describe('the commits that are checked', () => {
   it('newCommits returns none outside a repository', () => {
     expect(newCommits(join(root, 'missing'))).toEqual([]);
   });
+});
+
+describe('the hook of lefthook', () => {
+  const check = (message) => {
+    const folder = mkdtempSync(join(tmpdir(), 'uswarm-message-'));
+    const file = join(folder, 'COMMIT_EDITMSG');
+    writeFileSync(file, message);
+    const { status, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, 'commits.mjs'), file], {
+      encoding: 'utf8',
+    });
+    rmSync(folder, { recursive: true });
+    return { status, stderr };
+  };
+
+  it('rejects a message with a wrong subject and prints the problem', () => {
+    expect(check('# a comment\nReject empty tokens\n\nWhy.\n')).toEqual({
+      status: 1,
+      stderr: expect.stringContaining('"Reject empty tokens": the subject must be'),
+    });
+  });
+
+  it.each(['fix: reject empty tokens\n', 'fixup! A new subject\n', '\n# An empty message\n'])(
+    'accepts %j',
+    (message) => {
+      expect(check(message)).toEqual({ status: 0, stderr: '' });
+    },
+  );
 });

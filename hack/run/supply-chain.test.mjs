@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { repositoryRoot } from './environment.mjs';
@@ -41,5 +41,22 @@ describe('the policy for packages', () => {
   it('the lock file has the registry hash of every package', () => {
     expect(locked.size).toBeGreaterThan(500);
     expect([...locked].filter(([, resolution]) => !/^\{integrity: sha512-[^,]+\}$/.test(resolution))).toEqual([]);
+  });
+
+  it('the update bot waits as long as pnpm and finds the versions outside of package manifests', () => {
+    const { minimumReleaseAge, customManagers } = JSON.parse(read('renovate.json'));
+    const texts = globSync(['hack/run/install.mjs', 'packages/{testkit,dev-servers}/src/**/*.ts'], {
+      cwd: repositoryRoot,
+    })
+      .filter((path) =>
+        customManagers.some(({ managerFilePatterns: [file] }) => new RegExp(file.slice(1, -1)).test(path)),
+      )
+      .map(read);
+    const found = customManagers.map(({ matchStrings: [match] }) =>
+      texts.flatMap((text) => [...text.matchAll(new RegExp(match, 'g'))]),
+    );
+    const goPrograms = texts.flatMap((text) => text.match(/from: \{ package: '/g) ?? []);
+    expect(minimumReleaseAge).toBe('7 days');
+    expect(found.map(({ length }) => length)).toEqual([1, goPrograms.length]);
   });
 });
