@@ -1,6 +1,7 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import { repositoryRoot } from '../environment.mjs';
 
@@ -23,6 +24,16 @@ describe('the release from which upgrades are tested', () => {
       JSON.parse(archived('package.json')).version,
     ];
     expect(versions).toEqual([released, released, released]);
+  });
+
+  it('consists of the files that archive.sh takes from its commit, in a clone that has the commit', () => {
+    const stored = gunzipSync(readFileSync(join(repositoryRoot, ARCHIVE)));
+    const options = { cwd: repositoryRoot, maxBuffer: 2 ** 27 };
+    const commit = execFileSync('git', ['get-tar-commit-id'], { input: stored, encoding: 'utf8' }).trim();
+    const hasCommit = spawnSync('git', ['cat-file', '-e', commit], options).status === 0;
+    const archives = hasCommit ? [execFileSync('e2e/fixtures/archive.sh', [commit], options)] : [];
+    expect(commit).toMatch(/^[0-9a-f]{40}$/);
+    expect(archives.map((archive) => archive.equals(stored))).toEqual(archives.map(() => true));
   });
 
   it('is older than this version', () => {
