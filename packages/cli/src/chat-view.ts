@@ -20,7 +20,7 @@ export interface ChatIo {
 export const isTerminal = ({ stdin, stdout }: Pick<ChatIo, 'stdin' | 'stdout'>): boolean =>
   stdin.isTTY === true && stdout.isTTY === true;
 
-/** What the user sees of a chat, and the numbers with which the user refers to it. */
+/** The visible part of a chat, and the numbers with which the user refers to it. */
 export interface ChatView {
   renderer: Renderer;
   choices: Choices;

@@ -1,21 +1,21 @@
 import type { MessageData } from '@uswarm/contract';
 import { isOpenCard } from './turn.js';
 
-/** An action of a card. */
+/** A card action. */
 export interface Choice {
   messageId: string;
   actionId: string;
   label: string;
 }
 
-/** An action of an open card, and the number with which the user chooses it. */
+/** An action on an open card, and the number with which the user chooses it. */
 export interface NumberedAction {
   number: number;
   actionId: string;
   label: string;
 }
 
-/** The open cards of a conversation. */
+/** A conversation's open cards. */
 export interface Choices {
   /** Adds, updates or removes a card. @returns its actions; empty unless it is open */
   update(message: MessageData): readonly NumberedAction[];

@@ -9,7 +9,7 @@ export interface Chunk {
 
 type Part = Pick<Chunk, 'chunk' | 'offset'>;
 
-/** The text streamed so far: the parts of the newest generation. */
+/** The text streamed so far, in the newest generation. */
 export interface StreamedText {
   readonly generation: number;
   readonly parts: ReadonlyMap<number, Part>;

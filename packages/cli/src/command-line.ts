@@ -6,7 +6,7 @@ export type CommandLineOutput = Pick<OutputConfiguration, 'writeOut' | 'writeErr
 /** 0 after help was printed, 2 after a usage error was printed. */
 export const usageExitCode = (error: CommanderError): number => (error.exitCode === 0 ? 0 : 2);
 
-/** The origin of an http or https URL; undefined for other text. */
+/** The origin in an http or https URL; undefined for other text. */
 export function originOf(text: string): string | undefined {
   const url = URL.parse(text);
   return url !== null && ['http:', 'https:'].includes(url.protocol) ? url.origin : undefined;

@@ -43,7 +43,7 @@ Without a model key, the demo model shows every kind of content: write "show me 
 /** Messages in which /workflows looks for workflows. */
 const SEARCHED = 100;
 
-/** Executes a command of an interactive chat. @throws Failure */
+/** Executes an interactive command. @throws Failure */
 export async function executeCommand(deps: CommandDeps, line: string): Promise<void> {
   const [command = '', argument = ''] = line.split(/\s+/);
   switch (command) {

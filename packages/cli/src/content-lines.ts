@@ -34,7 +34,7 @@ export function stepLines({ steps }: Workflow): string[] {
   );
 }
 
-/** One line about a version of an artifact. `number` opens it in an interactive chat. */
+/** One line about an artifact version. `number` opens it in an interactive chat. */
 export function artifactLine({ title, version, status, agent_slug: agent }: Content<'artifact'>, open: string): string {
   return `■ Artifact ${titled(title)}, version ${version}, ${status}, by @${oneLine(agent)}. Open it: ${open}`;
 }
@@ -56,7 +56,7 @@ export function cardLines(
 
 type MessageError = NonNullable<MessageData['error']>;
 
-/** Why a reply failed or is incomplete. The text of an otherwise empty reply is the reason already. */
+/** Why a reply failed or is incomplete. An otherwise empty reply has the reason as its text already. */
 export function failureLine(status: 'failed' | 'incomplete', error: MessageError | null, text: string): string {
   const what = status === 'failed' ? 'The turn failed' : 'The answer is incomplete';
   if (error === null) return `${what}.`;

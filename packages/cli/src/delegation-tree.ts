@@ -7,15 +7,13 @@ export interface TreeEntry {
   depth: number;
 }
 
-/**
- * The delegations of a turn. One is nested in the newest one to the agent that delegates.
- */
+/** A turn's delegations. One is nested in the newest one to the agent that delegates. */
 export interface DelegationTree {
   /** Adds or updates a delegation. */
   update(id: string, content: Delegation): TreeEntry;
   has(id: string): boolean;
   remove(id: string): void;
-  /** Each delegation before those that are nested in it. */
+  /** Each delegation before the ones nested in it. */
   entries(): TreeEntry[];
   readonly isRunning: boolean;
   clear(): void;

@@ -7,7 +7,7 @@ export interface HttpTimeouts {
   connectMs: number;
   /** Time limit for sending the request, in milliseconds. */
   sendMs: number;
-  /** Time limit without a byte of the response, in milliseconds. */
+  /** Milliseconds without a response byte. */
   receiveMs: number;
 }
 

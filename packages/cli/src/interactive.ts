@@ -4,7 +4,7 @@ import { Failure } from './failure.js';
 
 export interface InteractiveDeps {
   input: Readable;
-  /** Receives the prompt and the echo of the input. */
+  /** Receives the prompt and the input echo. */
   output: Writable;
   terminal: boolean;
   /** Executes a command or sends a message. */
@@ -21,7 +21,7 @@ export interface InteractiveDeps {
 
 const STOP = '/stop';
 
-/** Executes each line of the input, one after the other, until the input ends, /quit or Ctrl-C. */
+/** Executes each input line, one after the other, until the input ends, /quit or Ctrl-C. */
 export async function chatInteractively(deps: InteractiveDeps): Promise<void> {
   const { input, output, terminal, execute, stop, prompting, interrupt, signal } = deps;
   const lines = createInterface({ input, output, terminal, prompt: terminal ? 'you> ' : '', signal });

@@ -11,9 +11,9 @@ export interface LineHandlerDeps {
   limit: () => AbortSignal;
 }
 
-/** Executes the lines of an interactive chat. */
+/** Executes interactive lines. */
 export interface LineHandler {
-  /** A command, the number of an action, or a message. Resolves when its turn has ended. @throws Failure */
+  /** A command, an action number, or a message. Resolves when its turn has ended. @throws Failure */
   execute(line: string): Promise<void>;
   /** Stops the turn that runs. @throws Failure */
   stop(): Promise<void>;

@@ -1,7 +1,7 @@
 import type { Output } from './output.js';
 import { fit } from './terminal-text.js';
 
-/** Lines at the end of a terminal that are replaced while something runs. */
+/** Terminal lines that are replaced while something runs. */
 export interface LiveRegion {
   /** Replaces the lines. */
   set(lines: readonly string[]): void;
@@ -10,9 +10,7 @@ export interface LiveRegion {
   show(): void;
 }
 
-/**
- * Each line is cut at the width of the terminal, so that it has one row. At most a screen of lines is shown: the last ones.
- */
+/** Each line is cut at the terminal width, so that it has one row. At most a screenful is shown: the last lines. */
 export function createLiveRegion(out: Output, size: () => { columns: number; rows: number }): LiveRegion {
   let lines: readonly string[] = [];
   let rows = 0;

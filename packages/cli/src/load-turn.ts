@@ -2,10 +2,12 @@ import type { MessageData } from '@uswarm/contract';
 import type { Session } from './session.js';
 import { hasUserMessage, type Turn } from './turn.js';
 
-/** Pages of 100 messages. More than a turn creates, and an end of the search for a message that was never stored. */
+/**
+ * Pages with 100 messages each. More than a turn creates, and an end to the search for a message that was never stored.
+ */
 const MAX_PAGES = 10;
 
-/** Loads the newest messages of the conversation of a turn, back to its user message. */
+/** Loads a turn's newest messages, back to its user message. */
 export async function loadTurn(
   session: Pick<Session, 'messagePage'>,
   workspaceId: string,

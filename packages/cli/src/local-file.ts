@@ -10,7 +10,7 @@ const LocalFile = z.object({
   pid: z.int().positive(),
 });
 
-/** The addresses and the process of a running local mode. */
+/** Addresses and process of running local mode. */
 export type LocalFile = z.output<typeof LocalFile>;
 
 const NOT_RUNNING = 'uswarm is not running here. Start it with: npm start';

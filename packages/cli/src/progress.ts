@@ -7,20 +7,21 @@ export interface Progress {
   delegation(messageId: string, content: Delegation): void;
   workflow(messageId: string, content: Workflow): void;
   remove(messageId: string): void;
-  /** Later delegations are not nested in those that have ended. */
+  /** Later delegations are not nested in ended ones. */
   forgetEnded(): void;
-  /** The ids of the messages of those that have ended. */
+  /** Message ids of ended delegations. */
   ended(): string[];
   /** Continues after an earlier chat, which has shown these to their end. */
   resume(endedIds: readonly string[]): void;
-  /** Whether a running delegation shows what an agent does. */
+  /** True if a running delegation shows what an agent does. */
   shows(agentId: string): boolean;
   /** Prints the current state as lines that stay. */
   settle(): void;
 }
 
 /**
- * With `inPlace`, lines at the end of the terminal are replaced, and stay when everything has ended. Otherwise each change is a line.
+ * With `inPlace`, the last terminal lines are replaced, and stay when everything has ended. Otherwise each change is a
+ * line.
  */
 export function createProgress(screen: Screen, inPlace: () => boolean): Progress {
   const tree = createDelegationTree();
@@ -38,7 +39,7 @@ export function createProgress(screen: Screen, inPlace: () => boolean): Progress
     for (const line of lines) screen.line(line, line.includes('✗') ? 'red' : 'dim');
   }
 
-  /** Prints the lines that differ from those of the previous state. */
+  /** Prints the lines that differ from the previous state. */
   function printChanges(before: Workflow | undefined, after: Workflow): void {
     const known = before === undefined ? [] : linesOf(before);
     const [heading = '', ...steps] = linesOf(after);

@@ -1,6 +1,6 @@
 import type { Output } from './output.js';
 
-/** An output whose last line can be the prompt of an interactive chat. */
+/** An output whose last line can be an interactive prompt. */
 export interface PromptedOutput extends Output {
   /** Called with a function that writes the prompt again, while it is shown; otherwise without. */
   prompting: (refresh: (() => void) | undefined) => void;
@@ -13,7 +13,7 @@ export function createPromptedOutput(out: Output): PromptedOutput {
     write(text) {
       if (refresh === undefined) return void out.write(text);
       out.write(`\r\u001b[K${text}`);
-      // A part of a line is followed by the rest of it.
+      // The rest of a partial line follows it.
       if (text.endsWith('\n')) refresh();
     },
     prompting: (next) => void (refresh = next),

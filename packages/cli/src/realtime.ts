@@ -3,9 +3,9 @@ import { ERRORS, SERVER_EVENTS, type ErrorCode, type MessageSend, type Workspace
 import { Failure } from './failure.js';
 import type { ServerEvent } from './turn.js';
 
-/** The events of a workspace. */
+/** Workspace events. */
 export interface Realtime {
-  /** @returns the answer of the service as an event */
+  /** @returns the service's answer as an event */
   send(message: MessageSend): Promise<ServerEvent>;
   /** @returns a function that removes the listener */
   onEvent(listener: (event: ServerEvent) => void): () => void;
@@ -123,9 +123,9 @@ function added<Listener>(set: Set<Listener>, listener: Listener): () => void {
   return () => void set.delete(listener);
 }
 
-/** A store of the client that knows only how far a workspace was received: a chat shows messages once. */
+/** A client store that knows only how far a workspace was received: a chat shows messages once. */
 export interface PositionStore extends Store {
-  /** @param position of an earlier chat, `epoch:seq`: the events after it are received */
+  /** @param position from an earlier chat, `epoch:seq`: the events after it are received */
   begin(workspace: Workspace, position: string | number | undefined): void;
   position(): string | undefined;
 }

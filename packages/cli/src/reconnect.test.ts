@@ -32,7 +32,7 @@ const choice = (last: number) =>
 const answer = (last: number, text: string) =>
   ({ ...delivered, id: id(last), content: textContent(text), position: position(last) }) as const;
 
-/** Lines of the connection and of what agents do are not compared. */
+/** Lines about the connection and the agents' activity are not compared. */
 const withoutNotes = (out: string): string => out.replace(/^· .*\n/gm, '');
 
 describe('a chat whose connection was lost', () => {

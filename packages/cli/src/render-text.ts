@@ -14,7 +14,7 @@ export interface TextRendererOptions {
   out: Output;
   colour: boolean;
   agentName: (agentId: string | undefined) => string;
-  /** The size of the terminal; undefined if the output is not one: then nothing is replaced. */
+  /** Terminal size; undefined if the output is not one: then nothing is replaced. */
   size?: () => { columns: number; rows: number };
   choices: Choices;
   /** How the user opens an artifact. */
@@ -31,25 +31,25 @@ function agentsShowing(ordered: readonly MessageData[], index: number): Readonly
 
 const NO_TERMINAL = () => ({ columns: 80, rows: 24 });
 
-/** Writes a readable transcript of a conversation. */
+/** Writes a readable transcript. */
 export function createTextRenderer(options: TextRendererOptions): Renderer {
   const { out, colour, agentName, size, choices, openArtifact } = options;
   const paint = createPaint(colour);
   const screen = createScreen(out, paint, size ?? NO_TERMINAL);
   let conversation: string | undefined;
-  /** Whether a turn runs. */
+  /** True while a turn runs. */
   let waiting = false;
-  /** The revisions of the rendered messages. */
+  /** Revisions of rendered messages. */
   const known = new Map<string, number>();
-  /** The messages that were rendered since the last one of the user. */
+  /** Messages rendered since the user's last one. */
   let ofTurn = new Set<string>();
-  /** The last lines of messages. */
+  /** Last lines by message. */
   const lines = new Map<string, string>();
-  /** The local ids of messages that this chat has sent. */
+  /** Local ids that this chat has sent. */
   const own = new Set<string>();
-  /** Labels of chosen actions, which become messages of the user. */
+  /** Labels of chosen actions, which become user messages. */
   const chosenLabels: string[] = [];
-  /** Whether earlier messages are rendered. */
+  /** True while earlier messages are rendered. */
   let isListing = false;
   let workspaceLine: string | undefined;
   /** The agents that do something. */
@@ -59,7 +59,7 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
   const nameOf = ({ agent, role }: MessageData): string => oneLine(agent?.name ?? (role === 'user' ? 'you' : role));
   const replies = createReplies({ screen, paint, nameOf, streams: () => waiting });
 
-  /** Prints the lines of a message unless they are its last ones. */
+  /** Prints a message's lines unless they are its last ones. */
   function print(id: string, text: readonly string[], style: 'dim' | 'yellow' | 'red' = 'dim'): void {
     const all = text.join('\n');
     if (lines.get(id) === all) return;
@@ -117,7 +117,10 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
     }
   }
 
-  /** Renders a message of a list. `shownBy`: the agents that have shown something other than replies to the same user message. */
+  /**
+   * Renders a listed message. `shownBy`: the agents that have shown something other than replies to the same user
+   * message.
+   */
   function renderListed(message: MessageData, shownBy: ReadonlySet<string | undefined>): void {
     render(message);
     if (shownBy.has(message.agent?.id)) replies.shown(message.agent?.id);
@@ -134,7 +137,7 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
     const wasActive = active.delete(agentId);
     const isActive = value !== 'online' && value !== 'pending' && value !== 'offline';
     if (isActive) active.add(agentId);
-    // The line of the workspace shows for all agents whether their runtime is ready.
+    // The workspace line shows for all agents whether their runtime is ready.
     else if (!wasActive || value !== 'online') return;
     // Other agents must not interrupt a text.
     if (waiting && !replies.isStreaming && !progress.shows(agentId)) screen.line(`· ${agentName(agentId)} is ${value}`);
@@ -153,7 +156,7 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
     screen.line(`· ${what}${about}`);
   }
 
-  /** The texts that are streamed at the time of a subscription. */
+  /** Texts that are being streamed at the time of a subscription. */
   function streams({ state = {} }: ServerEventPayload<'workspace.subscribed'>): void {
     for (const [workspaceId, { streams: texts }] of Object.entries(state)) {
       for (const { text, ...stream } of texts)

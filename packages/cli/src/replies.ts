@@ -23,24 +23,24 @@ interface OpenReply extends Reply {
   agentId: string | undefined;
 }
 
-/** What a chat has printed of the replies to one message; a later chat continues after it. */
+/** A chat's output about the replies to one message; a later chat continues after it. */
 export interface PrintedReplies {
   finished: string[];
   /** The reply that is streamed. */
   current?: { id: string; agent: string; agentId?: string | undefined; generation: number; text: string } | undefined;
 }
 
-/** Prints the replies of agents, one after the other. */
+/** Prints agents' replies, one after the other. */
 export interface Replies {
   update(message: MessageData): void;
   chunk(chunk: ServerEventPayload<'message.chunk'>): void;
   end(messageId: string, status: 'delivered' | 'failed'): void;
   remove(messageId: string): void;
-  /** What was printed of the messages with these ids. */
+  /** Output by message id. */
   printed(ids: ReadonlySet<string>): PrintedReplies;
   /** Continues after what an earlier chat has printed. */
   resume(printed: PrintedReplies): void;
-  /** Whether a part of a reply is printed. */
+  /** True if a part of a reply is printed. */
   readonly isStreaming: boolean;
   /** The agent has shown something other than a reply. */
   shown(agentId: string | undefined): void;
@@ -50,7 +50,7 @@ export interface RepliesDeps {
   screen: Screen;
   paint: Paint;
   nameOf: (message: MessageData) => string;
-  /** Whether text is printed while it is streamed. Otherwise each reply is printed when it ends. */
+  /** True prints text while it is streamed. Otherwise each reply is printed when it ends. */
   streams: () => boolean;
 }
 
@@ -94,7 +94,7 @@ export function createReplies({ screen, paint, nameOf, streams }: RepliesDeps): 
     if (current === reply) current = undefined;
   }
 
-  /** Prints what can be printed: the current reply, and those that have ended meanwhile. */
+  /** Prints everything that can be printed: the current reply, and replies that have ended meanwhile. */
   function print(): void {
     for (const reply of open.values()) {
       if (current !== undefined && current !== reply) continue;

@@ -16,7 +16,7 @@ import { createSession, type Session } from './session.js';
 import { oneLine } from './terminal-text.js';
 import { waitUntilReady } from './workspace-ready.js';
 
-/** Time limit for an answer and for the start of the workspace, in milliseconds. */
+/** Milliseconds for an answer and for the workspace to start. */
 const WAIT_LIMIT_MS = 10 * 60_000;
 
 /** Messages that an interactive chat prints when it starts. */
@@ -140,7 +140,7 @@ function continueRendering(
   renderer.resume(localId, saved.printed);
 }
 
-/** Waits for the end of a turn that an earlier chat waited for. */
+/** Waits until a turn ends that an earlier chat waited for. */
 async function finish(deps: Connected, saved: SavedTurn, limit: AbortSignal): Promise<void> {
   await resumeTurn({ ...deps, waitsForWorkflows: true }, saved, limit).ended.catch((error: unknown) => {
     if (!(error instanceof Failure)) throw error;

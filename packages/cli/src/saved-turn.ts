@@ -7,10 +7,10 @@ import { z } from 'zod';
 /** A turn that a chat waits for; a later chat continues it. */
 const SavedTurn = z.object({
   conversation_id: z.string(),
-  /** The message of the user. */
+  /** User message. */
   local_id: z.string(),
   text: z.string(),
-  /** The position of the chat in the events of the workspace. */
+  /** The chat's position in the workspace events. */
   position: z.union([z.string(), z.number()]).optional(),
   printed: z.object({
     finished: z.array(z.string()),
@@ -29,7 +29,7 @@ const SavedTurn = z.object({
 });
 export type SavedTurn = z.output<typeof SavedTurn>;
 
-/** The turn of the running chat of a user, in a file. */
+/** A user's running turn, in a file. */
 export interface TurnFile {
   /** Undefined if there is none, or if it cannot be read. */
   read(): SavedTurn | undefined;
@@ -54,7 +54,7 @@ export function openTurnFile(dataDir: string, { url, email }: { url: string; ema
         writeFileSync(`${path}.new`, JSON.stringify(turn), { mode: 0o600 });
         renameSync(`${path}.new`, path);
       } catch {
-        // A later chat then shows the messages of the conversation.
+        // A later chat then shows the conversation's messages.
       }
     },
     remove: () => rmSync(path, { force: true }),

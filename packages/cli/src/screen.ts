@@ -6,9 +6,9 @@ import { type Paint, printable, type Style } from './terminal-text.js';
 export interface Screen {
   /** Prints a line. Streamed text before it continues in the next line. */
   line(text: string, style?: Style): void;
-  /** Prints a part of a text. */
+  /** Prints partial text. */
   stream(text: string): void;
-  /** Ends the line of a streamed text. */
+  /** Ends a streamed line. */
   endLine(): void;
   /** Replaces the lines at the end. */
   region(lines: readonly string[]): void;

@@ -21,16 +21,16 @@ export interface TurnDeps {
   session: Pick<Session, 'latestMessages' | 'messagePage' | 'choose' | 'stop'>;
   realtime: Pick<Realtime, 'send' | 'onEvent' | 'onGap' | 'position' | 'rejected'>;
   renderer: Pick<Renderer, 'sent' | 'chosen' | 'messages' | 'printed' | 'settled'>;
-  /** Saves the turn of a message, so that a later chat continues it. */
+  /** Saves a turn, so that a later chat continues it. */
   turnFile: Pick<TurnFile, 'save' | 'remove'>;
   workspaceId: string;
   conversationId: string;
   newId: () => string;
-  /** Whether a turn ends with the workflows that it starts. */
+  /** True if a turn ends with the workflows that it starts. */
   waitsForWorkflows: boolean;
 }
 
-/** The action of a card about a spent budget that ends the reply. No other reply follows. */
+/** An action on a card about a spent budget, which ends the reply. No other reply follows. */
 const STOP_ACTION = 'stop';
 
 /** A turn that is waited for. */
@@ -51,7 +51,10 @@ export function sendMessage(deps: TurnDeps, text: string, signal: AbortSignal): 
   return followMessage(deps, message, text, signal, false);
 }
 
-/** Waits for a turn of an earlier chat, which the renderer continues. If its message was not stored, it is sent again: its id prevents a duplicate. */
+/**
+ * Waits for an earlier chat's turn, which the renderer continues. If its message was not stored, it is sent again: its
+ * id prevents a duplicate.
+ */
 export function resumeTurn(deps: TurnDeps, { local_id: localId, text }: SavedTurn, signal: AbortSignal): RunningTurn {
   return followMessage(deps, draft(deps, localId, text), text, signal, true);
 }
@@ -96,7 +99,7 @@ function followMessage(
   return running;
 }
 
-/** Chooses an action of a card and renders what follows. */
+/** Chooses a card action and renders what follows. */
 export function chooseAction(deps: TurnDeps, { messageId, actionId, label }: Choice, signal: AbortSignal): RunningTurn {
   const { session, workspaceId, conversationId } = deps;
   deps.renderer.chosen();
@@ -118,7 +121,7 @@ export function chooseAction(deps: TurnDeps, { messageId, actionId, label }: Cho
 }
 
 interface FollowOptions {
-  /** Whether the turn has started: then it begins with what is stored. */
+  /** True if the turn has started: then it begins with stored messages. */
   resumes: boolean;
   /** Called after each change of what is rendered. */
   changed: () => void;

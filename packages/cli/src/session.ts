@@ -11,7 +11,7 @@ import {
 } from '@uswarm/contract';
 import { Failure } from './failure.js';
 
-/** The REST calls of a chat. Each throws a Failure with the cause. */
+/** REST calls for a chat. Each throws a Failure with the cause. */
 export interface Session {
   /** Creates the user and the first workspace. Idempotent. */
   signUp(): Promise<void>;
@@ -22,9 +22,9 @@ export interface Session {
   swarmConversation(workspaceId: string): Promise<Conversation>;
   /** Newest first. */
   latestMessages(workspaceId: string, conversationId: string, limit: number): Promise<MessageData[]>;
-  /** A page of messages, newest first; without a `scrollId`, of the newest ones. */
+  /** A message page, newest first; without a `scrollId`, the newest messages. */
   messagePage(workspaceId: string, conversationId: string, scrollId?: string): Promise<MessagePage>;
-  /** Chooses an action of a card. */
+  /** Chooses a card action. */
   choose(workspaceId: string, messageId: string, actionId: string): Promise<void>;
   /** Stops all replies to a user message. */
   stop(workspaceId: string, messageId: string): Promise<void>;
@@ -35,7 +35,7 @@ export interface Session {
 }
 
 export function createSession({ api }: Pick<Client, 'api'>): Session {
-  /** The types of the client also allow values of later releases; the chat is of the same release as its server. */
+  /** The client's types also allow values from later releases; the chat has the same release as its server. */
   async function read<Result>(operation: string, response: Promise<unknown>): Promise<Result> {
     try {
       return (await response) as Result;

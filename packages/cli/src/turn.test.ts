@@ -95,11 +95,11 @@ const card = (selected: string | null, status: 'delivered' | 'failed' = 'deliver
   },
   status,
 });
-/** The turn of the action “A”, which was chosen after the message at position 5. */
+/** The turn for action “A”, which was chosen after the message at position 5. */
 const choiceOfA: Turn = { ...newTurn(conversation, undefined), choice: { label: 'A', after: '5' } };
 const chosen = (last: number, value: string, position: string, local_id: string | null = null) =>
   ({ id: id(last), role: 'user', content: text(value), position, local_id }) as const;
-/** The events of a whole reply. */
+/** Events of one whole reply. */
 const reply = (last: number, status: MessageStatus = 'delivered', value = 'Because.'): ServerEvent[] => [
   created({ id: id(last), content: loading }),
   updated({ id: id(last), content: text(value), status }),

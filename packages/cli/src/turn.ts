@@ -4,41 +4,41 @@ export type Outcome = 'delivered' | 'failed';
 
 type Status = MessageData['extended_status'];
 
-/** A message of an agent that belongs to a turn. */
+/** An agent message in a turn. */
 interface Produced {
   readonly content: MessageContent;
   readonly agentId: string | undefined;
   readonly status: Status;
-  /** The revision of the message. */
+  /** Message revision. */
   readonly rev: number;
-  /** Whether a reply is finished. */
+  /** True for a finished reply. */
   readonly ended: boolean;
 }
 
-/** What identifies the user message of a choice, which has no local id. */
+/** Identifies the user message of a choice, which has no local id. */
 export interface ChosenAction {
-  /** The text of the message. */
+  /** Message text. */
   readonly label: string;
-  /** The position of the last message before it. */
+  /** Position of the last message before it. */
   readonly after: string;
 }
 
 /** The known state of a user message and of everything that agents do because of it. */
 export interface Turn {
   readonly conversationId: string;
-  /** Undefined for the choice of an action, which the server turns into a user message. */
+  /** Undefined for a chosen action, which the server turns into a user message. */
   readonly localId: string | undefined;
   /** The action that was chosen. */
   readonly choice?: ChosenAction;
   /** The user message, once it is stored. */
   readonly messageId?: string;
-  /** The messages of agents, by id, in the order of their creation. */
+  /** Agent messages by id, in creation order. */
   readonly produced: ReadonlyMap<string, Produced>;
-  /** Whether the user stopped it: then nothing follows what has ended. */
+  /** True if the user stopped it: then nothing follows what has ended. */
   readonly stopped: boolean;
   /** Whether it ends with the workflows that it starts, and the reply that reports them. */
   readonly waitsForWorkflows: boolean;
-  /** Whether the user message was deleted or failed. */
+  /** True if the user message was deleted or failed. */
   readonly lost: boolean;
   /** Set if the server rejected the user message. */
   readonly rejection?: { error: string; code: string };
@@ -48,12 +48,12 @@ export function newTurn(conversationId: string, localId: string | undefined, wai
   return { conversationId, localId, produced: new Map(), stopped: false, waitsForWorkflows, lost: false };
 }
 
-/** An event of a server, with its payload. */
+/** A server event with its payload. */
 export type ServerEvent = {
   [Name in ServerEventName]: { name: Name; payload: ServerEventPayload<Name> };
 }[ServerEventName];
 
-/** Applies an event. Events of other conversations change nothing. */
+/** Applies an event. Events in other conversations change nothing. */
 export function applyEvent(turn: Turn, event: ServerEvent): Turn {
   switch (event.name) {
     case 'message.send.ack':
@@ -97,7 +97,7 @@ function isUserMessage({ messageId, localId, choice }: Turn, message: MessageDat
   return contentText(message.content) === choice.label;
 }
 
-/** Whether the user message of a turn is among these messages. */
+/** True if the turn's user message is among these messages. */
 export const hasUserMessage = (turn: Turn, messages: readonly MessageData[]): boolean =>
   messages.some((message) => message.id === turn.messageId || isUserMessage(turn, message));
 
@@ -124,7 +124,7 @@ export const isReply = ({ type }: MessageContent): boolean => type === 'loading'
 const isRunning = ({ content }: Produced): boolean =>
   (content.type === 'delegation' || content.type === 'workflow') && content.status === 'running';
 
-/** Whether a card waits for the user. */
+/** True if a card waits for the user. */
 export const isOpenCard = (content: MessageContent, status: Status): boolean =>
   content.type === 'action_card' && (content.selected_action_id ?? null) === null && status !== 'failed';
 
@@ -152,7 +152,7 @@ function hasOnlyCards(all: readonly Produced[]): boolean {
   return types.has('action_card') && !types.has('delegation');
 }
 
-/** Whether another reply follows the last one. */
+/** True if another reply follows the last one. */
 function isFollowed(all: readonly Produced[], last: Produced): boolean {
   if (last.status === 'delegated') return true;
   const agents = new Set(all.flatMap(({ content, agentId }) => (isReply(content) ? [agentId] : [])));
@@ -164,12 +164,12 @@ function isFollowed(all: readonly Produced[], last: Produced): boolean {
   });
 }
 
-/** The text of a text or system message. */
+/** Text of a text or system message. */
 export function contentText(content: MessageContent): string | undefined {
   return content.type === 'text' || content.type === 'system' ? content.text : undefined;
 }
 
-/** Applies the newest messages of the conversation. They replace events that were missed. */
+/** Applies the newest messages. They replace events that were missed. */
 export function applyHistory(turn: Turn, messages: readonly MessageData[]): Turn {
   const ordered = inCreationOrder(messages);
   const index = ordered.findIndex((message) => message.id === turn.messageId || isUserMessage(turn, message));

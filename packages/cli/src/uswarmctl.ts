@@ -32,7 +32,7 @@ try {
 async function run(args: CtlArguments, client: HttpClient): Promise<CommandResult> {
   const { command } = args;
   if (command.name === 'explain') {
-    // The client of Kubernetes takes most of the time of a start, and no other command needs it.
+    // The Kubernetes client takes most of the start time, and no other command needs it.
     const { explain } = await import('./ctl/explain/explain.js');
     return explain(command, process.env);
   }

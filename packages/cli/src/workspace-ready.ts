@@ -13,7 +13,7 @@ export interface ReadyDeps {
 }
 
 /**
- * Waits until the socket is subscribed and the runtime of the workspace is ready, or suspended: a message resumes it.
+ * Waits until the socket is subscribed and the workspace's runtime is ready, or suspended: a message resumes it.
  * Renders each change of status or phase.
  *
  * @throws Failure when the runtime failed or the connection is rejected; the signal's reason when it is aborted

@@ -55,7 +55,7 @@ export function chat(url: string, args: string[], input?: string) {
   return chatWithInput(url, args, stdin).ended;
 }
 
-/** The content of a card with two actions, of which one can be chosen. */
+/** Content for a card with two actions, of which one can be chosen. */
 export const choiceCard = (selected: string | null): MessageContent & { type: 'action_card' } => ({
   type: 'action_card',
   title: 'Which one?',

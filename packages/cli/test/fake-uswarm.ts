@@ -134,7 +134,7 @@ interface RestState {
   stored: () => MessageData[];
 }
 
-/** A page of messages; a scroll id is the number of the messages before it. */
+/** A message page; a scroll id is the number of messages before it. */
 function pageOf(messages: readonly MessageData[], query: URLSearchParams) {
   const start = Number(query.get('scrollId') ?? 0);
   const end = start + Number(query.get('limit'));

@@ -28,7 +28,7 @@ export const writer = agentNamed(22, 'Writer');
 
 interface Options {
   colour?: boolean;
-  /** Columns of a terminal. */
+  /** Terminal columns. */
   columns?: number;
 }
 
@@ -47,7 +47,7 @@ export function transcript(play: (renderer: Renderer) => void, { colour = false,
   return written;
 }
 
-/** What a terminal shows: it applies "move up" and "clear below". */
+/** The visible terminal content: applies "move up" and "clear below". */
 export function shownOn(output: string): string[] {
   let lines = [''];
   for (const part of output.split(/(\u001b\[\d+F\u001b\[J)/)) {

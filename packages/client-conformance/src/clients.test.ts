@@ -14,11 +14,14 @@ import type { Transport } from './server/seen.js';
 const clients = join(import.meta.dirname, '..', 'clients');
 
 const scenariosOf = (transport: Transport) => SCENARIOS.filter(({ only }) => only === undefined || only === transport);
-/** Enough for the glue of a client in Python, because `@uswarm/client` runs every scenario and each Python process costs a quarter of a second. */
+/**
+ * Enough for the Python glue, because `@uswarm/client` runs every scenario and each Python process costs a quarter of a
+ * second.
+ */
 const someOf = (transport: Transport) =>
   scenariosOf(transport).filter((_, index) => byTier({ core: index % 4 === 0, all: true }));
 
-/** @returns the report of the scenarios that the client fails */
+/** @returns the report on failed scenarios */
 async function failures(command: string[], transport: Transport, scenarios = scenariosOf(transport)): Promise<string> {
   const results = await runScenarios(scenarios, { command, cwd: clients, transport, jobs: 12, patienceMs: 60_000 });
   const failed = results.filter(({ passed }) => !passed);

@@ -18,7 +18,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (scenarios.length === 0) throw new UsageError(`The scenario is not for the transport ${transport}`);
   const started = performance.now();
   const progress = json || process.stderr.isTTY !== true ? {} : { onResult: () => void process.stderr.write('.') };
-  // npm changes to the folder of the package; relative paths in the command refer to the caller's folder.
+  // npm changes to the package folder; relative paths in the command refer to the caller's folder.
   const cwd = process.env['INIT_CWD'] ?? process.cwd();
   const results = await runScenarios(scenarios, { command, cwd, transport, jobs, patienceMs, ...progress });
   const ms = performance.now() - started;

@@ -1,7 +1,7 @@
 import type { Result } from './run.js';
 import type { Scenario } from './scenario.js';
 
-/** Renders the table of results and the reasons of failures for a terminal. */
+/** Renders the result table and the failure reasons for a terminal. */
 export function report(scenarios: readonly Scenario[], results: readonly Result[], ms: number): string {
   const width = Math.max(...scenarios.map(({ name }) => name.length));
   const rows = scenarios.map(({ name, shows }, index) => {

@@ -10,7 +10,7 @@ import { Stage } from './stage.js';
 export interface Result {
   scenario: string;
   passed: boolean;
-  /** Why it failed, and the standard error of the client. */
+  /** The failure, and the client's standard error. */
   problem: string | undefined;
   log: string;
   ms: number;
@@ -29,7 +29,7 @@ export interface RunOptions {
 
 const PINGS = { intervalMs: 25_000, timeoutMs: 10_000 };
 
-/** Runs each scenario with its own server and its own processes of the client. @returns the results in the order of the scenarios */
+/** Runs each scenario with its own server and its own client processes. @returns the results in scenario order */
 export async function runScenarios(scenarios: readonly Scenario[], options: RunOptions): Promise<Result[]> {
   const results = new Map<Scenario, Result>();
   const waiting = [...scenarios];

@@ -10,7 +10,7 @@ export interface Scenario {
   why: string;
   /** Only over this transport. */
   only?: Transport;
-  /** Intervals of the socket's heartbeat; default: those of the service. */
+  /** Heartbeat intervals of the socket; default: the service's. */
   pings?: Pings;
   run(stage: Stage): Promise<void>;
 }

@@ -8,7 +8,7 @@ import type { World } from './server/world.js';
 
 type Shown = string | Partial<ShownMessage>;
 
-/** What a client must show. Fields that are absent are not compared; messages are all of them, in order. */
+/** The state that a client must show. Absent fields are not compared; messages are all of them, in order. */
 export interface Expected {
   connection?: string;
   messages?: Shown[];
@@ -24,12 +24,12 @@ export interface StageOptions {
   transport: Transport;
   /** Milliseconds until an expectation must hold. */
   patienceMs: number;
-  /** The folder that survives a restart of the client. */
+  /** Survives a client restart. */
   store: string;
 }
 
 const POLL_MS = 40;
-/** Milliseconds in which a client that must not do something would have done it: several delays of its reconnects. */
+/** Milliseconds in which a client that must not do something would have done it: several reconnect delays. */
 const QUIET_MS = 1_500;
 
 /** What a scenario uses: the server, its world, and the client. */
@@ -122,7 +122,7 @@ export class Stage {
     await this.live();
   }
 
-  /** Requires that these messages of the user are stored, once each and in this order, and were never sent under two ids. */
+  /** Requires that these user messages are stored, once each and in this order, and were never sent under two ids. */
   stored(...texts: string[]): void {
     const stored = this.world.messages.filter(({ role }) => role === 'user').map(({ content }) => content);
     this.require('The service stored', isDeepStrictEqual(stored.map(textOf), texts), stored.map(textOf));

@@ -6,8 +6,8 @@ const root = join(import.meta.dirname, '..', '..', '..');
 const sources = join(root, 'packages/client/src');
 
 /**
- * Writes the conformance client with `@uswarm/client` in one file, which starts fast. Each of the edits replaces a text that occurs
- * once in the sources of the client.
+ * Writes the conformance client with `@uswarm/client` in one file, which starts fast. Each edit replaces a text that
+ * occurs once in the client sources.
  *
  * @throws Error if a text does not occur exactly once
  */
@@ -36,7 +36,7 @@ export async function bundleClient(outfile: string, edits: readonly [from: strin
   });
 }
 
-/** @returns the sources of the client by path, with the edits. @throws Error if a text does not occur exactly once */
+/** @returns the edited client sources by path. @throws Error if a text does not occur exactly once */
 export function changedSources(edits: readonly [from: string, to: string][]): Map<string, string> {
   const files = readdirSync(sources).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
   const contents = new Map(files.map((name) => [join(sources, name), readFileSync(join(sources, name), 'utf8')]));

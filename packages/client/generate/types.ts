@@ -3,7 +3,7 @@ import { ERRORS } from '@uswarm/contract';
 import { buildAsyncApi, buildOpenApi } from '@uswarm/contract/documents';
 import openapiTypescript, { astToString, type OpenAPI3 } from 'openapi-typescript';
 
-// Writes src/gen/types.ts: the types of the routes and the events, and the codes of the error catalogue by what a client does.
+// Writes src/gen/types.ts: route and event types, and error codes grouped by the client's reaction.
 
 const FILE = new URL('../src/gen/types.ts', import.meta.url);
 
@@ -35,14 +35,14 @@ const json = <Document>(document: unknown): Document =>
     JSON.stringify(document, (key, value: unknown) => (key === 'example' || key === 'examples' ? undefined : value)),
   ) as Document;
 
-/** One type by event name. The actions of the document are those of the server. */
+/** One type by event name. The actions in the document are the server's. */
 function eventTypes({ components, operations }: EventDocument, name: string, action: 'send' | 'receive'): string {
   const events = Object.values(components.messages).filter((message) => operations[message.name]?.action === action);
   const fields = events.map((message) => `  '${message.name}': ${message.payload.$ref.split('/').at(-1) ?? ''};`);
   return `export interface ${name} {\n${fields.join('\n')}\n}\n`;
 }
 
-/** What a call of a route takes and returns, in the form that `Api` uses. */
+/** Arguments and result of a route call, in the form that `Api` uses. */
 function routeTypes({ paths }: RestDocument): string {
   const methods = ['get', 'post', 'patch', 'delete'].map((method) => {
     const routes = Object.entries(paths).flatMap(([path, { [method]: operation }]) =>

@@ -1,12 +1,14 @@
 import { FINAL_CODES, RETRYABLE_CODES, SESSION_CODES, type Attachment, type Routes } from './gen/types.js';
 
-/** A failure with a code of the error catalogue, or of the client: `network_error`, `invalid_response`, `cancelled`. */
+/**
+ * A failure with a code from the error catalogue, or one of the client: `network_error`, `invalid_response`,
+ * `cancelled`.
+ */
 export class UswarmError extends Error {
   override name = 'UswarmError';
   readonly code: string;
   readonly status: number;
   readonly extra: Record<string, unknown>;
-  /** Whether the same request may succeed later. */
   readonly retryable: boolean;
   readonly retry_after_ms: number | undefined;
   readonly request_id: string | undefined;
@@ -22,7 +24,7 @@ export class UswarmError extends Error {
   }
 }
 
-/** From an error body of the API. */
+/** From an API error body. */
 export function errorOf(body: unknown, status = 0, retryAfter: string | null = null): UswarmError {
   const { code = 'invalid_response', message, extra } = (body ?? {}) as Partial<UswarmError>;
   const wait = Number(retryAfter) > 0 && { retry_after_ms: Number(retryAfter) * 1_000 };
@@ -31,7 +33,7 @@ export function errorOf(body: unknown, status = 0, retryAfter: string | null = n
 export const toError = (error: unknown): UswarmError =>
   error instanceof UswarmError ? error : new UswarmError('network_error', (error as Error)?.message);
 
-/** Whether a new token may be accepted. */
+/** True if a new token may be accepted. */
 export const refusesToken = ({ code }: UswarmError): boolean =>
   SESSION_CODES.includes(code) && code.startsWith('token_');
 
@@ -64,7 +66,7 @@ type Call<All> = <Path extends keyof All>(
   path: Path,
   ...input: object extends Omit<All[Path], 'result'> ? [Input<All[Path]>?] : [Input<All[Path]>]
 ) => Promise<All[Path] extends { result: infer Result } ? Result : never>;
-/** A call of each route, with the types of the contract. Rejects with a `UswarmError`. */
+/** A call for each route, with the contract types. Rejects with a `UswarmError`. */
 export type Api = { [Verb in keyof Routes]: Call<Routes[Verb]> };
 /** A file as `FormData` takes it: a `File` or `Blob`, in React Native an object with its `uri`. */
 export type Uploadable = (Blob & { name?: string }) | { uri: string; name: string; type: string };
@@ -73,7 +75,7 @@ export type Fetch = typeof globalThis.fetch;
 export type Headers = (refresh: boolean) => Promise<Record<string, string>>;
 type Request = CallOptions & { path?: object; query?: object; body?: unknown; fetch?: Fetch; retries?: number };
 
-/** Waits of the service above this are for the app. */
+/** Longer waits are left to the app. */
 const [TIMEOUT_MS, LONGEST_WAIT_MS] = [60_000, 30_000];
 
 export type Http = ReturnType<typeof createHttp>;
@@ -128,7 +130,7 @@ export function createHttp(url: string, fetch: Fetch, credentials: Headers, clos
   }
   const call = (method: string) => async (path: string, request?: Request) => (await send(method, path, request)).body;
   const api = { get: call('get'), post: call('post'), patch: call('patch'), delete: call('delete') } as unknown as Api;
-  /** @param options.onProgress called with the sent part of the file, from 0 to 1, where the platform reports it */
+  /** @param options.onProgress called with the sent share of the file, from 0 to 1, where the platform reports it */
   async function upload(file: Uploadable, options: CallOptions & { onProgress?: (part: number) => void } = {}) {
     const { XMLHttpRequest: Request } = globalThis as { XMLHttpRequest?: new () => Xhr };
     const { onProgress, ...request } = { idempotencyKey: newId(), ...options };

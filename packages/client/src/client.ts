@@ -11,9 +11,9 @@ export interface ClientOptions {
   /** Of the REST API, and of the realtime gateway if it differs. */
   url: string;
   realtimeUrl?: string;
-  /** The ID token of the user; asked for at each request. `refresh`: the last one was refused or expires. */
+  /** The user's ID token; asked for at each request. `refresh`: the last one was refused or expires. */
   token(options: { refresh: boolean }): Promise<string> | string;
-  /** By default everything is forgotten at the end of the process. */
+  /** By default the state is lost when the process ends. */
   store?: Store;
   /** `id` identifies the device for notifications: the `X-Device-ID` of `POST /v1/push-token`. */
   device?: { id?: string; info?: string; version?: string; timezone?: string };
@@ -26,7 +26,7 @@ export interface ClientOptions {
 export type Client = ReturnType<typeof createClient>;
 type Listener = (payload: never, name: string) => void;
 
-/** A client of one user on one device. It never throws because of the network: that is state. */
+/** A client for one user on one device. It never throws because of the network: that is state. */
 export function createClient({ url, realtimeUrl = url, store, device = {}, ...options }: ClientOptions) {
   const fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
   const listeners = new Map<string, Set<Listener>>();
@@ -160,7 +160,7 @@ export function createClient({ url, realtimeUrl = url, store, device = {}, ...op
         .flatMap((one) => (one.id !== null && fits(one) ? one.id : []))
         .pop();
     return {
-      /** The loaded messages, oldest first, then those of the outbox. */
+      /** The loaded messages, oldest first, then the outbox. */
       messages,
       /** Stores the message, shows it, and sends it as soon as possible. @returns its id once the service has stored it */
       async send(message: NewMessage): Promise<string> {
@@ -179,7 +179,7 @@ export function createClient({ url, realtimeUrl = url, store, device = {}, ...op
       /** Stops all answers to a message of the user, by default the newest one. */
       stop: (messageId: string = lastOf(({ role }) => role === 'user') ?? '') =>
         http.api.post('/v1/workspaces/{workspaceId}/messages/{id}/stop', path(messageId)),
-      /** Chooses an action of a card. */
+      /** Chooses a card action. */
       async choose(messageId: string, action_id: string): Promise<void> {
         const route = '/v1/workspaces/{workspaceId}/messages/{id}/action';
         const { data } = await http.api.post(route, { ...path(messageId), body: { action_id } });
@@ -237,7 +237,7 @@ export function createClient({ url, realtimeUrl = url, store, device = {}, ...op
 }
 
 type Target = Partial<Pick<EventTarget, 'addEventListener' | 'removeEventListener'>> & { visibilityState?: string };
-/** In a browser, follows the visibility of the page and the network. @returns a function that ends it */
+/** In a browser, follows page visibility and the network. @returns a function that ends it */
 function followPage({ background, foreground, connect, lost }: ReturnType<typeof createConnection>): () => void {
   const page = globalThis as Target & { document?: Target };
   const show = (): void => (page.document?.visibilityState === 'hidden' ? background() : foreground());

@@ -4,9 +4,9 @@ import { computed } from './store.js';
 import type { Transport, TransportOptions } from './transports.js';
 
 /**
- * `offline`: the client connects again by itself. `signed_out`: the credentials are refused. `ended`: the service does not want this
- * client, for example because newer devices replaced it. After both, `start` tries again. `code` tells why: a code of the error
- * catalogue or of `session.ending`, `network_error`, `background` or `closed`.
+ * `offline`: the client reconnects by itself. `signed_out`: the credentials are refused. `ended`: the service does not
+ * want this client, for example because newer devices replaced it. After both, `start` tries again. `code` is the
+ * reason: from the error catalogue or `session.ending`, or `network_error`, `background` or `closed`.
  */
 export type Connection = { state: 'offline' | 'connecting' | 'live' | 'signed_out' | 'ended'; code: string | null };
 type Timer = ReturnType<typeof setTimeout>;
@@ -26,7 +26,7 @@ export interface ConnectionDeps {
   backgroundMs: number;
 }
 
-/** Reports of positions are due every 10 seconds. After a connection that lasted as long, the first attempt is quick. */
+/** Positions are reported every 10 seconds. After a connection that lasted as long, the first attempt is quick. */
 const [REPORT_MS, STABLE_MS] = [9_000, 10_000];
 
 /** Keeps a transport connected. */

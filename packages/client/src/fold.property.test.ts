@@ -80,7 +80,7 @@ class Service {
     this.workspace = { ...this.workspace, rev: this.seq, name };
     this.event('workspace.updated', { workspace: this.workspace });
   }
-  /** Responses of the REST API; the last message of a list is truncated. */
+  /** REST responses; the last message of a list is truncated. */
   respond(): void {
     this.received.push({ workspace: this.workspace });
     for (const message of this.messages.values()) this.received.push({ message });

@@ -14,9 +14,9 @@ type Revised = { rev?: number | undefined };
 type Copy<Item> = { full?: Item; change?: Partial<Item> & Revised };
 export type Position = { epoch: string; seq: number };
 export type Stream = Pick<StreamState, 'generation' | 'chunk_seq' | 'text'>;
-/** The messages from the position `from` on are loaded; `next` is the cursor of the page before, null if there is none. */
+/** The messages from position `from` on are loaded; `next` is the cursor for the page before, null if there is none. */
 export type Window = { from: string; next: string | null };
-/** Until a time of the monotonic clock. */
+/** Until a monotonic time. */
 type LiveStatus = { status: string; conversation_id?: string; until: number };
 type AnyEvent = Partial<ServerEvents['message.new'] & ServerEvents['message.done'] & ServerEvents['conversation.new']>;
 export type Draft = ReturnType<typeof createDraft>;
@@ -32,7 +32,7 @@ export function createDraft(records: Records) {
 const isOlder = (item: Revised, known: Revised | undefined): boolean =>
   known !== undefined && item.rev !== undefined && item.rev <= (known.rev ?? -1);
 
-/** @param w the id of the workspace */
+/** @param w the workspace id */
 export function putMessage(draft: Draft, w: string, message: MessageData): void {
   const { id, conversation_id: conversationId, truncated, content, local_id: localId } = message;
   // The outbox ends where the message is stored.
@@ -70,17 +70,17 @@ function putStatus(draft: Draft, w: string, status: { agent_id: string; status: 
   if (isIdle) draft.set(`${w}/~tool/${status.agent_id}`);
 }
 type Live = NonNullable<ServerEvents['workspace.subscribed']['state']>[string];
-/** What no stored event contains. */
+/** State that no stored event contains. */
 function restore(draft: Draft, w: string, { agents, streams }: Live, now: number): void {
   for (const kind of ['~status', '~stream', '~tool']) draft.deleteAll(`${w}/${kind}/`);
   for (const agent of agents) putStatus(draft, w, agent, now + (agent.until_ms ?? Infinity));
   for (const { message_id: id, ...stream } of streams) draft.set(`${w}/~stream/${id}`, stream);
 }
 
-/** The events with objects of the API. */
+/** Events with API objects. */
 const OBJECTS = /^(message|conversation|workspace)\.(new|updated|done|deleted)$/;
 
-/** Applies an event. Unknown ones change only the position. @param now of the monotonic clock */
+/** Applies an event. Unknown ones change only the position. @param now monotonic milliseconds */
 export function fold(draft: Draft, w: string, name: string, payload: unknown, now: number): void {
   const { seq } = payload as AnyEvent;
   const position = draft.get<Position>(`${w}/position`);
@@ -136,7 +136,7 @@ export function conversationsOf(records: Records, w: string): Conversation[] {
     });
   return all.sort((a, b) => (a.updated_at > b.updated_at ? -1 : 1));
 }
-/** What the agents of a workspace do now, and the messages of the delegations and workflows that run. */
+/** The present activity of all agents in a workspace, and the messages that show running delegations and workflows. */
 export function swarmOf(records: Records, w: string, now: number) {
   const agents = ((records.get(`${w}/agents`) as AgentSummary[] | undefined) ?? []).map((agent) => {
     const known = records.get(`${w}/~status/${agent.id}`) as LiveStatus | undefined;

@@ -8,9 +8,9 @@ type File = Uploadable | Pick<Attachment, 'id'>;
 export type NewMessage = { text: string; mentions?: MentionDraft[]; files?: File[]; local_id?: string };
 type Place = { workspace_id: string; conversation_id: string };
 /**
- * A message that is not known to be stored. `refused`: the user can retry, edit or cancel it; later ones of its conversation wait. `code`:
- * why it waits or was refused. `progress`: the sent part of the files. `attempted`: the service may have it, so that it can no longer be
- * edited or cancelled.
+ * A message that is not known to be stored. `refused`: the user can retry, edit or cancel it; later ones of its
+ * conversation wait. `code`: the reason for waiting or refusal. `progress`: the sent share of the files. `attempted`:
+ * the service may have it, so that it can no longer be edited or cancelled.
  */
 export type OutboxItem = Required<NewMessage> &
   Place & {
@@ -23,7 +23,7 @@ export type OutboxItem = Required<NewMessage> &
 export interface OutboxDeps {
   db: Database;
   closing: AbortSignal;
-  /** Whether messages can be sent now. */
+  /** True if messages can be sent now. */
   ready(): boolean;
   /** Sends and shows the message. @returns its id */
   send(item: OutboxItem): Promise<string>;

@@ -2,11 +2,11 @@ import { useMemo, useSyncExternalStore } from 'react';
 import type { Client } from './client.js';
 import type { Signal } from './store.js';
 
-/** The value of a signal, also of those that have no hook. */
+/** The value of any signal, also of one without its own hook. */
 export function useSignal<Value>({ subscribe, getSnapshot }: Signal<Value>): Value {
   return useSyncExternalStore(subscribe, getSnapshot, getSnapshot);
 }
-/** The messages of a conversation, and what can be done in it. */
+/** A conversation's messages, and the actions on it. */
 export function useConversation(client: Client, workspaceId: string, conversationId: string) {
   const chat = useMemo(
     () => client.workspace(workspaceId).conversation(conversationId),

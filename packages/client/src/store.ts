@@ -23,7 +23,7 @@ export function computed<Value>(compute: () => Value, isSame: (a: Value, b: Valu
     const value = compute();
     if (known !== undefined && isSame(known.value, value)) return;
     known = { value };
-    // An error of the app does not stop the client.
+    // An app error does not stop the client.
     for (const listener of listeners) queueMicrotask(() => listener(value));
   }
   /** @returns a function that ends the subscription */
@@ -35,7 +35,7 @@ export function computed<Value>(compute: () => Value, isSame: (a: Value, b: Valu
 }
 
 export type Database = ReturnType<typeof createDatabase>;
-/** The records of all scopes, `scope/key`. Without a store, they are forgotten at the end of the process. */
+/** Records in all scopes, `scope/key`. Without a store, they are lost when the process ends. */
 export function createDatabase(store: Store | undefined, shown: (changes: Records) => void) {
   const records: Records = new Map();
   const unsaved: Records = new Map();
@@ -52,7 +52,7 @@ export function createDatabase(store: Store | undefined, shown: (changes: Record
       const [scope = '', ...key] = path.split('/');
       return { scope, key: key.join('/'), value };
     });
-    // What could not be stored is stored with the next change.
+    // A failed write is repeated with the next change.
     if (changes.length > 0)
       await store?.commit(changes).then(
         () => unsaved.clear(),

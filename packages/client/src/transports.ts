@@ -3,7 +3,7 @@ import { errorOf, toError, UswarmError, type Fetch } from './api.js';
 
 /** A connection for events. */
 export interface Transport {
-  /** Receives the events of further workspaces after their positions. */
+  /** Also receives events of these workspaces, after their positions. */
   subscribe(ids: readonly string[]): void;
   /** Sends an event, if the transport can. */
   emit?(name: string, payload: object): void;
@@ -14,7 +14,7 @@ export interface TransportOptions {
   fetch: Fetch;
   headers: Record<string, string>;
   resumeToken: string | undefined;
-  /** The present positions of all workspaces, `epoch:seq` by id. */
+  /** The present position by workspace id, `epoch:seq`. */
   since(): Record<string, string>;
   onOpen(): void;
   onEvent(name: string, payload: unknown): void;
@@ -109,7 +109,7 @@ export function openStream({ url, fetch, since, onOpen, onEvent, onClosed, ...op
   return { close, subscribe: () => (close(), void read(current)) };
 }
 
-/** Parses the parts of an event stream, as browsers do. */
+/** Parses event stream parts, as browsers do. */
 export function createParser(onEvent: (name: string, data: string) => void, onRetry: (ms: number) => void) {
   let [rest, name, data] = ['', '', [] as string[]];
   return (part: string): void => {

@@ -12,21 +12,21 @@ function viewOf(message: MessageData | null, local: OutboxItem | null, answered:
   const streaming = content.type === 'loading';
   const localId = message?.local_id ?? local?.local_id ?? null;
   return {
-    /** Stays the same when a message of the outbox is stored. */
+    /** Stays the same when an outbox message is stored. */
     key: localId ?? message?.id ?? '',
     /** Null while it is in the outbox only. */
     id: message?.id ?? null,
     local_id: localId,
     role: message?.role ?? 'user',
-    /** What was written so far; empty for content without a text. */
+    /** The text so far; empty for content without a text. */
     text: streaming ? (stream?.text ?? '') : 'text' in content ? (content.text ?? '') : '',
-    /** Of any type, also of those of later releases. */
+    /** Of any type, also from later releases. */
     content,
-    /** Whether more text may follow. */
+    /** True while more text may follow. */
     streaming,
     /** The `extended_status`, or the state in the outbox. */
     status: message?.extended_status ?? local?.state ?? 'queued',
-    /** Of a message of the user: whether everything that answers it has ended. */
+    /** For a user message: true if everything that answers it has ended. */
     answered,
     message,
     local,
@@ -53,7 +53,7 @@ function seemsAnswered({ id, extended_status: status }: MessageData, all: readon
     each === 'pending' || ('status' in content && content.status === 'running');
   return status === 'read' && replies.length > 0 && !replies.some(isOpen);
 }
-/** The loaded messages of a conversation in their order, then those of the outbox. */
+/** The loaded messages in order, then the outbox. */
 export function messagesOf(records: folding.Records, w: string, id: string, outbox: OutboxItem[]): ShownMessage[] {
   const from = (records.get(`${w}/window/${id}`) as folding.Window | undefined)?.from;
   const own = folding.messagesIn(records, w).filter(({ conversation_id: each }) => each === id);
@@ -96,7 +96,7 @@ export function createLoader(db: Database, http: Http, opened: ReadonlyMap<strin
       path: { workspaceId, id },
       query: { limit: 50, ...(scrollId !== null && { scrollId }) },
     });
-  /** The position in each workspace, `epoch:seq`; without those that are to be loaded. */
+  /** The position in each workspace, `epoch:seq`; without workspaces that must be reloaded. */
   const since = (): Record<string, string> =>
     Object.fromEntries(
       [...db.records].flatMap(([key, value]) => {
@@ -105,7 +105,7 @@ export function createLoader(db: Database, http: Http, opened: ReadonlyMap<strin
       }),
     );
 
-  /** Loads the newest page of a conversation, or the one before those that are loaded. @returns whether there are older messages */
+  /** Loads the newest page, or the one before the loaded messages. @returns true if there are older messages */
   async function loadPage(w: string, id: string): Promise<boolean> {
     const [key, position] = [`${w}/window/${id}`, `${w}/position`];
     const before = get<folding.Window>(key);
@@ -149,7 +149,7 @@ export function createLoader(db: Database, http: Http, opened: ReadonlyMap<strin
   }
   const listed = (): string[] =>
     [...db.records.keys()].flatMap((key) => (key.startsWith('workspaces/') ? (key.split('/')[1] ?? []) : []));
-  /** Loads the list of workspaces, and those that are missing. @returns these */
+  /** Loads the workspace list, and missing workspaces. @returns these */
   async function prepare(isCurrent: () => boolean): Promise<string[]> {
     try {
       const list = (await http.api.get('/v1/workspaces')).data;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LegalDocumentName } from './resources/legal.js';
 import { Epoch, Id, Period, Timestamp } from './resources/primitives.js';
 
-/** The internal API of the orchestrator for `uswarmctl`. Not part of the public documents. */
+/** The orchestrator's internal API for `uswarmctl`. Not part of the public documents. */
 
 const reason = z.string().max(500).default('');
 
@@ -72,7 +72,7 @@ export const AdminTurn = z.object({
   error_code: z.string().nullable(),
   /** Seconds since the user's message. */
   age_s: z.number(),
-  /** Whether an orchestrator has the lease. */
+  /** True if an orchestrator has the lease. */
   leased: z.boolean(),
   failures: z.int(),
 });
@@ -86,7 +86,7 @@ export const AuditEntry = z.object({
   user_id: Id.nullable(),
   subject_id: Id.nullable(),
   details: z.record(z.string(), z.unknown()),
-  /** Keyed hash of the identity, for actions of users on their own account. */
+  /** Keyed identity hash, for users' actions on their own account. */
   identity: z.string().nullish(),
 });
 export type AuditEntry = z.output<typeof AuditEntry>;
@@ -129,7 +129,7 @@ export const ADMIN_CALLS = {
     body: z.strictObject({ turn_ids: z.array(Id).min(1).max(100), reason }),
     answer: z.object({ requeued: z.array(Id), refused: z.array(z.object({ id: Id, why: z.string() })) }),
   },
-  /** Changes the epoch of the events, after a restore that Postgres does not show: all clients reload. */
+  /** Changes the event epoch, after a restore that Postgres does not show: all clients reload. */
   'epoch.bump': { body: z.strictObject({ reason }), answer: z.object({ epoch: Epoch }) },
   'audit.list': {
     body: z.strictObject({ user_id: Id.optional(), limit: z.int().min(1).max(500).default(50) }),

@@ -1,6 +1,7 @@
 /**
- * The entries with which users enable tools per agent, in the order in which clients list them. The tool server and the agent
- * runtime implement tools under these names; tools of the orchestrator name the entry that enables them. Without schemas: a runtime loads this file, and memory counts there.
+ * The entries with which users enable tools per agent, in the order in which clients list them. The tool server and the
+ * agent runtime implement tools under these names; orchestrator tools name the entry that enables them. Without
+ * schemas: a runtime loads this file, and memory counts there.
  */
 
 export const WEB_SEARCH_TOOL = 'web_search_tool';
@@ -13,9 +14,9 @@ export const WORKFLOWS_TOOL = 'workflows';
 export const ACTION_CARD_TOOL = 'action_card_tool';
 /** Enables the tools `remember`, `recall` and `forget`, and the memories in the prompt. */
 export const MEMORIES_TOOL = 'memories';
-/** Enables the tools for the calendar of the user. */
+/** Enables the tools for the user's calendar. */
 export const GOOGLE_CALENDAR_TOOL = 'google_calendar';
-/** Enables the tools for the mail of the user. */
+/** Enables the tools for the user's mail. */
 export const GMAIL_TOOL = 'gmail';
 
 export interface AgentToolEntry {
@@ -25,7 +26,7 @@ export interface AgentToolEntry {
   category_id: string;
   /** Default for agents whose user has not changed it. */
   enabled: boolean;
-  /** Whether calls can change something, so that they can need the approval of the user. */
+  /** True if calls can change something, so that they can need the user's approval. */
   changes: boolean;
   /** The integration that the tool needs. */
   provider?: 'google_calendar' | 'gmail';
@@ -110,15 +111,14 @@ export const AGENT_TOOLS: readonly AgentToolEntry[] = [
   },
 ];
 
-/** What a model is told about a tool of the tool server. */
+/** Tool description for models. */
 export interface ModelToolEntry {
   description: string;
   inputSchema: { type: 'object'; properties: Record<string, Record<string, unknown>>; required: string[] };
 }
 
 /**
- * What models are told about tools of the tool server. Runtimes use these texts and not those of the server: a model follows the
- * description of a tool.
+ * Tool descriptions shown to models. Runtimes ignore the server's own texts, because a description can steer a model.
  */
 export const TOOL_SERVER_TOOLS: Readonly<Record<string, ModelToolEntry>> = {
   [WEB_SEARCH_TOOL]: {

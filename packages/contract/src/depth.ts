@@ -1,4 +1,6 @@
-/** Whether arrays and objects are nested deeper than `levels`. Iterative, because recursion would overflow the stack. */
+/**
+ * True if arrays and objects are nested deeper than `levels`. Iterative, because recursion would overflow the stack.
+ */
 export function exceedsDepth(value: unknown, levels: number): boolean {
   const open: { part: unknown; depth: number }[] = [{ part: value, depth: 0 }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

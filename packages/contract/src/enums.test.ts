@@ -9,7 +9,7 @@ interface EnumSchema {
   options: readonly string[];
 }
 
-/** Requirement id, name, schema, and values of the specification. */
+/** Requirement id, name, schema, and specified values. */
 const TABLE: [string, string, EnumSchema, string][] = [
   ['ENUM-001', 'RuntimeStatus', enums.RuntimeStatus, 'provisioning, ready, offline, failed'],
   ['ENUM-002', 'RuntimePhase', enums.RuntimePhase, 'Pending, Progressing, Ready, Error'],

@@ -1,7 +1,5 @@
 import { z } from 'zod';
 
-/** The enumerations of the API. */
-
 export const RuntimeStatus = z.enum(['provisioning', 'ready', 'offline', 'failed']).meta({
   id: 'RuntimeStatus',
   description:
@@ -85,7 +83,7 @@ const LISTED: Record<MessageStatus, ListedMessageStatus> = {
   failed: 'failed',
   incomplete: 'failed',
 };
-/** The `status` of a message with this `extended_status`. */
+/** The `status` that belongs to this `extended_status`. */
 export const listedStatus = (exact: MessageStatus): ListedMessageStatus => LISTED[exact];
 
 export const MessageContentType = z

@@ -3,7 +3,7 @@ import { z } from 'zod';
 interface ErrorEntry {
   /** HTTP status; socket events carry only the code. */
   status: number;
-  /** Whether the same request may succeed later. */
+  /** True if the same request may succeed later. */
   retryable: boolean;
   /** The default `message`, for developers. */
   message: string;
@@ -11,7 +11,6 @@ interface ErrorEntry {
 
 const entry = (status: number, message: string, retryable = false): ErrorEntry => ({ status, retryable, message });
 
-/** Every error code of the API. */
 export const ERRORS = {
   validation_failed: entry(400, 'The request is not valid; see extra.fields.'),
   request_timeout: entry(408, 'The body stood still, or arrived too slowly.', true),
@@ -155,7 +154,7 @@ export const ErrorBody = z
 export type ErrorBody = z.output<typeof ErrorBody>;
 
 export interface ApiErrorOptions {
-  /** Replaces the default message of the code. */
+  /** Replaces the code's default message. */
   message?: string;
   /** Details for the client; the error handler adds `request_id`. */
   extra?: Record<string, unknown>;

@@ -5,26 +5,28 @@ import { CREDENTIAL_HEADERS, TokenHash } from './events/sessions.js';
 import { AgentState, StreamState } from './events/states.js';
 import { Epoch, Id, Timestamp } from './resources/primitives.js';
 
-/** The internal API of the orchestrator for the realtime gateways and the model gateway. Not part of the public documents. */
+/**
+ * The orchestrator's internal API for the realtime gateways and the model gateway. Not part of the public documents.
+ */
 
 export const AuthenticateBody = z.object({
   credentials: z.partialRecord(z.enum(CREDENTIAL_HEADERS), z.string().max(16_384)),
 });
 export const AuthenticateAnswer = z.object({
   user_id: Id,
-  /** When the credential expires; null if it does not expire. */
+  /** Credential expiry; null if it does not expire. */
   expires_at: Timestamp.nullable(),
-  /** Milliseconds until then; the clock of the gateway may differ. Absent in release 0.2. */
+  /** Milliseconds until then; the gateway's clock may differ. Absent in release 0.2. */
   expires_in_ms: z.int().nullish(),
   /** Identifies the credential for a logout; null if it cannot be logged out. */
   token_hash: TokenHash.nullable(),
-  /** When the credential was issued; null if unknown. Absent in release 0.2. */
+  /** Issue time; null if unknown. Absent in release 0.2. */
   issued_at: Timestamp.nullish(),
 });
 export type AuthenticateAnswer = z.output<typeof AuthenticateAnswer>;
 
 /**
- * In `extra` of a 401: the token of the calling service was refused, not the credentials of a user that it passes on. Absent in
+ * In `extra` of a 401: the calling service's token was refused, not the user credentials that it passes on. Absent in
  * release 0.2.
  */
 export const ServiceTokenRefusal = z.object({ service_token: z.enum(['expired', 'invalid']) });
@@ -42,7 +44,7 @@ export const SubscriptionsAnswer = z.object({
       epoch: Epoch.optional(),
       /** The agents whose status is not `online`. */
       agents: z.array(z.object(AgentState.shape)).optional(),
-      /** The beginnings of the replies that agents write. */
+      /** The text so far of all replies that agents write. */
       streams: z.array(z.object(StreamState.shape)).optional(),
     }),
   ),
@@ -50,7 +52,7 @@ export const SubscriptionsAnswer = z.object({
 });
 export type SubscriptionsAnswer = z.output<typeof SubscriptionsAnswer>;
 
-/** Reads the last sequences of workspaces, for a check of many hubs. */
+/** Reads the last sequences of several workspaces, for a check of many hubs. */
 export const PositionsBody = z.object({ workspace_ids: z.array(Id).max(1_000) });
 export const PositionsAnswer = z.object({
   epoch: Epoch,
@@ -59,10 +61,10 @@ export const PositionsAnswer = z.object({
 });
 export type PositionsAnswer = z.output<typeof PositionsAnswer>;
 
-/** Bytes of a page of events. */
+/** Bytes in a page of events. */
 export const EVENTS_PAGE_BYTES = 256 * 1024;
 
-/** Reads a page of the log of a workspace, in order and without gaps from `after` + 1. */
+/** Reads a page from a workspace's log, in order and without gaps from `after` + 1. */
 export const EventsBody = z.object({
   workspace_id: Id,
   after: seq,
@@ -72,8 +74,8 @@ export const EventsAnswer = z.object({
   epoch: Epoch,
   last_seq: seq,
   /**
-   * At least one event if any follows `after`, even if it is larger than `max_bytes`. Compacted: only the creation and the last
-   * change of a resource have bodies, and the other changes are skipped, as are the events of deleted resources.
+   * At least one event if any follows `after`, even if it is larger than `max_bytes`. Compacted: only a resource's
+   * creation and last change have bodies; other changes and the events of deleted resources are skipped.
    */
   events: z.array(
     z.union([
@@ -100,8 +102,8 @@ export const DevicePositionsBody = z.object({
 });
 
 /**
- * Header of a send: the milliseconds from its arrival within which the message must be stored, or must not be stored at all.
- * Errors with the status 5xx have `extra.stored` = `no` if nothing was stored. Release 0.2 knows neither.
+ * Header of a send: the milliseconds from its arrival within which the message must be stored, or must not be stored at
+ * all. Errors with the status 5xx have `extra.stored` = `no` if nothing was stored. Release 0.2 knows neither.
  */
 export const SEND_DEADLINE_HEADER = 'x-deadline-ms';
 export const SendBody = MessageSend;
@@ -122,13 +124,16 @@ export type SessionsAnswer = z.output<typeof SessionsAnswer>;
 
 const tokens = z.int().nonnegative().max(1_000_000_000);
 
-/** Model calls of the model gateway: POST reserves, PUT on `/<id>` settles. */
+/** Model calls: POST reserves, PUT on `/<id>` settles. */
 export const MODEL_CALLS_PATH = '/internal/v1/model-calls';
 
-/** The subject of the service token of the model gateway. */
+/** Subject of the model gateway's service token. */
 export const MODEL_GATEWAY = 'model-gateway';
 
-/** Reserves the estimated tokens of a model call: 201 with `ModelCallTerms`, 402 `token_limit_reached`, 404, or 409 `turn_not_running`. */
+/**
+ * Reserves a model call's estimated tokens: 201 with `ModelCallTerms`, 402 `token_limit_reached`, 404, or 409
+ * `turn_not_running`.
+ */
 export const ModelCallReservation = z.object({
   id: Id,
   workspace_id: Id,
@@ -139,14 +144,14 @@ export const ModelCallReservation = z.object({
   provider: z.string().min(1).max(256),
   /** The name at the provider. */
   model: z.string().min(1).max(256),
-  /** The model id of the catalogue, or the name at the provider if the gateway knows no id for it. */
+  /** The catalogue's model id, or the provider's name if the gateway knows no id for it. */
   requested_model: z.string().min(1).max(256),
   estimated_prompt_tokens: tokens,
   max_output_tokens: tokens,
 });
 export type ModelCallReservation = z.output<typeof ModelCallReservation>;
 
-/** The entry of the catalogue for the model of a call; null if it has no entry for the model and its provider. */
+/** The catalogue entry for the called model; null if it has no entry for the model and its provider. */
 export const ModelCallTerms = z.object({
   /** Tokens of prompt and output together. */
   context_window: z.int().positive().nullable(),
@@ -156,8 +161,8 @@ export const ModelCallTerms = z.object({
 export type ModelCallTerms = z.output<typeof ModelCallTerms>;
 
 /**
- * The code of the response 402 to a reservation if the turn has used its budget, which the user can increase. Other
- * responses 402 mean that a monthly limit is reached.
+ * Code of a 402 response to a reservation if the turn has used its budget, which the user can increase. Other responses
+ * 402 mean that a monthly limit is reached.
  */
 export const TURN_BUDGET_REACHED = 'turn_budget_reached';
 
@@ -176,10 +181,10 @@ export const ModelCallUsage = z.object({
 });
 export type ModelCallUsage = z.output<typeof ModelCallUsage>;
 
-/** A GET with a token of the model gateway, which reports whether it is accepted. */
+/** A GET with a model gateway token, which reports whether it is accepted. */
 export const MODEL_CALLS_TOKEN_PATH = `${MODEL_CALLS_PATH}/service-token`;
 
-/** Paths of the internal API for realtime gateways; each is a POST with a service token. */
+/** Internal API paths for realtime gateways; each is a POST with a service token. */
 export const INTERNAL_PATHS = {
   authenticate: '/internal/v1/authenticate',
   subscriptions: '/internal/v1/subscriptions',

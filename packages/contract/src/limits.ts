@@ -1,27 +1,27 @@
-/** Milliseconds between two reports of a device, and between two requests of a gateway that forward such reports. */
+/** Milliseconds between two reports from a device, and between two gateway requests that forward such reports. */
 const positions = { deviceMs: 10_000, gatewayMs: 2_000 } as const;
 /** Milliseconds for the network, and for clients whose timers are late. */
 const POSITION_DELAYS_MS = 6_000;
 
-/** Memories per agent, and UTF-8 bytes of a memory. */
+/** Memories per agent, and UTF-8 bytes per memory. */
 const memories = { memoriesPerAgent: 500, memoryBytes: 8 * 1024 } as const;
-/** Bytes of a memory without its content. */
+/** A memory's bytes without its content. */
 const MEMORY_FIELD_BYTES = 2_000;
 
-/** Limits of the API: defaults of settings, and the bounds that schemas state. */
+/** API limits: defaults of settings, and the bounds that schemas state. */
 export const LIMITS = {
-  /** Unicode code points of a message's text, as all limits of characters: what `maxLength` of JSON Schema counts. */
+  /** Unicode code points in a message text, as all limits on characters: what `maxLength` counts in JSON Schema. */
   messageText: 32_000,
-  /** Bytes of a JSON body, over REST and over the socket. */
+  /** Bytes in a JSON body, over REST and over the socket. */
   bodyBytes: 256 * 1024,
   /**
-   * Bytes of a packet of the socket. A payload above `bodyBytes` is refused; a larger packet closes its connection. A gateway holds
-   * up to this much of each connection.
+   * Bytes in a socket packet. A payload above `bodyBytes` is refused; a larger packet closes its connection. A gateway
+   * holds up to this much per connection.
    */
   packetBytes: 2 * 1024 ** 2,
-  /** The same before authentication: an address may have 1,000 such connections, and the pod of a gateway has 512 MiB. */
+  /** The same before authentication: an address may have 1,000 such connections, and a gateway pod has 512 MiB. */
   unauthenticatedPacketBytes: 384 * 1024,
-  /** Nesting depth of a JSON body or an event payload. */
+  /** Nesting depth in a JSON body or an event payload. */
   jsonDepth: 64,
   /** Requests per IP address and per user, and messages per user: sustained rate and burst. */
   rates: {
@@ -30,16 +30,16 @@ export const LIMITS = {
     sends: { perSecond: 5, burst: 20 },
     search: { perSecond: 2, burst: 20 },
   },
-  /** Characters of a search text, and its distinct words. */
+  /** Characters in a search text, and its distinct words. */
   searchText: 256,
   searchWords: 8,
   /** Milliseconds per search. */
   searchTimeoutMs: 1_500,
-  /** Approximate bytes of a page in one response. A longer one has a next page. */
+  /** Approximate bytes per page. A longer one has a next page. */
   listBytes: 1_000_000,
-  /** Characters of the text of a `last_message`. */
+  /** Characters in the text of `last_message`. */
   lastMessageText: 500,
-  /** Characters of a conversation title, and of a title that is derived from the first message. */
+  /** Characters in a conversation title, and in a title that is derived from the first message. */
   title: 200,
   titleFromMessage: 60,
   conversationsPerWorkspace: 500,
@@ -50,15 +50,15 @@ export const LIMITS = {
   pageMaximum: 100,
   /** Queued turns per conversation. */
   queuedTurns: 20,
-  /** UTF-8 bytes of a reply, and its tool calls and additional messages. */
+  /** UTF-8 bytes in a reply, and its tool calls and additional messages. */
   replyBytes: 1024 ** 2,
   replyParts: 200,
   subscriptionsPerSocket: 50,
   /** Sockets per user across all gateways. A further one closes the oldest. */
   socketsPerUser: 10,
   /**
-   * How the positions of devices prevent notifications. An answer is announced after `announceMs`: by then a device that shows it has
-   * reported its position, and its gateway has forwarded it, also if the first request failed.
+   * How device positions prevent notifications. An answer is announced after `announceMs`: by then a device that shows
+   * it has reported its position, and its gateway has forwarded it, also if the first request failed.
    */
   positions: { ...positions, announceMs: positions.deviceMs + 2 * positions.gatewayMs + POSITION_DELAYS_MS },
   /** Events from one socket: sustained rate and burst. */
@@ -88,46 +88,46 @@ export const LIMITS = {
   sessionAuditKeptDays: 90,
   /** Days for which a durable event can be replayed. */
   eventsKeptDays: 7,
-  /** Days for which the journals of finished turns are kept. */
+  /** Days for which finished journals are kept. */
   journalsKeptDays: 30,
   ...memories,
   /**
-   * Stored bytes of the memories in one response. The specification gives this list without pages, so all memories that the default limits
-   * allow are in one response. Only with higher limits it can have a next page.
+   * Stored bytes of all memories in one response. The specification gives this list without pages, so all memories that
+   * the default limits allow are in one response. Only with higher limits it can have a next page.
    */
   memoryListBytes: memories.memoriesPerAgent * (memories.memoryBytes + MEMORY_FIELD_BYTES),
-  /** Hours for which the user can approve a call of a tool. */
+  /** Hours for which the user can approve a tool call. */
   approvalHours: 24,
   artifactsPerWorkspace: 1_000,
-  /** Versions of an artifact. */
+  /** Versions per artifact. */
   artifactVersions: 100,
-  /** UTF-8 bytes of a version of an artifact. */
+  /** UTF-8 bytes per artifact version. */
   artifactBytes: 64 * 1024,
-  /** Characters of the title of an artifact, and of the beginning of its content in messages and lists. */
+  /** Characters in an artifact title, and in the beginning of its content in messages and lists. */
   artifactTitle: 200,
   artifactPreview: 300,
   promptsPerAgent: 20,
-  /** Characters of a prompt. */
+  /** Characters in a prompt. */
   promptText: 8_000,
   /** Unfinished tasks that one turn has given to other agents. */
   parallelDelegations: 5,
-  /** 1: tasks of turns that answer the user. 2: tasks that these tasks give. */
+  /** 1: tasks in turns that answer the user. 2: tasks that these tasks give. */
   delegationDepth: 2,
-  /** Characters of a task, with what is expected and its context. */
+  /** Characters in a task, with its expectation and context. */
   taskText: 16_000,
-  /** UTF-8 bytes of the result of a task. */
+  /** UTF-8 bytes in a task result. */
   taskResultBytes: 16 * 1024,
-  /** Characters of the task that its message shows. */
+  /** Characters of a task that its message shows. */
   taskPreview: 200,
-  /** Steps of a workflow, and those that run at the same time. */
+  /** Workflow steps, and steps that run at the same time. */
   workflowSteps: 12,
   parallelSteps: 5,
-  /** Running workflows of a workspace. */
+  /** Running workflows per workspace. */
   runningWorkflows: 10,
-  /** Characters of the name of a workflow or a step. */
+  /** Characters in the name of a workflow or a step. */
   workflowName: 120,
-  /** Characters of a text, of arguments and of a result in the steps of a turn. */
+  /** Characters per text, arguments and result in turn steps. */
   stepText: 4_000,
-  /** UTF-8 bytes of the results in the message with which an agent learns the end of a workflow. */
+  /** UTF-8 bytes of all results in the message with which an agent learns that a workflow ended. */
   workflowReportBytes: 48 * 1024,
 } as const;

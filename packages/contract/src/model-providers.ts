@@ -1,10 +1,8 @@
-/**
- * The model providers of the runtime image. Without schemas: a runtime loads this file, and memory counts there.
- */
+/** Model providers in the runtime image. Without schemas: a runtime loads this file, and memory counts there. */
 
 export interface ModelProviderMetadata {
   label: string;
-  /** Variables of a provider that needs an account or a server. Runtimes use it if its key or base URL is set. */
+  /** Variables for a provider that needs an account or a server. Runtimes use it if its key or base URL is set. */
   connection?: { baseUrl: string; apiKey: string; model: string; defaultHost: string };
   /** Further variables that configure it. */
   options: readonly string[];

@@ -48,7 +48,7 @@ const requests: Request[] = [
 
 type Path = (string | number)[];
 
-/** Lists the optional fields of a value, including absent ones. */
+/** Lists a value's optional fields, including absent ones. */
 function optionalFields(schema: z.ZodType, value: unknown, path: Path = []): Path[] {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable)
     return optionalFields(schema.def.innerType as z.ZodType, value, path);
@@ -62,7 +62,7 @@ function optionalFields(schema: z.ZodType, value: unknown, path: Path = []): Pat
   ]);
 }
 
-/** A copy with a field that is null, or without it; undefined if the value lacks the parent of the field. */
+/** A copy with a field that is null, or without it; undefined if the value lacks the field's parent. */
 function changed(value: unknown, path: Path, how: 'null' | 'absent'): unknown {
   const copy = structuredClone(value);
   const parent = path.slice(0, -1).reduce<unknown>((at, key) => (at as never)?.[key], copy);

@@ -9,9 +9,9 @@ interface Issue {
 interface Places extends Map<PropertyKey, Places> {}
 
 /**
- * `safeParse` of what a client or a model sends: a null that the schema refuses counts as an absent field, because encoders
- * of Swift and Kotlin, and models, write null for fields that are not set. Where a schema accepts null, null keeps its
- * meaning, which the description of the field states. An entry of a list is not a field: a null there is refused.
+ * `safeParse` for data from a client or a model: a null that the schema refuses counts as an absent field, because
+ * encoders in Swift and Kotlin, and models, write null for fields that are not set. Where a schema accepts null, null
+ * keeps its meaning, which the field's description states. A list entry is not a field: a null there is refused.
  */
 export function safeParseRequest<Schema extends z.ZodType>(
   schema: Schema,

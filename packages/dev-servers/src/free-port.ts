@@ -24,7 +24,10 @@ export async function freePort(): Promise<number> {
   throw new Error('no free port was found');
 }
 
-/** The UDP port of the same number, which nothing else uses, is the reservation: the system releases it with the process. */
+/**
+ * The UDP port with the same number, which nothing else uses, is the reservation: the system releases it with the
+ * process.
+ */
 async function reserve(port: number): Promise<boolean> {
   const socket = createSocket('udp4').unref();
   const { promise, resolve } = Promise.withResolvers<boolean>();

@@ -20,7 +20,7 @@ export function commandLine(pid: number): string {
   return hasProc ? fileOrEmpty(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim() : ps(pid, 'command');
 }
 
-/** The name of the executable and the working directory, if they can be read. */
+/** Executable name and working directory, if they can be read. */
 export function programOf(pid: number): { name: string; cwd: string | undefined } {
   if (!hasProc) return { name: basename(ps(pid, 'comm')), cwd: undefined };
   try {

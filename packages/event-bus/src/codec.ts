@@ -10,10 +10,7 @@ export function encodeEnvelope(envelope: BusEnvelope, version: BusVersion): stri
   return JSON.stringify(content);
 }
 
-/**
- * Returns `undefined` for anything that is not an envelope of this workspace: every client of the transport can write
- * to it.
- */
+/** Returns `undefined` for anything but an envelope of this workspace: every transport client can write to it. */
 export function decodeEnvelope(text: string, workspaceId: string): BusEnvelope | undefined {
   try {
     const envelope = parseEnvelope({ workspace_id: workspaceId, ...(JSON.parse(text) as object) });

@@ -8,10 +8,7 @@ export type EnvelopeListener = (envelope: BusEnvelope) => void;
 export type SessionEndListener = (end: SessionEnd) => void;
 export type UserEventListener = (event: UserEvent) => void;
 
-/**
- * Delivers workspace events from their publishers to gateways, at most once: only to the subscribers at the time of
- * the publication.
- */
+/** Delivers workspace events to gateways, at most once: only to subscribers that exist when an event is published. */
 export interface EventBus {
   /**
    * Never rejects. Sequential calls keep their order.
@@ -24,16 +21,18 @@ export interface EventBus {
    * @throws Error if the bus is closed or the transport rejects the subscription.
    */
   subscribe(workspaceId: string, listener: EnvelopeListener): Promise<Unsubscribe>;
-  /** As `publish`, to all gateways with a socket of the user. */
+  /** As `publish`, to all gateways with a socket of this user. */
   publishSessionEnd(end: SessionEnd): Promise<boolean>;
   /**
-   * As `subscribe`, for the sessions of all users. With a `socketAdapter` it only receives session ends from
-   * orchestrators of release 0.2; others arrive at the servers of the adapter as `SESSION_END_EVENT`.
+   * As `subscribe`, for all user sessions. With a `socketAdapter` it only receives session ends from orchestrators of
+   * release 0.2; others arrive at the adapter's servers as `SESSION_END_EVENT`.
    */
   onSessionEnd(listener: SessionEndListener): Promise<Unsubscribe>;
-  /** Sends an event to the sockets of a user on all gateways. It may be lost. */
+  /** Sends an event to the user's sockets on all gateways. It may be lost. */
   publishUserEvent(event: UserEvent): void;
-  /** As `onSessionEnd`, for events of users. Undefined with a `socketAdapter`, whose servers receive them as `USER_EVENT`. */
+  /**
+   * As `onSessionEnd`, for user events. Undefined with a `socketAdapter`, whose servers receive them as `USER_EVENT`.
+   */
   onUserEvent?(listener: UserEventListener): Promise<Unsubscribe>;
   /** Calls `listener` each time events are delivered again after a disconnect, in which some may have been lost. */
   onReconnect(listener: () => void): Unsubscribe;
@@ -41,9 +40,9 @@ export interface EventBus {
   publishSignal(topic: string): Promise<boolean>;
   /** As `subscribe`, for signals. */
   onSignal(listener: (topic: string) => void): Promise<Unsubscribe>;
-  /** Connects the socket.io servers of several processes; undefined if there is only one process. */
+  /** Connects socket.io servers in several processes; undefined if there is only one process. */
   socketAdapter?: SocketAdapter;
-  /** Whether events are currently delivered. */
+  /** True while events are delivered. */
   healthy(): boolean;
   close(): Promise<void>;
 }

@@ -3,9 +3,9 @@ import type { BusOptions, Unsubscribe } from './event-bus.js';
 
 export type Receive = (text: string) => void;
 
-/** The part of a bus that differs between implementations, with one subscription per channel. */
+/** The implementation-specific part of a bus, with one subscription per channel. */
 export interface Transport {
-  /** Resolves when the subscription is active; `receive` then gets the texts of the channel. */
+  /** Resolves when the subscription is active; `receive` then gets the channel's texts. */
   open(channel: string, receive: Receive): Promise<void>;
   close(channel: string, receive: Receive): void;
 }
@@ -32,7 +32,7 @@ interface Channel<Message> {
   opened: Promise<void>;
 }
 
-/** Shares one transport subscription, and one validation per message, among all listeners of a channel. */
+/** Shares one transport subscription, and one validation per message, among all listeners on a channel. */
 export function createFanOut<Message>({ transport, decode, logger, onInvalid }: FanOutDeps<Message>): FanOut<Message> {
   const channels = new Map<string, Channel<Message>>();
   let closed = false;
@@ -97,7 +97,7 @@ export function createFanOut<Message>({ transport, decode, logger, onInvalid }: 
 
 /** The channel of all session ends. It is not a valid workspace id. */
 export const SESSIONS = 'sessions';
-/** The channel of events of users, in one process. */
+/** Channel for user events, in one process. */
 export const USERS = 'users';
 /** The channel of signals between orchestrators. */
 export const SIGNALS = 'signals';

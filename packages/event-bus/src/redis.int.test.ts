@@ -77,7 +77,7 @@ describeWith('valkey', 'createRedisBus', () => {
       await both.promise;
       expect(received.map(([channel]) => channel)).toEqual(['ws:io#/v1#', 'ws:sessions']);
       expect(received[0]?.[1]).toMatchObject({ nsp: '/v1', data: { packet: ['session.end', end] } });
-      // The bus does not subscribe as a server of the adapter, so that no server awaits its response.
+      // The bus does not subscribe as an adapter server, so no server awaits its response.
       expect((await admin.pubSubShardNumSub('ws:io#/v1#'))['ws:io#/v1#']).toBe(1);
       gateway.destroy();
     });

@@ -7,7 +7,7 @@ import { createFanOut, SIGNALS, SESSIONS, type Transport } from './fan-out.js';
 import { type AdapterCommands, createGatewayEmitter, createSocketAdapter } from './socket-adapter.js';
 
 export interface RedisBusOptions extends BusOptions {
-  /** `redis://` or `rediss://`, of a dedicated instance or of an ACL user that is limited to the channels `ws:*`. */
+  /** `redis://` or `rediss://`: a dedicated instance, or an ACL user that is limited to the channels `ws:*`. */
   url: string;
   logger: Logger;
   /** Milliseconds between two heartbeats. Default: 1 s */
@@ -24,11 +24,11 @@ interface Connection {
   close(): Promise<void>;
 }
 
-/** The sharded channel of a workspace, or of session ends. */
+/** Sharded channel for a workspace, or for session ends. */
 export const channelName = (channel: string): string => `ws:${channel}`;
 
 const RECONNECT = { initialMs: 50, maxMs: 2_000 };
-/** Milliseconds that an envelope waits for a connection. The relay retries failed publications of durable events. */
+/** Milliseconds that an envelope waits for a connection. The relay retries durable events that were not published. */
 const PUBLISH_DEADLINE_MS = 2_000;
 /** Maximum envelopes that wait for a connection; further ones are dropped. */
 const PUBLISH_QUEUE = 10_000;
@@ -94,12 +94,12 @@ function connect(url: string, role: string, logger: Logger, { heartbeatMs, answe
   };
 }
 
-/** An error reply of the server is final; all other errors concern the connection. */
+/** An error reply from the server is final; all other errors concern the connection. */
 const connectionFailed = (error: unknown): boolean => !(error instanceof ErrorReply);
 
 /**
- * The client restores confirmed subscriptions. Those in flight during a disconnect are retried here. The commands of a channel run
- * one after the other, so that a retried SUNSUBSCRIBE does not end a later subscription.
+ * The client restores confirmed subscriptions. Those in flight during a disconnect are retried here. Commands on a
+ * channel run one after the other, so that a retried SUNSUBSCRIBE does not end a later subscription.
  */
 export function shardedTransport(
   client: Pick<Client, 'sSubscribe' | 'sUnsubscribe'>,

@@ -1,16 +1,16 @@
 import { createShardedAdapter } from '@socket.io/redis-adapter';
 import type { SessionEnd, UserEvent } from '@uswarm/contract';
 
-/** Creates the adapter of a socket.io namespace; the value of the `adapter` option of a server. */
+/** Creates a socket.io adapter; the value of a server's `adapter` option. */
 export type SocketAdapter = ReturnType<typeof createShardedAdapter>;
 
-/** The ACL user of the bus may use the channels `ws:*`. The prefix does not collide with the channels of workspaces. */
+/** The bus user's ACL allows the channels `ws:*`. The prefix does not collide with workspace channels. */
 const OPTIONS = { channelPrefix: 'ws:io', subscriptionMode: 'static' } as const;
-/** The namespace of the realtime interface. */
+/** Realtime namespace. */
 const NAMESPACE = '/v1';
-/** Server-side event of the namespace for ended sessions; its argument is a `SessionEnd`. */
+/** Server-side namespace event for ended sessions; its argument is a `SessionEnd`. */
 export const SESSION_END_EVENT = 'session.end';
-/** Server-side event of the namespace for the sockets of a user; its argument is a `UserEvent`. */
+/** Server-side namespace event for a user's sockets; its argument is a `UserEvent`. */
 export const USER_EVENT = 'user.event';
 
 /** The commands that the adapter needs. The caller adds deadlines and retries. */
@@ -19,7 +19,7 @@ export interface AdapterCommands {
   /** Must not reject: the adapter ignores the result. */
   subscribe(channel: string, listener: (message: Buffer, channel: Buffer) => void): Promise<void>;
   unsubscribe(channel: string): Promise<void>;
-  /** Runs `PUBSUB SHARDNUMSUB`, which returns the number of subscribers of a sharded channel. */
+  /** Runs `PUBSUB SHARDNUMSUB`, which returns the number of subscribers on a sharded channel. */
   command(args: readonly string[]): Promise<unknown>;
 }
 
@@ -53,7 +53,7 @@ export function createGatewayEmitter({ publish }: Pick<AdapterCommands, 'publish
     unsubscribe: async () => undefined,
     command: async () => undefined,
   });
-  // The adapter uses no other fields of a namespace without sockets.
+  // The adapter uses no other namespace fields if there are no sockets.
   const adapter = createShardedAdapter(client, client, OPTIONS)({ name: NAMESPACE, server: { encoder: undefined } });
   return {
     sessionEnd: (end) => void adapter.serverSideEmit([SESSION_END_EVENT, end]),

@@ -51,7 +51,7 @@ describe('envelopes of version 1', () => {
     const text = encodeEnvelope(envelope, 1);
     return text === undefined ? undefined : JSON.parse(text);
   };
-  /** Adds an unknown field to every object of a value. */
+  /** Adds an unknown field to every nested object. */
   const withLaterFields = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(withLaterFields);
     if (typeof value !== 'object' || value === null) return value;

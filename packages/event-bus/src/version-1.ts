@@ -5,7 +5,7 @@ import type { BusEnvelope } from '@uswarm/contract';
  * fields that it knows. It is deleted with the last supported upgrade from release 0.2.
  */
 
-/** The known fields of an object: with `true` any value, otherwise an object, a list of objects or null. */
+/** The known fields of an object: with `true` any value, otherwise an object, a list or null. */
 interface Shape {
   readonly [field: string]: true | Shape | ((value: Fields) => Fields | undefined);
 }

@@ -135,7 +135,7 @@ function payloads(content: MessageContent): Payloads {
 
 const EPHEMERAL = new Set<string>(['message.chunk', 'agent.tool', 'agent.status', 'agent.delegation']);
 
-/** An envelope of an event, with `content` as the content of its message. */
+/** An event envelope with `content` as its message content. */
 export function envelopeOf(
   event: DurableEventName | EphemeralEventName,
   content: MessageContent = { type: 'text', text: 'hello' },

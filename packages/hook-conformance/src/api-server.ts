@@ -6,7 +6,7 @@ import { HAS_GENERATION, validationError } from './validation.js';
 
 export type ApiFailure = 'AlreadyExists' | 'Conflict' | 'Forbidden' | 'Invalid' | 'NotFound';
 
-/** The error response of an API server. */
+/** Error response from an API server. */
 export class ApiError extends Error {
   override name = 'ApiError';
   readonly reason: ApiFailure;
@@ -25,7 +25,7 @@ export interface Write {
 
 export type Listener = (object: KubernetesObject) => void;
 
-/** An API server in memory. Counts every write, including those that change nothing. */
+/** An API server in memory. Counts every write, including writes that change nothing. */
 export class ModelApiServer {
   readonly writes: Write[] = [];
   readonly #objects = new Map<string, KubernetesObject>();
@@ -37,7 +37,7 @@ export class ModelApiServer {
     this.#now = now;
   }
 
-  /** Calls the listener after each write and deletion of an object. */
+  /** Calls the listener after each write and deletion. */
   watch(listener: Listener): void {
     this.#listeners.push(listener);
   }
@@ -180,7 +180,7 @@ function validate(object: KubernetesObject): void {
   if (why !== undefined) throw new ApiError('Invalid', `${keyOf(refOf(object))} is invalid: ${why}`);
 }
 
-/** The finalizer of an object whose dependents are deleted first. */
+/** Finalizer on objects whose dependents are deleted first. */
 export const FOREGROUND = 'foregroundDeletion';
 
 const selectorOf = (object: KubernetesObject): unknown => (object['spec'] as JsonObject | undefined)?.['selector'];

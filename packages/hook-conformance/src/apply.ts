@@ -1,11 +1,11 @@
 import { isObject, type Json, type JsonObject } from './json.js';
 
-/** Returns the fields that identify the items of a list, or undefined if the list is atomic. */
+/** Returns the fields that identify list items, or undefined if the list is atomic. */
 type ListKey = (path: string, items: readonly JsonObject[]) => readonly string[] | undefined;
 
 export type ApplyStrategy = 'server-side' | 'three-way';
 
-/** Metacontroller's merge: the first of these fields that all items have is the key of a list. */
+/** Metacontroller's merge: the first of these fields that all items have is the list key. */
 const THREE_WAY_KEYS = ['containerPort', 'port', 'mountPath', 'name', 'uid', 'ip', 'path'];
 const threeWayKey: ListKey = (_path, items) => {
   const key = THREE_WAY_KEYS.find((field) => items.every((item) => item[field] !== undefined));
@@ -25,8 +25,8 @@ const serverSideKey: ListKey = (path) => SERVER_SIDE_KEYS.find(([pattern]) => pa
 const ATOMIC_MAPS = /\.(selector|nodeSelector)$/;
 
 /**
- * Applies `desired` to `observed` after `last` was applied: deletes fields that are only in `last` and keeps fields of
- * other owners.
+ * Applies `desired` to `observed` after `last` was applied: deletes fields that are only in `last` and keeps fields
+ * with other owners.
  */
 export function mergeApplied(strategy: ApplyStrategy, observed: Json, last: Json | undefined, desired: Json): Json {
   return strategy === 'three-way'

@@ -21,7 +21,7 @@ export class ModelCluster {
   readonly #api: ModelApiServer;
   readonly #clock: ManualClock;
   readonly #images: ReadonlyMap<string, ImageBehaviour>;
-  /** By uid, in milliseconds of the clock. */
+  /** By uid, in clock milliseconds. */
   readonly #born = new Map<string, number>();
   readonly #stopping = new Map<string, number>();
   #podNumber = 0;
@@ -107,7 +107,7 @@ export class ModelCluster {
     return found;
   }
 
-  /** The name of a quota that allows no pods, or undefined. */
+  /** A quota that allows no pods, or undefined. */
   #quota({ metadata: { namespace } }: KubernetesObject): string | undefined {
     return this.#api.list('ResourceQuota').find((quota) => {
       return quota.metadata.namespace === namespace && hardOf(quota['status'])['pods'] === '0';

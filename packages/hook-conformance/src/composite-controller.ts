@@ -26,7 +26,7 @@ export interface FrameworkOptions {
 export interface SyncResult {
   /** Seconds until the next sync, besides events and the resync. */
   requeueAfter?: number;
-  /** The failure of the hook or of a write. */
+  /** Failure in the hook or in a write. */
   failure?: Error;
 }
 
@@ -50,7 +50,7 @@ export class ModelFramework {
   readonly #last = new Map<string, Json>();
   /** The objects that Metacontroller sent by server-side apply and the resulting generations, by name. */
   readonly #sent = new Map<string, { desired: Json; generation: number | undefined }>();
-  /** All calls of the hook, oldest first. */
+  /** All hook calls, oldest first. */
   readonly calls: { request: SyncRequest; response: SyncResponse }[] = [];
 
   constructor(api: ModelApiServer, cache: CacheReader, clock: ManualClock, hook: Hook, options: FrameworkOptions) {
@@ -177,8 +177,8 @@ export class ModelFramework {
   }
 
   /**
-   * Applies to any object with the name, and adopts it by its label. Skips an object that is unchanged since it was sent
-   * and has the same generation, so changes of kinds without a generation are missed.
+   * Applies to any object with the name, and adopts it by its label. Skips an object that is unchanged since it was
+   * sent and has the same generation, so changes to kinds without a generation are missed.
    */
   #send({ parent }: SyncRequest, observed: KubernetesObject | undefined, child: KubernetesObject): void {
     const key = keyOf(refOf(child));
@@ -232,7 +232,7 @@ export class ModelFramework {
     if (equal(next, observed)) return;
     const live = this.#api.get(refOf(observed));
     if (live?.metadata.uid !== uid) throw new ApiError('Conflict', `${keyOf(refOf(observed))} has another uid`);
-    // A client-side merge of a stale object is a conflict; the server merges with the live object.
+    // A client-side merge with a stale object is a conflict; the server merges with the live object.
     const stale =
       this.#options.apply === 'three-way' && live.metadata.resourceVersion !== observed.metadata.resourceVersion;
     if (stale) throw new ApiError('Conflict', `${keyOf(refOf(observed))} has been modified`);

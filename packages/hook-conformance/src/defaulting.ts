@@ -60,7 +60,7 @@ function defaultPod(spec: JsonObject): void {
     schedulerName: 'default-scheduler',
     securityContext: {},
     terminationGracePeriodSeconds: 30,
-    // The deprecated alias of the field.
+    // Deprecated field alias.
     ...(typeof spec['serviceAccountName'] === 'string' ? { serviceAccount: spec['serviceAccountName'] } : {}),
   });
   dropEmpty(spec, [

@@ -13,7 +13,7 @@ import type { Capability, HookFaultMode, World } from './world.js';
 
 export interface ModelWorldOptions extends Partial<FrameworkOptions> {
   hook: Hook;
-  /** The hook of the next release, which holds back running pods. */
+  /** The next release's hook, which holds back running pods. */
   nextHook?: Hook;
   clock: ManualClock;
   namespace?: string;
@@ -35,11 +35,11 @@ interface Event {
   at: number;
   key: string;
   object: KubernetesObject | undefined;
-  /** Names of the affected UserSwarms. */
+  /** Affected UserSwarms by name. */
   affected: string[];
 }
 
-/** A model of a cluster. Time passes only during `waitFor`, `pass` and `step`. */
+/** A cluster model. Time passes only during `waitFor`, `pass` and `step`. */
 export class ModelWorld implements World {
   readonly capabilities: ReadonlySet<Capability>;
   readonly images = MODEL_IMAGES;
@@ -48,12 +48,12 @@ export class ModelWorld implements World {
   readonly resyncSeconds: number;
   readonly api: ModelApiServer;
   readonly framework: ModelFramework;
-  /** Failures of syncs, oldest first. */
+  /** Sync failures, oldest first. */
   readonly failures: Error[] = [];
   readonly #clock: ManualClock;
   readonly #cluster: ModelCluster;
   readonly #options: FrameworkOptions;
-  /** The time of the next sync of each UserSwarm, in milliseconds of the clock. */
+  /** Next sync by UserSwarm, in clock milliseconds. */
   readonly #due = new Map<string, number>();
   readonly #lastByUsers = new Map<string, Json>();
   readonly #history: Event[] = [];
@@ -205,7 +205,7 @@ export class ModelWorld implements World {
     if (this.#options.cacheLagMs === 0) this.#deliverEvents();
   }
 
-  /** Names of the UserSwarms that an event of this object affects. */
+  /** UserSwarms that an event on this object affects, by name. */
   #affectedBy(object: KubernetesObject): string[] {
     if (object.kind === 'UserSwarm') return [object.metadata.name];
     const builtin = this.#options.flavour === 'builtin';
@@ -224,7 +224,7 @@ export class ModelWorld implements World {
     this.#due.set(name, Math.min(at, this.#due.get(name) ?? Number.POSITIVE_INFINITY));
   }
 
-  /** Delivers an event together with the update of the cache, never before it. */
+  /** Delivers an event together with the cache update, never before it. */
   #deliverEvents(): void {
     while (this.#history[0] !== undefined && this.#history[0].at <= this.#clock.elapsed()) {
       const [{ at, key, object, affected }] = this.#history.splice(0, 1) as [Event];

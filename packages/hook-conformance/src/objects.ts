@@ -1,7 +1,7 @@
 import type { ChildGroup, UserSwarm } from '@uswarm/contract/userswarm';
 import type { KubernetesObject } from '@uswarm/kube-types';
 
-/** The name of an object; cluster-scoped without a namespace. */
+/** Object name; cluster-scoped without a namespace. */
 export interface Ref {
   kind: string;
   namespace?: string;
@@ -16,7 +16,7 @@ export const refOf = ({ kind, metadata: { namespace, name } }: KubernetesObject)
   name,
 });
 
-/** The key of a child in a sync request. It has the namespace because the parent is cluster-scoped. */
+/** A child's key in a sync request. It has the namespace because the parent is cluster-scoped. */
 export const hookKey = ({
   metadata: { namespace, name },
 }: {

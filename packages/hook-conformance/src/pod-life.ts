@@ -1,12 +1,12 @@
 import type { KubernetesObject } from '@uswarm/kube-types';
 
-/** How the containers of an image behave. */
+/** Container behavior by image. */
 export type ImageBehaviour = 'good' | 'missing' | 'crashing' | 'hungry';
 
 export interface PodEnvironment {
   image(name: string): ImageBehaviour;
   secretExists(namespace: string, name: string): boolean;
-  /** Whether the request fits on a node. */
+  /** False if the request does not fit on a node. */
   fits(cpu: string): boolean;
 }
 
@@ -21,13 +21,13 @@ export interface PodSpec {
   containers: Container[];
 }
 
-/** Seconds after the creation of the pod. */
+/** Seconds after pod creation. */
 const CREATED = 1;
 const STARTED = 2;
 /** Seconds between two starts of a failing container. */
 const CRASH_CYCLE = 6;
 
-/** The status of a pod as scheduler and kubelet write it, `age` seconds after its creation. */
+/** The pod status that scheduler and kubelet write, `age` seconds after creation. */
 export function podStatus(pod: KubernetesObject, age: number, environment: PodEnvironment): object {
   const [container] = (pod['spec'] as PodSpec).containers;
   if (container === undefined) throw new Error('a pod without a container');

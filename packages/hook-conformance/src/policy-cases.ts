@@ -3,19 +3,19 @@
  */
 export const POLICY_LISTS = {
   runtimeNamespaces: ['userswarms', 'team-a'],
-  // The chart adds the repository of the default image as the first prefix.
+  // The chart adds the default image's repository as the first prefix.
   imagePrefixes: ['registry.test/uswarm/agent-runtime', 'registry.test/team', 'mirror.test:5000/', 'pinned.test/app@'],
   sharedEnvSecrets: ['uswarm-model-env', 'more.keys'],
   maxCpu: ['2'],
   maxMemory: ['4Gi'],
 } as const;
 
-/** The image of a UserSwarm without `runtime.image`. */
+/** Image for a UserSwarm without `runtime.image`. */
 export const DEFAULT_IMAGE = 'registry.test/uswarm/agent-runtime:1.2.3';
 
 const DIGEST = '0'.repeat(64);
 
-/** The name of the UserSwarm in every case. */
+/** UserSwarm name in every case. */
 export const POLICY_CASE_NAME = 'workspace-a';
 
 interface Quantities {
@@ -30,7 +30,7 @@ export interface PolicyCase {
     runtime?: { image?: string; resources?: { requests?: Quantities; limits?: Quantities } };
     config?: { envSecretRef: { name: string } };
   };
-  /** The message of the denial; absent if the spec is allowed. */
+  /** Denial message; absent if the spec is allowed. */
   denied?: string;
 }
 

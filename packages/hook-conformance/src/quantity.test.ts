@@ -14,7 +14,7 @@ const quantities = fc
   .map(([number, suffix]) => number + suffix);
 
 describe('storedQuantity', () => {
-  // The results of a real API server (1.34).
+  // Results from a real API server (1.34).
   it.each([
     ['0.5', '500m'],
     ['1e-1', '100e-3'],

@@ -1,6 +1,6 @@
 /**
  * A resource quantity as an API server stores it: rounded up to thousandths, without a fraction, with the largest exact
- * suffix. Implements apimachinery's `resource.Quantity` independently of the code under test. Unlike a real server, it
+ * suffix. Implements apimachinery's `resource.Quantity` independently of the tested code. Unlike a real server, it
  * removes a leading sign or zero.
  */
 export function storedQuantity(text: string): string {

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '@uswarm/kube-types';
 
-/** The validation error of an API server, or undefined. Checks only fields that a merge can make invalid. */
+/** The API server's validation error, or undefined. Checks only fields that a merge can make invalid. */
 export function validationError({ kind, spec }: KubernetesObject): string | undefined {
   if (kind !== 'Service') return undefined;
   const { ports = [] } = (spec ?? {}) as { ports?: { name?: string }[] };
@@ -9,5 +9,5 @@ export function validationError({ kind, spec }: KubernetesObject): string | unde
   return at < 0 ? undefined : `spec.ports[${at}].name: Duplicate value: "${names[at]}"`;
 }
 
-/** Kinds with a generation, which a change of the spec increases. Services and ServiceAccounts have none. */
+/** Kinds with a generation, which a spec change increases. Services and ServiceAccounts have none. */
 export const HAS_GENERATION: ReadonlySet<string> = new Set(['UserSwarm', 'Deployment', 'Pod', 'ReplicaSet']);

@@ -2,7 +2,7 @@ import type { KubernetesObject } from '@uswarm/kube-types';
 import type { JsonObject } from './json.js';
 import type { Ref } from './objects.js';
 
-/** Optional abilities of a world. A scenario lists those that it needs. */
+/** Optional abilities of a world. A scenario lists its own needs. */
 export type Capability =
   /** Pods run, fail and stop, depending on Secrets, quotas and nodes. */
   | 'pods'
@@ -10,11 +10,11 @@ export type Capability =
   | 'reasons'
   /** Namespaces can be created and deleted. */
   | 'namespaces'
-  /** Faults of the hook can be injected. */
+  /** Hook faults can be injected. */
   | 'hook faults'
-  /** Writes of the controller can be counted. */
+  /** Controller writes can be counted. */
   | 'counting'
-  /** The hook can be replaced by that of the next release, which holds back running pods. */
+  /** The hook can be replaced by the next release, which holds back running pods. */
   | 'releases'
   /** The test decides whether runtimes may start. */
   | 'starts';
@@ -28,10 +28,10 @@ export interface World {
   readonly namespace: string;
   /** A namespace for runtimes that does not exist yet. */
   readonly spareNamespace: string;
-  /** Seconds between two resyncs of an unchanged UserSwarm. */
+  /** Seconds between two resyncs if nothing changes. */
   readonly resyncSeconds: number;
   readonly images: Readonly<Record<'good' | 'other' | 'missing' | 'crashing' | 'hungry' | 'forbidden', string>>;
-  /** Server-side apply: creates the object, or changes the fields of the same owner. */
+  /** Server-side apply: creates the object, or changes fields with the same owner. */
   apply(object: KubernetesObject): Promise<void>;
   /** A merge patch of another client. */
   patch(ref: Ref, patch: JsonObject): Promise<void>;
@@ -49,8 +49,8 @@ export interface World {
   /** Lets time pass, at least until the next resync. */
   pass(seconds: number): Promise<void>;
   setHook(mode: HookFaultMode): Promise<void>;
-  /** Selects the release of the hook; requires the capability `releases`. */
+  /** Selects the hook's release; requires the capability `releases`. */
   release?(which: 'first' | 'next'): Promise<void>;
-  /** Number of writes of the controller since the start. */
+  /** Number of controller writes so far. */
   writes(): Promise<number>;
 }

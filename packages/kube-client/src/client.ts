@@ -15,7 +15,7 @@ export interface KubeClient {
   get(resource: Resource, name: ObjectName, signal?: AbortSignal): Promise<KubernetesObject>;
   list(resource: Resource, options: ListOptions, signal?: AbortSignal): Promise<ObjectList>;
   create(resource: Resource, object: KubernetesObject, signal?: AbortSignal): Promise<KubernetesObject>;
-  /** Server-side apply: takes ownership of the fields of `object` and removes other fields that we owned. */
+  /** Server-side apply: takes ownership of the fields in `object` and removes other fields that we owned. */
   apply(
     resource: Resource,
     object: KubernetesObject,
@@ -55,9 +55,9 @@ export interface ObjectList {
 }
 
 export interface ApplyOptions {
-  /** Takes over conflicting fields of other managers. */
+  /** Takes over conflicting fields from other managers. */
   force?: boolean;
-  /** The field manager. Default: that of the client */
+  /** Field manager. Default: the client's */
   fieldManager?: string;
 }
 
@@ -66,7 +66,7 @@ export interface DeleteOptions {
   uid: string;
   resourceVersion?: string;
   propagation: 'Background' | 'Foreground';
-  /** Grace period of a pod in seconds. Default: that of the pod */
+  /** Grace period of the deleted pod in seconds. Default: from its spec */
   graceS?: number;
 }
 
@@ -169,7 +169,7 @@ function readList(answer: unknown): ObjectList {
   const { resourceVersion, continue: next } = list.metadata ?? {};
   if (resourceVersion === undefined) throw new Error('the list has no resourceVersion');
   const kind = list.kind?.replace(/List$/, '');
-  // Items of a list of a built-in kind have neither apiVersion nor kind.
+  // Items in a list of built-in objects have neither apiVersion nor kind.
   const items = (list.items ?? []).map((item) => ({ ...item, apiVersion: list.apiVersion, kind }) as KubernetesObject);
   return { items, resourceVersion, continueToken: next === '' ? undefined : next };
 }

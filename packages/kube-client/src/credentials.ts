@@ -3,7 +3,7 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { ConfigError } from '@uswarm/service-kit';
 import { Agent, type buildConnector, type Dispatcher, ProxyAgent } from 'undici';
 
-/** Address, authentication and connections of the API server. */
+/** API server address, authentication and connections. */
 export interface Credentials {
   readonly server: string;
   readonly dispatcher: Dispatcher;
@@ -12,7 +12,7 @@ export interface Credentials {
   close(): Promise<void>;
 }
 
-/** Converts TLS options of Node.js to those of undici. */
+/** Converts Node.js TLS options for undici. */
 type ConnectTo = buildConnector.BuildOptions;
 
 /** Keep-alive in milliseconds; longer than the retry period of leader election. */

@@ -1,11 +1,11 @@
-/** The API server refused a request; `reason` is that of the Status (`AlreadyExists`, `Forbidden`, …). */
+/** The API server refused a request; `reason` is from the Status (`AlreadyExists`, `Forbidden`, …). */
 export class KubeError extends Error {
   override name = 'KubeError';
   readonly status: number;
   readonly reason: string;
   readonly causes: readonly string[];
   readonly kind: string | undefined;
-  /** Seconds of the Retry-After header. */
+  /** Seconds from the Retry-After header. */
   readonly retryAfter: number | undefined;
 
   constructor(status: number, answer: StatusAnswer, retryAfter?: number) {
@@ -18,7 +18,7 @@ export class KubeError extends Error {
   }
 }
 
-/** A `Status`, the body of an error response. */
+/** A `Status`, the body of error responses. */
 export interface StatusAnswer {
   message?: string;
   reason?: string;

@@ -170,7 +170,7 @@ describe('startInformer', () => {
     async (text) => {
       start();
       await watching();
-      // The event of the broken line is lost.
+      // The event on the broken line is lost.
       api.sendToWatches(SERVICES, text);
       await eventually(() => lists() > 1);
       api.put(SERVICES, service('a'));

@@ -21,7 +21,7 @@ export interface InformerTiming {
   staleMs?: number;
   /** Milliseconds without a running watch after which the next watch starts from a new list. Default: 2 min */
   relistMs?: number;
-  /** Milliseconds without a running watch after which the history of the server is checked before resuming. Default: 5 s */
+  /** Milliseconds without a running watch after which the server's history is checked before resuming. Default: 5 s */
   checkMs?: number;
 }
 
@@ -56,7 +56,7 @@ export type InformerState = 'loading' | 'ready' | 'denied';
 
 export interface Informer {
   state(): InformerState;
-  /** Whether a list was ever complete. Before that, a missing object does not mean that it does not exist. */
+  /** True after the first complete list. Before that, a missing object may exist. */
   listed(): boolean;
   /** Whether a list is complete and a watch is running, or was within the last `staleMs`. */
   alive(): boolean;
@@ -137,14 +137,14 @@ interface Seen {
   /** When the last list was complete, and when a watch last ran, in monotonic milliseconds. */
   listedAt: number;
   aliveAt: number;
-  /** Whether a watch is running. */
+  /** True while a watch is running. */
   open: boolean;
 }
 
 /**
  * A watch resumes from the last version, because otherwise all replicas would list everything at the same time after an
  * outage. It must not resume if the server was restored from a backup: its versions restart at an earlier number, and a
- * watch from a later one receives no events. A list of one object returns the current version of the server.
+ * watch from a later one receives no events. A list with one object returns the server's current version.
  */
 async function mustList(
   { client, resource, namespace, labelSelector }: InformerDeps,

@@ -5,7 +5,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { ConfigError } from '@uswarm/service-kit';
 
 /**
- * Loads the cluster of the files in `KUBECONFIG`, else the in-cluster configuration.
+ * Loads the cluster from the files in `KUBECONFIG`, else the in-cluster configuration.
  *
  * @throws ConfigError if there is neither, or the files cannot be read
  */
@@ -23,7 +23,7 @@ export function loadKubeConfig(environment: Record<string, string | undefined>):
 }
 
 /**
- * Loads the cluster of an operator as kubectl does: `KUBECONFIG`, else `~/.kube/config`, with the given context or the
+ * Loads an operator's cluster as kubectl does: `KUBECONFIG`, else `~/.kube/config`, with the given context or the
  * current one.
  *
  * @throws ConfigError if there is none

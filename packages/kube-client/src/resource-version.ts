@@ -1,7 +1,7 @@
 const NUMBER = /^[0-9]+$/;
 
 /**
- * Whether version `a` is newer than `b`. Versions are numbers that increase with each write in the cluster. If one is
+ * True if version `a` is newer than `b`. Versions are numbers that increase with each write in the cluster. If one is
  * unknown or not a number, `a` counts as newer.
  */
 export function isNewer(a: string | undefined, b: string | undefined): boolean {

@@ -13,7 +13,7 @@ export interface ObjectName {
   namespace?: string | undefined;
 }
 
-/** The path of a collection or of an object in it. */
+/** Path to a collection or to an object in it. */
 export function resourcePath(resource: Resource, namespace?: string, name?: string, subresource?: string): string {
   const parts = resource.group === '' ? ['api', resource.version] : ['apis', resource.group, resource.version];
   if (namespace !== undefined) parts.push('namespaces', namespace);

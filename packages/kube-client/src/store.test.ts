@@ -102,7 +102,7 @@ describe('createStore', () => {
             });
           } else if (kind === 'answer') answers.shift()?.();
           else if (kind === 'list' && listing === undefined) {
-            // The events of a lost watch are no longer delivered; a list follows.
+            // Events from a lost watch are no longer delivered; a list follows.
             server.events.length = 0;
             listing = server.snapshot();
           } else if (kind === 'list' && listing !== undefined) {

@@ -20,7 +20,7 @@ export interface Store {
   put(object: KubernetesObject): void;
   /** Removes an object that a watch event reported as deleted. */
   remove(object: KubernetesObject): void;
-  /** Replaces the contents with a list as of `resourceVersion`; `reset` if the history of the server was reset. */
+  /** Replaces the contents with a list as of `resourceVersion`; `reset` if the server's history was reset. */
   replace(items: KubernetesObject[], resourceVersion: string, reset?: boolean): void;
   /**
    * Stores the response to our own write, without a notification. If the object is missing although the cache is newer
@@ -28,13 +28,13 @@ export interface Store {
    */
   written(object: KubernetesObject): void;
   /**
-   * Sends our own write of an object and stores its response, as `written`. The watch event of the write, which can arrive
-   * before the response, causes no notification. Notifications of other changes of the object wait for the response.
+   * Sends our own write and stores its response, as `written`. The write's watch event, which can arrive before the
+   * response, causes no notification. Notifications about other changes to the object wait for the response.
    *
-   * @throws the error of the request
+   * @throws the request's error
    */
   write(key: string, send: () => Promise<KubernetesObject>): Promise<KubernetesObject>;
-  /** Removes an object that we deleted. Later events of the same object are stale. */
+  /** Removes an object that we deleted. Later events about it are stale. */
   deleted(object: KubernetesObject): void;
   clear(): void;
 }
@@ -103,7 +103,7 @@ export function createStore(options: StoreOptions = {}): Store {
     if (objects.has(keyOf(object)) || isNewer(object.metadata.resourceVersion, completeTo)) put(object, false);
   };
 
-  /** Notifies of the changes of an object that were not our own writes. */
+  /** Notifies about changes that were not our own writes. */
   const notifyOfOthers = (key: string, { changes, ownVersions }: InFlight): void => {
     inFlight.delete(key);
     const others = changes.filter(

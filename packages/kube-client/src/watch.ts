@@ -11,7 +11,7 @@ export class MalformedWatchEvent extends Error {
   override name = 'MalformedWatchEvent';
 }
 
-/** No data for longer than the duration of a watch: the connection is dead without having been closed. */
+/** No data for longer than a watch lasts: the connection is dead without having been closed. */
 export class WatchTimeout extends Error {
   override name = 'WatchTimeout';
 }

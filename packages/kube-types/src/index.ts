@@ -6,7 +6,7 @@ export interface KubernetesObject {
   [field: string]: unknown;
 }
 
-/** The used fields of Kubernetes metadata. */
+/** Used metadata fields. */
 export interface ObjectMeta {
   name: string;
   namespace?: string;
@@ -22,7 +22,7 @@ export interface ObjectMeta {
   managedFields?: ManagedFields[];
 }
 
-/** A condition in the status of an object. `status` is `True`, `False` or `Unknown`. */
+/** A status condition. `status` is `True`, `False` or `Unknown`. */
 export interface StatusCondition {
   type: string;
   status: string;

@@ -1,4 +1,4 @@
-/** Returns a copy of a JSON document in which each local `$ref` is the object that it names. Recursive schemas contain themselves. */
+/** Returns a copy in which each local `$ref` is the object that it names. Recursive schemas contain themselves. */
 export function withoutReferences(source) {
   const copies = new Map();
   const copy = (value) => {

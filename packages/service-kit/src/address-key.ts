@@ -6,8 +6,8 @@ const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 export const plainAddress = (address: string): string => MAPPED_IPV4.exec(address)?.[1] ?? address;
 
 /**
- * The key under which requests of an address are counted: the address for IPv4, and the /64 network for IPv6, because
- * a client usually controls a whole /64.
+ * Key for counting requests by address: the address for IPv4, and the /64 network for IPv6, because a client usually
+ * controls a whole /64.
  */
 export function addressKey(address: string): string {
   const [unplain = ''] = address.split('%');

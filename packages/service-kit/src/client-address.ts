@@ -7,7 +7,7 @@ import { list } from './config.js';
 export type ClientAddress = (request: IncomingMessage) => string;
 
 /**
- * Determines the client address of a request. Only the entries of `X-Forwarded-For` from trusted proxies are used.
+ * Determines the client address of a request. Only `X-Forwarded-For` entries from trusted proxies are used.
  *
  * @param trusted addresses, CIDR ranges, or `loopback`, `linklocal`, `uniquelocal`. @throws on anything else.
  */

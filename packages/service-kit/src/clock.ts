@@ -1,4 +1,4 @@
-/** The source of the current time; tests pass a fake clock. */
+/** Current time; tests pass a fake clock. */
 export interface Clock {
   now(): Date;
 }

@@ -47,7 +47,7 @@ export const list = z.string().transform((text) =>
     .filter((entry) => entry !== ''),
 );
 
-/** `<namespace>/<name>` of a Kubernetes object. */
+/** `<namespace>/<name>` for a Kubernetes object. */
 export const namespacedName = z
   .string()
   .regex(/^[a-z0-9][-a-z0-9]*\/[a-z0-9][-.a-z0-9]*$/, 'must be <namespace>/<name>')

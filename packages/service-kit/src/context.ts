@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 /** Context of one request for logs and traces, available in all code that handles it. */
 export interface RequestContext {
   requestId: string;
-  /** The trace id of the request: a new one, or the id that the calling service sent. */
+  /** Created here, or sent by the calling service. */
   traceId?: string;
   /** The trace id that a client sent; untrusted. */
   clientTraceId?: string;

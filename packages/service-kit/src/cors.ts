@@ -3,7 +3,7 @@ import { CREDENTIAL_HEADERS, POSITION_HEADER } from '@uswarm/contract';
 import cors, { type CorsOptions } from 'cors';
 import { corsOriginOption } from './cors-origins.js';
 
-/** Request headers of the API that are not on the safelist of browsers. */
+/** API request headers outside the browsers' safelist. */
 const REQUEST_HEADERS = [
   ...CREDENTIAL_HEADERS,
   'authorization',
@@ -52,7 +52,7 @@ const OPTIONS: CorsOptions = {
 export type CorsHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
 
 /**
- * Allows pages of these origins (`*`: all origins) to call the API and read all responses, including errors. Cookies
+ * Allows pages from these origins (`*`: all origins) to call the API and read all responses, including errors. Cookies
  * are not allowed: credentials are sent in headers. Without origins no header is added.
  */
 export function allowOrigins(origins: readonly string[]): CorsHandler {

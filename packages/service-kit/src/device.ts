@@ -7,7 +7,7 @@ export interface Device {
   /** Empty if the client sent none. */
   id: string;
   info: string;
-  /** The version of the app. */
+  /** App version. */
   version: string;
   /** An IANA name or a UTC offset, as `canonicalTimeZone` writes it; empty if the client sent no valid one. */
   timezone: string;
@@ -22,8 +22,8 @@ const VERSION_CHARACTERS = 40;
 const LOGGED_ID_CHARACTERS = 12;
 
 /**
- * Reads the device headers of an HTTP request or a socket handshake. Invalid values never fail a request: they
- * count as not sent.
+ * Reads the device headers from an HTTP request or a socket handshake. Invalid values never fail a request: they count
+ * as not sent.
  */
 export function readDevice(headers: Headers): Device {
   const id = plainText(headers['x-device-id']);
@@ -35,14 +35,14 @@ export function readDevice(headers: Headers): Device {
   };
 }
 
-/** Whether any device header was sent. */
+/** False if no device header was sent. */
 export function isDescribed({ id, info, version, timezone }: Device): boolean {
   return id !== '' || info !== '' || version !== '' || timezone !== '';
 }
 
 /**
- * The loggable fields of a device: a hash of the id, and only the platform of the description, because it can contain
- * a name that the user chose.
+ * The loggable device fields: a hash of the id, and only the platform of the description, because it can contain a name
+ * that the user chose.
  */
 export function deviceLogFields(device: Device): Record<string, string> {
   const { id, info, version, timezone } = device;

@@ -3,7 +3,7 @@ import { parseJson } from './parse-json.js';
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 /**
- * Whether the error response of a model provider reports that a moderation flagged the prompt: OpenRouter describes it in the
+ * True if a provider's error response reports that a moderation flagged the prompt: OpenRouter describes it in the
  * metadata of a 403.
  */
 export function isPromptFlagged(body: string): boolean {

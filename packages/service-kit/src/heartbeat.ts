@@ -1,5 +1,4 @@
 export interface HeartbeatOptions {
-  /** Whether a connection is established. */
   connected: () => boolean;
   /** Sends a command that the server answers immediately; rejects if the connection breaks. */
   ping: () => Promise<unknown>;
@@ -16,9 +15,9 @@ export interface Heartbeat {
 }
 
 /**
- * Replaces a connection whose server does not respond. The idle timeout of the socket does not detect this, because
- * writes reset it. The deadline counts checks instead of time, so that a pause of this process is not mistaken for
- * an unresponsive server.
+ * Replaces a connection whose server does not respond. The socket's idle timeout does not detect this, because writes
+ * reset it. The deadline counts checks instead of time, so that a pause of this process is not mistaken for an
+ * unresponsive server.
  */
 export function startHeartbeat({ connected, ping, replace, intervalMs, deadlineMs }: HeartbeatOptions): Heartbeat {
   let pending: object | undefined;

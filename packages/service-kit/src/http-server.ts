@@ -6,7 +6,7 @@ export interface ListenOptions {
   /** Default: all addresses, of IPv4 and of IPv6. */
   host?: string | undefined;
   port: number;
-  /** Milliseconds that the headers of a request may take. Default: 15 s */
+  /** Milliseconds for the request headers. Default: 15 s */
   headersTimeoutMs?: number;
   /** Milliseconds that a request may take to arrive with its body. Default: 5 min */
   requestTimeoutMs?: number;
@@ -86,7 +86,7 @@ function endConnectionsWithAnswers(server: Server): () => void {
     open.add(response);
     response.once('close', () => {
       open.delete(response);
-      // The headers of this response may have been sent without `Connection: close`.
+      // The response headers may have been sent without `Connection: close`.
       if (closing) setImmediate(() => server.closeIdleConnections());
     });
   });

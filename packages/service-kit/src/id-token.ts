@@ -6,7 +6,7 @@ function isCanonical(part: string): boolean {
 }
 
 /**
- * Whether a signed JWT has exactly three parts in canonical base64url. Decoders ignore white space, padding and unused
+ * True if a signed JWT has exactly three parts in canonical base64url. Decoders ignore white space, padding and unused
  * bits, so a token has several valid encodings; only the canonical one is accepted.
  */
 export function isCanonicalToken(token: string): boolean {
@@ -15,8 +15,8 @@ export function isCanonicalToken(token: string): boolean {
 }
 
 /**
- * The identity of a token: SHA-256 of `header.payload`, the text that its signature covers. The signature itself does
- * not identify a token: ECDSA has a second valid signature for each one.
+ * Token identity: SHA-256 of `header.payload`, the signed text. The signature itself does not identify a token: ECDSA
+ * has a second valid signature for each one.
  */
 export function tokenHash(token: string): Buffer {
   return createHash('sha256')
@@ -25,8 +25,8 @@ export function tokenHash(token: string): Buffer {
 }
 
 /**
- * SHA-256 of the whole token text, the identity of a token in release 0.2. Remove it in the release after the next,
- * which no longer runs beside 0.2.
+ * SHA-256 of the whole token text, the token identity in release 0.2. Remove it in the release after the next, which no
+ * longer runs beside 0.2.
  */
 export function tokenTextHash(token: string): Buffer {
   return createHash('sha256').update(token).digest();

@@ -25,18 +25,18 @@ const STDOUT = 1;
 /** Maximum bytes buffered while the output cannot be written, such as on a full disk. Further entries are dropped. */
 const WAITING_BYTES = 256 * 1024;
 
-/** Messages of Postgres data exceptions quote the rejected value. */
+/** Postgres data exceptions quote the rejected value in their message. */
 const DATA_EXCEPTION = /^22[0-9A-Z]{3}$/;
 const LEFT_OUT = 'redacted: the message quotes data';
 
 /**
- * The safe fields of an error: `detail` and `where` of a database error quote whole rows, and an HTTP error can
- * contain the body.
+ * The safe error fields: `detail` and `where` of a database error quote whole rows, and an HTTP error can contain the
+ * body.
  */
 function errorFields(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error;
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };
-  // The message of a JSON syntax error quotes the text.
+  // A JSON syntax error quotes the text in its message.
   const quotes = error instanceof SyntaxError || (typeof code === 'string' && DATA_EXCEPTION.test(code));
   return {
     type: error.name,
@@ -63,8 +63,8 @@ export interface LoggerOptions {
 }
 
 /**
- * Logs one JSON line per entry with the context of the request, to standard output by default. Writes are synchronous:
- * entries stay in order, and none is lost when the process exits.
+ * Logs one JSON line per entry with the request context, to standard output by default. Writes are synchronous: entries
+ * stay in order, and none is lost when the process exits.
  */
 export function createLogger({ service, level = 'info', destination }: LoggerOptions): Logger {
   const paths = REDACTED.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]);
@@ -81,7 +81,7 @@ export function createLogger({ service, level = 'info', destination }: LoggerOpt
 }
 
 /**
- * Standard output (1) or standard error (2) as the destination of a logger. A service goes on if it cannot be written: a full
+ * Standard output (1) or standard error (2) as a logger destination. A service goes on if it cannot be written: a full
  * disk, a closed pipe. The next entry tries again.
  */
 export function openOutput(fd: 1 | 2): DestinationStream {

@@ -20,13 +20,13 @@ export function createMetrics(component: string): Registry {
   return registry;
 }
 
-/** All packages of the product share one version. */
+/** All packages share one version. */
 function productVersion(): string {
   const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
   return manifest.version;
 }
 
-/** The container's memory limit in bytes, or the memory of the machine if there is no limit. */
+/** The container's memory limit in bytes, or the machine's memory if there is no limit. */
 function memoryLimit(): number {
   const limit = process.constrainedMemory();
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();

@@ -4,7 +4,7 @@ import type { Registry } from './metrics.js';
 
 export interface OpsOptions {
   metrics: Registry;
-  /** Whether the process can serve traffic; a rejection counts as not ready. */
+  /** True if the process can serve traffic; a rejection counts as not ready. */
   ready: () => Promise<boolean> | boolean;
 }
 

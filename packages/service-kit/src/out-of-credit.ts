@@ -1,4 +1,4 @@
-/** The account of the operator has no credit, or has reached its limit of spending, which no waiting changes. */
+/** The operator's account has no credit, or has reached its spending limit, which no waiting changes. */
 const NO_CREDIT: readonly RegExp[] = [
   /insufficient[_ -]?(?:quota|balance|credits?|funds|account)|not enough (?:balance|credits?|funds|quota)/,
   /billing[_ ](?:hard[_ ]limit|limit|not[_ ]active|required|disabled)|billing (?:account|issue|to be enabled)|billing is not/,
@@ -27,7 +27,7 @@ const PAYMENT_REQUIRED = 402;
 /**
  * Returns true if a model provider refused a call because its account has no credit.
  *
- * @param words the words of the response, in lower case
+ * @param words the response's words, in lower case
  * @param retries whether the response names a time after which the call can be repeated
  */
 export function isOutOfCredit(status: number | undefined, words: string, retries = false): boolean {

@@ -4,16 +4,16 @@ import { canonicalJson } from './canonical-json.js';
 import { isCanonicalToken } from './id-token.js';
 import { parseJson } from './parse-json.js';
 
-/** `typ` of the signature of a receipt. Other signatures of the same key would have another one. */
+/** `typ` of a receipt signature. Other signatures with the same key would have another one. */
 const TYPE = 'uswarm-receipt+jws';
 const ALGORITHM = 'EdDSA';
 const PURPOSE = 'uswarm receipt signing key';
-/** A PKCS #8 document of an Ed25519 key up to the 32 bytes of the key (RFC 8410). */
+/** PKCS #8 prefix of an Ed25519 key, before its 32 bytes (RFC 8410). */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** The public part of a key that signs receipts. */
+/** Public part of a receipt signing key. */
 export interface ReceiptKey {
-  /** The thumbprint of the key (RFC 7638). */
+  /** Key thumbprint (RFC 7638). */
   kid: string;
   /** 32 bytes as base64url. */
   x: string;
@@ -59,7 +59,7 @@ export function createReceiptSigner(callPrivateKeyPem: string): ReceiptSigner {
 export const receiptJwk = ({ kid, x }: ReceiptKey) =>
   ({ kty: 'OKP', crv: 'Ed25519', x, kid, alg: ALGORITHM, use: 'sig' }) as const satisfies JWK;
 
-/** What a signature claims. Nothing is verified. */
+/** Decodes the payload without verifying anything. */
 export const receiptPayload = (jws: string): unknown =>
   parseJson(Buffer.from(jws.split('.')[1] ?? '', 'base64url').toString());
 
@@ -72,7 +72,7 @@ function kidOf(jws: string): string | undefined {
 }
 
 /**
- * Verifies the signature of a receipt without a connection.
+ * Verifies a receipt signature without a connection.
  *
  * @returns what was signed
  * @throws ReceiptSignatureError

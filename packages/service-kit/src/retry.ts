@@ -8,8 +8,8 @@ export interface Backoff {
 }
 
 /**
- * Exponential back-off with equal jitter: a random delay between half of the step and the step, so that
- * replicas that failed together do not retry together.
+ * Exponential back-off with equal jitter: a random delay between half a step and a whole step, so that replicas that
+ * failed together do not retry together.
  *
  * @returns milliseconds
  */

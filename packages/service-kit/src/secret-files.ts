@@ -11,7 +11,7 @@ export function secret<Schema extends z.ZodType>(schema: Schema): Schema {
   return marked;
 }
 
-/** The names of the settings of `schema` that are marked with `secret`. */
+/** Setting names that are marked with `secret` in `schema`. */
 export function secretNames(schema: z.ZodType): string[] {
   if (!(schema instanceof z.ZodObject)) return [];
   return Object.entries(schema.shape).flatMap(([name, setting]) => (secrets.has(setting) ? [name] : []));

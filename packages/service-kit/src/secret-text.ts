@@ -3,7 +3,7 @@ import { z } from 'zod';
 const PLACEHOLDER =
   /(change|replace)[-_ ]?(me|it|this)|place[-_ ]?holder|your[-_ ]?(own[-_ ]?)?(secret|key|token|password)/i;
 
-/** Whether a secret is a publicly known placeholder of a template or guide. */
+/** True for a publicly known placeholder from a template or guide. */
 export const isPlaceholder = (secret: string): boolean => PLACEHOLDER.test(secret);
 
 /** A secret with a minimum length that is not a placeholder. */

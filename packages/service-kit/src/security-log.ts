@@ -9,14 +9,14 @@ export interface Refusal {
   outcome: string;
   /** The interface: `rest` or `socket`. */
   via?: string | undefined;
-  /** Keyed hash of the identity; absent if the credential does not prove one. */
+  /** Keyed identity hash; absent if the credential does not prove an identity. */
   identity?: string | undefined;
   /** The client address, as returned by `createSourceName`. */
   source?: string | undefined;
 }
 
 export interface SecurityLog {
-  /** Logs the first refusal of a kind immediately, and the number of repetitions at the end of the window. */
+  /** Logs the first refusal of a kind immediately, and the number of repetitions when the window ends. */
   refused(refusal: Refusal): void;
   /** Logs the pending counts. */
   close(): void;
@@ -24,7 +24,7 @@ export interface SecurityLog {
 
 export interface SecurityLogOptions {
   logger: Pick<Logger, 'warn'>;
-  /** Length of the window in milliseconds. */
+  /** Window length in milliseconds. */
   windowMs?: number;
   /** Number of distinct refusals that are logged per window; further ones are only counted. */
   kinds?: number;
@@ -78,7 +78,7 @@ export function createSecurityLog(options: SecurityLogOptions): SecurityLog {
 export const SOURCE_ADDRESSES = ['hash', 'plain'] as const;
 export type SourceAddresses = (typeof SOURCE_ADDRESSES)[number];
 
-/** Size of the cache of hashed addresses. */
+/** Number of cached address hashes. */
 const KNOWN_ADDRESSES = 1_000;
 
 /**

@@ -2,7 +2,7 @@ import { Gauge } from 'prom-client';
 import type { Logger } from './logger.js';
 import type { Registry } from './metrics.js';
 
-/** How the orchestrator takes the service token of a request: `expired` if the clock of this process is behind. */
+/** The orchestrator's verdict on a service token: `expired` if this process' clock is behind. */
 export const TOKEN_VERDICTS = ['accepted', 'expired', 'invalid'] as const;
 export type TokenVerdict = (typeof TOKEN_VERDICTS)[number];
 
@@ -20,15 +20,15 @@ export interface ServiceCredentialDeps {
 }
 
 /**
- * Whether the orchestrator accepts the service tokens of this process. A service that it refuses can do nothing for
- * users, and must not tell them that their own credentials are wrong. An orchestrator that does not respond proves nothing.
+ * Tracks if the orchestrator accepts this process' service tokens. A refused service can do nothing for users, and must
+ * not tell them that their own credentials are wrong. An orchestrator that does not respond proves nothing.
  */
 export interface ServiceCredential {
   /** Records what a response states about the token. */
   note(verdict: TokenVerdict): void;
   /** For readiness: false only while the orchestrator refuses the tokens. */
   isAccepted(): boolean;
-  /** Whether the orchestrator has just accepted a token; asks it if it is not known. */
+  /** True if the orchestrator has just accepted a token; asks it if it is not known. */
   proven(): Promise<boolean>;
   /** Asks, and repeats it periodically. Resolves after the first response or failure. */
   start(): Promise<void>;

@@ -4,8 +4,8 @@ import type { Logger } from './logger.js';
 export type Closer = () => Promise<void> | void;
 
 /**
- * Stops the components of a service once, in reverse order of their start. Unlike `AsyncDisposableStack`, it logs an
- * error with the name of its component.
+ * Stops service components once, in reverse start order. Unlike `AsyncDisposableStack`, it logs an error with the
+ * component's name.
  */
 export class CloseStack {
   readonly #closers: { name: string; close: Closer }[] = [];

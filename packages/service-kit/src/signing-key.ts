@@ -6,7 +6,7 @@ export const signingKey = z.string().transform((text, context): SigningKey => {
   try {
     return parseSigningKey(text);
   } catch (error) {
-    // The message of a TokenError never contains the key.
+    // A TokenError's message never contains the key.
     context.addIssue({ code: 'custom', message: error instanceof TokenError ? error.message : 'malformed' });
     return z.NEVER;
   }

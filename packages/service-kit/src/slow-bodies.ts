@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
-/** How fast the body of a request must arrive. */
+/** Minimum speed of a request body. */
 export interface BodyRules {
   /** Milliseconds without a byte after which a request is ended. */
   stallMs: number;
@@ -8,7 +8,10 @@ export interface BodyRules {
   minBytesPerS: number;
 }
 
-/** Slow mobile networks send ten times as fast. The largest JSON body of the public API arrives within the request timeout. */
+/**
+ * Slow mobile networks send ten times as fast. The largest JSON body in the public API arrives within the request
+ * timeout.
+ */
 const BODY_RULES: BodyRules = { stallMs: 15_000, minBytesPerS: 1_024 };
 
 const TICKS_PER_STALL = 15;
@@ -16,7 +19,7 @@ const TICKS_PER_STALL = 15;
 /** A body that is not yet complete. */
 interface Body {
   response: ServerResponse;
-  /** `bytesRead` of the connection at the last tick. */
+  /** The connection's `bytesRead` at the last tick. */
   seen: number;
   bytes: number;
   /** Milliseconds in which the server read the body. */
@@ -26,13 +29,13 @@ interface Body {
 
 const answers = new WeakMap<IncomingMessage, () => object>();
 
-/** Sets the JSON of the 408 response for the case that the body of this request arrives too slowly. */
+/** Sets the JSON body for a 408 response to this request if its body arrives too slowly. */
 export function answerSlowBody(request: IncomingMessage, render: () => object): void {
   answers.set(request, render);
 }
 
 /**
- * Ends requests of a server with 408 if their body stands still or drips, whatever reads it. Node only limits the time of a whole
+ * Ends requests with 408 if their body stands still or drips, whatever reads it. Node only limits the time of a whole
  * request, which must be long enough for large files. Time in which the server does not read is not counted.
  *
  * @returns a function that ends the checks
@@ -83,7 +86,9 @@ const isRead = (request: IncomingMessage): boolean =>
   (request.readableFlowing === true || request.listenerCount('readable') > 0) &&
   request.readableLength < request.readableHighWaterMark;
 
-/** Ends the request. What reads the body then fails as after a client that left: Node only tells it before a response. */
+/**
+ * Ends the request. The body's reader then fails as after a client that left: Node only reports it before a response.
+ */
 function end(request: IncomingMessage, response: ServerResponse): void {
   if (response.headersSent) {
     request.destroy();

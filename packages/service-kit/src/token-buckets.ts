@@ -1,6 +1,6 @@
 /** Token buckets by key, for example by workspace. Counts per process. */
 export interface TokenBuckets {
-  /** Takes a token of the key. @returns 0, or the milliseconds until the next token if there is none */
+  /** Takes one of the key's tokens. @returns 0, or the milliseconds until the next token if there is none */
   take(key: string): number;
 }
 
@@ -13,8 +13,8 @@ interface Bucket {
 const SWEEP_ABOVE = 10_000;
 
 /**
- * @param perMinute tokens per minute, and the size of a burst
- * @param now milliseconds of a monotonic clock
+ * @param perMinute tokens per minute, and the burst size
+ * @param now monotonic milliseconds
  */
 export function createTokenBuckets(perMinute: number, now: () => number = () => performance.now()): TokenBuckets {
   const buckets = new Map<string, Bucket>();

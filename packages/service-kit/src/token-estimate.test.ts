@@ -81,7 +81,7 @@ describe('the estimate of tokens', () => {
   });
 
   it('is not below the count for a text that arrives in parts of whole tokens', () => {
-    // The estimate of a short text of random letters can be too low.
+    // The estimate for a short text with random letters can be too low.
     const estimated = [...LANGUAGES, ...DATA].filter(([name]) => name !== 'random letters');
     const texts = fc.constantFrom(...estimated.map(([, text]) => text.slice(0, 400)));
     fc.assert(

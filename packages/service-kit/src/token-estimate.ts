@@ -3,14 +3,17 @@ import { parseJson } from './parse-json.js';
 /** What a provider can have generated, and counted, before it notices that the connection is closed. */
 export const TOKENS_IN_FLIGHT = 50;
 
-/** Above what providers bill for one image of the largest accepted size; Anthropic bills about 1,600. */
+/** More than providers bill for one image with the largest accepted size; Anthropic bills about 1,600. */
 const IMAGE_TOKENS = 3_000;
 
-/** Words, single characters of punctuation, and runs of digits, spaces and letters with diacritics, Greek or Cyrillic letters. */
+/**
+ * Words, single punctuation characters, and runs of digits, spaces and letters with diacritics, Greek or Cyrillic
+ * letters.
+ */
 const RUNS = /[A-Z]?[a-z]+|[A-Z]+|\d+|\s+|[\u00c0-\u024f]+|[\u0370-\u03ff]+|[\u0400-\u052f]+|[^]/gu;
 const CONSONANTS = /[bcdfghjklmnpqrstvwxz]{3,}/gi;
 
-/** Words of a few letters are one token; unusual sequences of consonants are several. */
+/** A short word is one token; unusual consonant sequences are several. */
 function ofWord(word: string): number {
   const { length } = word;
   const tokens = length <= 7 ? 1 + Math.floor((length - 1) / 5) : length / 2.2;
@@ -21,7 +24,7 @@ function ofWord(word: string): number {
 function ofAscii(run: string, first: number, afterDigit: boolean): number {
   const { length } = run;
   if (/[a-z]$/i.test(run)) {
-    // Parts of hexadecimal numbers and ids.
+    // Hexadecimal numbers and id parts.
     if (afterDigit) return Math.ceil(length / 1.5);
     if (/[a-z]$/.test(run)) return ofWord(run);
     return length < 4 ? length : length / 2;
@@ -54,9 +57,10 @@ function ofOther(run: string, first: number): number {
 }
 
 /**
- * Estimates the tokens of a text. For text of common languages, code, identifiers and encoded data, the estimate is not below the
- * counts of the encodings cl100k and o200k, also if the text arrives in parts of whole tokens. For random characters and some
- * scripts, such as that of Sinhala, it can be up to a fifth too low. For English it is 1.6 to 1.7 times as much.
+ * Estimates the tokens in a text. For text in common languages, code, identifiers and encoded data, the estimate is not
+ * below the counts of the encodings cl100k and o200k, also if the text arrives in parts of whole tokens. For random
+ * characters and some scripts, such as Sinhala, it can be up to a fifth too low. For English it is 1.6 to 1.7 times as
+ * much.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;
@@ -65,7 +69,7 @@ export function estimateTokens(text: string): number {
   for (const [run] of text.matchAll(RUNS)) {
     const first = run.codePointAt(0) ?? 0;
     tokens += first < 0x80 ? ofAscii(run, first, afterDigit) : ofOther(run, first);
-    // A space is part of the next word in the alphabets that tokenizers know well.
+    // A space belongs to the next word in alphabets that tokenizers know well.
     if (afterOther && run === ' ') tokens += 1;
     afterDigit = first >= 0x30 && first <= 0x39;
     afterOther = first >= 0x530;
@@ -77,10 +81,10 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null;
 
-/** Results of tools contain parts. */
+/** Tool results contain parts. */
 const MAX_DEPTH = 2;
 
-/** The parts of a message, with null in place of images. Arguments of tools are not parts, so images in them stay text. */
+/** The message parts, with null in place of images. Tool arguments are not parts, so images in them stay text. */
 function withoutImages(content: unknown, onImage: (image: JsonObject) => void, depth = 0): unknown {
   if (!Array.isArray(content)) return content;
   return content.map((part: unknown) => {
@@ -94,12 +98,12 @@ function withoutImages(content: unknown, onImage: (image: JsonObject) => void, d
   });
 }
 
-/** Characters of the parts of requests whose estimates are kept: those of some conversations. */
+/** Cache size in characters, enough for a few conversations. */
 const KEPT_CHARACTERS = 256 * 1024;
 const kept = new Map<string, number>();
 let keptCharacters = 0;
 
-/** As `estimateTokens`, for a part of a request: most messages, and the tools, were in the request before it. */
+/** As `estimateTokens`, for a request part: most messages, and the tools, were in the request before it. */
 function estimateRepeated(part: string): number {
   const known = kept.get(part);
   if (known !== undefined) return known;
@@ -115,11 +119,11 @@ function estimateRepeated(part: string): number {
   return tokens;
 }
 
-/** A request of the chat completions or the Messages protocol without the data of its images. */
+/** A chat completions or Messages request without its image data. */
 export interface ImagelessRequest {
   /** The request, with null in place of images. */
   body: JsonObject;
-  /** The estimated tokens of the images, and the characters of their data. */
+  /** The images' estimated tokens, and the characters of their data. */
   images: { tokens: number; characters: number };
 }
 
@@ -147,7 +151,7 @@ export function withoutImageData(request: JsonObject): ImagelessRequest {
   return { body: { ...request, messages: texts }, images };
 }
 
-/** Estimates the prompt tokens of a request. An image counts as `IMAGE_TOKENS`, whatever its size in bytes. */
+/** Estimates a request's prompt tokens. An image counts as `IMAGE_TOKENS`, whatever its size in bytes. */
 export function estimateRequestTokens({ body, images }: ImagelessRequest): number {
   const { messages } = body;
   if (!Array.isArray(messages)) return estimateTokens(JSON.stringify(body));
@@ -157,7 +161,7 @@ export function estimateRequestTokens({ body, images }: ImagelessRequest): numbe
   return tokens;
 }
 
-/** Estimates the prompt tokens of the text of a request; see `estimateRequestTokens`. */
+/** Estimates the prompt tokens for a request's text; see `estimateRequestTokens`. */
 export function estimatePromptTokens(text: string): number {
   const request = parseJson(text);
   if (!isObject(request) || !Array.isArray(request['messages'])) return estimateTokens(text);

@@ -20,8 +20,8 @@ export interface SigningKey {
 }
 
 /**
- * Reads `<id>:<secret>` (or a bare secret, whose id is then `default`).
- * The UTF-8 bytes of the secret are the key; at least 32 bytes are required.
+ * Reads `<id>:<secret>` (or a bare secret, whose id is then `default`). The secret's UTF-8 bytes are the key; at least
+ * 32 bytes are required.
  */
 export function parseSigningKey(text: string): SigningKey {
   const colon = text.indexOf(':');
@@ -57,7 +57,7 @@ async function verifiedClaims(verify: () => ReturnType<typeof jwtVerify>): Promi
   try {
     const { payload } = await verify();
     const { sub } = payload;
-    // The holder of a key can sign any JSON.
+    // A key holder can sign any JSON.
     if (typeof sub !== 'string') throw new TokenError('the token has no subject');
     return { ...payload, sub };
   } catch (error) {
@@ -67,7 +67,10 @@ async function verifiedClaims(verify: () => ReturnType<typeof jwtVerify>): Promi
 
 const TOOL_AUDIENCE = 'mcp';
 
-/** Lifetime of a tool token in seconds. It is short because a tool token cannot be revoked: see docs/adr/0018-issue-a-short-lived-tool-token-per-turn.md. */
+/**
+ * Tool token lifetime in seconds. It is short because a tool token cannot be revoked: see
+ * docs/adr/0018-issue-a-short-lived-tool-token-per-turn.md.
+ */
 export const TOOL_TOKEN_TTL_S = 240;
 
 /** The turn for which a tool token is issued. */
@@ -77,15 +80,15 @@ export interface ToolTokenTurn {
   turnId: string;
 }
 
-/** The scope of a tool token that is only valid for the list of the tools. */
+/** Scope of a tool token that may only list the tools. */
 const LIST_SCOPE = 'list';
 
 const hashOfQuery = (query: string): string => hash('sha256', query, 'base64url');
 
 /**
- * An HS256 token with which the runtime of a workspace calls the tool server during one turn; valid for `TOOL_TOKEN_TTL_S`.
+ * An HS256 token with which a workspace's runtime calls the tool server during one turn; valid for `TOOL_TOKEN_TTL_S`.
  *
- * @param query the only query for which it is valid; undefined: only for the list of the tools
+ * @param query the only query for which it is valid; undefined: only for the tool list
  */
 export function signMcpToken(
   key: SigningKey,
@@ -107,14 +110,14 @@ export interface McpTokenRules {
   allowUnlimited?: boolean;
 }
 
-/** The caller of a tool server. */
+/** Caller of a tool server. */
 export interface McpCaller {
   workspaceId: string;
   /** The hash of the only query that it may send. A token without an expiry is valid for `any`. */
   query: 'none' | 'any' | { hash: string };
 }
 
-/** Whether a token is valid for this query. */
+/** True if a token is valid for this query. */
 export const allowsQuery = ({ query: allowed }: McpCaller, query: string): boolean =>
   allowed === 'any' || (allowed !== 'none' && allowed.hash === hashOfQuery(query));
 
@@ -132,7 +135,7 @@ export async function verifyMcpToken(
 
 const MODEL_AUDIENCE = 'model-gateway';
 
-/** Lifetime of a model token in seconds; short for the same reason as that of a tool token. */
+/** Model token lifetime in seconds; short for the same reason as a tool token's. */
 const MODEL_TOKEN_TTL_S = 240;
 
 /** The model calls for which a model token is issued. */
@@ -140,14 +143,14 @@ export interface ModelTokenTurn {
   workspaceId: string;
   agentId: string;
   turnId: string;
-  /** `turn`: calls of the running turn. `summary`: calls for a summary or a title after the turn. */
+  /** `turn`: calls in the running turn. `summary`: calls for a summary or a title after the turn. */
   purpose: ModelTokenPurpose;
 }
 
 export const MODEL_TOKEN_PURPOSES = ['turn', 'summary'] as const;
 export type ModelTokenPurpose = (typeof MODEL_TOKEN_PURPOSES)[number];
 
-/** An HS256 token with which the runtime of a workspace calls the model gateway; valid for 240 s. */
+/** An HS256 token with which a workspace's runtime calls the model gateway; valid for 240 s. */
 export function signModelToken(
   key: SigningKey,
   { workspaceId, agentId, turnId, purpose }: ModelTokenTurn,
@@ -174,7 +177,9 @@ export async function verifyModelToken(keys: readonly SigningKey[], token: strin
 
 const INTERNAL_AUDIENCE = 'orchestrator-internal';
 
-/** Signs a service token of a realtime gateway for the internal API, valid for 60 s. `subject` is a user id or the service. */
+/**
+ * Signs a realtime gateway's service token for the internal API, valid for 60 s. `subject` is a user id or the service.
+ */
 export function signInternalToken(key: SigningKey, subject: string): Promise<string> {
   return signShortLivedToken(key, subject, INTERNAL_AUDIENCE);
 }
@@ -182,14 +187,15 @@ export function signInternalToken(key: SigningKey, subject: string): Promise<str
 const MODEL_CALLS_AUDIENCE = 'orchestrator-model-calls';
 
 /**
- * Signs the token of the model gateway for `/internal/v1/model-calls`, valid for 60 s. It has a separate key and audience, because
- * the model gateway is the only service that untrusted pods call: a leak must not open the rest of the internal API.
+ * Signs the model gateway's token for `/internal/v1/model-calls`, valid for 60 s. It has a separate key and audience,
+ * because the model gateway is the only service that untrusted pods call: a leak must not open the rest of the internal
+ * API.
  */
 export function signModelCallsToken(key: SigningKey, subject: string): Promise<string> {
   return signShortLivedToken(key, subject, MODEL_CALLS_AUDIENCE);
 }
 
-/** @returns the subject of the token. @throws TokenError */
+/** @returns the token's subject. @throws TokenError */
 export function verifyModelCallsToken(keys: readonly SigningKey[], token: string): Promise<string> {
   return verifySharedKeyToken(keys, token, MODEL_CALLS_AUDIENCE, ['exp']);
 }
@@ -216,14 +222,14 @@ function signShortLivedToken(key: SigningKey, subject: string, audience: string)
     .sign(key.secret);
 }
 
-/** @returns the subject of the token. @throws TokenError */
+/** @returns the token's subject. @throws TokenError */
 export function verifyInternalToken(keys: readonly SigningKey[], token: string): Promise<string> {
   return verifySharedKeyToken(keys, token, INTERNAL_AUDIENCE, ['exp']);
 }
 
 /**
- * Tolerated difference of the clocks of two services, beside the lifetime of the token. These tokens never leave the
- * cluster, and a call with one is not repeated for its token: it may live half a minute longer.
+ * Tolerated clock difference between two services, beside the token's lifetime. These tokens never leave the cluster,
+ * and a call with one is not repeated for its token: it may live half a minute longer.
  */
 const SERVICE_CLOCK_TOLERANCE_S = 30;
 
@@ -263,7 +269,7 @@ export function generateCallKeys(): { privateKey: string; publicKey: string } {
   };
 }
 
-/** The public key of a PEM private key, for runtimes. */
+/** Public key for runtimes, from a PEM private key. */
 export function callPublicKey(privateKeyPem: string): string {
   return createPublicKey(createPrivateKey(privateKeyPem)).export({ type: 'spki', format: 'pem' }).toString();
 }
@@ -282,7 +288,7 @@ export function signCallToken(privateKey: KeyObject, { subject, audience }: Clai
 /** @returns the caller. @throws TokenError */
 export type VerifyCallToken = (token: string) => Promise<string>;
 
-/** Verifies the tokens of calls to the runtime of one workspace. A token that is used again is verified once. */
+/** Verifies the tokens of calls to one workspace's runtime. A token that is used again is verified once. */
 export function createCallTokenVerifier(publicKey: KeyObject, workspaceId: string): VerifyCallToken {
   let known: { digest: string; caller: string; expiresAt: number } | undefined;
   return async (token) => {

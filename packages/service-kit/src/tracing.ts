@@ -20,24 +20,24 @@ const tracer = trace.getTracer('uswarm');
 
 export interface SpanOptions {
   attributes?: Attributes;
-  /** Headers of a request from one of our services, whose trace the span continues. */
+  /** Request headers from one of our services, whose trace the span continues. */
   parent?: Headers;
   /**
-   * Headers of a request from a client. The span starts a new trace, which only links to the trace of the client: a client
-   * must not control our trace ids or our sampling.
+   * Request headers from a client. The span starts a new trace, which only links to the client's trace: a client must
+   * not control our trace ids or our sampling.
    */
   client?: Headers;
 }
 
 type Headers = Record<string, string | string[] | undefined>;
 
-/** A link to the span of the client. Never sampled, so that no sampler follows the decision of the client. */
+/** A link to the client's span. Never sampled, so that no sampler follows the client's decision. */
 function linksTo(client: Headers): Link[] {
   const named = trace.getSpanContext(propagation.extract(ROOT_CONTEXT, client));
   return named === undefined ? [] : [{ context: { ...named, traceFlags: TraceFlags.NONE } }];
 }
 
-/** The parent context, kind and links of a span. */
+/** A span's parent context, kind and links. */
 function originOf({ parent, client }: SpanOptions) {
   if (client !== undefined) return { within: ROOT_CONTEXT, kind: SpanKind.SERVER, links: linksTo(client) };
   if (parent !== undefined) return { within: propagation.extract(ROOT_CONTEXT, parent), kind: SpanKind.SERVER };
@@ -45,7 +45,7 @@ function originOf({ parent, client }: SpanOptions) {
 }
 
 /**
- * Runs `run` in a new span, which ends with it. An error sets the status of the span, and `error.type` to the code of the error if
+ * Runs `run` in a new span, which ends with it. An error sets the span status, and `error.type` to the error's code if
  * it has one.
  */
 export function inSpan<T>(name: string, options: SpanOptions, run: (span: Span) => Promise<T>): Promise<T> {
@@ -63,13 +63,13 @@ export function inSpan<T>(name: string, options: SpanOptions, run: (span: Span) 
   });
 }
 
-/** Sets the status of a span, and `error.type`. */
+/** Sets the span status, and `error.type`. */
 export function failSpan(span: Span, type: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR });
   span.setAttribute('error.type', type);
 }
 
-/** The id of the trace of the current span; undefined without an SDK. */
+/** The current span's trace id; undefined without an SDK. */
 export function currentTraceId(): string | undefined {
   return trace.getSpanContext(context.active())?.traceId;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Two years, the maximum. The preload lists of browsers recommend this value. */
+/** Two years, the maximum. The browsers' preload lists recommend this value. */
 const MAX_AGE_S = 63_072_000;
 
 /** Seconds for which clients remember to use https only; 0 sends no header. Only an edge with TLS should set it. */

@@ -1,5 +1,5 @@
-// Sets of characters that untrusted text must not contain. They differ in what the reader of the text needs; choose the
-// set for the reader, and convert the text with `toWellFormed()` first.
+// Character sets that untrusted text must not contain. They differ in what a text's reader needs; choose the set for
+// the reader, and convert the text with `toWellFormed()` first.
 
 /** Postgres does not store it in text. */
 export const NUL = '\u0000';
@@ -23,8 +23,8 @@ export const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 export const UNPRINTABLE_IN_LINES = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Variation_Selector}]/gu;
 
 /**
- * For names that users choose: what hides, reorders or fills text. Keeps the joiners and variants of emoji and of some scripts, and
- * the tags of flags, such as the one of Scotland.
+ * For names that users choose: removes what hides, reorders or fills text. Keeps the joiners and variants that emoji
+ * and some scripts need, and flag tags, such as Scotland's.
  */
 export const DECEPTIVE_IN_NAMES =
   /(?![\u200c\u200d\p{Variation_Selector}\u{e0020}-\u{e007f}])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u200e\u200f\ufff9-\ufffb]|(?<!\u{1f3f4}[\u{e0020}-\u{e007e}]{0,6})[\u{e0020}-\u{e007f}]/gu;
@@ -33,7 +33,7 @@ export const DECEPTIVE_IN_NAMES =
 export const DECEPTIVE_IN_TEXT =
   /(?!\t|\n|\u200c|\u200d|\ufe0e|\ufe0f)[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** For one line of a search result, which a model reads. Like `UNPRINTABLE`, plus private use, fillers and the like. */
+/** For one line in a search result, which a model reads. Like `UNPRINTABLE`, plus private use, fillers and the like. */
 export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Co}\p{Noncharacter_Code_Point}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** For search queries: like `INVISIBLE` without controls, and keeps the joiners, which Persian, Hindi and emoji need. */

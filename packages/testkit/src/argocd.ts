@@ -6,11 +6,11 @@ import { type Go, goProgram, type GoProgram, hashOfFolder } from '@uswarm/dev-se
 
 /** How a version of Argo CD treats an object. */
 export interface ArgoVerdict {
-  /** Whether a sync applies it as part of the application. */
+  /** True if a sync applies it as part of the application. */
   synced: boolean;
   /** The sync phases in which it runs as a hook. */
   syncPhases: string[];
-  /** Whether it runs as a hook before or after the deletion of the Application's objects. */
+  /** True if it runs as a hook before or after the Application's objects are deleted. */
   preDelete: boolean;
   postDelete: boolean;
   deletePolicies: string[];

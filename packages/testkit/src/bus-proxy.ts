@@ -29,7 +29,7 @@ export async function startBusProxy(url: string, random: () => number): Promise<
     if (faults.delayMs === 0) client.write(data);
     else setTimeout(() => client.destroyed || client.write(data), faults.delayMs).unref();
   };
-  /** Splits the stream into replies of the protocol, to drop whole messages only. */
+  /** Splits the stream into protocol replies, to drop whole messages only. */
   function forward(server: Socket, client: Socket): void {
     let rest = Buffer.alloc(0);
     server.on('data', (data) => {

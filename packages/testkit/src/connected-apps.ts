@@ -8,18 +8,18 @@ const REDIRECT = 'https://app.example.com/callback';
 const APPS = { google_calendar: '/calendar/v3', gmail: '' } as const;
 export type App = keyof typeof APPS;
 
-/** The servers of the apps that users can connect. */
+/** Servers for the apps that users can connect. */
 export interface ConnectedApps {
   oauth: OAuthServer;
   google: GoogleServer;
   /** The value of `INTEGRATION_PROVIDERS` for an orchestrator that uses these servers. */
   providers: string;
-  /** Connects an app as the app on the phone of the user does. `account` selects one of several accounts. */
+  /** Connects an app as the user's phone does. `account` selects one of several accounts. */
   connect(api: Api, app: App, account?: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** @param options.severalAccounts each account of the OAuth server has its own calendar and mailbox. Default: false */
+/** @param options.severalAccounts each account on the OAuth server has its own calendar and mailbox. Default: false */
 export async function startConnectedApps({ severalAccounts = false } = {}): Promise<ConnectedApps> {
   const oauth = await startOAuthServer({
     clients: Object.keys(APPS).map((app) => ({

@@ -51,7 +51,7 @@ const agentData = (name: string, role = 'sub-agent', status: unknown = 'online')
 });
 const MANAGER = agentData('Manager', 'manager');
 
-/** All fields of a message; by default of one of the manager. */
+/** All message fields; by default from the manager. */
 const messageIn = ({ id }: TestConversation, differences: object) => ({
   id: ID,
   conversation_id: id,
@@ -68,7 +68,7 @@ const messageIn = ({ id }: TestConversation, differences: object) => ({
   position: expect.any(String),
   error: null,
   edited_at: null,
-  // Messages of agents belong to the answer to a question.
+  // Agents' messages belong to the answer to a question.
   ...('role' in differences ? {} : { turn_id: ID, in_reply_to: ID }),
   ...differences,
 });
@@ -103,7 +103,7 @@ interface OpenedConversation {
   messages: MessageData[];
 }
 
-/** The messages of a conversation that rests, which events and the history show equally. */
+/** Messages in a conversation that rests, which events and the history show equally. */
 function settled(conversation: TestConversation): Promise<MessageData[]> {
   return eventually(async () => {
     const listed = await conversation.listed();
@@ -113,8 +113,8 @@ function settled(conversation: TestConversation): Promise<MessageData[]> {
 }
 
 /**
- * Defines the tests of all types of content, with the demo model. Each type has a conversation, which the client knows from
- * socket events, merged by the rule of the API, and from the REST history. Both must be equal.
+ * Defines the tests for all content types, with the demo model. Each type has a conversation, which the client knows
+ * from socket events, merged by the API's rule, and from the REST history. Both must be equal.
  */
 export function itShowsContentTypes(client: () => TestClient): void {
   const opened = new Map<keyof typeof EXAMPLES, Promise<OpenedConversation>>();

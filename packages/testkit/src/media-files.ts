@@ -52,7 +52,7 @@ export function flac(seconds: number): Buffer {
   return Buffer.concat([ascii('fLaC'), Buffer.from([0x80, 0, 0, 34]), info, Buffer.alloc(64)]);
 }
 
-/** Opus in Ogg: the position of the last page is the length at 48 kHz. */
+/** Opus in Ogg: the last page's position is the length at 48 kHz. */
 export function ogg(seconds: number): Buffer {
   const head = Buffer.concat([
     ascii('OpusHead'),
@@ -115,7 +115,7 @@ export const mp4 = (seconds: number, brand = 'isom', handler = 'vide') =>
 export const mp4Cover = (seconds: number) =>
   mp4File('isom', seconds, [mp4Track(1, seconds, 'soun'), mp4Track(2, 0.04, 'vide', 'jpeg')]);
 
-/** M4A, as voice memos of phones. */
+/** M4A, as voice memos on phones. */
 export const m4a = (seconds: number) => mp4(seconds, 'M4A ', 'soun');
 
 /** Phone voice memos, and sound-only QuickTime. */

@@ -21,7 +21,7 @@ interface Described {
   labelNames?: string[];
 }
 
-/** The metrics in a registry except those of Node.js, sorted by name. */
+/** The metrics in a registry without Node.js' own, sorted by name. */
 export function metricsIn(registry: Registry): DocumentedMetric[] {
   const all = registry.getMetricsAsArray() as unknown as Described[];
   return all
@@ -30,7 +30,7 @@ export function metricsIn(registry: Registry): DocumentedMetric[] {
     .toSorted(byName);
 }
 
-/** The metrics in a response of `/metrics` except those of Node.js, with the labels of its series; sorted by name. */
+/** The metrics in a `/metrics` response without Node.js' own, with their series' labels; sorted by name. */
 export function servedMetrics(text: string): DocumentedMetric[] {
   const found = new Map<string, DocumentedMetric>();
   for (const line of text.split('\n')) {
@@ -53,8 +53,8 @@ function addLabels(found: ReadonlyMap<string, DocumentedMetric>, line: string): 
 }
 
 /**
- * Lists the differences between a response of `/metrics` and docs/metrics.md: metrics, types, help texts and labels. Labels
- * of metrics without series are not compared.
+ * Lists the differences between a `/metrics` response and docs/metrics.md: metrics, types, help texts and labels.
+ * Labels on metrics without series are not compared.
  */
 export function undocumented(component: string, text: string): string[] {
   const documented = new Map(documentedMetrics(component).map((metric) => [metric.name, metric]));
@@ -72,7 +72,7 @@ export function undocumented(component: string, text: string): string[] {
   ];
 }
 
-/** The metrics of a component in docs/metrics.md, including those of every process. */
+/** A component's metrics in docs/metrics.md, including the ones for every process. */
 export function documentedMetrics(component: string): DocumentedMetric[] {
   const sections = readFileSync(DOCUMENT, 'utf8').split(/^## /m);
   const rows = sections.flatMap((section) => {

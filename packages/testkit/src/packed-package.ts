@@ -8,7 +8,7 @@ const run = promisify(execFile);
 const REPOSITORY = path.resolve(import.meta.dirname, '../../..');
 const PROGRAMS = path.resolve(import.meta.dirname, '../node_modules/.bin');
 
-/** Output of a program, also of one that fails. */
+/** Program output, also after a failure. */
 interface Finished {
   code: number;
   output: string;
@@ -25,7 +25,7 @@ async function finished(program: string, args: string[], folder: string): Promis
   }
 }
 
-/** The pnpm of the repository. */
+/** The repository's pnpm. */
 async function pnpm(): Promise<string> {
   const install = await readFile(path.join(REPOSITORY, 'hack/run/install.mjs'), 'utf8');
   const [, version] = /'(pnpm@[\d.]+)'/.exec(install) ?? [];
@@ -34,10 +34,10 @@ async function pnpm(): Promise<string> {
 }
 
 /**
- * Packs a built package of the workspace as it would be published.
+ * Packs a built workspace package as it would be published.
  *
  * @param folder relative to the repository, such as `packages/contract`
- * @returns the path of the tarball
+ * @returns the tarball path
  */
 export async function packPackage(folder: string, into: string): Promise<string> {
   const args = ['--yes', await pnpm(), 'pack', '--json', '--pack-destination', into];
@@ -57,7 +57,7 @@ export interface Consumer {
 /**
  * Installs packages with npm in a new folder, as an app would.
  *
- * @param packages tarballs of `packPackage`, and names of published packages
+ * @param packages tarballs from `packPackage`, and published package names
  * @throws Error with the output of npm
  */
 export async function installPackages(packages: readonly string[]): Promise<Consumer> {
@@ -69,7 +69,10 @@ export async function installPackages(packages: readonly string[]): Promise<Cons
   return { folder, write, run: (program, args) => finished(program, args, folder) };
 }
 
-/** What publint and `@arethetypeswrong/cli` find in a tarball of a package that has ECMAScript modules only; empty if nothing. */
+/**
+ * The findings of publint and `@arethetypeswrong/cli` in a package tarball that has ECMAScript modules only; empty if
+ * there are none.
+ */
 export async function packageProblems(tarball: string): Promise<string> {
   const folder = path.dirname(tarball);
   const checks = await Promise.all([

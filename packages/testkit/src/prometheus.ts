@@ -22,7 +22,7 @@ export interface Firing {
   annotations: Record<string, string>;
 }
 
-/** Series with one value per minute in promtool's notation, and the minute of the last evaluation. */
+/** Series with one value per minute in promtool's notation, and the last evaluation's minute. */
 export interface AlertScenario {
   series: { series: string; values: string }[];
   minutes: number;

@@ -15,11 +15,11 @@ const PYTHON_SOCKETIO = {
 };
 
 export interface PythonClientOptions {
-  /** The folder of the installation. */
+  /** Installation folder. */
   directory: string;
   url: string;
   auth: Record<string, string>;
-  /** Receives each event; `connect`, `disconnect` and `refused` are those of the connection. */
+  /** Receives each event; `connect`, `disconnect` and `refused` are about the connection. */
   onEvent: (event: string, payload: unknown) => void;
 }
 
@@ -29,7 +29,10 @@ export interface PythonClient {
   close(): Promise<void>;
 }
 
-/** Installs python-socketio if needed. @returns the interpreter, and the folder of the packages. @throws LocalError if that fails */
+/**
+ * Installs python-socketio if needed. @returns the interpreter, and the package folder. @throws LocalError if that
+ * fails
+ */
 export const installPythonSocketio = (directory: string): Promise<{ python: string; packages: string }> =>
   installPythonProgram(PYTHON_SOCKETIO, { directory });
 

@@ -4,7 +4,7 @@ const CR = 0x0d;
 const ELEMENTS_PER_ENTRY: Record<string, number> = { '*': 1, '>': 1, '~': 1, '%': 2, '|': 2 };
 const BULK = new Set(['$', '=', '!']);
 
-/** The length of the first reply; undefined if it is incomplete. */
+/** The first reply's length; undefined if it is incomplete. */
 export function frameLength(data: Buffer): number | undefined {
   const end = frameEnd(data, 0);
   return end === undefined ? undefined : end;
@@ -28,5 +28,5 @@ function frameEnd(data: Buffer, start: number): number | undefined {
   return end;
 }
 
-/** Whether a reply is a message of sharded Pub/Sub. */
+/** True for a sharded Pub/Sub message. */
 export const isShardedMessage = (frame: Buffer): boolean => frame.subarray(0, 32).includes('\r\nsmessage\r\n');

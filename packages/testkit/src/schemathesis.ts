@@ -15,7 +15,7 @@ const SCHEMATHESIS = {
 };
 
 export interface SchemathesisRun {
-  /** The folder of the installation. */
+  /** Installation folder. */
   directory: string;
   /** Arguments of `schemathesis run`. */
   arguments: readonly string[];

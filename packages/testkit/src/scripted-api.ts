@@ -26,10 +26,10 @@ export interface ScriptedApi {
   script(script: Script): () => void;
   put(collection: string, object: KubernetesObject): KubernetesObject;
   get(collection: string, name: string): KubernetesObject | undefined;
-  /** The names of the objects of a collection. */
+  /** Object names in a collection. */
   names(collection: string): string[];
   remove(collection: string, name: string): void;
-  /** Sends a line to every running watch of the collection. */
+  /** Sends a line to every running watch on the collection. */
   sendToWatches(collection: string, text: string): void;
   /** Ends the running watches, or breaks their connections. */
   endWatches(how: 'end' | 'disconnect'): void;
@@ -247,7 +247,7 @@ function selected({ metadata }: KubernetesObject, selector: string | null): bool
   });
 }
 
-/** Approximates a merge patch or an apply of a single writer. */
+/** Approximates a merge patch, or an apply by a single writer. */
 function merged(before: KubernetesObject, patch: KubernetesObject): KubernetesObject {
   const merge = (a: unknown, b: unknown): unknown => {
     const plain = (value: unknown): value is Record<string, unknown> =>

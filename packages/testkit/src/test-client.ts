@@ -20,11 +20,11 @@ export interface TestClient {
   api: Api;
   /** Resolves with the first matching event, including past ones. @throws Error on timeout */
   saw(name: ServerEventName, fits?: (payload: never) => boolean): Promise<SeenEvent>;
-  /** Resolves with the first state of a message that fits, new or changed. @throws Error on timeout */
+  /** Resolves with the first matching message state, new or changed. @throws Error on timeout */
   shown(fits: (message: MessageData) => boolean): Promise<MessageData>;
   /** Sends a message, by default to the first conversation. @returns its id, once it is acknowledged */
   send(text: string, conversationId?: string): Promise<string>;
-  /** Sends a message, waits for `message.done` of the reply, and returns the text that the client shows. */
+  /** Sends a message, waits for the reply's `message.done`, and returns the text that the client shows. */
   ask(text: string): Promise<{ answer: MessageData; done: SeenEvent; streamed: string }>;
   close(): void;
 }
@@ -33,7 +33,7 @@ export interface TestClientOptions {
   restUrl: string;
   socketUrl: string;
   token: string;
-  /** Headers of requests and handshakes; default: only the token. */
+  /** Headers on requests and handshakes; default: only the token. */
   credentials?: () => Record<string, string>;
   /** For another certificate authority or address. */
   fetch?: (
@@ -43,7 +43,7 @@ export interface TestClientOptions {
   socketOptions?: Partial<ManagerOptions & SocketOptions>;
   /** Milliseconds to wait for an event. */
   eventDeadlineMs?: number;
-  /** For a server of the previous release, which lacks fields of this contract: disables the check. */
+  /** For a server from the previous release, which lacks fields of this contract: disables the check. */
   unchecked?: boolean;
 }
 type FetchAnswer = Pick<Response, 'status' | 'text'>;
@@ -190,7 +190,7 @@ function firstId({ status, body }: { status: number; body: { data?: { id: string
   return first.id;
 }
 
-/** The text of the chunks of a message. A new generation restarts the text, and an offset retracts the text after it. */
+/** The text from a message's chunks. A new generation restarts the text, and an offset retracts the text after it. */
 export function streamedText(events: readonly SeenEvent[], messageId: string): string {
   let generation = 0;
   let text = '';
@@ -204,7 +204,7 @@ export function streamedText(events: readonly SeenEvent[], messageId: string): s
   return text;
 }
 
-/** An ID token of the development issuer. */
+/** An ID token from the development issuer. */
 export async function developmentToken(issuer: string, email: string, name = 'Ada'): Promise<string> {
   const response = await fetch(`${issuer}/dev/token`, {
     method: 'POST',

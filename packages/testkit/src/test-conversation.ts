@@ -2,34 +2,34 @@ import type { Conversation, MessageData, MessageContent } from '@uswarm/contract
 import { foldedMessages } from './folded-messages.js';
 import type { TestClient } from './test-client.js';
 
-/** A conversation of a client, as it shows it from events and from the history. */
+/** A client's conversation, as it shows it from events and from the history. */
 export interface TestConversation {
   id: string;
   send(text: string): Promise<string>;
-  /** Chooses an action of a card. @returns the updated message */
+  /** Chooses a card action. @returns the updated message */
   choose(card: MessageData, actionId: string): Promise<MessageData>;
   stop(messageId: string): Promise<void>;
   /** Resolves with the first matching message of a `message.new` event, including past ones. */
   created(fits: (message: MessageData) => boolean): Promise<MessageData>;
   /** The same for `message.updated`. */
   updated(fits: (message: MessageData) => boolean): Promise<MessageData>;
-  /** The contents of this type that events show, in order. */
+  /** Contents of this type that events show, in order. */
   shown<Type extends MessageContent['type']>(type: Type): ContentOf<Type>[];
-  /** The messages that events show, merged by the rule of the API. */
+  /** The messages that events show, merged by the API's rule. */
   folded(): MessageData[];
-  /** The messages of the history. */
+  /** History messages. */
   listed(): Promise<MessageData[]>;
 }
 
 type ContentOf<Type extends MessageContent['type']> = Extract<MessageContent, { type: Type }>;
 
-/** Whether a message has this type of content. */
+/** True for this content type. */
 export const shows =
   <Type extends MessageContent['type']>(type: Type) =>
   (message: MessageData): message is MessageData & { content: ContentOf<Type> } =>
     message.content.type === type;
 
-/** The status of an agent in a message is the one at the time of the event or response; `agent.status` announces changes. */
+/** An agent's status in a message is from the time of the event or response; `agent.status` announces changes. */
 const withoutAgentStatus = ({ agent, ...message }: MessageData): MessageData => ({
   ...message,
   agent: agent && { ...agent, status: 'online' },

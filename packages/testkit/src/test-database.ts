@@ -8,7 +8,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A schema that the tests of a run share. */
+/** A schema that all tests in a run share. */
 export interface DatabaseTemplate {
   /** Lower-case letters and digits; another one for each content. */
   key: string;
@@ -17,8 +17,8 @@ export interface DatabaseTemplate {
 }
 
 /**
- * Creates a database on the Postgres of the test run (`TEST_POSTGRES_URL`). It is empty, or a copy of the template, which is
- * prepared once per server: copying takes a tenth of the time of all migrations.
+ * Creates a database on the test run's Postgres (`TEST_POSTGRES_URL`). It is empty, or a copy of the template, which is
+ * prepared once per server: copying takes a tenth of the time that all migrations take.
  */
 export async function createTestDatabase(template?: DatabaseTemplate): Promise<TestDatabase> {
   const server = process.env['TEST_POSTGRES_URL'];
@@ -45,7 +45,7 @@ function urlOf(server: string, database: string): string {
   return url.href;
 }
 
-/** @returns the name of the database with the content of the template */
+/** @returns the name of the database that has the template's content */
 function prepared(server: string, { key, prepare }: DatabaseTemplate): Promise<string> {
   const name = `template_${key}`;
   return withClient(server, async (client) => {
@@ -63,7 +63,7 @@ function prepared(server: string, { key, prepare }: DatabaseTemplate): Promise<s
   });
 }
 
-/** The role of the orchestrator in all test databases. */
+/** The orchestrator's role in all test databases. */
 export const SERVING_ROLE = 'uswarm_serving';
 
 let servingRole: Promise<void> | undefined;

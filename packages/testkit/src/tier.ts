@@ -1,15 +1,15 @@
 /**
  * `npm test` and `npm run e2e` run each kind of fault; with `--all` they also run every combination, and more cases.
  *
- * @returns the value of the tier that runs
+ * @returns the value for the running tier
  */
 export function byTier<T>(tier: { core: T; all: T }, env = process.env): T {
   return env['USWARM_ALL_TESTS'] === '1' ? tier.all : tier.core;
 }
 
 /**
- * Divides cases among blocks of tests that would each run all of them: the blocks together run each case once, and with `--all`
- * each block runs all cases.
+ * Divides cases among test blocks that would each run all of them: the blocks together run each case once, and with
+ * `--all` each block runs all cases.
  *
  * @param block counted from 0
  */

@@ -6,7 +6,7 @@ import { generateCallKeys } from '@uswarm/service-kit';
 export const SYNC_TOKEN = 'token-'.repeat(8);
 const { publicKey } = generateCallKeys();
 
-/** Loads a webhook configuration for the namespace `userswarms`. @param load `loadWebhookConfig` of the webhook */
+/** Loads a webhook configuration for the namespace `userswarms`. @param load the webhook's `loadWebhookConfig` */
 export async function webhookConfig<Config>(
   load: (environment: Record<string, string>) => Promise<Config>,
   environment: Record<string, string> = {},

@@ -1,7 +1,7 @@
 import { createServer as createHttpServer, type RequestListener, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
-/** A way in which something at the address of the webhook does not behave like it. */
+/** A way in which something at the webhook's address does not behave like it. */
 export interface WrongAnswer {
   what: string;
   /** The reason that a UserSwarm shows. */
@@ -118,7 +118,7 @@ const WRONG_RESPONSES: readonly WrongAnswer[] = [
 /**
  * Answers of which nothing may be applied.
  *
- * @param namespace the runtime namespace of the UserSwarms
+ * @param namespace the UserSwarms' runtime namespace
  */
 export function wrongAnswers(namespace: string): WrongAnswer[] {
   const child: CreateChild = (kind, metadata, fields = {}) => ({

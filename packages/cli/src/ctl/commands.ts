@@ -8,7 +8,7 @@ import * as show from './show.js';
 export interface CommandResult {
   json: unknown;
   text: string;
-  /** True if a part of the request failed. */
+  /** True if the request failed in part. */
   partial?: boolean;
 }
 

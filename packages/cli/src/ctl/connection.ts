@@ -22,7 +22,7 @@ const DEFAULT_DATA_DIR = fileURLToPath(new URL('../../../../.data', import.meta.
 const NOT_RUNNING =
   'uswarm is not running here. Start it with npm start, or set --url and --key-file, or USWARM_ADMIN_URL and USWARM_ADMIN_KEY.';
 
-/** Uses the options, else the environment, else the data folder of a running local mode. @throws Failure */
+/** Uses the options, else the environment, else the data folder of running local mode. @throws Failure */
 export async function findConnection(
   args: Pick<CtlArguments, 'url' | 'keyFile' | 'dataDir' | 'as'>,
   env: Record<string, string | undefined>,

@@ -6,7 +6,7 @@ import { type OperationId, type Receipt, type RouteDefinition, ROUTES, SignedRec
 import { createReceiptSigner, generateCallKeys, receiptJwk } from '@uswarm/service-kit';
 import { verifyReceipts } from './receipts.js';
 
-/** The example of a route in the API document. */
+/** A route's example in the API document. */
 function exampleOf(operation: OperationId): unknown {
   const routes: readonly RouteDefinition[] = ROUTES;
   return routes.find(({ operationId }) => operationId === operation)?.example.answer;
@@ -20,7 +20,7 @@ const [old, current, unknownSigner] = [0, 1, 2].map(() => createReceiptSigner(ge
   ReturnType<typeof createReceiptSigner>,
 ];
 
-/** Another value of the same type. */
+/** Another value with the same type. */
 function changed(value: unknown): unknown {
   if (value === null) return 'x';
   if (typeof value === 'string') return /^\d{4}-/.test(value) ? '2026-01-01T00:00:00.000Z' : otherText(value);

@@ -17,7 +17,7 @@ import { plain } from './show.js';
 
 const KEYS_FILE = 'receipt-keys.json';
 
-/** The result of a verification. */
+/** Verification result. */
 interface Verified {
   /** Null if it cannot be read. */
   id: string | null;
@@ -26,7 +26,7 @@ interface Verified {
   kid: string | null;
   /** Why the receipt is invalid. */
   reason: string | null;
-  /** What was signed; null if the receipt is invalid. */
+  /** Signed content; null if the receipt is invalid. */
   receipt: SignedReceipt | null;
 }
 
@@ -85,12 +85,12 @@ async function verified(value: unknown, keys: readonly ReceiptKey[]): Promise<{ 
   if (jws === null) throw new ReceiptSignatureError('the signature is missing');
   const { kid, payload } = await verifyReceiptSignature(jws, keys);
   const receipt = parsed(SignedReceipt, payload, 'what was signed');
-  // As it was read: a schema can drop properties of arguments.
+  // As it was read: a schema can drop argument properties.
   const [shown, signed] = [value, payload] as Record<string, unknown>[];
   const fields = Object.keys(SignedReceipt.shape);
   const changed = fields.find((field) => canonicalJson(shown?.[field]) !== canonicalJson(signed?.[field]));
   if (changed !== undefined) throw new ReceiptSignatureError(`${changed} is not what was signed`);
-  // The arguments of a change of data of uswarm are not kept.
+  // Arguments are not kept for changes to uswarm's own data.
   if (receipt.effect === 'own' && receipt.arguments === null) return { kid, receipt };
   const hash = createHash('sha256').update(canonicalJson(signed?.['arguments'])).digest('hex');
   if (hash !== receipt.arguments_sha256)

@@ -3,7 +3,7 @@ import type { Transport } from '../server/seen.js';
 /** A fault that is planted into `@uswarm/client`, and scenarios that a client with it fails. */
 export interface Mutant {
   name: string;
-  /** Replacements in the sources of the client; each text occurs once. */
+  /** Replacements in the client sources; each text occurs once. */
   edits: [from: string, to: string][];
   fails: string[];
   /** Default: the socket. */

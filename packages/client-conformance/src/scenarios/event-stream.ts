@@ -3,7 +3,7 @@ import type { SseFormat } from '../server/sse-format.js';
 
 const STANDARD = 'The standard of server-sent events allows it, and proxies do it.';
 
-/** A stream that is written in another of the allowed ways. */
+/** A stream in another allowed format. */
 function format(name: string, what: string, change: Partial<SseFormat>): Scenario {
   return {
     name,

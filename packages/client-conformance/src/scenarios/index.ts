@@ -7,7 +7,7 @@ import { SENDING } from './sending.js';
 import { SESSION } from './session.js';
 import { STREAMS } from './streams.js';
 
-/** By heading of the table in `docs/client-conformance.md`. */
+/** By table heading in `docs/client-conformance.md`. */
 export const GROUPS: Readonly<Record<string, readonly Scenario[]>> = {
   Sending: SENDING,
   Answers: STREAMS,

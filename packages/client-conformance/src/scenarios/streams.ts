@@ -3,7 +3,7 @@ import { textContent } from '../server/world.js';
 
 const OFFSET = 'The text of a message in progress is its first `offset` UTF-16 units and `chunk` (rule 5).';
 
-/** The text of an answer while it is written: a prefix of the answer at all times. */
+/** The partial text of an answer: always a prefix of its final text. */
 export const STREAMS: readonly Scenario[] = [
   {
     name: 'answer',

@@ -9,15 +9,15 @@ export interface ServerEvent {
 
 /** @throws Error if the contract does not document the event or its payload */
 export function serverEvent(name: string, payload: object): ServerEvent {
-  // As on the wire: later changes of the state do not change what was sent.
+  // Copied, as on the wire: later state changes do not change what was sent.
   const sent = structuredClone(payload);
   checkServerEvent(name, sent);
   return { name, payload: sent };
 }
 
 /**
- * An event as a later release could send it: `change` may add fields, and replace values of open lists by unknown strings. The rest
- * must be the event of the contract.
+ * An event as a later release could send it: `change` may add fields, and replace values of open lists by unknown
+ * strings. The rest must match the contract.
  *
  * @throws Error if the change does more
  */
@@ -67,7 +67,7 @@ export interface Failure {
   laterCode?: string;
 }
 
-/** The error body of the REST API, and of a refused connection. */
+/** The error body of REST responses and refused connections. */
 export function errorBody({ code, retryAfterMs }: Failure) {
   const extra = { request_id: 'conformance', ...(retryAfterMs !== undefined && { retry_after_ms: retryAfterMs }) };
   return { message: ERRORS[code].message, code, extra };
@@ -79,14 +79,14 @@ export function failureAnswer(failure: Failure): RestAnswer {
   return { status: ERRORS[failure.code].status, body: errorBody(failure), headers };
 }
 
-/** @returns the body with the code of a later release. @throws Error if this release knows the code */
+/** @returns the body with the code from a later release. @throws Error if this release knows the code */
 export function withLaterCode<Body extends { code: string }>(body: Body, laterCode: string | undefined): Body {
   if (laterCode === undefined) return body;
   if (Object.hasOwn(ERRORS, laterCode)) throw new Error(`The error code ${laterCode} is documented`);
   return { ...body, code: laterCode };
 }
 
-/** @returns what is wrong with an event of the client; undefined if the contract allows it */
+/** @returns the violation in a client event; undefined if the contract allows it */
 export function clientEventProblem(name: string, payload: unknown): string | undefined {
   if (!Object.hasOwn(CLIENT_EVENTS, name)) return `The client sent the event ${name}, which does not exist`;
   const parsed = CLIENT_EVENTS[name as keyof typeof CLIENT_EVENTS].payload.safeParse(payload);

@@ -1,10 +1,10 @@
 import type { ServerEvent } from './checks.js';
 import type { Transport } from './seen.js';
 
-/** An open connection of the client, of either transport. */
+/** An open client connection, of either transport. */
 export interface Connection {
   readonly transport: Transport;
-  /** Events of the workspace are sent only after a subscribe. */
+  /** Workspace events are sent only after a subscribe. */
   subscribed: boolean;
   /** @param seq the position that the client has after the event; undefined if the event does not change it */
   emit(event: ServerEvent, seq?: number): void;

@@ -99,7 +99,7 @@ function createOperations(server: ScriptedServer): Record<string, (call: Call) =
   };
 }
 
-/** The body of the route; its `local_id` is optional for the service, but not for a client that retries. */
+/** The route body; its `local_id` is optional for the service, but not for a client that retries. */
 const SendMessageBody = CLIENT_EVENTS['message.send'].payload.omit({ workspace_id: true, conversation_id: true });
 
 async function sendMessage(server: ScriptedServer, body: string): Promise<Answer> {
@@ -128,7 +128,7 @@ function jsonOf(body: string): unknown {
   }
 }
 
-/** A page of messages. A scroll id is the index of its first message in the direction of the list. */
+/** One page. A scroll id is the index of its first message in list direction. */
 function pageOf(ordered: MessageData[], query: URLSearchParams) {
   const forward = query.get('direction') === 'forward';
   const list = forward ? ordered : ordered.toReversed();

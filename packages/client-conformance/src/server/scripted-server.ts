@@ -11,7 +11,7 @@ export interface SendOutcome {
   /** Default: true, unless it is refused. */
   stored?: boolean;
   refuse?: Failure & { unknownWhetherStored?: boolean };
-  /** True: all connections are cut before the answer. `answer`: only the response of a REST request is lost. */
+  /** True: all connections are cut before the answer. `answer`: only the REST response is lost. */
   lost?: boolean | 'answer';
   /** The answer follows after this. */
   after?: Promise<void>;
@@ -48,9 +48,9 @@ export class ScriptedServer {
   readonly tokens = new Map<string, ErrorCode | null>([['token-1', null]]);
   /** The token that a client gets from now on. */
   token = 'token-1';
-  /** Outcomes of the next sends, in this order. */
+  /** Outcomes for the next sends, in this order. */
   readonly outcomes: SendOutcome[] = [];
-  /** Failures of the next requests, by `operationId`; `stream` and `connect` fail attempts to connect. */
+  /** Failures for the next requests, by `operationId`; `stream` and `connect` fail connection attempts. */
   readonly failures = new Map<string, Failure[]>();
   /** Only a resume token admits a connection. */
   credentialsUnavailable = false;
@@ -65,7 +65,7 @@ export class ScriptedServer {
   url = '';
   readonly #resumeTokens = new Set<string>();
   readonly #renewed = new WeakSet<Connection>();
-  /** Events of a message whose sender does not know that it is stored. */
+  /** Message events whose sender does not know that the message is stored. */
   readonly #late: ServerEvent[] = [];
   #isReachable = true;
 
@@ -73,7 +73,7 @@ export class ScriptedServer {
     this.world.publish = (event) => this.deliver(event);
   }
 
-  /** Whether the client can connect. Open connections end when it can not. */
+  /** False closes open connections and refuses new ones. */
   get reachable(): boolean {
     return this.#isReachable;
   }
@@ -181,7 +181,7 @@ export class ScriptedServer {
     connection.emit(serverEvent('session.renew.error', { error: message, code, retryable, request_id: 'conformance' }));
   }
 
-  /** Sends the events after the position of the client, or tells it to reload. */
+  /** Sends the events after the client's position, or tells it to reload. */
   subscribe(connection: Connection, since: Since, resumesBy: 'cursor' | 'since' | undefined): void {
     const { world, seen } = this;
     seen.add({ kind: 'subscribe', since, resumesBy });

@@ -1,4 +1,4 @@
-/** What the server has seen of the client, in order. Times are monotonic milliseconds. */
+/** The client's requests and events, in order. Times are monotonic milliseconds. */
 export type Seen =
   | { kind: 'connect'; at: number; transport: Transport; token: string; resumeToken: string | undefined }
   | { kind: 'subscribe'; at: number; since: string | undefined; resumesBy: 'cursor' | 'since' | undefined }
@@ -13,7 +13,7 @@ type Unstamped<Event> = Event extends Seen ? Omit<Event, 'at'> : never;
 
 export class Sightings {
   readonly #events: Seen[] = [];
-  /** What the contract does not allow. */
+  /** Contract violations. */
   readonly violations: string[] = [];
 
   add(event: Unstamped<Seen>): void {

@@ -121,7 +121,7 @@ interface Transport {
 
 const transportOf = (socket: Socket): Transport => socket.conn.transport as unknown as Transport;
 
-/** The connection of a network that has gone away: what is written arrives nowhere, also no ping, and it is not closed. */
+/** A connection whose network has failed: writes and pings arrive nowhere, and it is not closed. */
 function silence(socket: Socket): void {
   const transport = transportOf(socket);
   transport.socket?.pause();

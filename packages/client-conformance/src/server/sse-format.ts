@@ -6,11 +6,11 @@ export interface SseFormat {
   multiLine: boolean;
   /** Comment lines before and within each event. */
   comments: boolean;
-  /** Each byte of an event in a separate packet. */
+  /** Sends each event byte in a separate packet. */
   byteByByte: boolean;
   /** The `retry` field, in milliseconds. */
   retryMs: number;
-  /** The next cut leaves the first half of an event of this name. */
+  /** The next cut leaves the first half of an event with this name. */
   cutWithin: string | undefined;
 }
 

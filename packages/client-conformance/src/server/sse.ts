@@ -5,7 +5,6 @@ import type { Connection } from './connection.js';
 import type { ScriptedServer } from './scripted-server.js';
 import type { SseFormat } from './sse-format.js';
 
-/** Answers the requests of streams. */
 export function serveSse(server: ScriptedServer): (request: IncomingMessage, response: ServerResponse) => void {
   const format = server.sse;
 

@@ -18,7 +18,7 @@ interface Stream {
 export interface ChunkOptions {
   /** Default: the present one, or 1. */
   generation?: number;
-  /** Where the chunk begins, in UTF-16 code units. Default: the end of the text. */
+  /** Start of the chunk in UTF-16 code units. Default: after the text so far. */
   offset?: number;
 }
 

@@ -14,7 +14,7 @@ export interface SeenResponse {
 
 /**
  * Checks a response against the contract: status and body, or status and error code, are documented for the route. An
- * unknown path returns `route_not_found`, another method of a path `method_not_allowed`.
+ * unknown path returns `route_not_found`, another method `method_not_allowed`.
  * @throws Error with the response and the mismatch
  */
 export function checkResponse(seen: SeenResponse): void {

@@ -14,7 +14,7 @@ import { sortedByKey } from './stable.js';
 
 type JsonObject = { [key: string]: unknown };
 
-/** The used parts of an AsyncAPI 3.0 document. */
+/** The used parts of AsyncAPI 3.0. */
 export interface AsyncApiDocument extends JsonObject {
   asyncapi: '3.0.0';
   servers: Record<string, JsonObject>;
@@ -80,7 +80,7 @@ const REPLIES: Partial<Record<ClientEventName, ServerEventName[]>> = {
   'message.send': ['message.send.ack', 'message.send.error'],
 };
 
-/** The realtime interface as AsyncAPI 3.0 (`asyncapi.json`). Actions are those of the server. */
+/** The realtime interface as AsyncAPI 3.0 (`asyncapi.json`). Actions are the server's. */
 export function buildAsyncApi(options: DocumentOptions = {}): AsyncApiDocument {
   const schemas = createSchemaCollection();
   schemas.add(UnknownContent, 'output');
@@ -161,7 +161,7 @@ function channel(messageNames: string[]): JsonObject {
   };
 }
 
-/** What a stream cannot have: events of clients, and their answers. */
+/** Client events and their answers, which a stream cannot have. */
 const SOCKET_ONLY: ReadonlySet<string> = new Set(['message.send.ack', 'message.send.error', 'session.renew.error']);
 const STREAM_EVENTS = Object.keys(SERVER_EVENTS).filter((name) => !SOCKET_ONLY.has(name));
 

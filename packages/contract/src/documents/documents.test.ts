@@ -49,7 +49,7 @@ describe('the checked-in documents', () => {
   });
 });
 
-/** All unions of a document except "a reference or null", with their paths. */
+/** All unions in a document except "a reference or null", with their paths. */
 function unionsIn(document: JsonObject): [JsonObject, JsonObject[], string][] {
   return [...objectsIn(document)].flatMap(([node, path]) => {
     const variants = (node['oneOf'] ?? node['anyOf']) as JsonObject[] | undefined;
@@ -61,7 +61,7 @@ function unionsIn(document: JsonObject): [JsonObject, JsonObject[], string][] {
   });
 }
 
-/** The variant for types of later releases. */
+/** The variant for types from later releases. */
 const UNKNOWN = '#/components/schemas/UnknownContent';
 
 const sortedValues = (mapping: unknown): string[] => Object.values(mapping as Record<string, string>).toSorted();

@@ -3,14 +3,14 @@ import { ERRORS, type ErrorCode } from '../errors.js';
 import { commonErrors, ROUTES, type RouteDefinition } from '../routes/index.js';
 import { groupedBy } from './stable.js';
 
-/** The error codes of a route with one HTTP status. */
+/** Error codes with one HTTP status. */
 export interface ErrorGroup {
   status: number;
   /** Sorted and unique. */
   codes: ErrorCode[];
 }
 
-/** The error codes of a route, by HTTP status. */
+/** A route's error codes, by HTTP status. */
 export function errorGroups(route: RouteDefinition): ErrorGroup[] {
   const codes = [...new Set([...commonErrors(route), ...(route.errors ?? [])])].toSorted();
   return [...groupedBy(codes, (code) => ERRORS[code].status)].map(([status, group]) => ({ status, codes: group }));
@@ -34,7 +34,7 @@ export function errorResponse({ status, codes }: ErrorGroup): ZodOpenApiResponse
 
 const retryAfter = { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } };
 
-/** The headers of an error with this status. */
+/** Response headers for errors with this status. */
 const HEADERS: Record<number, Record<string, oas31.ReferenceObject>> = {
   429: {
     RateLimit: { $ref: '#/components/headers/RateLimit' },
@@ -64,7 +64,7 @@ function nameSharedGroups(routes: readonly RouteDefinition[]): Map<string, { nam
   return names;
 }
 
-/** The component of the group's response, if several routes share it. */
+/** The shared component for the group's response, if several routes need it. */
 export function sharedName(group: ErrorGroup): string | undefined {
   return SHARED.get(keyOf(group))?.name;
 }

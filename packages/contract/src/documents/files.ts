@@ -2,7 +2,7 @@ import { buildAsyncApi } from './asyncapi.js';
 import { buildOpenApi } from './openapi.js';
 import { documentText } from './stable.js';
 
-/** The generated files of this package: name → text. */
+/** This package's generated files: name → text. */
 export function generatedFiles(): Record<string, string> {
   return {
     'openapi.json': documentText(buildOpenApi()),

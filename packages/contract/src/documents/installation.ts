@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { DocumentOptions } from './security.js';
 
-/** What the documents say about the installation that serves them. Without a public URL it is local mode with its defaults. */
+/** The installation that serves the documents. Without a public URL it is local mode with its defaults. */
 
-/** The version of this package is that of the product. */
+/** All packages have the product's version. */
 export function productVersion(): string {
   const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
     version: string;
@@ -16,7 +16,7 @@ const LOCAL = { url: 'http://localhost:8080', description: 'Local mode' };
 export const restServers = ({ publicUrl }: DocumentOptions): { url: string; description?: string }[] =>
   publicUrl === undefined ? [LOCAL] : [{ url: publicUrl.replace(/\/+$/, '') }];
 
-/** The servers of the realtime interface, by name. */
+/** Realtime servers, by name. */
 export function realtimeServers({ publicUrl }: DocumentOptions): Record<string, Record<string, string>> {
   const { host, protocol, pathname } = new URL(publicUrl ?? LOCAL.url);
   const server = {

@@ -22,7 +22,7 @@ export function relax(node: SchemaNode): void {
   const documented = node[DOCUMENTED_AS];
   if (typeof documented === 'string') refer(node, documented);
   if (node.additionalProperties === false) delete node.additionalProperties;
-  // Additional fields are allowed by default; client generators create an invalid map of an explicit schema.
+  // Additional fields are allowed by default; client generators create an invalid map from an explicit schema.
   if (node.properties !== undefined && isEmptyObject(node.additionalProperties)) delete node.additionalProperties;
   if (node.format !== undefined && NAMED_FORMATS.includes(node.format)) delete node.pattern;
   if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
@@ -42,8 +42,9 @@ function isEmptyObject(value: unknown): boolean {
 type JsonObject = { [key: string]: unknown };
 
 /**
- * A copy of a document that tells clients what may be added: fields, also beside a reference; values of lists, which have
- * `x-extensible-enum`; and variants of a union, which lists its unknown variant. That variant has no entry in the discriminator's mapping, because no type belongs to it.
+ * A document copy that tells clients what may be added: fields, also beside a reference; list values, which have
+ * `x-extensible-enum`; and union variants, where the union lists its unknown variant. That variant has no entry in the
+ * discriminator's mapping, because no type belongs to it.
  */
 export function withOpenValues<Document>(document: Document): Document {
   return JSON.parse(JSON.stringify(document), (_, node: unknown) => openValues(node)) as Document;
@@ -65,9 +66,9 @@ function openValues(node: unknown): unknown {
 }
 
 /**
- * A copy of a document in which unions of plain types, such as nullable values, have a list of types like
- * `["string", "null"]` instead of `anyOf`: client generators create an optional field from a type, but some create a class
- * from a union. Nullable references and unions stay unions.
+ * A document copy in which unions of plain types, such as nullable values, have a type list like `["string", "null"]`
+ * instead of `anyOf`: client generators create an optional field from a type, but some create a class from a union.
+ * Nullable references and unions stay unions.
  */
 export function withPlainUnions<Document>(document: Document): Document {
   return JSON.parse(JSON.stringify(document), (_, node: unknown) => plainUnion(node)) as Document;
@@ -135,7 +136,7 @@ function wrapReference(node: JsonObject): void {
 }
 
 /**
- * Adds the discriminator of a union. In AsyncAPI it is only a field name, so the classes are in an extension, in the format
+ * Adds a union's discriminator. In AsyncAPI it is only a field name, so the classes are in an extension, in the format
  * of OpenAPI's `mapping`.
  */
 function discriminate(node: JsonObject, schema: unknown): void {

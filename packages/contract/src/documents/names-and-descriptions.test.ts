@@ -14,7 +14,7 @@ const DOCUMENTS = [
 /** Their contents are data, not schemas. */
 const DATA = new Set(['example', 'examples', 'x-error-catalogue', 'bindings']);
 
-/** All objects of a document except data, each with the keys that lead to it. */
+/** All objects in a document except data, each with the keys that lead to it. */
 function* objectsIn(node: unknown, path: string[] = []): Generator<[JsonObject, string[]]> {
   if (typeof node !== 'object' || node === null) return;
   if (!Array.isArray(node)) yield [node as JsonObject, path];
@@ -24,7 +24,7 @@ function* objectsIn(node: unknown, path: string[] = []): Generator<[JsonObject, 
 interface Described {
   /** For the failure list. */
   place: string;
-  /** What the reader knows already: the name, and that of the schema around it. */
+  /** Already known to the reader: the name, and the enclosing schema's. */
   names: string[];
   description: unknown;
 }
@@ -49,7 +49,7 @@ const propertiesIn = (document: JsonObject): Described[] =>
 const operationsIn = (document: JsonObject): JsonObject[] =>
   Object.values(document['paths'] as Record<string, Record<string, JsonObject>>).flatMap((item) => Object.values(item));
 
-/** Words that add nothing to the name of a thing. */
+/** Words that add nothing to a name. */
 const EMPTY = new Set(
   'a an the of this that its it is are for to in on or and with by as which what value field property object data'.split(
     ' ',
@@ -145,7 +145,7 @@ describe('the names of types', () => {
     const anonymous = [...objectsIn(document)]
       .filter(([{ properties }, path]) => properties !== undefined && path.at(-1) !== 'properties')
       .map(([, path]) => path)
-      // The parts of a form become arguments.
+      // Form parts become arguments.
       .filter((path) => !(path.length === 3 && path[1] === 'schemas') && !path.includes('multipart/form-data'));
     expect(anonymous.map((path) => path.join('.'))).toEqual([]);
   });

@@ -42,7 +42,7 @@ function pathParameter(parameter: PathParameter): z.ZodType {
   });
 }
 
-/** Adds the values of the operation's example to its parameters. */
+/** Adds the values from the operation's example to its parameters. */
 function withExamples(parameters: z.ZodObject, values: Record<string, unknown> = {}): z.ZodObject {
   return z.object(
     Object.fromEntries(
@@ -85,7 +85,7 @@ function contentOf(schema: z.ZodType, answer: unknown): { schema: z.ZodType; exa
   return answer === undefined ? { schema } : { schema, example: answer };
 }
 
-/** The media type of a file is one that only some routes know in advance. */
+/** Only some routes know a file's media type in advance. */
 function mediaTypeOf(schema: z.ZodType): string {
   const { format, contentMediaType } = schema.meta() ?? {};
   if (typeof contentMediaType === 'string') return contentMediaType;

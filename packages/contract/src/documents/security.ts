@@ -38,9 +38,9 @@ const REQUIREMENTS: Record<RouteAuth, oas31.SecurityRequirementObject[]> = {
   identity: [{ idToken: [] }],
 };
 
-/** What differs between the documents of installations. */
+/** Differences between the documents of installations. */
 export interface DocumentOptions {
-  /** The version of the product. Default: that of this package. */
+  /** Product version. Default: this package's. */
   version?: string;
   /** Where clients reach the installation. Default: local mode. */
   publicUrl?: string | undefined;
@@ -62,7 +62,7 @@ const clientHeader = (name: string, description: string): oas31.ParameterObject 
 });
 
 /**
- * Further headers of clients, by component name. Operations do not refer to them: a generated method would have six more
+ * Further client headers, by component name. Operations do not refer to them: a generated method would have six more
  * arguments, although a client sets them once, where it sends requests.
  */
 export const headerParameters: Record<string, oas31.ParameterObject> = {

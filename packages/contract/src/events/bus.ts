@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { Id } from '../resources/primitives.js';
 import type { DurableEventName, EphemeralEventName, ServerEventPayload } from './server.js';
 
-/** Versions of the envelopes between orchestrator and gateways. Release 0.2 reads only version 1. */
+/** Envelope versions between orchestrator and gateways. Release 0.2 reads only version 1. */
 export const BUS_VERSIONS = [1, 2] as const;
 export type BusVersion = (typeof BUS_VERSIONS)[number];
 
-/** Headers of calls to the internal API: the version that the gateway reads, and the id of its process. */
+/** Headers for calls to the internal API: the version that the gateway reads, and its process id. */
 export const BUS_VERSION_HEADER = 'x-bus-version';
 export const GATEWAY_ID_HEADER = 'x-gateway-id';
 
@@ -15,7 +15,7 @@ interface Header {
   workspace_id: string;
   /** The history that the sequence belongs to; empty if unknown, as in version 1. */
   epoch: string;
-  /** Time of the event. */
+  /** Event time. */
   at: string;
 }
 
@@ -41,7 +41,7 @@ type OpaquePayload = Record<string, unknown>;
 
 /**
  * Envelopes between orchestrator and gateways, with one channel per workspace. A gateway checks only the header: it
- * forwards events and fields of later releases.
+ * forwards events and fields from later releases.
  */
 export type BusEnvelope =
   | (DurableHeader & { event: string; payload: OpaquePayload })
@@ -100,8 +100,8 @@ function subjectOf(body: OpaquePayload): string {
 }
 
 /**
- * Parses a message of the bus of any version.
- * @param now time of an envelope without one
+ * Parses a bus message of any version.
+ * @param now time for an envelope without one
  * @throws z.ZodError if it is not an envelope
  */
 export function parseEnvelope(value: unknown, now: () => Date = () => new Date()): BusEnvelope {

@@ -14,7 +14,7 @@ export const durable = {
   }),
 };
 
-/** Additional field of ephemeral events of a workspace. */
+/** Additional field in ephemeral workspace events. */
 export const ephemeral = { workspace_id: workspaceId };
 
 export interface ServerEventDefinition {

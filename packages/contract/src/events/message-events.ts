@@ -22,7 +22,9 @@ const WorkspaceChange = z
   })
   .meta({ id: 'WorkspaceChange', description: 'What a message changed in its workspace.' });
 
-/** Additional fields of events about messages: what the message changes in other resources, and in the answer to a question. */
+/**
+ * Additional fields of message events: what the message changes in other resources, and in the answer to a question.
+ */
 const changes = {
   conversation: ConversationChange.optional().meta({
     description: 'Replaces the fields of a copy of the conversation that has a lower `rev`.',

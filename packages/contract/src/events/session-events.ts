@@ -27,7 +27,7 @@ const SessionLimits = z
   })
   .meta({ id: 'SessionLimits', description: 'What a client may do on this socket.' });
 
-/** Events about the session of a socket. */
+/** Events about a socket's session. */
 export const SESSION_EVENTS = {
   'session.ready': {
     summary:

@@ -18,7 +18,7 @@ export const CREDENTIAL_HEADERS = [
 ] as const;
 type CredentialHeader = (typeof CREDENTIAL_HEADERS)[number];
 
-/** By header; the others are described as parameters of the REST API. */
+/** By header; the others are described as REST parameters. */
 const CREDENTIALS: Record<CredentialHeader, string> = {
   'x-token': 'An ID token of the identity provider.',
   authorization: 'The same ID token as `Bearer <token>`, for development tools.',
@@ -36,7 +36,7 @@ const CREDENTIALS: Record<CredentialHeader, string> = {
 
 const credential = (description: string) => z.string().max(16_384).optional().meta({ description });
 
-/** The credentials of a client event; other names are ignored, as in the handshake. */
+/** The credentials in a client event; other names are ignored, as in the handshake. */
 export const Credentials = z
   .object(
     Object.fromEntries(CREDENTIAL_HEADERS.map((name) => [name, credential(CREDENTIALS[name])])) as Record<
@@ -70,13 +70,13 @@ export const SessionEndingCode = z
   .enum(Object.keys(SESSION_ENDINGS) as [SessionEndingCode, ...SessionEndingCode[]])
   .meta({ id: 'SessionEndingCode', description: 'Why a session ends. Treat an unknown code as `session_ended`.' });
 
-/** Broadcast to all gateways, which close and reject the sockets of this user. */
+/** Broadcast to all gateways, which close and reject this user's sockets. */
 export const SessionEnd = z.object({
   v: z.literal(1),
   user_id: Id,
-  /** Only sockets with this credential; null means all sockets of the user. */
+  /** Only sockets with this credential; null means all sockets of this user. */
   token_hash: TokenHash.nullable(),
-  /** Sent to the clients. A code of a later release counts as none. */
+  /** Sent to the clients. A code from a later release counts as none. */
   code: SessionEndingCode.optional().catch(undefined),
 });
 export type SessionEnd = z.output<typeof SessionEnd>;

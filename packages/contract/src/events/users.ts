@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { Id } from '../resources/primitives.js';
 
-/** The events that all sockets of a user receive, without a subscription. */
+/** Events that all of a user's sockets receive, without a subscription. */
 const USER_EVENTS = ['workspace.new', 'workspace.deleted'] as const;
 
-/** Broadcast to all gateways, which emit it to the sockets of the user. */
+/** Broadcast to all gateways, which emit it to the user's sockets. */
 export const UserEvent = z.object({
   v: z.literal(1),
   user_id: Id,

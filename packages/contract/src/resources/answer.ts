@@ -1,6 +1,6 @@
 import { Id } from './primitives.js';
 
-/** Extension: the answer that a message or an event of an agent belongs to. */
+/** Extension: the answer that an agent's message or event belongs to. */
 export const answerFields = {
   turn_id: Id.optional().meta({
     description:

@@ -4,7 +4,7 @@ import { LIMITS } from '../limits.js';
 import { pagination } from './message.js';
 import { Id, Timestamp } from './primitives.js';
 
-/** A version of an artifact. It never changes, except that a draft becomes final. */
+/** An artifact version. It never changes, except that a draft becomes final. */
 const version = {
   version: z.int().positive().meta({ description: 'Counts from 1 and rises with each change of the document.' }),
   title: z.string().meta({ description: `The heading of this version, up to ${LIMITS.artifactTitle} characters.` }),

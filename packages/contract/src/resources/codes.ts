@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { canonicalTimeZone } from './time-zones.js';
 
-/** Codes of other standards, as of 2026. New codes are additions, so they do not break clients. */
+/** Codes from other standards, as of 2026. New codes are additions, so they do not break clients. */
 
 const words = (text: string): [string, ...string[]] => text.trim().split(/\s+/) as [string, ...string[]];
 

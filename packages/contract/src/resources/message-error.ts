@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 interface MessageErrorEntry {
-  /** Whether a retry of the same message can succeed. */
+  /** True if the same message can succeed later. */
   retryable: boolean;
   /** A sentence for users; the text of an otherwise empty reply. */
   message: string;
@@ -53,7 +53,7 @@ export const MessageError = z
   .meta({ id: 'MessageError', description: 'Why a message failed or is incomplete.' });
 export type MessageError = z.output<typeof MessageError>;
 
-/** The error of a message with this code; unknown codes become `internal_error`. */
+/** The error for this code; unknown codes become `internal_error`. */
 export function messageError(code: string): MessageError {
   const known = Object.hasOwn(MESSAGE_ERRORS, code) ? (code as MessageErrorCode) : 'internal_error';
   return { code: known, ...MESSAGE_ERRORS[known] };

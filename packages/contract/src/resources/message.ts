@@ -139,8 +139,8 @@ export const MessageContent = z
 export type MessageContent = z.output<typeof MessageContent>;
 
 /**
- * In the documents, the variant of `MessageContent` for types of later releases, so that generated clients do not fail. The
- * service never sends it, so the union of the service does not have it.
+ * In the documents, the `MessageContent` variant for types from later releases, so that generated clients do not fail.
+ * The service never sends it, so the service's union does not have it.
  */
 export const UnknownContent = z
   .object({
@@ -232,8 +232,8 @@ export const MessageData = z
 export type MessageData = z.output<typeof MessageData>;
 
 /**
- * The text of a reply that ended without one: clients that know only the specification would show an empty bubble. Others can tell by the
- * exact status that the agent wrote nothing.
+ * Text for a reply that ended without one: clients that know only the specification would show an empty bubble. Others
+ * can tell by the exact status that the agent wrote nothing.
  */
 export const emptyReplyText = (agentName: string, status: MessageStatus): string =>
   status === 'delegated' ? `${agentName} hands over.` : `${agentName} has nothing to add for now.`;
@@ -291,7 +291,7 @@ const MENTIONED =
   'In a swarm conversation, each mentioned agent answers once, in the order of the mentions; without mentions, the manager answers. ' +
   'In a conversation with one agent, that agent answers.';
 
-/** All fields except `id` come from the upload; those of the client are ignored. */
+/** All fields except `id` come from the upload; the client's are ignored. */
 const AttachmentReference = z
   .object({ id: z.uuid().meta({ description: 'The `id` that `POST /v1/uploads` returned to the same user.' }) })
   .meta({ id: 'AttachmentReference', description: 'An uploaded file to attach.' });
@@ -318,7 +318,7 @@ export const MessageDraft = z
   .meta({ id: 'MessageDraft', description: 'A text of the user with mentions and files.' });
 export type MessageDraft = z.output<typeof MessageDraft>;
 
-/** Body of the edit route. */
+/** Edit body. */
 export const EditMessageBody = MessageDraft.extend({
   attachments: z
     .array(AttachmentReference)
@@ -330,7 +330,7 @@ export const EditMessageBody = MessageDraft.extend({
 }).meta({ id: 'EditMessageBody', description: 'The new text, which replaces the old one with its mentions.' });
 export type EditMessageBody = z.output<typeof EditMessageBody>;
 
-/** Body of the send route; `local_id` is optional on REST. */
+/** Send body; `local_id` is optional on REST. */
 export const SendMessageBody = MessageDraft.extend({ local_id: LocalId.optional() }).meta({
   id: 'SendMessageBody',
   description: 'A message to send. With `local_id`, repeating the request is safe.',

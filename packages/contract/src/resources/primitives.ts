@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Ends the description of a strict body of a request. */
+/** Ends the description of a strict request body. */
 export const STRICT = 'Unknown fields are refused.';
 
 /** Responses contain lower-case UUIDv7. Each field describes what it identifies. */
@@ -12,7 +12,7 @@ export const DOCUMENTED_AS = 'x-documented-as';
 /** Responses contain ISO 8601 in UTC with milliseconds. */
 export const Timestamp = z.iso.datetime({ offset: true });
 
-/** Identifies a history of the database: it differs after a failover or a restore that may have lost writes. */
+/** Identifies a database history: it differs after a failover or a restore that may have lost writes. */
 export const Epoch = z
   .string()
   .regex(/^[a-z0-9]{1,32}$/)
@@ -38,7 +38,7 @@ export const Period = z
   .regex(/^\d{4}-\d{2}$/)
   .meta({ description: 'Year and month in UTC that the numbers belong to, such as `2026-11`.' });
 
-/** By name, because two schemas of a document cannot have the same name. */
+/** By name, because two schemas in a document cannot have the same name. */
 const envelopes = new Map<string, unknown>();
 
 /**

@@ -18,7 +18,7 @@ const approval = z
   })
   .meta({ id: 'ReceiptApproval', description: 'How a user approved a call.' });
 
-/** What the signature of a receipt contains. A change of these fields needs another version. */
+/** Signed content. Changes to these fields need another version. */
 const signed = {
   version: z.int().min(1).max(2).meta({ description: '2 for the effect `own`, else 1.' }),
   id: Id.meta({ description: 'Identifies the receipt.' }),
@@ -53,7 +53,6 @@ const signed = {
   outcome: z.string().nullable().meta({ description: 'What the model was told; null while the status is `sent`.' }),
 };
 
-/** What is signed. */
 export const SignedReceipt = z.strictObject(signed);
 export type SignedReceipt = z.output<typeof SignedReceipt>;
 

@@ -3,15 +3,15 @@ import { WINDOWS_ZONES } from './windows-zones.js';
 
 const ZONE_OF_NAME = new Map(Object.entries({ ...WINDOWS_ZONES, ...FURTHER_ZONE_NAMES }));
 
-/** Longer texts name no zone. The description of a Java time zone has about 250. */
+/** Longer texts name no zone. A Java time zone's description has about 250. */
 const MAX_CHARACTERS = 500;
 
 /** Names of UTC that neither IANA nor CLDR lists. */
 const UTC_NAMES = /^(?:z|ut|utc ?0|coordinated universal time)$/i;
 
 /**
- * A sign with hours and minutes, also after the name of UTC: `+05:30`, `GMT+0530`, `UTC-3`. In `GMT 05:30`, the plus sign was
- * decoded as a space of a query string.
+ * A sign with hours and minutes, also after the name of UTC: `+05:30`, `GMT+0530`, `UTC-3`. In `GMT 05:30`, the plus
+ * sign was decoded as a space in a query string.
  */
 const OFFSET =
   /^(?:(?:utc|gmt|ut)?\s*(?<sign>[+\-\u2010-\u2015\u2212\u00b1])\s*|(?:utc|gmt)\s(?=\d))(?<hours>\d{1,2})(?:[:.]?(?<minutes>[0-5]\d)(?::?00)?)?$/i;
@@ -44,7 +44,7 @@ function zoneNamed(name: string): string | undefined {
 }
 
 /**
- * The zone of a description with parentheses: `Europe/Berlin (GMT+1)`, `GMT+0200 (Central European Summer Time)`,
+ * The zone in a description with parentheses: `Europe/Berlin (GMT+1)`, `GMT+0200 (Central European Summer Time)`,
  * `(GMT+01:00) Europe/Berlin`. For `(UTC+01:00) Berlin, Rome`, it is the offset, because no zone has that name.
  */
 function zoneBeside(name: string): string | undefined {
@@ -53,8 +53,8 @@ function zoneBeside(name: string): string | undefined {
 }
 
 /**
- * The name without percent encoding, quotation marks, escaped slashes and the folder of the zone database. For a Java date-time,
- * it is the zone in brackets; for a Java time zone, its `id`.
+ * The name without percent encoding, quotation marks, escaped slashes and the zone database folder. For a Java
+ * date-time, it is the zone in brackets; for a Java time zone, its `id`.
  */
 function unwrapped(text: string): string {
   const [, id] = /\[id="([^"]+)"/.exec(text) ?? [];

@@ -8,7 +8,7 @@ import { Id, Timestamp } from './primitives.js';
 const CUT = `up to ${LIMITS.stepText.toLocaleString('en')} characters`;
 const count = z.int().nonnegative();
 
-/** The details of a kind of step. Client generators derive the class name from its id. */
+/** Details by step kind. Client generators derive the class name from its id. */
 const details = <Fields extends z.ZodRawShape>(id: string, description: string, fields: Fields) =>
   z.strictObject(fields).meta({ id, description });
 

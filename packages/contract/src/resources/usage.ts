@@ -73,7 +73,7 @@ export const UpdateBudgetBody = z
   });
 export type UpdateBudgetBody = z.output<typeof UpdateBudgetBody>;
 
-/** What the usage of a workspace can be grouped by. */
+/** Groupings for workspace usage. */
 export const USAGE_GROUPS = ['agent', 'conversation', 'turn', 'model', 'day'] as const;
 export type UsageGrouping = (typeof USAGE_GROUPS)[number];
 

@@ -63,7 +63,7 @@ export function calendarDay(text: string): string | undefined {
   return z.iso.date().safeParse(day).success ? day : undefined;
 }
 
-/** Documented with one format, so that client generators create a date instead of a class for a union. */
+/** Documented with one format, so that client generators create a date instead of a union class. */
 const DateOfBirth = z
   .string()
   .refine((value) => DATE_OR_TIME.test(value), {

@@ -11,12 +11,12 @@ export const id = (notFound: ErrorCode): PathParameter => ({ kind: 'id', notFoun
 export const text = (description: string): PathParameter => ({ kind: 'text', description });
 
 /**
- * `public`: without authentication. `user`: a signed-up user. `identity`: a token of an identity provider in `X-Token` (or
+ * `public`: without authentication. `user`: a signed-up user. `identity`: an identity provider's token in `X-Token` (or
  * the end-to-end bypass), also before sign-up.
  */
 export type RouteAuth = 'public' | 'user' | 'identity';
 
-/** The workspace whose position a response has: the parameter with the id of the workspace, or of one of its agents. */
+/** The workspace whose position a response has: the parameter with the workspace id, or with an agent id in it. */
 export interface RoutePosition {
   of: 'workspace' | 'agent';
   parameter: string;
@@ -44,7 +44,7 @@ export interface RouteDefinition {
   body?: z.ZodType;
   /** The body is optional. */
   bodyOptional?: true;
-  /** The parts of a multipart/form-data body, instead of `body`. */
+  /** Parts of a multipart/form-data body, instead of `body`. */
   multipart?: z.ZodObject;
   /** Success status → body; null without a body. */
   responses: Record<number, { description: string; schema: z.ZodType | null }>;
@@ -52,11 +52,11 @@ export interface RouteDefinition {
   position?: RoutePosition;
   /** Codes in addition to `commonErrors`. */
   errors?: readonly ErrorCode[];
-  /** A test checks it against the schemas of the route, and another one sends it. */
+  /** A test checks it against the route's schemas, and another one sends it. */
   example: Example;
 }
 
-/** The header that makes the creation of a resource idempotent. */
+/** Header that makes a creation idempotent. */
 export const idempotencyKey = z.object({
   'idempotency-key': z
     .string()
@@ -90,7 +90,7 @@ export function accepted<Schema extends z.ZodType>(
   return { 202: { description, schema } } as const;
 }
 
-/** Codes that follow from authentication, parameters, query and body of a route. */
+/** Codes that follow from a route's authentication, parameters, query and body. */
 export function commonErrors(route: RouteDefinition): ErrorCode[] {
   const codes: ErrorCode[] = ['rate_limited', 'internal_error', 'service_unavailable'];
   if (route.auth !== 'public') {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Parts of routes that return a file for a signed link, whole or in ranges. */
+/** Shared parts for routes that return a file for a signed link, whole or in ranges. */
 
 export const linkSignature = z.object({
   sig: z.string().max(512).meta({ description: 'The signature that the link contains; it expires with the link.' }),

@@ -20,7 +20,7 @@ export interface Example {
   answer?: unknown;
 }
 
-/** Ids and secrets in the examples. Tests replace them by those of a test user. */
+/** Ids and secrets in the examples. Tests replace them by a test user's. */
 export const EXAMPLE = {
   workspaceId: workspaceExample.id,
   agentId: '01931a5e-7c00-7000-8000-000000000002',

@@ -32,7 +32,7 @@ export type { ReplayedEvent } from './events.js';
 export { STREAM_PATH, StreamQuery } from './stream.js';
 export { type MessageListQuery, pageQuery, type PageQuery } from './pages.js';
 
-/** The routes that the orchestrator answers, in the order of the documents. */
+/** The orchestrator's routes, in document order. */
 export const ROUTES = [
   ...coreRoutes,
   ...legalRoutes,
@@ -63,7 +63,7 @@ export type RouteOf<Operation extends OperationId> = Extract<(typeof ROUTES)[num
 type OutputOf<Route, Key extends string> =
   Route extends Record<Key, infer Schema extends z.ZodType> ? z.output<Schema> : undefined;
 
-/** The parsed input of a handler. */
+/** Parsed handler input. */
 export interface RouteInput<Operation extends OperationId> {
   params: RouteOf<Operation> extends { params: infer Params }
     ? { [Name in keyof Params]: string }
@@ -81,7 +81,7 @@ type Answers<Responses> = {
     : never;
 }[keyof Responses];
 
-/** The output of a handler: a documented status with its body. */
+/** Handler output: a documented status with its body. */
 export type RouteAnswer<Operation extends OperationId> = Answers<RouteOf<Operation>['responses']>;
 
 /** Paths with fewer parameters come first: they match before `{id}` does. */
@@ -90,13 +90,13 @@ const PATTERNS: readonly { route: RouteDefinition; pattern: RegExp }[] = ROUTES.
   pattern: pathPattern(route.path),
 })).toSorted((a, b) => parameterCount(a.route) - parameterCount(b.route));
 
-/** The route of a method and a concrete path. */
+/** Finds a route by method and concrete path. */
 export function findRoute(method: string, path: string): RouteDefinition | undefined {
   const wanted = method.toLowerCase();
   return PATTERNS.find(({ route, pattern }) => route.method === wanted && pattern.test(path))?.route;
 }
 
-/** The methods of a concrete path, for the `Allow` header; empty for an unknown path. */
+/** The methods on a concrete path, for the `Allow` header; empty for an unknown path. */
 export function allowedMethods(path: string): string[] {
   const methods = PATTERNS.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route.method.toUpperCase());
   return [...new Set(methods.includes('GET') ? [...methods, 'HEAD'] : methods)].toSorted();

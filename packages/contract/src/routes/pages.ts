@@ -7,7 +7,7 @@ const scrollId = z.string().max(512).optional().meta({
 const limit = z.coerce.number().int().min(1).max(LIMITS.pageMaximum);
 const SIZE = `The most items of a page, 1 to ${LIMITS.pageMaximum}. Pages of large items have fewer.`;
 
-/** The query of lists of messages. */
+/** Query for message lists. */
 export const pageQuery = z.object({
   scrollId,
   limit: limit.default(LIMITS.pageDefault).meta({ description: SIZE }),
@@ -17,7 +17,7 @@ export const pageQuery = z.object({
 });
 export type PageQuery = z.output<typeof pageQuery>;
 
-/** The query of a list with optional paging. */
+/** Query for a list with optional paging. */
 export const optionalPageQuery = z.object({
   scrollId,
   limit: limit.optional().meta({ description: `${SIZE} Without it, all that fit into one response.` }),
@@ -26,7 +26,7 @@ export const optionalPageQuery = z.object({
 const ANCHORS = ['scrollId', 'around', 'after', 'before'] as const;
 const anchor = (description: string) => z.uuid().optional().meta({ description, 'x-extension': true });
 
-/** The query of the messages of a conversation. Pages can also start at a message. */
+/** Query for a conversation's messages. Pages can also start at a message. */
 export const messageListQuery = pageQuery
   .extend({
     around: anchor('Returns the page around this message. Mutually exclusive with `scrollId`, `after` and `before`.'),

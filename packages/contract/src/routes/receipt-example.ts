@@ -1,7 +1,7 @@
 import type { Receipt, ReceiptKeySet } from '../resources/receipt.js';
 import { EXAMPLE } from './examples.js';
 
-/** The public key of the receipt below. */
+/** Public key for the receipt below. */
 export const receiptKey: ReceiptKeySet['keys'][number] = {
   kty: 'OKP',
   crv: 'Ed25519',

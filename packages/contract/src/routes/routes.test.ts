@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { findRoute, ROUTES, type RouteAuth, type RouteDefinition } from './index.js';
 
-/** The routes of the specification: method, path, authentication, success status. */
+/** Specified routes: method, path, authentication, success status. */
 const DOCUMENTED: [string, string, RouteAuth, number][] = [
   ['GET', '/v1/health', 'public', 200],
   ['GET', '/v1/models', 'public', 200],

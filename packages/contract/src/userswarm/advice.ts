@@ -1,6 +1,6 @@
 import type { FailureReason, SyncFailure } from './conditions.js';
 
-/** All reasons of the conditions `Ready` and `Synced`. */
+/** All reasons for the conditions `Ready` and `Synced`. */
 export type Reason =
   | 'Available'
   | 'Suspended'
@@ -18,7 +18,7 @@ export interface Advice {
   advice: string;
 }
 
-/** The source of the tables of reasons in docs/userswarm.md and of `uswarmctl explain`. */
+/** Source for the reason tables in docs/userswarm.md and for `uswarmctl explain`. */
 export const REASON_ADVICE: Readonly<Record<Reason, Advice>> = {
   Available: {
     cause: 'The runtime is ready.',

@@ -1,4 +1,4 @@
-/** Phases, conditions and reasons of a UserSwarm. */
+/** UserSwarm phases, conditions and reasons. */
 
 /** In order of precedence: the first one that applies is the phase. */
 export const PHASES = ['Deleting', 'Error', 'Suspended', 'Ready', 'Progressing'] as const;
@@ -53,5 +53,5 @@ export const SYNC_FAILURES = [
 ] as const;
 export type SyncFailure = (typeof SYNC_FAILURES)[number];
 
-/** Failures of the webhook itself. They end when it responds. */
+/** Failures in the webhook itself. They end when it responds. */
 export const WEBHOOK_FAILURES: ReadonlySet<string> = new Set<SyncFailure>(['WebhookUnavailable', 'WebhookInvalid']);

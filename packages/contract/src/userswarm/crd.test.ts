@@ -11,7 +11,7 @@ const crd = userSwarmCrd();
 const version = crd.spec.versions[0]!;
 const root = version.schema.openAPIV3Schema;
 
-/** The schema of a field by its path: `spec.runtime.port`. */
+/** A field's schema by its path: `spec.runtime.port`. */
 function field(path: string): StructuralSchema {
   return path.split('.').reduce((node, name) => node.properties![name]!, root as StructuralSchema);
 }
@@ -88,7 +88,7 @@ describe('the UserSwarm resource', () => {
 });
 
 describe('the defaults of a UserSwarm', () => {
-  /** Applies defaults like the API server: first of the field itself, then of its members. */
+  /** Applies defaults like the API server: first to the field itself, then to its members. */
   function defaulted(node: StructuralSchema, given: unknown): unknown {
     const value = given ?? structuredClone(node.default);
     if (node.properties === undefined || value === undefined) return value;

@@ -24,7 +24,7 @@ const PRINTER_COLUMNS: PrinterColumn[] = [
   { name: 'Message', type: 'string', jsonPath: readyCondition('message'), priority: 1 },
 ];
 
-/** The schema of a whole UserSwarm. */
+/** Schema for a whole UserSwarm. */
 function userSwarmSchema(): StructuralSchema {
   return {
     description: 'The runtime of one workspace: a pod with its ServiceAccount and Service.',
@@ -33,7 +33,7 @@ function userSwarmSchema(): StructuralSchema {
     properties: {
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
-      // Rules can use only declared fields; 253 is the limit of the API server.
+      // Rules can use only declared fields; 253 is the API server's limit.
       metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 253 } } },
       spec: structuralSchema(UserSwarmSpec),
       status: structuralSchema(UserSwarmStatus),

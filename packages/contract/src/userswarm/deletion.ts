@@ -1,6 +1,6 @@
-/** What the deletion of a UserSwarm waits for. */
+/** Finalizers and messages while a UserSwarm is deleted. */
 
-/** The finalizers of the two frameworks: of uswarm-controller, and of Metacontroller. */
+/** Finalizers by framework: uswarm-controller, and Metacontroller. */
 export const FRAMEWORK_FINALIZERS = [
   'uswarm.dev/userswarm-controller',
   'metacontroller.io/compositecontroller-userswarm-controller',
@@ -9,17 +9,17 @@ export const FRAMEWORK_FINALIZERS = [
 /** Kubernetes removes them when the objects that depend on the object are deleted or orphaned. */
 const KUBERNETES_FINALIZERS: ReadonlySet<string> = new Set(['foregroundDeletion', 'orphan']);
 
-/** The finalizers of other programs. @param own the finalizers that the caller knows who removes */
+/** Finalizers from other programs. @param own finalizers whose remover the caller knows */
 export const foreignFinalizers = (
   { finalizers = [] }: { finalizers?: string[] },
   own: readonly string[] = [],
 ): string[] => finalizers.filter((finalizer) => !KUBERNETES_FINALIZERS.has(finalizer) && !own.includes(finalizer));
 
 /**
- * The message of a UserSwarm that is being deleted.
+ * Message for a UserSwarm that is being deleted.
  *
  * @param remaining the pods and children that exist
- * @param foreign the foreign finalizers of the UserSwarm
+ * @param foreign the UserSwarm's foreign finalizers
  */
 export function deletionMessage(remaining: readonly string[], foreign: readonly string[]): string {
   if (remaining.length > 0) return `Waiting for the deletion of ${remaining.join(', ')}.`;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-// Names of Kubernetes objects (RFC 1123).
+// Kubernetes object names (RFC 1123).
 
 export const LABEL_PATTERN = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 export const SUBDOMAIN_PATTERN = String.raw`${LABEL_PATTERN}(\.${LABEL_PATTERN})*`;
@@ -8,10 +8,10 @@ export const SUBDOMAIN_PATTERN = String.raw`${LABEL_PATTERN}(\.${LABEL_PATTERN})
 /** A label of any length, such as a namespace or a slug. */
 export const DNS_LABEL = new RegExp(`^${LABEL_PATTERN}$`);
 
-/** The name of a namespace or a Service. */
+/** For namespaces and Services. */
 export const DnsLabel = z.string().min(1).max(63).regex(DNS_LABEL);
 
-/** The name of a Secret or a ConfigMap. */
+/** For Secrets and ConfigMaps. */
 export const DnsSubdomain = z
   .string()
   .min(1)

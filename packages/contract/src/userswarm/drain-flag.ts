@@ -1,11 +1,11 @@
 import type { KubernetesObject } from '@uswarm/kube-types';
 
-/** Data of the ConfigMap that marks an uninstall in progress. Times are ISO 8601. */
+/** Data in the ConfigMap that marks an uninstall in progress. Times are ISO 8601. */
 export interface DrainFlagData {
-  /** Identifies the Job that holds the flag, across restarts of its pod. */
+  /** The Job that holds the flag, across restarts of its pod. */
   run: string;
   startedAt: string;
-  /** When the flag expires. Its holder renews it. */
+  /** Expiry. The holder renews it. */
   expiresAt: string;
 }
 

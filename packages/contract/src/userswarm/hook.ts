@@ -9,8 +9,8 @@ export const CHILD_GROUPS = ['ServiceAccount.v1', 'Service.v1', 'Deployment.apps
 export type ChildGroup = (typeof CHILD_GROUPS)[number];
 
 /**
- * Related objects that explain why a runtime is not Ready. Empty with Metacontroller. Events are only warnings of pods
- * without a sandbox, without counts and times.
+ * Related objects that explain why a runtime is not Ready. Empty with Metacontroller. Events are only warnings about
+ * pods without a sandbox, without counts and times.
  */
 export const RELATED_GROUPS = ['Pod.v1', 'Namespace.v1', 'Event.v1'] as const;
 export type RelatedGroup = (typeof RELATED_GROUPS)[number];
@@ -28,7 +28,7 @@ export interface SyncRequest {
 }
 
 /**
- * Headers of each response of the sync hook: the revision of its configuration and program, and its start time (RFC 3339).
+ * Headers on each sync hook response: the revision of its configuration and program, and its start time (RFC 3339).
  * With several replicas, the controller uses the revision that started last. Metacontroller ignores them.
  */
 export const WEBHOOK_REVISION_HEADER = 'uswarm-webhook-revision';

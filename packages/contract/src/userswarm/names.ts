@@ -21,13 +21,13 @@ const RUNTIME_PREFIX = 'agent-runtime-';
 export const USERSWARM_NAME_LENGTH = 63 - RUNTIME_PREFIX.length;
 export const USERSWARM_NAME = new RegExp(`^${WORKSPACE_PREFIX}${LABEL_PATTERN}$`);
 
-/** The name of the UserSwarm of a workspace. */
+/** UserSwarm name by workspace id. */
 export const userSwarmName = (workspaceId: string): string => `${WORKSPACE_PREFIX}${workspaceId}`;
 
-/** The workspace of a UserSwarm. */
+/** Workspace id by UserSwarm name. */
 export const workspaceIdOf = (name: string): string => name.slice(WORKSPACE_PREFIX.length);
 
-/** The name of the ServiceAccount, Service and Deployment of a UserSwarm. */
+/** Name for the ServiceAccount, Service and Deployment of a UserSwarm. */
 export const childName = (userSwarm: string): string => `${RUNTIME_PREFIX}${userSwarm}`;
 
 /** The gRPC URL of a runtime inside the cluster. */
@@ -41,22 +41,22 @@ export const LABEL = {
   component: 'app.kubernetes.io/component',
   partOf: 'app.kubernetes.io/part-of',
   managedBy: 'app.kubernetes.io/managed-by',
-  /** On each child, set by the controller: the uid of the UserSwarm. */
+  /** On each child, set by the controller: the UserSwarm's uid. */
   controllerUid: 'controller-uid',
 } as const;
 
-/** `app.kubernetes.io/managed-by` of the UserSwarms of the orchestrator. */
+/** `app.kubernetes.io/managed-by` on UserSwarms from the orchestrator. */
 export const ORCHESTRATOR_MANAGER = 'uswarm-orchestrator';
-/** `app.kubernetes.io/managed-by` of the children. */
+/** `app.kubernetes.io/managed-by` on the children. */
 export const CONTROLLER_MANAGER = 'uswarm-controller';
 
 /**
- * On the pods of runtimes that call models through the gateway. NetworkPolicies allow other runtimes to reach a provider on
- * the internet, such as those of earlier releases.
+ * On runtime pods that call models through the gateway. NetworkPolicies allow other runtimes, such as from earlier
+ * releases, to reach a provider on the internet.
  */
 export const MODEL_ACCESS = { label: `${API_GROUP}/model-access`, gateway: 'gateway' } as const;
 
-/** On the pods of runtimes that resolve no names. NetworkPolicies allow DNS to the others. */
+/** On runtime pods that resolve no names. NetworkPolicies allow DNS to the others. */
 export const DNS_ACCESS = { label: `${API_GROUP}/dns`, none: 'none' } as const;
 
 /** On a UserSwarm, with the value `true`: an uninstall does not delete it. */
@@ -70,7 +70,7 @@ export const runtimeSelector = (userSwarm: string): Record<string, string> => ({
 
 /** Model keys that all workspaces share by default; in the runtime namespace. */
 export const SHARED_MODEL_SECRET = 'uswarm-model-env';
-/** Credentials of stores for runtime pods; in the runtime namespace. */
+/** Store credentials for runtime pods; in the runtime namespace. */
 export const RUNTIME_STORES_SECRET = 'uswarm-runtime-stores';
 /** The separate Secret that a workspace may set in `config.envSecretRef`. */
 export const ownEnvSecret = (userSwarm: string): string => `${userSwarm}-env`;

@@ -78,7 +78,7 @@ function withoutFactor(value: bigint, factor: bigint): { mantissa: bigint; times
   return { mantissa, times };
 }
 
-/** Whether `left` is more than `right`. */
+/** True if `left` is more than `right`. */
 export function exceeds(left: string, right: string): boolean {
   return (parseQuantity(left)?.milli ?? 0n) > (parseQuantity(right)?.milli ?? 0n);
 }

@@ -1,10 +1,10 @@
 import { type Advice, type Reason, REASON_ADVICE } from './advice.js';
 import { FAILURE_REASONS } from './conditions.js';
 
-/** The repository path of the document with the tables of reasons. */
+/** Repository path of the document with the reason tables. */
 export const REASONS_DOCUMENT = 'docs/userswarm.md';
 
-/** Phases of the reasons that are not in FAILURE_REASONS. Reasons without a phase appear only in `Synced`. */
+/** Phases for reasons that are not in FAILURE_REASONS. Reasons without a phase appear only in `Synced`. */
 const OTHER_PHASES: Readonly<Partial<Record<Reason, readonly string[]>>> = {
   Available: ['Ready'],
   Unreachable: ['Ready'],
@@ -21,7 +21,7 @@ const phasesOf = (reason: Reason): readonly string[] =>
 
 const code = (text: string): string => `\`${text}\``;
 
-/** Replaces both tables of reasons in the text of the document. @throws Error if the text has no such table */
+/** Replaces both reason tables in the document's text. @throws Error if the text has no such table */
 export function withReasonTables(text: string): string {
   const entries = Object.entries(REASON_ADVICE) as [Reason, Advice][];
   const ofReady = entries.filter(([reason]) => phasesOf(reason).length > 0);

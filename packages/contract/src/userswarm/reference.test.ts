@@ -9,7 +9,7 @@ import type { StructuralSchema } from './structural-schema.js';
 // Compares the fields and reasons in docs/userswarm.md with the contract.
 
 const schema = userSwarmCrd().spec.versions[0]!.schema.openAPIV3Schema;
-/** Cells of each row of a table whose first cell is code. */
+/** Cells per row, in a table whose first cell is code. */
 let rows: string[][];
 let text: string;
 beforeAll(async () => {
@@ -31,7 +31,7 @@ const firstOf = (row: string[]): string => row[0]!.replaceAll('`', '');
 function* leavesOf(node: StructuralSchema, path: string, required: boolean): Generator<string[]> {
   if (node.properties === undefined) yield [path, typeOf(node), defaultOf(node, required)];
   for (const [name, property] of Object.entries(node.properties ?? {})) {
-    // Required fields of an optional object have no default.
+    // Required fields in an optional object have no default.
     const isRequired = path === '' && (node.required?.includes(name) ?? false);
     yield* leavesOf(property, path === '' ? name : `${path}.${name}`, isRequired);
   }

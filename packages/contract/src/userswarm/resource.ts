@@ -10,9 +10,9 @@ import {
 } from './names.js';
 import { IMAGE_RULES, IMMUTABLE_RULES, QUANTITY_RULES, RESOURCES_RULES } from './rules.js';
 
-// The single source of the custom resource: types, defaults and the schema of the CRD.
-// Strings, arrays and maps are bounded, for the cost estimate of CEL and for etcd. `x-kubernetes-…`
-// in the metadata is copied to the CRD; only the API server evaluates the rules.
+// The single source of the custom resource: types, defaults and the CRD schema. Strings, arrays and maps are bounded,
+// for CEL's cost estimate and for etcd. `x-kubernetes-…` in the metadata is copied to the CRD; only the API server
+// evaluates the rules.
 
 /** A CEL rule validates quantities, because regular expressions do not match all suffixes. */
 const Quantity = z
@@ -70,7 +70,7 @@ const Config = z.strictObject({
     }),
 });
 
-/** The desired state of a UserSwarm. */
+/** Desired state. */
 export const UserSwarmSpec = z
   .strictObject({
     userId: z.string().min(1).max(128).meta({ description: 'The user who owns the workspace. Cannot be changed.' }),
@@ -80,7 +80,7 @@ export const UserSwarmSpec = z
     suspend: z.boolean().default(false).meta({ description: 'Stops the pod and keeps everything else.' }),
   })
   .meta({ description: 'Desired state of the runtime.', 'x-kubernetes-validations': IMMUTABLE_RULES });
-/** With the defaults of the API server. */
+/** With the API server's defaults. */
 export type UserSwarmSpec = z.output<typeof UserSwarmSpec>;
 
 /** The pattern of condition types in Kubernetes. */
@@ -89,7 +89,7 @@ const CONDITION_TYPE = new RegExp(`^(${SUBDOMAIN_PATTERN}/)?(([A-Za-z0-9][-A-Za-
 const ObservedGeneration = z.int().min(0).meta({ description: 'The observed metadata.generation of the UserSwarm.' });
 
 export const Condition = z.strictObject({
-  /** An open set: an older CRD must accept types of a newer sync hook. */
+  /** An open set: an older CRD must accept types from a newer sync hook. */
   type: z
     .string()
     .min(1)
@@ -98,7 +98,7 @@ export const Condition = z.strictObject({
     .meta({ description: `Condition type: ${CONDITIONS.join(', ')}, or another.` }),
   status: z.enum(['True', 'False', 'Unknown']).meta({ description: 'Status of the condition.' }),
   observedGeneration: ObservedGeneration.optional(),
-  /** RFC 3339 in seconds, like times of the API server. */
+  /** RFC 3339 in seconds, like API server times. */
   lastTransitionTime: z.string().max(64).meta({ format: 'date-time', description: 'When the status last changed.' }),
   reason: z
     .string()

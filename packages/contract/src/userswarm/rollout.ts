@@ -11,7 +11,7 @@ export const ROLLOUT = {
   wanted: `${API_GROUP}/rollout-wanted`,
   /** Set by the controller: the grant for this revision. */
   revision: `${API_GROUP}/rollout-revision`,
-  /** Set by the controller: the time of the grant, RFC 3339. */
+  /** Set by the controller: the grant time, RFC 3339. */
   time: `${API_GROUP}/rollout-time`,
   /** Set by the controller to `true`: the deadline has passed, and the runtime is stopped even if it is busy. */
   forced: `${API_GROUP}/rollout-forced`,
@@ -23,8 +23,8 @@ export interface RolloutGrant {
 }
 
 /**
- * The grant of a waiting runtime. A grant from before the wait is void, because the platform may return to an earlier
- * revision. The times of conditions are in whole seconds, rounded down.
+ * A waiting runtime's grant. A grant from before the wait is void, because the platform may return to an earlier
+ * revision. Condition times are in whole seconds, rounded down.
  */
 export function rolloutGrantOf(
   { annotations = {} }: Pick<ObjectMeta, 'annotations'>,

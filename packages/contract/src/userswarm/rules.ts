@@ -5,11 +5,11 @@ export interface ValidationRule {
   rule: string;
   message: string;
   reason: 'FieldValueInvalid' | 'FieldValueForbidden';
-  /** The field of the message, relative to the rule; default: the field of the rule. */
+  /** Field of the message, relative to the rule; default: the rule's field. */
   fieldPath?: string;
 }
 
-/** Rules of the whole object: its name is the name of its children, including a Service. */
+/** Rules for the whole object: its name is also its children's, including a Service. */
 export const NAME_RULES: ValidationRule[] = [
   {
     rule: `self.metadata.name.matches('${USERSWARM_NAME.source}')`,
@@ -26,8 +26,8 @@ export const NAME_RULES: ValidationRule[] = [
 ];
 
 /**
- * Rules of the spec, because a rule of an optional field is skipped when the field is added or removed. A change of owner or
- * namespace would leave the old runtime behind.
+ * Rules for the spec, because a rule on an optional field is skipped when the field is added or removed. Another owner
+ * or namespace would leave the old runtime behind.
  */
 export const IMMUTABLE_RULES: ValidationRule[] = [
   {
@@ -44,7 +44,7 @@ export const IMMUTABLE_RULES: ValidationRule[] = [
   },
 ];
 
-/** Rules of a quantity, which is a string or an integer. */
+/** Rules for a quantity, which is a string or an integer. */
 export const QUANTITY_RULES: ValidationRule[] = [
   {
     rule: 'isQuantity(string(self)) && !quantity(string(self)).isLessThan(quantity("0"))',
@@ -75,7 +75,7 @@ export const IMAGE_RULES: ValidationRule[] = [
   },
 ];
 
-/** Rules of requests and limits. Invalid quantities pass, because the rule above rejects them. */
+/** Rules for requests and limits. Invalid quantities pass, because the rule above rejects them. */
 export const RESOURCES_RULES: ValidationRule[] = ['cpu', 'memory'].map((name) => {
   const [request, limit] = [`self.requests.${name}`, `self.limits.${name}`];
   return {

@@ -27,7 +27,7 @@ function faultsOf(node: StructuralSchema): string[] {
   }
 }
 
-/** All faults of a schema, as `path: fault`. */
+/** All faults in a schema, as `path: fault`. */
 function* faults(node: StructuralSchema, path: string): Generator<string> {
   yield* faultsOf(node).map((fault) => `${path}: ${fault}`);
   for (const [name, property] of Object.entries(node.properties ?? {})) {

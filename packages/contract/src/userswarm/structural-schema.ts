@@ -15,15 +15,15 @@ export interface StructuralSchema {
 /** Keywords of JSON Schema that a CRD must not have: the API server prunes undeclared fields. */
 const DROPPED = ['$schema', 'additionalProperties'];
 
-/** The first keys of a schema. Others follow in their order, nested schemas last. */
+/** A schema's first keys. Others follow in their order, nested schemas last. */
 const FIRST = ['description', 'type', 'format', 'default'];
 const LAST = ['x-kubernetes-validations', 'required', 'properties', 'items'];
 
 const INT32 = 2 ** 31;
 
 /**
- * Converts the input side of a zod schema to the structural schema of a CustomResourceDefinition.
- * A test rejects keywords that the API server does not accept (`anyOf`, `$ref`).
+ * Converts a zod schema's input side to a structural schema for a CustomResourceDefinition. A test rejects keywords
+ * that the API server does not accept (`anyOf`, `$ref`).
  */
 export function structuralSchema(schema: z.ZodType): StructuralSchema {
   return structural(z.toJSONSchema(schema, { target: 'draft-7', io: 'input' }) as StructuralSchema);
@@ -52,7 +52,7 @@ function structural(node: StructuralSchema): StructuralSchema {
   return ordered(result);
 }
 
-/** An int-or-string has no type; only the length of the string can be limited. */
+/** An int-or-string has no type; only the string length can be limited. */
 function intOrString({ anyOf, ...node }: StructuralSchema): StructuralSchema {
   const string = (anyOf as StructuralSchema[]).find(({ type }) => type === 'string');
   return { ...node, maxLength: string?.['maxLength'] };

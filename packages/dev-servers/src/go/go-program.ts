@@ -11,13 +11,13 @@ import { type Go, GO_DEADLINE_MS, missingCCompiler, missingGo, withGo } from './
 /** A program that is built from a Go module. */
 export interface GoProgram {
   name: string;
-  /** The version of the module. */
+  /** Module version. */
   version: string;
-  /** The import path of the package, or the folder of a module in this repository; `prepare` completes a copy of it. */
+  /** Import path of the package, or a module folder in this repository; `prepare` completes a copy of it. */
   from: { package: string } | { folder: string; prepare?: (go: Go, folder: string) => Promise<void> };
   /** Completes "build … with". */
   purpose: string;
-  /** Whether the build needs a C compiler. */
+  /** True if the build needs a C compiler. */
   cgo?: boolean;
 }
 
@@ -31,8 +31,8 @@ export function missingGoProgram(program: GoProgram): MissingPart | undefined {
 }
 
 /**
- * Returns the path of the program; the first call builds it into the user's cache, in seconds to minutes. Missing programs
- * of `together` are built in the same run, because they share dependencies. Concurrent processes wait for each other.
+ * Returns the program's path; the first call builds it into the user's cache, in seconds to minutes. Missing programs
+ * in `together` are built in the same run, because they share dependencies. Concurrent processes wait for each other.
  * @throws LocalError
  */
 export async function goProgram(program: GoProgram, together: readonly GoProgram[] = [program]): Promise<string> {
@@ -77,7 +77,7 @@ async function prepared(
   return copy;
 }
 
-/** A version that changes with any file of the folder and with `besides`. */
+/** A version that changes with any file in the folder and with `besides`. */
 export function hashOfFolder(folder: string, besides?: unknown): string {
   const hash = createHash('sha256');
   const files = (readdirSync(folder, { recursive: true }) as string[]).filter((name) =>

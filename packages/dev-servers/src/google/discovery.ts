@@ -59,7 +59,7 @@ const Description = z.object({
   schemas: z.record(z.string(), Schema),
 });
 
-/** A request that matches a method of the description. */
+/** A request that matches a described method. */
 export interface DescribedRequest {
   /** For example `calendar.events.insert`. */
   method: string;
@@ -73,7 +73,7 @@ export interface ApiDescription {
   match(httpMethod: string, url: URL, body: unknown): DescribedRequest | undefined;
 }
 
-/** Query parameters of all methods. */
+/** Query parameters that all methods have. */
 const COMMON = new Set(['alt', 'fields', 'key', 'prettyPrint', 'quotaUser']);
 
 function checkParameter(name: string, value: string, parameter: Parameter): void {

@@ -6,9 +6,10 @@ import { BadRequest, type DescribedRequest, readDescription } from './discovery.
 import { createMailbox, type Mailbox } from './mailbox.js';
 
 /**
- * What goes wrong with a request. `refuse`: an error before it is executed. `lose-request`: the connection breaks before it is
- * executed. `lose-answer`: it breaks afterwards. `hang`: it is executed, and there is no answer until `release`. `stall`: it is
- * not executed, and the connection breaks at `release`. `page`: a proxy answers with a page, and the request is not executed.
+ * Faults. `refuse`: an error before the request is executed. `lose-request`: the connection breaks before it is
+ * executed. `lose-answer`: it breaks afterwards. `hang`: it is executed, and there is no answer until `release`.
+ * `stall`: it is not executed, and the connection breaks at `release`. `page`: a proxy answers with a page, and the
+ * request is not executed.
  */
 export type GoogleFault =
   | { kind: 'refuse'; status: number; reason: string }
@@ -16,9 +17,9 @@ export type GoogleFault =
   | { kind: 'lose-request' | 'lose-answer' | 'hang' | 'stall' };
 
 export interface GoogleServerOptions {
-  /** Whether an access token is valid. Default: every token is. */
+  /** True for a valid access token. Default: every token is. */
   accepts?: (token: string) => Promise<boolean>;
-  /** The id of the account that a valid token belongs to. Default: all tokens belong to one account. */
+  /** Account id by token. Default: all tokens belong to one account. */
   accountOf?: (token: string) => Promise<string>;
 }
 
@@ -26,9 +27,9 @@ export interface GoogleServerOptions {
 export interface GoogleAccount {
   calendar: GoogleCalendar;
   mailbox: Mailbox;
-  /** The methods of all requests with a valid token, in order, for example `calendar.events.insert`. */
+  /** Methods by request with a valid token, in order, for example `calendar.events.insert`. */
   requests: readonly string[];
-  /** The fault of the next request to this method. */
+  /** Fault for the next request to this method. */
   failNext(method: string, fault: GoogleFault): void;
   /** Changes all further answers to this method. */
   alter(method: string, change: (answer: unknown) => unknown): void;

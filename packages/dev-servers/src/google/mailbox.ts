@@ -16,7 +16,7 @@ export interface Mailbox {
   drafts: readonly Mail[];
   /** Stores a mail as if it had been received. */
   receive(raw: string): Promise<Mail>;
-  /** Whether searches find new mails. */
+  /** False hides new mails from searches. */
   indexed: boolean;
   /** @throws BadRequest */
   handle(request: DescribedRequest): Promise<unknown>;

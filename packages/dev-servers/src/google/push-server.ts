@@ -30,17 +30,17 @@ export type PushFault = { status: number; code: string; headers?: Record<string,
 export interface PushServer {
   /** The base URL, without a slash at the end. */
   url: string;
-  /** The key file of a service account for this server. */
+  /** Key file of a service account for this server. */
   serviceAccount: string;
   /** The accepted notifications, in order. */
   sent: readonly SentPush[];
-  /** How many access tokens were issued. */
+  /** Number of issued access tokens. */
   issued(): number;
   /** Refuses a token that Firebase never issued. */
   invalidate(token: string): void;
-  /** Forgets the registration of a device. */
+  /** Forgets a device's registration. */
   unregister(token: string): void;
-  /** Faults of the next requests, in order; of one device if its token is given. */
+  /** Faults for the next requests, in order; for one device if its token is given. */
   failNext(fault: PushFault, token?: string): void;
   /** Makes all issued access tokens invalid. */
   revokeAccess(): void;
@@ -152,7 +152,7 @@ export async function startPushServer({ publicUrl }: { publicUrl?: string } = {}
     }
   }
 
-  /** @throws FcmError unless the token is of a registered device */
+  /** @throws FcmError unless the token belongs to a registered device */
   function checkToken(token: string): void {
     if (invalidTokens.has(token)) throw invalid('The registration token is not a valid FCM registration token');
     if (unregistered.has(token))
@@ -235,7 +235,7 @@ function sendJson(response: ServerResponse, status: number, body: unknown, heade
     .end(JSON.stringify(body));
 }
 
-/** The names of HTTP statuses in Google's errors. */
+/** HTTP status names in Google's errors. */
 const STATUS_NAMES: Record<number, string> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',

@@ -14,17 +14,17 @@ const LITELLM = {
   requirements: [join(assets, 'requirements.txt')],
 };
 
-/** It imports the clients of all providers. */
+/** It imports all providers' clients. */
 const START_MS = 180_000;
 
 export interface LiteLlmOptions extends InstallOptions {
-  /** The server of the OpenAI protocol that runs the model, with `/v1`. */
+  /** The OpenAI-compatible server that runs the model, with `/v1`. */
   upstream: string;
-  /** The name of the model there and here. */
+  /** Model name, there and here. */
   model: string;
   /** The key for clients; starts with `sk-`. */
   key: string;
-  /** The output of the server is appended to this file. */
+  /** The server's output is appended to this file. */
   logFile: string;
 }
 

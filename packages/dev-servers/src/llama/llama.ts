@@ -15,7 +15,7 @@ const LLAMA = {
 export interface LlamaOptions extends InstallOptions {
   /** Tokens of prompt and output together; at most 8,192. */
   contextWindow: number;
-  /** The output of the server is appended to this file. */
+  /** The server's output is appended to this file. */
   logFile: string;
 }
 

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { countTokens } from './count-tokens.js';
 import type { ModelServerRequest, ScriptedCall, ScriptedError, ScriptedFinish, ScriptedUsage } from './model-script.js';
 
-/** Writes an answer in one of the protocols. */
+/** Writes an answer in one protocol. */
 export interface ProtocolWriter {
   open(): void;
   text(text: string): void;

@@ -80,7 +80,7 @@ function brokenMessages({ messages, system = '' }: z.output<typeof anthropicSche
   return late ? 'messages: tool_result blocks must come first in their message' : undefined;
 }
 
-/** Translates a request of the Messages protocol. @returns the request, or what is wrong with it */
+/** Translates a Messages request. @returns the request, or what is wrong with it */
 export function parseAnthropicRequest(raw: unknown, strict: boolean): ModelServerRequest | string {
   const { data, error } = anthropicSchema.safeParse(raw);
   if (data === undefined) return z.prettifyError(error);
@@ -141,7 +141,6 @@ const promptUsage = ({ prompt, cached = 0, cacheWrite = 0 }: ScriptedUsage): obj
   cache_creation_input_tokens: cacheWrite,
 });
 
-/** One event of the stream. */
 export const anthropicEvent = (type: string, data: object = {}): string =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
 

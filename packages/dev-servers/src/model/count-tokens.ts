@@ -24,13 +24,13 @@ function tokensOf(piece: string): number {
 }
 
 /**
- * Counts the tokens of a text, about as many as common tokenizers: a word is one token or a few, as are three digits
- * and two punctuation marks.
+ * Counts a text's tokens, about as many as common tokenizers: a word is one token or a few, as are three digits and two
+ * punctuation marks.
  */
 export const countTokens = (text: string): number =>
   (text.match(PIECES) ?? []).reduce((sum, piece) => sum + tokensOf(piece), 0);
 
-/** The tokens of messages and tools. */
+/** Tokens in messages and tools. */
 export function countPromptTokens({ messages, tools = [] }: ModelServerRequest): number {
   const ofMessages = messages.map(({ role: _role, content, tool_calls = [] }) => {
     const text = typeof content === 'string' ? content : JSON.stringify(content ?? '');

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** The wire protocols of the model server. */
 export type ModelProtocol = 'openai' | 'anthropic';
 
 const contentPart = z.looseObject({ type: z.string(), text: z.string().optional() });
@@ -26,10 +25,10 @@ export const requestSchema = z.looseObject({
 
 export type ModelServerMessage = z.output<typeof messageSchema>;
 
-/** A received request in the form of the OpenAI protocol; requests of the Messages protocol are translated. */
+/** A received request in OpenAI form; Messages requests are translated. */
 export type ModelServerRequest = z.output<typeof requestSchema>;
 
-/** What the server received. */
+/** As received. */
 export interface ReceivedRequest {
   protocol: ModelProtocol;
   body: ModelServerRequest;
@@ -50,11 +49,11 @@ export interface ScriptedError {
   status: number;
   message?: string;
   headers?: Record<string, string>;
-  /** The `type` of the error. */
+  /** The error's `type`. */
   type?: string;
-  /** The `code` of the error; only the OpenAI protocol has one. */
+  /** The error's `code`; only the OpenAI protocol has one. */
   code?: string;
-  /** Replaces the JSON body of the protocol. */
+  /** Replaces the protocol's JSON body. */
   body?: string;
 }
 
@@ -70,7 +69,7 @@ export interface ScriptedUsage {
 /** Why an answer ended: `stop` and `calls` are chosen automatically. */
 export type ScriptedFinish = 'stop' | 'calls' | 'length' | 'refused' | 'paused';
 
-/** A step of a response. */
+/** A response step. */
 export type ModelStep =
   /** Streams the text as one delta. */
   | { text: string }
@@ -84,9 +83,9 @@ export type ModelStep =
   | { toolCalls: readonly ScriptedCall[] }
   /** Sets the reported usage; without it, the counted tokens are reported. */
   | { usage: ScriptedUsage }
-  /** Sets the content type of the stream; undefined sends none. */
+  /** Sets the stream's content type; undefined sends none. */
   | { contentType: string | undefined }
-  /** Sets the reason of the end. */
+  /** Sets the finish reason. */
   | { finish: ScriptedFinish }
   /** Sends a sign of life: a comment, or a ping event. */
   | { ping: true }
@@ -100,14 +99,14 @@ export type ModelStep =
   | { streamError: ScriptedError }
   /** Sends the bytes unchanged, as one packet, and counts the text. From the first such step on, the script writes the whole stream. */
   | { raw: string | Uint8Array; counts?: string }
-  /** Ends the response without the closing chunks of the protocol. */
+  /** Ends the response without the protocol's closing chunks. */
   | { end: true }
   /** Keeps the connection open and sends nothing. As the first step, it also withholds the response head. */
   | { hang: true }
   /** Closes the connection. As the first step, there is no response head. */
   | { disconnect: true };
 
-/** Returns the steps of the response to a request; `index` is the number of earlier requests. */
+/** Returns the response steps; `index` is the number of earlier requests. */
 export type ModelScript = (
   request: ModelServerRequest,
   index: number,
@@ -117,11 +116,11 @@ export type ModelScript = (
 /** The text as one delta per word. */
 export const words = (text: string): ModelStep[] => (text.match(/\S+\s*/g) ?? []).map((word) => ({ text: word }));
 
-/** The text of a message. */
+/** A message's text. */
 export const textOf = (content?: ModelServerMessage['content']): string =>
   typeof content === 'string' ? content : (content ?? []).map(({ text = '' }) => text).join('');
 
-/** The text of the last tool message. */
+/** The last tool message's text. */
 export function lastToolText({ messages }: ModelServerRequest): string | undefined {
   const message = messages.findLast(({ role }) => role === 'tool');
   return message === undefined ? undefined : textOf(message.content);

@@ -37,7 +37,7 @@ const call = (id: string, name: string, text: string): object => ({
 });
 const look = { type: 'function', function: { name: 'look', description: 'Looks.', parameters: { type: 'object' } } };
 
-/** Data of the events of a stream, without the end marker. */
+/** Event data in a stream, without the end marker. */
 const eventsOf = async (response: Response): Promise<Record<string, unknown>[]> =>
   (await response.text())
     .split('\n')

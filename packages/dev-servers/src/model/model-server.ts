@@ -41,9 +41,9 @@ export interface ModelServerOptions {
 export interface ModelServer {
   /** The value for OPENAI_BASE_URL and ANTHROPIC_BASE_URL. */
   baseUrl: string;
-  /** The requests with a valid form, also those that were refused for their content. */
+  /** Requests with a valid form, including those that were refused for their content. */
   requests: readonly ReceivedRequest[];
-  /** Why requests were refused by the rules of the server, in order. */
+  /** Refusal reasons, in order. */
   refusals: readonly string[];
   /** Sums over the responses whose usage was sent. */
   readonly usageReported: ModelUsage;
@@ -112,7 +112,7 @@ function overflow(request: ModelServerRequest, protocol: ModelProtocol, window: 
       };
 }
 
-/** The error response of the script, if it has one. */
+/** The script's error response, if it has one. */
 function scriptedError(request: ModelServerRequest, steps: readonly ModelStep[]): ScriptedError | undefined {
   const scripted = steps.find((step) => 'error' in step);
   if (scripted !== undefined) return scripted.error;

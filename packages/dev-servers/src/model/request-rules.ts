@@ -43,7 +43,7 @@ function brokenCalls(messages: readonly ModelServerMessage[]): string | undefine
   return undefined;
 }
 
-/** Tool messages must answer each call of the preceding assistant message once, and no other. */
+/** Tool messages must answer each call in the preceding assistant message once, and no other. */
 function brokenResults(messages: readonly ModelServerMessage[]): string | undefined {
   let open = new Set<string>();
   for (const { role, tool_call_id = '', tool_calls = [] } of messages) {
@@ -82,7 +82,7 @@ export function brokenContent(request: ModelServerRequest): string | undefined {
   return brokenTools(request) ?? brokenCalls(messages) ?? brokenResults(messages);
 }
 
-/** The rules of strict servers of the OpenAI protocol. @returns what is wrong */
+/** The rules that strict OpenAI-compatible servers apply. @returns what is wrong */
 export function brokenRequest(request: ModelServerRequest): string | undefined {
   const empty = request.messages.find(
     ({ role, content, tool_calls = [] }) =>

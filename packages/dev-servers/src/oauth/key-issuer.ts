@@ -52,8 +52,8 @@ export async function startKeyIssuer(algorithm: KeyIssuerAlgorithm = 'RS256'): P
 const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 
 /**
- * Other encodings of the same token. `respelled`: another last character for the same bytes of the signature. `blank`: a
- * space in the signature. `negated` (ES256): the second valid signature, with `n - s` instead of `s`.
+ * Other encodings of the same token. `respelled`: another last character for the same signature bytes. `blank`: a space
+ * in the signature. `negated` (ES256): the second valid signature, with `n - s` instead of `s`.
  */
 export function tokenVariants(token: string, algorithm: KeyIssuerAlgorithm): Record<string, string> {
   const end = token.lastIndexOf('.') + 1;

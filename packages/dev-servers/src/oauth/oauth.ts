@@ -9,11 +9,11 @@ export interface OAuthServerOptions {
   clients: ClientMetadata[];
   /** Lifetime of access tokens in seconds. */
   accessTokenSeconds?: number;
-  /** Whether a code challenge is required. Default: true. */
+  /** True requires a code challenge. Default: true. */
   pkce?: boolean;
 }
 
-/** The parameters of an authorization request. */
+/** Parameters of an authorization request. */
 export interface AuthorizationRequest {
   clientId: string;
   redirectUrl: string;
@@ -36,15 +36,14 @@ export interface OAuthServer {
   revocationEndpoint: string;
   /** Signs in as a user who grants all scopes. @returns the authorization code */
   authorize(request: AuthorizationRequest): Promise<string>;
-  /** Numbers of successful requests. */
+  /** Counts of successful requests. */
   counts: { exchanges: number; refreshes: number; revocations: number };
-  /** Whether an access token is valid. */
   accepts(accessToken: string): Promise<boolean>;
-  /** The account of a valid access token. */
+  /** The account that a valid access token belongs to. */
   accountOf(accessToken: string): Promise<string>;
   /** While unavailable, the server closes every connection. */
   setUnavailable(unavailable: boolean): void;
-  /** Changes the answers of the token endpoint, as providers and proxies do; undefined ends it. */
+  /** Changes the token endpoint's answers, as providers and proxies do; undefined ends it. */
   alterTokenAnswers(change: ChangeOfTokenAnswer | undefined): void;
   close(): Promise<void>;
 }
@@ -52,8 +51,8 @@ export interface OAuthServer {
 const INTERACTION = '/interaction/';
 
 /**
- * Starts an OAuth authorization server: code flow with PKCE, revocation, and refresh tokens with rotation. A reused refresh
- * token revokes all tokens of its grant.
+ * Starts an OAuth authorization server: code flow with PKCE, revocation, and refresh tokens with rotation. A reused
+ * refresh token revokes all tokens of its grant.
  */
 export async function startOAuthServer(options: OAuthServerOptions): Promise<OAuthServer> {
   let unavailable = false;
@@ -157,14 +156,14 @@ async function agree(provider: Provider, incoming: IncomingMessage, response: Se
   await provider.interactionFinished(incoming, response, { login: { accountId }, consent: { grantId } });
 }
 
-/** The account of an access token; undefined if the token is not valid. */
+/** The access token's account; undefined if the token is not valid. */
 async function userOf(url: string, accessToken: string): Promise<string | undefined> {
   const { statusCode, body } = await request(`${url}/me`, { headers: { authorization: `Bearer ${accessToken}` } });
   const user = (await body.json()) as { sub?: string };
   return statusCode === 200 ? user.sub : undefined;
 }
 
-/** Follows the redirects of a sign-in, with cookies, until the redirect URL of the app. */
+/** Follows a sign-in's redirects, with cookies, until the app's redirect URL. */
 async function authorize(endpoint: string, wanted: AuthorizationRequest): Promise<string> {
   const start = new URL(endpoint);
   const fields = { response_type: 'code', client_id: wanted.clientId, redirect_uri: wanted.redirectUrl };

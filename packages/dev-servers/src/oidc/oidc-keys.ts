@@ -10,7 +10,7 @@ export const SIGNING_ALGORITHM = 'RS256';
 const privateKey = z.looseObject({ kty: z.literal('RSA'), kid: z.string(), d: z.string() });
 const keyFile = z.object({ keys: z.array(privateKey).min(1) });
 
-/** A private JWK. The first key of a list signs; the others are only published. */
+/** A private JWK. The first key in a list signs; the others are only published. */
 export type PrivateKey = z.infer<typeof privateKey>;
 
 export async function generateKey(): Promise<PrivateKey> {

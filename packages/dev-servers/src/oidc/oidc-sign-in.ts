@@ -13,7 +13,7 @@ const profile = z.object({ email: z.email(), name: z.string().trim().min(1).max(
 
 export type Profile = z.infer<typeof profile>;
 
-/** The users who have signed in since the start of the issuer. */
+/** Users who have signed in since the issuer started. */
 export interface AccountRegistry {
   remember(subject: string, given: Profile): void;
 }

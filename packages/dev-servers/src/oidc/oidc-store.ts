@@ -6,7 +6,7 @@ interface Entry {
 }
 
 /**
- * Sessions, codes and grants in memory. The adapter of the library prints warnings and cannot be shared with the new
+ * Sessions, codes and grants in memory. The library's adapter prints warnings and cannot be shared with the new
  * provider after a key rotation.
  */
 export function createOidcStore(): (model: string) => Adapter {

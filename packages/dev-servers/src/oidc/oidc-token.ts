@@ -16,7 +16,7 @@ export interface TokenRequest {
   audience?: string | string[];
   /** Seconds from now; a negative value gives an expired token. */
   expiresInSeconds?: number;
-  /** Seconds by which the clock of the issuer is ahead. */
+  /** Seconds by which the issuer's clock is ahead. */
   issuedInSeconds?: number;
   /** Default: this issuer. */
   issuer?: string;

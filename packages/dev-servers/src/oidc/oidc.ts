@@ -7,20 +7,20 @@ import { answerSignIn, type Profile, SIGN_IN_PATH } from './oidc-sign-in.js';
 import { createOidcStore } from './oidc-store.js';
 import { answerTokenRequest, signIdToken, TOKEN_SECONDS, type TokenRequest } from './oidc-token.js';
 
-/** The audience of development tokens: the client id of the app. */
+/** Audience of development tokens: the app's client id. */
 export const DEVELOPMENT_CLIENT_ID = 'uswarm-app';
 
 export interface OidcIssuerOptions {
-  /** The port of a separate server. Default: a free port. */
+  /** Port for a separate server. Default: a free port. */
   port?: number;
-  /** The path of the issuer URL, such as `/dev/issuer`. */
+  /** Path in the issuer URL, such as `/dev/issuer`. */
   path?: string;
   /** If set, no server is started, and the caller mounts `listener` below this URL. */
   issuerUrl?: string;
   /** Stores the keys between runs. Default: new keys on each start. */
   keysFile?: string;
   clients?: ClientMetadata[];
-  /** Gives tokens to programs of other machines too. */
+  /** Gives tokens to programs on other machines too. */
   tokensForOtherMachines?: boolean;
 }
 
@@ -38,8 +38,8 @@ export interface OidcIssuer {
 }
 
 /**
- * Starts an OpenID provider for development. It accepts any identity, on the sign-in page of the authorization code flow or
- * with `POST <issuer>/dev/token {email, name}` from this machine.
+ * Starts an OpenID provider for development. It accepts any identity, on the sign-in page in the authorization code
+ * flow or with `POST <issuer>/dev/token {email, name}` from this machine.
  */
 export async function startOidcIssuer(options: OidcIssuerOptions = {}): Promise<OidcIssuer> {
   const keys = await loadKeys(options.keysFile);
@@ -137,7 +137,7 @@ function originalUrl(request: IncomingMessage): string {
 const developmentClient: ClientMetadata = {
   client_id: DEVELOPMENT_CLIENT_ID,
   application_type: 'native',
-  // A native client may use any port of these hosts, so a page of a development server may, too.
+  // A native client may use any port on these hosts, so a page on a development server may, too.
   redirect_uris: [
     ...['127.0.0.1', 'localhost', '[::1]'].flatMap((host) => [`http://${host}/callback`, `http://${host}/signed-in`]),
     'uswarm.app:/callback',
@@ -157,10 +157,10 @@ function baseConfiguration(clients: ClientMetadata[], prefix: string) {
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
     clients,
     clientBasedCORS: () => true,
-    // Claims are in the ID token, as with the identity providers of the app.
+    // Claims are in the ID token, as with the app's identity providers.
     conformIdTokenClaims: false,
     cookies: { keys: [crypto.randomUUID()] },
-    // The name of a user whom a page signs in without the form.
+    // Name for a user whom a page signs in without the form.
     extraParams: ['login_name'],
     features: { devInteractions: { enabled: false } },
     findAccount: (_context, accountId) => ({

@@ -21,7 +21,7 @@ export interface Cluster {
 }
 
 export interface ClusterOptions {
-  /** The folder of the cluster; the data may be elsewhere, see `newDataDirectory`. */
+  /** Cluster folder; the data may be elsewhere, see `newDataDirectory`. */
   directory: string;
   durable: boolean;
   programs: PostgresPrograms;
@@ -29,7 +29,7 @@ export interface ClusterOptions {
   onProgress: (line: string) => void;
 }
 
-/** Opens the cluster of a folder, or creates it. @throws LocalError */
+/** Opens a folder's cluster, or creates it. @throws LocalError */
 export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const { directory, onProgress, programs } = options;
   const existing = await describedCluster(directory);
@@ -46,7 +46,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   return cluster;
 }
 
-/** Makes `openCluster` find the cluster of a folder. */
+/** Makes `openCluster` find a folder's cluster. */
 export function describeCluster(directory: string, { dataDirectory: data_directory, password }: Cluster): void {
   writePrivateFile(join(directory, 'cluster.json'), `${JSON.stringify({ password, data_directory })}\n`);
 }
@@ -88,7 +88,7 @@ async function createCluster(cluster: Cluster, options: ClusterOptions): Promise
   const home = dirname(cluster.dataDirectory);
   const outside = home !== options.directory;
   await mkdir(home, { recursive: true });
-  // Independent of the umask: the user of the server needs access.
+  // Independent of the umask: the server's user needs access.
   if (outside) await Promise.all([home, dirname(home)].map((folder) => chmod(folder, 0o755)));
   const draft = join(home, 'data.draft');
   const passwordFile = join(home, 'password.draft');

@@ -5,7 +5,7 @@ const packages: Record<string, string> = {
   'libgcc_s.so.1': 'libgcc-s1 (Debian, Ubuntu) or libgcc (Fedora, Red Hat)',
 };
 
-/** Libraries of the embedded Postgres; its install script creates some of them as links. */
+/** Libraries in the embedded Postgres; its install script creates some as links. */
 const BUNDLED = /^lib(crypto|ecpg|icu|lzma|ossp-uuid|pg|pq|ssl|xml2|xslt|z)/;
 
 /** Describes the output of Postgres or initdb, or the reason why they did not run, in one sentence. */
@@ -46,7 +46,7 @@ export function isPortInUse(output: string): boolean {
   return /could not bind .*Address already in use/.test(output);
 }
 
-/** The children of a killed postmaster keep its shared memory until they exit. */
+/** A killed postmaster's children keep its shared memory until they exit. */
 export function isStillStopping(output: string): boolean {
   return /pre-existing shared memory block .* is still in use/.test(output);
 }

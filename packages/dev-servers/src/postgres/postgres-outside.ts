@@ -32,7 +32,7 @@ export async function markOutside(directory: string, cluster: Cluster): Promise<
   await link(here, there).catch(() => write(false));
 }
 
-/** Deletes clusters outside whose folders were deleted, so that nothing of a deleted folder remains. */
+/** Deletes outside clusters whose folders were deleted, so that nothing of a deleted folder remains. */
 export async function removeDeleted(directory: string, onProgress: (line: string) => void): Promise<void> {
   const names = existsSync(ROOT_HOME) ? readdirSync(ROOT_HOME) : [];
   for (const name of names.filter((each) => /^[0-9a-f]{12}-[0-9a-f]{8}$/.test(each))) {

@@ -73,7 +73,7 @@ function spawnPostgres(options: LaunchOptions): { child: ChildProcess; logStart:
     ...(durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']),
   ];
   if (existsSync(logFile) && statSync(logFile).size > LOG_LIMIT_BYTES) renameSync(logFile, `${logFile}.1`);
-  // A file instead of a pipe: after a kill of this process, the server would fail on the closed pipe.
+  // A file instead of a pipe: if this process is killed, the server would fail on the closed pipe.
   const log = openSync(logFile, 'a', 0o600);
   try {
     const logStart = statSync(logFile).size;
@@ -104,8 +104,8 @@ async function pidFileLines(dataDirectory: string): Promise<string[]> {
 }
 
 /**
- * The running server of a data folder, if any. The process id in `postmaster.pid` is verified, because after a crash or a
- * reboot it can belong to another program. A stale file is deleted, which Postgres does not do.
+ * The running server in a data folder, if any. The process id in `postmaster.pid` is verified, because after a crash or
+ * a reboot it can belong to another program. A stale file is deleted, which Postgres does not do.
  */
 export async function runningPostgres(dataDirectory: string): Promise<ProcessIdentity | undefined> {
   const pid = Number((await pidFileLines(dataDirectory))[0]);

@@ -15,7 +15,7 @@ import { markOutside, removeDeleted } from './postgres-outside.js';
 import { type LaunchOptions, launchPostgres, PostgresExit, runningPostgres, stopPostgres } from './postgres-process.js';
 
 export interface PostgresOptions {
-  /** The folder of the server; created if it does not exist. The data may be elsewhere. */
+  /** Server folder; created if it does not exist. The data may be elsewhere. */
   directory: string;
   /** As root, the user of Postgres may enter this folder, which contains `directory`. Default: permissions are not changed. */
   ownFolder?: string;
@@ -31,7 +31,7 @@ export interface PostgresOptions {
 }
 
 export interface RunningPostgres {
-  /** `postgres://` URL of the superuser and the database `postgres`. */
+  /** `postgres://` URL with the superuser and the database `postgres`. */
   url: string;
   port: number;
   pid: number;
@@ -44,7 +44,7 @@ export interface RunningPostgres {
 }
 
 /**
- * Starts a real Postgres on loopback and keeps its data between runs. Stops the server of a killed earlier run first.
+ * Starts a real Postgres on loopback and keeps its data between runs. Stops a killed earlier run's server first.
  * @throws LocalError
  */
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {

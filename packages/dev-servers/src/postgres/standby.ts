@@ -9,11 +9,11 @@ import { launch, runningServer, type RunningPostgres } from './postgres.js';
 export interface StandbyOptions {
   /** The primary server, with the superuser. */
   primary: Pick<RunningPostgres, 'url'>;
-  /** The address from which the standby receives the log of the primary. Default: the primary itself. */
+  /** Address from which the standby receives the primary's log. Default: the primary itself. */
   source?: { host: string; port: number };
   /** A new folder. `startPostgres` starts the promoted server of this folder again. */
   directory: string;
-  /** Whether it keeps its commits after a crash. Default: false, for faster tests. */
+  /** True keeps its commits after a crash. Default: false, for faster tests. */
   durable?: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface RunningStandby extends RunningPostgres {
   promote(): Promise<void>;
 }
 
-/** Starts an asynchronous standby of a running server on the same machine. @throws LocalError */
+/** Starts an asynchronous standby for a running server on the same machine. @throws LocalError */
 export async function startStandby(options: StandbyOptions): Promise<RunningStandby> {
   const { primary, source, directory: wanted, durable = false } = options;
   await mkdir(wanted, { recursive: true });
@@ -55,7 +55,7 @@ async function copyCluster(url: string, copy: string): Promise<void> {
     await client.query('SELECT pg_backup_start($1, true)', [randomUUID()]);
     await copyFolder(original, copy);
     await writeFile(join(copy, 'backup_label'), await valueOf(client, 'SELECT labelfile FROM pg_backup_stop(false)'));
-    // The log of the backup itself.
+    // The backup's own log.
     await rm(join(copy, 'pg_wal'), { recursive: true });
     await copyFolder(join(original, 'pg_wal'), join(copy, 'pg_wal'));
     for (const name of ['postmaster.pid', 'postmaster.opts']) await rm(join(copy, name), { force: true });

@@ -16,7 +16,7 @@ export interface SentApns {
   httpVersion: string;
 }
 
-/** The status and reason of an answer. `hang`: no answer follows. */
+/** Status and reason of an answer. `hang`: no answer follows. */
 export type ApnsFault = { status: number; reason: string; headers?: Record<string, string> } | 'hang';
 
 export interface ApnsServer {
@@ -35,7 +35,7 @@ export interface ApnsServer {
 }
 
 export interface ApnsServerOptions {
-  /** PEM of the certificate of `host` and its key. */
+  /** PEM certificate for `host` and its key. */
   certificate: string;
   key: string;
   host?: string;
@@ -64,7 +64,7 @@ class Refusal extends Error {
 
 const refuse = (status: number, reason: string): Refusal => new Refusal({ status, reason });
 
-/** Starts a server with Apple's provider API over HTTP/2. Its checks and reasons are those of Apple's documentation. */
+/** Starts a server with Apple's provider API over HTTP/2. Its checks and reasons follow Apple's documentation. */
 export async function startApnsServer(options: ApnsServerOptions): Promise<ApnsServer> {
   const { certificate, key: tlsKey, host = 'localhost', now = () => new Date() } = options;
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });

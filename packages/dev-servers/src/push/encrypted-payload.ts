@@ -3,14 +3,15 @@ import { createDecipheriv, type ECDH, hkdfSync } from 'node:crypto';
 const SALT_BYTES = 16;
 const HEADER_BYTES = SALT_BYTES + 4 + 1;
 const TAG_BYTES = 16;
-/** The delimiter of the last record; the rest is padding. */
+/** Delimiter in the last record; the rest is padding. */
 const LAST = 2;
 
 const derive = (secret: Uint8Array, salt: Uint8Array, info: Uint8Array, length: number): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, salt, info, length));
 
 /**
- * Decrypts a payload as a browser does: `aes128gcm` (RFC 8188) with the keys of a subscription (RFC 8291). A payload is one record.
+ * Decrypts a payload as a browser does: `aes128gcm` (RFC 8188) with a subscription's keys (RFC 8291). A payload is one
+ * record.
  *
  * @throws Error if it was not encrypted for the subscription
  */

@@ -17,10 +17,10 @@ export interface ReceivedWebPush {
   contact: string;
 }
 
-/** What goes wrong with a message. `hang`: no answer follows after it was accepted. */
+/** Faults. `hang`: no answer follows after a message was accepted. */
 export type WebPushFault = { status: number; headers?: Record<string, string>; body?: string } | 'lose-answer' | 'hang';
 
-/** What a browser gives to its page. */
+/** Subscription that a browser gives to its page. */
 export interface BrowserSubscription {
   endpoint: string;
   keys: { p256dh: string; auth: string };
@@ -35,7 +35,7 @@ export interface WebPushServer {
   subscribe(applicationServerKey?: string): BrowserSubscription;
   /** Ends a subscription: its endpoint no longer exists. */
   unsubscribe(endpoint: string): void;
-  /** Faults of the next messages, in order. */
+  /** Faults for the next messages, in order. */
   failNext(fault: WebPushFault): void;
   close(): Promise<void>;
 }
@@ -61,7 +61,10 @@ class Refusal extends Error {
   }
 }
 
-/** Starts a push service of browsers: RFC 8030, with encrypted payloads (RFC 8291) of a known application server (RFC 8292). */
+/**
+ * Starts a browser push service: RFC 8030, with encrypted payloads (RFC 8291) from a known application server (RFC
+ * 8292).
+ */
 export async function startWebPushServer(): Promise<WebPushServer> {
   const subscriptions = new Map<string, Subscription>();
   const gone = new Set<string>();

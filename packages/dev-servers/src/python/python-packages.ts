@@ -41,10 +41,10 @@ const STOP_GRACE_MS = 3_000;
 const RUN_PIP = join(import.meta.dirname, '..', '..', 'python', 'run-pip.py');
 
 /**
- * Installs pinned packages in a separate folder below `directory`, unless they are installed. pip verifies the hash of each
- * package. The packages of the machine's Python do not change. Concurrent processes wait for each other.
+ * Installs pinned packages in a separate folder below `directory`, unless they are installed. pip verifies each
+ * package's hash. The machine's own Python packages do not change. Concurrent processes wait for each other.
  *
- * @throws LocalError without a sufficient Python, or if the installation fails; the reason of the signal
+ * @throws LocalError without a sufficient Python, or if the installation fails; the signal's reason
  */
 export async function installPythonProgram(
   program: PythonProgram,
@@ -76,7 +76,7 @@ export async function installPythonProgram(
   return { python, packages };
 }
 
-/** The command of a sufficient Python. @throws LocalError if there is none */
+/** The command for a sufficient Python. @throws LocalError if there is none */
 export async function requirePython({ title }: Pick<PythonProgram, 'title'>): Promise<string> {
   const { python, found } = await searchPython(PYTHON_MINIMUM);
   if (python !== undefined) return python.command;

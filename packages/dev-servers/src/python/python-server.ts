@@ -15,7 +15,7 @@ export interface PythonServerLaunch {
   /** The name for messages. */
   title: string;
   python: string;
-  /** Arguments of the interpreter. The script ends when its standard input closes. */
+  /** Arguments for the interpreter. The script ends when its standard input closes. */
   args: readonly string[];
   cwd: string;
   /** Variables beside the few that are inherited. */
@@ -31,8 +31,8 @@ export interface PythonServerLaunch {
 }
 
 /**
- * Starts a server that is a Python script, and waits until it is ready. It ends with this process, even if this process is
- * killed. @throws LocalError if it does not start; the reason of the signal
+ * Starts a server that is a Python script, and waits until it is ready. It ends with this process, even if this process
+ * is killed. @throws LocalError if it does not start; the signal's reason
  */
 export async function startPythonServer(options: PythonServerLaunch): Promise<{ close(): Promise<void> }> {
   options.signal?.throwIfAborted();
@@ -68,7 +68,7 @@ async function launch({ python, args, cwd, environment, logFile }: PythonServerL
   }
 }
 
-/** Excludes variables of the machine that configure servers: a `SEARXNG_PORT` would change the port. */
+/** Excludes machine variables that configure servers: a `SEARXNG_PORT` would change the port. */
 function cleanEnvironment(own: Record<string, string> = {}): Record<string, string> {
   const kept = ['PATH', 'HOME', 'LANG', 'SYSTEMROOT', 'SSL_CERT_FILE', 'SSL_CERT_DIR'];
   const inherited = kept.flatMap((name) => {

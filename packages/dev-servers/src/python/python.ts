@@ -26,7 +26,7 @@ export function findPython(minimum: PythonVersion): Python | undefined {
 
 /**
  * Like `findPython`, without blocking this process.
- * @returns the Python, or a description of the insufficient ones; empty if none is installed
+ * @returns the Python, or a description of insufficient ones; empty if none is installed
  */
 export async function searchPython(minimum: PythonVersion): Promise<{ python?: Python; found: string }> {
   const seen: string[] = [];

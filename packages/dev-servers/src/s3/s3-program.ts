@@ -11,5 +11,5 @@ const VERSITYGW: GoProgram = {
 
 export const missingS3 = (): MissingPart | undefined => missingGoProgram(VERSITYGW);
 
-/** The path of the server program; the first call builds it in a few minutes. @throws LocalError */
+/** The server program's path; the first call builds it in a few minutes. @throws LocalError */
 export const s3Program = (): Promise<string> => goProgram(VERSITYGW);

@@ -79,7 +79,7 @@ async function start({ program, folder, port, accessKeyId, secretAccessKey }: La
   const args = ['--port', address, '--region', REGION, '--health', '/health', '--quiet'];
   // Attributes in separate files, because some file systems do not support them.
   const child = spawn(program, [...args, 'posix', '--sidecar', join(folder, 'meta'), join(folder, 'data')], {
-    // Not as arguments, which all users of the machine can read.
+    // Not as arguments, which all users on this machine can read.
     env: { PATH: process.env['PATH'] ?? '', ROOT_ACCESS_KEY: accessKeyId, ROOT_SECRET_KEY: secretAccessKey },
     cwd: folder,
     stdio: ['ignore', log.fd, log.fd],

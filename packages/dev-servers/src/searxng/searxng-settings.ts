@@ -17,7 +17,7 @@ const GENERAL_ENGINES = [
   { name: 'mojeek', engine: 'mojeek', shortcut: 'mjk' },
   { name: 'yahoo', engine: 'yahoo', shortcut: 'yh' },
   { name: 'mwmbl', engine: 'mwmbl', shortcut: 'mwm' },
-  // As rows of the result list instead of info boxes.
+  // As result rows instead of info boxes.
   { name: 'wikipedia', engine: 'wikipedia', shortcut: 'wp', display_type: ['list'] },
   { name: 'wikidata', engine: 'wikidata', shortcut: 'wd', display_type: ['list'] },
 ].map((engine) => ({ ...engine, categories: 'general' }));

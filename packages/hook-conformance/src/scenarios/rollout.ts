@@ -21,11 +21,11 @@ async function waitsSince(world: World, name: string): Promise<string> {
 const annotate = (world: World, name: string, annotations: Record<string, string | null>): Promise<void> =>
   world.patch(swarmRef(name), { metadata: { annotations } });
 
-/** A UserSwarm with the default image of the platform, which a new release changes. */
+/** A UserSwarm with the platform's default image, which a new release changes. */
 const plain = (world: World, name: string, spec: { suspend?: boolean } = {}) =>
   userSwarm(world, name, { runtime: {}, ...spec });
 
-/** Creates a UserSwarm whose pods run the first release while the hook is that of the next. @returns the pod names */
+/** Creates a UserSwarm whose pods run the first release while the hook is from the next. @returns the pod names */
 async function createHeldBack(world: World, name: string): Promise<string[]> {
   await world.apply(plain(world, name));
   await waitForPhase(world, name, 'Ready');

@@ -41,13 +41,13 @@ export function userSwarm(world: World, name: string, spec: JsonObject = {}): Ku
 const statusOf = (object: KubernetesObject | undefined): UserSwarmStatus =>
   object === undefined ? {} : (asUserSwarm(object).status ?? {});
 
-/** The reason of the condition Ready, if it is about the current generation. */
+/** The Ready reason, if it is about the current generation. */
 const readyReason = (object: KubernetesObject | undefined): string | undefined => {
   const ready = statusOf(object).conditions?.find(({ type }) => type === 'Ready');
   return ready?.observedGeneration === object?.metadata.generation ? ready?.reason : undefined;
 };
 
-/** Waits for a phase and, if given, the reason of the condition Ready. */
+/** Waits for a phase and, if given, the Ready reason. */
 export function waitForPhase(
   world: World,
   name: string,
@@ -78,7 +78,7 @@ export async function podsOf(world: World, name: string, namespace = world.names
   return pods.filter(({ metadata }) => metadata.labels?.['app.kubernetes.io/instance'] === name);
 }
 
-/** The uids of the children, which show whether a child was replaced. @throws Error if a child is missing */
+/** The children's uids, which show if a child was replaced. @throws Error if a child is missing */
 export async function childUids(world: World, name: string, namespace = world.namespace): Promise<string[]> {
   const children = await Promise.all(CHILD_KINDS.map((kind) => world.get(childRef(kind, namespace, name))));
   return children.map((child, index) => {

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 
-/** Whether a destination is reached without a proxy. */
+/** True for a destination that is reached without a proxy. */
 type Bypass = (host: string, port: number) => boolean;
 
 interface Rule {
@@ -11,8 +11,8 @@ interface Rule {
 }
 
 /**
- * This machine, link-local services such as cloud metadata, and the names of Services and containers, which no proxy outside
- * can resolve.
+ * This machine, link-local services such as cloud metadata, and names of Services and containers, which no proxy
+ * outside can resolve.
  */
 const ALWAYS_DIRECT: readonly Rule[] = [
   ...parseNoProxy(
@@ -97,7 +97,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
   return family === 4 ? 'ipv4' : 'ipv6';
 }
 
-/** Without brackets and the final dot of a complete name, in lower case. */
+/** In lower case, without brackets and the final dot of a complete name. */
 function normalized(host: string): string {
   const plain = host
     .replace(/^\[(.*)\]$/, '$1')

@@ -10,7 +10,7 @@ interface OutgoingOptions {
   connections?: number;
   /** Milliseconds until the response begins. */
   headersTimeout?: number;
-  /** Milliseconds between two parts of a response. */
+  /** Milliseconds between two response parts. */
   bodyTimeout?: number;
   /**
    * For addresses that users name: only servers on the internet, and those with these host names. A proxy looks up names itself, so
@@ -33,7 +33,7 @@ export interface Outgoing {
 const CONNECT_MS = 10_000;
 
 /**
- * Each request uses the proxy for its URL. A proxy resolves names itself, so the address of a server is known only for
+ * Each request uses the proxy for its URL. A proxy resolves names itself, so a server's address is known only for
  * direct connections.
  */
 export function createOutgoing(proxy: OutgoingProxy, options: OutgoingOptions = {}): Outgoing {
@@ -63,11 +63,11 @@ class OutgoingDispatcher extends Dispatcher {
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     const { headersTimeout, bodyTimeout, publicExcept } = this.#options;
     const origin = new URL(options.origin ?? '');
-    // The address of an IP literal is not looked up.
+    // An IP literal is not looked up.
     if (publicExcept && !publicExcept.includes(origin.hostname) && !mayBePublic(origin.hostname))
       throw new PrivateAddress(`${origin.hostname} is a private address`);
     const server = this.#proxy.serverFor(origin);
-    // The limits of a pool do not apply to plain http through a proxy.
+    // The pool's limits do not apply to plain http through a proxy.
     const limited = {
       ...(headersTimeout === undefined ? {} : { headersTimeout }),
       ...(bodyTimeout === undefined ? {} : { bodyTimeout }),

@@ -11,11 +11,11 @@ export interface ProxyServer {
   authorization: string | undefined;
 }
 
-/** The proxies of outgoing calls. */
+/** Proxies for outgoing calls. */
 export interface OutgoingProxy {
   /** The proxy for a URL; undefined for a direct connection. */
   serverFor(url: URL): ProxyServer | undefined;
-  /** The origins of the proxies, for logs. */
+  /** Proxy origins, for logs. */
   readonly origins: readonly string[];
 }
 
@@ -77,7 +77,7 @@ export function readProxy(env: Record<string, string | undefined>): OutgoingProx
   };
 }
 
-/** The first variable that is set. A variable with the name `<NAME>_FILE` is the path of a file with its value. */
+/** The first variable that is set. A variable named `<NAME>_FILE` is the path of a file with its value. */
 function firstOf(env: Record<string, string | undefined>, names: readonly string[]): string | undefined {
   return names.find((name) => (env[name] ?? '') !== '' || (env[`${name}_FILE`] ?? '') !== '');
 }

@@ -54,7 +54,7 @@ describe('an outgoing call to a server that a user names', () => {
     await once(server, 'close');
   });
 
-  /** @returns the status, or the code of the error */
+  /** @returns the status, or the error code */
   async function outcome(host: string, publicExcept: readonly string[]): Promise<unknown> {
     const outgoing = createOutgoing(DIRECT, { publicExcept });
     try {

@@ -2,17 +2,20 @@ import { lookup as lookupName, type LookupAddress, type LookupOptions } from 'no
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** A user named this server, and it is inside the network of the platform. Nothing was sent. */
+/** A user named this server, and it is inside the platform's network. Nothing was sent. */
 export class PrivateAddress extends Error {
   override name = 'PrivateAddress';
   readonly code = 'PRIVATE_ADDRESS';
 }
 
-/** Whether an IP address belongs to a server on the internet. IPv6 addresses that contain an IPv4 address count as that one, or as private. */
+/**
+ * True if an IP address belongs to a server on the internet. IPv6 addresses that contain an IPv4 address count as that
+ * one, or as private.
+ */
 export const isPublicAddress = (address: string): boolean =>
   ipaddr.isValid(address) && ipaddr.process(address).range() === 'unicast';
 
-/** False for private IP addresses. The addresses of names are only known when they are looked up. */
+/** False for private IP addresses. Names have addresses only after their lookup. */
 export function mayBePublic(hostname: string): boolean {
   const address = hostname.replace(/^\[|\]$/g, '');
   return isIP(address) === 0 || isPublicAddress(address);
@@ -21,10 +24,10 @@ export function mayBePublic(hostname: string): boolean {
 type Found = (error: Error | null, address: string | LookupAddress[], family?: number) => void;
 
 /**
- * Looks up a name like `dns.lookup`, and fails if any of its addresses is private. The connection uses what this function returns, so that
- * another lookup cannot return a private address afterwards.
+ * Looks up a name like `dns.lookup`, and fails if any of its addresses is private. The connection uses what this
+ * function returns, so that another lookup cannot return a private address afterwards.
  *
- * @param except names of servers inside the network
+ * @param except server names inside the network
  */
 export const publicLookup =
   (except: readonly string[]) =>

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { LocalError } from '@uswarm/dev-servers';
 import { chartReadme } from '../go/chart-programs.js';
 
-// Generates README.md of the chart from its values.yaml and README.md.gotmpl.
+// Generates the chart's README.md from its values.yaml and README.md.gotmpl.
 const chart = fileURLToPath(new URL('../../../../charts/uswarm', import.meta.url));
 try {
   await writeFile(`${chart}/README.md`, await chartReadme(chart));

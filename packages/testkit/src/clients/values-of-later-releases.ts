@@ -9,9 +9,9 @@ export interface ApiDocument {
   components: { schemas: Record<string, JsonObject>; examples: Record<string, { value: unknown }> };
 }
 
-/** A response body of a later release. */
+/** A response body from a later release. */
 export interface LaterValue {
-  /** The name of its schema, and so of the generated class. */
+  /** Schema name, and so the name of the generated class. */
   schema: string;
   value: unknown;
   /** The values that this release does not know, except types of content. */
@@ -93,5 +93,5 @@ class Change {
   }
 }
 
-/** The variant of a nullable schema that is not null. */
+/** The variant that is not null. */
 const someOf = (variants: JsonObject[]): JsonObject => variants.find(({ type }) => type !== 'null') ?? {};

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { goProgram, type GoProgram } from '@uswarm/dev-servers';
 
 const purpose = 'the programs that check charts';
-/** Generates the README of a chart from the comments of its values. */
+/** Generates a chart README from the comments on its values. */
 const HELM_DOCS: GoProgram = {
   name: 'helm-docs',
   from: { package: 'github.com/norwoodj/helm-docs/cmd/helm-docs' },
@@ -40,7 +40,7 @@ export const kubeconform = (): Promise<string> => goProgram(KUBECONFORM, ALL);
 export const kubeScore = (): Promise<string> => goProgram(KUBE_SCORE, ALL);
 export const crane = (): Promise<string> => goProgram(CRANE, ALL);
 
-/** Generates the README of a chart from README.md.gotmpl and the comments of its values. @throws LocalError */
+/** Generates a chart README from README.md.gotmpl and the comments on its values. @throws LocalError */
 export async function chartReadme(chart: string): Promise<string> {
   const args = ['--dry-run', '--chart-search-root', chart, '--sort-values-order', 'file', '--log-level', 'error'];
   const { stdout } = await promisify(execFile)(await goProgram(HELM_DOCS, ALL), args, { timeout: 60_000 });

@@ -2,7 +2,7 @@ import { cp, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Go } from '@uswarm/dev-servers';
 
-/** Files of a Go module. */
+/** Go module files. */
 export interface GoModule {
   path: string;
   version: string;

@@ -49,7 +49,7 @@ const COMPILER = [
   ANNOTATIONS,
 ];
 
-/** The dependencies of the generated Kotlin client. */
+/** Dependencies of the generated Kotlin client. */
 const LIBRARIES = [
   jar(
     `org.jetbrains.kotlinx:kotlinx-serialization-core-jvm:${SERIALIZATION}`,
@@ -65,7 +65,7 @@ const LIBRARIES = [
   ANNOTATIONS,
 ];
 
-/** What generates and compiles clients. */
+/** Programs that generate and compile clients. */
 export const CLIENT_TOOLS: readonly MavenJar[] = [GENERATOR, SERIALIZATION_PLUGIN, ...COMPILER, ...LIBRARIES];
 
 const classPath = async (jars: readonly MavenJar[]): Promise<string> => (await mavenJars(jars)).join(delimiter);
@@ -80,7 +80,7 @@ export interface ClientSources {
 }
 
 /**
- * Generates a client with openapi-generator, in the folder of the repository, where configurations name their templates.
+ * Generates a client with openapi-generator, in the repository folder, where configurations name their templates.
  * @throws LocalError when it fails
  */
 export async function generateClient({ document, configuration, target }: ClientSources): Promise<void> {

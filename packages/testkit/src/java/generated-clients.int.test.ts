@@ -15,7 +15,7 @@ const configuration = (name: string): string =>
 const programs = ['DecodeMessages.kt', 'DecodeUnknownValues.kt'].map((name) =>
   join(import.meta.dirname, '../../kotlin', name),
 );
-/** A template of a generator: the part of a configuration that is not in its file. */
+/** A generator template: the part of a configuration that is not in its file. */
 const template = (name: string): string => join(import.meta.dirname, '../../../contract/client-generators', name);
 
 const openApi = JSON.parse(JSON.stringify(buildOpenApi())) as ApiDocument;
@@ -152,7 +152,7 @@ describeWith('java', 'a Swift client generated from openapi.json', () => {
   });
 });
 
-/** The files of classes for schemas without a name, and of avoidable unions. */
+/** Class files for schemas without a name, and for avoidable unions. */
 function anonymous(files: readonly string[]): string[] {
   return files.filter((file) => /OneOf|AnyOf|Inline|Inner\.|\d\d\dResponse\./.test(file));
 }

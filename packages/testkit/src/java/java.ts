@@ -29,7 +29,7 @@ function printed(program: string, args: readonly string[]): string {
   return status === 0 ? `${stdout}${stderr}` : '';
 }
 
-/** Options of programs that run for seconds: a bounded heap, one collector thread and the C1 compiler. */
+/** Options for programs that run for seconds: a bounded heap, one collector thread and the C1 compiler. */
 export const JAVA_OPTIONS: readonly string[] = [HEAP, '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 
 /**

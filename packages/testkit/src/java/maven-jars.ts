@@ -11,7 +11,7 @@ import { cachedFolder } from './cached-folder.js';
 export interface MavenJar {
   /** `group:artifact:version` */
   coordinates: string;
-  /** Hex hash of the file. */
+  /** Hex file hash. */
   sha256: string;
 }
 

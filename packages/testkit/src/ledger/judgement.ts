@@ -1,6 +1,6 @@
 import { PREFIXES, type Proof, type Requirement, type Results, type Suite } from './ledger.js';
 
-/** `skipped`: all tests of the row's suite that name it were skipped. */
+/** `skipped`: all tests in the row's suite that name it were skipped. */
 export type Verdict = 'proven' | 'failed' | 'skipped' | 'unproven';
 
 export interface JudgedRow {
@@ -9,7 +9,7 @@ export interface JudgedRow {
 }
 
 export interface Judgement {
-  /** All rows of the judged suites, in ledger order. */
+  /** All rows in the judged suites, in ledger order. */
   judged: JudgedRow[];
   /** Marked as proven without a passing test. */
   lost: JudgedRow[];
@@ -22,7 +22,7 @@ export interface Judgement {
 }
 
 /**
- * Returns the verdict of a run on a row. A failing test of any suite disproves the row. Only a passing test of the row's
+ * Returns a run's verdict on a row. A failing test in any suite disproves the row. Only a passing test in the row's
  * suite proves it.
  */
 export function verdictOf(row: Requirement, proofs: readonly Proof[]): Verdict {
@@ -34,7 +34,7 @@ export function verdictOf(row: Requirement, proofs: readonly Proof[]): Verdict {
 }
 
 /**
- * Judges the rows of `suites`; by default those of the suites that ran. With `skipsAreErrors`, a skipped proof counts as
+ * Judges the rows of `suites`; by default the suites that ran. With `skipsAreErrors`, a skipped proof counts as
  * missing.
  */
 export function judge(

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 
-/** The id prefixes in the order of the two documents. */
+/** Id prefixes in document order. */
 export const PREFIXES = [
   'CONV',
   'ENUM',
@@ -48,7 +48,7 @@ export const proofSchema = z.strictObject({
 });
 export type Proof = z.infer<typeof proofSchema>;
 
-/** Records that tests of a suite ran, so that a suite without row names is judged too. */
+/** Records that tests in a suite ran, so that a suite without row names is judged too. */
 export const runSchema = z.strictObject({ suite: suiteSchema, tests: z.int().nonnegative() });
 export type LedgerRun = z.infer<typeof runSchema>;
 
@@ -58,7 +58,7 @@ export interface Results {
   suites: Suite[];
 }
 
-/** Returns the distinct row ids in the full name of a test. */
+/** Returns the distinct row ids in a test's full name. */
 export function citedIds(testName: string): string[] {
   return [...new Set(testName.match(new RegExp(`\\b${ID}\\b`, 'g')))];
 }
@@ -71,7 +71,7 @@ export async function loadLedger(path: string): Promise<Requirement[]> {
   return z.array(requirementSchema).parse(JSON.parse(await readFile(path, 'utf8')));
 }
 
-/** The text of the file, in the format of the formatter. */
+/** The file's text, as the formatter writes it. */
 export function serializeLedger(rows: readonly Requirement[]): string {
   return `${JSON.stringify(rows, null, 2)}\n`;
 }
@@ -79,8 +79,8 @@ export function serializeLedger(rows: readonly Requirement[]): string {
 const recordSchema = z.union([proofSchema, runSchema]);
 
 /**
- * Parses the output of the reporter, one JSON object per line.
- * @throws Error if a line is not one of the two records
+ * Parses the reporter's output, one JSON object per line.
+ * @throws Error if a line is neither record
  */
 export function parseResults(jsonl: string): Results {
   const records = jsonl

@@ -16,19 +16,19 @@ export function mutantsOf(rows: readonly Requirement[]): Mutant[] {
   return [...byRoute].map(([route, ids]) => ({ route, ids }));
 }
 
-/** Returns a jest pattern for the names of tests that name one of the rows. */
+/** Returns a jest pattern for tests that name a row. */
 export function namePattern(ids: readonly string[]): string {
   return `\\b(${ids.join('|')})\\b`;
 }
 
-/** Returns the files whose tests name one of the rows, relative to the repository. */
+/** Returns the files whose tests name a row, relative to the repository. */
 export function filesNaming(ids: readonly string[], proofs: readonly Proof[]): string[] {
   return [...new Set(proofs.filter(({ id }) => ids.includes(id)).map(({ file }) => file))];
 }
 
 /**
- * Returns the rows without a failing test. A row whose tests did not run counts as green: a mutant that breaks the set-up of
- * a test must not count as detected.
+ * Returns the rows without a failing test. A row whose tests did not run counts as green: a mutant that breaks a test's
+ * set-up must not count as detected.
  */
 export function greenIds(ids: readonly string[], proofs: readonly Proof[]): string[] {
   const red = new Set(proofs.filter(({ status }) => status === 'failed').map(({ id }) => id));

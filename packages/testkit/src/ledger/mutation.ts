@@ -13,7 +13,7 @@ const RUN_TIMEOUT_MS = 10 * 60_000;
 
 interface JestRun {
   ids: readonly string[];
-  /** Default: all integration tests of the orchestrator. */
+  /** Default: all integration tests in the orchestrator. */
   files?: readonly string[];
   mutate?: string;
 }
@@ -103,7 +103,7 @@ async function check(mutants: readonly Mutant[], parallel: number): Promise<bool
   }
 }
 
-/** Starts the servers of the integration tests once; each jest gets their URLs in its environment. */
+/** Starts the integration test servers once; each jest gets their URLs in its environment. */
 async function withServers<T>(body: () => Promise<T>): Promise<T> {
   const load = async (file: string): Promise<() => Promise<void>> => {
     const module = (await import(pathToFileURL(resolve('hack/jest', file)).href)) as {

@@ -20,8 +20,8 @@ export interface Report {
 }
 
 /**
- * Compares the ledger with the results of a complete run of its suites.
- * @throws Error if one of the two files is missing or malformed
+ * Compares the ledger with the results of a complete run.
+ * @throws Error if a file is missing or malformed
  */
 export async function report(options: ReportOptions): Promise<Report> {
   const rows = await loadLedger(options.ledger);

@@ -8,13 +8,13 @@ export interface TestFileResult {
   testResults: readonly { fullName: string; status: string }[];
 }
 
-/** Returns the suite of a test file by its path relative to the repository. */
+/** Returns a test file's suite by its path relative to the repository. */
 export function suiteOf(file: string): Suite {
   if (file.endsWith('.int.test.ts')) return 'int';
   return file.startsWith('e2e/') || file.endsWith('.e2e.test.ts') ? 'e2e' : 'unit';
 }
 
-/** Returns a record for the suite of the file and one for each pair of test and named row. */
+/** Returns a record for the file's suite and one for each pair of test and named row. */
 export function recordsOf(rootDir: string, result: TestFileResult): (LedgerRun | Proof)[] {
   const file = relative(rootDir, result.testFilePath).split(sep).join('/');
   const suite = suiteOf(file);

@@ -37,7 +37,7 @@ const COMPOSITES: Resource = {
   kind: 'CompositeController',
 };
 const EVENTS = core('events', 'Event');
-/** Namespace of the Events about cluster-scoped objects. */
+/** Namespace for Events about cluster-scoped objects. */
 const EVENTS_NAMESPACE = 'default';
 const PLATFORM = `${LABEL.partOf}=uswarm,${LABEL.component} in (controller,webhook)`;
 

@@ -9,7 +9,7 @@ import { showReport } from './show-report.js';
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Explains the state of a runtime. Reads only Kubernetes, so it works while the orchestrator is down. @throws Failure */
+/** Explains a runtime's state. Reads only Kubernetes, so it works while the orchestrator is down. @throws Failure */
 export async function explain(
   { swarm, kubeconfig, context }: Extract<CtlCommand, { name: 'explain' }>,
   environment: Record<string, string | undefined>,

@@ -1,7 +1,7 @@
 import type { Condition, UserSwarm } from '@uswarm/contract/userswarm';
 import type { KubernetesObject } from '@uswarm/kube-client';
 
-// The fields of Kubernetes objects that `uswarmctl explain` reads.
+// The Kubernetes fields that `uswarmctl explain` reads.
 
 export interface Terminated {
   reason?: string;
@@ -47,7 +47,7 @@ export interface RecordedEvent extends KubernetesObject {
   involvedObject?: { kind?: string; name?: string };
 }
 
-/** Name of the controller and webhook Deployments in `Unreadable`. */
+/** Name for the controller and webhook Deployments in `Unreadable`. */
 export const PLATFORM_DEPLOYMENTS = 'Deployments of uswarm';
 
 /** An object that could not be read, and the error. */
@@ -66,7 +66,7 @@ export interface Findings {
   pods: Pod[];
   events: RecordedEvent[];
   quotas: Quota[];
-  /** Deployments of the controller and the webhook. */
+  /** Controller and webhook Deployments. */
   platform: Deployment[];
   /** The CompositeController, if Metacontroller replaces the controller. */
   composite: KubernetesObject | undefined;

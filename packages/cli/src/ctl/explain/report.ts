@@ -13,7 +13,7 @@ export interface Report {
   message: string | null;
   image: string | null;
   address: string | null;
-  /** True if the status describes an older generation of the spec. */
+  /** True if the status describes an older spec generation. */
   outdated: boolean;
   /** The field manager that set `spec.suspend`; null if it is not set. */
   suspended: { by: string; hold: boolean; age_s: number | null } | null;

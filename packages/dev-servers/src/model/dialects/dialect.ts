@@ -6,25 +6,25 @@ export interface DialectCall {
   input: Record<string, unknown> | undefined;
 }
 
-/** What a client must make of the responses. */
+/** The client's expected result. */
 export interface DialectResult {
-  /** The text of the first step, without retracted text. */
+  /** Text of the first step, without retracted text. */
   text: string;
   /** How the first step ends; undefined if it fails. */
   finish?: 'answered' | 'calls' | 'length' | 'refused' | 'unknown';
-  /** The calls of all steps. */
+  /** Calls in all steps. */
   calls?: readonly DialectCall[];
-  /** The code of the error. */
+  /** Error code. */
   error?: string;
-  /** The error is about the size of the request. */
+  /** The error is about the request's size. */
   contextOverflow?: true;
-  /** Tokens that the error names as the limit of the request. */
+  /** Tokens that the error names as the request's limit. */
   contextLimit?: number;
   /** A part of the sentence that users read. */
   says?: string;
-  /** Requests of the first step. */
+  /** Requests in the first step. */
   requests: number;
-  /** Where the usage of each counted attempt of the first step comes from. */
+  /** Usage source for each counted attempt in the first step. */
   usage: readonly ('reported' | 'estimated')[];
   /** The reported tokens. */
   tokens?: { prompt: number; completion: number; cached?: number };
@@ -34,21 +34,21 @@ export interface DialectResult {
   waitsWithinMs?: number;
 }
 
-/** A behaviour of a real server that differs from what clients expect. */
+/** A real server's behaviour that differs from what clients expect. */
 export interface Dialect {
   /** A sentence. */
   name: string;
   protocol: ModelProtocol | 'both';
   /** Where it was seen. */
   server: string;
-  /** The address of an issue, a page of documentation or a source file that shows it. */
+  /** Address of an issue, a documentation page or a source file that shows it. */
   source: string;
   /** The responses; a request with tool results is answered with a text if there are no steps for it. */
   script: (index: number, received: ReceivedRequest) => readonly ModelStep[] | undefined;
   expected: DialectResult;
-  /** The user messages of the request, in a row. */
+  /** The request's user messages, in a row. */
   questions?: readonly string[];
-  /** The system prompt of the request, with a mark for the cache. */
+  /** The request's system prompt, with a mark for the cache. */
   system?: string;
   /** The last user message has an image. */
   image?: true;

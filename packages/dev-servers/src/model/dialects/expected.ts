@@ -1,6 +1,6 @@
 import type { DialectCall, DialectResult } from './dialect.js';
 
-/** The result of a first step that has only these calls. */
+/** Result of a first step that has only these calls. */
 export const onlyCalls = (...calls: DialectCall[]): DialectResult => ({
   text: '',
   finish: 'calls',
@@ -9,7 +9,7 @@ export const onlyCalls = (...calls: DialectCall[]): DialectResult => ({
   usage: ['reported'],
 });
 
-/** The result of a first step that has only this text. */
+/** Result if the first step has only this text. */
 export const onlyText = (text: string): DialectResult => ({
   text,
   finish: 'answered',
@@ -17,7 +17,7 @@ export const onlyText = (text: string): DialectResult => ({
   usage: ['reported'],
 });
 
-/** The result of a first step that is made again, because the first response is void. */
+/** Result if the first step is made again, because the first response is void. */
 export const repeated = (text = 'Hello.'): DialectResult => ({
   text,
   finish: 'answered',

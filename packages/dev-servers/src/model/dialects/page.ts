@@ -48,7 +48,7 @@ function outcomeOf({
 const speaks = ({ protocol }: Dialect, provider: string): string =>
   protocol === 'both' || protocol === provider ? '✓' : '';
 
-/** Cells with the padding that the formatter of the repository expects. */
+/** Cells with the padding that the repository's formatter expects. */
 function align(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: readonly string[], filler: string): string =>

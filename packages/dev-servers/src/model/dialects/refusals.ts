@@ -31,7 +31,7 @@ import { imagesServer } from './parts/images-server.js';
 import { cacheControl } from './parts/cache-control.js';
 import { eagerInputStreaming } from './parts/eager-input-streaming.js';
 
-/** Refusals for the size of a request. */
+/** Refusals because of the request's size. */
 export const size: readonly Dialect[] = [
   llamaFields,
   tgiTotal,
@@ -53,7 +53,7 @@ export const size: readonly Dialect[] = [
   outputLimitBedrock,
 ];
 
-/** Refusals of a part of a request. */
+/** Refusals because of one part. */
 export const parts: readonly Dialect[] = [
   toolsOllama,
   toolsOpenrouter,

@@ -3,7 +3,7 @@ import type { ModelServerMessage, ModelStep, ReceivedRequest, ScriptedCall } fro
 import { usageBody } from '../openai-protocol.js';
 import type { Dialect } from './dialect.js';
 
-// Parts of raw responses.
+// Raw response parts.
 
 const HEAD = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_700_000_000, model: 'scripted' };
 
@@ -34,7 +34,7 @@ export const DONE = 'data: [DONE]\n\n';
 /** The usual end of an answer with tool calls. */
 export const FINISHED = [choice({}, 'tool_calls'), usageChunk(20, 5), DONE];
 
-/** The packets of a complete response. */
+/** All packets in a complete response. */
 export const raw = (...parts: (string | Uint8Array)[]): ModelStep[] => [
   ...parts.map((part) => ({ raw: part })),
   { end: true },
@@ -52,7 +52,7 @@ export const ANSWER = [choice({ role: 'assistant', content: 'Hello.' }), STOP, u
 /** The same in one text. */
 export const whole = ANSWER.join('');
 
-/** The usage of a protocol-neutral script. */
+/** Usage in a protocol-neutral script. */
 export const USAGE: ModelStep = { usage: { prompt: 20, completion: 5 } };
 
 /** A text from the protocol-neutral script. */
@@ -64,7 +64,7 @@ export const calling =
   (index) =>
     index > 0 ? undefined : [{ toolCalls: calls }, USAGE];
 
-/** Splits bytes into packets of this size, wherever that is in a character. */
+/** Splits bytes into packets of this size, also inside characters. */
 export function packets(text: string, size: number): Uint8Array[] {
   const bytes = Buffer.from(text);
   return Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
@@ -100,7 +100,7 @@ export function arrived({ raw: body }: ReceivedRequest): { results: boolean; ass
 
 export const event = anthropicEvent;
 
-/** The first event of the Messages protocol. */
+/** First event in the Messages protocol. */
 export const STREAM_START = event('message_start', {
   message: {
     id: 'msg_1',
@@ -114,14 +114,14 @@ export const STREAM_START = event('message_start', {
   },
 });
 
-/** The last events of the Messages protocol. */
+/** Last events in the Messages protocol. */
 export const STREAM_END = (stopReason: string, outputTokens = 5): string =>
   event('message_delta', {
     delta: { stop_reason: stopReason, stop_sequence: null },
     usage: { output_tokens: outputTokens },
   }) + event('message_stop');
 
-/** The events of a block with these deltas. */
+/** A block's events with these deltas. */
 const block = (index: number, start: object, deltas: readonly object[]): string =>
   [
     event('content_block_start', { index, content_block: start }),
@@ -132,7 +132,7 @@ const block = (index: number, start: object, deltas: readonly object[]): string 
 export const textBlock = (index: number, text: string): string =>
   block(index, { type: 'text', text: '' }, [{ type: 'text_delta', text }]);
 
-/** A whole response of the Messages protocol with these blocks. */
+/** A whole Messages response with these blocks. */
 export const anthropicStream = (
   stopReason: string,
   ...blocks: { start: object; deltas?: readonly object[] }[]
@@ -145,7 +145,7 @@ export const anthropicStream = (
 
 const textDelta = (text: string): object => ({ type: 'text_delta', text });
 
-/** A response whose text comes in these pieces, with this finish reason, in the protocol of the request. */
+/** A response whose text comes in these pieces, with this finish reason, in the request's protocol. */
 const texting = (pieces: readonly string[], reason: string, { protocol }: ReceivedRequest): ModelStep[] =>
   protocol === 'openai'
     ? raw(...pieces.map((content) => choice({ content })), choice({}, reason), usageChunk(20, 5), DONE)
@@ -171,7 +171,7 @@ export const endingOnce =
   (index, received) =>
     texting(index > 0 ? ['Hello.'] : pieces, index > 0 ? COMPLETE[received.protocol] : reason, received);
 
-/** A whole response instead of a stream, in the protocol of the request. */
+/** A whole response instead of a stream, in the request's protocol. */
 export const wholeText = (text: string, reason: string, { protocol }: ReceivedRequest): ModelStep[] => {
   const body =
     protocol === 'openai'
