@@ -93,7 +93,7 @@ describeWith('valkey', 'gateways that share a Redis', () => {
   });
 });
 
-/** Forwards each connection to one of the ready gateways, as a Service does. */
+/** Forwards each connection to one ready gateway, as a Service does. */
 async function startService(ready: () => readonly TestGateway[]) {
   let next = 0;
   const server = createServer((client) => {

@@ -14,13 +14,13 @@ import { DEFAULT_SETTINGS } from './settings.js';
 const count = z.coerce.number().int().min(0);
 const milliseconds = z.coerce.number().int().min(0);
 
-/** The environment of the gateway. Secrets can also be read from files and have no defaults. */
+/** Gateway environment. Secrets can also be read from files and have no defaults. */
 export const GatewayConfig = z.object({
   GATEWAY_HOST: z.string().optional(),
   GATEWAY_PORT: port.default(8080),
   OPS_PORT: port.default(8081),
   /**
-   * Address of this gateway, such as the IP of its pod. Other gateways with the same key forward requests of its polling
+   * This gateway's address, such as its pod IP. Other gateways with the same key forward requests for its polling
    * sessions to it, so that a load balancer needs no session affinity.
    */
   GATEWAY_PEER_HOST: z.string().optional(),
@@ -36,7 +36,7 @@ export const GatewayConfig = z.object({
   TRANSPORTS: list.pipe(z.array(z.enum(['polling', 'websocket'])).min(1)).default([...DEFAULT_SETTINGS.transports]),
   /**
    * Origins whose pages may connect, comma-separated; `*` allows every origin. If empty, no page may poll from another
-   * origin, and the `Origin` of a WebSocket is not checked, because apps send one too.
+   * origin, and a WebSocket's `Origin` is not checked, because apps send one too.
    */
   CORS_ORIGINS: corsOrigins.default([]),
   /** Proxies whose `X-Forwarded-For` is used: addresses, CIDR ranges, `loopback`, `linklocal`, `uniquelocal`. */

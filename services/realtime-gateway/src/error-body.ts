@@ -1,7 +1,7 @@
 import { ApiError, type ErrorBody } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
 
-/** Whether the same request may succeed later. An error without a code is a bug, which a new release may fix. */
+/** True if the same request may succeed later. An error without a code is a bug, which a new release may fix. */
 export const isTransient = (error: unknown): boolean => !(error instanceof ApiError) || error.retryable;
 
 /**

@@ -8,10 +8,10 @@ import { DELIVERED_EVENTS, EVIDENCES, RESYNC_REASONS } from './features/hub/labe
 /** `refused`: rejected by a documented rule; `failed`: server error. */
 export type CallOutcome = 'ok' | 'refused' | 'failed';
 
-/** Internal API calls of the gateway. */
+/** The gateway's internal API calls. */
 export type OrchestratorCall = keyof typeof INTERNAL_PATHS;
 
-/** The hubs of the process. */
+/** This process' hubs. */
 interface ObservedHubs {
   size(): number;
   historyBytes(): number;
@@ -19,25 +19,25 @@ interface ObservedHubs {
 
 export interface GatewayMetrics {
   sockets: Gauge;
-  /** Workspace subscriptions of all sockets. */
+  /** Workspace subscriptions on all sockets. */
   subscriptions: Gauge;
   handshakes: Counter<'outcome'>;
   /** Handshakes that are queued for an authentication request. */
   handshakesWaiting: Gauge;
   disconnects: Counter<'reason'>;
   eventsDelivered: Counter<'event'>;
-  /** Reads of the event log, because the bus had not delivered an event. */
+  /** Log reads, because the bus had not delivered an event. */
   fills: Counter<'evidence'>;
   /** Subscriptions that ended with `workspace.resync`. */
   resyncs: Counter<'reason'>;
-  /** Reports the number of hubs and the bytes of events that they keep. */
+  /** Reports the number of hubs and the event bytes that they keep. */
   observeHubs(hubs: ObservedHubs): void;
   invalidEnvelopes: Counter;
   /** Client events that were refused because the rate was exceeded or the queue was full. */
   throttled: Counter<'reason'>;
   /** Connections that were refused before the handshake. */
   connectionsRefused: Counter<'reason'>;
-  /** Requests and WebSockets of sessions of other gateways that are open. */
+  /** Open requests and WebSockets that belong to other gateways' sessions. */
   forwarding: Gauge;
   forwardFailures: Counter;
   /** Sessions that the gateway ended. */

@@ -44,7 +44,7 @@ export interface GatewayDeps extends Omit<
   httpServer: HttpServer;
   /** Default: always proven, in a process with the orchestrator. */
   credential?: Pick<ServiceCredential, 'proven'>;
-  /** The keys of the gateways for resume tokens; the first one signs. */
+  /** Gateway keys for resume tokens; the first one signs. */
   resumeKeys: readonly SigningKey[];
   /** `<host>:<port>` of this gateway, as other ones reach it. Without it, a session is only known to the gateway that has it. */
   peerAddress?: string | undefined;
@@ -233,7 +233,7 @@ function forwardSessions(
 /** A stream has a response, which can tell the client what happened and when to come back. */
 const isStream = ({ transport }: { transport: object }): boolean => transport instanceof EventStream;
 
-/** Pages of listed origins may send the cookie that an edge uses for sticky polling sessions. */
+/** Pages from listed origins may send the cookie that an edge uses for sticky polling sessions. */
 function corsOf(origins: readonly string[]) {
   return { origin: corsOriginOption(origins), credentials: !origins.includes('*') };
 }

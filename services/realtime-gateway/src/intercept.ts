@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 
 /**
- * Puts a handler before the present listeners of a server, which handle what it does not.
+ * Puts a handler before a server's present listeners, which get the rest.
  *
  * @param handle returns whether it handles the event
  */

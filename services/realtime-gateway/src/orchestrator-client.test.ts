@@ -27,7 +27,7 @@ interface ReceivedRequest {
   body: unknown;
 }
 
-/** A client of a real server with the given response. */
+/** A client for a real server with the given response. */
 async function clientOf(answer: (response: ServerResponse) => void, timeoutMs?: number) {
   const seen: ReceivedRequest[] = [];
   const server = await listen(

@@ -34,7 +34,7 @@ import type { Credentials } from './features/connection/credentials.js';
 import { type CallOutcome, type GatewayMetrics, type OrchestratorCall, outcomeOf } from './gateway-metrics.js';
 
 /**
- * The internal API of the orchestrator. Each call throws an ApiError with the code and `extra` of the orchestrator, or
+ * The orchestrator's internal API. Each call throws an ApiError with the orchestrator's code and `extra`, or
  * `service_unavailable` if the orchestrator is unreachable.
  */
 export interface OrchestratorClient {
@@ -48,9 +48,9 @@ export interface OrchestratorClient {
    * @throws ApiError whose `extra.stored` is `no` if nothing was stored, and `unknown` if the message may be stored
    */
   send(userId: string, message: MessageSend, requestId: string): Promise<SendAnswer>;
-  /** Returns the last sequences of workspaces; at most 1,000 per call. Deleted workspaces are absent. */
+  /** Returns the last sequences by workspace; at most 1,000 per call. Deleted workspaces are absent. */
   positions(workspaceIds: readonly string[], requestId: string): Promise<PositionsAnswer>;
-  /** Returns a page of the event log of a workspace. */
+  /** Returns a page from a workspace's event log. */
   events(range: z.input<typeof EventsBody>, requestId: string): Promise<EventsAnswer>;
   /** Stores what devices have applied; at most 1,000 positions per call. */
   devicePositions(positions: z.input<typeof DevicePositionsBody>['positions'], requestId: string): Promise<void>;
@@ -74,14 +74,16 @@ export interface OrchestratorClientOptions {
   onTokenVerdict?: (verdict: TokenVerdict) => void;
 }
 
-/** The subject of the service token. */
+/** Subject of the service token. */
 const SERVICE = 'realtime-gateway';
 const CONNECTIONS = 64;
-/** The rest of the timeout of a send is for the network: when the call fails, the orchestrator no longer stores the message. */
+/**
+ * The rest of the send timeout is for the network: when the call fails, the orchestrator no longer stores the message.
+ */
 const STORING_SHARE = 0.8;
 /** The version of bus envelopes that this gateway reads. */
 const BUS_VERSION: BusVersion = 2;
-/** A page of events has at least one, of which the text of a message can be escaped to several times its length. */
+/** An event page has at least one event, whose message text can be escaped to several times its length. */
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 interface Call<Answer extends z.ZodType> {
@@ -209,7 +211,7 @@ export function createOrchestratorClient({
   };
 }
 
-/** The error of a send, with whether the message may be stored. */
+/** The error of a send; tells if the message may be stored. */
 function withStored(error: ApiError): ApiError {
   const { code, message, extra, cause, status } = error;
   const isKnown = status < 500 || extra['stored'] === 'no' || isNotConnected(cause);
@@ -222,7 +224,7 @@ interface Refused {
   verdict?: TokenVerdict;
 }
 
-/** Codes of a server that is not the internal API, or of another release. No user is the cause. */
+/** Codes from a server that is not the internal API, or from another release. No user is the cause. */
 const WRONG_SERVER: ReadonlySet<ErrorCode> = new Set([
   'route_not_found',
   'method_not_allowed',
@@ -231,13 +233,13 @@ const WRONG_SERVER: ReadonlySet<ErrorCode> = new Set([
 
 const ownFault = (cause: string): ApiError => new ApiError('service_unavailable', { cause: new Error(cause) });
 
-/** The error of a response, which may come from a proxy. */
+/** The error in a response, which may come from a proxy. */
 function refusal(status: number, text: string, name: OrchestratorCall): Refused {
   const body = ErrorBody.safeParse(parseJson(text));
   if (!body.success) return { error: new ApiError(status >= 500 ? 'service_unavailable' : 'internal_error') };
   const { code, message, extra } = body.data;
   const refused = ServiceTokenRefusal.safeParse(extra);
-  // Release 0.2 does not say whose token it refuses. Other calls than `authenticate` have no token of a user.
+  // Release 0.2 does not report whose token it refuses. Calls other than `authenticate` have no user token.
   if (status === 401 && (refused.success || name !== 'authenticate')) {
     return {
       error: ownFault('the orchestrator refused the service token'),

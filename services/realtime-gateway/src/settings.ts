@@ -22,7 +22,7 @@ export interface GatewaySettings {
   eventsPerSocket: RateLimit;
   /** Rate of events that are refused as too many per socket, above which its session ends. */
   refusalsPerSocket: RateLimit;
-  /** Milliseconds until the connection of a session that ended for too many events is closed, and its client reconnects. */
+  /** Milliseconds until a connection is closed whose session ended for too many events, and its client reconnects. */
   floodPauseMs: number;
   /** Maximum number of unread bytes per socket, above which it is closed. */
   unreadBytesPerSocket: number;
@@ -38,12 +38,12 @@ export interface GatewaySettings {
   queuedHandshakes: number;
   /** Milliseconds within which a handshake is retried after a transient error, before its connection is closed. */
   handshakePatienceMs: number;
-  /** Milliseconds for which a subscribe waits for the bus; later events of the socket wait for it. */
+  /** Milliseconds for which a subscribe waits for the bus; later socket events wait for it. */
   busTimeoutMs: number;
   hubs: HubsOptions;
   outlet: OutletOptions;
   subscriptions: SubscriptionOptions;
-  /** Milliseconds between two requests with the positions of devices. */
+  /** Milliseconds between two requests with device positions. */
   positionReportMs: number;
   /** Milliseconds between two checks for revoked sessions. */
   sessionCheckMs: number;

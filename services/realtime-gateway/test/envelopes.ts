@@ -15,7 +15,7 @@ const ephemeral = (after: number) =>
 
 export type DurableEnvelope = Extract<BusEnvelope, { kind: 'durable' }>;
 
-/** The event of a deleted subject. */
+/** Event for a deleted subject. */
 export const skip = (seq: number): BusEnvelope => ({ ...header, kind: 'skip', workspace_id: WORKSPACE, seq });
 
 export function messageNew(seq: number, workspaceId = WORKSPACE): DurableEnvelope {

@@ -5,7 +5,7 @@ import { EPOCH } from './envelopes.js';
 
 type Logged = Extract<BusEnvelope, { seq: number }>;
 
-/** The event logs of an orchestrator. Every user owns every workspace. */
+/** An orchestrator's event logs. Every user owns every workspace. */
 export interface FakeLog {
   epoch: string;
   /** The state of every workspace. */
@@ -18,7 +18,7 @@ export interface FakeLog {
   /** Removes the events up to `seq`, as after the time for which they are kept. */
   prune(workspaceId: string, seq: number): void;
   orchestrator: Pick<OrchestratorClient, 'subscriptions' | 'positions' | 'events'>;
-  /** The names of the calls. */
+  /** Call names. */
   calls: string[];
 }
 

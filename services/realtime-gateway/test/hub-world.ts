@@ -32,7 +32,7 @@ export class Client {
     this.feed = new Feed(hub, { cursor: start, announceAt, received: announceAt === undefined ? [] : streams });
   }
 
-  /** @returns the next step of the feed */
+  /** @returns the feed's next step */
   pull(): ReturnType<Feed['next']> {
     const step = this.feed.next(0);
     if (step !== undefined && step !== 'read') {
@@ -70,7 +70,7 @@ export class Client {
 type Fate = 'deliver' | 'lose' | 'delay';
 type Kind = 'event' | 'skip' | 'reply' | 'done';
 
-/** The log of the orchestrator, a bus that loses and delays, a hub and its clients. */
+/** The orchestrator's log, a bus that loses and delays, a hub and its clients. */
 export class World {
   epoch = 1;
   hub: HubState;
@@ -198,7 +198,7 @@ export class World {
     }
   }
 
-  /** What the periodic check and the timers of the hub do. */
+  /** Effects of the periodic check and the hub timers. */
   settle(): void {
     const { moment } = this.hub;
     if (this.hub.head(this.#epochName, this.events.length, moment) === 'diverged') {
@@ -217,7 +217,7 @@ export class World {
     this.#pullAll();
   }
 
-  /** Each client shows the texts and the statuses of the orchestrator. */
+  /** Each client shows the orchestrator's texts and statuses. */
   checkState(): void {
     const texts = [...this.replies].flatMap(([id, { text }]) => (text === '' ? [] : [[id, text]]));
     const statuses = [...this.statuses].filter(([, status]) => status !== 'online');

@@ -4,7 +4,7 @@ import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
 import { messageNew, WORKSPACE } from './envelopes.js';
 import type { TestClient } from './test-client.js';
 
-/** Subscribes a client to the workspace of the tests. */
+/** Subscribes a client to the test workspace. */
 export async function subscribe(client: TestClient, since?: number | string) {
   const payload = { workspace_ids: [WORKSPACE], ...(since !== undefined && { since: { [WORKSPACE]: since } }) };
   client.socket.emit('workspace.subscribe', payload);
@@ -13,7 +13,7 @@ export async function subscribe(client: TestClient, since?: number | string) {
 
 export const messageUpdated = (seq: number): BusEnvelope => ({ ...messageNew(seq), event: 'message.updated' });
 
-/** The sequences of the received events. */
+/** Received sequences. */
 export const seqs = (client: TestClient): number[] =>
   client.events.flatMap(({ payload }) => ('seq' in (payload as object) ? [(payload as { seq: number }).seq] : []));
 

@@ -11,11 +11,11 @@ export interface ReceivedEvent {
 export interface TestClient {
   socket: Socket;
   events: ReceivedEvent[];
-  /** The names of the received events in order, without `session.ready`. */
+  /** Received event names in order, without `session.ready`. */
   names(): string[];
-  /** Resolves with the payload of the first event with this name that `next` has not returned before. */
+  /** Resolves with the first payload for this event that `next` has not returned before. */
   next<Name extends ServerEventName>(name: Name): Promise<ServerEventPayload<Name>>;
-  /** Sends an event and resolves with the argument of the acknowledgement callback. */
+  /** Sends an event and resolves with the callback's acknowledgement argument. */
   ask(event: string, ...payload: unknown[]): Promise<unknown>;
   /** Resolves with the reason when the connection is closed. */
   disconnected: Promise<string>;

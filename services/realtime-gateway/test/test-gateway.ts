@@ -14,7 +14,7 @@ import { type ClientOptions, type ConnectError, connectClient, type TestClient }
 
 export const USER = '01890000-0000-7000-8000-0000000000f1';
 
-/** All gateways of a test share it. */
+/** All gateways in a test share it. */
 export const RESUME_KEY = { id: 'test', secret: new TextEncoder().encode('of all gateways of a test, 32 bytes long') };
 
 export interface TestGateway {
@@ -44,7 +44,7 @@ export const acceptingOrchestrator: OrchestratorClient = {
   devicePositions: async () => undefined,
 };
 
-/** Without periodic checks of positions, which would depend on the time that a test takes. */
+/** Without periodic position checks, which would depend on the test's duration. */
 export const TEST_HUBS = { ...DEFAULT_SETTINGS.hubs, positionCheckMs: 3_600_000 };
 
 export interface TestGatewayOptions extends Pick<GatewayDeps, 'admit' | 'credential' | 'settings' | 'timers'> {

@@ -28,7 +28,7 @@ export interface TestStream {
   text(): string;
   names(): string[];
   lastId(): string | undefined;
-  /** Resolves with the payload of the first event with this name that `next` has not returned before. */
+  /** Resolves with the first payload for this event that `next` has not returned before. */
   next<Name extends ServerEventName>(name: Name): Promise<ServerEventPayload<Name>>;
   /** Resolves with everything that was received when the response has ended. */
   ended: Promise<string>;

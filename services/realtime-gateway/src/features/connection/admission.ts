@@ -3,17 +3,17 @@ import type { IncomingMessage } from 'node:http';
 export interface AdmissionDeps {
   /** Origins whose pages may connect; `*` or an empty list allows every origin. */
   corsOrigins: readonly string[];
-  /** Whether the gateway accepts new connections. */
+  /** False if the gateway does not accept new connections. */
   accepting: () => boolean;
-  /** Whether the handshake queue is full. */
+  /** True if the handshake queue is full. */
   overloaded: () => boolean;
-  /** Whether the client address has reached its limit of unauthenticated connections. */
+  /** True if the client address has too many unauthenticated connections. */
   full: (request: IncomingMessage) => boolean;
-  /** An additional check of the application that mounts the gateway. */
+  /** An additional check in the application that mounts the gateway. */
   admit: (request: IncomingMessage) => boolean;
 }
 
-/** Response texts of refused connections. */
+/** Response texts for refused connections. */
 export const REFUSALS = {
   shutting_down: 'shutting down',
   not_admitted: 'not admitted',
@@ -32,7 +32,7 @@ export function createAdmission({ corsOrigins, accepting, overloaded, full, admi
   return (request) => {
     if (!accepting()) return 'shutting_down';
     if (!admit(request)) return 'not_admitted';
-    // Browsers always send an Origin. Some apps send the origin of the server, which is allowed.
+    // Browsers always send an Origin. Some apps send the server's origin, which is allowed.
     const { origin, host } = request.headers;
     if (origin !== undefined && !anyOrigin && !allowed.has(origin) && !isOwn(origin, host)) return 'origin';
     if (overloaded()) return 'overloaded';
@@ -41,6 +41,6 @@ export function createAdmission({ corsOrigins, accepting, overloaded, full, admi
   };
 }
 
-/** Whether the request comes from a page of the same host. */
+/** True if the request comes from a page on the same host. */
 const isOwn = (origin: string, host: string | undefined): boolean =>
   host !== undefined && URL.parse(origin)?.host === host;

@@ -5,8 +5,9 @@ import type { z } from 'zod';
 export type Credentials = z.output<typeof AuthenticateBody>['credentials'];
 
 /**
- * Reads the credential headers of the handshake. Entries of its `auth` object with the same lower-case names take
- * precedence, because browsers cannot set headers on a WebSocket. Other names and values that are not strings are ignored.
+ * Reads the credential headers of the handshake. Entries in its `auth` object with the same lower-case names take
+ * precedence, because browsers cannot set headers on a WebSocket. Other names and values that are not strings are
+ * ignored.
  */
 export function readCredentials(headers: IncomingHttpHeaders, auth: unknown): Credentials {
   const entries =

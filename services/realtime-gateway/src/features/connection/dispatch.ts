@@ -6,7 +6,7 @@ import type { GatewayMetrics } from '../../gateway-metrics.js';
 import { createSerialQueue } from './serial-queue.js';
 import type { TokenBucket } from './token-bucket.js';
 
-/** One event of a client. */
+/** One client event. */
 export interface ClientEvent {
   payload: unknown;
   requestId: string;
@@ -32,7 +32,7 @@ export interface DispatchDeps {
   queueLimit: number;
   /** Rate of handled events; further ones are answered `rate_limited`. */
   rate: TokenBucket;
-  /** Rate of events that the client should not have sent. Above it, `flooded` is called instead of a response. */
+  /** Rate for events that the client should not have sent. Above it, `flooded` is called instead of a response. */
   refusals: TokenBucket;
   /** The client continues in spite of its refusals. Called once; later events are ignored. */
   flooded: () => void;
@@ -44,7 +44,7 @@ const QUEUE_RETRY_MS = 1_000;
 /** Of the budget for refusals, because a large payload must be read before it is refused. */
 const LARGE_PAYLOAD_COST = 10;
 
-/** A full queue causes refusals at the rate of the client. The calls that fill it log why. */
+/** A full queue causes refusals at the client's rate. The calls that fill it log why. */
 const UNLOGGED = { error: () => undefined };
 
 const queueFull = (): ApiError =>

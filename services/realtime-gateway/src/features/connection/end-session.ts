@@ -3,7 +3,7 @@ import type { GatewayMetrics } from '../../gateway-metrics.js';
 import type { GatewaySettings } from '../../settings.js';
 import type { Timers } from '../../timers.js';
 
-/** The part of a socket that `endSession` uses. */
+/** The used part of a socket. */
 export interface EndingSocket {
   readonly connected: boolean;
   emit(event: 'session.ending', payload: ServerEventPayload<'session.ending'>): unknown;
@@ -44,7 +44,7 @@ interface RawTransport {
 
 const webSocketOf = (conn: EndingSocket['conn']) => (conn as RawTransport).transport?.socket;
 
-/** What the client still sends is not even parsed. A polling client must get the answer of its request. */
+/** Further client packets are not even parsed. A polling client must get the answer to its request. */
 function pauseAndClose(conn: EndingSocket['conn'], ms: number, timers: Timers): void {
   webSocketOf(conn)?.pause();
   timers.after(ms, () => (webSocketOf(conn) === undefined ? conn.close() : terminate(conn)));

@@ -17,7 +17,7 @@ import { type Resumption, readResumeToken } from './resumption.js';
 import { acceptedCredential, credentialHash, type SessionData } from './session-data.js';
 import type { Slots } from './slots.js';
 
-/** The part of a socket that a handshake uses. */
+/** The used part of a socket. */
 export interface ConnectingSocket {
   request: IncomingMessage;
   handshake: { auth: unknown };
@@ -29,7 +29,7 @@ export interface HandshakeDeps {
   orchestrator: Pick<OrchestratorClient, 'authenticate'>;
   /** Admits a client with a resume token. */
   resume: Resumption;
-  /** Whether the orchestrator accepts the service token of this gateway. */
+  /** False if the orchestrator does not accept this gateway's service token. */
   credential: Pick<ServiceCredential, 'proven'>;
   clientAddress: ClientAddress;
   metrics: Pick<GatewayMetrics, 'handshakes' | 'handshakesWaiting'>;
@@ -46,7 +46,7 @@ export interface HandshakeDeps {
 export interface Refusal {
   /** The `connect_error` for a permanently refused client, with the documented error object as `data`. */
   error: Error;
-  /** Whether the same credentials may be accepted later. */
+  /** True if the same credentials may be accepted later. */
   transient: boolean;
 }
 

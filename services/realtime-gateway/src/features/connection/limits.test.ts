@@ -32,7 +32,7 @@ interface Answer {
   extra?: { retry_after_ms?: number };
 }
 
-/** The TCP connection of a client, to pause reading. */
+/** A client's TCP connection, to pause reading. */
 function networkOf(client: TestClient): { pause(): void; resume(): void } {
   const { transport } = client.socket.io.engine as unknown as { transport: { ws: object } };
   return Reflect.get(transport.ws, '_socket') as { pause(): void; resume(): void };

@@ -1,7 +1,8 @@
 import type { SubscriptionsAnswer } from '@uswarm/contract';
 
 /**
- * The workspaces of a user that one session knows. While the orchestrator cannot be asked, the session may subscribe to them.
+ * A user's workspaces that one session knows. While the orchestrator cannot be asked, the session may subscribe to
+ * them.
  */
 export interface OwnedWorkspaces {
   has(workspaceId: string): boolean;
@@ -15,7 +16,7 @@ export interface OwnedWorkspaces {
 const MAXIMUM = 20;
 
 /**
- * @param known those of the resume token that admitted the socket
+ * @param known from the resume token that admitted the socket
  * @param changed called when the list differs
  */
 export function createOwnedWorkspaces(known: readonly string[], changed: () => void): OwnedWorkspaces {

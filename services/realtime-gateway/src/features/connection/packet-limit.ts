@@ -1,4 +1,4 @@
-/** The part of an engine.io connection whose transports limit the size of packets. */
+/** An engine.io connection whose transports limit the packet size. */
 export interface LimitedConnection {
   readonly transport: object;
   on(event: 'upgrading', listener: (transport: object) => void): unknown;
@@ -20,8 +20,8 @@ function limitTransport(transport: Transport, bytes: number): void {
 }
 
 /**
- * Limits the packets of a connection more strictly than engine.io, which has one limit for all. Anybody can open unauthenticated
- * connections, and a gateway holds a packet of each in memory until it is complete.
+ * Limits packets more strictly than engine.io, which has one limit for all connections. Anybody can open
+ * unauthenticated connections, and a gateway holds a packet from each in memory until it is complete.
  *
  * @returns sets the usual limit
  */

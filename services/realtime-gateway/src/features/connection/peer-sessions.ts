@@ -8,14 +8,14 @@ import { intercept } from '../../intercept.js';
 import type { SessionIds } from './session-ids.js';
 
 export interface PeerSessionsDeps {
-  /** Its present listeners handle the sessions of this gateway. */
+  /** Its present listeners handle this gateway's sessions. */
   httpServer: Pick<Server, 'listeners' | 'removeAllListeners' | 'on'>;
   ids: Pick<SessionIds, 'ownerOf'>;
   metrics: Pick<GatewayMetrics, 'forwarding' | 'forwardFailures'>;
 }
 
 export interface PeerSessions {
-  /** What this gateway forwards at present. */
+  /** Requests and WebSockets that are being forwarded. */
   open(): Iterable<{ destroy(): void }>;
 }
 
@@ -26,7 +26,7 @@ const RESPONSE_MS = 60_000;
 /** A forwarded request is never forwarded again, also if a gateway now has another address than its sessions name. */
 const FORWARDED_HEADER = 'x-gateway-forwarded';
 
-/** What engine.io responds for a session that has ended: the client then connects again. */
+/** engine.io's response for a session that has ended: the client then connects again. */
 const UNKNOWN_SESSION = JSON.stringify({ code: 1, message: 'Session ID unknown' });
 
 /**
@@ -79,7 +79,7 @@ export function forwardPeerSessions({ httpServer, ids, metrics }: PeerSessionsDe
   return { open: () => forwarded };
 }
 
-/** Only the query can have it; most URLs are those of WebSocket clients, which have none. */
+/** Only the query can have it; most URLs come from WebSocket clients, which have none. */
 function sessionIdOf(url = ''): string | undefined {
   return url.includes('sid=') ? (URL.parse(url, 'http://gateway')?.searchParams.get('sid') ?? undefined) : undefined;
 }

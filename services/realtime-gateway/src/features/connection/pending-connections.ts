@@ -14,7 +14,7 @@ export interface PendingConnectionsDeps {
   clientAddress: ClientAddress;
   /** Maximum number of unauthenticated connections per address (per /64 network for IPv6); 0 disables the limit. */
   perAddress: number;
-  /** Maximum bytes of a packet before and after authentication. */
+  /** Maximum packet bytes before and after authentication. */
   packetBytes: { bytes: number; usual: number };
   /** Milliseconds from the connection until the credentials must arrive. */
   timeoutMs: number;
@@ -23,7 +23,7 @@ export interface PendingConnectionsDeps {
 
 /** Tracks unauthenticated connections. */
 export interface PendingConnections {
-  /** Whether the address of the request has reached its limit. */
+  /** True if the request's address has reached its limit. */
   full(request: IncomingMessage): boolean;
   /** Counts a connection until it is authenticated or closed, and closes it if the credentials do not arrive in time. */
   add(conn: PendingConnection): void;

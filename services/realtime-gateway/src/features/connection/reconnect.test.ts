@@ -35,7 +35,7 @@ async function start(fault: ErrorCode | undefined, settings: TestGatewayOptions[
   return orchestrator;
 }
 
-/** A client with the default options of the library. */
+/** A client with the library's default options. */
 function defaultClient(token = 'good'): Socket {
   const client = io(`${gateway.url}/v1`, { auth: { 'x-token': token } });
   clients.push(client);
@@ -62,7 +62,7 @@ describe('a client with default options', () => {
     clients.push(client);
     client.io.once('open', () => client.connect());
     await eventually(() => orchestrator.requests > 1);
-    // The gateway has both packets when it has answered a ping of the connection after them.
+    // The gateway has both packets when it has answered a later ping on the connection.
     const { ws } = client.io.engine.transport as unknown as { ws: NodeJS.EventEmitter & { ping(): void } };
     const answered = once(ws, 'pong');
     ws.ping();

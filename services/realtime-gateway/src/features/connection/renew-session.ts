@@ -9,7 +9,7 @@ import type { SessionRegistry } from './session-registry.js';
 
 export interface RenewSessionDeps {
   data: SessionData;
-  /** The address of the client, for limits per address. */
+  /** Client address, for limits per address. */
   address: string;
   orchestrator: Pick<OrchestratorClient, 'authenticate'>;
   sessionRegistry: Pick<SessionRegistry, 'hasEnded'>;
@@ -20,8 +20,8 @@ export interface RenewSessionDeps {
 }
 
 /**
- * `session.renew`: replaces the credential of a socket by another one of the same user. The replaced one may then be revoked
- * without an effect on the socket. After an error the present one remains valid.
+ * `session.renew`: replaces a socket's credential by another one for the same user. The replaced one may then be
+ * revoked without an effect on the socket. After an error the present one remains valid.
  */
 export function createRenewSession(deps: RenewSessionDeps): ClientEventHandler {
   const { data, address, orchestrator, sessionRegistry, lifetime, emit, now } = deps;

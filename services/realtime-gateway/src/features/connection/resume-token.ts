@@ -7,13 +7,13 @@ import type { SessionData } from './session-data.js';
 /** Milliseconds for which a token admits a reconnect after the orchestrator confirmed its session. */
 export const RESUME_MS = 10 * 60_000;
 
-/** Tolerated difference between the clocks of gateways in milliseconds. */
+/** Tolerated difference between gateway clocks in milliseconds. */
 export const CLOCK_TOLERANCE_MS = 30_000;
 
 /** Longer than any issued token. */
 const MAX_TOKEN_LENGTH = 4_096;
 
-/** The content of a resume token. Durations, because clocks differ. */
+/** Resume token content. Durations, because clocks differ. */
 export interface ResumeClaims extends Pick<
   SessionData,
   'userId' | 'sessionId' | 'credentialHash' | 'tokenHash' | 'issuedAt' | 'workspaceIds'
@@ -47,8 +47,8 @@ const Payload = z.object({
 });
 
 /**
- * A separate key, so that a resume token can never be used as a token of the internal API.
- * See docs/adr/0041-admit-reconnects-with-a-resume-token.md.
+ * A separate key, so that a resume token can never be used as an internal API token. See
+ * docs/adr/0041-admit-reconnects-with-a-resume-token.md.
  */
 const derivedKey = ({ secret }: SigningKey): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, '', 'uswarm resume token', 32));

@@ -16,7 +16,7 @@ import { createResumeTokens, RESUME_MS } from './resume-token.js';
 afterEach(closeSessionGateways);
 
 describe('a resume token', () => {
-  /** A client of the first gateway, and its token. */
+  /** A client on the first gateway, and its token. */
   async function connected(options: TestGatewayOptions = {}) {
     const setUp = await start(options);
     const client = await setUp.gateway.connect(auth('phone'));

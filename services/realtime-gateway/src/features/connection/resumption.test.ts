@@ -67,7 +67,7 @@ interface Issued {
   credential: string;
   confirmedAt: number;
   expiresAt: number | null;
-  /** Resumes since the confirmation. Each counts the tolerance of the clocks against the token. */
+  /** Resumes since the confirmation. Each counts the clock tolerance against the token. */
   hops: number;
 }
 
@@ -83,7 +83,7 @@ function createWorld() {
   /** Sign-ins make a new credential valid although an older one of that name was revoked. */
   const valid = new Set<string>();
   const gateways = SKEWS.map((skewMs) => {
-    // Monotonic clocks of processes have different origins.
+    // Monotonic clocks have different origins in each process.
     const now = (): number => world.time + 7 * skewMs;
     const sessionRegistry = createSessionRegistry(now);
     const tokens = createResumeTokens([KEY], () => 1_800_000_000_000 + world.time + skewMs);

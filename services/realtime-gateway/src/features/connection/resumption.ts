@@ -14,7 +14,7 @@ export interface ResumptionDeps {
   now: () => number;
 }
 
-/** The token is the `auth` entry `resume_token` of the handshake. */
+/** The token is the `auth` entry `resume_token` in the handshake. */
 export function readResumeToken(auth: unknown): string | undefined {
   const token =
     typeof auth === 'object' && auth !== null ? (auth as Record<string, unknown>)['resume_token'] : undefined;

@@ -1,13 +1,13 @@
 import type { SessionEnd } from '@uswarm/contract';
 import type { SessionData } from './session-data.js';
 
-/** The part of a session that a revocation refers to. */
+/** The session data that a revocation refers to. */
 export type RevocableSession = Pick<SessionData, 'userId' | 'tokenHash' | 'confirmedAt'>;
 
 /** Remembers revocations for as long as a handshake or a resume token may refer to an earlier confirmation. */
 export interface Revocations {
   add(ended: SessionEnd): void;
-  /** Whether the session was revoked after it was confirmed. */
+  /** True if the session was revoked after it was confirmed. */
   include(session: RevocableSession): boolean;
   /** Number of users with remembered revocations. */
   size(): number;
@@ -18,7 +18,7 @@ export const matches = (ended: SessionEnd, { userId, tokenHash }: Omit<Revocable
 
 /** @param now monotonic milliseconds */
 export function createRevocations(now: () => number, keptMs: number): Revocations {
-  /** In the order of the latest revocation. */
+  /** By latest revocation. */
   const byUser = new Map<string, { ended: SessionEnd; at: number }[]>();
 
   function forget(before: number): void {

@@ -17,7 +17,7 @@ export interface ServeDeps extends SessionDeps {
   sessionRegistry: SessionRegistry;
   clientAddress: ClientAddress;
   userSockets: UserSockets;
-  /** Ends the session of an open socket, by socket id. */
+  /** Ends an open socket's session, by socket id. */
   sessionEnders: Map<string, (code: SessionEndingCode) => void>;
 }
 

@@ -26,7 +26,7 @@ export type SessionState = 'open' | 'ended' | 'unknown';
 type CheckedSession = Pick<SessionData, 'userId' | 'tokenHash' | 'issuedAt'>;
 
 export interface SessionCheck {
-  /** Asks about the session of a resuming socket. Sessions that resume together share a request. */
+  /** Asks about a resuming socket's session. Sessions that resume together share a request. */
   confirm(session: CheckedSession): Promise<SessionState>;
   stop(): void;
 }
@@ -36,8 +36,8 @@ const SESSIONS_PER_REQUEST = 500;
 const COLLECT_MS = 20;
 
 /**
- * Asks the orchestrator periodically which sockets have revoked sessions. The bus delivers revocations immediately but at
- * most once; this check finds those that were lost in an outage.
+ * Asks the orchestrator periodically which sockets have revoked sessions. The bus delivers revocations immediately but
+ * at most once; this check finds revocations that were lost in an outage.
  */
 export function checkSessions(deps: SessionCheckDeps): SessionCheck {
   const { orchestrator, open, everyMs, retryMs, timers, now, logger } = deps;

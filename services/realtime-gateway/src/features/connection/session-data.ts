@@ -5,37 +5,37 @@ import type { Credentials } from './credentials.js';
 
 /** A credential that was accepted for a session. */
 export interface AcceptedCredential {
-  /** When the credential expires, in monotonic milliseconds of this process; null if it does not expire. */
+  /** Credential expiry in this process' monotonic milliseconds; null if it does not expire. */
   expiresAt: number | null;
   /** Identifies the credential for a resume token. */
   credentialHash: string;
   /** Identifies the credential when it is revoked; null if it cannot be revoked. */
   tokenHash: string | null;
-  /** Time of issue of the credential as ISO 8601; null if unknown. */
+  /** Issue time of the credential as ISO 8601; null if unknown. */
   issuedAt: string | null;
-  /** Time of the request in which the orchestrator last confirmed the credential, in monotonic milliseconds. */
+  /** The orchestrator's last confirmation of the credential: start of its request, in monotonic milliseconds. */
   confirmedAt: number;
 }
 
-/** Session data of a connected client. `session.renew` replaces the credential. */
+/** Session data for a connected client. `session.renew` replaces the credential. */
 export interface SessionData extends AcceptedCredential {
   userId: string;
   /** Identifies the app installation; empty if the client sent no id. */
   deviceId: string;
   /** The same after a connect with a resume token. */
   sessionId: string;
-  /** Whether a resume token admitted the socket. */
+  /** True if a resume token admitted the socket. */
   resumed: boolean;
-  /** The workspaces of the user that the resume token names. */
+  /** Workspaces that the resume token names. */
   workspaceIds: readonly string[];
   /**
-   * Time of the connection in milliseconds since the epoch, with a fraction: several sockets can be opened within a
+   * Connection time in milliseconds since the epoch, with a fraction: several sockets can be opened within a
    * millisecond.
    */
   connectedAt: number;
 }
 
-/** @param requestedAt time of the authentication request, in monotonic milliseconds */
+/** @param requestedAt start of the authentication request, in monotonic milliseconds */
 export function acceptedCredential(
   { expires_at, expires_in_ms, token_hash, issued_at = null }: AuthenticateAnswer,
   credentials: Credentials,
@@ -58,7 +58,7 @@ export function credentialHash(credentials: Credentials): string | undefined {
   const token = credentials['x-token'] ?? credentials.authorization?.replace(/^Bearer +/i, '');
   const bypass = [credentials['x-e2e-token'], credentials['x-e2e-uid'], credentials['x-e2e-email']];
   if (token === undefined && bypass[0] === undefined) return undefined;
-  // The encoding of a signature can differ without a new token.
+  // A signature's encoding can differ without a new token.
   const parts = [token === undefined ? null : tokenHash(token).toString('hex'), ...bypass.map((part) => part ?? null)];
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 }

@@ -2,12 +2,12 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import type { SigningKey } from '@uswarm/service-kit';
 
 /**
- * Session ids of engine.io that contain the address of the gateway with the session. They are encrypted, because clients
- * must neither learn addresses of pods nor choose where a gateway sends requests.
+ * engine.io session ids that contain the address of the gateway with the session. They are encrypted, because clients
+ * must neither learn pod addresses nor choose where a gateway sends requests.
  */
 export interface SessionIds {
   generate(): string;
-  /** The address of another gateway that has the session; undefined for sessions of this one, and for unknown ids. */
+  /** The address of another gateway that has the session; undefined for our own sessions, and for unknown ids. */
   ownerOf(sessionId: string): string | undefined;
 }
 
@@ -23,7 +23,7 @@ const derivedKey = ({ secret }: SigningKey): Buffer =>
 
 /**
  * @param keys the first one encrypts; all are accepted
- * @param address of this gateway, as its peers reach it: `<host>:<port>`
+ * @param address this gateway's address for its peers: `<host>:<port>`
  */
 export function createSessionIds(keys: readonly SigningKey[], address: string): SessionIds {
   const derived = keys.map(derivedKey);

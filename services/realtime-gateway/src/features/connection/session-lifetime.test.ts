@@ -19,7 +19,7 @@ const deps = (remainingMs: number): Omit<SessionLifetimeDeps, 'timers'> => ({
   now: () => NOW,
 });
 
-/** @returns the delays of the timers of a session that expires after `remainingMs` */
+/** @returns the timer delays in a session that expires after `remainingMs` */
 function delaysOf(remainingMs: number): { expiry: number; refresh: number } {
   const delays: number[] = [];
   const timers: Timers = {
@@ -44,7 +44,7 @@ describe('the timers of a session', () => {
     });
     lifetime.start();
     lifetime.stop();
-    // The renewal of the credential was in progress.
+    // The credential was being renewed.
     lifetime.start();
     lifetime.workspacesChanged();
     expect({ pending: timers.pending(), sent }).toEqual({ pending: 0, sent: ['session.ready'] });

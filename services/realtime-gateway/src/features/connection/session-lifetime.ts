@@ -30,15 +30,15 @@ export interface SessionLifetimeDeps {
 export interface SessionLifetime {
   /** The socket is connected, or its credential was replaced. */
   start(): void;
-  /** The workspaces of the session have changed: sends a new resume token soon. */
+  /** The session's workspaces have changed: sends a new resume token soon. */
   workspacesChanged(): void;
-  /** The socket is disconnected. Nothing starts again, because a request of the socket may end later. */
+  /** The socket is disconnected. Nothing starts again, because one of its requests may end later. */
   stop(): void;
 }
 
 /** Milliseconds before the expiry at which it is announced; at most half of the remaining time. */
 const ANNOUNCE_MS = 60_000;
-/** Milliseconds for which changes of the workspaces are collected. */
+/** Milliseconds for which workspace changes are collected. */
 const CHANGES_MS = 1_000;
 
 /** Longer delays are rounded down to seconds: Node.js keeps a list of timers for each duration. */
@@ -51,7 +51,7 @@ export function createSessionLifetime(deps: SessionLifetimeDeps): SessionLifetim
   let cancelRefresh: (() => void) | undefined;
   let cancelChange: (() => void) | undefined;
   let isStopped = false;
-  /** The `confirmedAt` of the newest token. */
+  /** The newest token's `confirmedAt`. */
   let sentConfirmation = 0;
 
   function sendReady(): void {

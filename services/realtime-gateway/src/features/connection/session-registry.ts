@@ -3,7 +3,7 @@ import { CLOCK_TOLERANCE_MS, RESUME_MS } from './resume-token.js';
 import { createRevocations, matches, type RevocableSession } from './revocations.js';
 import type { AcceptedCredential, SessionData } from './session-data.js';
 
-/** The session of an open socket. */
+/** An open socket's session. */
 export interface OpenSession {
   /** Changes when the session is renewed or confirmed. */
   readonly data: Pick<SessionData, 'userId'> & AcceptedCredential;
@@ -14,7 +14,7 @@ export interface OpenSession {
 export interface SessionRegistry {
   /** @returns a function that removes the socket; undefined if the session ended after it was confirmed */
   add(session: OpenSession): (() => void) | undefined;
-  /** Whether the session ended after it was confirmed. */
+  /** True if the session ended after it was confirmed. */
   hasEnded(session: RevocableSession): boolean;
   /** Closes the matching sockets, also those whose handshake is in progress. */
   end(ended: SessionEnd): void;

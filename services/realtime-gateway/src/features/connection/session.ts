@@ -35,9 +35,9 @@ export interface SessionDeps {
   now: () => number;
 }
 
-/** The part of a socket that a session uses. */
+/** The used part of a socket. */
 export interface SessionSocket {
-  /** The address of the client. */
+  /** Client address. */
   address: string;
   emit: Emit;
   /** Sends an encoded packet. `flushed` is called when the system has taken it. */
@@ -49,7 +49,7 @@ export interface SessionSocket {
 }
 
 export interface Session {
-  /** Handles an event of the client: its name, payload and optional acknowledgement callback. */
+  /** Handles a client event: its name, payload and optional acknowledgement callback. */
   dispatch(name: string, ...args: unknown[]): void;
   /** Called when the socket is closed. */
   close(): void;

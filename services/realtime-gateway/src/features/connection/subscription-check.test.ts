@@ -30,7 +30,7 @@ async function resumed(options: TestGatewayOptions = {}) {
 const subscribe = (client: TestClient, since: number | string): Promise<unknown> =>
   client.ask('workspace.subscribe', { workspace_ids: [WORKSPACE], since: { [WORKSPACE]: since } });
 
-/** The check of a client, by a gateway at this position, without the orchestrator. */
+/** A client's check, by a gateway at this position, without the orchestrator. */
 const checkAt = (epoch: string, position: number, since: Since | undefined): Promise<CheckedSubscriptions> =>
   createSubscriptionCheck({
     orchestrator: { subscriptions: () => Promise.reject(new ApiError('service_unavailable')) },

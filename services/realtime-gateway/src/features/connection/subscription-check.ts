@@ -11,7 +11,7 @@ export interface SubscriptionCheckDeps {
   workspaces: Pick<OwnedWorkspaces, 'has' | 'record'>;
 }
 
-/** `isFallback`: it has only what the hubs of this gateway know. */
+/** `isFallback`: based only on this gateway's hubs. */
 export type CheckedSubscriptions = SubscriptionsAnswer & { isFallback?: boolean };
 
 /** `since` has the positions from which the client continues. */
@@ -23,8 +23,8 @@ export type SubscriptionCheck = (
 ) => Promise<CheckedSubscriptions>;
 
 /**
- * Asks the orchestrator which workspaces the user may subscribe to. While it cannot be asked, the session may subscribe to those that
- * it knows, if this gateway knows their position and is not behind the client.
+ * Asks the orchestrator which workspaces the user may subscribe to. While it cannot be asked, the session may subscribe
+ * to the workspaces that it knows, if this gateway knows their position and is not behind the client.
  */
 export function createSubscriptionCheck({ orchestrator, hubs, workspaces }: SubscriptionCheckDeps): SubscriptionCheck {
   function accepted(id: string, since: Since | undefined): SubscriptionsAnswer['accepted'] {
@@ -33,7 +33,7 @@ export function createSubscriptionCheck({ orchestrator, hubs, workspaces }: Subs
     try {
       const { position, epoch } = hub.state;
       if (position === undefined) return [];
-      // This gateway may have missed the events or the epoch of the client: only the orchestrator can tell.
+      // This gateway may have missed the client's events or epoch: only the orchestrator can tell.
       const isBehind =
         since !== undefined && obstacleOf(since, { seq: position, epoch, maxEvents: Infinity }) !== undefined;
       return isBehind ? [] : [{ workspace_id: id, last_seq: position, epoch }];

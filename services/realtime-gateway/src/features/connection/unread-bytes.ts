@@ -1,4 +1,4 @@
-/** The part of an engine.io connection that buffers unread data. */
+/** An engine.io connection that buffers unread data. */
 export interface UnreadConnection {
   on(event: 'packetCreate', listener: (packet: { data?: unknown }) => void): unknown;
   on(event: 'flush', listener: () => void): unknown;
@@ -46,7 +46,7 @@ function sizeOf(data: unknown): number {
   return typeof data === 'string' || Buffer.isBuffer(data) ? Buffer.byteLength(data) : 0;
 }
 
-/** Bytes in the buffer of the WebSocket; a polling transport has no buffer between two requests. */
+/** Bytes in the WebSocket's buffer; a polling transport has no buffer between two requests. */
 function bufferedBytes(transport: { socket?: { bufferedAmount?: number } }): number {
   return transport.socket?.bufferedAmount ?? 0;
 }

@@ -3,7 +3,7 @@ import { type EventBus, USER_EVENT } from '@uswarm/event-bus';
 import type { Logger } from '@uswarm/service-kit';
 import { userRoom } from './user-sockets.js';
 
-/** The part of a socket.io namespace that emits to the sockets of a user on this gateway. */
+/** The part of a socket.io namespace that emits to a user's sockets on this gateway. */
 export interface UserNamespace {
   on(event: typeof USER_EVENT, listener: (event: unknown) => void): unknown;
   local: { to(room: string): { emit(event: string, payload: unknown): unknown } };
@@ -15,7 +15,7 @@ export interface UserEventsDeps {
   logger: Pick<Logger, 'error' | 'warn'>;
 }
 
-/** Emits the events of users to their sockets on this gateway: each gateway receives them from the adapter or the bus. */
+/** Emits user events to sockets on this gateway: each gateway receives them from the adapter or the bus. */
 export function forwardUserEvents({ namespace, bus, logger }: UserEventsDeps): void {
   const forward = ({ user_id, event, payload }: UserEvent): void => {
     namespace.local.to(userRoom(user_id)).emit(event, payload);

@@ -5,9 +5,9 @@ import { z } from 'zod';
 /** A socket on any gateway. */
 export interface CountedSocket {
   id: string;
-  /** Missing on sockets of a gateway of release 0.2. */
+  /** Missing on sockets from a gateway of release 0.2. */
   data: { connectedAt?: number };
-  /** `issued`: time of the connection in whole milliseconds since the epoch. */
+  /** `issued`: connection time in whole milliseconds since the epoch. */
   handshake: { issued: number };
 }
 
@@ -33,13 +33,13 @@ export interface UserSocketsDeps {
   namespace: SocketsNamespace;
   /** Maximum number of sockets per user on all gateways; 0 disables the limit. */
   limit: number;
-  /** Ends the session of a socket of this gateway. @returns whether this gateway has the socket */
+  /** Ends the session of a socket on this gateway. @returns true if this gateway has the socket */
   end(socketId: string, code: SessionEndingCode): boolean;
   logger: Pick<Logger, 'warn'>;
 }
 
 export interface UserSockets {
-  /** A socket of the user was added: closes the oldest ones above the limit. Never rejects. */
+  /** A socket was added: closes the user's oldest ones above the limit. Never rejects. */
   added(userId: string): Promise<void>;
   /** Handles the request of another gateway to close a socket. */
   handleEndRequest(request: unknown): void;

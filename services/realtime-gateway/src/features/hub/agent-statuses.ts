@@ -19,7 +19,7 @@ interface Status {
 
 const ONLINE = 'online';
 
-/** The statuses of the agents of a workspace. A status with an end changes to `online` by itself. */
+/** Agent statuses in a workspace. A status with an end changes to `online` by itself. */
 export class AgentStatuses {
   /** Allocated by the first status, because most workspaces are idle. */
   #statuses: Map<string, Status> | undefined;
@@ -39,7 +39,7 @@ export class AgentStatuses {
   }
 
   /**
-   * Replaces all statuses that have not changed since `version` by those that the orchestrator has read after it.
+   * Replaces all statuses that have not changed since `version` by the ones that the orchestrator has read after it.
    *
    * @returns whether a status changed
    */
@@ -81,7 +81,7 @@ export class AgentStatuses {
     return next;
   }
 
-  /** Whether an agent is anything but `online`. */
+  /** True if an agent is anything but `online`. */
   get active(): boolean {
     for (const { report } of this.#statuses?.values() ?? []) if (report.status !== ONLINE) return true;
     return false;

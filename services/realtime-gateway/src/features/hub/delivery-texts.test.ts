@@ -39,7 +39,7 @@ describe('streamed text', () => {
     for (const [index, word] of answer.entries()) {
       const part = chunk(0, { chunk_seq: index + 1, offset: text.length, chunk: word });
       text += word;
-      // What the orchestrator stores lags behind.
+      // The orchestrator's stored text lags behind.
       if (index % 10 === 9) {
         gateway.log.streams = [
           {

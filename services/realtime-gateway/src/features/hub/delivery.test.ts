@@ -281,7 +281,7 @@ describe('a client that does not read', () => {
     poll.call(engine.transport);
     await eventually(() => seqs(client).at(-1) === 101);
     expect(seqs(client)).toEqual(Array.from({ length: 101 }, (_, index) => index + 1));
-    // What was unflushed arrives in the first response.
+    // Unflushed packets arrive in the first response.
     const frame = JSON.stringify(['message.new', events[0]?.payload]).length + 20;
     expect(responses[0]).toBeGreaterThan(64 * 1024);
     expect(responses[0]).toBeLessThanOrEqual(64 * 1024 + frame);

@@ -1,6 +1,6 @@
 import type { Frame } from './frame.js';
 
-/** An event of a workspace by its sequence. Without a frame, clients need nothing for this sequence. */
+/** A workspace event by its sequence. Without a frame, clients need nothing for this sequence. */
 export interface LogEntry {
   seq: number;
   subjectId?: string;
@@ -8,18 +8,18 @@ export interface LogEntry {
 }
 
 export interface EventLogLimits {
-  /** Maximum number and bytes of the events that are kept. */
+  /** Maximum number and bytes of kept events. */
   ringEvents: number;
   ringBytes: number;
 }
 
-/** Bytes of an entry in memory beside its text. */
+/** Bytes per entry in memory beside its text. */
 const ENTRY_BYTES = 120;
 export const sizeOf = ({ frame }: LogEntry): number => ENTRY_BYTES + (frame?.bytes ?? 0);
 
 /**
- * The order of the durable events of a workspace. The position advances by one event after the other, never over one that
- * is missing. The last events are kept in a ring.
+ * Orders a workspace's durable events. The position advances by one event after the other, never over a missing one.
+ * The last events are kept in a ring.
  */
 export class EventLog {
   readonly #limits: EventLogLimits;
@@ -28,7 +28,7 @@ export class EventLog {
   #known = 0;
   #ring: LogEntry[] = [];
   #ringBytes = 0;
-  /** Events after a missing one, with the limits of the ring. */
+  /** Events after a missing one, with the ring's limits. */
   #ahead: Map<number, LogEntry> | undefined;
   #aheadBytes = 0;
 
@@ -45,7 +45,7 @@ export class EventLog {
     return this.#ringBytes + this.#aheadBytes;
   }
 
-  /** Whether an event that exists is missing. */
+  /** True if an event that exists is missing. */
   get behind(): boolean {
     return this.#position !== undefined && this.#known > this.#position;
   }

@@ -1,4 +1,4 @@
-/** An event, encoded once as a packet of socket.io for all sockets of a hub. */
+/** An event, encoded once as a socket.io packet for all sockets on a hub. */
 export interface Frame {
   event: string;
   /** A packet of socket.io protocol 5, as its encoder writes it for an event without binary data. */

@@ -17,7 +17,7 @@ it('the budget of all hubs drops the history that was used least recently, and n
     fc.property(uses, (steps) => {
       const budget = new HistoryBudget(LIMIT);
       const owners = Array.from({ length: 10 }, () => new Owner());
-      /** The bytes of the owners, the one that was used last at the end. */
+      /** Bytes by owner, the one used last at the end. */
       let expected: { index: number; bytes: number }[] = [];
       for (const step of steps) {
         const owner = owners[step.index];

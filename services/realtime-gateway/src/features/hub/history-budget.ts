@@ -1,4 +1,4 @@
-/** What keeps events in memory. */
+/** Keeps events in memory. */
 export interface HistoryOwner {
   readonly historyBytes: number;
   dropHistory(): void;
@@ -19,7 +19,7 @@ export class HistoryBudget {
     return this.#bytes;
   }
 
-  /** The history of the owner was used or has changed. */
+  /** The owner's history was used or has changed. */
   used(owner: HistoryOwner): void {
     this.remove(owner);
     const { historyBytes } = owner;

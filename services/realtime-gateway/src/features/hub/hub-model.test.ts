@@ -145,7 +145,7 @@ describe('a hub with a lossy bus', () => {
     const hub = new HubState(WORKSPACE, LIMITS);
     hub.restore({ last_seq: 1, epoch: 'e1' }, hub.moment, 0);
     hub.receive(chunk(1, { offset: 0 }), 0);
-    // The log has only the last event of the message, which can hide message.done.
+    // The log has only the message's last event, which can hide message.done.
     const updated = { ...messageNew(2), event: 'message.updated' };
     hub.page(1, { epoch: 'e1', last_seq: 2, events: [updated] }, hub.moment);
     const client = new Client(hub, 2);

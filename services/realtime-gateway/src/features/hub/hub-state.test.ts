@@ -26,7 +26,7 @@ function restore(hub: HubState, lastSeq: number, fields: Partial<WorkspaceSnapsh
 
 const feedAt = (hub: HubState, cursor: number): Feed => new Feed(hub, { cursor, announceAt: undefined, received: [] });
 
-/** @returns the payloads of all frames of an event that the feed has now */
+/** @returns the payloads of all frames with this event that the feed has now */
 function pull(feed: Feed, event: string): unknown[] {
   const payloads: unknown[] = [];
   for (let step = feed.next(0); step !== undefined && step !== 'read'; step = feed.next(0)) {
@@ -50,7 +50,7 @@ describe('a hub that is behind a snapshot', () => {
     restore(hub, 1);
     hub.receive(agentStatus(1, 'writing', 60_000), 0);
     const feed = feedAt(hub, 1);
-    // It ends the status of the first agent, which may be sent earlier.
+    // It ends the first agent's status, which may be sent earlier.
     restore(hub, 2, { agents: [{ agent_id: OTHER_AGENT, status: 'pending', until_ms: 60_000 }] });
     const early = pull(feed, 'agent.status');
     hub.receive(messageNew(2), 0);
@@ -64,7 +64,7 @@ describe('a hub that is behind a snapshot', () => {
     const hub = createHub();
     restore(hub, 1);
     hub.receive(chunk(1, { offset: 0 }), 0);
-    // The orchestrator has committed the end of the text.
+    // The orchestrator has committed the text's end.
     restore(hub, 2);
     const feed = feedAt(hub, 2);
     expect({ state: hub.textsAt(2), chunks: pull(feed, 'message.chunk') }).toEqual({ state: [], chunks: [] });

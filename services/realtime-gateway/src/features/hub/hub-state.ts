@@ -5,7 +5,7 @@ import { encodeFrame, type Frame } from './frame.js';
 import { Notices } from './notices.js';
 import { type ReceivedText, type StreamChunk, StreamTexts } from './stream-texts.js';
 
-/** An event from the bus. The payload is not read, except for the text and the statuses of agents. */
+/** An event from the bus. The payload is not read, except for the text and agent statuses. */
 export type HubEvent = {
   /** Empty if unknown, as in release 0.2. */
   epoch?: string;
@@ -15,7 +15,7 @@ export type HubEvent = {
   | { kind: 'ephemeral'; after_seq: number; event: string; payload: Record<string, unknown> }
 );
 
-/** The state of a workspace that the orchestrator has read. Fields are absent in release 0.2. */
+/** The workspace state that the orchestrator has read. Fields are absent in release 0.2. */
 export interface WorkspaceSnapshot {
   last_seq: number;
   epoch?: string | undefined;
@@ -23,14 +23,14 @@ export interface WorkspaceSnapshot {
   streams?: readonly StreamState[] | undefined;
 }
 
-/** What is needed to judge a response of the orchestrator that arrives later. */
+/** Needed to judge a response from the orchestrator that arrives later. */
 export interface Moment {
   position: number | undefined;
   known: number;
   statuses: number;
 }
 
-/** What an event or a response changed. */
+/** Changes by an event or a response. */
 export interface Change {
   /** `text`: only a streamed text, which can wait a moment. */
   wake: 'now' | 'text' | undefined;
@@ -40,7 +40,7 @@ export interface Change {
 
 export type PageResult = 'applied' | 'too_old' | 'diverged';
 
-/** Pages of the log that are kept for sockets behind the ring. A socket reads a page again if it is no longer kept. */
+/** Log pages that are kept for sockets behind the ring. A socket reads a page again if it is no longer kept. */
 const PAGES = 8;
 
 const NOTHING: Change = { wake: undefined, doubtful: false };
@@ -49,7 +49,7 @@ const NOW: Change = { wake: 'now', doubtful: false };
 /** Whether it is of version 1, which has only what release 0.2 knows. */
 export const isReduced = ({ epoch }: HubEvent): boolean => epoch === '';
 
-/** All that a process knows about a workspace with sockets. No I/O and no timers. */
+/** A process' knowledge about a workspace with sockets. No I/O and no timers. */
 export class HubState {
   readonly workspaceId: string;
   readonly log: EventLog;
@@ -57,9 +57,9 @@ export class HubState {
   readonly statuses = new AgentStatuses();
   readonly notices = new Notices();
   #epoch: string | undefined;
-  /** The epoch of the events that arrived before the orchestrator named one. */
+  /** Epoch of the events that arrived before the orchestrator named one. */
   #receivedEpoch: string | undefined;
-  /** Whether the log may have got an event of version 1 before the orchestrator was known to have complete ones. */
+  /** True if the log may have got an event of version 1 before the orchestrator was known to have complete ones. */
   #hasReduced = false;
   #pages: LogEntry[][] = [];
   #pageBytes = 0;
@@ -139,7 +139,7 @@ export class HubState {
     return 'applied';
   }
 
-  /** Applies a page of the log that was read after `moment`, and keeps it for sockets behind the ring. */
+  /** Applies a log page that was read after `moment`, and keeps it for sockets behind the ring. */
   page(after: number, { epoch, last_seq, events, resync }: EventsAnswer, moment: Moment): PageResult {
     if (!this.#isSameHistory(epoch, last_seq, moment)) return 'diverged';
     this.#nameEpoch(epoch);
@@ -156,7 +156,7 @@ export class HubState {
     return 'applied';
   }
 
-  /** The history of the workspace is another one. */
+  /** The workspace has another history. */
   reset(epoch: string | undefined, position: number): void {
     this.#epoch = epoch;
     this.log.reset(position);
@@ -221,7 +221,7 @@ export class HubState {
     return NOW;
   }
 
-  /** Whether this hub does not have all events of a client at this position. */
+  /** True if this hub lacks events that a client at this position has. */
   #isBehind(position: number): boolean {
     return position > (this.position ?? 0);
   }
@@ -258,7 +258,7 @@ export class HubState {
     }
   }
 
-  /** The log has only the last change of a message: `message.updated` may hide the end of its stream. */
+  /** The log has only a message's last change: `message.updated` may hide the end of its stream. */
   #doubtStream({ seq, subjectId, frame }: LogEntry): void {
     if (subjectId !== undefined && frame?.event === 'message.updated') this.streams.doubt(subjectId, seq);
   }
@@ -273,7 +273,7 @@ export class HubState {
 
 const bytesOf = (entries: readonly LogEntry[]): number => entries.reduce((sum, entry) => sum + sizeOf(entry), 0);
 
-/** Payloads of the bus are not validated. */
+/** Bus payloads are not validated. */
 const isChunk = (payload: object): payload is StreamChunk =>
   hasTypes(payload, { message_id: 'string', chunk: 'string', chunk_seq: 'number', generation: 'number' });
 const isStatus = (payload: object): payload is StatusReport =>

@@ -25,14 +25,14 @@ export interface Member {
   readonly cursor: number;
   /** There may be something to send. */
   wake(): void;
-  /** Ends the subscription: what follows the position of the socket cannot be proven whole. */
+  /** Ends the subscription: the events after the socket's position cannot be proven whole. */
   resync(resync: Resync): void;
   /** Ends the subscription: the workspace was deleted. */
   deleted(): void;
 }
 
 export interface HubMoment extends Moment {
-  /** Whether the bus delivered events. */
+  /** False if the bus did not deliver events. */
   isDelivering: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface HubOptions extends EventLogLimits {
 export interface HubDeps {
   bus: Pick<EventBus, 'subscribe'>;
   orchestrator: Pick<OrchestratorClient, 'events' | 'subscriptions'>;
-  /** Limits the concurrent requests of all hubs. */
+  /** Limits concurrent requests from all hubs. */
   slots: Slots;
   budget: HistoryBudget;
   timers: Timers;
@@ -59,10 +59,10 @@ export interface HubDeps {
 
 const RETRY = { initialMs: 100, maxMs: 5_000 };
 
-/** Connects the state of a workspace to the bus, the log and the sockets of this process. */
+/** Connects a workspace's state to the bus, the log and the sockets in this process. */
 export class Hub implements HistoryOwner {
   readonly state: HubState;
-  /** Resolves when the bus delivers events. Never rejects: without the bus, the checks of the position find all events. */
+  /** Resolves when the bus delivers events. Never rejects: without the bus, the position checks find all events. */
   readonly confirmed: Promise<void>;
   readonly #deps: HubDeps;
   /** Replaced with each change: most workspaces have one socket, and a Set is much larger. */
@@ -71,7 +71,7 @@ export class Hub implements HistoryOwner {
   /** Cancels requests. */
   #requests: AbortController | undefined;
   readonly #subscription: Promise<Unsubscribe>;
-  /** Reads of the log in progress, by their position. */
+  /** Log reads in progress, by position. */
   #reads: Map<number, Promise<void>> | undefined;
   #pace: TextPace | undefined;
   #isDelivering = false;
@@ -117,13 +117,13 @@ export class Hub implements HistoryOwner {
       this.state.restore(snapshot, this.state.moment, this.#deps.now());
     }
     if (position !== this.state.position) this.#deps.budget.used(this);
-    // Events between the snapshot and the confirmation of the bus did not arrive.
+    // Events between the snapshot and the bus confirmation did not arrive.
     if (this.#isDelivering && !moment.isDelivering) this.fill('subscribe');
     this.#after('subscribe');
     this.#wake();
   }
 
-  /** Applies the head of the log that was requested at `moment`. */
+  /** Applies the log head that was requested at `moment`. */
   checked(epoch: string, lastSeq: number, moment: Moment): void {
     if (this.state.head(epoch, lastSeq, moment) === 'diverged') this.#reset('diverged', epoch, lastSeq);
     this.#after('check');
@@ -281,7 +281,7 @@ export class Hub implements HistoryOwner {
     for (const member of this.#members) if (member.cursor <= after) this.#resync(member, result);
   }
 
-  /** Until it succeeds or the hub is closed, with an upper limit of concurrent requests of all hubs. */
+  /** Until it succeeds or the hub is closed, with an upper limit on concurrent requests from all hubs. */
   #request<T>(send: () => Promise<T>): Promise<T> {
     const attempt = (): Promise<T> => this.#inSlot(send);
     const options = { ...RETRY, deadlineMs: Infinity, signal: this.#signal };

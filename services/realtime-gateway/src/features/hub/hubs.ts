@@ -6,9 +6,9 @@ import { Hub, type HubDeps, type HubOptions } from './hub.js';
 import { checkPositions } from './position-check.js';
 
 export interface HubsOptions extends HubOptions {
-  /** Bytes of events that all hubs keep together. */
+  /** Event bytes that all hubs keep together. */
   historyBytes: number;
-  /** Maximum number of concurrent requests of all hubs. */
+  /** Maximum number of concurrent requests from all hubs. */
   concurrentReads: number;
   /** Maximum milliseconds between two checks of all positions. */
   positionCheckMs: number;
@@ -20,13 +20,13 @@ export interface HubsDeps extends Omit<HubDeps, 'slots' | 'budget' | 'orchestrat
   options: HubsOptions;
 }
 
-/** The use of a hub. A hub that is not used is closed. */
+/** Usage of a hub. An unused hub is closed. */
 export interface HubLease {
   hub: Hub;
   release: () => void;
 }
 
-/** The hubs of this process, one per workspace with sockets. */
+/** This process' hubs, one per workspace with sockets. */
 export interface Hubs {
   use(workspaceId: string): HubLease;
   size(): number;

@@ -1,7 +1,7 @@
 import type { Timers } from '../../timers.js';
 import type { Frame } from './frame.js';
 
-/** The connection of a socket. */
+/** A socket's connection. */
 export interface OutletConnection {
   /** Sends a packet. `flushed` is called when the system has taken it. */
   write(text: string, flushed?: () => void): void;
@@ -11,7 +11,7 @@ export interface OutletConnection {
 
 /** Something that a socket pulls from. */
 export interface Source {
-  /** What is sent next; undefined if there is nothing at present. */
+  /** The next packet; undefined if there is nothing at present. */
   next(): Frame | undefined;
 }
 

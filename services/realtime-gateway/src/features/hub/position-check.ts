@@ -4,7 +4,7 @@ import type { Hub } from './hub.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Timers } from '../../timers.js';
 
-/** The part of a hub that is checked. */
+/** The checked part of a hub. */
 type CheckedHub = Pick<Hub, 'checked' | 'deleted'> & {
   state: Pick<Hub['state'], 'workspaceId' | 'position' | 'moment'>;
 };
@@ -26,11 +26,13 @@ export interface PositionCheck {
 
 const WORKSPACES_PER_REQUEST = 1_000;
 const RETRY = { initialMs: 200, maxMs: 2_000 };
-/** The shortest time between two checks, as a part of the longest: gateways that started together must not ask together. */
+/**
+ * Shortest time between two checks, as a share of the longest: gateways that started together must not ask together.
+ */
 const JITTER = 0.8;
 
 /**
- * Compares the positions of all hubs with the log, periodically and after the bus was disconnected. It finds losses that no
+ * Compares all hub positions with the log, periodically and after the bus was disconnected. It finds losses that no
  * later event shows.
  */
 export function checkPositions({ orchestrator, timers, logger, everyMs, hubs }: PositionCheckDeps): PositionCheck {

@@ -12,7 +12,7 @@ export function readSince(position: number | string): Since {
   return { epoch, seq: Number(seq) };
 }
 
-/** What the events after a position are compared with. */
+/** Compared with the events after a position. */
 export interface Head {
   seq: number;
   /** Unknown in release 0.2. */

@@ -6,7 +6,7 @@ import { type ReceivedText, type StreamChunk, StreamTexts } from './stream-texts
 
 const PLACE = { message_id: 'm1', conversation_id: 'c1', agent_id: 'a1' };
 
-/** The chunks of a runtime that adds text and sometimes takes some back, and the text after each. */
+/** Chunks from a runtime that adds text and sometimes takes some back, and the text after each. */
 interface Script {
   chunks: StreamChunk[];
   texts: string[];

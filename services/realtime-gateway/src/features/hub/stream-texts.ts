@@ -1,13 +1,13 @@
 import type { StreamState } from '@uswarm/contract';
 
-/** A part of a streamed text: the text becomes its first `offset` units and `chunk`. */
+/** A streamed part: the text becomes its first `offset` units and `chunk`. */
 export interface StreamChunk {
   message_id: string;
   conversation_id: string;
   agent_id: string;
   generation: number;
   chunk_seq: number;
-  /** Absent in release 0.2: the end of the text. */
+  /** Absent in release 0.2: appends to the text. */
   offset?: number;
   chunk: string;
   turn_id?: string | undefined;
@@ -25,15 +25,15 @@ interface Stream {
   generation: number;
   /** The last applied chunk. */
   chunkSeq: number;
-  /** A prefix of the text of this generation that has no hole. */
+  /** A prefix of this generation's text that has no hole. */
   text: string;
   /** Sent only after this sequence. */
   afterSeq: number;
-  /** Whether chunks are missing. */
+  /** True if chunks are missing. */
   incomplete: boolean;
   /** Set if the stream may have ended: a chunk that was published after this sequence shows that it has not. */
   doubtfulSince: number | undefined;
-  /** How often the orchestrator did not know the stream while it was doubtful. */
+  /** Number of times that the orchestrator did not know the stream while it was doubtful. */
   unknown: number;
   /** Chunks after a missing one. */
   waiting: StreamChunk[];
@@ -41,7 +41,7 @@ interface Stream {
   retractions: { chunkSeq: number; offset: number }[];
 }
 
-/** What a client has of a stream. */
+/** A client's part of a stream. */
 export interface ReceivedText {
   generation: number;
   chunkSeq: number;
@@ -84,7 +84,7 @@ export class StreamTexts {
     return true;
   }
 
-  /** Applies what the orchestrator has of a running stream. @returns whether there is more to send */
+  /** Applies the orchestrator's text of a running stream. @returns true if there is more to send */
   restore(state: StreamState, afterSeq: number): boolean {
     const stream = this.#streamOf(state);
     if (stream === undefined) return false;
@@ -125,13 +125,13 @@ export class StreamTexts {
     }
   }
 
-  /** Later chunks of the message are ignored. */
+  /** Later chunks of this message are ignored. */
   end(messageId: string): void {
     this.#streams?.delete(messageId);
     this.#finish(messageId);
   }
 
-  /** Later chunks of the conversation are ignored. */
+  /** Later chunks in this conversation are ignored. */
   endConversation(conversationId: string): void {
     for (const stream of this.#streams?.values() ?? [])
       if (stream.conversationId === conversationId) this.#streams?.delete(stream.messageId);
@@ -145,7 +145,7 @@ export class StreamTexts {
     this.#doubts = undefined;
   }
 
-  /** Whether the orchestrator may have more of a text. */
+  /** True if the orchestrator may have more text. */
   get incomplete(): boolean {
     for (const { incomplete, doubtfulSince } of this.#streams?.values() ?? []) {
       if (incomplete || doubtfulSince !== undefined) return true;
@@ -187,7 +187,7 @@ export class StreamTexts {
     const same = received?.generation === stream.generation ? received : undefined;
     if (same !== undefined && same.chunkSeq >= stream.chunkSeq) return undefined;
     const offset = same === undefined ? 0 : Math.min(same.length, retractedTo(stream, same.chunkSeq));
-    // A new generation without text removes the text of the previous one.
+    // A new generation without text removes the previous one's text.
     const had = same?.length ?? received?.length ?? 0;
     if (offset === stream.text.length && had === offset) return undefined;
     return {
@@ -276,7 +276,7 @@ function append(stream: Stream, { chunk_seq, offset = stream.text.length, chunk 
   stream.chunkSeq = chunk_seq;
 }
 
-/** How much of the text at `chunkSeq` is still valid. */
+/** Length of the text at `chunkSeq` that is still valid. */
 const retractedTo = ({ retractions }: Stream, chunkSeq: number): number =>
   retractions.find((retraction) => retraction.chunkSeq > chunkSeq)?.offset ?? Infinity;
 

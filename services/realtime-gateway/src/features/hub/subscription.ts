@@ -44,7 +44,7 @@ export interface SubscriptionStart {
 /** Delivers the events of one workspace to one socket. */
 export interface Subscription {
   readonly cursor: number;
-  /** The state of the workspace in `workspace.subscribed`. */
+  /** The workspace state in `workspace.subscribed`. */
   state(): WorkspaceState;
   /** Sends events from now on. */
   start(): void;

@@ -42,7 +42,7 @@ export interface Subscriptions {
   subscribe: ClientEventHandler;
   /** `workspace.unsubscribe` */
   unsubscribe: ClientEventHandler;
-  /** Holds the durable events of a subscribed workspace. @returns ends it */
+  /** Holds a subscribed workspace's durable events. @returns ends it */
   hold(workspaceId: string): () => void;
   /** The last sequence that was sent; undefined for a workspace without a subscription. */
   cursor(workspaceId: string): number | undefined;
@@ -52,7 +52,7 @@ export interface Subscriptions {
 
 type Subscribed = ServerEventPayload<'workspace.subscribed'>;
 
-/** The result of a subscribe. `starts` start the deliveries after the response is sent. */
+/** The subscribe result. `starts` start the deliveries after the response is sent. */
 interface Settled extends Subscribed {
   epoch: NonNullable<Subscribed['epoch']>;
   state: NonNullable<Subscribed['state']>;
@@ -98,7 +98,7 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
     return subscription;
   };
 
-  /** Opens the accepted subscriptions, and drops those that are no longer accepted. */
+  /** Opens the accepted subscriptions, and drops the ones that are no longer accepted. */
   const settle = (
     ids: readonly string[],
     { accepted, rejected, isFallback = false }: CheckedSubscriptions,
@@ -183,7 +183,7 @@ export function createSubscriptions(deps: SubscriptionsDeps): Subscriptions {
   /** What the client has asked for, until the orchestrator responds. */
   const postpone = (ids: readonly string[], since: ReadonlyMap<string, Since>): void => {
     for (const id of ids) {
-      // The events after the position of the client follow later.
+      // The events after the client's position follow later.
       if (since.has(id)) drop(id);
       pending.add(id, since.get(id));
     }

@@ -8,14 +8,14 @@ export interface SendMessageDeps {
   userId: string;
   orchestrator: Pick<OrchestratorClient, 'send'>;
   emit: Emit;
-  /** Holds the durable events of a workspace for this socket. @returns ends it */
+  /** Holds a workspace's durable events for this socket. @returns ends it */
   holdEvents: (workspaceId: string) => () => void;
   metrics: Pick<GatewayMetrics, 'sendSeconds'>;
 }
 
 const MAX_LOCAL_ID = 128;
 
-/** The `local_id` of an unvalidated payload; empty if it has none. */
+/** The `local_id` in an unvalidated payload; empty if it has none. */
 function readLocalId(payload: unknown): string {
   if (typeof payload !== 'object' || payload === null || !('local_id' in payload)) return '';
   return typeof payload.local_id === 'string' ? payload.local_id.slice(0, MAX_LOCAL_ID) : '';
@@ -32,7 +32,7 @@ function parse(payload: unknown): MessageSend {
 
 /**
  * `message.send`: the orchestrator stores the message, and the ack confirms it. The relay may be faster than the
- * response, so the events of the workspace are held until the ack is sent: the sender receives the ack before its own
+ * response, so the workspace's events are held until the ack is sent: the sender receives the ack before its own
  * `message.new`. RT-003 RT-007 RT-008
  */
 export function createSendMessage({

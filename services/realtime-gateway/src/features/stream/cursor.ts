@@ -17,7 +17,10 @@ function unpacked(text: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/** The `id` of a frame: where a stream of these workspaces continues. It consists of characters that need no encoding in a URL. */
+/**
+ * A frame's `id`: where a stream of these workspaces continues. It consists of characters that need no encoding in a
+ * URL.
+ */
 export function encodeCursor(positions: Positions): string {
   const byEpoch = Map.groupBy(positions, ([, { epoch = '' }]) => epoch);
   const groups = [...byEpoch].map(([epoch, entries]) => {

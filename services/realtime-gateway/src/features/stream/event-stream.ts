@@ -23,7 +23,7 @@ const CONNECT_ERROR = '4/v1,';
 /** Proxies end a response after a minute without a byte, some of them earlier. */
 const KEEP_ALIVE_MS = 15_000;
 const COMMENT = ':\n\n';
-/** Milliseconds that a client has for reading the end of the response. */
+/** Milliseconds in which a client can read the last part of the response. */
 const LINGER_MS = 30_000;
 /** Milliseconds after which a client connects again. */
 const RETRY_MS = { least: 1_000, spread: 2_000 };
@@ -36,17 +36,17 @@ const WITHOUT_POSITION: ReadonlySet<string> = new Set(
 );
 
 /**
- * A transport of engine.io that writes the events of socket.io to a response, as server-sent events. It sends the packets of a client that
- * connects and subscribes, so that a stream is a socket to all other code.
- * See docs/adr/0050-serve-event-streams-as-a-transport.md.
+ * An engine.io transport that writes socket.io events to a response, as server-sent events. It sends the packets of a
+ * client that connects and subscribes, so that a stream is a socket to all other code. See
+ * docs/adr/0050-serve-event-streams-as-a-transport.md.
  */
 export class EventStream extends EventEmitter {
-  /** engine.io reads the possible upgrades of a transport by its name. A WebSocket has none. */
+  /** engine.io reads a transport's possible upgrades by its name. A WebSocket has none. */
   readonly name = 'websocket';
   sid = '';
   writable = true;
   readyState: 'open' | 'closing' | 'closed' = 'open';
-  /** What the gateway uses of a WebSocket. */
+  /** The used part of a WebSocket. */
   readonly socket: { readonly bufferedAmount: number; terminate(): void; pause(): void };
   readonly #response: ServerResponse;
   readonly #request: StreamRequest;
@@ -71,7 +71,7 @@ export class EventStream extends EventEmitter {
         return response.writableLength;
       },
       terminate: () => response.destroy(),
-      // A client of a stream sends nothing.
+      // A stream client sends nothing.
       pause: () => undefined,
     };
     // Without a listener, a write that is too late would end the process.
@@ -129,7 +129,7 @@ export class EventStream extends EventEmitter {
     if (this.#hasBegun) this.#text += COMMENT;
   }
 
-  /** A packet of the client. */
+  /** A client packet. */
   #say(kind: string, payload: unknown): void {
     this.emit('packet', { type: 'message', data: `${kind}${JSON.stringify(payload)}` });
   }

@@ -3,12 +3,12 @@ import { StreamQuery, validationError } from '@uswarm/contract';
 import { readSince, type Since } from '../hub/since.js';
 import { decodeCursor, type Positions } from './cursor.js';
 
-/** What a client asks for with the request for a stream. */
+/** The content of a stream request. */
 export interface StreamRequest {
   workspaceIds: readonly string[];
   /** From where on; the others begin at their end. */
   since: Positions;
-  /** The `auth` entry of a socket's handshake. Credentials are in the headers. */
+  /** The `auth` entry in a socket's handshake. Credentials are in the headers. */
   auth: { resume_token?: string };
 }
 
@@ -40,8 +40,8 @@ function readStated(text: string): [string, Since] {
 }
 
 /**
- * Libraries repeat the URL of the first request with the id of the last event, which is newer. A position of another epoch is that of
- * a client that has reloaded the workspace.
+ * Libraries repeat the first request's URL with the last event's id, which is newer. A position in another epoch comes
+ * from a client that has reloaded the workspace.
  */
 function later(cursor: Since | undefined, stated: Since | undefined): Since | undefined {
   if (cursor === undefined || stated === undefined) return cursor ?? stated;

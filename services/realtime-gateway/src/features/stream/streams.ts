@@ -10,7 +10,7 @@ import { EventStream } from './event-stream.js';
 import { errorBody, refuse } from './refuse.js';
 import { readStreamRequest } from './stream-request.js';
 
-/** What a stream uses of the server of engine.io, which documents none of it. */
+/** The used part of engine.io's server, which is undocumented. */
 export interface StreamEngine {
   createTransport(name: string, request: IncomingMessage): object;
   handshake(name: string, request: IncomingMessage, refused: () => void): Promise<unknown>;
@@ -70,7 +70,7 @@ export function serveStreams({ httpServer, engine, refusalOf, corsOrigins, metri
     try {
       const stream = open(request, response);
       streams.set(request, stream);
-      // The query of a client of protocol 4.
+      // Query of a protocol 4 client.
       Object.assign(request, { _query: { EIO: '4', transport: stream.name } });
       await engine.handshake(stream.name, request, () => stream.close());
       stream.connect();
