@@ -65,7 +65,7 @@ describe('the controller on an API server with faults', () => {
         return true;
       });
       for (const name of names) api.put(USER_SWARMS, userSwarm(name));
-      // Several attempts, with a pause between rejected writes of all UserSwarms or of each.
+      // Several attempts, with a pause between rejected writes, for all UserSwarms or for each.
       await eventually(() => refused >= 20, { timeoutMs: WITHIN_MS });
       expect(api.requests.filter(isStatusWrite)).toEqual([]);
       expect(api.requests.filter(isEvent)).toEqual([]);

@@ -45,6 +45,6 @@ const checked = schema.superRefine((settings, context) => {
 
 export type ControllerConfig = z.output<typeof schema>;
 
-/** Loads the configuration of the controller. @throws ConfigError */
+/** @throws ConfigError */
 export const loadControllerConfig = (env: Record<string, string | undefined>): ControllerConfig =>
   loadConfig(checked, env);

@@ -36,7 +36,7 @@ const userSwarm = (name = NAME, spec: object = {}): KubernetesObject => ({
   spec: UserSwarmSpec.parse({ userId: 'user-1', ...spec }),
 });
 
-/** A ready pod of the runtime with a finalizer, so that its deletion takes time. */
+/** A ready runtime pod with a finalizer, so that its deletion takes time. */
 const runtimePod = (): KubernetesObject => ({
   apiVersion: 'v1',
   kind: 'Pod',

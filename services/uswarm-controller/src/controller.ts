@@ -28,8 +28,9 @@ import { createReconcilers } from './reconcilers.js';
 
 export interface Controller {
   /**
-   * Whether the caches are synced and each watch is alive. A leader with a broken watch keeps leading: the fault usually
-   * affects every replica, other namespaces are still reconciled, and its writes carry the observed resourceVersion.
+   * True if the caches are synced and each watch is alive. A leader with a broken watch keeps leading: the fault
+   * usually affects every replica, other namespaces are still reconciled, and its writes carry the observed
+   * resourceVersion.
    */
   ready(): boolean;
   leading(): boolean;
@@ -38,8 +39,8 @@ export interface Controller {
 }
 
 /**
- * Starts the controller. It fills its caches, and while it is the leader, reconciles the children of each UserSwarm with
- * the response of the sync hook.
+ * Starts the controller. It fills its caches, and while it is the leader, reconciles each UserSwarm's children with the
+ * sync hook's response.
  */
 export async function createController(options: ControllerOptions): Promise<Controller> {
   const { resource = USERSWARMS, registry = new Registry(), backoff = BACKOFF } = options;

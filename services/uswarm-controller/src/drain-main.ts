@@ -8,11 +8,11 @@ import { finish } from './drain/finish.js';
 import { createDrainFlag } from './drain/drain-flag.js';
 import { createReleaseGuard } from './drain/release-guard.js';
 
-// The Jobs of an uninstall. `helm uninstall` runs `drain` before it removes the release and `finish` afterwards; Argo CD
-// runs `cleanup` after it has removed everything. Helm prints their log to the operator.
+// The Jobs during an uninstall. `helm uninstall` runs `drain` before it removes the release and `finish` afterwards;
+// Argo CD runs `cleanup` after it has removed everything. Helm prints their log to the operator.
 
 const FINISH_MS = 60_000;
-/** Exit code of a permanent failure. The Job is not retried. */
+/** Exit code for a permanent failure. The Job is not retried. */
 const FINAL = 3;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);

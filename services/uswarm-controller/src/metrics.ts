@@ -4,7 +4,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { HOOK_OUTCOMES, type HookOutcome } from './hook/hook-error.js';
 import type { RolloutState } from './rollout/coordinator.js';
 
-/** The sources of the gauges, read at each scrape. */
+/** Gauge sources, read at each scrape. */
 export interface MetricSources {
   queueDepth(): number;
   /** Number of UserSwarms by phase. */

@@ -9,7 +9,7 @@ export interface ControllerOptions {
     url: string;
     token?: string | undefined;
     timeoutMs?: number;
-    /** Milliseconds of an outage of the webhook after which UserSwarms that need it report it. */
+    /** Milliseconds of a webhook outage after which UserSwarms that need it report it. */
     outageMs?: number;
     /** Milliseconds without a response after which the newest revision is abandoned. */
     revisionGoneMs?: number;
@@ -28,7 +28,7 @@ export interface ControllerOptions {
   maxConcurrentStarts?: number;
   /** Without it, the controller leads immediately. Only for a single replica. */
   lease?: { namespace: string; name: string; durationS?: number; timing?: LeaderElectionTiming } | undefined;
-  /** Name of the pod: the holder of the lease and the reporting instance of Events. */
+  /** Pod name: the lease holder and the reporting instance in Events. */
   identity: string;
   eventsNamespace?: string;
   logger: Logger;

@@ -15,5 +15,5 @@ export const CHILD_RESOURCES: Readonly<Record<ChildGroup, Resource>> = {
   'Deployment.apps/v1': { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment' },
 };
 
-/** Name of the CompositeController that the chart creates for Metacontroller; here only a name in requests. */
+/** CompositeController that the chart creates for Metacontroller; here only a name in requests. */
 export const COMPOSITE_CONTROLLER = 'userswarm-controller';

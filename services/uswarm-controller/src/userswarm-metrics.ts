@@ -5,7 +5,7 @@ import { Gauge } from 'prom-client';
 
 export interface UserSwarmMetricsDeps {
   list: () => readonly KubernetesObject[];
-  /** Whether the caches are synced. */
+  /** True if the caches are synced. */
   synced: () => boolean;
   clock: Clock;
 }
@@ -19,7 +19,7 @@ const STUCK_AFTER_S: ReadonlyMap<string, number> = new Map([
 ]);
 const REASONS = new Set(Object.keys(FAILURE_REASONS));
 
-/** Registers the metrics of the UserSwarms. Every replica reports the same values. */
+/** Registers UserSwarm metrics. Every replica reports the same values. */
 export function registerUserSwarms(registry: Registry, { list, synced, clock }: UserSwarmMetricsDeps): void {
   const help = '1 if every cache is listed and its watch is running, or was within the last 30 s; else 0.';
   readGauge(registry, 'uswarm_controller_caches_synced', help, () => (synced() ? 1 : 0));

@@ -11,10 +11,10 @@ import type { RolloutPlan } from '../src/rollout/plan.js';
 const START_MS = Date.parse('2030-01-01T00:00:00Z');
 
 interface Runtime {
-  /** The revision of the Deployment and of the status. */
+  /** Revision in the Deployment and the status. */
   revision: string;
   suspend: boolean;
-  /** The condition Suspended of the status, and its transition time. */
+  /** The Suspended condition, and its transition time. */
   suspended: boolean;
   suspendedSince: number;
   /** It was suspended for another reason than a rollout and has not been Ready since. */
@@ -24,7 +24,7 @@ interface Runtime {
   ready: boolean;
   reason: string;
   readySince: number;
-  /** `pendingRevision` of the status. */
+  /** `pendingRevision` in the status. */
   pending: string | undefined;
   pendingSince: number | undefined;
   upToDateSince: number;
@@ -95,7 +95,7 @@ export class RolloutSimulation {
     }
   }
 
-  /** One reconcile of the orchestrator for a runtime. */
+  /** One orchestrator reconcile for a runtime. */
   orchestrate(name: string): void {
     const runtime = this.#get(name);
     const { annotations, pending } = runtime;
@@ -111,7 +111,7 @@ export class RolloutSimulation {
     else annotations[ROLLOUT.wanted] = pending;
   }
 
-  /** One reconcile of the controller: hook call, children, status. */
+  /** One controller reconcile: hook call, children, status. */
   sync(name: string): void {
     const runtime = this.#get(name);
     if (runtime.suspend !== runtime.suspended)
@@ -190,7 +190,7 @@ export class RolloutSimulation {
     for (const name of this.runtimes.keys()) this.sync(name);
   }
 
-  /** One round of all components without any use of the runtimes. */
+  /** One round of all components without any runtime use. */
   round(plan: () => RolloutPlan): void {
     const names = [...this.runtimes.keys()];
     for (const name of names) this.orchestrate(name);

@@ -23,11 +23,11 @@ export async function startApiWithNamespace(): Promise<ScriptedApi> {
 export const statusOf = (api: ScriptedApi, name: string): { phase?: string; conditions?: Condition[] } =>
   api.get(USER_SWARMS, name)?.['status'] ?? {};
 
-/** Returns whether the controller has created the Deployments of all UserSwarms. */
+/** Returns true if the controller has created a Deployment for each UserSwarm. */
 export const hasChildren = (api: ScriptedApi, names: readonly string[]): boolean =>
   names.every((name) => api.get(DEPLOYMENTS, childOf(name)) !== undefined);
 
-/** Writes the status of a Deployment like its own controller. */
+/** Writes a Deployment's status like its own controller. */
 export function setReadyReplicas(api: ScriptedApi, name: string, readyReplicas: number): void {
   const status = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas };
   api.put(DEPLOYMENTS, { ...api.get(DEPLOYMENTS, childOf(name))!, status });

@@ -6,17 +6,17 @@ import { describeController } from '../src/sync/request.js';
 import { emptyMemory, type SyncDeps, type SyncResult, syncUserSwarm } from '../src/sync/sync.js';
 import { account, owned, userSwarm } from './userswarm-fixtures.js';
 
-/** Reconciles of the UserSwarm `workspace-a` with an in-memory API server and a scripted webhook. */
+/** Reconciles the UserSwarm `workspace-a` with an in-memory API server and a scripted webhook. */
 export interface SyncFixture {
-  /** Calls of the webhook (`hook`) and of the API server, in order. */
+  /** Webhook calls (`hook`) and API server calls, in order. */
   calls: string[];
   /** Requests to the webhook. */
   requests: SyncRequest[];
-  /** The response of the webhook. */
+  /** Webhook response. */
   respond: (request: SyncRequest) => SyncResponse;
-  /** State of the cache of the runtime namespace `ns`. */
+  /** Cache state for the runtime namespace `ns`. */
   scopeState: ScopeState;
-  /** Errors of the next API call with this name. */
+  /** Errors for the next API call with this name. */
   failures: Record<string, KubeError>;
   parents: Store;
   accounts: Store;
@@ -25,7 +25,7 @@ export interface SyncFixture {
   deployment: KubernetesObject | undefined;
   /** Monotonic milliseconds. */
   elapsed: number;
-  /** Whether the start limiter admits the runtime. */
+  /** False if the start limiter does not admit the runtime. */
   mayStart: boolean;
   /** Keys that released their start slot. */
   forgotten: string[];

@@ -36,7 +36,7 @@ export const owned = (uid = 'u1'): KubernetesObject => ({
     ownerReferences: [{ apiVersion: 'a', kind: 'UserSwarm', name: 'workspace-a', uid, controller: true }],
   },
 });
-/** A pod of the Deployment of `workspace-a`. */
+/** A pod in `workspace-a`'s Deployment. */
 export const runtimePod = (): KubernetesObject => ({
   apiVersion: 'v1',
   kind: 'Pod',

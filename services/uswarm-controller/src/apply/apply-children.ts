@@ -15,15 +15,15 @@ export interface ChildStep {
   group: ChildGroup;
   object: KubernetesObject;
   observed?: KubernetesObject;
-  /** For an update: the fields that other clients changed since our last write of the same content. */
+  /** For an update: the fields that other clients changed since our last write with the same content. */
   contested?: string;
-  /** Number of consecutive corrections of these fields, including this one. */
+  /** Number of consecutive corrections to these fields, including this one. */
   rounds?: number;
   /** The field manager that changed them, if known. */
   rewrittenBy?: string | undefined;
 }
 
-/** The last applied content of the children of one UserSwarm, by group and key. */
+/** Last applied content by group and child key, for one UserSwarm. */
 export type AppliedViews = Map<string, AppliedView>;
 
 const DEPLOYMENT: ChildGroup = 'Deployment.apps/v1';
@@ -59,7 +59,7 @@ export function planChildren(
   return [...deletions, ...writes];
 }
 
-/** Whether a child is a Deployment with a pod. */
+/** True for a Deployment with a pod. */
 export const runsPod = (child: Pick<KubernetesObject, 'kind'> & { spec?: unknown }): boolean =>
   child.kind === 'Deployment' && (child.spec as { replicas?: number } | null | undefined)?.replicas !== 0;
 
@@ -73,7 +73,10 @@ export const isFirstStart = (steps: readonly ChildStep[]): boolean =>
 /** Conflicts with other clients over children of one UserSwarm, by group and key. */
 export type Contests = Map<string, Contest>;
 
-/** Filters out updates of contested fields that are in back-off. @returns the due steps and the shortest wait in milliseconds */
+/**
+ * Filters out updates to contested fields that are in back-off. @returns the due steps and the shortest wait in
+ * milliseconds
+ */
 export function withoutContested(
   steps: readonly ChildStep[],
   contests: Contests,

@@ -34,7 +34,7 @@ export type Propagation = DeleteOptions['propagation'];
 
 export interface Updated {
   stored: KubernetesObject;
-  /** The field manager of the last write before ours, if it was another one. */
+  /** Field manager of the last write before ours, if it was another one. */
   rewrittenBy: string | undefined;
 }
 

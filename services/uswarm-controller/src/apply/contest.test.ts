@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Contest, differences, lastOtherManager, nextRound, pauseOf } from './contest.js';
 
-/** The times of the corrections in milliseconds if another client reverts each of them immediately. */
+/** Correction times in milliseconds if another client reverts each one immediately. */
 function correctionTimes(untilMs: number): number[] {
   const times: number[] = [];
   let known: Contest | undefined;

@@ -6,7 +6,7 @@ export interface Contest {
   fields: string;
   /** Number of consecutive corrections. */
   rounds: number;
-  /** Time of the last correction, in monotonic milliseconds. */
+  /** Last correction, in monotonic milliseconds. */
   at: number;
 }
 
@@ -56,7 +56,7 @@ function* pathsOf(left: unknown, right: unknown, path: string): Generator<string
 
 const isBranch = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
-/** The last other field manager that wrote the object, according to `managedFields`; ignores writes of the status. */
+/** The last other field manager that wrote the object, according to `managedFields`; ignores status writes. */
 export function lastOtherManager(managedFields: readonly ManagedFields[], ours: string): string | undefined {
   return managedFields
     .filter(({ manager, subresource = '' }) => manager !== ours && subresource === '')

@@ -3,7 +3,7 @@ import { API_GROUP, LABEL } from '@uswarm/contract/userswarm';
 import type { KubernetesObject, OwnerReference } from '@uswarm/kube-client';
 import { canonical } from '../canonical.js';
 
-/** Hash of the last applied content of a child, so that a restarted controller does not apply it again. */
+/** Hash of a child's last applied content, so that a restarted controller does not apply it again. */
 export const APPLIED_ANNOTATION = `${API_GROUP}/applied-hash`;
 
 /**

@@ -9,13 +9,13 @@ import { hasForeignFields } from './prune-foreign-fields.js';
 export interface AppliedView {
   uid: string;
   view: string;
-  /** Hash of the desired content, to distinguish our own changes from those of other clients. */
+  /** Hash of the desired content, to tell our own changes from other clients'. */
   hash: string | undefined;
   /** The object in the cache that was compared with this view last, and is equal to it. */
   compared: WeakRef<KubernetesObject> | undefined;
 }
 
-/** The view to remember after each write of a child, from the response of the server. */
+/** The view to remember after each write, from the server's response. */
 export const viewAfter = (desired: KubernetesObject, stored: KubernetesObject): AppliedView => ({
   uid: stored.metadata.uid ?? '',
   view: viewOf(stored, desired),
@@ -24,8 +24,8 @@ export const viewAfter = (desired: KubernetesObject, stored: KubernetesObject): 
 });
 
 /**
- * The fields that differ from our last write of the child, joined to one string. Undefined if the desired content has
- * changed since, or the child has not been written yet.
+ * The fields that differ from our last write, joined to one string. Undefined if the desired content has changed since,
+ * or the child has not been written yet.
  */
 export function changedByOthers(
   desired: KubernetesObject,
@@ -90,7 +90,7 @@ function project(value: unknown, shape: unknown): unknown {
   return Object.fromEntries(Object.keys(shape).map((name) => [name, project(value[name], shape[name])]));
 }
 
-/** Whether `value` contains all of `shape` with equal values. */
+/** True if `value` contains all of `shape` with equal values. */
 function covers(value: unknown, shape: unknown): boolean {
   if (Array.isArray(shape)) {
     return Array.isArray(value) && value.length === shape.length && shape.every((item, at) => covers(value[at], item));

@@ -36,7 +36,7 @@ export class ServerBusy extends RequeueError {
 export const busyError = (error: unknown): KubeError | undefined =>
   error instanceof KubeError && !isRefusal(error) ? error : undefined;
 
-/** Maps the error of a write to the reason that the UserSwarm reports. */
+/** Maps a write error to the reason that the UserSwarm reports. */
 export function classify(error: unknown, what: string, namespace: string): ApplyError | RequeueError {
   if (error instanceof ApplyError || error instanceof RequeueError) return error;
   if (!(error instanceof KubeError)) return new RequeueError(`${what} could not be written`, { cause: error });

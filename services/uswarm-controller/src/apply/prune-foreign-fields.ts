@@ -3,23 +3,23 @@ import { isObject, sameContent } from '../canonical.js';
 
 export type PatchOperation = { op: 'add'; path: string; value: unknown } | { op: 'remove'; path: string };
 
-/** Annotations of the pod template are shared: `kubectl rollout restart` sets one. */
+/** Pod template annotations are shared: `kubectl rollout restart` sets one. */
 const FREE = ['spec', 'template', 'metadata', 'annotations'];
 
-/** The entries of other managers with fields of the spec. Usually there are none. */
+/** Other managers' entries with spec fields. Usually there are none. */
 export const foreignManagers = ({ metadata }: KubernetesObject, fieldManager: string): ManagedFields[] =>
   (metadata.managedFields ?? []).filter(
     ({ manager, subresource = '', fieldsV1 = {} }) =>
       manager !== fieldManager && subresource === '' && 'f:spec' in fieldsV1,
   );
 
-/** Whether other managers own fields of the spec that differ from the desired ones, or that we do not set. */
+/** True if other managers own spec fields that differ from the desired ones, or that we do not set. */
 export const hasForeignFields = (stored: KubernetesObject, desired: KubernetesObject, fieldManager: string): boolean =>
   pruneForeignFields(stored, desired, fieldManager).length > 0;
 
 /**
- * JSON patch operations that revert fields of other managers in the spec, which an apply leaves alone or cannot change
- * alone: `externalName` is invalid with our `type`, and the API server sets the defaults of a foreign `type`.
+ * JSON patch operations that revert other managers' spec fields, which an apply leaves alone or cannot change alone:
+ * `externalName` is invalid with our `type`, and the API server sets the defaults of a foreign `type`.
  */
 export function pruneForeignFields(
   stored: KubernetesObject,
@@ -57,7 +57,7 @@ function revert(owned: object, path: readonly string[], stored: unknown, desired
   });
 }
 
-/** Whether items of a list, or fields of items, differ from the desired ones. */
+/** True if list items, or fields in items, differ from the desired ones. */
 function hasForeignItems(
   owned: [string, object][],
   path: readonly string[],

@@ -10,7 +10,7 @@ import { PODS, REPLICA_SETS } from '../resources.js';
 import { replicaSetOf } from '../sync/request.js';
 import { classify } from './failure.js';
 
-/** Grace period in seconds of the pod of a deleted UserSwarm. Its replies are no longer needed. */
+/** Grace period in seconds for the pod of a deleted UserSwarm. Its replies are no longer needed. */
 const GRACE_S = 5;
 
 export interface RemovePodsDeps {
@@ -19,7 +19,7 @@ export interface RemovePodsDeps {
 }
 
 /**
- * Deletes the pods of a UserSwarm whose Deployment has been deleted, after the ReplicaSets that would replace them.
+ * Deletes a UserSwarm's pods after its Deployment has been deleted, and after the ReplicaSets that would replace them.
  * Otherwise the garbage collector deletes them, which is limited to few requests per second for the whole cluster.
  *
  * @throws ApplyError, RequeueError

@@ -19,7 +19,7 @@ describe('the pause of all writes', () => {
     const pauses = [1, 2, 3, 4, 5, 6, 7].map(() => {
       pause.refused(undefined);
       const left = pause.leftMs();
-      // Failures of concurrent writes do not increase the pause.
+      // Concurrent failures do not increase the pause.
       pause.refused(undefined);
       time += left;
       return left;

@@ -2,7 +2,7 @@ import { busyError } from './failure.js';
 import { KubeError, type KubeClient } from '@uswarm/kube-client';
 import { type Backoff, backoffDelay } from '@uswarm/service-kit';
 
-/** Pauses all writes of the process while the API server returns 429. */
+/** Pauses all writes in this process while the API server returns 429. */
 export interface WritePause {
   /** Milliseconds until the next write is allowed; 0 if it is allowed now. */
   leftMs(): number;
@@ -12,7 +12,7 @@ export interface WritePause {
 }
 
 const PAUSE: Backoff = { initialMs: 500, maxMs: 10_000 };
-/** Upper bound of the pause in milliseconds, also for a longer `Retry-After`. */
+/** Longest pause in milliseconds, also for a longer `Retry-After`. */
 const MAX_PAUSE_MS = 60_000;
 
 export function createWritePause(now = (): number => performance.now(), random = Math.random): WritePause {

@@ -15,7 +15,7 @@ import { createNamespaceScope, type NamespaceScope, type StartOptions } from './
 export interface Caches {
   readonly parents: Store;
   readonly namespaces: Store;
-  /** Undefined for a namespace that is not one of the runtime namespaces. */
+  /** Undefined outside the runtime namespaces. */
   scope(namespace: string): NamespaceScope | undefined;
   /**
    * Whether all caches are synced and their watches are alive: UserSwarms, Namespaces, and the contents of each
@@ -32,13 +32,13 @@ export interface CachesDeps {
   onParent: (change: Change) => void;
   onChild: (change: Change) => void;
   onPod: (change: Change) => void;
-  /** Lists the Warning Events of pods. Default: none */
+  /** Lists Warning Events about pods. Default: none */
   listWarnings?: PodWarningsDeps['list'];
   /** Called when the namespace is created, changed or deleted, or when the state of its caches changes. */
   onNamespace: (name: string) => void;
 }
 
-/** The namespace for the children of a UserSwarm, also if the schema has not set the default. */
+/** The children's namespace, also if the schema has not set the default. */
 export const runtimeNamespaceOf = (parent: KubernetesObject): string => {
   const { placement } = (parent['spec'] ?? {}) as Partial<UserSwarm['spec']>;
   return placement?.runtimeNamespace ?? DEFAULT_RUNTIME_NAMESPACE;

@@ -59,11 +59,11 @@ export interface NamespaceScopeDeps {
 
 const SELECTED = { children: LABEL.controllerUid, pods: `${LABEL.name}=${RUNTIME_COMPONENT}` };
 
-/** The uid of the controlling owner. */
+/** The controlling owner's uid. */
 export const ownerUid = ({ metadata }: KubernetesObject): string | undefined =>
   metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
 
-/** The pod without its spec, except its node: the spec is that of the Deployment, and the larger part of a pod. */
+/** The pod without its spec, except its node: the spec is the Deployment's, and the larger part of a pod. */
 function withoutPodSpec(pod: KubernetesObject): KubernetesObject {
   const { nodeName } = (pod['spec'] ?? {}) as { nodeName?: string };
   return { ...pod, spec: nodeName === undefined ? {} : { nodeName } };

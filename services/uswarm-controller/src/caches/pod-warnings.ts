@@ -2,25 +2,25 @@ import type { Change, KubeClient, KubernetesObject } from '@uswarm/kube-client';
 import { EVENTS } from '../resources.js';
 
 /**
- * Warning Events of pods that are scheduled but have no sandbox. No status field has the cause, and watching all Events
- * is too expensive. docs/adr/0017-list-events-of-stuck-pods-only.md
+ * Warning Events about pods that are scheduled but have no sandbox. No status field has the cause, and watching all
+ * Events is too expensive. docs/adr/0017-list-events-of-stuck-pods-only.md
  */
 export interface PodWarnings {
-  /** The last Warning Events of this pod, newest first; empty unless it is stuck. */
+  /** The last Warning Events about this pod, newest first; empty unless it is stuck. */
   of(pod: KubernetesObject): readonly KubernetesObject[];
-  /** Must be called for every change of a pod. */
+  /** Must be called for every pod change. */
   changed(change: Change): void;
   stop(): void;
 }
 
 export interface PodWarningsDeps {
-  /** Lists the Warning Events of these pods of one namespace. A failure counts as an empty list. */
+  /** Lists the Warning Events about these pods in one namespace. A failure counts as an empty list. */
   list: (pods: readonly KubernetesObject[], signal: AbortSignal) => Promise<readonly KubernetesObject[]>;
   /** Called when the Events have changed. */
   onFound: (pod: KubernetesObject) => void;
   /** Milliseconds for which a pod must be stuck before its Events are listed. */
   stuckMs?: number;
-  /** Milliseconds between two lists of the same pod. */
+  /** Milliseconds between two lists for the same pod. */
   periodMs?: number;
   /** Minimum milliseconds between any two lists, so that one list serves pods that become stuck together. */
   pauseMs?: number;
@@ -32,7 +32,7 @@ interface Stuck {
   warnings: readonly KubernetesObject[];
 }
 
-/** Event reasons of the kubelet and the attach controller for a pod whose containers cannot be created. */
+/** Event reasons from the kubelet and the attach controller for a pod whose containers cannot be created. */
 const TELLING: ReadonlySet<unknown> = new Set([
   'FailedMount',
   'FailedAttachVolume',
@@ -74,7 +74,7 @@ export function createPodWarnings(deps: PodWarningsDeps): PodWarnings {
   const schedule = (): void => {
     if (timer !== undefined || stuck.size === 0 || stopping.signal.aborted) return;
     let due = Infinity;
-    // No spread: the number of arguments of a call is limited.
+    // No spread: a call's number of arguments is limited.
     for (const entry of stuck.values()) due = Math.min(due, entry.due);
     const wait = Math.max(0, Math.ceil(Math.max(due, lastListed + pauseMs) - performance.now()));
     timer = setTimeout(() => {
@@ -105,10 +105,10 @@ export function createPodWarnings(deps: PodWarningsDeps): PodWarnings {
 
 /** Maximum number of Events in one response. */
 const PAGE = 500;
-/** Frequent Warning Events of pods that have a sandbox. */
+/** Frequent Warning Events about pods that have a sandbox. */
 const OTHERS = ['BackOff', 'Unhealthy'].map((reason) => `reason!=${reason}`);
 
-/** Lists the Events of these pods of one namespace from the API server. @throws KubeError */
+/** Lists the Events about these pods in one namespace from the API server. @throws KubeError */
 export async function listPodWarnings(
   client: Pick<KubeClient, 'list'>,
   pods: readonly KubernetesObject[],
@@ -117,7 +117,7 @@ export async function listPodWarnings(
   const [first] = pods;
   if (first === undefined) return [];
   const { namespace, uid } = first.metadata;
-  // The API server reads all Events of the namespace for each list, so one list serves all pods.
+  // The API server reads all Events in the namespace for each list, so one list serves all pods.
   const which = pods.length === 1 ? [`involvedObject.uid=${uid}`] : ['involvedObject.kind=Pod', ...OTHERS];
   const fieldSelector = [...which, 'type=Warning'].join(',');
   const uids = new Set(pods.map(({ metadata }) => metadata.uid));
@@ -134,7 +134,7 @@ export async function listPodWarnings(
 const uidOfPod = ({ involvedObject }: KubernetesObject): string =>
   (involvedObject as { uid?: string } | undefined)?.uid ?? '';
 
-/** Whether the pod is scheduled and has no sandbox with a network yet. */
+/** True if the pod is scheduled and has no sandbox with a network yet. */
 export function isStuck({ metadata, ...pod }: KubernetesObject): boolean {
   const { nodeName } = (pod['spec'] ?? {}) as { nodeName?: string };
   const { phase, conditions = [] } = (pod['status'] ?? {}) as {

@@ -5,7 +5,7 @@ import { childChanged, podChanged } from './predicates.js';
 type Concerns = (change: { before?: KubernetesObject; after?: KubernetesObject }) => boolean;
 type State = KubernetesObject | undefined;
 
-/** Whether each change from one state to the next passes the predicate. */
+/** Tells for each change from one state to the next if it passes the predicate. */
 const steps = (concerns: Concerns, ...states: readonly State[]): boolean[] =>
   states.slice(1).map((after, at) => {
     const before = states[at];

@@ -1,14 +1,15 @@
 import type { Change, KubernetesObject, StatusCondition } from '@uswarm/kube-client';
 import { canonical, sameContent } from '../canonical.js';
 
-// Event filters. Most changes of a Deployment and its pod during a normal start need no reconcile: five of six would
+// Event filters. Most changes to a Deployment and its pod during a normal start need no reconcile: five in six would
 // find nothing to do. Changes that are filtered out are seen at the next reconcile or resync.
 
-/** Whether a child changed in more than the progress that its own controller reports. */
+/** True if a child changed in more than the progress that its own controller reports. */
 export function childChanged({ before, after }: Change, hasReadyPod: (child: KubernetesObject) => boolean): boolean {
   const wasAvailable = before !== undefined && isAvailable(before);
   const becameAvailable = after !== undefined && isAvailable(after) && !wasAvailable;
-  // The pod of a Deployment whose spec never changed has already triggered a reconcile: see `isAvailable` of the webhook.
+  // The pod in a Deployment whose spec never changed has already triggered a reconcile: see the webhook's
+  // `isAvailable`.
   const triggered = becameAvailable && generationOf(after) === 1 && hasReadyPod(after);
   return !sameContent(childConcern(before, wasAvailable), childConcern(after, triggered ? false : undefined));
 }
@@ -38,7 +39,7 @@ interface DeploymentStatus {
 
 const generationOf = ({ metadata }: KubernetesObject): number => (metadata as { generation?: number }).generation ?? 0;
 
-/** Whether the latest spec is rolled out and available. */
+/** True if the latest spec is rolled out and available. */
 function isAvailable(deployment: KubernetesObject): boolean {
   const { observedGeneration = 0, readyReplicas = 0, updatedReplicas = 0 } = statusOf(deployment);
   return observedGeneration >= generationOf(deployment) && updatedReplicas >= 1 && readyReplicas >= 1;
@@ -77,7 +78,7 @@ interface ContainerStatus {
 
 const ON_ITS_WAY: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing']);
 
-/** Whether the pod is Ready. */
+/** True if the pod is Ready. */
 export const isReadyPod = (pod: KubernetesObject): boolean =>
   ((pod['status'] ?? {}) as PodStatus).conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ??
   false;

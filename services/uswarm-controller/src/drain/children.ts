@@ -10,7 +10,7 @@ interface Child {
   object: KubernetesObject;
 }
 
-/** The children of each UserSwarm by the uid of the owner. Labels are ignored, because other clients can change them. */
+/** Each UserSwarm's children, found by their owner's uid. Labels are ignored, because other clients can change them. */
 export type ChildrenByOwner = Map<string, Child[]>;
 
 export async function findChildren(

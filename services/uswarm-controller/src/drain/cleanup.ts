@@ -5,7 +5,7 @@ import { createFailurePrinter, runPasses } from './passes.js';
 import { ReleaseInstalled } from './release-guard.js';
 
 export interface CleanupDeps extends Pick<DrainDeps, 'client' | 'guard' | 'timeoutMs' | 'everyMs' | 'settleMs'> {
-  /** The Lease of the controller; undefined with Metacontroller. */
+  /** The controller's Lease; undefined with Metacontroller. */
   lease?: ObjectName | undefined;
   /** Milliseconds for which the release must be absent before anything is deleted. */
   goneMs?: number;
@@ -13,15 +13,15 @@ export interface CleanupDeps extends Pick<DrainDeps, 'client' | 'guard' | 'timeo
   elapsed?: () => number;
 }
 
-/** Longer than an apply of the whole chart takes, in milliseconds. */
+/** Longer than it takes to apply the whole chart, in milliseconds. */
 const GONE_MS = 10_000;
 const EVERY_MS = 1_000;
 const FINISH_MS = 15_000;
 
 /**
- * Deletes the UserSwarms of a release that was removed without `helm uninstall`. The controller no longer exists, so the
- * garbage collector deletes the children. Each UserSwarm exists until its pod is deleted or the timeout is exceeded.
- * Does nothing if the release is installed.
+ * Deletes the UserSwarms that remain after a release was removed without `helm uninstall`. The controller no longer
+ * exists, so the garbage collector deletes the children. Each UserSwarm exists until its pod is deleted or the timeout
+ * is exceeded. Does nothing if the release is installed.
  *
  * @throws DrainError if UserSwarms could not be deleted
  */

@@ -3,21 +3,21 @@ import { z } from 'zod';
 import { namespaces } from '../config.js';
 
 const schema = z.object({
-  /** `<namespace>/<name>` of the ConfigMap that is the drain flag. */
+  /** The ConfigMap that is the drain flag, `<namespace>/<name>`. */
   DRAIN_FLAG: namespacedName,
   /** Identifies the Job across restarts of its pod. */
   DRAIN_RUN: z.string().min(1),
   RUNTIME_NAMESPACES: namespaces,
   DRAIN_GRACE_S: z.coerce.number().int().min(0).default(60),
   DRAIN_TIMEOUT_S: z.coerce.number().int().min(1).default(240),
-  /** Objects that are kept after the removal of the release, one per line, for the log. */
+  /** Objects that are kept when the release is removed, one per line, for the log. */
   DRAIN_KEEPS: z.string().default(''),
 });
 
 export type DrainConfig = z.output<typeof schema>;
 
 const finishSchema = z.object({
-  /** `<namespace>/<name>` of the Lease of the controller; unset with Metacontroller. */
+  /** The controller's Lease, `<namespace>/<name>`; unset with Metacontroller. */
   CONTROLLER_LEASE: namespacedName.optional(),
 });
 
@@ -26,7 +26,7 @@ export type FinishConfig = z.output<typeof finishSchema>;
 const cleanupSchema = schema.pick({ DRAIN_TIMEOUT_S: true }).extend({
   RELEASE_NAMESPACE: z.string().min(1),
   CONTROLLER_LEASE: namespacedName.optional(),
-  /** Comma-separated names of Deployments and Services. Nothing is deleted while one of them exists. */
+  /** Comma-separated Deployment and Service names. Nothing is deleted while one of them exists. */
   RELEASE_COMPONENTS: namespaces,
 });
 

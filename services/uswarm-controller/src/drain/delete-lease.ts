@@ -2,7 +2,7 @@ import { isConflict, isNotFound, type KubeClient, type ObjectName } from '@uswar
 import { LEASES } from '../resources.js';
 
 /**
- * Deletes the Lease of a removed controller. Its RBAC rules were deleted before its pods stopped, so it could not release
+ * Deletes a removed controller's Lease. Its RBAC rules were deleted before its pods stopped, so it could not release
  * the Lease, and the next installation would wait until the Lease expires.
  */
 export async function deleteLease(

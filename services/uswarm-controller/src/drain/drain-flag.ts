@@ -7,7 +7,7 @@ import { DrainError } from './drain-error.js';
 /** Prevents orchestrators from creating UserSwarms while the drain runs. */
 export interface DrainFlag {
   /**
-   * Raises the flag, or takes it over from an earlier pod of the same Job.
+   * Raises the flag, or takes it over from the same Job's earlier pod.
    * @returns milliseconds since the drain began
    */
   raise(signal: AbortSignal): Promise<number>;
@@ -33,7 +33,7 @@ const LABELS = { [LABEL.partOf]: 'uswarm', [LABEL.component]: 'drain' };
 /** Milliseconds until the flag expires without a renewal. Usually longer than a replacement pod takes to start. */
 const EXPIRY_MS = 60_000;
 const RENEW_MS = 10_000;
-/** Helm deletes the orchestrator within seconds of the end of the drain, in ms. */
+/** Milliseconds in which Helm deletes the orchestrator after the drain. */
 const LAST_MS = 60_000;
 
 export function createDrainFlag(deps: DrainFlagDeps): DrainFlag {

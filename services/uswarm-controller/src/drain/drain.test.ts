@@ -63,7 +63,7 @@ function refuseDeletion(path: string, afterMs = 0): void {
 const userSwarms = (): string[] => ['a', 'b', 'c'].filter((name) => server.get(USER_SWARMS, name) !== undefined);
 const every = (work: () => void): void => void workers.push(setInterval(work, 5));
 
-/** Removes the finalizers of terminating UserSwarms, as the controller does. */
+/** Removes the finalizers from terminating UserSwarms, as the controller does. */
 const startController = (): void =>
   every(() => {
     for (const name of userSwarms()) {
@@ -100,7 +100,7 @@ const run = (options: Partial<DrainDeps> = {}): Promise<void> =>
     },
     stopping.signal,
   );
-/** All writes except those of the drain flag. */
+/** All writes except to the drain flag. */
 const writes = (): string[] =>
   server
     .writes()

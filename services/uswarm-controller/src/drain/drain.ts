@@ -19,7 +19,7 @@ import {
 
 /** The precondition for deleting UserSwarms. */
 export interface DrainGuard {
-  /** @returns milliseconds since the drain began, including earlier pods of the Job */
+  /** @returns milliseconds since the drain began, including the Job's earlier pods */
   begin(signal: AbortSignal): Promise<number>;
   /** Called before each pass. @throws DrainError to end the drain; other errors are retried */
   check(signal: AbortSignal): Promise<void>;
@@ -32,7 +32,7 @@ export interface DrainDeps {
   runtimeNamespaces: readonly string[];
   /** Milliseconds without progress after which the drain finalizes by itself; 0 without a controller. */
   graceMs: number;
-  /** Milliseconds from the start after which the finalizers of the remaining UserSwarms are removed. */
+  /** Milliseconds from the start after which the remaining UserSwarms lose their finalizers. */
   timeoutMs: number;
   /** With `Foreground`, a UserSwarm exists until the garbage collector has deleted its children. */
   propagation?: 'Background' | 'Foreground';
@@ -52,7 +52,7 @@ const SETTLE_MS = 3_000;
 const MIN_DRAIN_MS = 30_000;
 const RETRY = { initialMs: 500, maxMs: 5_000, deadlineMs: MIN_DRAIN_MS };
 
-/** The UserSwarms of one pass. */
+/** UserSwarms in one pass. */
 interface Pass {
   terminating: KubernetesObject[];
   kept: KubernetesObject[];
@@ -126,7 +126,7 @@ async function listPass(client: DrainClient, signal: AbortSignal): Promise<Pass>
   return { terminating: userSwarms.filter((userSwarm) => !isKept(userSwarm)), kept: userSwarms.filter(isKept) };
 }
 
-/** Remaining milliseconds, minus the time that earlier pods of the Job used. */
+/** Remaining milliseconds, minus the time that the Job's earlier pods used. */
 async function timeLeft({ guard, timeoutMs }: DrainDeps, signal: AbortSignal): Promise<number> {
   const retryable = (error: unknown): boolean => !(error instanceof DrainError);
   const used = await retry(() => guard.begin(signal), { ...RETRY, signal, retryable });

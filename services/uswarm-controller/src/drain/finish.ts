@@ -17,7 +17,7 @@ import {
 
 export interface FinishDeps {
   client: DrainClient;
-  /** The Lease of the removed controller. */
+  /** The removed controller's Lease. */
   lease?: ObjectName | undefined;
   timeoutMs: number;
   everyMs?: number;

@@ -10,7 +10,7 @@ export interface Passes {
   everyMs: number;
 }
 
-/** Runs passes until one has nothing left to do. @throws DrainError of a pass, and errors of `onFailure` */
+/** Runs passes until one has nothing left to do. @throws DrainError from a pass, and errors from `onFailure` */
 export async function runPasses({ pass, onFailure, everyMs }: Passes, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {

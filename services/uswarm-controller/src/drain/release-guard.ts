@@ -6,11 +6,11 @@ import type { DrainGuard } from './drain.js';
 export interface ReleaseGuardDeps {
   client: Pick<KubeClient, 'get'>;
   namespace: string;
-  /** Names of Deployments and Services of the release. */
+  /** Deployment and Service names. */
   components: readonly string[];
 }
 
-/** A component of the release exists, so its UserSwarms are in use. */
+/** A release component exists, so its UserSwarms are in use. */
 export class ReleaseInstalled extends DrainError {
   override name = 'ReleaseInstalled';
 }
@@ -18,7 +18,7 @@ export class ReleaseInstalled extends DrainError {
 const KINDS = [CHILD_RESOURCES['Deployment.apps/v1'], CHILD_RESOURCES['Service.v1']];
 
 /**
- * Allows the deletion of UserSwarms only while no Deployment and Service of the release exists. A Job that is applied
+ * Allows the deletion of UserSwarms only while the release has no Deployment and no Service. A Job that is applied
  * together with the chart therefore does nothing.
  */
 export function createReleaseGuard({ client, namespace, components }: ReleaseGuardDeps): DrainGuard {

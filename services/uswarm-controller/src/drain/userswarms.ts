@@ -14,7 +14,7 @@ const CONCURRENCY = 16;
 
 export type DrainClient = Pick<KubeClient, 'get' | 'list' | 'delete' | 'mergePatch'>;
 
-/** Lists all objects of a kind; empty if the kind or the namespace does not exist. */
+/** Lists all objects by kind; empty if the kind or the namespace does not exist. */
 export async function listAll(
   client: Pick<KubeClient, 'list'>,
   resource: Resource,
@@ -40,7 +40,7 @@ export async function listAll(
 export const listUserSwarms = (client: Pick<KubeClient, 'list'>, signal: AbortSignal): Promise<KubernetesObject[]> =>
   listAll(client, USERSWARMS, signal);
 
-/** Whether the UserSwarm has the label that keeps it after an uninstall. */
+/** True if the UserSwarm has the label that keeps it after an uninstall. */
 export const isKept = ({ metadata }: KubernetesObject): boolean => metadata.labels?.[KEEP_LABEL] === 'true';
 
 export const isTerminating = ({ metadata }: KubernetesObject): boolean => metadata.deletionTimestamp !== undefined;
@@ -48,7 +48,7 @@ export const isTerminating = ({ metadata }: KubernetesObject): boolean => metada
 export const hasOurFinalizer = ({ metadata }: KubernetesObject): boolean =>
   metadata.finalizers?.some((name) => OUR_FINALIZERS.includes(name)) ?? false;
 
-/** The finalizers of other controllers. */
+/** Other controllers' finalizers. */
 export const foreignFinalizers = ({ metadata }: KubernetesObject): string[] =>
   (metadata.finalizers ?? []).filter((name) => !OUR_FINALIZERS.includes(name));
 
@@ -67,7 +67,7 @@ export async function deleteSeen(
   }
 }
 
-/** Removes our finalizers and `also` from the current version of the object. */
+/** Removes our finalizers and `also` from the object's current version. */
 export async function releaseUserSwarm(
   client: Pick<KubeClient, 'get' | 'mergePatch'>,
   { metadata }: KubernetesObject,

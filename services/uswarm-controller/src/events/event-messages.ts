@@ -24,7 +24,7 @@ export function childEvent(step: ChildStep): RecordedEvent {
 }
 
 /**
- * Whether to record an Event. The creation of the children of a new UserSwarm is not recorded: three Events per
+ * True if an Event is to be recorded. Creating the children of a new UserSwarm is not recorded: three Events per
  * UserSwarm would double the number of writes.
  */
 const isContested = ({ rounds = 0 }: ChildStep): boolean => rounds >= CONTESTED_ROUNDS;
@@ -38,14 +38,14 @@ export interface StatusEvent {
   isRecorded: boolean;
 }
 
-/** The Events for the statuses of UserSwarms. */
+/** Events by UserSwarm status. */
 export interface StatusEvents {
-  /** The Events for a new status: a new phase, a new cause in the same phase, and a change of the Synced condition. */
+  /** Events for a new status: a new phase, a new cause in the same phase, and a changed Synced condition. */
   changed(uid: string, before: Status | undefined, after: Status): StatusEvent[];
   forget(uid: string): void;
 }
 
-/** The end of a start that had no Warning is not recorded: its Event would be one write in seven. */
+/** A start that ends without a Warning is not recorded: its Event would be one write in seven. */
 export function createStatusEvents(): StatusEvents {
   /** UserSwarms with a Warning since they were Ready. */
   const warned = new Set<string>();
@@ -61,7 +61,7 @@ export function createStatusEvents(): StatusEvents {
   };
 }
 
-/** Whether a runtime is Ready for the first time since it was created or resumed. */
+/** True if a runtime is Ready for the first time since it was created or resumed. */
 const isStarted = (before: Status | undefined, after: Status): boolean =>
   before?.['phase'] === 'Progressing' && after['phase'] === 'Ready' && readyUntil(before) === undefined;
 

@@ -181,7 +181,7 @@ describe('the Events of a UserSwarm', () => {
     expect(events).toEqual(expected);
   });
 
-  /** The reasons of the recorded Events of one UserSwarm. */
+  /** Reasons of one UserSwarm's recorded Events. */
   const recordedAlong = (...statuses: Status[]) => {
     const events = createStatusEvents();
     return statuses.flatMap((after, index) =>

@@ -29,7 +29,7 @@ export interface EventRecorderDeps {
   onDropped?: () => void;
 }
 
-/** Milliseconds within which a repeated Event increases the count of the first one. */
+/** Milliseconds within which a repeated Event increases the first one's count. */
 const SAME_MS = 10 * 60_000;
 /** Milliseconds that a shutdown waits for queued Events. */
 const CLOSE_MS = 2_000;

@@ -1,8 +1,8 @@
 import { Client } from 'undici';
 
 /**
- * Connections to the Service of the webhook, each with one request at a time. A Service selects a pod per connection,
- * so reaching another pod takes another connection, which a pool of undici does not offer.
+ * Connections to the webhook's Service, each with one request at a time. A Service selects a pod per connection, so
+ * reaching another pod takes another connection, which an undici pool does not offer.
  */
 export interface Connections {
   /** @param fresh true for a connection without earlier requests */

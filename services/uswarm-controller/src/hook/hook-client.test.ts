@@ -213,7 +213,7 @@ describe('the hook client', () => {
       pods = [older, older, NEW];
       const seen: unknown[] = [];
       for (let round = 0; round < 40; round += 1) {
-        // A stopping pod closes its connections; until then, the client does not know of a newer pod.
+        // A stopping pod closes its connections; until then, the client does not know about a newer pod.
         if (round % 5 === 0) for (const { drop } of open) drop?.();
         seen.push((await hook.call(REQUEST, never)).status['revision']);
       }
@@ -228,7 +228,7 @@ describe('the hook client', () => {
       const hook = await hookTo(service, { revisionGoneMs: 300 });
       expect(await revisions(hook, 1)).toEqual(['new']);
       pods = [OLD];
-      // The connections of the newest pod are closed.
+      // The newest pod's connections are closed.
       const before = connections;
       for (const { drop } of open) drop?.();
       expect(await revisions(hook, 4)).toEqual(['old']);

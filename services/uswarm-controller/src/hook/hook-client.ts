@@ -25,7 +25,7 @@ export interface HookOptions {
   onAnswer?: (outcome: HookOutcome, seconds: number) => void;
 }
 
-/** Maximum size of a response in bytes. A valid one has three objects and a status. */
+/** Maximum response bytes. A valid one has three objects and a status. */
 const MAX_ANSWER = 4 * 1_024 * 1_024;
 
 /**
@@ -170,7 +170,7 @@ function createPost(
           throw new HookError('timeout', `the webhook did not respond within ${timeoutMs} ms`, cause);
         }
         const code = codeOf(cause);
-        // Bytes arrived, but not those of HTTP: for example TLS at a plain port.
+        // Bytes arrived, but not HTTP: for example TLS at a plain port.
         if (/^HPE_|^HTTPParserError$/.test(code)) {
           throw new HookError('invalid', 'the response of the webhook is not HTTP', cause);
         }
@@ -183,7 +183,7 @@ function createPost(
   };
 }
 
-/** Whether the body may be JSON. A missing type is accepted, as Metacontroller does. */
+/** True if the body may be JSON. A missing type is accepted, as Metacontroller does. */
 const isJson = (contentType: string | undefined): boolean =>
   contentType === undefined || /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType.trim());
 
@@ -200,7 +200,7 @@ async function readText(body: AsyncIterable<Uint8Array>, announced: number): Pro
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The error code. Messages of the same fault differ and would make the condition flap. */
+/** The error code. Messages about the same fault differ and would make the condition flap. */
 function codeOf(error: unknown): string {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   return String(code ?? name);

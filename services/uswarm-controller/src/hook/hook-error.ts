@@ -1,6 +1,6 @@
 import type { SyncFailure } from '@uswarm/contract/userswarm';
 
-/** Outcome of a call of the webhook; `busy`: it returned Retry-After. */
+/** Outcome of a webhook call; `busy`: it returned Retry-After. */
 export const HOOK_OUTCOMES = ['ok', 'refused', 'timeout', 'unreachable', 'invalid', 'busy'] as const;
 export type HookOutcome = (typeof HOOK_OUTCOMES)[number];
 

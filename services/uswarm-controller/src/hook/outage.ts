@@ -6,7 +6,7 @@ export interface Outage {
   /** Milliseconds; 0 if the last response was usable. */
   lastedMs(): number;
   /**
-   * Whether a call may be sent. During a long outage, one call per second detects its end; more would only block the
+   * True if a call may be sent. During a long outage, one call per second detects its end; more would only block the
    * workers.
    */
   mayCall(): boolean;
@@ -18,7 +18,7 @@ export interface OutageOptions {
   longMs?: number;
 }
 
-/** Milliseconds of an outage after which UserSwarms report it. A restart or rescheduling of the webhook is shorter. */
+/** Milliseconds after which UserSwarms report an outage. A webhook restart or rescheduling is shorter. */
 export const OUTAGE_SHOWN_MS = 10_000;
 /** Milliseconds between two calls during a long outage. */
 const PROBE_MS = 1_000;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { WEBHOOK_REVISION_HEADER, WEBHOOK_STARTED_HEADER } from '@uswarm/contract/userswarm';
 
-/** The revision of the webhook (configuration and program) that responded, and the start time of its process. */
+/** Revision of the webhook (configuration and program) that responded, and its process' start time. */
 export interface WebhookVersion {
   revision: string;
   /** Milliseconds since the epoch by the clock of its node. */
@@ -9,12 +9,12 @@ export interface WebhookVersion {
 }
 
 export interface RevisionPin {
-  /** Whether a response of this version may be used. If not, the newest version must be called again. */
+  /** True if a response with this version may be used. If not, the newest version must be called again. */
   accepts(version: WebhookVersion): boolean;
 }
 
 export interface RevisionPinOptions {
-  /** Milliseconds without a response of the newest revision after which responses of an older one are used. */
+  /** Milliseconds without a response from the newest revision after which older responses are used. */
   goneAfterMs?: number;
   /** Milliseconds on a monotonic clock. */
   now?: () => number;
@@ -24,13 +24,13 @@ export interface RevisionPinOptions {
 const GONE_AFTER_MS = 5_000;
 
 /**
- * Pins the newest revision of the webhook while replicas of several revisions respond, so that a UserSwarm does not
- * alternate between two renderings. The newest revision is the one whose process started last.
+ * Pins the newest webhook revision while replicas of several revisions respond, so that a UserSwarm does not alternate
+ * between two renderings. The newest revision is the one whose process started last.
  */
 export function createRevisionPin(options: RevisionPinOptions = {}): RevisionPin {
   const { goneAfterMs = GONE_AFTER_MS, now = () => performance.now() } = options;
   let newest: WebhookVersion | undefined;
-  /** The first response of an older revision since the last one of the newest revision, and the newest of these. */
+  /** The first response from an older revision since the newest revision's last one, and the newest of these. */
   let missed: { since: number; best: WebhookVersion } | undefined;
   const use = (version: WebhookVersion): true => {
     newest = version;

@@ -20,9 +20,9 @@ const MIN_RESYNC_S = 0.2;
 const isChildGroup = (group: string): group is ChildGroup => KINDS.has(group);
 
 /**
- * Validates a response of the sync hook. `problem` is stable for equal responses. Decoding follows Metacontroller:
- * unknown keys are ignored, and a null or missing value is the zero value. One rule is stricter: an object with none of
- * the keys is invalid, because it would delete all children.
+ * Validates a sync hook response. `problem` is stable for equal responses. Decoding follows Metacontroller: unknown
+ * keys are ignored, and a null or missing value is the zero value. One rule is stricter: an object with no known key is
+ * invalid, because it would delete all children.
  */
 export function validateResponse(value: unknown): { answer: SyncResponse } | { problem: string } {
   // First, because everything that reads a response is recursive.

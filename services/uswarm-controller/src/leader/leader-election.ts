@@ -6,9 +6,9 @@ import type { Lease } from './lease.js';
 export interface LeaderElectionTiming {
   /** Milliseconds between two attempts to acquire or renew the lease. */
   retryPeriodMs: number;
-  /** Milliseconds without a renewal after which leadership is given up; less than the duration of the lease. */
+  /** Milliseconds without a renewal after which leadership is given up; less than the lease duration. */
   renewDeadlineMs: number;
-  /** Timeout in milliseconds for the release of the lease; less than the shutdown timeout. Default: 8 s */
+  /** Timeout in milliseconds for releasing the lease; less than the shutdown timeout. Default: 8 s */
   releaseMs?: number;
 }
 

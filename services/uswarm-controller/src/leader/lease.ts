@@ -34,8 +34,8 @@ const specOf = (lease: KubernetesObject): LeaseSpec => (lease['spec'] ?? {}) as 
 const microTime = (time: Date): string => time.toISOString().replace(/Z$/, '000Z');
 
 /**
- * A Lease of `coordination.k8s.io`. Another holder's lease has expired when it was observed unchanged for its duration.
- * Its timestamps are not compared, because the clocks of machines differ.
+ * A `coordination.k8s.io` Lease. Another holder's lease has expired when it was observed unchanged for its duration.
+ * Its timestamps are not compared, because machine clocks differ.
  */
 export function createLease(deps: LeaseDeps): Lease {
   const { client, namespace, name, identity, clock, elapsed = () => performance.now() } = deps;

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 const EARLY_MS = 500;
 
 /**
- * Milliseconds until the next resync of the object. Each object has a fixed offset in the period, derived from its uid,
- * so that resyncs are spread evenly, also after a restart. A timer that fires early does not make it due twice.
+ * Milliseconds until the object's next resync. Each object has a fixed offset in the period, derived from its uid, so
+ * that resyncs are spread evenly, also after a restart. A timer that fires early does not make it due twice.
  */
 export function untilResync(uid: string, nowMs: number, periodMs: number): number {
   const slot = createHash('sha256').update(uid).digest().readUInt32BE(0) % periodMs;

@@ -5,7 +5,7 @@ import { createWorkQueue, type WorkQueue } from './work-queue.js';
 const BACKOFF = { initialMs: 100, maxMs: 1_000 };
 const create = (): WorkQueue => createWorkQueue({ backoff: BACKOFF, now: () => Date.now(), random: () => 1 });
 
-/** A simple reference implementation of the queue. */
+/** A simple reference implementation. */
 interface Model {
   waiting: string[];
   active: Set<string>;

@@ -10,7 +10,7 @@ export interface WorkQueue {
   addAfter(key: string, ms: number): void;
   /** Adds the key with exponential back-off, reset by `forget`; `atLeastMs` is the minimum delay (Retry-After). */
   retry(key: string, atLeastMs?: number): void;
-  /** Resets the back-off of the key. */
+  /** Resets the key's back-off. */
   forget(key: string): void;
   /** Number of retries since the last `forget`. */
   retries(key: string): number;
@@ -45,7 +45,7 @@ interface Timed {
 
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const { backoff, now = () => performance.now(), random = Math.random, onWaited = () => {} } = options;
-  /** Queued keys in insertion order, with the time of the add. */
+  /** Queued keys in insertion order, with their insertion times. */
   const waiting = new Map<string, number>();
   const active = new Set<string>();
   /** Keys that were added while being processed. */

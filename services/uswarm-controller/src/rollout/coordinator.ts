@@ -20,7 +20,7 @@ export interface RolloutCoordinator {
   changed(): void;
   /** Gives grants until aborted. */
   run(signal: AbortSignal): Promise<void>;
-  /** The state of the last pass; all zero on standby. */
+  /** State after the last pass; all zero on standby. */
   state(): RolloutState;
 }
 
@@ -33,7 +33,8 @@ export interface RolloutDeps {
   periodMs: number;
   /**
    * Milliseconds after the start without new grants. An upgrade replaces controller and orchestrators at about the same
-   * time, and an orchestrator of an older release does not resume a runtime that was suspended for a rollout. Default: 0
+   * time, and an orchestrator of an older release does not resume a runtime that was suspended for a rollout. Default:
+   * 0
    */
   initialDelayMs?: number;
   /** Milliseconds for which changes are collected before a pass. */
@@ -58,7 +59,7 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
   let wake: () => void = () => {};
   /** Revisions whose halt was reported. */
   let halted = new Set<string>();
-  /** Uids of the UserSwarms whose last write was refused. */
+  /** Uids of UserSwarms whose last write was refused. */
   const refused = new Set<string>();
 
   const changed = (): void => {
@@ -90,7 +91,7 @@ export function createRolloutCoordinator(deps: RolloutDeps): RolloutCoordinator 
     try {
       await act();
       refused.delete(uid);
-      // What we write no watch tells us of.
+      // No watch reports our own writes.
       dirty = true;
     } catch (error) {
       if (!isRefusal(error)) throw error;
@@ -142,7 +143,7 @@ async function give(
   { parent, revision, forced, reason, since }: Grant,
   signal: AbortSignal,
 ): Promise<void> {
-  // A grant must not be older than the start of the wait, and the clock of the webhook may be ahead.
+  // A grant must not be older than the wait, and the webhook's clock may be ahead.
   const time = new Date(Math.max(deps.clock.now().getTime(), since));
   const annotations = {
     [ROLLOUT.revision]: revision,

@@ -16,7 +16,7 @@ function settle(world: RolloutSimulation): void {
 
 type Nothing = Record<string, never>;
 
-/** One step of the simulation. The invariants are checked after each step. */
+/** One simulation step. The invariants are checked after each step. */
 class Step implements fc.Command<Nothing, RolloutSimulation> {
   readonly #apply: (real: RolloutSimulation) => void;
   readonly #text: string;
@@ -38,7 +38,7 @@ class Step implements fc.Command<Nothing, RolloutSimulation> {
   }
 }
 
-/** The number of runtimes that are not Ready because of a rollout and may still become Ready. */
+/** Number of runtimes that are not Ready because of a rollout and may still become Ready. */
 const rolling = ({ runtimes, broken }: RolloutSimulation): number =>
   [...runtimes.values()]
     .filter(({ ready, reason, idleSuspended }) => !ready && reason !== 'ImagePullBackOff' && !idleSuspended)
@@ -62,7 +62,7 @@ const steps = [
   fc.constant(new Step('pass a second', (real) => real.pass(1_000))),
   fc.constant(planned(LIMITS)),
 ];
-/** Adds missed deadlines, suspensions and changes of the revision in both directions. */
+/** Adds missed deadlines, suspensions and revision changes in both directions. */
 const disruptiveSteps = [
   ...steps,
   fc.constant(planned({ ...LIMITS, deadlineS: 10 })),

@@ -8,7 +8,7 @@ export interface RolloutLimits {
   deadlineS: number;
   /** A runtime that began to wait before this time is replaced immediately, even if it is busy. */
   forcedBefore?: Date | undefined;
-  /** Number of consecutive failures that halts the rollout of a revision. */
+  /** Number of consecutive failures that halts a revision's rollout. */
   maxFailures: number;
 }
 
@@ -88,7 +88,7 @@ const isUnforced = ({ rolloutGrant, pending }: Member): boolean =>
 const bySince = (left: Member, right: Member): number =>
   left.since - right.since || left.parent.metadata.name.localeCompare(right.parent.metadata.name);
 
-/** Whether the newest `maxFailures` completed grants all failed. */
+/** True if the newest `maxFailures` completed grants all failed. */
 function isHalted(members: readonly Member[], revision: string, maxFailures: number): boolean {
   const decided = members
     .filter(({ granted, state }) => granted === revision && (state === 'failed' || state === 'succeeded'))

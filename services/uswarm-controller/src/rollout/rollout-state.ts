@@ -8,9 +8,9 @@ import {
 import type { KubernetesObject } from '@uswarm/kube-client';
 
 /**
- * The state of a UserSwarm in a rollout, derived from the stored object. `waiting`: its pod has an older revision.
- * `inFlight`: it has a grant and is not Ready with the new revision yet. `unused`: it has a grant that it no longer
- * needs, or that its orchestrator no longer requests.
+ * A UserSwarm's rollout state, derived from the stored object. `waiting`: its pod has an older revision. `inFlight`: it
+ * has a grant and is not Ready with the new revision yet. `unused`: it has a grant that it no longer needs, or that its
+ * orchestrator no longer requests.
  */
 export type MemberState = 'none' | 'waiting' | 'inFlight' | 'unused' | 'failed' | 'succeeded';
 
@@ -19,7 +19,7 @@ export interface Member {
   state: MemberState;
   /** The revision that it waits for. */
   pending: string | undefined;
-  /** The revision and time of the last grant. */
+  /** Revision and time of the last grant. */
   granted: string | undefined;
   grantedAt: string;
   /** The current grant while it waits. */
@@ -30,7 +30,7 @@ export interface Member {
   since: number;
 }
 
-/** Reasons of a runtime that is not Ready and has not failed. */
+/** Reasons while a runtime is not Ready and has not failed. */
 const PENDING_REASONS: ReadonlySet<string | undefined> = new Set([
   undefined,
   'Starting',
@@ -80,7 +80,7 @@ function stateOf(member: Omit<Member, 'state'>, status: UserSwarmStatus, isReque
   return granted === undefined ? 'none' : stateOfNew(member, status);
 }
 
-/** The state of a suspended runtime with a grant. */
+/** State of a suspended runtime with a grant. */
 function stateOfStopped(
   { granted }: Omit<Member, 'state'>,
   status: UserSwarmStatus,
@@ -96,7 +96,7 @@ function stateOfStopped(
   return stopped?.status !== 'True' || isAfter(stopped, replaced) ? 'failed' : 'none';
 }
 
-/** The state of a runtime whose pod has an older revision. */
+/** State if the runtime's pod has an older revision. */
 function stateOfOld(
   { pending, granted, rolloutGrant, requested }: Omit<Member, 'state'>,
   status: UserSwarmStatus,
@@ -111,7 +111,7 @@ function stateOfOld(
   return rolloutGrant === undefined ? 'waiting' : 'unused';
 }
 
-/** The state of a runtime with a grant whose pod has the current revision. */
+/** State if a granted runtime's pod has the current revision. */
 function stateOfNew({ granted }: Omit<Member, 'state'>, status: UserSwarmStatus): MemberState {
   const state = wasReady(status) ? 'succeeded' : stateOfUnready(status);
   // The result of another revision does not apply to the granted one.
@@ -119,13 +119,13 @@ function stateOfNew({ granted }: Omit<Member, 'state'>, status: UserSwarmStatus)
 }
 
 function stateOfUnready(status: UserSwarmStatus): MemberState {
-  // The spec became invalid, and the time of the replacement is unknown.
+  // The spec became invalid, and the replacement time is unknown.
   if (status.phase === 'Error') return 'none';
   return PENDING_REASONS.has(conditionOf(status, 'Ready')?.reason) ? 'inFlight' : 'failed';
 }
 
 /**
- * Whether the runtime is or was Ready with the new pod. Ready changes to False when the old pod is replaced; a later
+ * True if the runtime is or was Ready with the new pod. Ready changes to False when the old pod is replaced; a later
  * transition means that the new pod was Ready in between.
  */
 function wasReady(status: UserSwarmStatus): boolean {

@@ -74,7 +74,7 @@ describe('the rollout of a release with the controller and the webhook', () => {
     const spec = UserSwarmSpec.parse({ userId: 'user-1' });
     api.put(USER_SWARMS, { apiVersion: 'uswarm.dev/v1alpha1', kind: 'UserSwarm', metadata: { name }, spec });
   };
-  /** Completes the rollout of a Deployment in its status, as the Deployment controller does. */
+  /** Completes a rollout in the Deployment's status, as the Deployment controller does. */
   const completeDeployment = (name: string): void => {
     const deployment = runtime(name);
     if (deployment === undefined) return;

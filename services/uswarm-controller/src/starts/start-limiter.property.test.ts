@@ -56,7 +56,7 @@ class Model {
   }
   private handOver(): void {
     while (Object.keys(this.holders).length < MAX && this.waiting.length > 0) {
-      // The queue order equals the order of the names.
+      // Queue order equals name order.
       const [first = ''] = this.waiting.toSorted();
       this.leaveQueue(first);
       this.overdue = this.overdue.filter((other) => other !== first);

@@ -14,21 +14,21 @@ import { StartSlots } from './start-slots.js';
 import { type Compare, createStartQueue } from './start-queue.js';
 
 /**
- * The start limiter: limits how many runtimes start concurrently, because a node that pulls and starts hundreds of
- * pods concurrently starts none of them in time. A runtime holds a slot from its admission until it is Ready, fails for
- * a named reason, is suspended or deleted, or its slot expires. One that lost Ready holds none.
+ * Limits how many runtimes start concurrently, because a node that pulls and starts hundreds of pods concurrently
+ * starts none of them in time. A runtime holds a slot from its admission until it is Ready, fails for a named reason,
+ * is suspended or deleted, or its slot expires. One that lost Ready holds none.
  */
 export interface StartLimiter {
   /**
-   * Whether a runtime that is about to start may start. Otherwise it is queued and gets a free slot in order: first come,
-   * first served.
+   * True if a runtime that is about to start may start. Otherwise it is queued and gets a free slot in order: first
+   * come, first served.
    */
   admit(parent: KubernetesObject): boolean;
-  /** Releases the slot or the queue entry of a runtime that does not start. */
+  /** Releases the slot or queue entry if a runtime does not start. */
   forget(key: string): void;
-  /** Must be called for every change of a UserSwarm. */
+  /** Must be called for every UserSwarm change. */
   changed(change: Change): void;
-  /** For a new leader: clears admissions and the queue, and keeps the slots of runtimes whose status is Starting. */
+  /** For a new leader: clears admissions and the queue, and keeps slots for runtimes whose status is Starting. */
   reset(): void;
   starting(): number;
   queued(): number;
@@ -50,7 +50,7 @@ export interface StartLimiterOptions {
 /** Slightly longer than the start deadline, which normally frees the slot and reports the reason. In milliseconds. */
 export const SLOT_MS = (START_DEADLINE_S + 30) * 1_000;
 
-/** Each operation costs O(log n) in the length of the queue. While a slot is free, the queue is empty. */
+/** Each operation costs O(log n) in queue length. While a slot is free, the queue is empty. */
 export function createStartLimiter(options: StartLimiterOptions): StartLimiter {
   const { maxConcurrent, wake, elapsed = () => performance.now(), slotMs = SLOT_MS, compare } = options;
   const slots = new StartSlots({ slotMs, elapsed });
@@ -106,7 +106,7 @@ export function createStartLimiter(options: StartLimiterOptions): StartLimiter {
 }
 
 const STARTING = 'Starting';
-/** Reasons of a runtime that was admitted and has not started yet. */
+/** Reasons while an admitted runtime has not started yet. */
 const NOT_STARTED: ReadonlySet<string> = new Set(['Queued', 'Suspended']);
 
 const isToRun = (parent: KubernetesObject): boolean =>
@@ -125,7 +125,7 @@ function placeInQueue(parent: KubernetesObject): string {
   return `${resumed?.lastTransitionTime ?? creationTimestamp} ${creationTimestamp} ${name}`;
 }
 
-/** Whether a pod that would be created now is a start: the runtime is to run and has no pod yet. */
+/** True if a pod that would be created now is a start: the runtime is to run and has no pod yet. */
 export function isAboutToStart(parent: KubernetesObject, observed: Observed): boolean {
   if (!isToRun(parent)) return false;
   const key = `${runtimeNamespaceOf(parent)}/${childName(parent.metadata.name)}`;

@@ -13,7 +13,7 @@ export interface StartSlotsOptions {
   elapsed: () => number;
 }
 
-/** The slots of the start limiter with their holders. */
+/** The start limiter's slots with their holders. */
 export class StartSlots {
   /** In the order of acquisition, which is also the order of expiry. */
   readonly #slots = new Map<string, Slot>();

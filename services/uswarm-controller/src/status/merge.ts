@@ -22,8 +22,7 @@ export const syncedOf = (status: Status | undefined): Condition | undefined =>
   conditionsOf(status).find(({ type }) => type === 'Synced');
 
 /**
- * Replaces `Synced` in the status. The transition time changes only when the status of the condition differs from
- * `stored`.
+ * Replaces `Synced` in the status. The transition time changes only when the condition's status differs from `stored`.
  */
 export function withSynced(
   status: Status,
@@ -46,7 +45,7 @@ export function withSynced(
 }
 
 /**
- * The status to store after a reconcile. A response of the webhook replaces the whole status; without one (`answered`
+ * The status to store after a reconcile. A webhook response replaces the whole status; without one (`answered`
  * undefined) only `Synced` changes. Without a verdict, `Synced` is unchanged.
  */
 export function nextStatus(

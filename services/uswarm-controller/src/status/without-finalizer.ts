@@ -3,8 +3,8 @@ import type { KubernetesObject } from '@uswarm/kube-client';
 import type { Status } from './merge.js';
 
 /**
- * The status of a UserSwarm in deletion after the controller has removed its finalizer: the last status would name
- * objects that no longer exist. Undefined if no other program keeps it.
+ * Status of a UserSwarm in deletion after the controller has removed its finalizer: the last status would name objects
+ * that no longer exist. Undefined if no other program keeps it.
  */
 export function statusWithoutFinalizer(
   parent: KubernetesObject,

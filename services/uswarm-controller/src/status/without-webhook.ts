@@ -10,7 +10,7 @@ import { type Status, withSynced } from './merge.js';
 const SETTLED: ReadonlySet<unknown> = new Set(['Ready', 'Suspended', 'Error']);
 
 /**
- * Whether the status is stale without a new response of the webhook: the UserSwarm is new, changed, progressing or
+ * True if the status is stale without a new webhook response: the UserSwarm is new, changed, progressing or
  * terminating, or its runtime is missing. An unchanged UserSwarm does not need the webhook.
  */
 export function needsWebhook(parent: KubernetesObject, observed: Observed): boolean {
@@ -28,8 +28,8 @@ export interface Unanswered {
 }
 
 /**
- * The status of a UserSwarm that needs the webhook during an outage. `Ready` and `Synced` report the reason, and the
- * phase is at best that of the running children. All other fields stay as the webhook last returned them.
+ * Status of a UserSwarm that needs the webhook during an outage. `Ready` and `Synced` report the reason, and the phase
+ * is at best the running children's. All other fields stay as the webhook last returned them.
  */
 export function statusWithoutWebhook(parent: KubernetesObject, observed: Observed, { error, now }: Unanswered): Status {
   const stored = statusOf(parent);
@@ -70,7 +70,7 @@ function phaseNow(parent: KubernetesObject, observed: Observed): UserSwarmPhase 
 const statusOf = (parent: KubernetesObject): NonNullable<UserSwarm['status']> =>
   (parent['status'] ?? {}) as NonNullable<UserSwarm['status']>;
 
-/** Whether all children exist and none is terminating. */
+/** True if all children exist and none is terminating. */
 function isWhole(parent: KubernetesObject, observed: Observed): boolean {
   const key = `${runtimeNamespaceOf(parent)}/${childName(parent.metadata.name)}`;
   return Object.values(observed).every((group) => {

@@ -14,7 +14,7 @@ import type { Status } from './merge.js';
 export interface SentStatus {
   sent: string;
   stored: string;
-  /** Time of the write in monotonic milliseconds. */
+  /** Write time in monotonic milliseconds. */
   at: number;
   /** Number of consecutive writes over the changes of another client. */
   overwrites: number;

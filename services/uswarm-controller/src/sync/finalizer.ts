@@ -1,7 +1,7 @@
 import { FRAMEWORK_FINALIZERS } from '@uswarm/contract/userswarm';
 import type { KubeClient, KubernetesObject, Resource } from '@uswarm/kube-client';
 
-/** Blocks the deletion of a UserSwarm until its children are deleted. */
+/** Blocks a UserSwarm's deletion until its children are deleted. */
 export const FINALIZER: string = FRAMEWORK_FINALIZERS[0];
 /** Set by `--cascade=orphan`. The UserSwarm is left alone until the garbage collector has removed the owner references. */
 export const ORPHAN_FINALIZER = 'orphan';

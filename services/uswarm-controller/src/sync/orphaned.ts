@@ -8,7 +8,7 @@ import { podsOf } from './request.js';
 const DEPLOYMENT: ChildGroup = 'Deployment.apps/v1';
 
 /**
- * Whether the pods of a terminating UserSwarm belong to a Deployment that it no longer owns, for example after
+ * True if a terminating UserSwarm's pods belong to a Deployment that it no longer owns, for example after
  * `--cascade=orphan`. Such a Deployment would replace each pod that we delete.
  */
 export async function isDeploymentOrphaned(

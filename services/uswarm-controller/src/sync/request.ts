@@ -22,15 +22,15 @@ export type Observed = Record<ChildGroup, ObjectsByKey>;
 const byKey = (objects: readonly KubernetesObject[]): ObjectsByKey =>
   Object.fromEntries(objects.map((object) => [keyOf(object), object]));
 
-/** The children that this UserSwarm controls, by uid of the owner; includes terminating ones. */
+/** Children that this UserSwarm controls, by the owner's uid; includes terminating ones. */
 export function observeChildren(parentUid: string, scope: Pick<NamespaceScope, 'children'> | undefined): Observed {
   const observed = CHILD_GROUPS.map((group) => [group, byKey(scope?.children[group].indexed(parentUid) ?? [])]);
   return Object.fromEntries(observed) as Observed;
 }
 
 /**
- * The related objects that explain why a runtime is not Ready: its namespace and its pods. A pod must have the labels of
- * the runtime and be controlled by a ReplicaSet of its Deployment.
+ * Related objects that explain why a runtime is not Ready: its namespace and its pods. A pod must have the runtime's
+ * labels and be controlled by one of its Deployment's ReplicaSets.
  */
 export function observeRelated(
   parent: KubernetesObject,
@@ -47,17 +47,17 @@ export function observeRelated(
   };
 }
 
-/** The owner reference to the ReplicaSet of the runtime's Deployment, if any. */
+/** Owner reference to the ReplicaSet of the runtime's Deployment, if any. */
 export function replicaSetOf(pod: KubernetesObject, parentName: string): OwnerReference | undefined {
   const prefix = `${childName(parentName)}-`;
   return pod.metadata.ownerReferences?.find(({ kind, name }) => kind === 'ReplicaSet' && name.startsWith(prefix));
 }
 
-/** The pods of the runtime, including terminating ones. */
+/** The runtime's pods, including terminating ones. */
 export const podsOf = ({ metadata }: KubernetesObject, scope: Pick<NamespaceScope, 'pods'>): KubernetesObject[] =>
   scope.pods.indexed(metadata.name).filter((pod) => replicaSetOf(pod, metadata.name) !== undefined);
 
-/** The `controller` field of the request, in the format of Metacontroller. */
+/** The request's `controller` field, in Metacontroller's format. */
 export function describeController(parent: Resource, resyncS: number): KubernetesObject {
   const childResources = CHILD_GROUPS.map((group) => {
     const resource = CHILD_RESOURCES[group];

@@ -38,7 +38,8 @@ export class HarmfulResponse extends HookError {
  * A child that is missing from the response is deleted. The webhook lists all children of a running runtime, so a
  * response without them comes from a faulty or compromised one.
  *
- * @throws HarmfulResponse if the response would stop a runtime that is neither suspended nor being deleted, or cut it off
+ * @throws HarmfulResponse if the response would stop a runtime that is neither suspended nor being deleted, or cut it
+ * off
  */
 export function requireRunningChildren(response: SyncResponse, parent: KubernetesObject, observed: Observed): void {
   const { suspend = false } = (parent['spec'] ?? {}) as Partial<UserSwarm['spec']>;

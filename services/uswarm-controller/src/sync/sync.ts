@@ -40,7 +40,7 @@ import { observeChildren, observeRelated, type Observed, podsOf } from './reques
 import { HarmfulResponse, requireOwnChildren, requireRunningChildren } from './response-children.js';
 import { cannotObserveReason } from './visibility.js';
 
-/** The result of a reconcile. */
+/** Reconcile result. */
 export interface SyncResult {
   outcome: 'synced' | 'failed' | 'again' | 'waiting' | 'finalized' | 'gone';
   /** The webhook must observe a change: reconcile again immediately. */
@@ -54,14 +54,14 @@ export interface SyncResult {
   error?: Error;
 }
 
-/** In-memory state of a UserSwarm between two reconciles. Losing it costs at most a write without a change. */
+/** In-memory UserSwarm state between two reconciles. Losing it costs at most a write without a change. */
 export interface Memory {
   applied: AppliedViews;
   contests: Contests;
   status: SentStatus | undefined;
   /** Start of the webhook outage for this UserSwarm, in monotonic milliseconds. */
   outageSince: number | undefined;
-  /** The failure of the webhook that the status names, and when it was written, in monotonic milliseconds. */
+  /** The webhook failure that the status names, and when it was written, in monotonic milliseconds. */
   outageShown: { cause: string; at: number } | undefined;
   /** When the API server first refused the children as busy, in monotonic milliseconds. */
   busySince: number | undefined;
@@ -87,7 +87,7 @@ export interface SyncDeps {
   clock: Clock;
   /** Monotonic milliseconds. */
   elapsed?: () => number;
-  /** Milliseconds of an outage of the webhook after which a UserSwarm that needs it reports it. */
+  /** Milliseconds of a webhook outage after which a UserSwarm that needs it reports it. */
   outageShownMs?: number;
   onChild: (parent: KubernetesObject, step: ChildStep) => void;
   onStatus: (parent: KubernetesObject, before: Status | undefined, after: Status) => void;
@@ -238,7 +238,7 @@ function busyFor({ elapsed = monotonic }: SyncDeps, error: ServerBusy, memory: M
   return new ApplyError('ApplyFailed', error.message, error);
 }
 
-/** Milliseconds after which a server error of the API server is reported. */
+/** Milliseconds after which an API server error is reported. */
 const BUSY_SHOWN_MS = 60_000;
 
 const busy = (error: ServerBusy): SyncResult => ({ outcome: 'again', error, retryAfterMs: error.retryAfterMs });
@@ -246,8 +246,8 @@ const busy = (error: ServerBusy): SyncResult => ({ outcome: 'again', error, retr
 const monotonic = (): number => performance.now();
 
 /**
- * Without a response, no child is changed. After some seconds, the status of a UserSwarm that needs the webhook reports
- * the outage. Writing it for each UserSwarm and each short outage would cost more than the outage.
+ * Without a response, no child is changed. After some seconds, the status reports the outage if the UserSwarm needs the
+ * webhook. Writing it for each UserSwarm and each short outage would cost more than the outage.
  */
 async function handleHookFailure(
   deps: SyncDeps,
@@ -274,7 +274,7 @@ async function handleHookFailure(
   return resyncAfterS === undefined ? failed : sooner(failed, resyncAfterS * 1_000);
 }
 
-/** The result of a failed call: a busy webhook is called again when it asks for it. */
+/** Result of a failed call: a busy webhook is called again when it asks for it. */
 function failedCall(error: HookError): SyncResult {
   if (!(error instanceof HookBusy)) return { outcome: 'failed', reason: error.reason, error };
   const { retryAfterS } = error;
@@ -292,7 +292,7 @@ const sooner = (result: SyncResult, ms: number): SyncResult => ({
 const MIN_BUSY_S = 0.2;
 
 interface Applied {
-  /** Whether the webhook must observe what was written. */
+  /** True if the webhook must observe our write. */
   requeue: boolean;
   /** Milliseconds until a contested child may be corrected, if one is in back-off. */
   waitMs: number | undefined;

@@ -26,7 +26,7 @@ export interface Workers {
 interface Known {
   uid: string;
   memory: Memory;
-  /** First observation or end of the last reconcile, in monotonic milliseconds. */
+  /** First observation, or end of the last reconcile, in monotonic milliseconds. */
   since: number;
 }
 
@@ -83,7 +83,7 @@ export function createWorkers(deps: WorkersDeps): Workers {
     oldestReconcileAgeS() {
       const now = performance.now();
       let longest = 0;
-      // No spread: the number of arguments of a call is limited.
+      // No spread: a call's number of arguments is limited.
       for (const { since } of memories.values()) longest = Math.max(longest, now - since);
       return longest / 1_000;
     },
