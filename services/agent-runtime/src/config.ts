@@ -31,7 +31,7 @@ const environment = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
-/** The environment of a runtime. */
+/** Runtime environment. */
 export const configSchema = environment.transform((env) => ({
   workspaceId: env.USWARM_WORKSPACE_ID,
   userId: env.USWARM_USER_ID,
@@ -43,7 +43,7 @@ export const configSchema = environment.transform((env) => ({
   modelVariables: env as ModelVariables,
   /** Milliseconds without a call or a turn after which the process exits; 0 disables it. */
   idleExitMs: env.USWARM_IDLE_EXIT_MS,
-  /** Milliseconds between SIGTERM and SIGKILL: the grace period of the pod. Running turns may use most of it. */
+  /** Milliseconds between SIGTERM and SIGKILL: the pod's grace period. Running turns may use most of it. */
   graceMs: env.USWARM_TERMINATION_GRACE_S * 1_000,
   logLevel: env.LOG_LEVEL,
 }));

@@ -109,7 +109,7 @@ describe('the runtime process, whose model has a private certificate authority',
       if (event.case === 'done') return event.value;
     throw new Error('the turn has no end');
   }
-  /** Like the variables of the sync hook. */
+  /** Like the sync hook's variables. */
   const trusted = (): Record<string, string> => ({ NODE_EXTRA_CA_CERTS: join(folder, 'ca.crt') });
   const through = ({ url }: Proxy, noProxy: string): Record<string, string> => ({
     NODE_USE_ENV_PROXY: '1',

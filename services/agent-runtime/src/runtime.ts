@@ -21,20 +21,21 @@ import { createTurnRegistry } from './turns/turn-registry.js';
 
 /** A request with the largest journal. */
 const READ_BYTES = 20 * 1024 * 1024;
-/** An event with the largest entry of a journal. */
+/** An event with the largest journal entry. */
 const WRITE_BYTES = 8 * 1024 * 1024;
 
-/** The part of the grace period that is reserved for closing connections. */
+/** Share of the grace period that is reserved for closing connections. */
 const CLOSING_MS = 2_000;
 const CONNECTION_GRACE_MS = 1_000;
 
 const SUMMARIZE = 'summarize.1';
 /**
- * Optional parts of the protocol. `skills.1`: long prompts are sent as skill documents. `summarize.1`: `Summarize`.
- * `retract.1`: chunks can retract text. `model-token.1`: calls of the model gateway have the token of the turn. `journal.1`:
- * turns are journaled and continue from a journal. `tools.1`: tools that the orchestrator executes on request. `journal.2`: entries can be
- * large, have what is committed with them, and feed later turns. `budget.1`: requests to a provider are announced, and a turn can be suspended
- * because of its budget. `tool-grants.1`: calls of tools are announced, and each has its own token.
+ * Optional protocol parts. `skills.1`: long prompts are sent as skill documents. `summarize.1`: `Summarize`.
+ * `retract.1`: chunks can retract text. `model-token.1`: model gateway calls have the turn's token. `journal.1`: turns
+ * are journaled and continue from a journal. `tools.1`: tools that the orchestrator executes on request. `journal.2`:
+ * entries can be large, have what is committed with them, and feed later turns. `budget.1`: requests to a provider are
+ * announced, and a turn can be suspended because of its budget. `tool-grants.1`: tool calls are announced, and each has
+ * its own token.
  */
 const FEATURES = [
   'skills.1',

@@ -3,7 +3,7 @@ import { watchIdle } from './idle-watch.js';
 /** Milliseconds without activity after which the start is complete. */
 const SETTLED_MS = 1_000;
 
-/** The collector of `--expose-gc` in NODE_OPTIONS of the image. */
+/** The collector from `--expose-gc` in the image's NODE_OPTIONS. */
 export type Collector = (options: { type: 'major'; flavor: 'last-resort'; execution: 'sync' }) => void;
 
 export interface StartupGarbageDeps {

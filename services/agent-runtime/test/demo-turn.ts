@@ -20,7 +20,6 @@ export interface DemoTurn {
 export interface DemoTurnOptions {
   /** The tools that the orchestrator executes. */
   tools: readonly string[];
-  /** The result of a call. */
   outcome?: (call: RequestedCall) => { text: string; failed?: boolean };
 }
 
@@ -35,7 +34,7 @@ export const COLLEAGUES = ['researcher', 'analyst', 'writer', 'coder'].map((slug
   description: 'Helps.',
 }));
 
-/** Runs a turn of the manager with the demo model. */
+/** Runs a manager's turn with the demo model. */
 export async function demoTurn(text: string, { tools, outcome }: DemoTurnOptions): Promise<DemoTurn> {
   const open = new Map<string, RequestedCall>();
   const requests: RequestedCall[] = [];

@@ -77,7 +77,7 @@ function startServer({ script }: Dialect): Promise<ModelServer> {
   });
 }
 
-/** The results of the calls, as the loop appends them. */
+/** The call results, as the loop appends them. */
 const resultsOf = ({ calls, message }: Step): PromptMessage[] => [
   message,
   {
@@ -92,15 +92,15 @@ const resultsOf = ({ calls, message }: Step): PromptMessage[] => [
   },
 ];
 
-/** What a client makes of the responses of a dialect. */
+/** A client's reading of a dialect's responses. */
 export interface Conversation {
   first: Outcome;
   requests: number;
   calls: DialectCall[];
-  /** The text of the last step. */
+  /** Text of the last step. */
   last: string;
   refusals: readonly string[];
-  /** The names of models that the server was asked for. */
+  /** Model names that the server was asked for. */
   models: readonly string[];
 }
 
@@ -119,7 +119,7 @@ function promptOf({ questions = ['Hello'], system, image }: Dialect): Prompt {
 }
 
 /**
- * Makes steps until one has no calls, with the server of the dialect.
+ * Makes steps until one has no calls, with the dialect's server.
  *
  * @param connect the port for the server; `wait` records the waits before retries
  */
@@ -152,7 +152,7 @@ export async function converse(
   }
 }
 
-/** The waits, with those of the expectation that they differ from by less than it allows. */
+/** The waits, replaced by the expected ones that they differ from by less than allowed. */
 function inTolerance(waits: readonly number[], { waits: expected = [], waitsWithinMs = 0 }: DialectResult): number[] {
   return waits.map((ms, index) => {
     const wanted = expected[index] ?? NaN;
@@ -162,7 +162,7 @@ function inTolerance(waits: readonly number[], { waits: expected = [], waitsWith
 
 const saidBy = (message: string, part: string): string => (message.includes(part) ? part : message);
 
-/** The outcome in the form of the expectation. */
+/** The outcome in the expectation's form. */
 export function summarize({ first, requests, calls }: Conversation, expected: DialectResult): DialectResult {
   const { step, error, text, usage, waits } = first;
   const reported = usage.at(-1);

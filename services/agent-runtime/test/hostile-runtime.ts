@@ -8,8 +8,9 @@ import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { AdvanceRequestSchema, AgentRuntime, RunTurnRequestSchema, TurnEventSchema } from '@uswarm/runtime-proto';
 
 /**
- * A runtime that has no model and obeys no rule: it does what a test tells it on a local connection, and tells the test all that it
- * receives. `USWARM_HOSTILE_CONTROL` is the port of the test. Node runs this file as it is, so it imports no other source.
+ * A runtime that has no model and obeys no rule: it follows a test's commands on a local connection, and reports all
+ * that it receives. `USWARM_HOSTILE_CONTROL` is the test's port. Node runs this file as it is, so it imports no other
+ * source.
  */
 type Order =
   | { order: 'emit'; event: Record<string, JsonValue> }
@@ -27,7 +28,7 @@ const control = connect(Number(controlPort), '127.0.0.1');
 control.once('close', () => process.exit());
 const tell = (told: object): void => void control.write(`${JSON.stringify(told)}\n`);
 
-/** The events of the latest stream. */
+/** Events on the latest stream. */
 let latest: JsonValue[] = [];
 let changed = Promise.withResolvers<void>();
 const wake = (): void => {

@@ -8,7 +8,7 @@ import { z } from 'zod';
 
 export interface McpAnswer {
   text: string;
-  /** Further blocks of the result. */
+  /** Further result blocks. */
   blocks?: CallToolResult['content'];
   structured?: Record<string, unknown>;
   isError?: boolean;
@@ -23,11 +23,11 @@ export interface McpServerOptions {
   /** The accepted bearer tokens at the time of the request. Others get 401. */
   token: string | ReadonlySet<string>;
   answer: (query: string, progress: Progress) => Promise<McpAnswer> | McpAnswer;
-  /** Handles the HTTP request of a call instead of the tool; returns false for the others. */
+  /** Handles a call's HTTP request instead of the tool; returns false for the others. */
   fault?: (query: string, response: ServerResponse) => boolean;
-  /** Handles the HTTP request for the list of tools instead of the server; returns false for the others. */
+  /** Handles the HTTP request for the tool list instead of the server; returns false for the others. */
   listFault?: (response: ServerResponse) => boolean;
-  /** Whether the tool declares that it changes nothing. */
+  /** True if the tool declares that it changes nothing. */
   readOnly?: boolean;
   /** Milliseconds for which clients may cache the list of tools; default: an hour. */
   listTtlMs?: number;
@@ -100,7 +100,7 @@ const Call = z.object({
   params: z.object({ arguments: z.object({ query: z.string() }) }),
 });
 
-/** An MCP server of the official SDK on loopback. */
+/** An MCP server from the official SDK, on loopback. */
 export async function startMcpServer(options: McpServerOptions) {
   const { token, fault, listFault, sessions = false, port = 0 } = options;
   let requests = 0;

@@ -5,12 +5,12 @@ import type { ModelPort } from '../src/models/port.js';
 import { createProvider, modelVariables, providerOf } from '../src/models/providers.js';
 
 export interface ExampleLine {
-  /** What the page calls the server. */
+  /** Server name on the page. */
   server: string;
   environment: Record<string, string>;
 }
 
-/** The lines of docs/models.md that start local mode with a server. */
+/** The lines in docs/models.md that start local mode with a server. */
 export function exampleLines(page: string): ExampleLine[] {
   return [...page.matchAll(/^(\S.*):\n\n```sh\n((?:[A-Z_]+=\S+ )+)npm start$/gm)].map(
     ([, title = '', variables = '']) => ({
@@ -20,7 +20,7 @@ export function exampleLines(page: string): ExampleLine[] {
   );
 }
 
-/** The port of a runtime with the variables of a line. */
+/** A runtime's port with the variables in a line. */
 export function portOfLine(environment: Record<string, string>): ModelPort {
   const variables = z.object(modelVariables).parse(environment);
   return createProvider(providerOf(variables), variables);

@@ -53,7 +53,7 @@ interface StepInit {
   said: string | undefined;
 }
 
-/** The messages of a step as the loop appends them; `lost`: the last call has no result. */
+/** A step's messages as the loop appends them; `lost`: the last call has no result. */
 function stepMessages(init: StepInit, step: number): PromptMessage[] {
   const calls = init.inputs.map((query, index) => ({
     type: 'tool-call' as const,
@@ -82,7 +82,7 @@ function stepMessages(init: StepInit, step: number): PromptMessage[] {
   ];
 }
 
-/** The messages of a turn; `turnMessages` may also have lost results and empty answers. */
+/** A turn's messages; `turnMessages` may also have lost results and empty answers. */
 const turnMessages: fc.Arbitrary<PromptMessage[]> = fc
   .array(
     fc.record({

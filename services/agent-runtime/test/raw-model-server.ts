@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request of a provider's client. */
+/** A request from a provider's client. */
 export interface RawRequest {
   path: string;
   headers: IncomingHttpHeaders;
@@ -46,7 +46,7 @@ export function startEvents(response: ServerResponse): void {
   response.flushHeaders();
 }
 
-/** Responds with an event stream of the chat completions protocol. */
+/** Responds with a chat completions stream. */
 export function sendChunks(response: ServerResponse, chunks: readonly object[], end = 'data: [DONE]\n\n'): void {
   startEvents(response);
   for (const chunk of chunks) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
@@ -72,7 +72,7 @@ export function sendError(
   response.end(JSON.stringify({ error }));
 }
 
-/** Responds with an event stream of the Messages protocol. */
+/** Responds with a Messages stream. */
 export function sendEvents(response: ServerResponse, events: readonly ({ type: string } & object)[]): void {
   startEvents(response);
   for (const event of events) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);

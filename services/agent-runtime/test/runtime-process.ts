@@ -24,7 +24,7 @@ export const WORKSPACE = '0192f0c1-7b1e-7000-8000-000000000001';
 const keys = generateCallKeys();
 const privateKey = createPrivateKey(keys.privateKey);
 
-/** A token signed like those of the orchestrator. */
+/** A token with the same signature as the orchestrator's. */
 export const callToken = (audience = WORKSPACE): Promise<string> =>
   signCallToken(privateKey, { subject: 'orchestrator', audience });
 

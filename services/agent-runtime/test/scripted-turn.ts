@@ -62,7 +62,7 @@ interface Options {
   committed?: () => Promise<void>;
   /** The answer to an announced call. Default: the token for it. */
   announced?: (callId: string) => Exclude<MessageInitShape<typeof ResolutionSchema>, Resolution>;
-  /** The outcome of a tool request. Default: no tool is requested. */
+  /** Outcome of a tool request. Default: no tool is requested. */
   resolution?: (
     callId: string,
   ) =>
@@ -74,7 +74,7 @@ interface Options {
 export const noToolRequests = (callId: string): Promise<never> =>
   Promise.reject(new Error(`the call ${callId} was not expected`));
 
-/** Runs one turn with a model that makes one of the given moves per call, and repeats the last one. */
+/** Runs one turn with a model that makes one given move per call, and repeats the last one. */
 export async function run(moves: readonly ModelMove[], options: Options = {}) {
   const { tools = noTools, turn, signal = new AbortController().signal, now = () => 0, resolution } = options;
   const { committed = () => Promise.resolve(), announced = () => ({ toolToken: 'token' }) } = options;

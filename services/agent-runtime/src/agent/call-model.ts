@@ -19,7 +19,7 @@ import { attemptEvent, usageEvent } from '../turns/turn-events.js';
 import { createOverflows, type Reduction } from './overflows.js';
 import type { ReplyWriter } from './reply-writer.js';
 
-/** How often a call that the gateway refused because of the budget is repeated: parallel calls can release tokens. */
+/** Repetitions of a call that the gateway refused because of the budget: parallel calls can release tokens. */
 const MAX_BUDGET_REFUSALS = 10;
 
 export interface ModelCallDeps {
@@ -38,7 +38,7 @@ export interface ModelCallDeps {
   committed: () => Promise<void>;
 }
 
-/** What stays the same for all model calls of a turn. */
+/** Shared by all model calls in a turn. */
 export interface TurnInput {
   request: RunTurnRequest;
   agent: Agent;
@@ -48,7 +48,7 @@ export interface TurnInput {
 }
 
 export interface ModelCall {
-  /** Steps and tool results of this turn so far. */
+  /** Steps and tool results in this turn so far. */
   turn: readonly PromptMessage[];
   toolChoice: StepRequest['toolChoice'];
   /** The text continues the previous step, so no paragraph starts. */
@@ -58,7 +58,7 @@ export interface ModelCall {
 /** A model call that ended. */
 export interface CalledModel {
   step: Step;
-  /** The usage of the last attempt, which is not reported yet: it is committed with the entry of the step. */
+  /** The last attempt's usage, which is not reported yet: it is committed with the step's entry. */
   usage: Usage | undefined;
 }
 
@@ -72,7 +72,7 @@ export function createCallModel(input: TurnInput, deps: ModelCallDeps): CallMode
   const overflows = createOverflows(agent.model, { contexts, onReduced: deps.onReduced });
   let budgetRefusals = 0;
 
-  /** Waits until the orchestrator has reserved the tokens of a request. */
+  /** Waits until the orchestrator has reserved the tokens for a request. */
   async function reserve(announced: Parameters<typeof attemptEvent>[0]): Promise<void> {
     writer.event(attemptEvent({ step: usageStep, provider: model.provider, ...announced }), true);
     await committed();

@@ -15,7 +15,7 @@ import { afterResult, afterStep, stepEntry, type TurnState } from './turn-state.
 
 /** Model calls per turn. The last one has to answer. */
 export const MAX_STEPS = 24;
-/** Milliseconds of a turn after which the next model call has to answer: the orchestrator ends the turn after 30 minutes. */
+/** Milliseconds after which the next model call has to answer: the orchestrator ends a turn after 30 minutes. */
 const MAX_RUNNING_MS = 25 * 60_000;
 /** Model calls with only invalid tool calls, in a row, after which the next one has to answer. */
 const MAX_INVALID_STEPS = 3;
@@ -25,7 +25,7 @@ interface Offer {
   problem?: string;
 }
 
-/** The available tools: those that need no tool server, and the allowed ones of the tool server. */
+/** The available tools: local ones, and the allowed ones on the tool server. */
 async function offerTools(
   source: ToolSource,
   own: readonly FunctionTool[],
@@ -46,7 +46,7 @@ async function offerTools(
 export interface ConverseDeps extends ModelCallDeps {
   tools: ToolSource;
   limits: ContextLimits;
-  /** The outcome of a tool request, or the answer to an announced call. */
+  /** Outcome of a tool request, or the answer to an announced call. */
   resolution: (callId: string) => Promise<Resolution>;
   /** Monotonic clock in milliseconds. */
   now: () => number;
@@ -54,7 +54,7 @@ export interface ConverseDeps extends ModelCallDeps {
 
 const limitSentence = `The agent did not finish within ${MAX_STEPS} steps.`;
 
-/** Calls the model and the tools that it requests, until it answers. Continues after the journal of the request. */
+/** Calls the model and the tools that it requests, until it answers. Continues after the request's journal. */
 export async function converse(request: RunTurnRequest, agent: Agent, deps: ConverseDeps): Promise<Done> {
   const { tools: source, limits, writer, untrusted, signal, now } = deps;
   const startedAt = now();
@@ -99,7 +99,7 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
   const mustAnswer = (): boolean =>
     state.steps + 1 === MAX_STEPS || state.invalidSteps === MAX_INVALID_STEPS || now() - startedAt > MAX_RUNNING_MS;
 
-  /** The end of the turn after a step without tool calls; undefined if the model is called again. */
+  /** The turn end after a step without tool calls; undefined if the model is called again. */
   function afterText({ finish, text }: Step): Done | undefined {
     if (finish === 'refused') return refused(writer.text);
     if (finish === 'unknown')
@@ -122,7 +122,7 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
     return forced ? failed(writer.text, 'step_limit_reached', limitSentence) : undefined;
   }
 
-  /** @returns the end of the turn; undefined if it continues */
+  /** @returns the turn end; undefined if it continues */
   async function callStep(): Promise<Done | undefined> {
     const forced = mustAnswer();
     const start = writer.mark();
@@ -155,7 +155,7 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
 
   for (;;) {
     if (state.open !== undefined) await runCalls(state.open);
-    // The journal of a killed runtime can end with the decision to be silent.
+    // A killed runtime's journal can end with the decision to be silent.
     if (state.silent) return writer.text === '' ? silent() : completed(writer.text);
     const done = await callStep();
     if (done !== undefined) return done;

@@ -21,7 +21,7 @@ interface Turn {
   server: Pick<ModelServer, 'requests' | 'refusals'>;
 }
 
-/** Runs a turn with a server of the dialect, which answers after tool results. */
+/** Runs a turn with a dialect's server, which answers after tool results. */
 async function runTurn(
   provider: Provider,
   { script, silenceMs = 30_000, questions = ['Hello'] }: Pick<Dialect, 'script' | 'silenceMs' | 'questions'>,
@@ -54,7 +54,7 @@ const FINISH_ERRORS: Record<string, string> = {
   unknown: 'model_unavailable',
 };
 
-/** The code of the error with which a turn ends; empty if it is complete. */
+/** The error code with which a turn ends; empty if it is complete. */
 const errorOf = ({ expected: { error, finish = 'answered' } }: Dialect): string => error ?? FINISH_ERRORS[finish] ?? '';
 
 describe.each(PROVIDERS)('a turn with the %s provider', (provider) => {

@@ -15,11 +15,11 @@ type Move = readonly StepEvent[];
 const entriesOf = (events: readonly TurnEventBody[]): Entry[] =>
   events.flatMap((event) => (event.case === 'entry' ? [event.value] : []));
 
-/** The prompts, without the random boundaries of untrusted blocks. */
+/** The prompts, without the random boundaries around untrusted text. */
 const prompts = (asked: readonly StepRequest[]): string[] =>
   asked.map(({ prompt }) => JSON.stringify(prompt).replaceAll(/untrusted-[\w-]+|id=\\"[^"]+\\"/g, 'boundary'));
 
-/** What orchestrators store that commit an entry with what it produces. */
+/** Stored by orchestrators that commit an entry with its output. */
 const LARGE = { entryBytes: 6 * 1024 * 1024, journalBytes: 16 * 1024 * 1024 };
 const SMALL_ENTRY = 128 * 1024;
 

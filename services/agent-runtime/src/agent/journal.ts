@@ -24,7 +24,7 @@ const SMALL = { entryBytes: 128 * 1024, journalBytes: 2 * 1024 * 1024 };
 
 const NO_IMAGE = '[The image is no longer available. Call the tool again if you still need it.]';
 
-/** Computes the state after further entries of a journal. @throws SyntaxError, TypeError for entries of an unknown format */
+/** Computes the state after further journal entries. @throws SyntaxError, TypeError for entries in an unknown format */
 export function foldJournal(entries: readonly Pick<Entry, 'kind' | 'body'>[], before = INITIAL_STATE): TurnState {
   return entries.reduce((state, { kind, body }) => {
     switch (kind) {
@@ -38,7 +38,7 @@ export function foldJournal(entries: readonly Pick<Entry, 'kind' | 'body'>[], be
   }, before);
 }
 
-/** The state after the journal of a request. Its text is only what the current reply shows. */
+/** The state after a request's journal. Its text is only what the current reply shows. */
 export function stateOf({ journal, shownEntries }: Pick<RunTurnRequest, 'journal' | 'shownEntries'>): TurnState {
   const shown = foldJournal(journal.slice(0, shownEntries));
   return foldJournal(journal.slice(shownEntries), { ...shown, text: '' });
@@ -53,7 +53,7 @@ function withoutImages(result: ResultEntry): ResultEntry {
 
 const bytesOf = (body: string): number => Buffer.byteLength(body);
 
-/** What an entry produces. The orchestrator commits it with the entry. */
+/** Output of an entry. The orchestrator commits it with the entry. */
 export interface Produced {
   usage?: Usage | undefined;
   tool?: Tool | undefined;
@@ -61,13 +61,12 @@ export interface Produced {
   call?: CallRecord | undefined;
 }
 
-/** Sends the entries of a turn to the orchestrator. */
+/** Sends journal entries to the orchestrator. */
 export interface Journal {
-  /** Whether later entries are not stored. */
+  /** True if later entries are not stored. */
   readonly ended: boolean;
   /**
-   * The result as later model calls of the turn read it: without its images if they are too large for the journal, or for a
-   * model request.
+   * The result for later model calls: without its images if they are too large for the journal, or for a model request.
    */
   kept(result: ResultEntry): ResultEntry;
   /**
@@ -76,7 +75,7 @@ export interface Journal {
    */
   step(step: StepEntry, more: { usage: Usage | undefined; isAnnounced: boolean }): Promise<void>;
   /**
-   * Resolves when the entry is committed if it is the last result of the step, unless the next model call is announced: the
+   * Resolves when the entry is committed if it is the step's last result, unless the next model call is announced: the
    * announcement is committed after the entry.
    */
   result(result: ResultEntry, more: { isLast: boolean; produced: Produced }): Promise<void>;
@@ -86,7 +85,7 @@ export interface JournalDeps {
   writer: Pick<ReplyWriter, 'event'>;
   /** Resolves when all events so far are committed. */
   committed: () => Promise<void>;
-  /** Whether model calls are announced. */
+  /** True if model calls are announced. */
   announced: boolean;
 }
 

@@ -16,7 +16,7 @@ const conversation = Array.from({ length: MESSAGES }, (_, index) =>
     ? { role: HistoryRole.USER, text: textAt(index) }
     : { role: HistoryRole.AGENT, agentId: 'a', text: textAt(index) },
 );
-/** Positions of questions: every hundredth message. */
+/** Question positions: every hundredth message. */
 const QUESTIONS = Array.from({ length: MESSAGES / 100 }, (_, index) => (index + 1) * 100);
 
 /** Repeats the question, which only the newest message contains. */

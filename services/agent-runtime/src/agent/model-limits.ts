@@ -7,13 +7,13 @@ export interface ConfiguredLimits {
   maxOutputTokens?: number | undefined;
 }
 
-/** For models that neither catalogue nor operator describe. A smaller window is found by the refusal of the provider. */
+/** For models that neither catalogue nor operator describe. The provider's refusal reveals a smaller window. */
 const DEFAULT_WINDOW = 128_000;
 const DEFAULT_OUTPUT = 4_096;
-/** The output never takes more than this part of the window. */
+/** The output never takes a larger share of the window. */
 const OUTPUT_SHARE = 0.25;
 
-/** The limits of the model of a turn, in tokens. */
+/** The limits of a turn's model, in tokens. */
 export function contextLimits(catalogue: ModelLimits | undefined, configured: ConfiguredLimits): ContextLimits {
   const contextWindow = configured.contextWindow ?? (catalogue?.contextWindow || DEFAULT_WINDOW);
   const output = configured.maxOutputTokens ?? (catalogue?.maxOutputTokens || DEFAULT_OUTPUT);

@@ -4,7 +4,7 @@ import { ContextTooSmall } from '../context/compaction.js';
 import { ModelError } from '../models/port.js';
 import { TurnAborted } from '../turns/turn-end.js';
 
-/** The reason of the abort signal when the running time of a turn is over. */
+/** The abort reason when a turn's running time is over. */
 export class TurnOvertime extends Error {
   override name = 'TurnOvertime';
 }

@@ -14,7 +14,7 @@ import type { ModelError } from '../models/port.js';
 /** A prompt that was made smaller because the server refused a larger one. */
 export interface Reduction {
   model: string;
-  /** The part of the first request that was sent last. */
+  /** Share of the first request that was sent last. */
   factor: number;
   refusals: number;
   /** Tokens that the server named, if it did. */

@@ -24,7 +24,7 @@ export interface ReplyMark {
   paragraphDue: boolean;
 }
 
-/** Emits the events of a turn in order: buffered text is emitted before any other event. */
+/** Emits turn events in order: buffered text is emitted before any other event. */
 export interface ReplyWriter {
   readonly text: string;
   /** Emitted only if it differs from the previous activity. */
@@ -32,13 +32,13 @@ export interface ReplyWriter {
   write(piece: string): void;
   /** The text that follows begins a new paragraph. */
   breakParagraph(): void;
-  /** The end of the text so far. */
+  /** Tail of the text so far. */
   mark(): ReplyMark;
   /** Removes the text after `mark`. */
   retract(mark: ReplyMark): void;
   /** `barrier`: the turn continues when the orchestrator has committed the event. */
   event(event: TurnEventBody, barrier?: boolean): void;
-  /** Begins with the text of an earlier run of the turn. */
+  /** Begins with the text from an earlier run of the turn. */
   restore(reply: string): void;
   /** Emits the buffered text after the last event. */
   end(): void;
@@ -59,7 +59,7 @@ export function createReplyWriter({ emit, now, schedule = byTimer }: ReplyWriter
     emit(chunkEvent(piece, text.length - piece.length));
   }
 
-  /** Emits the first text immediately, so that buffering does not delay the start of a reply. */
+  /** Emits the first text immediately, so that buffering does not delay a reply. */
   function pace(): void {
     if (cancel !== undefined || waiting === '') return;
     flush();

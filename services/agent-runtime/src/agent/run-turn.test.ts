@@ -95,7 +95,7 @@ describe('the agent loop', () => {
       content: [{ toolCallId: 'c1', output: { type: 'error-text', value: expect.stringContaining(error) } }],
     });
     const states = events.flatMap((event) => (event.case === 'tool' ? [event.value] : []));
-    // Users see no calls of tools that do not exist.
+    // Users see no calls to tools that do not exist.
     expect(states).toMatchObject(
       call.name === 'secret_tool'
         ? []

@@ -28,7 +28,7 @@ export interface AgentLoopDeps {
 /** As long as the orchestrator waits for a turn. */
 const MAX_RUNNING_MS = 30 * 60_000;
 
-/** The message of the line that is logged when a smaller prompt was sent. */
+/** Log message when a smaller prompt was sent. */
 export const REDUCED = 'context reduced after a refusal';
 
 /** Runs turns: calls the model and tools, and reports the reply as events. */

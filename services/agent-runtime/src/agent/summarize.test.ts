@@ -19,7 +19,7 @@ const end = (text: string, finish: Step['finish'] = 'answered'): StepEvent => ({
 type Init = Exclude<MessageInitShape<typeof SummarizeRequestSchema>, SummarizeRequest>;
 type Script = readonly (StepEvent | Error)[];
 
-/** Summarizes with a model that performs one of the scripts per call, and repeats the last one. */
+/** Summarizes with a model that performs one script per call, and repeats the last one. */
 async function summarize(scripts: readonly Script[], init: Init = {}, signal = NEVER) {
   const asked: (StepRequest & { token: string | undefined })[] = [];
   const run = createSummarizer({

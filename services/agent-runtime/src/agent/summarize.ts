@@ -9,9 +9,9 @@ import { type ConfiguredLimits, contextLimits } from './model-limits.js';
 import { createOverflows, type Overflows, type Reduction } from './overflows.js';
 import { summaryPrompt } from './summary-prompt.js';
 
-/** Tokens of a summary or a title, with what the model spends on reasoning. */
+/** Tokens for a summary or a title, including reasoning. */
 const MAX_OUTPUT_TOKENS = 1_000;
-/** Characters of a title. */
+/** Characters in a title. */
 const MAX_TITLE = 60;
 
 export interface SummarizerDeps {
@@ -117,7 +117,7 @@ export function createSummarizer({ model, limits: configured, ...deps }: Summari
       // An error would lose the usage of attempts that failed after the model had started to answer.
       if (usage.length === 0 || !(error instanceof ModelError)) throw error;
     }
-    // A part of a summary would hide the rest of the conversation for good.
+    // A partial summary would hide the rest of the conversation for good.
     const written = step?.finish === 'answered' ? modelText(step.text).trim() : '';
     return { text: request.kind === SummaryKind.TITLE ? toTitle(written) : written, usage };
   };

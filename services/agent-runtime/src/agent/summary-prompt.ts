@@ -23,7 +23,7 @@ const TITLE_INSTRUCTIONS =
   'You write the title of a conversation between a user and AI agents: two to six words that name its topic, at most 60 ' +
   `characters, without quotation marks and without a full stop, in the language of the conversation. ${DATA_RULE}`;
 
-/** Tokens of a message before messages are cut. */
+/** Tokens per message before messages are cut. */
 const MAX_MESSAGE_TOKENS = 8_000;
 /** Shorter messages are omitted instead of cut. */
 const MIN_MESSAGE_TOKENS = 250;

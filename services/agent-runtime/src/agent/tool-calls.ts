@@ -31,7 +31,7 @@ function describe(name: string, query: string): string {
 export interface ToolRequests {
   names: ReadonlySet<string>;
   journal: Pick<Journal, 'ended'>;
-  /** The outcome of a request, or the answer to an announced call. */
+  /** Outcome of a request, or the answer to an announced call. */
   resolution: (callId: string) => Promise<Resolution>;
 }
 
@@ -39,13 +39,13 @@ export interface ToolCallDeps {
   tools: Pick<ToolSource, 'call'>;
   builtIn: readonly BuiltInTool[];
   requests: ToolRequests;
-  /** Names of the tools that the model was offered. */
+  /** Tool names that the model was offered. */
   offered: ReadonlySet<string>;
   /** The calling agent. */
   agentId: string;
   writer: Pick<ReplyWriter, 'event'>;
   untrusted: UntrustedBlock;
-  /** Whether the model accepts images. */
+  /** True if the model accepts images. */
   images: boolean;
   signal: AbortSignal;
   /** Whether the orchestrator stores calls that are announced, and sends the token for each of them. */
@@ -109,7 +109,7 @@ function runBuiltIn(tool: BuiltInTool, call: ToolCall, deps: ToolCallDeps): Exec
   return { result: toResult(call, deps, { ...result, showsMessage: content !== undefined }), produced: { message } };
 }
 
-/** The orchestrator shows the status of the tools that it executes. */
+/** The orchestrator shows the status of tools that it executes. */
 async function runRequested(call: ToolCall, deps: ToolCallDeps): Promise<Executed> {
   const { requests, writer, untrusted } = deps;
   const refused = (text: string): Executed => ({ result: toResult(call, deps, { text, failed: true }), produced: {} });
@@ -124,7 +124,7 @@ async function runRequested(call: ToolCall, deps: ToolCallDeps): Promise<Execute
   };
 }
 
-/** Whether all calls of a step are announced before they are made, with a barrier. */
+/** True if all calls in a step are announced before they are made, with a barrier. */
 export const areAnnounced = (
   calls: readonly ToolCall[],
   { announced, builtIn, requests, offered }: Pick<ToolCallDeps, 'announced' | 'builtIn' | 'requests' | 'offered'>,
@@ -141,7 +141,7 @@ async function execute(call: ToolCall, deps: ToolCallDeps): Promise<Executed> {
   if (builtIn !== undefined) return runBuiltIn(builtIn, call, deps);
   if (deps.requests.names.has(call.name)) return await runRequested(call, deps);
   const tool = oneLine(call.name);
-  // Users are not shown calls of tools that do not exist.
+  // Users are not shown calls to tools that do not exist.
   if (!deps.offered.has(call.name))
     return { result: toResult(call, deps, { text: `${tool}: unknown tool.`, failed: true }), produced: {} };
   const exact = call.name === WEB_SEARCH_TOOL && typeof call.input?.['query'] === 'string' ? call.input['query'] : '';
@@ -169,7 +169,7 @@ function tooMany(call: ToolCall, deps: ToolCallDeps): Executed {
 }
 
 /**
- * Runs the calls of one step concurrently, except those that have a result already. A failed tool is a result, which the model
+ * Runs a step's calls concurrently, except calls that have a result already. A failed tool is a result, which the model
  * handles. Reports when only requests to the orchestrator are left.
  * @throws only the signal's reason, and errors of `onResult`.
  */

@@ -6,13 +6,13 @@ export type ResultPart = Extract<ToolMessage['content'][number], { type: 'tool-r
 /** A model call that ended. */
 export interface StepEntry {
   finish: FinishReason;
-  /** What the step added to the reply. */
+  /** The step's addition to the reply. */
   text: string;
   message: AssistantMessage;
   calls: readonly ToolCall[];
 }
 
-/** The outcome of one call of the last step. */
+/** Outcome of one call in the last step. */
 export interface ResultEntry {
   callId: string;
   /** For the model. */
@@ -21,11 +21,11 @@ export interface ResultEntry {
   invalid: boolean;
   /** The number of separate messages that the call showed, such as cards. */
   messages: number;
-  /** Whether the call ends the turn without a reply. */
+  /** True if the call ends the turn without a reply. */
   silent: boolean;
 }
 
-/** The state of a turn between two model calls, or between two results. */
+/** Turn state between two model calls, or between two results. */
 export interface TurnState {
   /** Steps and results so far, for the prompt. */
   turn: readonly PromptMessage[];
@@ -40,7 +40,7 @@ export interface TurnState {
   /** The number of separate messages. */
   messages: number;
   silent: boolean;
-  /** The calls of the last step, until all have a result. */
+  /** The last step's calls, until all have a result. */
   open: { calls: readonly ToolCall[]; results: ReadonlyMap<string, ResultEntry> } | undefined;
 }
 
@@ -82,7 +82,7 @@ export function afterStep(state: TurnState, { finish, text, message, calls }: St
   };
 }
 
-/** The state after a result. With the last one, all results become one message, in the order of the calls. Pure. */
+/** The state after a result. With the last one, all results become one message, in call order. Pure. */
 export function afterResult(state: TurnState, result: ResultEntry): TurnState {
   const { open } = state;
   if (open === undefined) return state;

@@ -9,7 +9,7 @@ import type { TurnEventBody } from '../turns/turn-events.js';
 
 const SCHEDULES = 200;
 
-/** Parts of texts in many languages, of code, identifiers and encoded data. */
+/** Text parts in many languages, in code, identifiers and encoded data. */
 const PARTS = COUNTED_TEXTS.flatMap(({ text }) => {
   const characters = Array.from(text);
   return Array.from({ length: 8 }, (_, part) => characters.slice(part * 12, (part + 1) * 12).join(''));
@@ -61,7 +61,7 @@ describe('the counted tokens of a turn', () => {
               const before = { ...server.usageCounted };
               const stop = new AbortController();
               let chunks = 0;
-              /** What the orchestrator counts if the runtime is killed now. */
+              /** The orchestrator's count if the runtime is killed now. */
               const reserved = new Map<number, [prompt: number, completion: number]>();
               const missing: string[] = [];
               const compare = (): void => {

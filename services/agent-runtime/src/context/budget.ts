@@ -1,4 +1,4 @@
-/** Limits of a model, in tokens. */
+/** Model limits, in tokens. */
 export interface ContextLimits {
   /** Prompt and output together. */
   contextWindow: number;
@@ -6,7 +6,7 @@ export interface ContextLimits {
   maxOutputTokens: number;
 }
 
-/** The part of the window that stays free, for what estimates miss. */
+/** Share of the window that stays free, for what estimates miss. */
 const RESERVE = 0.05;
 
 /** The tokens that the prompt and the tools of one model call may have. Not above 0 if no prompt fits. */

@@ -20,9 +20,9 @@ export interface PromptInput {
   agent: Agent;
   /** A sentence that explains why tools are missing. */
   toolProblem?: string | undefined;
-  /** The tools of the request; they are part of the budget. */
+  /** The request's tools; they are part of the budget. */
   tools: readonly FunctionTool[];
-  /** Steps and tool results of this turn so far. Words of tools are in untrusted blocks already. */
+  /** Steps and tool results in this turn so far. Tool output is in untrusted blocks already. */
   turn: readonly PromptMessage[];
   limits: ContextLimits;
   /** Corrects token estimates for this model, see `scaleOf`. */
@@ -52,7 +52,7 @@ const CONTINUE = '[Continue your reply.]';
 const NO_NEW_MESSAGE = '[The user has not written a new message.]';
 const UNKNOWN_CONTEXT = 'The date is not known.';
 
-/** Tokens of the newest message that a prompt has in any case. */
+/** Tokens of the newest message that every prompt has. */
 const LEAST_MESSAGE = 250;
 
 /** The ids of two untrusted blocks, whose estimate depends on their digits. */
@@ -85,7 +85,7 @@ function preamble({ memories, summary, omitted }: Draft, untrusted: UntrustedBlo
   ];
 }
 
-/** The block is always there after a preamble, so that the words of the user have a known start. */
+/** The block is always there after a preamble, so that the user's words have a known start. */
 function contextBlock(lines: readonly string[], needed: boolean): string[] {
   if (lines.length === 0 && !needed) return [];
   return [`<context>\n${(lines.length === 0 ? [UNKNOWN_CONTEXT] : lines).join('\n')}\n</context>`];
@@ -94,7 +94,7 @@ function contextBlock(lines: readonly string[], needed: boolean): string[] {
 const toMessage = ({ role, text }: Pick<Entry, 'role' | 'text'>): PromptMessage =>
   role === 'user' ? userMessage(text) : { role: 'assistant', content: [{ type: 'text', text }] };
 
-/** The history with preamble and context. Starts and ends with a message of the user. */
+/** The history with preamble and context. Starts and ends with a user message. */
 function history(draft: Draft, context: readonly string[], untrusted: UntrustedBlock): PromptMessage[] {
   const start = preamble(draft, untrusted);
   const { entries } = draft;
@@ -124,9 +124,9 @@ function fixedTokens(input: PromptInput, system: string, context: readonly strin
 }
 
 /**
- * Builds the prompt of one model call so that it fits into the context of the model:
- * system prompt, memories, summary, history, steps of this turn. Roles alternate. Only the system prompt has the system role;
- * what models, tools or other agents wrote is in untrusted blocks. Equal inputs give equal prompts.
+ * Builds the prompt for one model call so that it fits into the model's context: system prompt, memories, summary,
+ * history, steps of this turn. Roles alternate. Only the system prompt has the system role; text from models, tools or
+ * other agents is in untrusted blocks. Equal inputs give equal prompts.
  * @throws ContextTooSmall unless `shown` is given
  */
 export function buildPrompt(input: PromptInput): BuiltPrompt {

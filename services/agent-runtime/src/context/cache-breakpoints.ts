@@ -7,8 +7,8 @@ function withBreakpoint(message: PromptMessage): PromptMessage {
 }
 
 /**
- * Marks where Anthropic caches the prompt: after the system prompt, before the newest message, which contains the time, and at
- * the end, for the next step of the turn. Other providers ignore the marks.
+ * Marks where Anthropic caches the prompt: after the system prompt, before the newest message, which contains the time,
+ * and at the end, for the turn's next step. Other providers ignore the marks.
  * @param historyLength messages after the system prompt and before this turn's steps
  */
 export function withCacheBreakpoints(prompt: Prompt, historyLength: number): Prompt {

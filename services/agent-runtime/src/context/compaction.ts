@@ -3,15 +3,15 @@ import { cutMiddle } from './cut.js';
 import { estimateText, MESSAGE_TOKENS } from './estimate.js';
 import { limitResults, resultCount, resultTokens, type TurnStep } from './turn-steps.js';
 
-/** Content of a prompt that may be omitted, and the tokens of the rest. */
+/** Prompt content that may be omitted, and the tokens of the rest. */
 export interface Draft {
-  /** Tokens of what is never omitted: system prompt, tools, context, markers and labels. */
+  /** Tokens that are never omitted: system prompt, tools, context, markers and labels. */
   fixedTokens: number;
   /** The most important first. */
   memories: readonly string[];
   /** Empty if there is none. */
   summary: string;
-  /** The block with the tool calls of earlier turns; empty if there are none. */
+  /** The block with tool calls from earlier turns; empty if there are none. */
   recentCalls: string;
   /** Oldest first. */
   entries: readonly Entry[];
@@ -20,23 +20,23 @@ export interface Draft {
   omitted: Omitted;
 }
 
-/** What a prompt does not contain whole. */
+/** Content that a prompt does not contain whole. */
 export interface Omitted {
   toolResults: number;
   messages: number;
   memories: number;
-  /** Whole steps of the turn. */
+  /** Whole steps. */
   steps: number;
 }
 
-/** The prompt does not fit, even with the shortest message of the user. */
+/** The prompt does not fit, even with the shortest user message. */
 export class ContextTooSmall extends Error {
   override name = 'ContextTooSmall';
 }
 
-/** The history is omitted in up to this number of parts, so that a growing turn changes the start of the prompt rarely. */
+/** The history is omitted in up to this number of parts, so that a growing turn changes the prompt's start rarely. */
 const HISTORY_PARTS = 16;
-/** The part of the budget for the newest results before other content is omitted, and for a message that is cut. */
+/** Budget share for the newest results before other content is omitted, and for a message that is cut. */
 const HALF = 0.5;
 
 const sum = <T>(list: readonly T[], tokens: (item: T) => number): number =>
@@ -46,7 +46,7 @@ const lineTokens = (line: string): number => estimateText(line) + 1;
 
 const callsTokens = (block: string): number => (block === '' ? 0 : estimateText(block) + MESSAGE_TOKENS);
 
-/** The estimate of the whole prompt; not below the estimate of its messages. */
+/** The whole prompt's estimate; not below its messages' estimate. */
 function draftTokens({ fixedTokens, memories, summary, recentCalls, entries, steps }: Draft): number {
   const history = sum(entries, ({ tokens }) => tokens) + sum(steps, ({ tokens }) => tokens);
   return fixedTokens + sum(memories, lineTokens) + estimateText(summary) + callsTokens(recentCalls) + history;
@@ -74,7 +74,7 @@ function limitStep(draft: Draft, index: number, allowance: number): Draft {
 
 const newestWithResults = ({ steps }: Draft): number => steps.findLastIndex((step) => resultCount(step) > 0);
 
-/** Replaces the results of earlier steps by markers. The model has used them already. */
+/** Replaces earlier steps' results by markers. The model has used them already. */
 const omitEarlierResults: Stage = (draft, budget) => {
   const newest = newestWithResults(draft);
   let next = draft;
@@ -82,13 +82,13 @@ const omitEarlierResults: Stage = (draft, budget) => {
   return next;
 };
 
-/** Leaves out the tool calls of earlier turns. Their replies say the most important. */
+/** Leaves out tool calls from earlier turns. Their replies say the most important. */
 const omitRecentCalls: Stage = (draft) => ({ ...draft, recentCalls: '' });
 
 /** Shortens the newest results, so that one long page does not displace the whole conversation. */
 const shortenNewestResults: Stage = (draft, budget) => limitStep(draft, newestWithResults(draft), budget * HALF);
 
-/** Leaves out the oldest messages. The newest message of the user stays. */
+/** Leaves out the oldest messages. The newest user message stays. */
 const omitHistory: Stage = (draft, budget) => {
   const atOnce = Math.ceil(draft.entries.length / HISTORY_PARTS);
   const removable = draft.entries.filter(({ newest }) => !newest);
@@ -130,7 +130,7 @@ const fitNewestResults: Stage = (draft, budget) => {
   return limitStep(draft, index, Math.max(0, room));
 };
 
-/** Leaves out whole steps of the turn, such as calls with long arguments. */
+/** Leaves out whole steps, such as calls with long arguments. */
 const omitSteps: Stage = (draft, budget) => {
   let next = draft;
   while (next.steps.length > 0 && draftTokens(next) > budget) {
@@ -154,8 +154,8 @@ const STAGES: readonly Stage[] = [
 const shortest = (text: string, tokens: number): string => cutMiddle(text, tokens) ?? text;
 
 /**
- * Cuts the newest message if it does not fit even alone. At least half of the space remains for it, and what this turn
- * needs for the rest, so that the agent can use tools.
+ * Cuts the newest message if it does not fit even alone. At least half of the space remains for it, and enough for the
+ * rest of this turn, so that the agent can use tools.
  * @param least the tokens that are left for it in any case; the prompt can then exceed the budget
  * @throws ContextTooSmall unless `least` is given
  */
@@ -176,9 +176,9 @@ function cutNewestMessage(draft: Draft, budget: number, least: number | undefine
 }
 
 /**
- * Omits content until the prompt fits into `budget` tokens of unscaled estimate: earlier tool results, calls of earlier turns, long
- * new results, the oldest history, memories, the summary, then steps of the turn. The newest message of the user is cut only if it exceeds
- * the budget alone.
+ * Omits content until the prompt fits into `budget` tokens of unscaled estimate: earlier tool results, earlier turns'
+ * calls, long new results, the oldest history, memories, the summary, then whole steps. The newest user message is cut
+ * only if it exceeds the budget alone.
  * @param least see `cutNewestMessage`
  * @throws ContextTooSmall unless `least` is given
  */

@@ -4,12 +4,12 @@ import type { UntrustedBlock } from '../tools/untrusted-block.js';
 import { visibleText } from '../tools/untrusted-text.js';
 import { estimateText, MESSAGE_TOKENS } from './estimate.js';
 
-/** A message of the history, from the perspective of the answering agent. */
+/** A history message, from the answering agent's perspective. */
 export interface Entry {
   role: 'user' | 'assistant';
   text: string;
   tokens: number;
-  /** Whether it is the newest message of the user. */
+  /** True for the newest user message. */
   newest: boolean;
 }
 
@@ -21,8 +21,8 @@ export function toEntry({ role, text, newest }: Omit<Entry, 'tokens'>): Entry {
 type Said = Pick<Entry, 'role' | 'text'>;
 
 /**
- * The history from the perspective of the answering agent. Its own messages have the assistant role. Messages of other agents
- * have the user role, inside an untrusted block, because they may quote web pages. Empty messages are left out.
+ * The history from the answering agent's perspective. Its own messages have the assistant role. Messages from other
+ * agents have the user role, inside an untrusted block, because they may quote web pages. Empty messages are left out.
  */
 export function toEntries(
   { history, colleagues }: Pick<RunTurnRequest, 'history' | 'colleagues'>,

@@ -3,7 +3,7 @@ import { estimateText } from './estimate.js';
 /** Replaces the middle of a text that was too long. */
 export const CUT_MARKER = '\n[… the middle is omitted, because it does not fit into the context …]\n';
 
-/** Characters that a shortened text keeps at least, so that the tags of an untrusted block remain. */
+/** Minimum characters in a shortened text, so that an untrusted block's tags remain. */
 const MIN_HEAD = 160;
 const MIN_TAIL = 80;
 const MIN_KEPT = MIN_HEAD + MIN_TAIL;

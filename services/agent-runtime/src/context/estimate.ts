@@ -2,8 +2,8 @@ import type { FunctionTool, PromptMessage } from '../models/port.js';
 import type { Part, ToolOutput } from './messages.js';
 
 /**
- * Tokens per UTF-16 code unit outside ASCII, by the first code unit after each range. The values are above the counts of
- * common tokenizers, because a rejected prompt costs more than unused context.
+ * Tokens per UTF-16 code unit outside ASCII, by the first code unit after each range. The values are above the counts
+ * of common tokenizers, because a rejected prompt costs more than unused context.
  */
 const RANGES: readonly (readonly [end: number, tokens: number])[] = [
   [0x0250, 1.1], // Latin letters with diacritics
@@ -27,14 +27,14 @@ const RANGES: readonly (readonly [end: number, tokens: number])[] = [
   [0xa000, 1.05], // Chinese and Japanese
   [0xac00, 2],
   [0xd800, 1.1], // Hangul
-  [0xe000, 1.25], // surrogates: half of an emoji or of a rare character
+  [0xe000, 1.25], // surrogates: half of an emoji or a rare character
   [0x10000, 1.1],
 ];
 
 /** Code units per entry of `TOKENS`; all ranges end at a multiple of it. */
 const BLOCK = 16;
 
-/** The tokens of a code unit, by block. Filled natively: a callback per block would be compiled at each start. */
+/** Tokens per code unit, by block. Filled natively: a callback per block would be compiled at each start. */
 const TOKENS = new Float64Array(0x10000 / BLOCK);
 for (const [end, tokens] of RANGES.toReversed()) TOKENS.fill(tokens, 0, end / BLOCK);
 
@@ -53,7 +53,7 @@ const isControl = (code: number): boolean => code < 32 && code !== 9;
 const isPunctuation = (code: number): boolean =>
   code > 32 && code < 128 && !isLower(code) && !isUpper(code) && !isDigit(code);
 
-/** The end of the run of characters that begins at `start`. */
+/** The end of the character run that begins at `start`. */
 function runEnd(text: string, start: number, belongs: (code: number) => boolean): number {
   let end = start;
   while (end < text.length && belongs(text.charCodeAt(end))) end += 1;
@@ -93,8 +93,8 @@ function runTokens(text: string, start: number, joined: boolean): { end: number;
 }
 
 /**
- * Estimates the tokens of a text without a tokenizer, in one pass. The estimate is usually 1 to 2 times the true count.
- * Not rounded, so that estimates can be added: text that is joined with line breaks has at most the sum of its parts.
+ * Estimates a text's tokens without a tokenizer, in one pass. The estimate is usually 1 to 2 times the true count. Not
+ * rounded, so that estimates can be added: text that is joined with line breaks has at most the sum of its parts.
  */
 export function estimateText(text: string): number {
   let tokens = 0;
@@ -109,16 +109,16 @@ export function estimateText(text: string): number {
   return tokens;
 }
 
-/** Tokens of a role, or of the line breaks that join two texts of one message. */
+/** Tokens for a role, or for the line breaks that join two texts in one message. */
 export const MESSAGE_TOKENS = 6;
-/** Names, ids and brackets of a tool, a call or a result. */
+/** Names, ids and brackets around a tool, a call or a result. */
 const CALL_TOKENS = 24;
 /** Providers add instructions if a request has tools. */
 const TOOL_INSTRUCTIONS = 350;
-/** The largest images of common models. */
+/** The largest images that common models accept. */
 const IMAGE_TOKENS = 2_000;
 
-/** Estimates by object: the results and tools of a turn are in each of its prompts, and are never changed. */
+/** Estimates by object: a turn's results and tools are in each prompt, and never change. */
 const known = new WeakMap<object, number>();
 
 function once<Value extends object>(value: Value, estimate: (value: Value) => number): number {
@@ -136,7 +136,7 @@ function estimateFile(mediaType: string, data: unknown): number {
   return mediaType.startsWith('image') ? IMAGE_TOKENS : estimateJson(data);
 }
 
-/** Estimates the result of a tool call, without its id and name. */
+/** Estimates a tool result, without its id and name. */
 export const estimateOutput = (output: ToolOutput): number => once(output, outputTokens);
 
 function outputTokens(output: ToolOutput): number {
@@ -178,15 +178,15 @@ function estimatePart(part: Part): number {
   }
 }
 
-/** Estimates the tokens of a message, with its role. Not rounded. */
+/** Estimates a message's tokens, with its role. Not rounded. */
 export function estimateMessage({ content, providerOptions }: PromptMessage): number {
   if (typeof content === 'string') return MESSAGE_TOKENS + estimateText(content);
-  // Some providers want encrypted reasoning back as a field of the message.
+  // Some providers want encrypted reasoning back as a message field.
   const replayed = estimateJson(providerOptions?.['openaiCompatible'] ?? '');
   return content.reduce((sum, part) => sum + estimatePart(part), MESSAGE_TOKENS + replayed);
 }
 
-/** Estimates the tokens of the tools that a request offers. Not rounded. */
+/** Estimates the tokens for a request's tools. Not rounded. */
 export const estimateTools = (tools: readonly FunctionTool[]): number => once(tools, toolsTokens);
 
 function toolsTokens(tools: readonly FunctionTool[]): number {
@@ -197,7 +197,7 @@ function toolsTokens(tools: readonly FunctionTool[]): number {
   }, TOOL_INSTRUCTIONS);
 }
 
-/** Estimates the tokens of a request with `prompt` and `tools`. Not rounded. */
+/** Estimates the tokens in a request with `prompt` and `tools`. Not rounded. */
 export function estimatePrompt(prompt: readonly PromptMessage[], tools: readonly FunctionTool[]): number {
   return prompt.reduce((sum, message) => sum + estimateMessage(message), estimateTools(tools));
 }

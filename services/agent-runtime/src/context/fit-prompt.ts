@@ -7,18 +7,18 @@ import { estimatePrompt, estimateTools } from './estimate.js';
 import type { Room, Size } from './turn-fit.js';
 
 export interface FittedPrompt extends BuiltPrompt {
-  /** The first tools of the turn, if not all of them fit. */
+  /** The turn's first tools, if not all of them fit. */
   tools: readonly FunctionTool[];
   size: Size;
 }
 
-/** The part of a prompt that tools may have, if something else is left out for them. */
+/** Share of a prompt that tools may have, if something else is left out for them. */
 const SHARE = 1 / 2;
 
 const bytesOf = (prompt: readonly PromptMessage[], tools: readonly FunctionTool[]): number =>
   Buffer.byteLength(JSON.stringify([prompt, tools]));
 
-/** The size of a request with this prompt and these tools. */
+/** Request size with this prompt and these tools. */
 export const sizeOf = (prompt: readonly PromptMessage[], tools: readonly FunctionTool[]): Size => ({
   tokens: estimatePrompt(prompt, tools),
   bytes: bytesOf(prompt, tools),

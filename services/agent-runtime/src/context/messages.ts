@@ -1,13 +1,12 @@
 import type { PromptMessage } from '../models/port.js';
 
-/** A part of a message. */
 export type Part = Exclude<PromptMessage['content'], string>[number];
 
 export type ToolResultPart = Extract<Part, { type: 'tool-result' }>;
 
 export type ToolOutput = ToolResultPart['output'];
 
-/** A message of the user with one text, because some servers accept no list of texts. */
+/** A user message with one text, because some servers accept no list of texts. */
 export const userMessage = (text: string): PromptMessage => ({ role: 'user', content: [{ type: 'text', text }] });
 
 const isText = (part: Part): part is Extract<Part, { type: 'text' }> => part.type === 'text';

@@ -11,21 +11,21 @@
  * | due, by calls or by time           | not applied: a server that has more again is found by trying it |
  */
 export interface ModelContext {
-  /** Reported tokens by estimated tokens, of the newest calls. */
+  /** Reported tokens by estimated tokens, for the newest calls. */
   ratios: readonly number[];
   window: LearnedWindow | undefined;
-  /** Bytes of the largest request that was accepted. */
+  /** Bytes in the largest accepted request. */
   acceptedBytes: number;
 }
 
 interface LearnedWindow {
   /** Prompt and output together. */
   tokens: number;
-  /** How often the same limit was found again. */
+  /** Number of times that the same limit was found again. */
   confirmed: number;
   /** Accepted calls since then. */
   calls: number;
-  /** Milliseconds of a monotonic clock. */
+  /** Monotonic milliseconds. */
   since: number;
 }
 
@@ -45,9 +45,9 @@ const UNKNOWN: ModelContext = { ratios: [], window: undefined, acceptedBytes: 0 
 
 /** Calls whose ratios count. */
 const RATIOS = 8;
-/** The greatest ratio that reported usage sets. A greater one is more likely a mistake of the provider. */
+/** The greatest ratio that reported usage sets. A greater one is more likely a provider's mistake. */
 const MAX_RATIO = 4;
-/** Below it, a report is more likely of a part of the prompt, such as the part that was not cached. */
+/** Below it, a report more likely covers only a part of the prompt, such as the part that was not cached. */
 const MIN_RATIO = 0.5;
 /** In smaller prompts, what a provider adds itself outweighs the text. */
 const MIN_ESTIMATE = 1_000;
@@ -89,7 +89,7 @@ const statedWindow = ({ window }: ModelContext, at: number): number | undefined 
 /** The factor for estimates: at least 1, and not above what reports support. */
 export const scaleOf = ({ ratios }: ModelContext): number => Math.max(1, ...ratios);
 
-/** The factor for estimates inside of a stated window, which also reports below the estimates change. */
+/** Factor for estimates inside a stated window, which also reports below the estimates change. */
 export const fillOf = ({ ratios }: ModelContext): number => (ratios.length === 0 ? 1 : Math.max(MIN_RATIO, ...ratios));
 
 /** Keeps each model's context as long as the process runs. */

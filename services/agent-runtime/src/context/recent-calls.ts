@@ -8,5 +8,5 @@ function describe({ tool, arguments: input, failed, sources }: CallRecord): stri
   return [`- ${oneLine(`${tool} ${input}`)}${outcome}`, ...found].join('\n');
 }
 
-/** The tool calls of earlier turns, one per line, each with its sources. Empty if there are none. Pure. */
+/** Tool calls in earlier turns, one per line, each with its sources. Empty if there are none. Pure. */
 export const describeCalls = (calls: readonly CallRecord[]): string => calls.map(describe).join('\n');

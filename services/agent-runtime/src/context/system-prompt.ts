@@ -28,12 +28,12 @@ function section(title: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : [`${title}\n${lines.join('\n')}`];
 }
 
-/** What the system prompt depends on. None of it changes from message to message, so providers can cache the text. */
+/** Inputs of the system prompt. None changes from message to message, so providers can cache the text. */
 export interface SystemPromptInput {
   agent: Agent;
-  /** The other agents of the swarm. */
+  /** The swarm's other agents. */
   colleagues: readonly Agent[];
-  /** Names of the tools that the model is offered. */
+  /** Tool names that the model is offered. */
   tools: readonly string[];
 }
 

@@ -32,7 +32,7 @@ export const WHOLE: TurnFit = { refusals: 0, first: undefined, most: undefined }
 const FACTORS = [7 / 8, 3 / 4];
 const LATER = 1 / 2;
 
-/** The output never takes more than this part of a window. */
+/** The output never takes a larger share of a window. */
 const OUTPUT_SHARE = 0.25;
 /** Smaller outputs are of no use. */
 const LEAST_OUTPUT = 128;
@@ -78,7 +78,7 @@ export interface Room {
 }
 
 /**
- * The room for the next request of a turn. Pure.
+ * The room for a turn's next request. Pure.
  *
  * @param window the window that the server has stated
  */

@@ -10,7 +10,7 @@ const NO_RESULT = 'The call was interrupted and has no result.';
 
 type Call = Extract<Part, { type: 'tool-call' }>;
 
-/** A model call of this turn, the results of its tool calls, and messages of the runtime after it. */
+/** One of this turn's model calls, its tool results, and the runtime's messages after it. */
 export interface TurnStep {
   messages: readonly PromptMessage[];
   tokens: number;
@@ -34,7 +34,7 @@ function hasContent(message: AssistantMessage): boolean {
   return message.content.some((part) => part.type !== 'reasoning' && (part.type !== 'text' || part.text.trim() !== ''));
 }
 
-/** One result per call, in the order of the calls. */
+/** One result per call, in call order. */
 function pair(calls: readonly Call[], results: readonly ToolResultPart[]): ToolResultPart[] {
   return calls.map(({ toolCallId, toolName }) => {
     const found = results.find((result) => result.toolCallId === toolCallId);
@@ -43,8 +43,8 @@ function pair(calls: readonly Call[], results: readonly ToolResultPart[]): ToolR
 }
 
 /**
- * The steps of a turn so far. Each call has exactly one result, directly after it; other results and empty messages are left
- * out. What models wrote is unchanged, so that signatures remain valid.
+ * The turn's steps so far. Each call has exactly one result, directly after it; other results and empty messages are
+ * left out. Model output is unchanged, so that signatures remain valid.
  */
 export function toSteps(turn: readonly PromptMessage[]): TurnStep[] {
   const groups: { assistant?: AssistantMessage; results: ToolResultPart[]; said: PromptMessage[] }[] = [];
@@ -72,7 +72,7 @@ function resultsOf({ messages }: TurnStep): ToolResultPart[] {
 
 export const resultCount = (step: TurnStep): number => resultsOf(step).length;
 
-/** The estimate of the results alone. */
+/** The estimate for the results alone. */
 export const resultTokens = (step: TurnStep): number =>
   resultsOf(step).reduce((sum, { output }) => sum + estimateOutput(output), 0);
 

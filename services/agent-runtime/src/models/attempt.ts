@@ -20,9 +20,9 @@ export interface AttemptDeps {
   onFailed: (sent: SentParts) => void;
   token: string | undefined;
   announce: StepOptions['announce'];
-  /** How often the call was made before. */
+  /** Number of earlier attempts. */
   retries: number;
-  /** Milliseconds for which the text of a response is joined. */
+  /** Milliseconds for which response text is joined. */
   joinMs: number;
   fetch?: Fetch | undefined;
 }
@@ -59,7 +59,7 @@ function measure(meter: UsageMeter, part: LanguageModelV4StreamPart): void {
 /**
  * Makes one request to the provider. The usage event comes before the end or the error.
  *
- * @throws the error of the provider or the connection, unclassified
+ * @throws the provider's or connection's error, unclassified
  */
 export async function* runAttempt(deps: AttemptDeps): AsyncGenerator<StepEvent> {
   const { adapter, request, watchdog, leftOut, token, announce } = deps;

@@ -1,4 +1,4 @@
-// The fields of a request that servers of the same protocol do not all know.
+// Request fields that not all servers of the same protocol know.
 
 type Json = Record<string, unknown>;
 
@@ -16,7 +16,7 @@ const ESSENTIAL: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Objects of a request that have fields of the protocol: messages, blocks of content, calls and tools. */
+/** Request objects with protocol fields: messages, content blocks, calls and tools. */
 function partsOf(body: Json): Json[] {
   const messages = objects(body['messages']);
   const blocks = [...messages, body].flatMap(({ content, system }) => [...objects(content), ...objects(system)]);
@@ -69,7 +69,7 @@ export function withoutFields(body: Json, names: ReadonlySet<string>): Json {
   return body;
 }
 
-/** The structural parts of a request. */
+/** Structural request parts. */
 export function structuralParts(body: unknown): Set<string> {
   if (!isObject(body)) return new Set();
   const messages = objects(body['messages']);

@@ -1,8 +1,8 @@
-/** Codes of Node.js, undici and OpenSSL, such as ECONNREFUSED. Codes of providers are in lower case. */
+/** Codes from Node.js, undici and OpenSSL, such as ECONNREFUSED. Provider codes are in lower case. */
 const SYSTEM_CODE = /^[A-Z][A-Z\d_]{2,63}$/;
 const MAX_DEPTH = 8;
 
-/** The innermost system code among the causes of an error. It tells a TLS error from a refused connection. */
+/** The innermost system code among an error's causes. It tells a TLS error from a refused connection. */
 export function causeCode(error: unknown): string | undefined {
   let found: string | undefined;
   let each = error;

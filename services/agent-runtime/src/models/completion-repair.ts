@@ -5,11 +5,11 @@ import { isObject, type Json, objects } from './repair/json.js';
 import { createTextHold, type TextDelta } from './text-hold.js';
 import { type EventRepair, eventResponse, type PassOptions, repairBody, repairCounts } from './wire-body.js';
 
-// Deviations of servers with the chat completions protocol that the client library does not accept.
+// Deviations in chat completions that the client library does not accept.
 
-/** The finish reason of a choice. Gateways can report a failure of the provider as the usual end. */
+/** A choice's finish reason. Gateways can report a provider's failure as the usual end. */
 function reasonOf({ finish_reason: sent, native_finish_reason: native }: Json): string | null {
-  // SGLang describes its reason by an object, and some gateways pass on the number of an enumeration.
+  // SGLang describes its reason by an object, and some gateways pass on an enumeration number.
   const given = isObject(sent) ? sent['type'] : sent;
   const reason = typeof given === 'number' ? String(given) : given;
   if (!isFinishReason(reason)) return null;
@@ -20,11 +20,11 @@ function reasonOf({ finish_reason: sent, native_finish_reason: native }: Json): 
 }
 
 interface ChunkRepair {
-  /** @returns chunks with at most one choice, which is all that the client library reads */
+  /** @returns chunks with at most one choice; the client library reads no other */
   repair(chunk: Json): Json[];
   /** @param complete whether the server declared the response complete. @returns what was held until the end */
   end(complete: boolean): Json[];
-  /** Whether the last chunk with a choice had a finish reason. Some servers send empty ones before. */
+  /** True if the last chunk with a choice had a finish reason. Some servers send empty ones before. */
   isFinished(): boolean;
 }
 
@@ -109,7 +109,7 @@ function repairEvents(offered: ReadonlySet<string>): EventRepair {
       if (data === DONE) return [...rest(true), DONE];
       const chunk = parseJson(data);
       if (isObject(chunk)) return toTexts(chunks.repair(chunk).flatMap((one) => hold.add(one)));
-      // After the response, a part of an event is as good as none. Nothing else than an object can be cut.
+      // After the response, a partial event is as good as none. Nothing else than an object can be cut.
       return chunks.isFinished() || !data.startsWith('{') ? [] : [...release(), data];
     },
     get isHolding() {
@@ -128,9 +128,9 @@ function asStream(body: Json, offered: ReadonlySet<string>): Response {
 }
 
 /**
- * Repairs a successful response of the chat completions protocol.
+ * Repairs a successful chat completions response.
  *
- * @param offered names of the tools of the request
+ * @param offered the request's tool names
  */
 export const repairCompletion = (
   response: Response,

@@ -34,7 +34,7 @@ describe.each(PROVIDERS)('the %s provider', (provider) => {
   const cases = Object.entries(dialects).flatMap(([group, members]) =>
     members.filter((dialect) => speaks(dialect, provider)).map((dialect) => [group, dialect.name, dialect] as const),
   );
-  /** Without joining, and with the time of the runtime. */
+  /** Without joining, and with the runtime's timing. */
   const everyCase = cases.flatMap(([group, name, dialect]) =>
     [0, 50].map((joinMs) => [group, name, joinMs, dialect] as const),
   );

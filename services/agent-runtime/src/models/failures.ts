@@ -11,7 +11,7 @@ import { retryAfterOf } from './retry-after.js';
 /** How a failed attempt can continue. */
 export interface Failure {
   error: ModelError;
-  /** Whether the same request can succeed later. */
+  /** True if the same request can succeed later. */
   transient: boolean;
   /** True if the provider asks callers to wait: it is overloaded, or loads the model. */
   limited: boolean;
@@ -36,12 +36,12 @@ interface Described {
   status: number | undefined;
   /** As received. */
   body: string;
-  /** The words of the response, in lower case. */
+  /** The response's words, in lower case. */
   words: string;
   headers: Record<string, string>;
 }
 
-/** The filter of the provider refused the prompt. */
+/** The provider's filter refused the prompt. */
 const FILTERED = /content_filter|content_policy|content management policy|responsibleaipolicyviolation/;
 
 const REFUSED = 'The model declined to answer.';
@@ -71,7 +71,7 @@ function describe(error: unknown): Described {
 }
 
 /**
- * The status of an error that has only a type, in a stream or in a response with status 200.
+ * Status of an error that has only a type, in a stream or in a response with status 200.
  *
  * @param text its type, code and message in lower case
  */
@@ -85,7 +85,7 @@ export function statusOfType(text: string): number | undefined {
   return undefined;
 }
 
-/** Codes of the model gateway. Other responses with status 402 are of providers whose operator must pay. */
+/** Model gateway codes. Other 402 responses come from providers whose operator must pay. */
 const GATEWAY_LIMIT = 'token_limit_reached';
 const GATEWAY_BUDGET = 'turn_budget_reached';
 const GATEWAY_KEY_REJECTED = 'provider_credentials_rejected';
@@ -109,11 +109,11 @@ function ownFailure({ status, body }: Described, details: ModelErrorDetails): Fa
   if (status === 402 && hasCode(body, GATEWAY_LIMIT)) {
     return final(new ModelError('token_limit_reached', 'The token limit of this month is reached.', details));
   }
-  // The gateway hides the response of the provider, which a retry does not change.
+  // The gateway hides the provider's response, which a retry does not change.
   if (status === 502 && hasCode(body, GATEWAY_KEY_REJECTED)) {
     return final(new ModelError('model_rejected', sentenceOf(401, ''), details));
   }
-  // The platform issued the token: neither the user nor the account of the provider is the cause.
+  // The platform issued the token: neither the user nor the provider account is the cause.
   if (status === 401 && hasCode(body, GATEWAY_TOKEN_REFUSED)) {
     return final(new ModelError('model_unavailable', 'The model gateway refused the token of this answer.', details));
   }
@@ -162,7 +162,7 @@ function unavailable(status: number | undefined, error: unknown, details: ModelE
 }
 
 /**
- * Classifies the failure of an attempt. The message excludes the provider's text, which may quote the key or the prompt.
+ * Classifies an attempt's failure. The message excludes the provider's text, which may quote the key or the prompt.
  *
  * @param sent what the request consisted of
  */
@@ -184,7 +184,7 @@ export function toFailure(error: unknown, sent: SentParts = NOTHING_SENT, now = 
     });
     return { error: loading, transient: true, limited: true, loading: true };
   }
-  // Other errors are of the client library or the connection.
+  // Other errors come from the client library or the connection.
   const isSaid = APICallError.isInstance(error) || !(error instanceof Error);
   const parts = isSaid ? refusedParts(status, words, sent) : [];
   const refused = parts.length === 0 ? {} : { refused: parts };

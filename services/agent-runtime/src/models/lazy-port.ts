@@ -1,8 +1,8 @@
 import type { ModelPort } from './port.js';
 
 /**
- * A port whose code is loaded with its first call. A client library needs as much memory as the rest of the runtime, and most
- * runtimes are idle.
+ * A port whose code is loaded with its first call. A client library needs as much memory as everything else in a
+ * runtime, and most runtimes are idle.
  */
 export function lazyPort(provider: string, load: () => Promise<ModelPort>): ModelPort {
   let loading: Promise<ModelPort> | undefined;

@@ -38,7 +38,7 @@ const PROMPT: Prompt = [
   },
 ];
 
-/** Without an image in the result, which follows as a message of the user: strict servers refuse that. */
+/** Without an image in the result, which follows as a user message: strict servers refuse that. */
 const ASKED: Prompt = PROMPT.slice(0, 2);
 
 const partsByName = new Map((dialects['parts'] ?? []).map((dialect) => [dialect.name, dialect]));

@@ -15,7 +15,7 @@ type Output = Extract<ToolPart, { type: 'tool-result' }>['output'];
 
 const text = (value: string): { type: 'text'; text: string } => ({ type: 'text', text: value });
 
-/** Joins messages of the user in a row, because many servers require alternating roles. */
+/** Joins consecutive user messages, because many servers require alternating roles. */
 function joinUsers(messages: readonly PromptMessage[]): PromptMessage[] {
   const joined: PromptMessage[] = [];
   for (const message of messages) {
@@ -27,7 +27,7 @@ function joinUsers(messages: readonly PromptMessage[]): PromptMessage[] {
   return joined;
 }
 
-/** The text of the system prompt becomes the beginning of the first message of the user. */
+/** The system prompt's text becomes the beginning of the first user message. */
 function withoutSystem(prompt: Prompt): Prompt {
   const system = prompt.flatMap((message) => (message.role === 'system' ? [message.content] : []));
   const others = prompt.filter(({ role }) => role !== 'system');

@@ -4,9 +4,9 @@ import { isObject, type Json, objects } from './repair/json.js';
 import { createTextHold, type TextDelta } from './text-hold.js';
 import { type EventRepair, eventResponse, type PassOptions, repairBody, repairCounts } from './wire-body.js';
 
-// Deviations of servers with the Messages protocol that the client library does not accept.
+// Deviations in the Messages protocol that the client library does not accept.
 
-/** The events of the protocol; the client library rejects others, which newer servers may send. */
+/** Protocol events; the client library rejects others, which newer servers may send. */
 const MESSAGE_EVENT = /^(?:message_(?:start|delta|stop)|content_block_(?:start|delta|stop)|ping|error)$/;
 
 const CUT = JSON.stringify({ type: 'error', error: { type: 'api_error', message: 'the response ended early' } });
@@ -43,7 +43,7 @@ const DELTAS = new Set<unknown>([
   'citations_delta',
 ]);
 
-/** The events of a block with the fields that the client library requires; none if it does not know the block. */
+/** A block's events with the fields that the client library requires; none if it does not know the block. */
 function repairBlocks(event: Json, unknownBlocks: Set<unknown>): Json[] {
   const { type, index: sent, content_block: block, delta } = event;
   if (typeof type !== 'string' || !type.startsWith('content_block_')) return [event];
@@ -94,7 +94,7 @@ function textDeltaOf(event: Json): TextDelta | undefined {
   };
 }
 
-/** The client library takes the end of a connection for the end of the response. */
+/** The client library takes a closed connection for a complete response. */
 function repairEvents(): EventRepair {
   let ended = false;
   let stopped = false;
@@ -113,7 +113,7 @@ function repairEvents(): EventRepair {
           .flatMap((one) => hold.add(one))
           .map((one) => JSON.stringify(one));
       }
-      // After the response, a part of an event is as good as none.
+      // After the response, a partial event is as good as none.
       return ended || !data.startsWith('{') ? [] : [...release(), data];
     },
     get isHolding() {
@@ -128,7 +128,7 @@ function repairEvents(): EventRepair {
   };
 }
 
-/** The start of a block and its deltas. */
+/** Start and deltas of a block. */
 function streamed({ type, ...block }: Json): { start: Json; deltas: Json[] } {
   if (type === 'text') {
     const { text = '' } = block;
@@ -161,7 +161,7 @@ function asStream({ content, stop_reason, stop_sequence, usage, ...head }: Json)
   return eventResponse(events.map((event) => JSON.stringify(repairUsage(event))));
 }
 
-/** Repairs a successful response of the Messages protocol. */
+/** Repairs a successful Messages response. */
 export const repairMessages = (
   response: Response,
   _offered: ReadonlySet<string>,

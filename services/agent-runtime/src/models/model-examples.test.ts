@@ -7,7 +7,7 @@ import { exampleLines, portOfLine, sendRequestsTo } from '../../test/model-examp
 
 const lines = exampleLines(readFileSync(path.resolve(import.meta.dirname, '../../../../docs/models.md'), 'utf8'));
 
-/** What each line connects to: the address of its requests, and the servers of its dialects. */
+/** Target of each line: its request address, and the servers of its dialects. */
 const SERVERS: Record<string, { address: string; servers: RegExp }> = {
   Ollama: { address: 'http://127.0.0.1:11434/v1/chat/completions', servers: /Ollama/ },
   'llama.cpp': { address: 'http://127.0.0.1:8000/v1/chat/completions', servers: /llama\.cpp/ },
@@ -25,7 +25,7 @@ const SERVERS: Record<string, { address: string; servers: RegExp }> = {
   OpenRouter: { address: 'https://openrouter.ai/api/v1/chat/completions', servers: /OpenRouter|any server/ },
 };
 
-/** Retries and hangs take time, and do not depend on the settings of a line. */
+/** Retries and hangs take time, and do not depend on a line's settings. */
 const isImmediate = ({ expected, silenceMs }: Dialect): boolean => expected.requests === 1 && silenceMs === undefined;
 
 const cases = lines.flatMap(({ server, environment }) => {

@@ -310,7 +310,7 @@ describe('a failed model call', () => {
 
   it.each<['openai' | 'anthropic', number]>([
     ['openai', 50],
-    // The server reports the tokens of the prompt first.
+    // The server reports the prompt's tokens first.
     ['anthropic', 900],
   ])('counts estimated tokens if it is stopped: %s', async (provider, leastPrompt) => {
     const stop = new AbortController();

@@ -1,11 +1,11 @@
 import { ModelError } from './port.js';
 
-/** Maps model ids of the catalogue to names of the provider. */
+/** Maps catalogue ids to provider names. */
 export interface ModelNames {
   byId: Readonly<Record<string, string | undefined>>;
   /** For every id that `byId` does not name. */
   fallback?: string | undefined;
-  /** For requests without a model: a catalogue id or a name of the provider. */
+  /** For requests without a model: a catalogue id or a provider's name. */
   preferred?: string | undefined;
   /** The variable that sets `fallback`, for the error message. */
   variable: string;

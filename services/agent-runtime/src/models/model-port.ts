@@ -11,9 +11,9 @@ export interface ModelPortDeps extends LearnedPartsDeps {
   adapter: ProviderAdapter;
   limits: WatchdogLimits;
   retries?: Partial<RetryLimits>;
-  /** Milliseconds for which the text of a response is joined, after the first text. Default: 0 */
+  /** Milliseconds for which response text is joined, after the first text. Default: 0 */
   joinMs?: number;
-  /** Waits before a retry. @throws the reason of the signal */
+  /** Waits before a retry. @throws the signal's reason */
   wait?: (ms: number, signal: AbortSignal) => Promise<void>;
   fetch?: Fetch;
 }
@@ -79,7 +79,10 @@ export function createModelPort(deps: ModelPortDeps): ModelPort {
     }
   }
 
-  /** A server can also quote a part in another refusal: only what made the call succeed is left out of the next calls. */
+  /**
+   * A server can also quote a part in another refusal: only the change that made the call succeed is kept for the next
+   * calls.
+   */
   function keep(model: string, { always, outputLimit }: Reduced): void {
     for (const part of always) learned.learn(model, part);
     if (outputLimit < learned.outputLimit(model)) learned.learnOutputLimit(model, outputLimit);

@@ -1,9 +1,9 @@
 import { UNPRINTABLE_IN_LINES } from '@uswarm/service-kit';
 
-/** A flag of a region, such as that of Scotland: a black flag and a code in tag characters, which hide text elsewhere. */
+/** A regional flag, such as Scotland's: a black flag and a code in tag characters, which hide text elsewhere. */
 const FLAG = String.raw`\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{3,6}\u{e007f}`;
 const CANDIDATES = new RegExp(`${FLAG}|${UNPRINTABLE_IN_LINES.source}`, 'gu');
-/** The end of a text that can be the beginning of a flag, or half of a character. */
+/** A text end that can be the beginning of a flag, or half a character. */
 const INCOMPLETE = /\u{1f3f4}[\u{e0030}-\u{e007a}]{0,6}[\ud800-\udbff]?$|[\ud800-\udbff]$/u;
 
 const BLACK_FLAG = '\u{1f3f4}';
@@ -15,7 +15,7 @@ const JOINABLE =
 const PRESENTATION = /^[\ufe0e\ufe0f]$/;
 const PRESENTABLE = /^\p{Emoji}$/u;
 
-/** The last code point of a text. */
+/** The last code point in a text. */
 const lastOf = (text: string): string => Array.from(text.slice(-2)).at(-1) ?? '';
 
 /** @param before the code point before it */
@@ -25,17 +25,17 @@ function isNeeded(character: string, before: () => string): boolean {
   return PRESENTATION.test(character) && PRESENTABLE.test(before());
 }
 
-/** Cleans the streamed text of a model for users. */
+/** Cleans a model's streamed text for users. */
 interface ModelText {
   /** @returns the clean text so far that was not returned before */
   add(piece: string): string;
-  /** @returns the rest, at the end of the text */
+  /** @returns the rest, when the text ends */
   end(): string;
 }
 
 /**
- * Removes characters that hide or reorder text, and keeps those that emoji and scripts need, also if a sequence is split
- * over several pieces.
+ * Removes characters that hide or reorder text, and keeps those that emoji and scripts need, also if a sequence is
+ * split over several pieces.
  */
 export function createModelText(): ModelText {
   let held = '';

@@ -11,21 +11,21 @@ export type AssistantMessage = Extract<LanguageModelV4Message, { role: 'assistan
 export type FunctionTool = LanguageModelV4FunctionTool;
 
 export interface StepRequest {
-  /** Model id of the catalogue, or a name of the provider; empty for the default of the provider. */
+  /** Catalogue id, or a provider's name; empty for the provider's default. */
   model: string;
   prompt: Prompt;
   tools: readonly FunctionTool[];
-  /** `none`: the model must answer, but still knows the tools of earlier calls. */
+  /** `none`: the model must answer, but still knows the tools from earlier calls. */
   toolChoice: 'auto' | 'none';
   /** In tokens. */
   maxOutputTokens: number;
 }
 
-/** A tool call of a model. */
+/** A model's tool call. */
 export interface ToolCall {
   /** Assigned by the runtime: providers repeat ids, or send none. */
   id: string;
-  /** As the model wrote it; possibly of an unknown tool. */
+  /** As the model wrote it; possibly an unknown tool. */
   name: string;
   /** The arguments; undefined unless they are a JSON object. */
   input: Record<string, unknown> | undefined;
@@ -33,7 +33,7 @@ export interface ToolCall {
 
 /** Tokens of one attempt. */
 export interface StepUsage {
-  /** The name of the model that answered. */
+  /** Name of the model that answered. */
   model: string;
   promptTokens: number;
   /** Including reasoning tokens. */
@@ -51,14 +51,14 @@ export interface StepUsage {
  */
 export type FinishReason = 'answered' | 'calls' | 'length' | 'refused' | 'unknown';
 
-/** The result of a model call. */
+/** Result of a model call. */
 export interface Step {
   finish: FinishReason;
   text: string;
   calls: readonly ToolCall[];
   /**
-   * The message to append to the prompt of the next step. It contains what the provider wants back unchanged, such as
-   * signed reasoning, and only calls of known tools with object arguments.
+   * The message to append to the next step's prompt. It contains the parts that the provider wants back unchanged, such
+   * as signed reasoning, and only calls to known tools with object arguments.
    */
   message: AssistantMessage;
   /** A call that the model wrote as text in a form that cannot be read. */
@@ -73,7 +73,7 @@ export type StepEvent =
   | {
       type: 'usage';
       usage: StepUsage;
-      /** Whether the end follows immediately. */
+      /** True if the end follows immediately. */
       isLast?: boolean;
     }
   /** An announced attempt that the provider did not count. */
@@ -83,7 +83,7 @@ export type StepEvent =
 
 /** A request that is about to be sent. */
 export interface Announcement {
-  /** The name of the model that is asked. */
+  /** Name of the requested model. */
   model: string;
   /** Estimated; not below what the provider will count. */
   promptTokens: number;
@@ -107,7 +107,7 @@ export interface StepOptions {
 
 /** Makes model calls with the configured provider. */
 export interface ModelPort {
-  /** Slug of the provider. */
+  /** Provider slug. */
   readonly provider: string;
   /** Whether it announces each request, if the caller wants that. Default: false */
   readonly announces?: boolean;
@@ -130,7 +130,7 @@ export interface ModelErrorDetails extends ErrorOptions {
   contextLimit?: number;
   /** The server named no cause that is known; `vague`: it named none at all. */
   unexplained?: 'vague' | 'other';
-  /** The budget of the turn is spent, which the user can increase. */
+  /** The turn's budget is spent, which the user can increase. */
   budgetReached?: boolean;
   /** Milliseconds that the provider asked to wait. */
   retryAfterMs?: number;

@@ -11,7 +11,7 @@ const milliseconds = z.coerce.number().int().min(0);
 const text = z.string().optional();
 const url = z.url({ protocol: /^https?$/ }).optional();
 
-/** The variables of all providers. Those of one provider are also listed in `@uswarm/contract/providers`. */
+/** Variables for all providers. A single provider's are also listed in `@uswarm/contract/providers`. */
 export const modelVariables = {
   USWARM_DEFAULT_PROVIDER: z.enum(MODEL_PROVIDERS).optional(),
   USWARM_DEFAULT_MODEL: text,
@@ -31,9 +31,12 @@ export const modelVariables = {
   MODEL_GATEWAY_URL: url,
   /** Tokens of prompt and output, for models that the catalogue does not describe. */
   USWARM_MODEL_CONTEXT_WINDOW: z.coerce.number().int().min(1_024).optional(),
-  /** Tokens of the output of one call, likewise. */
+  /** Output tokens per call, likewise. */
   USWARM_MODEL_OUTPUT_LIMIT: z.coerce.number().int().min(64).optional(),
-  /** Between two parts of a response; twice as long until the first. At most 5 minutes: above, the limits of the HTTP client apply first. */
+  /**
+   * Between two response parts; twice as long until the first. At most 5 minutes: above, the HTTP client's limits apply
+   * first.
+   */
   USWARM_MODEL_TIMEOUT_MS: milliseconds.min(1).max(300_000).default(60_000),
   /** All waits together, before a failed call is repeated. */
   USWARM_MODEL_RETRY_MS: milliseconds.max(600_000).default(120_000),
@@ -49,7 +52,7 @@ const NAME_VARIABLES = {
 
 function namesOf(provider: keyof typeof NAME_VARIABLES, env: ModelVariables): ModelNames {
   const [model, flash, sonnet, opus] = NAME_VARIABLES[provider];
-  // The gateway translates ids of the catalogue.
+  // The gateway translates catalogue ids.
   const own = env.MODEL_GATEWAY_URL === undefined ? {} : { flash: 'flash', sonnet: 'sonnet', opus: 'opus' };
   const named = { flash: env[flash], sonnet: env[sonnet], opus: env[opus] };
   return {
@@ -60,11 +63,11 @@ function namesOf(provider: keyof typeof NAME_VARIABLES, env: ModelVariables): Mo
   };
 }
 
-/** The base URL of a provider behind the gateway. */
+/** A provider's base URL behind the gateway. */
 const behindGateway = (env: ModelVariables, provider: string): string | undefined =>
   env.MODEL_GATEWAY_URL === undefined ? undefined : `${env.MODEL_GATEWAY_URL.replace(/\/+$/, '')}/${provider}/v1`;
 
-/** The loaders of all providers. Client libraries are loaded with the first call. */
+/** Loaders by provider. Client libraries are loaded with the first call. */
 const ADAPTERS: Record<ProviderId, (env: ModelVariables) => Promise<ProviderAdapter>> = {
   async demo(env) {
     const { createDemoAdapter } = await import('./providers/demo.js');
@@ -116,7 +119,7 @@ export function createProvider(
   return env.MODEL_GATEWAY_URL === undefined ? withoutToken(port) : withoutAnnouncements(port);
 }
 
-/** A runtime with its own key must not send the token of the gateway, which every turn has, to the provider. */
+/** A runtime with its own key must not send the gateway's token, which every turn has, to the provider. */
 const withoutToken = ({ provider, step }: ModelPort): ModelPort => ({
   provider,
   // The demo model sends no requests.

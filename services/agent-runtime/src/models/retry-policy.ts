@@ -9,7 +9,7 @@ export interface RetryLimits {
   maxAttempts: number;
   /** Milliseconds of the first wait; it doubles with each attempt. */
   initialMs: number;
-  /** Milliseconds of the longest wait that the provider did not ask for. */
+  /** Longest wait in milliseconds that the provider did not ask for. */
   longestMs: number;
 }
 

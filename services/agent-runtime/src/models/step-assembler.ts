@@ -15,9 +15,9 @@ type Part = AssistantMessage['content'][number];
 type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
 type Metadata = Extract<LanguageModelV4StreamPart, { type: 'text-delta' }>['providerMetadata'];
 
-/** For calls of tools that were not offered. */
+/** For calls to tools that were not offered. */
 export const INVALID_TOOL = 'invalid_tool';
-/** The name of a call that cannot be read. */
+/** Name for a call that cannot be read. */
 const UNREADABLE = 'tool_call';
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
@@ -36,7 +36,7 @@ const asOptions = (metadata: Metadata): { providerOptions?: NonNullable<Metadata
 const cleanReasoning = (part: Part): Part =>
   part.type === 'reasoning' && part.providerOptions === undefined ? { ...part, text: storable(part.text) } : part;
 
-/** What a provider adds to the message under this key is sent back as fields of the message. */
+/** A provider's additions under this key are sent back as message fields. */
 function replayedFields(metadata: Metadata): Metadata {
   const fields = metadata?.['openaiCompatible'];
   return fields === undefined || Object.keys(fields).length === 0 ? undefined : { openaiCompatible: fields };
@@ -44,7 +44,7 @@ function replayedFields(metadata: Metadata): Metadata {
 
 const OUTCOMES = { complete: 'answered', calls: 'answered', cut: 'length', refused: 'refused' } as const;
 
-/** @returns undefined without a reason of the provider: the stream was cut */
+/** @returns undefined if the provider gave no reason: the stream was cut */
 function kindOf({ raw, unified }: Finish['finishReason']): FinishKind | 'unknown' | undefined {
   if (unified === 'error') return 'failed';
   // A refusal can have a separate field, beside the reason of a complete text.
@@ -52,10 +52,10 @@ function kindOf({ raw, unified }: Finish['finishReason']): FinishKind | 'unknown
   return raw === undefined ? undefined : (finishKind(raw) ?? 'unknown');
 }
 
-/** The content of a message in the order in which it arrives. */
+/** Message content in arrival order. */
 function createContent() {
   const parts: Part[] = [];
-  /** Reasoning of the provider by its id: it can be signed, so nothing is added to it. */
+  /** The provider's reasoning by id: it can be signed, so nothing is added to it. */
   const open = new Map<string, Extract<Part, { type: 'reasoning' }>>();
 
   function append(type: 'text' | 'reasoning', text: string, metadata: Metadata): void {
@@ -97,7 +97,7 @@ function createContent() {
   };
 }
 
-/** Assembles the result of a model call from the parts of its stream. */
+/** Assembles a model call's result from its stream parts. */
 export interface StepAssembler {
   /** @returns what the part adds to the visible text, or takes back */
   add(part: LanguageModelV4StreamPart): StepEvent[];
@@ -177,7 +177,7 @@ export function createStepAssembler(tools: readonly FunctionTool[]): StepAssembl
     return [...before, { type: 'text', text: added }];
   }
 
-  /** The calls that are part of the text, unless the server has also sent them as calls. */
+  /** Calls that are part of the text, unless the server has also sent them as calls. */
   function addTextCalls(): void {
     const known = [...calls];
     const add = (name: string, input: string): void => {

@@ -2,14 +2,14 @@ import type { Json } from './repair/json.js';
 
 /** An event that only adds text. */
 export interface TextDelta {
-  /** Only texts of the same kind can be joined. */
+  /** Only texts of one kind can be joined. */
   kind: string;
   text: string;
   /** The event with another text. */
   withText: (text: string) => Json;
 }
 
-/** Joins consecutive texts of a stream into one event: each event passes all stages of the client library. */
+/** Joins consecutive texts in a stream into one event: each event passes all stages of the client library. */
 export interface TextHold {
   readonly isHolding: boolean;
   /** Holds a text. @returns the events to pass on: none, or what was held and an event that is not text */

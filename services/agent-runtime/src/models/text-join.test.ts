@@ -25,7 +25,7 @@ async function repaired(joinMs: number, first: Chunk, repair: typeof repairCompl
   const options = { touch: () => void (touches += 1), joinMs };
   const response = await repair(new Response(body), new Set(), options);
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-  /** The events of the next part. */
+  /** Events of the next part. */
   const next = async (): Promise<Chunk[] | undefined> => {
     const { value } = await reader.read();
     return value?.match(/^data: .*$/gm)?.map((line) => JSON.parse(line.slice('data: '.length)) as Chunk);
@@ -72,7 +72,7 @@ describe('the text of a streamed response', () => {
     await next();
     send(content('b'), content('c'));
     const part = next();
-    // After the bytes were read: a failed stream drops those that were not.
+    // After the bytes were read: a failed stream drops unread ones.
     await new Promise((resolve) => setImmediate(resolve));
     controller.error(new Error('the connection broke'));
     expect(await part).toEqual([content('bc')]);

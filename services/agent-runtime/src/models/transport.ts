@@ -5,19 +5,19 @@ import type { Fetch } from './providers/adapter.js';
 export interface Transport {
   fetch: Fetch;
   readonly requestBody: string;
-  /** Whether the provider may have counted tokens: it has the request and did not reject it. */
+  /** True if the provider may have counted tokens: it has the request and did not reject it. */
   readonly mayCount: boolean;
-  /** Whether the request was announced. */
+  /** True if the request was announced. */
   readonly isAnnounced: boolean;
 }
 
 export interface TransportDeps {
   repair: (response: Response) => Promise<Response>;
-  /** Changes the body of a request before it is sent. Default: as it is. */
+  /** Changes a request body before it is sent. Default: unchanged. */
   edit?: ((body: Record<string, unknown>) => Record<string, unknown>) | undefined;
-  /** How often the call was made before. */
+  /** Number of earlier attempts. */
   retries: number;
-  /** Called with the body of a request before it is sent. @throws if it must not be sent */
+  /** Called with the request body before it is sent. @throws if it must not be sent */
   announce?: ((requestBody: string) => Promise<void>) | undefined;
   fetch?: Fetch | undefined;
 }

@@ -1,12 +1,12 @@
 import type { Logger } from '@uswarm/service-kit';
 import type { ModelPort } from './port.js';
 
-/** Characters of a call that the log has: they show the form, and little of the content. */
+/** Logged characters of a call: they show the form, and little content. */
 const MAX_SHOWN = 60;
 
 /**
- * Warns once per model that writes calls as text which cannot be read: its server needs the tool parser of the model. Calls in a
- * known form run without one.
+ * Warns once per model that writes calls as text which cannot be read: its server needs the model's tool parser. Calls
+ * in a known form run without one.
  */
 export function warnOfUnreadableCalls(port: ModelPort, logger: Pick<Logger, 'warn'>): ModelPort {
   const warned = new Set<string>();

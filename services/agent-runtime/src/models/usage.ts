@@ -17,7 +17,7 @@ function detail(value: unknown, name: string): number {
   return (isObject(value) ? count(value[name]) : undefined) ?? 0;
 }
 
-/** The counts in a chunk of the chat completions or the Messages protocol. */
+/** Counts in a chat completions or Messages chunk. */
 function countsOf(chunk: unknown): Counts | undefined {
   if (!isObject(chunk)) return undefined;
   const message = isObject(chunk['message']) ? chunk['message'] : {};
@@ -48,7 +48,7 @@ export const announcementOf = (
 export interface UsageMeter {
   /** A chunk as the provider sent it: some report usage in each chunk. */
   observe(chunk: unknown): void;
-  /** Output of the model, of any kind. */
+  /** Model output of any kind. */
   output(text: string): void;
   /** @param complete whether the response arrived as a whole */
   result(sent: { model: string; requestBody: string; complete: boolean }): StepUsage;
@@ -57,7 +57,7 @@ export interface UsageMeter {
 export function createUsageMeter(): UsageMeter {
   let seen: Counts = { prompt: undefined, completion: undefined, cached: 0, reasoning: 0 };
   let outputTokens = 0;
-  /** The numbers of the current chunk, of the last one with usage, and of the last one with output. */
+  /** Numbers in the current chunk, in the last one with usage, and in the last one with output. */
   const chunks = { current: 0, usage: 0, output: 0 };
   return {
     observe(chunk) {

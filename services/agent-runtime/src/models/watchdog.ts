@@ -1,11 +1,11 @@
 import { ModelError } from './port.js';
 
 export interface WatchdogLimits {
-  /** Milliseconds to the first byte of the response. */
+  /** Milliseconds until the first response byte. */
   firstByteMs: number;
-  /** Milliseconds between two parts of the response. */
+  /** Milliseconds between two response parts. */
   betweenBytesMs: number;
-  /** Milliseconds of the whole call. */
+  /** Milliseconds for the whole call. */
   totalMs: number;
 }
 

@@ -4,7 +4,7 @@ import { statusOfType } from './failures.js';
 import { isHtml, WEB_PAGE_HEADERS } from './refusals/sentences.js';
 import { isObject, type Json } from './repair/json.js';
 
-// What the repairs of all protocols share.
+// Shared by the repairs of all protocols.
 
 /** Counts as text become numbers; negative and other values are removed. */
 export function repairCounts(usage: Json): Json {
@@ -21,7 +21,7 @@ export function repairCounts(usage: Json): Json {
 
 const BLANK = new Set([...'\t\n\r '].map((character) => character.charCodeAt(0)));
 const BYTE_ORDER_MARK = new Set([0xef, 0xbb, 0xbf]);
-/** JSON or HTML. Lines of events begin otherwise. */
+/** JSON or HTML. Event lines begin otherwise. */
 const DOCUMENT_START = new Set([...'{["<'].map((character) => character.charCodeAt(0)));
 
 /** How a response is passed on. */
@@ -33,7 +33,7 @@ export interface PassOptions {
 }
 
 interface Body {
-  /** Whether it is one document instead of a stream of events. */
+  /** True if it is one document instead of an event stream. */
   isDocument: boolean;
   /** Reads the next bytes; undefined at the end. */
   read: () => Promise<Uint8Array | undefined>;
@@ -79,7 +79,7 @@ export interface EventRepair {
   repair(data: string): readonly string[];
   readonly isHolding: boolean;
   release(): readonly string[];
-  /** @returns the last events, at the end of the stream */
+  /** @returns the last events, when the stream ends */
   end(): readonly string[];
   /** Whether the response is complete, so that nothing but usage can follow. */
   isComplete(): boolean;
@@ -88,7 +88,7 @@ export interface EventRepair {
 /** Milliseconds for the next event after a complete response: some servers then keep the connection open. */
 const GRACE_MS = 2_000;
 
-/** The result of the promise; undefined if it takes longer. */
+/** The promise's result; undefined if it takes longer. */
 async function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   const late = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => late.resolve(undefined), ms);

@@ -9,7 +9,7 @@ const SERVICES = new Set(['', AgentRuntime.typeName]);
 export interface HealthState {
   /** Reports NOT_SERVING from now on. */
   stopServing(): void;
-  /** Ends the streams of watchers. */
+  /** Ends all watchers' streams. */
   close(): void;
   routes: ServiceImpl<typeof health.Health>;
 }
@@ -33,7 +33,7 @@ export function createHealth(): HealthState {
       async *watch({ service }, { signal }) {
         const known = SERVICES.has(service);
         if (!known) yield { status: SERVICE_UNKNOWN };
-        // The protocol keeps the stream of an unknown service open.
+        // The protocol keeps an unknown service's stream open.
         for await (const status of changes.read(known ? changes.length - 1 : Number.MAX_SAFE_INTEGER, signal)) {
           yield { status };
         }

@@ -9,7 +9,7 @@ export interface Http2Listening {
   close(graceMs: number): Promise<void>;
 }
 
-/** Megabytes that a connection buffers. Node's default of 10 is less than the events of some turns. */
+/** Megabytes that a connection buffers. Node's default of 10 is less than some turns' events. */
 const SESSION_MB = 64;
 
 /** Each running turn needs two: for its events and its commits. The others are for short calls. */

@@ -3,7 +3,7 @@ import type { Agent, SkillDocument } from '@uswarm/runtime-proto';
 import { z } from 'zod';
 import { type BuiltInTool, defineTool } from './define-tool.js';
 
-/** Names of tools that are not in the catalogue of the user: agents always have them. */
+/** Tool names that are not in the user's catalogue: agents always have them. */
 export const SKILL_TOOL = 'use_skill';
 export const SILENT_TOOL = 'stay_silent';
 
@@ -45,7 +45,7 @@ const createStaySilent = (): BuiltInTool =>
     run: () => ({ text: 'The turn ends without a reply.', failed: false, silent: true }),
   });
 
-/** Created in the first turn: an idle runtime needs no schemas of tools. */
+/** Created in the first turn: an idle runtime needs no tool schemas. */
 let actionCard: BuiltInTool | undefined;
 let staySilent: BuiltInTool | undefined;
 
@@ -64,7 +64,7 @@ function useSkill(documents: readonly SkillDocument[]): BuiltInTool {
   });
 }
 
-/** The tools of a turn that run inside the runtime. `allowed` has the names of the catalogue that the agent may use. */
+/** A turn's tools that run inside the runtime. `allowed` has the catalogue names that the agent may use. */
 export function builtInTools(agent: Pick<Agent, 'skillDocuments'>, allowed: readonly string[]): BuiltInTool[] {
   const { skillDocuments: documents } = agent;
   return [

@@ -4,7 +4,7 @@ import type { FunctionTool } from '../models/port.js';
 import type { ToolResult } from './tool.js';
 
 /**
- * `message` becomes a separate message of the agent: a MessageContent of the REST contract. `silent` ends the turn without a
+ * `message` becomes a separate agent message: a MessageContent of the REST contract. `silent` ends the turn without a
  * reply.
  */
 export type BuiltInToolResult = ToolResult & { message?: JsonObject; silent?: true };
@@ -16,7 +16,7 @@ export interface BuiltInTool {
 }
 
 export interface ToolSpec<Input extends z.ZodObject> {
-  /** A name of the tool catalogue. */
+  /** A name in the tool catalogue. */
   name: string;
   description: string;
   /** Checks the arguments, and describes them to the model as JSON schema. */

@@ -44,7 +44,7 @@ export interface McpConnections {
 interface RequestContext {
   token: TokenOfTurn;
   received: Received;
-  /** Called when the response of a call ends without a result. */
+  /** Called when a call's response ends without a result. */
   lost?: () => void;
 }
 
@@ -108,7 +108,7 @@ export function createMcpConnections(deps: McpConnectionDeps): McpConnections {
     }
   }
 
-  /** Concurrent requests share one attempt, unless it failed because of the token of another turn. */
+  /** Concurrent requests share one attempt, unless it failed because of another turn's token. */
   async function connection(token: TokenOfTurn): Promise<Connection> {
     const shared = current;
     if (shared !== undefined) {
@@ -197,7 +197,7 @@ export function createMcpConnections(deps: McpConnectionDeps): McpConnections {
   };
 }
 
-/** The failure of a request without effects. */
+/** A failure without effects. */
 function notExecuted(error: unknown, received: Received): McpFailure {
   const failure = toFailure(error, received);
   const { status, retryAfterMs, cause } = failure;
@@ -206,7 +206,7 @@ function notExecuted(error: unknown, received: Received): McpFailure {
   return new McpFailure(isLost ? UNREACHABLE : failure.message, { status, retryAfterMs }, { cause, disconnected });
 }
 
-/** Rejects with the reason of the signal if it aborts first. The work continues for other turns. */
+/** Rejects with the signal's reason if it aborts first. The work continues for other turns. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);

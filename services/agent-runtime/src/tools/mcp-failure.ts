@@ -1,7 +1,7 @@
 import { SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } from '@modelcontextprotocol/client';
 import { isNotConnected } from '@uswarm/service-kit';
 
-/** What a request received before it failed. */
+/** The response to a request before it failed. */
 export interface Received {
   /** The last HTTP status. */
   status?: number | undefined;
@@ -40,13 +40,13 @@ function ofStatus(status: number, received: Received, cause: unknown): McpFailur
   const all = { ...received, status };
   if (status === 401) return new McpFailure('rejected the token of this turn', all, { cause });
   if (status === 429) return new McpFailure('is limiting requests; try again later', all, { cause });
-  // The session of a server that keeps sessions has ended: the specification requires a new one.
+  // A session-keeping server has ended the session: the specification requires a new one.
   if (status === 404) return new McpFailure('returned status 404', all, { cause, disconnected: true });
   const outcomeUnknown = status >= 500 && status !== 503;
   return new McpFailure(`returned status ${status}`, all, { cause, outcomeUnknown });
 }
 
-/** Describes the error of a request that may have reached the server. */
+/** Describes the error if a request may have reached the server. */
 export function toFailure(error: unknown, received: Received): McpFailure {
   if (error instanceof McpFailure) return error;
   const cause = error;

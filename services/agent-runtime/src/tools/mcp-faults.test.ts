@@ -33,7 +33,7 @@ function cutStream(response: ServerResponse): void {
   response.write(': running\n\n', () => response.destroy());
 }
 
-/** The faults of a call, and whether the tool may have run. */
+/** Faults of a call; tells if the tool may have run. */
 const faults: Record<string, (response: ServerResponse) => void> = {
   'a reset': (response) => void response.destroy(),
   'a cut event stream': cutStream,
@@ -232,7 +232,7 @@ describe('the connection to an MCP server', () => {
       port: server.port,
     });
     cleanup.defer(again.close);
-    // The first call may be sent before the end of the connection is noticed.
+    // The first call may be sent before the closed connection is noticed.
     await call('lost');
     expect(await call('after')).toEqual({ text: 'again: after', failed: false });
   });

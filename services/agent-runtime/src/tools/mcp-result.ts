@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { ToolPart, ToolResult } from './tool.js';
 import { capped, visibleJson, visibleText } from './untrusted-text.js';
 
-/** Bytes of text of a tool result for a model. */
+/** Text bytes in a tool result for a model. */
 export const MAX_RESULT_BYTES = 64 * 1024;
 const MAX_IMAGES = 4;
 /** Bytes of a decoded image. */
@@ -74,7 +74,7 @@ function bounded(parts: readonly ToolPart[]): ToolPart[] {
     }
     bytes += sizeOf(part);
     if (bytes > MAX_RESULT_BYTES) {
-      // `capped` refers to the limit of the whole result.
+      // `capped` refers to the whole result's limit.
       const rest = MAX_RESULT_BYTES - (bytes - sizeOf(part));
       kept.push({ type: 'text', text: capped(describe(part), rest, MAX_RESULT_BYTES) });
       break;
@@ -84,7 +84,7 @@ function bounded(parts: readonly ToolPart[]): ToolPart[] {
   return kept;
 }
 
-/** A failed result with a message of the server. */
+/** A failed result with a server message. */
 export function failedResult(message: string): ToolResult {
   return { text: capped(visibleText(message), MAX_RESULT_BYTES), failed: true };
 }

@@ -43,13 +43,13 @@ const RETRY = { initialMs: 500, maxMs: 4_000, deadlineMs: 20_000 };
 const isRepeatable = ({ annotations }: Tool): boolean =>
   annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
 
-/** Whether the server did not execute the call and a repetition may succeed. */
+/** True if the server did not execute the call and a repetition may succeed. */
 const isRetryable = (error: unknown): boolean =>
   error instanceof McpFailure && (error.status === 404 || error.status === 429);
 
 /**
- * Tools of an MCP server over streamable HTTP. Connects on first use and again after the connection breaks. Turns share the
- * connection; each request has the token of its turn. Calls fail independently of each other.
+ * The tools on an MCP server over streamable HTTP. Connects on first use and again after the connection breaks. Turns
+ * share the connection; each request has its turn's token. Calls fail independently of each other.
  */
 export function createMcpTools(deps: McpDeps): ToolServer & { close(): Promise<void> } {
   const { logger, listTimeoutMs = 5_000, callTimeoutMs = 30_000, maxCallMs = 600_000 } = deps;
@@ -63,7 +63,7 @@ export function createMcpTools(deps: McpDeps): ToolServer & { close(): Promise<v
     maxCallMs,
   });
   const slots = createCallSlots(MAX_CONCURRENT_CALLS);
-  /** Names of tools whose call can be repeated if the connection is lost. */
+  /** Tools whose call can be repeated if the connection is lost, by name. */
   let repeatable = new Set<string>();
 
   function sourceOf(tokenOfTurn: TokenOfTurn): ToolSource {

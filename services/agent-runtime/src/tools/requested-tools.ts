@@ -3,7 +3,7 @@ import { type ContextLimits, promptBudget } from '../context/budget.js';
 import { estimateTools } from '../context/estimate.js';
 import type { FunctionTool } from '../models/port.js';
 
-/** The tools of a turn that the orchestrator executes. @throws SyntaxError if a schema is not JSON */
+/** A turn's tools that the orchestrator executes. @throws SyntaxError if a schema is not JSON */
 export const requestedTools = ({ requestedTools: tools }: Pick<RunTurnRequest, 'requestedTools'>): FunctionTool[] =>
   tools.map(({ name, description, inputSchema }) => ({
     type: 'function',
@@ -12,7 +12,7 @@ export const requestedTools = ({ requestedTools: tools }: Pick<RunTurnRequest, '
     inputSchema: JSON.parse(inputSchema) as FunctionTool['inputSchema'],
   }));
 
-/** The part of the prompt that tools may have. Models with a small context get fewer tools. */
+/** Share of the prompt that tools may have. Models with a small context get fewer tools. */
 const SHARE = 1 / 2;
 
 /** The first tools that fit into the prompt besides the other ones. Pure. */

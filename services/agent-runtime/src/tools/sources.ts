@@ -8,9 +8,9 @@ const MAX_RECORD_BYTES = 4 * 1024;
 const MAX_ARGUMENT_CHARACTERS = 500;
 const MAX_SOURCES = 10;
 const MAX_TITLE_CHARACTERS = 120;
-/** Longer addresses are left out: a part of an address is of no use. */
+/** Longer addresses are left out: a partial address is useless. */
 const MAX_ADDRESS_CHARACTERS = 400;
-/** Nested values of a result in which addresses are looked for. */
+/** Nested values that are searched for addresses. */
 const MAX_DEPTH = 6;
 
 const ADDRESS = /\bhttps?:\/\/[^\s<>"'\])}]+/g;
@@ -35,7 +35,7 @@ function field(value: object, names: readonly string[]): string {
   return '';
 }
 
-/** The objects of a JSON value that have an address, in their order. */
+/** The objects in a JSON value that have an address, in their order. */
 function inJson(value: unknown, depth = 0): Source[] {
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return [];
   if (Array.isArray(value)) return value.flatMap((item) => inJson(item, depth + 1));
@@ -61,7 +61,7 @@ function sourcesOf({ text, parts }: Pick<ToolResult, 'text' | 'parts'>): Source[
   return [...first.values()].slice(0, MAX_SOURCES);
 }
 
-/** What later turns of the conversation are told about a call. Pure. */
+/** A call's description for later turns in the conversation. Pure. */
 export function callRecord(tool: string, input: Record<string, unknown>, result: ToolResult): CallRecord {
   const argumentsJson = JSON.stringify(input).slice(0, MAX_ARGUMENT_CHARACTERS).toWellFormed();
   const record = { tool, arguments: argumentsJson, failed: result.failed, sources: [] as Source[] };

@@ -1,12 +1,12 @@
 import type { FunctionTool } from '../models/port.js';
 
-/** A part of a tool result. The data of an image is base64. */
+/** Part of a tool result. Image data is base64. */
 export type ToolPart =
   | { type: 'text'; text: string }
   | { type: 'image'; mediaType: string; data: string }
   | { type: 'link'; uri: string; name: string };
 
-/** The result of a tool call. Text, names and addresses are untrusted data, whichever tool returned them. */
+/** Tool result. Text, names and addresses are untrusted data, whichever tool returned them. */
 export interface ToolResult {
   /** The whole result in words; images and links are described. */
   text: string;
@@ -22,13 +22,13 @@ export interface ToolSource {
   /**
    * Returns failures as results.
    *
-   * @param token for this call. Default: the token of the turn
+   * @param token for this call. Default: the turn's token
    * @throws only the reason of `signal`, if it aborts.
    */
   call(name: string, input: Record<string, unknown>, signal: AbortSignal, token?: string): Promise<ToolResult>;
 }
 
-/** The bearer token of a turn at the time of the call; undefined if the orchestrator sent none. */
+/** A turn's bearer token at the time of the call; undefined if the orchestrator sent none. */
 export type TokenOfTurn = () => string | undefined;
 
 /** A tool server that authenticates each turn with its own token. */

@@ -13,8 +13,8 @@ export const UNTRUSTED_RULE =
 const ID_CHARACTERS = 16;
 
 /**
- * Creates the function that wraps untrusted text. The id of a block is a keyed hash of its text: the text cannot
- * contain it, and the same text gets the same block, so providers can reuse a cached prompt.
+ * Creates the function that wraps untrusted text. A block's id is a keyed hash of its text: the text cannot contain it,
+ * and the same text gets the same block, so providers can reuse a cached prompt.
  */
 export function createUntrustedBlock(key: Buffer = randomBytes(32)): UntrustedBlock {
   return (source, text) => {

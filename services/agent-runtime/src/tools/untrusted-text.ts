@@ -5,7 +5,7 @@ export function visibleText(text: string): string {
   return text.toWellFormed().replaceAll(UNPRINTABLE_IN_LINES, '');
 }
 
-/** The same for all strings and keys of a JSON value. */
+/** The same for all strings and keys in a JSON value. */
 export function visibleJson(value: unknown): unknown {
   if (typeof value === 'string') return visibleText(value);
   if (Array.isArray(value)) return value.map(visibleJson);
@@ -13,7 +13,9 @@ export function visibleJson(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [visibleText(key), visibleJson(entry)]));
 }
 
-/** Truncates to `maxBytes` of UTF-8 at a character boundary, and marks truncated text with the limit of the whole. */
+/**
+ * Truncates to `maxBytes` of UTF-8 at a character boundary, and marks truncated text with the limit for the whole text.
+ */
 export function capped(text: string, maxBytes: number, limit = maxBytes): string {
   const bytes = new TextEncoder().encode(text);
   if (bytes.byteLength <= maxBytes) return text;

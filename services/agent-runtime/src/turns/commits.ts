@@ -1,7 +1,7 @@
 import type { Resolution } from '@uswarm/runtime-proto';
 import { createWaiters } from './waiters.js';
 
-/** What the orchestrator has committed of a turn. */
+/** A turn's state that the orchestrator has committed. */
 export interface Commits {
   /** The events up to this number are committed. A lower number than before has no effect. */
   advance(through: number): void;
@@ -9,11 +9,13 @@ export interface Commits {
   reached(number: number, signal: AbortSignal): Promise<void>;
   /** Calls `release` when the event is committed: the orchestrator does not read its large fields again. */
   onCommit(number: bigint, release: () => void): void;
-  /** Calls `release` when the outcome of a tool request is known: the orchestrator does not execute the request again. */
+  /**
+   * Calls `release` when the outcome of a tool request is known: the orchestrator does not execute the request again.
+   */
   onResolved(callId: string, release: () => void): void;
-  /** Stores outcomes of tool requests. The first outcome of a call counts. */
+  /** Stores tool request outcomes. A call's first outcome counts. */
   resolve(resolutions: readonly Resolution[]): void;
-  /** The outcome of a tool request. @throws the reason of `signal` */
+  /** Outcome of a tool request. @throws the reason in `signal` */
   resolution(callId: string, signal: AbortSignal): Promise<Resolution>;
 }
 

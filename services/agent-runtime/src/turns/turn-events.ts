@@ -15,7 +15,7 @@ import {
   WaitingSchema,
 } from '@uswarm/runtime-proto';
 
-/** The content of a turn event, before the log numbers it. */
+/** Turn event content, before the log numbers it. */
 export type TurnEventBody = Exclude<TurnEvent['event'], { case: undefined }>;
 
 export const activityEvent = (activity: AgentActivity): TurnEventBody => ({
@@ -34,7 +34,7 @@ export const toolEvent = (tool: MessageInitShape<typeof ToolSchema>): TurnEventB
   value: create(ToolSchema, tool),
 });
 
-/** A separate message of the agent. */
+/** A separate agent message. */
 export const messageEvent = (message: MessageInitShape<typeof MessageSchema>): TurnEventBody => ({
   case: 'message',
   value: create(MessageSchema, message),
@@ -61,7 +61,7 @@ export const requestEvent = (request: MessageInitShape<typeof RequestSchema>): T
   value: create(RequestSchema, request),
 });
 
-/** @param retryAfterMs milliseconds until the next model call; 0: the turn waits for outcomes of tool requests */
+/** @param retryAfterMs milliseconds until the next model call; 0: the turn waits for tool request outcomes */
 export const waitingEvent = (retryAfterMs = 0): TurnEventBody => ({
   case: 'waiting',
   value: create(WaitingSchema, { retryAfterMs }),

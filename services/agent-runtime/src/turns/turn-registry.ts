@@ -22,7 +22,7 @@ export interface TurnContext {
   emit(event: TurnEventBody, barrier?: boolean): void;
   /** Resolves when the orchestrator has committed all events so far. @throws the reason of `signal` */
   committed(signal: AbortSignal): Promise<void>;
-  /** The outcome of a tool request of this turn. @throws the reason of `signal` */
+  /** Outcome of this turn's tool request. @throws the reason in `signal` */
   resolution(callId: string, signal: AbortSignal): Promise<Resolution>;
   /** Aborts with a `TurnAborted`. */
   signal: AbortSignal;
@@ -32,7 +32,7 @@ export interface TurnContext {
   modelToken: () => string | undefined;
 }
 
-/** Bearer tokens of a turn; empty if there are none. */
+/** A turn's bearer tokens; empty if there are none. */
 export interface TurnTokens {
   toolToken: string;
   modelToken: string;
@@ -49,9 +49,9 @@ export type AgentLoop = (request: RunTurnRequest, context: TurnContext) => Promi
 export interface TurnLimits {
   /** Concurrent turns. */
   running: number;
-  /** Bytes of events of one turn. */
+  /** Event bytes per turn. */
   bytesPerTurn: number;
-  /** Bytes of events of all finished turns, above which the oldest are removed. */
+  /** Event bytes of all finished turns, above which the oldest are removed. */
   bytesFinished: number;
   /** Milliseconds for which a finished turn is kept. */
   keepFinishedMs: number;
@@ -81,14 +81,14 @@ export interface TurnRegistry {
   follow(request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
   /** Stops a turn with outcome STOPPED. No effect on a finished turn. @throws TurnRefused */
   stop(turnId: string, generation: number): void;
-  /** Reports that the events up to a number are committed, and outcomes of tool requests. @throws TurnRefused */
+  /** Reports that the events up to a number are committed, and tool request outcomes. @throws TurnRefused */
   advance(turnId: string, generation: number, commit: Commit): void;
-  /** Replaces the tokens of a turn. No effect on a finished turn. @throws TurnRefused */
+  /** Replaces a turn's tokens. No effect on a finished turn. @throws TurnRefused */
   renewTokens(turnId: string, generation: number, tokens: TurnTokens): void;
   running(): RunningTurn[];
   /** Milliseconds since the last turn ended, or since startup; 0 while a turn runs. */
   idleMs(): number;
-  /** Whether the runtime is about to exit: it finishes running turns and starts none. */
+  /** True if the runtime is about to exit: it finishes running turns and starts none. */
   shuttingDown(): boolean;
   /**
    * Accepts no more turns and waits up to `graceMs` for running ones. It abandons the rest, and earlier a turn without
@@ -114,7 +114,7 @@ interface Turn {
   /** Whether the caller stores entries, and commits events at barriers. */
   journaled: boolean;
   log: EventLog<TurnEvent>;
-  /** Bytes of the events that are kept, without those that are released when they are committed. */
+  /** Bytes of the events that are kept, except events that are released when they are committed. */
   bytes: number;
   commits: Commits;
   controller: AbortController;
@@ -137,7 +137,7 @@ function renew(turn: Turn, { toolToken, modelToken }: TurnTokens): void {
   if (modelToken !== '') turn.modelToken = modelToken;
 }
 
-/** Releases the large fields of an event when no orchestrator needs them any more. */
+/** Releases an event's large fields when no orchestrator needs them any more. */
 function releaseLater({ number, event }: TurnEvent, commits: Commits): void {
   if (event.case === 'entry') {
     const { value } = event;
@@ -168,7 +168,7 @@ function emitInto(turn: Turn, event: TurnEventBody, maxBytes: number, barrier = 
   if (event.case === 'activity') turn.activity = event.value.activity;
 }
 
-/** The running and recently finished turns of a runtime process. */
+/** Running and recently finished turns in a runtime process. */
 export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
   const { run, onError, limits = defaultTurnLimits, now = () => performance.now() } = deps;
   const turns = new Map<string, Turn>();

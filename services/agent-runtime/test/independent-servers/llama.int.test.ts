@@ -46,7 +46,7 @@ async function countTokens(text: string): Promise<number> {
   return Tokens.parse(await post('/tokenize', { content: text, parse_special: true })).tokens.length;
 }
 
-/** The tokens of a prompt, counted by the tokenizer of the server and not by a completion. */
+/** A prompt's tokens, counted by the server's tokenizer and not by a completion. */
 async function countPrompt(text: string): Promise<number> {
   const messages = [
     { role: 'system', content: SYSTEM },

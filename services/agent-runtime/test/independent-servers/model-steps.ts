@@ -17,7 +17,7 @@ export const stepOf = (text: string, maxOutputTokens: number): StepRequest => ({
   maxOutputTokens,
 });
 
-/** The model port for a server of the protocol. */
+/** The model port for a server with this protocol. */
 export function connectTo(endpoint: string, provider: 'openai' | 'anthropic', key = 'k'): ModelPort {
   const own = { openai: 'OPENAI', anthropic: 'ANTHROPIC' }[provider];
   const variables = {
@@ -28,7 +28,7 @@ export function connectTo(endpoint: string, provider: 'openai' | 'anthropic', ke
   return createProvider(provider, z.object(modelVariables).parse({ ...variables, USWARM_MODEL_RETRY_MS: '0' }));
 }
 
-/** Reads the events of a step to its end. */
+/** Reads a step's events to its end. */
 export async function collect(events: AsyncIterable<StepEvent>, onEvent: (event: StepEvent) => void = () => undefined) {
   const all: StepEvent[] = [];
   let error: unknown;

@@ -5,15 +5,15 @@ import type { PassOptions } from '../wire-body.js';
 export type Fetch = typeof globalThis.fetch;
 
 export interface AttemptOptions {
-  /** Name of the model at the provider. */
+  /** The provider's model name. */
   model: string;
-  /** All requests of the attempt use it. */
+  /** All requests in the attempt use it. */
   fetch: Fetch;
   /** The bearer token for the model gateway; undefined without a gateway. */
   token: string | undefined;
 }
 
-/** What differs between providers. */
+/** Differences between providers. */
 export interface ProviderAdapter {
   readonly slug: string;
   /** @throws ModelError if no model is configured */
@@ -22,14 +22,14 @@ export interface ProviderAdapter {
   languageModel(options: AttemptOptions): Pick<LanguageModelV4, 'doStream'>;
   /** This protocol requires these fields, which other protocols make optional. */
   readonly required?: readonly string[];
-  /** The body of a request without fields that the server refuses, or with other ones. */
+  /** The request body without fields that the server refuses, or with other ones. */
   reduce?(body: Record<string, unknown>, refused: ReadonlySet<string>): Record<string, unknown>;
   /** Adapts a prompt to what servers of this protocol accept. */
   prepare(prompt: Prompt): Prompt;
   /**
-   * Repairs what some servers of this protocol do differently.
+   * Repairs deviations of this protocol's servers.
    *
-   * @param offered names of the tools of the request
+   * @param offered the request's tool names
    */
   repair(response: Response, offered: ReadonlySet<string>, options: PassOptions): Promise<Response>;
 }

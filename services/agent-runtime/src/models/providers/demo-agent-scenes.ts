@@ -24,7 +24,7 @@ const specialists = ({ colleagues }: Situation): readonly Colleague[] => {
 
 const namesOf = ({ slug, name }: Colleague): string[] => [`@${slug}`, slug, name].map((one) => one.toLowerCase());
 
-/** The colleagues that a text names, in the order of the text. */
+/** Colleagues that a text names, in text order. */
 function namedIn(text: string, colleagues: readonly Colleague[]): Colleague[] {
   const words = text.toLowerCase().match(/@?[\w-]+/g) ?? [];
   const named = words.flatMap((word) => colleagues.find((colleague) => namesOf(colleague).includes(word)) ?? []);
@@ -115,7 +115,7 @@ const workflow = (request: string, shows: string, words: RegExp, kind: string): 
   },
 });
 
-/** The answer of the agent to which another one has handed over. */
+/** Answer from the agent that took over. */
 function takeOver({ followsAgent, self }: Situation, to = ''): DemoMove | undefined {
   const ownName = new RegExp(`(?:^|\\W)${self}$`, 'i');
   return followsAgent || (self !== '' && ownName.test(to))

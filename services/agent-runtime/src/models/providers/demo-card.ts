@@ -1,7 +1,7 @@
 import { answer, type DemoMove, LABEL } from './demo-scene.js';
 import type { ReadResult } from './demo-situation.js';
 
-/** The arguments of the card that the demo model shows. */
+/** Arguments for the demo model's card. */
 export const CARD = {
   title: 'How should we continue?',
   description: `${LABEL} Choose one of these options.`,

@@ -76,7 +76,7 @@ function approval({ offered, results }: Situation): DemoMove {
   );
 }
 
-/** Scenes of one agent, in the order of the list. */
+/** Single-agent scenes, in list order. */
 export const CONTENT_SCENES: readonly Scene[] = [
   {
     request: 'show me a long answer',

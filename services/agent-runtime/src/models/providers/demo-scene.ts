@@ -7,7 +7,7 @@ export interface DemoCall {
   input: Record<string, unknown>;
 }
 
-/** The next step of the demo model: tool calls, after a text if any, or an answer. */
+/** The demo model's next step: tool calls, after a text if any, or an answer. */
 export type DemoMove =
   | { calls: readonly DemoCall[]; text?: string }
   | {
@@ -22,13 +22,13 @@ export interface Scene {
   request: string;
   /** What the request shows, for the list of all scenes. */
   shows: string;
-  /** Matches the words of the user. */
+  /** Matches the user's words. */
   words: RegExp;
   /** The tools without which it cannot be shown. */
   tools?: readonly string[];
   /** The next step. It depends only on the situation, which has the results of earlier steps. */
   play(situation: Situation, match: RegExpExecArray): DemoMove;
-  /** What follows without the tools. Default: a sentence that names them. */
+  /** The next step without the tools. Default: a sentence that names them. */
   without?(situation: Situation, match: RegExpExecArray): DemoMove | undefined;
 }
 

@@ -9,7 +9,7 @@ export const DEMO_NOTICE =
 
 export const asksForSearch = (text: string): boolean => /search|look up|find|sources|web/i.test(text);
 
-/** The topic of a request such as "Search the web for … and answer with sources". */
+/** The topic in a request such as "Search the web for … and answer with sources". */
 export function topicOf(text: string): string {
   const bare = text
     .trim()
@@ -36,7 +36,7 @@ function isSource(value: unknown): value is Source {
 interface SearchOutcome {
   failed: boolean;
   sources: Source[];
-  /** Remarks of the tool. */
+  /** The tool's remarks. */
   notes: string[];
 }
 
@@ -54,13 +54,13 @@ const listOf = <T>(value: unknown, isEntry: (entry: unknown) => entry is T): T[]
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 
-/** Parses the result of the search tool. Other text has no sources. */
+/** Parses a search result. Other text has no sources. */
 export function readSearchOutcome(text: string): SearchOutcome {
   const { status, results, notes } = parseObject(text);
   return { failed: status === 'upstream_failed', sources: listOf(results, isSource), notes: listOf(notes, isText) };
 }
 
-/** The answer to the result of the search tool. */
+/** The answer to a search result. */
 export function searchAnswer({ text, failed }: ReadResult): string {
   if (failed) return `${LABEL} The search failed: ${text}`;
   const outcome = readSearchOutcome(text);

@@ -2,14 +2,14 @@ import { untrustedText } from '@uswarm/service-kit';
 import type { Prompt, PromptMessage } from '../port.js';
 
 const CONTEXT_END = '\n</context>\n\n';
-/** Messages of the runtime to the model, which the user did not write. */
+/** The runtime's messages to the model, which the user did not write. */
 const NOTICE = /^(?:\[[^\]\n]+\]|Continue exactly where your text stopped\..*)$/;
 /** A message of another agent, as the prompt quotes it. */
 const QUOTED = /(?:^|\n\n)[^\n]+ wrote:\n<untrusted id="(\w+)" [^>]*>\n[\s\S]*?\n<\/untrusted id="\1">/g;
-/** The place of a quoted message. */
+/** Place of a quoted message. */
 const BREAK = '\u0000';
 const MEMORIES = /^Your memories[^\n]*\n(<untrusted id="(\w+)" [^>]*>\n[\s\S]*?\n<\/untrusted id="\2">)/;
-/** The task in the message that a sub-agent or the agent of a workflow step receives. */
+/** The task in the message that a sub-agent or a workflow step's agent receives. */
 const TASK =
   /^You work on [\s\S]*?\n\nTask:\n([\s\S]*?)(?:\n\n(?:Expected result|Context|Results of earlier steps):\n|$)/;
 const COLLEAGUE = /^- ([^\n]*?) \(@([\w-]+)(, manager)?\): /gm;
@@ -23,30 +23,30 @@ export interface Colleague {
   isManager: boolean;
 }
 
-/** The result of a tool call of this turn, without the untrusted block. */
+/** A tool result in this turn, without the untrusted block. */
 export interface ReadResult {
   tool: string;
   text: string;
   failed: boolean;
 }
 
-/** What the demo model reads from a request. */
+/** The demo model's view of a request. */
 export interface Situation {
-  /** What the user wrote last, or the task of a sub-agent. */
+  /** The user's last words, or a sub-agent's task. */
   question: string;
   /** The last paragraph of it, without mentions, politeness and final punctuation: what a scene matches. */
   words: string;
-  /** Whether the agent works on a task of another agent. */
+  /** True if the agent works on another agent's task. */
   isTask: boolean;
-  /** Whether another agent has replied to the question before. */
+  /** True if another agent has replied to the question before. */
   followsAgent: boolean;
-  /** The results of tool calls of this turn, oldest first. */
+  /** Tool results in this turn, oldest first. */
   results: readonly ReadResult[];
   /** The text that the model has written in this turn. */
   said: string;
-  /** Names of the offered tools. */
+  /** Offered tools by name. */
   offered: readonly string[];
-  /** The slug of the agent that the model speaks for. */
+  /** Slug of the agent that the model speaks for. */
   self: string;
   colleagues: readonly Colleague[];
   /** The memories in the prompt, one per line. */
@@ -55,18 +55,17 @@ export interface Situation {
 
 export interface DemoRequest {
   prompt: Prompt;
-  /** Names of the tools. */
   offered: readonly string[];
 }
 
-/** The last text of a message of the user. */
+/** The last text in a user message. */
 function textOf(message: PromptMessage | undefined): string {
   if (message?.role !== 'user') return '';
   const part = message.content.findLast(({ type }) => type === 'text');
   return part?.type === 'text' ? part.text : '';
 }
 
-/** The words of the user, which follow the context block of the prompt. */
+/** The user's words, which follow the prompt's context block. */
 function afterContext(text: string): string {
   const end = text.indexOf(CONTEXT_END);
   return end < 0 ? text : text.slice(end + CONTEXT_END.length);

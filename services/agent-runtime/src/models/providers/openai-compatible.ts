@@ -23,7 +23,7 @@ function renameLimit(body: Body, refused: ReadonlySet<string>): Body {
   return refused.has('max_completion_tokens') ? rest : { ...rest, max_completion_tokens: maxTokens };
 }
 
-/** Fields of a message that servers want back unchanged, such as encrypted reasoning. */
+/** Message fields that servers want back unchanged, such as encrypted reasoning. */
 const REPLAYED = ['reasoning_details', 'extra_content'] as const;
 
 interface Chunk {
@@ -72,7 +72,7 @@ function withoutFiles(part: ToolPart): ToolPart {
   return { ...part, output: { type: 'text', value } };
 }
 
-/** Results of tools contain only text in this protocol, so their images follow in a message of the user. */
+/** Tool results contain only text in this protocol, so their images follow in a user message. */
 function moveImages(message: PromptMessage): PromptMessage[] {
   if (message.role !== 'tool') return [message];
   const files = message.content.flatMap(filesOf);
@@ -84,10 +84,10 @@ function moveImages(message: PromptMessage): PromptMessage[] {
   ];
 }
 
-/** The models of the client library. They are kept: each new one builds and compiles the schema of its chunks. */
+/** The client library's models. They are kept: each new one builds and compiles its chunk schema. */
 function createModels(baseUrl: string) {
   const known = new Map<string, LanguageModelV4>();
-  /** By the signal of an attempt, which the client library passes on. */
+  /** By an attempt's signal, which the client library passes on. */
   const fetches = new WeakMap<AbortSignal, Fetch>();
 
   const fetchOfAttempt: Fetch = async (input, init) => {

@@ -53,7 +53,7 @@ const FORMS = [
   new RegExp(String.raw`(?:must|should|value)\W[^\d\n]{0,30}<=?\s*(${NUMBER})`, 'u'),
 ];
 
-/** The greatest number of tokens, not below `least`, that the words of a refusal allow; undefined if they name none. */
+/** The greatest number of tokens, not below `least`, that a refusal's words allow; undefined if they name none. */
 export function limitIn(words: string, least = LEAST): number | undefined {
   for (const form of FORMS) {
     const found = form.exec(words)?.[1];
@@ -64,7 +64,7 @@ export function limitIn(words: string, least = LEAST): number | undefined {
       const [whole, between = '', written = ''] = match;
       const tokens = toNumber(written);
       const rest = words.slice(match.index + whole.length);
-      // `limit (2013)` is a code of an error if the text has no tokens.
+      // `limit (2013)` is an error code if the text has no tokens.
       const isCode =
         between.endsWith('(') && /limit\W*$/.test(whole.slice(0, -written.length)) && !words.includes('token');
       const isString = /\b(?:string|char)/.test(

@@ -1,6 +1,6 @@
 // Finds the request part that a server refuses, so that the request can be repeated without it.
 
-/** Parts that are moved, become text or are left out. Others are fields of the body. */
+/** Parts that are moved, become text or are left out. Others are body fields. */
 const STRUCTURAL: readonly string[] = ['tools', 'system', 'images', 'reasoning'];
 
 export interface RefusedPart {
@@ -24,13 +24,13 @@ const IMAGES =
   /\b(?:images?|image_urls?|image[ _-]inputs?|vision|multi-?modal(?:ity)?|pictures?|mmproj|visual)\b|图片|图像|画像|이미지|изображени|\bbild(?:er)?\b|imágenes|content\b[^.\n]{0,40}(?:a valid string|be a string|expected (?:a )?string)|invalid type: sequence/;
 const REASONING = /\b(?:redacted_)?thinking\b|\breasoning\b|\bthought_?signatures?\b|\bsignature\b/;
 
-/** Parts of the conversation, which another conversation does not have. */
+/** Conversation parts, which another conversation does not have. */
 const OF_CONVERSATION =
   /messages?[.[]\d+\]?[.:](?!role|content\.\d+\.cache_control)|tool_call_id|tool_use_id|tool_result|tool_use`? ids/;
 
 const STREAMING = /in (?:the )?streaming mode|with stream(?:ing)?\b|when streaming/;
 
-/** Failures of the server itself are only understood if they are explicit. */
+/** The server's own failures are only understood if they are explicit. */
 const isExplicit = (status: number | undefined): boolean => status === 404 || (status !== undefined && status >= 500);
 
 /** Servers refuse request parts with these statuses. */
@@ -67,7 +67,7 @@ function namedIn(line: string, fields: readonly string[]): string[] {
 /**
  * The parts that a server refuses, the most likely first; none if the refusal is about something else.
  *
- * @param words the words of the response, in lower case
+ * @param words the response's words, in lower case
  * @param sent the fields and structural parts of the refused request
  */
 export function refusedParts(

@@ -31,7 +31,7 @@ export function loadingMs(body: string): number | undefined {
   return seconds === undefined || seconds < 0 ? undefined : Math.min(seconds * SECOND, LONGEST_ESTIMATE_MS);
 }
 
-/** The header of a repaired response that was a web page with status 200. */
+/** Header on a repaired response that was a web page with status 200. */
 const WEB_PAGE_HEADER = 'x-uswarm-web-page';
 
 export const WEB_PAGE_HEADERS: Readonly<Record<string, string>> = { [WEB_PAGE_HEADER]: '1' };

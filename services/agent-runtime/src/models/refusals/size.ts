@@ -20,7 +20,7 @@ const OVERFLOW = [
   /(?:超过|超出|过长)[^。\n]{0,20}(?:长度|上下文|token|最大)|(?:输入|上下文|提示)[^。\n]{0,20}(?:过长|超过|超出)/,
 ];
 
-/** A limit of tokens over a time can have the words of an overflow. */
+/** A token limit over a time can have the words of an overflow. */
 const RATE =
   /per (?:minute|min|second|hour|day)\b|\b[tr]p[mdhs]\b|rate[ _-]?limit|please wait|try again (?:in|later|after)|throttl/;
 /** One request exceeds what such a limit allows at all, so that no wait helps. */
@@ -37,7 +37,7 @@ interface Overflow {
   limit: number | undefined;
 }
 
-/** The refusal of a request because it is too large; undefined if it is another failure. */
+/** The refusal because a request is too large; undefined for another failure. */
 export function overflowOf(status: number | undefined, body: string, words: string): Overflow | undefined {
   const isRate = RATE.test(words) || (status !== undefined && LIMITED.has(status));
   if (status !== PAYLOAD_TOO_LARGE) {
@@ -60,8 +60,8 @@ const WITH_PROMPT =
   /context length|context size|context limit|\binputs?\b[^.\n]{0,12}tokens?`? ?(?:\+|and)|input length and|\bprompt\b|\bmessages\b|max_tokens must be at least|at least 1, got -/;
 
 /**
- * The output limit of the model, if the request asked for more output; `null` if the server does not name it, undefined if the
- * refusal is about something else.
+ * The model's output limit, if the request asked for more output; `null` if the server does not name it, undefined if
+ * the refusal is about something else.
  */
 export function outputLimitOf(words: string): number | null | undefined {
   if (WITH_PROMPT.test(words) || !OUTPUT.test(words)) return undefined;

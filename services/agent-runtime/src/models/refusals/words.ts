@@ -13,7 +13,7 @@ const isObject = (value: unknown): value is Json => typeof value === 'object' &&
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== '';
 
-/** JSON inside a text, as gateways pass on the response of a provider. */
+/** JSON inside a text, as gateways pass on a provider's response. */
 function unwrapped(text: string): unknown {
   const start = text.search(/[[{]/);
   if (start < 0 || !/^[^a-z]*[[{]/i.test(text)) return undefined;
@@ -42,8 +42,8 @@ function linesOf(value: unknown, depth: number): string[] {
 }
 
 /**
- * The words of a response that describe a failure, in lower case and without addresses, which can contain words such as `billing`. Fields that
- * quote the request are left out.
+ * The words in a response that describe a failure, in lower case and without addresses, which can contain words such as
+ * `billing`. Fields that quote the request are left out.
  */
 export function wordsOf(body: string): string {
   const parsed = parseJson(body);
@@ -68,7 +68,7 @@ export function numberIn(body: string, names: readonly string[]): number | undef
   return find(parseJson(body), 0);
 }
 
-/** Words that do not describe the cause of a failure. */
+/** Words that do not describe a failure's cause. */
 const EMPTY_WORDS = new Set(
   (
     'a an and argument bad be been body by can cannot code content could entity error errors exception failed failure for from has ' +

@@ -16,7 +16,7 @@ import {
   valuesOf,
 } from './schema.js';
 
-// The arguments of a call as the schema of its tool describes them. What the schema accepts stays unchanged.
+// A call's arguments as the tool's schema describes them. Arguments that the schema accepts stay unchanged.
 
 /** How often JSON can be encoded, and wrapped. */
 const MAX_LAYERS = 5;
@@ -84,7 +84,7 @@ function converted(schema: Schema, value: unknown): unknown {
   return Array.isArray(value) && value.length === 1 ? value[0] : undefined;
 }
 
-/** The fields of an object under the names of the schema. Models also write them with other separators. */
+/** An object's fields under the schema's names. Models also write them with other separators. */
 function namedFields(schema: Schema, value: Json): [string, unknown][] {
   const names = propertyNames(schema);
   const missing = names.filter((name) => !Object.hasOwn(value, name));
@@ -236,8 +236,8 @@ const isExpected = (schema: Schema, value: Json): boolean => {
 };
 
 /**
- * The arguments of a call of the tool, repaired as far as its schema proves what is meant; undefined unless they are a whole
- * JSON object.
+ * A call's arguments, repaired as far as the tool's schema proves what is meant; undefined unless they are a whole JSON
+ * object.
  *
  * @param tool undefined if it is unknown
  */

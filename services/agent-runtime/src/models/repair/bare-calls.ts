@@ -68,14 +68,14 @@ function fencedSpans(text: string, offered: ReadonlySet<string>): Span[] {
 /** The text with spaces instead of code, so that places stay the same. */
 const withoutFences = (text: string): string => text.replaceAll(FENCES, (code) => code.replaceAll(/[^\n]/g, ' '));
 
-/** The start of a line before an object, or words before it in the line. */
+/** The line start before an object, or words before it in the line. */
 const LINE_START =
   /(?:^|\n)[ \t]*(?:functools|json\s+|<?\/?(?:tool|function)s?(?:[ _]?calls?)?[>:]*\s*)?(?=[[{])|[:.!][ \t]+(?=\{\s*["'](?:name|tool|tool_name|function)["']\s*:)/gi;
 /** Bounds the search: it ends after this many objects that are not calls, and skips longer texts. */
 const MAX_STARTS = 16;
 const MAX_TEXT = 200_000;
 
-/** Objects and lists at the start of a line, or that follow each other. */
+/** Objects and lists at a line start, or that follow each other. */
 function plainSpans(text: string): Span[] {
   const spans: Span[] = [];
   let failed = 0;
@@ -100,7 +100,7 @@ function plainSpans(text: string): Span[] {
   return spans;
 }
 
-/** The value of an element: an object, or elements that each have a field. */
+/** An element's value: an object, or elements that each have a field. */
 function fieldsIn(body: string): string | undefined {
   const bare = body.trim();
   if (bare.startsWith('{')) return bare;
@@ -162,7 +162,7 @@ function actionSpans(text: string): Span[] {
 /** Some templates put these tokens before a tool name. */
 const WHOLE = /^(?:>>>|<<function>>|\[(?:tool[ _]call:|call(?:ing)?(?: tool)?:?))\s*/i;
 
-/** A name of a tool and its arguments, as the whole text. */
+/** A tool name and its arguments, as the whole text. */
 function wholeSpan(text: string, offered: ReadonlySet<string>): Span[] {
   const trimmed = text.trim();
   const head = WHOLE.exec(trimmed)?.[0] ?? '';
@@ -259,7 +259,7 @@ export function canBeCall(text: string, offered: ReadonlySet<string>): boolean {
       return true;
     return content === '[' || 'functools[{'.startsWith(content) || isNameStart(content, offered);
   }
-  // The key and the name of the call.
+  // Key and name of the call.
   if (body.length < 18 && !/[:}]/.test(body)) return /^["']?\w*["']?\s*$/.test(body);
   const [, key = ''] = /^["']([\w.-]+)["']\s*:/.exec(body) ?? [];
   if (toolNameOf(key, offered) !== undefined) return true;
@@ -275,7 +275,7 @@ export function canBeCall(text: string, offered: ReadonlySet<string>): boolean {
     : toolNameOf(value, offered) !== undefined;
 }
 
-/** A name of a tool before its arguments. */
+/** A tool name before its arguments. */
 function isNameStart(content: string, offered: ReadonlySet<string>): boolean {
   const bare = content.replace(/^\[\s*/, '');
   return [...offered].some(

@@ -1,4 +1,4 @@
-// Joins the names of tool calls that a server sends in several parts.
+// Joins tool names that a server sends in several parts.
 
 type Json = Record<string, unknown>;
 
@@ -10,7 +10,7 @@ interface HeldCall {
 export interface CallNames {
   /** @returns the calls of one chunk, without those whose name may continue in the next chunk */
   add(calls: readonly Json[]): Json[];
-  /** @returns the calls that are still held, at the end of the response */
+  /** @returns the calls that are still held, when the response ends */
   end(): Json[];
 }
 
@@ -19,10 +19,10 @@ const partOf = (call: Json): Json => (call['function'] ?? {}) as Json;
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /**
- * A name is complete when arguments or another call follow. Until then the call is held, because the client library takes
- * each further part of a name for the name of a further call.
+ * A name is complete when arguments or another call follow. Until then the call is held, because the client library
+ * takes each further part of a name for a further call.
  *
- * @param offered names of the tools of the request
+ * @param offered the request's tool names
  */
 export function createCallNames(offered: ReadonlySet<string>): CallNames {
   /** By index; calls without an index have the same key. */
@@ -30,7 +30,7 @@ export function createCallNames(offered: ReadonlySet<string>): CallNames {
 
   const beginsName = (text: string): boolean => [...offered].some((name) => name.startsWith(text));
 
-  /** @returns the name of the call with this further part; undefined if the part is the name of another call */
+  /** @returns the call's name with this further part; undefined if the part is another call's name */
   function joined({ call, name }: HeldCall, part: string, id: unknown): string | undefined {
     if (part === '' || part === name) return name;
     if (!offered.has(name) && beginsName(`${name}${part}`)) return `${name}${part}`;

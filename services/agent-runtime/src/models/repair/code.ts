@@ -24,7 +24,7 @@ export const isFenceEnd = (line: string, marker: string): boolean =>
 export const canEndBlock = (line: string): boolean =>
   line === '' || /^(?:`+|~+|<\/?[a-z:_]*|<\/[a-z:_]+>|\[\/?[A-Z]*\]?)$/iu.test(line);
 
-/** The length of the code that begins with a backtick, or of the backticks if none is; undefined if more is needed. */
+/** The length of code that begins with a backtick, or of the backticks if none is; undefined if more is needed. */
 export function spanLength(text: string, isWhole: boolean): number | undefined {
   const ticks = /^`+/.exec(text)?.[0].length ?? 0;
   if (ticks === text.length && !isWhole && ticks < MAX_SPAN) return undefined;

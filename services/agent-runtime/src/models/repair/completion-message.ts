@@ -1,7 +1,7 @@
 import { isObject, type Json, objects } from './json.js';
 import { type CallNames, createCallNames } from './call-names.js';
 
-// Messages and deltas of the chat completions protocol in the many forms in which servers send them.
+// Chat completion messages and deltas in the many forms in which servers send them.
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
@@ -24,7 +24,7 @@ function thoughtsOf(value: unknown): string | null {
   );
 }
 
-/** A delta whose fields have the types of the protocol. */
+/** A delta whose fields have the protocol's types. */
 function typed(part: Json): Json {
   const fields = Object.entries(part).map(([name, value]): [string, unknown] => {
     if (name === 'content') return [name, contentOf(value)];
@@ -33,7 +33,7 @@ function typed(part: Json): Json {
   return Object.fromEntries(fields);
 }
 
-/** Some servers send numeric ids, indexes as text, arguments as an object, or the fields of the function in the call. */
+/** Some servers send numeric ids, indexes as text, arguments as an object, or the function's fields in the call. */
 function repairCall(call: Json): Json {
   const { id, index, name, arguments: own, input, parameters, function: nested, ...others } = call;
   const fn = isObject(nested) ? nested : { name: typeof nested === 'string' ? nested : name };
@@ -55,7 +55,7 @@ function repairCall(call: Json): Json {
 const isCall = (value: Json): boolean =>
   ['function', 'name', 'arguments', 'id'].some((key) => Object.hasOwn(value, key));
 
-/** The calls of a message: a list, one call, or calls by their index. */
+/** A message's calls: a list, one call, or calls by their index. */
 function callsOf({ tool_calls: calls, tool_call: single, function_call: older, content }: Json): Json[] {
   const given = calls ?? single;
   const listed = isObject(given) ? (isCall(given) ? [given] : Object.values(given)) : given;
@@ -76,7 +76,7 @@ interface Sent {
 export interface MessageRepair {
   /** @returns the delta; undefined if the choice adds nothing */
   delta(choice: Json): Json | undefined;
-  /** @returns the calls that are still held, at the end of the response */
+  /** @returns the calls that are still held, when the response ends */
   end(): Json[];
 }
 
@@ -93,7 +93,7 @@ export function createMessageRepair(offered: ReadonlySet<string>): MessageRepair
     textOf(part['reasoning_content']) !== '' ||
     callsOf(part).length > 0;
 
-  /** A message repeats what deltas have sent, or is the only part of the response. */
+  /** A message repeats earlier deltas, or is the only part of the response. */
   function withoutRepetition(message: Json, before: Sent): Json {
     const { content, tool_calls: _calls, tool_call: _call, function_call: _older, ...rest } = message;
     const text = textOf(content);

@@ -40,7 +40,7 @@ const KINDS: ReadonlyMap<string, FinishKind> = new Map(
   ),
 );
 
-/** Words in reasons that the table does not have: nothing is complete because of a word. */
+/** Words in unlisted reasons: nothing is complete because of a word. */
 const WORDS: readonly (readonly [FinishKind, RegExp])[] = [
   [
     'refused',
@@ -56,14 +56,14 @@ const WORDS: readonly (readonly [FinishKind, RegExp])[] = [
 /** Servers send these while the response goes on. */
 const ABSENT = new Set(['', 'null', 'none', 'undefined', 'nil']);
 
-/** The spelling of the table: without case and separators. */
+/** Spelling in the table: without case and separators. */
 const plain = (reason: string): string => reason.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 
 /** Returns true if the field contains a finish reason. */
 export const isFinishReason = (value: unknown): value is string =>
   typeof value === 'string' && !ABSENT.has(value.trim().toLowerCase());
 
-/** The kind of a finish reason in any spelling; undefined if it is unknown. */
+/** A finish reason's kind, in any spelling; undefined if it is unknown. */
 export const finishKind = (reason: string): FinishKind | undefined => {
   const name = plain(reason);
   return KINDS.get(name) ?? WORDS.find(([, words]) => words.test(name))?.[0];

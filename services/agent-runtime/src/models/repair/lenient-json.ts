@@ -3,7 +3,7 @@ import { parseJson } from '@uswarm/service-kit';
 
 // JSON as models write it.
 
-/** The end of a value, and whether the value is strict JSON. */
+/** End of a value; true if the value is strict JSON. */
 interface Extent {
   /** The index after the last bracket. */
   end: number;
@@ -47,7 +47,7 @@ function endOfBrackets(text: string, start: number, isStrict: boolean): number |
   return undefined;
 }
 
-/** The text with the brackets that are missing at its end, such as the last one of a call. */
+/** The text with the brackets that are missing at its end, such as a call's last one. */
 export function withEnd(text: string): string {
   const open: string[] = [];
   for (let at = 0; at < text.length; at += 1) {
@@ -62,7 +62,7 @@ export function withEnd(text: string): string {
   return text + open.toReversed().join('');
 }
 
-/** The extent of the object or list that begins at `start`; undefined if it is cut. */
+/** Extent of the object or list that begins at `start`; undefined if it is cut. */
 function extentOf(text: string, start: number): Extent | undefined {
   const strict = endOfBrackets(text, start, true);
   if (strict !== undefined && parseJson(text.slice(start, strict)) !== undefined)

@@ -34,7 +34,7 @@ const THOUGHT_CLOSE = [
   at(String.raw`\[BEGIN FINAL RESPONSE\]`, 'uy'),
 ];
 
-/** The form of a call: where it begins, and where it ends. */
+/** Start and end marks of a call. */
 interface CallForm {
   open: RegExp;
   close: RegExp;
@@ -66,7 +66,7 @@ const CALL_FORMS: readonly CallForm[] = [
   { open: at('✿FUNCTION✿'), close: /✿RE(?:SULT|TURN)✿/u },
 ];
 
-/** A message of a role that follows: what a model invents for the user is not for the user. */
+/** A message with another role that follows: what a model invents for the user is not for the user. */
 const ROLE = [
   at(`<${BAR}im_start${BAR}>(\\w+)\\n?`),
   at(`<${BAR}start_header_id${BAR}>(\\w+)<${BAR}end_header_id${BAR}>\\s*`),
@@ -175,7 +175,7 @@ const PARTIAL_TOKEN = /^<\/?[|｜‖]{1,2}[^\s|｜‖<>]{0,48}(?:[|｜‖]{1,2})
 /** A role, channel or tag name after a token belongs to the token. */
 const PARTIAL_TAIL =
   /^(?:<[|｜‖]{1,2}(?:im_start|start_header_id)[|｜‖]{1,2}>\w*(?:<(?:[|｜‖]{1,2})?[^<>]*)?|<[|｜‖]{1,2}DSML[|｜‖]{1,2}\w*|<start_of_turn>\w*|<\|turn>\w*|<\|channel>\w*|<unused94>\w*)$/iu;
-/** The end of a call, after which another call of the same form can follow. */
+/** A call's end, after which another call in the same form can follow. */
 const PARTIAL_CALLS_END = /<[|｜‖]{1,2}tool[_▁]calls?(?:_section)?[_▁]end[|｜‖]{1,2}>\s*(?:<[^>]*)?$/iu;
 
 /** Returns true if a server cut a special token at the end of its response, and left this text. */
@@ -211,9 +211,9 @@ const ABOUT_START = /^\s+(?:tags?|tokens?|elements?|is|are|was|means?|marks?)(?!
 const PUNCTUATION = /^[.,;:!?…](?:\s|$)/u;
 const IN_SENTENCE = /[\p{L}\p{N},][ \t]+$|[\p{Lo}]$/u;
 const QUOTED = /(?:["'“‘«„([]|\*\*)$/u;
-/** A cell of a table. */
+/** Table cell. */
 const IN_CELL = /\|\s*$/u;
-/** The start of a line of a quotation. */
+/** Start of a quoted line. */
 const IN_QUOTATION = /^\s*(?:>\s*)+$/u;
 /** The sentence goes on. */
 const GOES_ON = /^\s+[\p{Ll}\p{Lo}]/u;

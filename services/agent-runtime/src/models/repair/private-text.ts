@@ -13,7 +13,7 @@ import {
 import { ANSWER_CLOSE, isOptional, readHeader, startOf } from './templates.js';
 import { createVisibleText, type VisiblePiece } from './visible-text.js';
 
-/** A part of the model's text. */
+/** Part of the model's text. */
 export type Piece =
   | VisiblePiece
   | { type: 'thought'; text: string }
@@ -23,7 +23,7 @@ export type Piece =
 /** Separates what is for the user from what the model writes for its own use. */
 export interface PrivateText {
   add(piece: string): Piece[];
-  /** @returns the rest, at the end of the step */
+  /** @returns the rest, when the step ends */
   end(): Piece[];
 }
 
@@ -36,9 +36,9 @@ type Mode =
   | { type: 'dropped' };
 
 const TEXT: Mode = { type: 'text' };
-/** The ends of a body of a message that has channels. */
+/** Ends of a message body with channels. */
 const BODY_END = /<\|(?:end|return|call|start|channel)\|>/;
-/** A parameter of a type in code, such as of `Promise<Thought>`. */
+/** A type parameter in code, such as `Promise<Thought>`. */
 const TYPE = /^<[A-Z][a-z]+>$/;
 const MAX_HEADER = 400;
 /** Characters before a mark that are kept. */
@@ -50,7 +50,7 @@ export function createPrivateText(): PrivateText {
   /** Where the last thought or call ended in the text for the user. */
   let boundary = 0;
   let hasHeaders = false;
-  /** The fence of the code block that is open. */
+  /** Fence of the open code block. */
   let fence: { marker: string; body: string; hasOpening: boolean } | undefined;
   let mentioned = false;
   let answerTag = false;
@@ -103,7 +103,7 @@ export function createPrivateText(): PrivateText {
     }
   }
 
-  /** At the start of a step, templates without their special tokens. @returns whether more is needed */
+  /** At a step's start, templates without their special tokens. @returns true if more is needed */
   function atStart(isWhole: boolean): boolean {
     if (!visible.isStart) return false;
     const text = held.trimStart();
@@ -126,7 +126,7 @@ export function createPrivateText(): PrivateText {
     const bare = rest.trim();
     const isEnd = isFenceEnd(bare, fence.marker);
     if (end < 0 && !isWhole) {
-      // Only the end of the block, or of thoughts around it, is waited for.
+      // Only the block's end, or the end of surrounding thoughts, is waited for.
       if (canEndBlock(bare)) return true;
       // The whole line is known to be code.
       show(rest);

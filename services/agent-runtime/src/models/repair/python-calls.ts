@@ -29,7 +29,7 @@ function endOfQuotes(text: string, start: number): number | undefined {
   return undefined;
 }
 
-/** The parts of a text between commas that are not within brackets or quotes; undefined if these do not end. */
+/** Text parts between commas that are not within brackets or quotes; undefined if these do not end. */
 function partsOf(text: string): string[] | undefined {
   const parts: string[] = [];
   let depth = 0;

@@ -34,7 +34,7 @@ export const choicesOf = ({ fields, root }: Schema): (Schema | undefined)[] =>
 /** The schemas that a value must match besides. */
 export const partsOf = ({ fields, root }: Schema): (Schema | undefined)[] => schemas(fields['allOf'], root);
 
-/** The schema of a property; undefined accepts anything. */
+/** A property's schema; undefined accepts anything. */
 export function propertyOf({ fields, root }: Schema, name: string): Schema | undefined {
   const { properties, additionalProperties } = fields;
   const isKnown = isObject(properties) && Object.hasOwn(properties, name);
@@ -47,7 +47,7 @@ export const propertyNames = ({ fields: { properties } }: Schema): string[] =>
 export const requiredNames = ({ fields: { required } }: Schema): string[] =>
   Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
 
-/** The schema of an entry of a list. */
+/** A list entry's schema. */
 export function entryOf({ fields, root }: Schema, index: number): Schema | undefined {
   const { prefixItems, items } = fields;
   const first = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : [];

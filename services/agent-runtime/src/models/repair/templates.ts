@@ -19,7 +19,7 @@ const STARTS = [
   'here’s my thought process:',
 ];
 
-/** Characters of the longest start. */
+/** Characters in the longest start. */
 const MAX_START = 120;
 
 const PARTIAL = /^(?:analysis\s*|(?:commentary )?to=[^{\n]{0,80})$/;
@@ -39,7 +39,7 @@ export type Start =
   | { type: 'thought'; opening: string; close: RegExp }
   | { type: 'call'; opening: string; recipient: string };
 
-/** Classifies the opening of a step, without white space; undefined if it is text. */
+/** Classifies a step's opening, without white space; undefined if it is text. */
 export function startOf(
   text: string,
   { afterThought, isWhole }: { afterThought: boolean; isWhole: boolean },
@@ -64,7 +64,7 @@ export function startOf(
 /** True if the end is optional: without it, the text only looked like thoughts. */
 export const isOptional = (close: RegExp): boolean => close === ANNOUNCED_END;
 
-/** The header of a message that has channels. */
+/** Header of a message with channels. */
 export function readHeader(header: string): { role: string; channel: string; recipient: string | undefined } {
   const recipient = /\bto=([^\s<]+)/.exec(header)?.[1];
   return {

@@ -73,7 +73,7 @@ export function callsOf(value: unknown): TextCall[] | undefined {
       keyIn({ [key]: null }, NAME_KEYS) === undefined,
   );
   if (rest.length > 0 && inputKey !== undefined) return undefined;
-  // An entry of a dictionary has a name, too.
+  // A dictionary entry has a name, too.
   if (inputKey === undefined && keyIn(value, ['description']) !== undefined) return undefined;
   return [
     {
@@ -211,7 +211,7 @@ const unwrapped = (text: string): string =>
   ).trim();
 
 /**
- * The calls in a text that has the form of a call.
+ * The calls in a text with a call's form.
  *
  * @param isClosed whether its end follows, so that only brackets can be missing
  * @returns undefined if it cannot be read

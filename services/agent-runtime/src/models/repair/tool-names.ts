@@ -18,7 +18,7 @@ interface Word {
   end: number;
 }
 
-/** The words of a name in lower case, with their places. */
+/** A name's words in lower case, with their places. */
 const wordsIn = (name: string): Word[] =>
   [...name.matchAll(/\p{Lu}?\p{Ll}+|\p{Lu}+(?!\p{Ll})|\p{N}+|(?:(?![\p{Lu}\p{Ll}])\p{L})+/gu)].map(
     ({ 0: text, index }) => ({
@@ -49,7 +49,7 @@ interface Contained {
   to: number;
 }
 
-/** Where the words of an offered name are within these; undefined if they are not. */
+/** Where an offered name's words are within these; undefined if they are not. */
 function containedIn(words: readonly string[], name: string): Contained | undefined {
   const own = textsOf(wordsIn(name));
   const last = words.length - own.length;

@@ -1,13 +1,13 @@
 /** How the text for the user changes. */
 export type VisiblePiece =
   | { type: 'text'; text: string }
-  /** The text of the step after this length was not for the user. `asThought`: it was a thought. */
+  /** The step's text after this length was not for the user. `asThought`: it was a thought. */
   | { type: 'void'; length: number; asThought: boolean };
 
-/** The text of a step for the user, without the white space around what is not for the user. */
+/** A step's text for the user, without white space around removed parts. */
 export interface VisibleText {
   readonly length: number;
-  /** The end of the current line. */
+  /** End of the current line. */
   readonly line: string;
   /** True if no text has been shown yet. */
   readonly isStart: boolean;
@@ -36,7 +36,7 @@ export function createVisibleText(emit: (piece: VisiblePiece) => void): VisibleT
     shown += text;
     const end = text.lastIndexOf('\n');
     line = end < 0 ? line + text : text.slice(end + 1);
-    // The start of a long line is not needed, but that it is not the start.
+    // A long line's start is not needed, only that it is not the start.
     if (line.length > MAX_LINE) line = `x${line.slice(-MAX_LINE / 2)}`;
     emit({ type: 'text', text });
   }
