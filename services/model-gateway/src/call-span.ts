@@ -1,7 +1,7 @@
 import type { ModelCallUsage } from '@uswarm/contract';
 import { failSpan, type Span } from '@uswarm/service-kit';
 
-/** Adds the parameters of the request, by the OpenTelemetry semantic conventions for generative AI. */
+/** Adds the request parameters, by the OpenTelemetry semantic conventions for generative AI. */
 export function describeCall(span: Span, call: { model: string; maxOutputTokens: number; turnId: string }): void {
   span.updateName(`chat ${call.model}`);
   span.setAttributes({

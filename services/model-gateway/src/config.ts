@@ -46,9 +46,9 @@ const schema = z.object({
   ANTHROPIC_MODEL_OPUS: name.optional(),
   ANTHROPIC_ALLOWED_MODELS: list.default([]),
 
-  /** The default model of runtimes: a model id of the catalogue or a name of the provider. */
+  /** The runtimes' default model: a model id from the catalogue or a provider's name. */
   USWARM_DEFAULT_MODEL: name.optional(),
-  /** Maximum tokens of the output of a call; a higher limit in a request is lowered. */
+  /** Maximum output tokens of a call; a higher limit in a request is lowered. */
   USWARM_MODEL_OUTPUT_LIMIT: count.default(32_768),
   /** Calls per workspace and replica: started per minute, and concurrent. */
   MODEL_CALLS_PER_MINUTE: count.default(120),
@@ -71,13 +71,13 @@ export interface ProviderConfig {
 }
 
 export interface ModelGatewayConfig {
-  /** Keys of model tokens: the current one and, during a rotation, the previous one. */
+  /** Model token keys: the current one and, during a rotation, the previous one. */
   tokenKeys: readonly SigningKey[];
   internalApi: { url: string; key: SigningKey };
   providers: Partial<Record<ProviderName, ProviderConfig>>;
   outputLimit: number;
   limits: { perMinute: number; concurrent: number };
-  /** The proxies of calls to providers. */
+  /** Proxies for provider calls. */
   proxy: OutgoingProxy;
   host: string | undefined;
   port: number;

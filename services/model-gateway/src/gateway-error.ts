@@ -1,4 +1,4 @@
-/** HTTP status of each error that the gateway itself returns; errors of a provider are passed through. */
+/** HTTP status by error that the gateway itself returns; provider errors are passed through. */
 const STATUS = {
   invalid_request: 400,
   // The code of OpenAI and Azure for it.
@@ -7,7 +7,7 @@ const STATUS = {
   token_limit_reached: 402,
   turn_budget_reached: 402,
   provider_credit_exhausted: 402,
-  // Not 409, which clients of model providers retry.
+  // Not 409, which provider clients retry.
   turn_not_running: 403,
   model_not_allowed: 403,
   route_not_found: 404,
@@ -29,7 +29,7 @@ interface GatewayErrorOptions {
   cause?: unknown;
 }
 
-/** A call that the gateway ends itself. The message contains nothing of the request body. */
+/** A call that the gateway ends itself. The message contains nothing from the request body. */
 export class GatewayError extends Error {
   override name = 'GatewayError';
   readonly code: GatewayErrorCode;

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 type Headers = Record<string, string>;
 
-/** Headers of a provider that reach the runtime; others name accounts, limits and cookies of the platform. */
+/** Provider headers that reach the runtime; others name the platform's accounts, limits and cookies. */
 const RESPONSE_HEADERS = [
   'content-type',
   'content-encoding',
@@ -13,7 +13,7 @@ const RESPONSE_HEADERS = [
   'request-id',
 ];
 
-/** The named headers of a message. Pure. */
+/** The named headers in a message. Pure. */
 export function pickHeaders(headers: IncomingHttpHeaders, names: readonly string[]): Headers {
   return Object.fromEntries(
     names.flatMap((name) => {
@@ -23,5 +23,5 @@ export function pickHeaders(headers: IncomingHttpHeaders, names: readonly string
   );
 }
 
-/** The headers of a provider's response that are passed on. Pure. */
+/** The provider response headers that are passed on. Pure. */
 export const responseHeaders = (headers: IncomingHttpHeaders): Headers => pickHeaders(headers, RESPONSE_HEADERS);

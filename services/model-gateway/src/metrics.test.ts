@@ -22,7 +22,7 @@ const measured = (call: Partial<MeasuredCall>): void =>
     ...call,
   });
 
-/** The value of the series of these calls. */
+/** Value of the series for these calls. */
 const valueOf = async (name: string): Promise<number | undefined> => {
   const line = (await registry.metrics()).split('\n').find((one) => one.startsWith(`${name}{`));
   return line === undefined ? undefined : Number(line.split(' ').at(-1));

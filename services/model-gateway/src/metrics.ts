@@ -4,7 +4,7 @@ import type { ModelCallTerms, ModelCallUsage } from '@uswarm/contract';
 import { GATEWAY_ERRORS } from './gateway-error.js';
 import { PROVIDERS } from './protocols/protocol.js';
 
-/** How a call ended: `completed`, `cut`, `provider_error`, or the code of a GatewayError. */
+/** Outcome: `completed`, `cut`, `provider_error`, or a GatewayError's code. */
 export type CallResult = (typeof RESULTS)[number];
 const RESULTS = ['completed', 'cut', 'provider_error', 'internal_error', ...GATEWAY_ERRORS] as const;
 
@@ -36,13 +36,13 @@ const DURATION_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320];
 const FIRST_BYTE_BUCKETS = [0.05, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 20, 40, 80];
 const TOKEN_BUCKETS = [1, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576];
 
-/** Shares of the context window. */
+/** Context window shares. */
 const SHARE_BUCKETS = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1];
 
 const OPERATION = { gen_ai_operation_name: 'chat' };
 const CALL_LABELS = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;
 
-/** The metrics of calls have the names of the OpenTelemetry semantic conventions for generative AI. */
+/** Call metrics are named by the OpenTelemetry semantic conventions for generative AI. */
 export function createModelGatewayMetrics(registry: Registry): ModelGatewayMetrics {
   const ends = initializedCounter(registry, 'uswarm_model_gateway_calls_total', 'Total model calls by result.', {
     provider: [...PROVIDERS, 'none'],
@@ -119,7 +119,7 @@ export function createModelGatewayMetrics(registry: Registry): ModelGatewayMetri
   };
 }
 
-/** In units of the currency: prices are micro-units per million tokens. */
+/** In currency units: prices are micro-units per million tokens. */
 function costOf(
   { prompt_tokens: prompt, cached_tokens: cached, completion_tokens: completion }: NonNullable<MeasuredCall['usage']>,
   prices: NonNullable<ModelCallTerms['prices']>,

@@ -13,7 +13,7 @@ import { z } from 'zod';
 import { GatewayError } from './gateway-error.js';
 import { createServiceToken } from './service-token.js';
 
-/** Model calls at the internal API of the orchestrator. */
+/** Model calls at the orchestrator's internal API. */
 export interface ModelCallClient {
   /** @throws GatewayError `token_limit_reached`, `turn_budget_reached`, `turn_not_running`, `orchestrator_unavailable` */
   reserve(call: ModelCallReservation): Promise<ModelCallTerms>;

@@ -40,13 +40,13 @@ export interface ModelCallDeps {
   closing: AbortSignal;
 }
 
-/** Longer than the longest step of a runtime. */
+/** Longer than a runtime's longest step. */
 const CALL_MS = 15 * 60_000;
 /** For reservations; a better estimate would delay each call. */
 const RESERVED_BYTES_PER_TOKEN = 3;
-/** Clients count here how often they repeat a call, as those of OpenAI and Anthropic do. */
+/** Clients count their repetitions here, as the OpenAI and Anthropic clients do. */
 const RETRY_COUNT_HEADER = 'x-stainless-retry-count';
-/** An unavailable orchestrator delays the end of a response by at most this time. */
+/** An unavailable orchestrator delays a response's end by at most this time. */
 const SETTLE_WAIT_MS = 1_000;
 
 /** An accepted request, before its reservation. */
@@ -76,7 +76,7 @@ export interface Exchange {
   span: Span;
 }
 
-/** Runs one model call of an authenticated turn: reserve, forward, meter, settle. @throws GatewayError, CallCut */
+/** Runs one model call in an authenticated turn: reserve, forward, meter, settle. @throws GatewayError, CallCut */
 export type RunModelCall = (protocol: Protocol, turn: ModelTokenTurn, exchange: Exchange) => Promise<CallResult>;
 
 export function createModelCalls(deps: ModelCallDeps): RunModelCall {

@@ -27,12 +27,12 @@ export interface ModelGateway {
   close(): Promise<void>;
 }
 
-/** Milliseconds for the settlement of the last calls. */
+/** Milliseconds to settle the last calls. */
 const SETTLE_MS = 5_000;
 
 /**
- * The streaming proxy between runtimes and model providers. A runtime authenticates with the model token of a turn; the
- * gateway adds the key of the provider, enforces the token limits of the workspace, and counts the tokens of each call.
+ * The streaming proxy between runtimes and model providers. A runtime authenticates with a turn's model token; the
+ * gateway adds the provider key, enforces the workspace's token limits, and counts each call's tokens.
  */
 export function createModelGateway({ config, calls, metrics, logger }: ModelGatewayDeps): ModelGateway {
   const closing = new AbortController();
@@ -128,7 +128,7 @@ function sendError(
   protocol: Protocol | undefined,
   error: GatewayError,
 ): void {
-  // The rest of the request is discarded: a client that still writes could miss the response of a closed connection.
+  // The rest of the request is discarded: a client that still writes could miss the response on a closed connection.
   request.resume();
   response
     .writeHead(error.status, {

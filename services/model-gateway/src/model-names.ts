@@ -2,9 +2,9 @@ import { GatewayError } from './gateway-error.js';
 
 export const CATALOGUE_IDS = ['flash', 'sonnet', 'opus'] as const;
 
-/** The models of a provider that runtimes may use. */
+/** A provider's models that runtimes may use. */
 export interface ModelNames {
-  /** The names of the models of the catalogue. */
+  /** Model names by catalogue id. */
   byId: Readonly<Record<(typeof CATALOGUE_IDS)[number], string | undefined>>;
   /** For ids that `byId` does not name. */
   fallback: string | undefined;
@@ -13,7 +13,7 @@ export interface ModelNames {
 }
 
 /**
- * Returns the name at the provider for a model id of the catalogue or an allowed name.
+ * Returns the provider's name for a catalogue id or an allowed name.
  * @throws GatewayError `model_not_allowed`
  */
 export function allowedModel(requested: string, { byId, fallback, further }: ModelNames): string {
@@ -25,8 +25,8 @@ export function allowedModel(requested: string, { byId, fallback, further }: Mod
 }
 
 /**
- * Returns the model id of the catalogue for its name at the provider, so that a call has the price of its model by each name.
- * If several ids have this name, it is the last one, which is the most capable. Names without an id stay.
+ * Returns the catalogue id for a provider's name, so that a call has its model's price by each name. If several ids
+ * have this name, it is the last one, which is the most capable. Names without an id stay.
  */
 export function pricedModel(requested: string, { byId, fallback }: ModelNames): string {
   if (CATALOGUE_IDS.some((known) => known === requested)) return requested;

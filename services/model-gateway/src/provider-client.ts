@@ -13,7 +13,7 @@ export type ProviderResponse = Pick<Dispatcher.ResponseData, 'statusCode' | 'hea
 
 export interface ProviderCall {
   body: Body;
-  /** The headers of the client's request. */
+  /** Headers from the client's request. */
   headers: IncomingHttpHeaders;
   signal: AbortSignal;
 }

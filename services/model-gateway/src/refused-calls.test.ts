@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const errorOf = async (response: Response) => ({ status: response.status, body: await response.json() });
 
-/** What calls have caused: requests to the provider and reservations of tokens. */
+/** Effects of all calls: provider requests and token reservations. */
 const effects = () => ({ sent: provider.requests, reserved: gateway.reserved });
 const NO_EFFECTS = { sent: [], reserved: [] };
 

@@ -15,7 +15,7 @@ export interface RelayOptions {
  * Passes a response on without changes. Each part is written when it arrives, and the next one is read when the client
  * has taken it.
  *
- * @throws the error of the provider's connection, or the reason of the signal
+ * @throws the provider connection's error, or the signal's reason
  */
 export async function relay(
   { statusCode, headers, body }: SentResponse,

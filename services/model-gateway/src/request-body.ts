@@ -5,7 +5,7 @@ import { GatewayError } from './gateway-error.js';
 
 const tooLarge = () => new GatewayError('body_too_large', `The request exceeds ${MAX_MODEL_REQUEST_BYTES} bytes.`);
 
-/** The bytes that the body of a request can have, by its headers. @throws GatewayError `body_too_large` */
+/** Maximum body bytes, by the request headers. @throws GatewayError `body_too_large` */
 export function declaredBytes({ headers }: IncomingMessage): number {
   const declared = headers['content-length'];
   if (declared === undefined) return MAX_MODEL_REQUEST_BYTES;
@@ -13,11 +13,11 @@ export function declaredBytes({ headers }: IncomingMessage): number {
   return Number(declared);
 }
 
-/** Reads the body of a request as text. @throws GatewayError `body_too_large`, `invalid_request` */
+/** Reads a request body as text. @throws GatewayError `body_too_large`, `invalid_request` */
 export async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  // The connection of a destroyed request could not carry the error response.
+  // A destroyed request's connection could not carry the error response.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.byteLength;
     if (size > MAX_MODEL_REQUEST_BYTES) throw tooLarge();

@@ -7,11 +7,11 @@ export interface RequestMemory {
   hold(workspaceId: string, bytes: number): () => void;
 }
 
-/** Bytes of the largest request that is not counted. Most requests have less. */
+/** Larger requests are counted. Most requests have fewer bytes. */
 export const SMALL_BYTES = 1024 * 1024;
 /** Bytes of all large requests. A request needs up to six times its bytes while it is read and sent. */
 const TOTAL_BYTES = 2 * MAX_MODEL_REQUEST_BYTES;
-/** Bytes of the large requests of one workspace. */
+/** Bytes of one workspace's large requests. */
 const WORKSPACE_BYTES = TOTAL_BYTES / 2;
 /** Most providers begin a response within seconds. */
 const RETRY_S = 5;

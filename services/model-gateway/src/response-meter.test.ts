@@ -9,7 +9,7 @@ import { createResponseMeter } from './response-meter.js';
 
 const bytes = (text: string): Buffer => Buffer.from(text);
 
-/** The usage of a stream that arrives in parts of these sizes. */
+/** Usage in a stream that arrives in parts of these sizes. */
 function metered(
   protocol: Protocol,
   stream: Buffer,

@@ -2,13 +2,13 @@ import { estimateTokens, parseJson, TOKENS_IN_FLIGHT } from '@uswarm/service-kit
 import type { ModelCallUsage } from '@uswarm/contract';
 import type { Metered, Protocol } from './protocols/protocol.js';
 
-/** A longer line of a stream counts as output with all its characters. */
+/** A longer stream line counts as output with all its characters. */
 const MAX_LINE = 1024 * 1024;
 /** A longer response that is not a stream counts as output with all its bytes. */
 const MAX_WHOLE_BYTES = 16 * 1024 * 1024;
 
 export interface ResponseMeter {
-  /** Reads a part of the response; never throws. */
+  /** Reads a response part; never throws. */
   push(chunk: Uint8Array): void;
   /**
    * The usage so far: as reported if the response is complete, else estimated.
@@ -20,7 +20,7 @@ export interface ResponseMeter {
 
 /** Blank characters and the byte order mark. */
 const BLANK = new Set([...'\t\n\r '].map((character) => character.charCodeAt(0)).concat(0xef, 0xbb, 0xbf));
-/** JSON or HTML. Lines of events begin otherwise. */
+/** JSON or HTML. Event lines begin otherwise. */
 const DOCUMENT_START = new Set([...'{["<'].map((character) => character.charCodeAt(0)));
 
 /**
@@ -66,7 +66,7 @@ interface Reader {
 function eventReader(protocol: Protocol, metered: Metered): Reader {
   const decoder = new TextDecoder();
   let rest = '';
-  /** Whether `rest` continues a line that is too long. */
+  /** True if `rest` continues a line that is too long. */
   let isLong = false;
 
   function readLine(line: string): void {

@@ -7,7 +7,7 @@ import type { ForwardedCall, Protocol } from './protocols/protocol.js';
 
 /** Statuses for a parameter that a server does not know. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 422]);
-/** Bytes of an error response that are read to learn what was refused. */
+/** Bytes of an error response that are read to find the refused part. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /** A response whose body can also be a part that was read before. */
@@ -41,7 +41,7 @@ export function createSendCall(provider: Pick<ProviderClient, 'send'>): SendCall
   };
 }
 
-/** @throws GatewayError for responses that would show the client something of the platform's account */
+/** @throws GatewayError for responses that would show the client something about the platform's account */
 async function accepted({ statusCode, headers, body }: ProviderResponse): Promise<SentResponse> {
   const refuse = (error: GatewayError): never => {
     body.on('error', () => undefined).destroy();

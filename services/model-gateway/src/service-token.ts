@@ -1,13 +1,14 @@
 import { MODEL_GATEWAY } from '@uswarm/contract';
 import { type SigningKey, signModelCallsToken } from '@uswarm/service-kit';
 
-/** Half of the time for which the internal API accepts a token. */
+/** Half the time for which the internal API accepts a token. */
 const REUSED_MS = 30_000;
 
 /**
- * Returns service tokens for model calls at the internal API. A token is used for several calls: signing one for each call delays it.
+ * Returns service tokens for model calls at the internal API. A token is used for several calls: signing one for each
+ * call delays it.
  *
- * @param now milliseconds of the clock that the token states
+ * @param now milliseconds on the clock that the token states
  */
 export function createServiceToken(key: SigningKey, now: () => number = Date.now): () => Promise<string> {
   let last: { token: string; signedAt: number } | undefined;

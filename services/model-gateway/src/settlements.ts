@@ -15,8 +15,8 @@ export interface SettlementsDeps {
 
 export interface Settlements {
   /**
-   * Settles a call. Resolves after the first attempt; further attempts are made in the background, so that an outage of
-   * the orchestrator does not delay responses. Never rejects.
+   * Settles a call. Resolves after the first attempt; further attempts are made in the background, so that an
+   * orchestrator outage does not delay responses. Never rejects.
    */
   settle(callId: string, usage: ModelCallUsage): Promise<void>;
   /** Removes a call that was not sent and may be reserved, in the background: its reservation had no answer. */
@@ -27,14 +27,14 @@ export interface Settlements {
   close(graceMs: number): Promise<void>;
 }
 
-/** Longer than a restart of the orchestrator and of its database. */
+/** Longer than the orchestrator and its database take to restart. */
 const BACKOFF = { initialMs: 250, maxMs: 15_000, deadlineMs: 3_600_000 };
 /** Above, a call keeps its estimate instead of using more memory. */
 const MAX_PENDING = 10_000;
-/** Longer than a transaction of the orchestrator. */
+/** Longer than an orchestrator transaction. */
 const RELEASE_MS = 60_000;
 
-/** The usage of a call that the provider did not count. */
+/** Usage for a call that the provider did not count. */
 export const REFUSED: ModelCallUsage = {
   prompt_tokens: 0,
   completion_tokens: 0,

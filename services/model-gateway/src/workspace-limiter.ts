@@ -2,7 +2,7 @@ import { createTokenBuckets } from '@uswarm/service-kit';
 import { GatewayError } from './gateway-error.js';
 
 export interface WorkspaceLimits {
-  /** Calls per workspace and minute, and the size of a burst. */
+  /** Calls per workspace and minute, and the burst size. */
   perMinute: number;
   /** Concurrent calls per workspace. */
   concurrent: number;
@@ -17,8 +17,8 @@ export interface WorkspaceLimiter {
 const CONCURRENT_RETRY_S = 2;
 
 /**
- * Limits the calls per minute and the concurrent calls of a workspace, so that one workspace cannot use up the limits of the
- * provider's account. Counts per process.
+ * Limits a workspace's calls per minute and concurrent calls, so that one workspace cannot use up the limits of the
+ * provider account. Counts per process.
  */
 export function createWorkspaceLimiter({ perMinute, concurrent }: WorkspaceLimits): WorkspaceLimiter {
   const buckets = createTokenBuckets(perMinute);

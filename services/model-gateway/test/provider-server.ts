@@ -14,7 +14,7 @@ export interface ProviderServer {
   /** Origin. */
   url: string;
   requests: ProviderRequest[];
-  /** The number of requests whose connection the client closed before the end of the response. */
+  /** Number of requests whose connection the client closed early. */
   readonly aborted: number;
   close(): Promise<void>;
 }

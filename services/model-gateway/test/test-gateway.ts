@@ -24,12 +24,12 @@ export const TURN: ModelTokenTurn = {
 };
 
 export interface TestGatewayOptions {
-  /** Origin of the provider. */
+  /** Provider origin. */
   provider: string;
   environment?: Record<string, string>;
   /** How fast bodies must arrive. */
   bodies?: BodyRules;
-  /** The entry of the catalogue for the model. */
+  /** Catalogue entry for the model. */
   terms?: ModelCallTerms;
   /** Called for each reservation; throws to refuse it. */
   onReserve?: (call: ModelCallReservation) => void | Promise<void>;

@@ -19,7 +19,7 @@ const requestSchema = z.looseObject({
   container: z.undefined().optional(),
   // Servers that route calls use other models after a failure.
   fallbacks: z.undefined().optional(),
-  // Others cost more than the price of the model.
+  // Others cost more than the model's price.
   speed: z.literal('standard').nullish(),
 });
 
@@ -51,7 +51,7 @@ export const anthropic: Protocol = {
 
   meter(metered, event) {
     const { type, message, usage, delta, content_block, content, stop_reason } = objectOf(event);
-    // A whole response has the type `message`; a streamed one begins with the usage of the prompt.
+    // A whole response has the type `message`; a streamed one begins with the prompt's usage.
     if (type === 'message_start') addUsage(metered.usage, objectOf(message)['usage']);
     else if (type === 'message' || type === 'message_delta') addUsage(metered.usage, usage);
     if (type === 'message_delta' || type === 'message') {

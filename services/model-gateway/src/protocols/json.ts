@@ -15,7 +15,7 @@ export const countOf = (value: unknown): number | undefined =>
 
 const MAX_DEPTH = 16;
 
-/** Estimates the tokens of all texts in a value, without the names of fields. */
+/** Estimates the tokens of all texts in a value, without field names. */
 export function textTokens(value: unknown, depth = 0): number {
   if (typeof value === 'string') return estimateTokens(value);
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return 0;

@@ -22,11 +22,11 @@ const requestSchema = z.looseObject({
   // Servers that route calls use other models after a failure.
   models: z.undefined().optional(),
   fallbacks: z.undefined().optional(),
-  // Others cost more than the price of the model.
+  // Others cost more than the model's price.
   service_tier: z.enum(['auto', 'default', 'flex']).nullish(),
 });
 
-/** The newer name of the output limit, which models of OpenAI require and other servers do not know. */
+/** Newer name for the output limit, which OpenAI's models require and other servers do not know. */
 const OPENAI_HOST = 'api.openai.com';
 
 /** The chat completions protocol. */

@@ -4,18 +4,18 @@ import type { GatewayError } from '../gateway-error.js';
 export const PROVIDERS = ['openai', 'anthropic'] as const;
 export type ProviderName = (typeof PROVIDERS)[number];
 
-/** A JSON object of a provider. Fields that the gateway does not know pass unchanged. */
+/** A provider's JSON object. Fields that the gateway does not know pass unchanged. */
 export type Body = Readonly<Record<string, unknown>>;
 
 export interface CallRequest {
-  /** A model id of the catalogue or a name of the provider. */
+  /** A catalogue id or a provider's name. */
   model: string;
-  /** Maximum tokens of the output; undefined if the request has no limit. */
+  /** Maximum output tokens; undefined if the request has no limit. */
   maxOutputTokens: number | undefined;
 }
 
 export interface ForwardedCall {
-  /** The name of the model at the provider. */
+  /** The provider's model name. */
   model: string;
   maxOutputTokens: number;
 }
@@ -34,30 +34,30 @@ export interface ReportedUsage {
   reasoningTokens: number;
 }
 
-/** What the events of a response have shown so far. */
+/** The response so far. */
 export interface Metered {
   usage: Partial<ReportedUsage>;
-  /** Whether `usage` is that of the whole response. */
+  /** True if `usage` covers the whole response. */
   complete: boolean;
-  /** Whether the response states why it ended. Without it, it is cut, or ended with an error. */
+  /** True if the response states why it ended. Without it, it is cut, or ended with an error. */
   ended: boolean;
-  /** Estimated tokens of the output. */
+  /** Estimated output tokens. */
   outputTokens: number;
 }
 
-/** The protocol of a provider. */
+/** A provider protocol. */
 export interface Protocol {
   provider: ProviderName;
   /** The route at the gateway. */
   route: string;
-  /** The path after the base URL of the provider. */
+  /** The path after the provider's base URL. */
   path: string;
   defaultBaseUrl: string;
-  /** The URL before `path`, from the setting of the operator. */
+  /** The URL before `path`, from the operator's setting. */
   baseUrlOf(setting: string): string;
-  /** Names of request headers that are passed to the provider. */
+  /** Request headers that are passed to the provider. */
   requestHeaders: readonly string[];
-  /** The bearer token of a request. */
+  /** The request's bearer token. */
   tokenOf(headers: IncomingHttpHeaders): string | undefined;
   /** The headers that authenticate the gateway to the provider. */
   credentials(apiKey: string): Record<string, string>;
@@ -65,7 +65,7 @@ export interface Protocol {
   readRequest(body: unknown): CallRequest;
   /** @param askForUsage whether to request usage if the client did not */
   prepare(body: Body, call: ForwardedCall, options: { baseUrl: string; askForUsage: boolean }): PreparedBody;
-  /** Adds one event of a streamed response, or a whole response. Ignores what it does not know. */
+  /** Adds one event from a streamed response, or a whole response. Ignores unknown fields. */
   meter(metered: Metered, event: unknown): void;
   errorBody(error: GatewayError): Body;
 }
