@@ -1,6 +1,6 @@
 // The prose of a file: its comments and its strings, with everything else blanked out. Lines keep their numbers.
 
-const SCRIPT = /\.(?:ts|js|mjs)$/;
+const SCRIPT = /\.(?:tsx?|js|mjs)$/;
 /** A string with fewer words is a name, a path or a key. */
 const WORDS_OF_A_SENTENCE = 3;
 /** A slash after one of these begins a regular expression. */
@@ -9,6 +9,12 @@ const BEFORE_REGEX = /(?:^|[=(,:;!&|?{}[\]+\-*%~<>]|\b(?:return|typeof|case|in|o
 /** @returns the text to lint, with the lines of the file */
 export function extractProse(path, text) {
   const prose = SCRIPT.test(path) ? scriptProse(text) : text;
+  return prose.split('\n').map(withoutMarkers).join('\n');
+}
+
+/** @returns the comments of a script, or the whole text of another file, with the lines of the file */
+export function extractComments(path, text) {
+  const prose = SCRIPT.test(path) ? scriptProse(text, { strings: false }) : text;
   return prose.split('\n').map(withoutMarkers).join('\n');
 }
 
@@ -21,7 +27,7 @@ function withoutMarkers(line) {
     .replace(/\]\([^)\s]*\)/g, ']');
 }
 
-function scriptProse(text) {
+function scriptProse(text, { strings = true } = {}) {
   const blank = (from, to) => text.slice(from, to).replace(/[^\n]/g, ' ');
   let prose = '';
   let at = 0;
@@ -30,7 +36,7 @@ function scriptProse(text) {
   let braces = 0;
   const string = (from, to) => {
     const words = text.slice(from, to).trim().split(/\s+/).length;
-    prose += words >= WORDS_OF_A_SENTENCE ? text.slice(from, to).replaceAll('`', ' ') : blank(from, to);
+    prose += strings && words >= WORDS_OF_A_SENTENCE ? text.slice(from, to).replaceAll('`', ' ') : blank(from, to);
   };
   const template = (from) => {
     const end = endOfTemplate(text, from);

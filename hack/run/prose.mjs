@@ -1,14 +1,16 @@
 import { appendFileSync } from 'node:fs';
+import { checkGrammar, readBaseline, writeBaseline } from '../prose/grammar.mjs';
 import { lintedFiles, lintFiles, readExceptions } from '../prose/lint.mjs';
 import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
 import { runQuietly } from './quiet.mjs';
 import { RunError } from './run-error.mjs';
 
-export const PROSE_USAGE = `Usage: npm run lint:prose [-- path…]
-Checks docs, comments and strings with the rules of hack/prose.`;
+export const PROSE_USAGE = `Usage: npm run lint:prose [-- path… | -- --shrink]
+Checks docs, comments and strings with the rules of hack/prose. --shrink lowers hack/prose/grammar-baseline.json to what files have now.`;
 
 /** `npm run lint:prose`. @returns the exit code: 1 if there are findings */
 export async function runProse(args) {
+  if (args.length === 1 && args[0] === '--shrink') return shrinkBaseline();
   const unknown = args.find((arg) => arg.startsWith('-'));
   if (unknown !== undefined) throw new RunError(`Unknown option ${unknown}.\n\n${PROSE_USAGE}`);
   const program = await findVale();
@@ -39,10 +41,18 @@ function missing(part, skipsFile) {
   return { ok: true };
 }
 
-function lint(vale, paths) {
+async function lint(vale, paths) {
   const exceptions = readExceptions();
   const files = lintedFiles(repositoryRoot, exceptions, paths);
-  return lintFiles({ vale, root: repositoryRoot, files, allowed: exceptions.allowed });
+  const { findings } = checkGrammar({ root: repositoryRoot, files, baseline: readBaseline() });
+  const phrases = await lintFiles({ vale, root: repositoryRoot, files, allowed: exceptions.allowed });
+  return [...phrases, ...findings];
+}
+
+function shrinkBaseline() {
+  const files = lintedFiles(repositoryRoot, readExceptions());
+  writeBaseline(checkGrammar({ root: repositoryRoot, files, baseline: readBaseline() }).baseline);
+  return 0;
 }
 
 const line = ({ path, line: number, rule, message }) => `${path}:${number}: ${message} (${rule})`;
