@@ -22,7 +22,7 @@ const Catalogue = z.array(
   }),
 );
 
-/** The prices of the default model. They are an estimate: the catalogue has no prices of servers of your own. */
+/** The default model's prices. They are an estimate: the catalogue has no prices for self-hosted servers. */
 function pricesOf({ providerName }: Settings): Prices {
   const file = join(ROOT, 'services/orchestrator/config/models.json');
   const models = Catalogue.parse(JSON.parse(readFileSync(file, 'utf8')));

@@ -22,7 +22,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-// The model is too small to do tasks. Whether it passes is not asserted.
+// The model is too small to do tasks. Its success is not asserted.
 it('judges the answer of a llama.cpp server, and counts its tokens', async () => {
   const out = join(folder, 'result.json');
   const provider = ['--provider', 'openai', '--base-url', `${server.endpoint}/v1`, '--model', 'smollm2'];

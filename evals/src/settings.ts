@@ -4,7 +4,7 @@ import { MODEL_PROVIDER_METADATA, type ModelProvider } from '@uswarm/contract/pr
 export const SCRIPTS = ['reference', 'empty', 'wrong'] as const;
 export type ScriptName = (typeof SCRIPTS)[number];
 
-/** What `npm run eval` does. */
+/** Settings for `npm run eval`. */
 export interface Settings {
   /** `scripted`, or settings of local mode. */
   provider: 'scripted' | Record<string, string>;
@@ -13,7 +13,7 @@ export interface Settings {
   model: string;
   script: ScriptName;
   repeat: number;
-  /** Ids of tasks, or categories; all if empty. */
+  /** Task ids, or categories; all if empty. */
   only: string[];
   concurrency: number;
   deadlineMs: number;
@@ -77,7 +77,7 @@ function positive(name: string, text: string | undefined, otherwise: number): nu
 
 type Environment = Record<string, string | undefined>;
 
-/** Settings of local mode: only those of the provider, so that another one in the environment is not used. */
+/** Settings for local mode: only the provider's, so that another one in the environment is not used. */
 function providerSettings(
   provider: ModelProvider,
   { model, baseUrl }: { model: string | undefined; baseUrl: string | undefined },

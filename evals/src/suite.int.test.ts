@@ -8,7 +8,7 @@ import { type Stack, startStack } from './stack/stack.js';
 import { loadTasks } from './tasks/load-tasks.js';
 import type { Task } from './tasks/task.js';
 
-/** Runs at the same time. Each has a runtime process, so that most of the time one of them waits for another. */
+/** Concurrent runs. Each has a runtime process, so that most of the time one waits for another. */
 const CONCURRENCY = 8;
 /** Milliseconds; only ends what hangs. */
 const DEADLINE_MS = 300_000;
@@ -25,7 +25,7 @@ const tasks = byTier({ core: firstTasks(4), all: allTasks });
 /** The tasks that also run with the scripts that must fail. */
 const failedTasks = byTier({ core: firstTasks(1), all: allTasks });
 
-/** The runs of a task share nothing with other runs but the processes: each has its own user, workspace and world. */
+/** Task runs share only the processes: each has its own user, workspace and world. */
 describe('the tasks, with the product in local mode and a scripted model', () => {
   let stack: Stack;
   const trials = new Map<string, Promise<Trial>>();

@@ -4,26 +4,26 @@ import type { ScriptStep, ScriptTurn } from '../tasks/task.js';
 
 /** The answer without a script, and after the end of one. */
 const NOTHING = 'Done.';
-/** The user of a scripted run has the id of the run in their name, which each prompt contains. */
+/** A scripted run's user has the run id in their name, which each prompt contains. */
 const RUN = /The user's name is "[^"]*\b(run-[a-z0-9]+)"/g;
 const AGENT = /^You are .*? \(@([\w-]+)\)/;
 
-/** The name of the user of a scripted run. */
+/** User name of a scripted run. */
 export const scriptedName = (name: string, run: string): string => `${name} ${run}`;
 
 export interface ScriptedModel {
   script: ModelScript;
-  /** Names of the hold points of a run. */
+  /** A run's hold points by name. */
   holds(run: string): string[];
   add(run: string, turns: readonly ScriptTurn[]): void;
   remove(run: string): void;
-  /** What the script of a run could not do. */
+  /** Script steps that could not be done. */
   problems(run: string): string[];
 }
 
 interface Run {
   turns: readonly ScriptTurn[];
-  /** The number of the script turn per turn of the product, by its prompt; undefined if none is left. */
+  /** Script turn number per product turn, by its prompt; undefined if none is left. */
   assigned: Map<string, number | undefined>;
   /** Script turns that are in use or were. */
   taken: Set<number>;
@@ -50,7 +50,7 @@ function filledIn(value: unknown, read: string): unknown {
 
 const holdName = (run: string, turn: number, step: number): string => `${run}:${turn}:${step}`;
 
-/** A step of a script as steps of the model server. */
+/** A script step as steps of the model server. */
 function modelSteps({ say, call, hold, usage, finish }: ScriptStep, read: string, holdPoint: string): ModelStep[] {
   const text = say === undefined ? '' : filled(say, read);
   const [, first = '', rest = ''] = /^(\S*\s*)(.*)$/s.exec(text) ?? [];
@@ -68,8 +68,8 @@ function modelSteps({ say, call, hold, usage, finish }: ScriptStep, read: string
 }
 
 /**
- * The number of the script turn for a turn of the product. A prompt that begins again, because the user regenerates the reply,
- * is another turn.
+ * The script turn's number for a product turn. A prompt that begins again, because the user regenerates the reply, is
+ * another turn.
  */
 function assign(
   { turns, assigned, taken }: Run,
@@ -89,7 +89,7 @@ function assign(
   return number;
 }
 
-/** The model of all scripted runs, which follows the script of the run that a prompt belongs to. */
+/** The model for all scripted runs, which follows the script of the run that a prompt belongs to. */
 export function createScriptedModel(): ScriptedModel {
   const runs = new Map<string, Run>();
 

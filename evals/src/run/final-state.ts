@@ -19,7 +19,7 @@ export interface MailState {
   body: string;
 }
 
-/** The state after a run, read from the API of the product, and from the servers outside. */
+/** The state after a run, read from the product's API, and from the servers outside. */
 export interface FinalState {
   calendar: {
     title: string;

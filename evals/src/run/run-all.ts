@@ -11,7 +11,7 @@ export const scriptOf = ({ script, wrong }: Task, name: ScriptName): Script =>
 export interface RunAllOptions {
   tasks: readonly Task[];
   repeat: number;
-  /** Undefined: the model of the stack. */
+  /** Undefined: the stack's model. */
   script: ScriptName | undefined;
   concurrency: number;
   deadlineMs: number;

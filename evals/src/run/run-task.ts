@@ -7,7 +7,7 @@ import { outsideState, readFinalState } from './final-state.js';
 import { createTaskUser, type TaskUser } from './user.js';
 import { StepFailed, takeSteps } from './user-steps.js';
 
-/** One run of a task. */
+/** One task run. */
 export interface Trial {
   task: string;
   category: string;
@@ -22,7 +22,7 @@ export interface Trial {
   seconds: number;
 }
 
-/** A script, or undefined for the model of the stack. */
+/** A script, or undefined for the stack's model. */
 export type Script = readonly ScriptTurn[];
 
 export interface RunOptions {

@@ -7,7 +7,7 @@ import { agentId, type TaskUser } from './user.js';
 
 type StepOf<Name extends string> = Extract<UserStep, Record<Name, unknown>>;
 
-/** The user cannot take a step of the task, because of what the agents did. */
+/** The user cannot take a step, because of what the agents did. */
 export class StepFailed extends Error {
   override name = 'StepFailed';
 }
@@ -18,7 +18,7 @@ const POLL_MS = 500;
 export interface StepContext {
   stack: Stack;
   user: TaskUser;
-  /** Aborts when the time of the run is over. */
+  /** Aborts when the run's time is over. */
   signal: AbortSignal;
   /** Lets the model continue where its script waits. */
   release(): void;
@@ -126,7 +126,7 @@ async function stop(context: StepContext, step: StepOf<'stop'>): Promise<void> {
   // It may have ended in the meantime.
   const { status } = await user.client.api('POST', `${workspaceOf(user)}/messages/${target.id}/stop`);
   if (status >= 300 && status !== 409) throw new StepFailed(`stopping returned ${status}`);
-  // The script of the model goes on only afterwards.
+  // The model's script goes on only afterwards.
   await waitFor(context, `end of the ${step.stop}`, (message) => message.id === target.id && !isRunning(message));
 }
 

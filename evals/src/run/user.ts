@@ -8,13 +8,13 @@ import type { Stack } from '../stack/stack.js';
 import type { Task, WorldEvent } from '../tasks/task.js';
 import type { SearchableWeb } from '../world/search-tools.js';
 
-/** A new user with a workspace, whose world is that of a task. */
+/** A new user with a workspace, in a task's world. */
 export interface TaskUser {
   client: TestClient;
   agents: ReadonlyMap<string, AgentSummary>;
   google: GoogleAccount;
   web: SearchableWeb;
-  /** Returns the body of a successful response. @throws HarnessError */
+  /** Returns a successful response's body. @throws HarnessError */
   get<Body>(path: string): Promise<Body>;
   must(method: string, path: string, body?: unknown): Promise<unknown>;
   permit(permissions: Record<string, string>): Promise<void>;
@@ -26,7 +26,7 @@ export interface TaskUser {
 
 const PAGE = 100;
 
-/** An event as the API of the calendar stores it. */
+/** An event as the calendar API stores it. */
 const googleEvent = ({ title, start, end, attendees, ...others }: WorldEvent) => ({
   summary: title,
   start: start.includes('T') ? { dateTime: start } : { date: start },
@@ -43,7 +43,7 @@ function createMust(api: Api): TaskUser['must'] {
   };
 }
 
-/** Connects the apps of the world, and fills them. */
+/** Connects the world's apps, and fills them. */
 async function fillApps({ apps }: Stack, { world }: Task, client: TestClient, account: GoogleAccount): Promise<void> {
   if (world.calendar !== undefined) {
     for (const event of world.calendar) account.calendar.add(googleEvent(event));
@@ -61,7 +61,7 @@ async function fillApps({ apps }: Stack, { world }: Task, client: TestClient, ac
     account.failNext(method, { kind: 'refuse', status, reason: 'backendError' });
 }
 
-/** Creates the user of a run. @param run the id of a scripted run; undefined with a real model */
+/** Creates a run's user. @param run id of a scripted run; undefined with a real model */
 export async function createTaskUser(stack: Stack, task: Task, run: string | undefined): Promise<TaskUser> {
   const { local, operator, apps, search } = stack;
   const { world } = task;

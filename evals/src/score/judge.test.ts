@@ -30,7 +30,7 @@ const STATE: FinalState = {
   usage: { tokens: 100, promptTokens: 90, completionTokens: 10, modelCalls: 1 },
 };
 
-/** The problems of a state, for a task with this expectation. */
+/** Problems in a state, for a task with this expectation. */
 function problems(expectation: string, state: Partial<FinalState> = {}): string[] {
   const text = `
 - id: a

@@ -38,7 +38,7 @@ function fieldFits(name: string, value: unknown, rule: unknown): boolean {
   return !ordered && list.toSorted().join('\n') === rule.toSorted().join('\n');
 }
 
-/** Whether an item has all fields of a rule. */
+/** True if an item has all fields in a rule. */
 function fits(item: object, rule: object): boolean {
   return Object.entries(rule).every(
     ([name, wanted]) => wanted === undefined || fieldFits(name, (item as Record<string, unknown>)[name], wanted),

@@ -1,6 +1,6 @@
 import type { TextRule } from '../tasks/task.js';
 
-/** Whether a text follows a rule. */
+/** True if a text follows a rule. */
 export function matches(text: string, rule: TextRule): boolean {
   if (Array.isArray(rule)) return rule.every((one) => matches(text, one));
   if (typeof rule === 'object')

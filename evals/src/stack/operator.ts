@@ -6,7 +6,7 @@ export interface Operator {
   call<Call extends AdminCall>(call: Call, body: AdminBody<Call>): Promise<AdminAnswer<Call>>;
 }
 
-/** A client of the routes for operators. */
+/** A client for operator routes. */
 export function createOperator({ url, key }: LocalProgram['admin']): Operator {
   return {
     async call(call, body) {

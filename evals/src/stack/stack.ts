@@ -38,7 +38,7 @@ export interface Stack {
   close(): Promise<void>;
 }
 
-/** @param provider settings of a model provider, or `scripted` */
+/** @param provider model provider settings, or `scripted` */
 export async function startStack(provider: 'scripted' | Record<string, string>): Promise<Stack> {
   await using started = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'uswarm-evals-plans-'));

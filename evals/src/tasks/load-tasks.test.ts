@@ -12,7 +12,7 @@ const TASK = `
   wrong: [{ say: Bye }]
 `;
 
-/** The message about the tasks of a file. */
+/** The message about a file's tasks. */
 function problemsOf(text: string): string {
   try {
     readTasks('tools', text, NOW);

@@ -14,11 +14,11 @@ export const CATEGORIES = [
 ] as const;
 export type Category = (typeof CATEGORIES)[number];
 
-/** Tools that a version of the product may lack; the names are entries of the tool catalogue. */
+/** Tools that a product version may lack; the names are entries in the tool catalogue. */
 const Slug = z.string().regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'must be lower-case words with hyphens');
 const Agent = Slug.describe('The slug of an agent.');
 
-/** What a text must look like. A string is contained, `/…/` is a regular expression; both ignore case. */
+/** Text rule. A string is contained, `/…/` is a regular expression; both ignore case. */
 export type TextRule = string | TextRule[] | { any: TextRule[] } | { not: TextRule };
 const Text: z.ZodType<TextRule> = z.lazy(() =>
   z.union(
@@ -147,7 +147,7 @@ export type ScriptTurn = z.output<typeof Turn>;
 
 const hasSteps = (entry: unknown): boolean => typeof entry === 'object' && entry !== null && 'steps' in entry;
 
-/** What a model does: turns, or the steps of one turn of the manager. */
+/** Model behavior: turns, or the steps of one manager turn. */
 const Script = z.preprocess(
   (script) => (Array.isArray(script) && !script.some(hasSteps) ? [{ steps: script }] : script),
   z.array(Turn).min(1),

@@ -31,7 +31,7 @@ const MIN_WORD = 3;
 const wordsOf = (text: string): string[] =>
   (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => word.length >= MIN_WORD);
 
-/** The pages that contain a word of the query, those with most words first. */
+/** Pages that contain a word of the query, those with most words first. */
 export function findPages(pages: readonly WorldPage[], query: string): WorldPage[] {
   const wanted = new Set(wordsOf(query));
   const score = ({ title, url, text }: WorldPage): number =>
@@ -40,8 +40,8 @@ export function findPages(pages: readonly WorldPage[], query: string): WorldPage
 }
 
 /**
- * Serves the search tool of the product. Each workspace has its own pages: behind the tool is a server with the JSON format of
- * SearXNG, which searches in them.
+ * Serves the product's search tool. Each workspace has its own pages: behind the tool is a server with SearXNG's JSON
+ * format, which searches in them.
  */
 export async function startSearchTools(): Promise<SearchTools> {
   const webs = new Map<string, OpenWeb>();

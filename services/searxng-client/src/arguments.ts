@@ -3,7 +3,7 @@ import { plainQuery } from './plain-query.js';
 
 export const MAX_RESULTS_DEFAULT = 5;
 export const MAX_RESULTS_CEILING = 15;
-/** Code points of a query. A longer query is an error, because truncation would change its meaning. */
+/** Code points in a query. A longer query is an error, because truncation would change its meaning. */
 export const MAX_QUERY_LENGTH = 400;
 
 /** Unchecked arguments from a model. */

@@ -32,7 +32,7 @@ export interface SearchServiceConfig {
   credentials: Credentials | undefined;
   keys: readonly SigningKey[];
   acceptUnlimitedTokens: boolean;
-  /** For a SearXNG outside of the cluster. */
+  /** For a SearXNG outside the cluster. */
   proxy: OutgoingProxy;
   port: number;
   opsPort: number;
@@ -40,7 +40,7 @@ export interface SearchServiceConfig {
 }
 
 /**
- * Reads the settings of the MCP server from the environment and `--searxng-endpoint`.
+ * Reads the MCP server's settings from the environment and `--searxng-endpoint`.
  * @throws ConfigError
  */
 export function loadSearchConfig(

@@ -31,7 +31,7 @@ export interface Endpoint {
 }
 
 /**
- * Reads the URL of SearXNG. Credentials of the URL have precedence over `credentials`.
+ * Reads the SearXNG URL. Credentials in the URL have precedence over `credentials`.
  * @throws WebSearchError `not_configured`, `invalid_endpoint`
  */
 export function readEndpoint(endpoint: string, notConfiguredHint: string, credentials?: Credentials): Endpoint {

@@ -8,7 +8,7 @@ import type { WebSearch } from './web-search.js';
 const MAX_ENGINE_LABELS = 50;
 
 export interface SearchMetrics {
-  /** @param status of the outcome, or the error code */
+  /** @param status outcome, or error code */
   searched(status: string, seconds: number): void;
   engineFailed(engine: string): void;
   /** A workspace has reached its limit. */

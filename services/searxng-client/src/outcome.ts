@@ -8,8 +8,8 @@ export const searchResultSchema = z.object({
 });
 
 /**
- * The outcome of a search. `empty`: all engines responded and found nothing. `upstream_failed`: no rows, and at least one
- * engine did not respond, so the search is inconclusive. `partial`: rows, but at least one engine did not respond.
+ * Search outcome. `empty`: all engines responded and found nothing. `upstream_failed`: no rows, and at least one engine
+ * did not respond, so the search is inconclusive. `partial`: rows, but at least one engine did not respond.
  */
 export const searchOutcomeSchema = z.object({
   status: z.enum(['ok', 'partial', 'empty', 'upstream_failed']),

@@ -35,8 +35,9 @@ interface Tag {
 }
 
 /**
- * Converts an excerpt of a web page to the text that a browser shows: removes highlights, paragraphs and other markup, and decodes
- * entities, even if they were encoded twice. Anything else in angle brackets is content, such as `a < b`, `List<String>` and `the <b> tag`.
+ * Converts a web page excerpt to the text that a browser shows: removes highlights, paragraphs and other markup, and
+ * decodes entities, even if they were encoded twice. Anything else in angle brackets is content, such as `a < b`,
+ * `List<String>` and `the <b> tag`.
  */
 export function plainText(html: string): string {
   let text = html.replaceAll(MARKS, '$<text>');
@@ -89,8 +90,8 @@ function pairsOf(tags: readonly Tag[], text: string): Set<Tag> {
 }
 
 /**
- * An engine may cut off one tag of a pair. The other one touches only the word that it marks; `the <b> tag` and `Array<b>` are
- * content.
+ * An engine may cut off one tag in a pair. The other one touches only the word that it marks; `the <b> tag` and
+ * `Array<b>` are content.
  */
 function touchesWord({ name, closes, closesItself, hasAttributes, start, end }: Tag, text: string): boolean {
   const isWord = (character: string): boolean => /[\p{L}\p{N}]/u.test(character);

@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici';
 import { WebSearchError } from './errors.js';
 
 export interface SearxngRequestOptions {
-  /** The value of the header, for a SearXNG that requires it. */
+  /** Header value, for a SearXNG that requires it. */
   authorization: string | undefined;
   outgoing: Pick<Outgoing, 'request'>;
   userAgent: string;

@@ -11,7 +11,7 @@ const NAME_LENGTH = 60;
 const REASON_LENGTH = 100;
 const MAX_ENGINES = 50;
 
-/** Text of a row. A title such as `1984` may be a number. Other types count as absent. */
+/** Row text. A title such as `1984` may be a number. Other types count as absent. */
 const text = z
   .union([z.string(), z.number().transform(String)])
   .nullish()
@@ -87,14 +87,14 @@ function toResult(row: z.infer<typeof rowSchema>): SearchResult | undefined {
 
 /** Rejects `javascript:`, `data:` and URLs whose user name imitates a host. */
 function webAddress(address: string): URL | undefined {
-  // `&amp;` in an address is the `&` of the page from which it was copied.
+  // `&amp;` in an address is the `&` on the page from which it was copied.
   const url = URL.parse(address.trim().replaceAll(/&(?:amp|#38|#x26);/gi, '&'));
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return undefined;
   const disguised = url.username !== '' || url.password !== '';
   return disguised || url.href.length > URL_LENGTH ? undefined : url;
 }
 
-/** Merges URLs that differ only in scheme, fragment or trailing slash, at the position of the first. */
+/** Merges URLs that differ only in scheme, fragment or trailing slash, at the first one's position. */
 function mergeDuplicates(results: readonly SearchResult[]): SearchResult[] {
   const merged = new Map<string, SearchResult>();
   for (const result of results) {

@@ -1,7 +1,7 @@
 import { INVISIBLE } from '@uswarm/service-kit';
 import { plainText } from './plain-text.js';
 
-/** UTF-16 units of a field that are read. Markup and entities are longer than the text that they show. */
+/** UTF-16 units that are read per field. Markup and entities are longer than the text that they show. */
 const MAX_INPUT = 20_000;
 
 /** Like `cleanText`, for text of web pages, which may contain markup and entities. */

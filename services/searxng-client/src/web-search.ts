@@ -8,7 +8,7 @@ import { readResponse } from './searxng-response.js';
 
 /** Milliseconds per search, including the body (TOOL-040). */
 const SEARCH_TIMEOUT_MS = 10_000;
-/** Bytes of a response. A larger one is rejected while it arrives (TOOL-041). */
+/** Response bytes. A larger one is rejected while it arrives (TOOL-041). */
 export const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 const USER_AGENT = `uswarm-web-search/0.1 (${WEB_SEARCH_TOOL})`;
 

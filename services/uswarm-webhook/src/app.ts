@@ -31,7 +31,7 @@ export interface WebhookVersion {
   startedAt: Date;
 }
 
-/** Maximum size of a request. A child with managed fields has tens of kilobytes. */
+/** Maximum request size. A child with managed fields has tens of kilobytes. */
 const BODY_LIMIT = '8mb';
 
 /** Serves `POST /sync` and `GET /healthz`. A failure is an HTTP error and never an empty list of children. */

@@ -11,7 +11,7 @@ type Fault = (response: SyncResponse, request: SyncRequest, now: Date) => unknow
 const deployment = (response: SyncResponse): Record<string, unknown> | undefined =>
   response.children.find(({ kind }) => kind === 'Deployment');
 
-/** Changes the one container of the Deployment. */
+/** Changes the Deployment's one container. */
 function withContainer(response: SyncResponse, change: (container: Record<string, unknown>) => void): SyncResponse {
   const spec = deployment(response)?.['spec'] as
     | { template: { spec: { containers: Record<string, unknown>[] } } }

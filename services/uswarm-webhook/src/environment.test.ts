@@ -89,7 +89,7 @@ describe('environment variables of the webhook and their effect on pods', () => 
     const pod = await podWith({ SVC_MCP_SIGNING_KEY: `k1:${key}` });
     expect(pod.variables).not.toHaveProperty('USWARM_MCP_TOKEN');
     expect(pod).toEqual(await podWith());
-    // A JWT in any field of the pod.
+    // A JWT in any pod field.
     expect(JSON.stringify(pod)).not.toMatch(/eyJ[\w-]+\.[\w-]+\.[\w-]+/);
     expect(JSON.stringify(pod)).not.toContain(key);
   });

@@ -44,7 +44,6 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
 
 const STATES: readonly DatabaseState[] = ['unset', 'reachable', 'unreachable'];
 
-/** Registers the state of the runtime database. */
 export function registerDatabaseState(registry: Registry, state: () => DatabaseState): void {
   const gauge: Gauge<'state'> = new Gauge({
     name: 'uswarm_webhook_database_state',

@@ -104,7 +104,7 @@ const synced = fc
     lastTransitionTime: '2029-12-31T00:00:00Z',
   }));
 
-/** Any request that a controller can send: any subset of the children, in any state, terminating or foreign. */
+/** Any request that a controller can send: any subset of children, in any state, terminating or foreign. */
 export const requests: fc.Arbitrary<Promise<SyncRequest>> = fc
   .record({
     spec: specs,

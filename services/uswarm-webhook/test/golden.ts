@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 const folder = join(import.meta.dirname, 'golden');
 
 /**
- * Returns the content of a golden file with its key order. UPDATE_GOLDEN=1 first replaces the file with `rendered`;
- * format the file afterwards.
+ * Returns a golden file's content with its key order. UPDATE_GOLDEN=1 first replaces the file with `rendered`; format
+ * the file afterwards.
  */
 export function golden(name: string, rendered: unknown): string {
   const file = join(folder, `${name}.json`);

@@ -52,7 +52,7 @@ export const testFacts = async (overrides: Partial<RenderFacts> = {}): Promise<R
   ...overrides,
 });
 
-/** A UserSwarm as the API server stores it, with the defaults of the schema. */
+/** A UserSwarm as the API server stores it, with the schema's defaults. */
 export const userSwarm = (spec: Record<string, unknown> = {}, name = 'workspace-a'): UserSwarm => ({
   apiVersion: 'uswarm.dev/v1alpha1',
   kind: 'UserSwarm',
@@ -101,7 +101,7 @@ const GROUPS: Readonly<Record<string, ChildGroup>> = {
   Deployment: 'Deployment.apps/v1',
 };
 
-/** The status of a Deployment whose one pod is ready. */
+/** Status of a Deployment whose one pod is ready. */
 const READY = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: 1 };
 
 export interface World {
@@ -137,7 +137,7 @@ export async function settledRequest(parent: UserSwarm, world: World = {}): Prom
   );
 }
 
-/** A pod of the runtime with this container status. */
+/** A runtime pod with this container status. */
 export const pod = (container: object, rest: { metadata?: object; conditions?: object[] } = {}): KubernetesObject => ({
   apiVersion: 'v1',
   kind: 'Pod',

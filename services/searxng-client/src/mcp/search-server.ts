@@ -8,7 +8,7 @@ import { authenticate } from './bearer.js';
 import { registerWebSearchTool } from './web-search-tool.js';
 import { createWorkspaceLimiter, type WorkspaceLimits } from './workspace-limiter.js';
 
-/** Bytes of a request; a query is at most 400 characters. */
+/** Request bytes; a query is at most 400 characters. */
 const MAX_REQUEST_BYTES = 64 * 1024;
 /** Milliseconds for which clients may cache the list of tools, which changes with the version only. */
 const LIST_TTL_MS = 10 * 60_000;
@@ -23,7 +23,7 @@ export interface SearchServerDeps {
   acceptUnlimitedTokens?: boolean;
   logger: Pick<Logger, 'error' | 'warn'>;
   limits?: WorkspaceLimits;
-  /** Called for each search above the limits of its workspace. */
+  /** Called for each search above its workspace's limits. */
   onLimited?: () => void;
   /** Accepted `Host` names; default: any. Loopback servers set theirs. */
   allowedHosts?: readonly string[];

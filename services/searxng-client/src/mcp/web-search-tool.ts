@@ -35,7 +35,7 @@ const inputSchema = convertOnce(
 const outputSchema = convertOnce(searchOutcomeSchema);
 
 /**
- * The schema, converted to JSON once. There is a server per request, and each would convert it again, which takes a third of a
+ * Converted to JSON once. There is a server per request, and each would convert it again, which takes a third of a
  * millisecond per search.
  */
 function convertOnce<Input, Output>(schema: z.ZodType<Output, Input>): StandardSchemaWithJSON<Input, Output> {

@@ -2,13 +2,13 @@ import { createTokenBuckets } from '@uswarm/service-kit';
 import { WebSearchError } from '../errors.js';
 
 export interface WorkspaceLimits {
-  /** Searches per workspace and minute, and the size of a burst. */
+  /** Searches per workspace and minute, and the burst size. */
   perMinute: number;
   /** Concurrent searches per workspace; further searches wait. */
   concurrent: number;
 }
 
-/** Running and waiting searches of a workspace. */
+/** A workspace's running and waiting searches. */
 interface Searches {
   running: number;
   /** Start the waiting searches, oldest first. */
@@ -17,19 +17,19 @@ interface Searches {
 
 export interface WorkspaceLimiter {
   /**
-   * Runs `task` within the limits, after waiting for running searches of the workspace.
+   * Runs `task` within the limits, after waiting for the workspace's running searches.
    * @throws WebSearchError `rate_limited`; `cancelled` if `signal` aborts while the task waits
    */
   run<T>(workspaceId: string, task: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
-/** Waiting searches per workspace: what a runtime sends in one step, from the old and the new runtime of a roll-out. */
+/** Waiting searches per workspace: what a runtime sends in one step, from the old and the new runtime in a roll-out. */
 const MAX_WAITING = 16;
 
 /**
- * Limits the searches per minute and the concurrent searches of a workspace: a looping swarm must not get the shared IP address
+ * Limits a workspace's searches per minute and concurrent searches: a looping swarm must not get the shared IP address
  * banned by the engines. Counts per process.
- * @param now milliseconds of a monotonic clock
+ * @param now monotonic milliseconds
  */
 export function createWorkspaceLimiter(
   { perMinute, concurrent }: WorkspaceLimits,

@@ -15,7 +15,7 @@ const providers = z
   .pipe(z.array(z.string().regex(DNS_LABEL, 'needs slugs, comma-separated')));
 
 const schema = z.object({
-  /** Bearer token of the controller. */
+  /** The controller's bearer token. */
   SYNC_TOKEN: secret(headerSecret(1).refine((token) => Buffer.byteLength(token) >= 32, 'needs at least 32 bytes')),
   /** Also accepted during the rotation of SYNC_TOKEN. */
   SYNC_TOKEN_PREVIOUS: secret(previousSecrets(32).default([])),
@@ -23,22 +23,22 @@ const schema = z.object({
   HTTP_PORT: port.default(8080),
   /** `/livez`, `/readyz`, `/metrics`. */
   OPS_PORT: port.default(8081),
-  /** Mount path of the ConfigMap `uswarm-policy`. */
+  /** Mount path for the ConfigMap `uswarm-policy`. */
   POLICY_DIRECTORY: z.string().default('/etc/uswarm/policy'),
   /** Requires a controller that grants rollouts; without one, no revision would be rolled out. */
   ROLLOUT_GATE: flag.default(false),
   RUNTIME_PODS: json(runtimePods).prefault('{}'),
-  /** Not secret, but stored in the Secret of the private key. */
+  /** Not secret, but stored in the private key's Secret. */
   USWARM_CALL_PUBLIC_KEY: secret(callPublicKey),
   SVC_AGENT_RUNTIME_IMAGE: z
     .string()
     .max(512)
     .regex(/^[a-zA-Z0-9][^\s]*$/, 'needs the name of an image'),
-  /** Comma-separated slugs of the model providers of SVC_AGENT_RUNTIME_IMAGE. Default: those of our own image */
+  /** Comma-separated slugs of the model providers in SVC_AGENT_RUNTIME_IMAGE. Default: our own image's */
   RUNTIME_PROVIDERS: providers.default([...MODEL_PROVIDERS]),
   SVC_ORCHESTRATOR_ENDPOINT: plainUrl,
   SVC_MCP_ENDPOINT: plainUrl,
-  /** Origin of the model gateway. Runtimes whose UserSwarm names no Secret then get no key of a provider. */
+  /** Model gateway origin. Runtimes whose UserSwarm names no Secret then get no provider key. */
   MODEL_GATEWAY_URL: plainUrl.optional(),
   /** Slug of the provider that runtimes with the gateway use by default. */
   MODEL_PROVIDER: DnsLabel.optional(),

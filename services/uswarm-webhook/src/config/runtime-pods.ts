@@ -13,7 +13,7 @@ const quantity = z.union([z.string(), z.number().transform(String)]).transform((
 });
 const quantities = z.record(z.string().min(1), quantity);
 const texts = z.record(z.string().min(1), z.string());
-/** Parts of a pod that only Kubernetes validates. */
+/** Pod parts that only Kubernetes validates. */
 const untouched = z.record(z.string(), z.unknown());
 
 const fileName = z.string().regex(/^[-._a-zA-Z0-9]{1,253}$/);
@@ -37,7 +37,7 @@ export const runtimePods = z.strictObject({
   trustedCA: z.strictObject({ configMap: DnsSubdomain, key: fileName }).optional(),
   /** `noProxy` is a comma-separated list as in NO_PROXY. */
   proxy: z.strictObject({ https: proxyUrl.optional(), http: proxyUrl.optional(), noProxy: z.string() }).optional(),
-  /** The Services of runtimes that use the model gateway, which then resolve no names. If empty, they use DNS. */
+  /** Services that runtimes with the model gateway need, which then resolve no names. If empty, they use DNS. */
   hostAliases: z
     .array(z.strictObject({ ip: z.union([z.ipv4(), z.ipv6()]), hostnames: z.array(DnsSubdomain).min(1) }))
     .default([]),

@@ -56,7 +56,7 @@ type StoreValues = z.output<z.ZodObject<typeof storeVariables>>;
 const GROUPS = ['SVC_DATABASE_', 'SVC_SPACES_'] as const;
 const SECRETS: ReadonlySet<string> = new Set(['SVC_DATABASE_PASSWORD', 'SVC_SPACES_KEY', 'SVC_SPACES_SECRET']);
 
-/** @throws ConfigError with the missing variables of an incomplete group */
+/** @throws ConfigError with the missing variables in an incomplete group */
 function requireWholeGroups(values: StoreValues): void {
   for (const group of GROUPS) {
     const names = Object.keys(storeVariables).filter((name) => name.startsWith(group));
@@ -67,7 +67,7 @@ function requireWholeGroups(values: StoreValues): void {
   }
 }
 
-/** In a fixed order, because the order of variables is part of the pod template. */
+/** In a fixed order, because variable order is part of the pod template. */
 function passedOn(values: StoreValues): PassedOn[] {
   return (Object.keys(storeVariables) as (keyof StoreValues)[]).flatMap((name) => {
     const value = values[name];

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import type { RenderSettings } from '../render/settings.js';
 
 /**
- * The revision of a webhook process: equal for two replicas of one Deployment revision, different if the effective
+ * Revision of a webhook process: equal for two replicas of one Deployment revision, different if the effective
  * configuration or the program differs.
  *
  * @param probed whether a database is probed, which the status shows

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Whether a request has one of the tokens; compares in constant time. */
+/** True if a request has an accepted token; compares in constant time. */
 export function bearerCheck(tokens: readonly string[]): (headers: IncomingHttpHeaders) => boolean {
   const expected = tokens.map(digest);
   return ({ authorization = '' }) => {

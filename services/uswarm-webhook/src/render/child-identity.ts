@@ -1,6 +1,6 @@
 import { childName, type UserSwarm, type UserSwarmSpec } from '@uswarm/contract/userswarm';
 
-/** The name and namespace of the children of one UserSwarm. */
+/** Name and namespace of one UserSwarm's children. */
 export interface ChildIdentity {
   userSwarm: string;
   name: string;

@@ -100,7 +100,7 @@ export function renderTemplate(input: TemplateInput): object {
     spec: {
       serviceAccountName: name,
       automountServiceAccountToken: false,
-      // Service environment variables could collide with settings of the runtime.
+      // Service environment variables could collide with runtime settings.
       enableServiceLinks: false,
       restartPolicy: 'Always',
       terminationGracePeriodSeconds: pods.terminationGracePeriodSeconds,

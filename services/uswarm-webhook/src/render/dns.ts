@@ -3,7 +3,7 @@ import { modelGatewayOf } from './model-gateway.js';
 import type { TemplateSettings } from './settings.js';
 
 // Names that a pod resolves can carry data out of the cluster. A runtime that uses the model gateway connects only to
-// Services whose addresses are known, so it needs no DNS. Others must resolve the name of their provider.
+// Services whose addresses are known, so it needs no DNS. Others must resolve their provider's name.
 
 type Settings = Pick<TemplateSettings, 'modelGateway' | 'pods'>;
 type Spec = Pick<UserSwarmSpec, 'config'>;

@@ -10,7 +10,7 @@ export type EnvironmentVariable =
 /** Escapes `$`, because the kubelet expands `$(NAME)` also in user input. */
 const literal = (name: string, value: string): EnvironmentVariable => ({ name, value: value.replaceAll('$', '$$$$') });
 
-/** The environment of a runtime in a fixed order. It has no credentials: those come with each turn or from a Secret. */
+/** A runtime's environment in a fixed order. It has no credentials: those come with each turn or from a Secret. */
 export function renderEnvironment(
   parent: UserSwarm,
   spec: UserSwarmSpec,
@@ -18,7 +18,7 @@ export function renderEnvironment(
 ): EnvironmentVariable[] {
   const gateway = modelGatewayOf(spec, settings);
   const { stores, pods } = settings;
-  // A variable of the operator takes precedence, because names must be unique.
+  // The operator's variable takes precedence, because names must be unique.
   const hasOwnGateway = pods.extraEnv.some(({ name }) => name === 'MODEL_GATEWAY_URL');
   const { defaultModel, defaultProvider = gateway?.provider } = spec.config;
   return [

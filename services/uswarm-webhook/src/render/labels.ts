@@ -1,6 +1,6 @@
 import { CONTROLLER_MANAGER, LABEL, RUNTIME_COMPONENT, runtimeSelector } from '@uswarm/contract/userswarm';
 
-/** The labels of every child and of the pod. */
+/** Labels on every child and on the pod. */
 export const childLabels = (userSwarm: string): Record<string, string> => ({
   ...runtimeSelector(userSwarm),
   [LABEL.component]: RUNTIME_COMPONENT,

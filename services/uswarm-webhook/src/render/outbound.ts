@@ -1,6 +1,6 @@
 import type { RuntimePods } from '../config/runtime-pods.js';
 
-// Outbound connections of runtimes: trusted certificate authorities and the proxy.
+// Runtimes' outbound connections: trusted certificate authorities and the proxy.
 
 const FOLDER = '/etc/uswarm/trusted-ca';
 const FILE = 'ca.crt';

@@ -16,8 +16,8 @@ const SAMPLES = [
 ].map((spec) => UserSwarmSpec.parse(spec));
 
 /**
- * The revision of the platform as far as it affects pods: a hash of the templates that it renders for samples. It covers
- * the image, keys, pod settings and code.
+ * The platform's revision as far as it affects pods: a hash of the templates that it renders for samples. It covers the
+ * image, keys, pod settings and code.
  */
 export function platformRevision(settings: TemplateSettings): string {
   const metadata = { name: userSwarmName(SAMPLE_WORKSPACE) };

@@ -37,7 +37,7 @@ const POD_FIELDS = [
   'runtimeClassName',
 ];
 
-/** The observed children of the UserSwarm; with `stopped`, with 0 replicas. */
+/** The UserSwarm's observed children; with `stopped`, with 0 replicas. */
 export function preservedChildren({ parent, children }: SyncRequest, stopped: boolean): KubernetesObject[] {
   const name = childName(parent.metadata.name);
   return CHILD_GROUPS.flatMap((group) =>
@@ -69,11 +69,11 @@ function reduce(child: KubernetesObject, userSwarm: string, stopped: boolean): K
   };
 }
 
-/** Our own annotations of the Deployment. */
+/** Our own annotations on the Deployment. */
 export const ownAnnotations = ({ metadata }: KubernetesObject): Record<string, string> =>
   pick(metadata.annotations, OWN_ANNOTATIONS) as Record<string, string>;
 
-/** The observed template of a Deployment, reduced to the fields that rendering sets. */
+/** A Deployment's observed template, reduced to the fields that rendering sets. */
 export function preservedTemplate(template: unknown): Fields {
   const { metadata, spec } = (template ?? {}) as { metadata?: Fields; spec?: Fields };
   // The API server adds another policy to the pods that use DNS.

@@ -73,7 +73,7 @@ describe('rendering of arbitrary requests', () => {
         const lost = ownChildren(request)
           .map((child) => keyOf(refOf(child)))
           .filter((key) => !rendered.has(key));
-        // After a change of the namespace, the children are rendered in the new one; an error changes no namespace.
+        // If the namespace changes, the children are rendered in the new one; an error changes no namespace.
         const isError = status['phase'] === 'Error';
         expect(isError ? lost : children.slice(3)).toEqual([]);
         const ready = (status as UserSwarmStatus).conditions?.find(({ type }) => type === 'Ready');

@@ -91,7 +91,7 @@ function renderChildren(request: SyncRequest, settings: RenderSettings): Rendere
 
 function failureOf(error: unknown): { reason: FailureReason; message: string } {
   if (error instanceof InvalidSpecError) return { reason: error.reason, message: error.message };
-  // The message of an internal error may contain values.
+  // An internal error's message may contain values.
   return { reason: 'RenderingFailed', message: 'The children cannot be rendered.' };
 }
 

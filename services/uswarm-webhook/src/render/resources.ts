@@ -3,7 +3,7 @@ import type { RuntimePods } from '../config/runtime-pods.js';
 
 type Quantities = Record<string, string>;
 
-/** The resources of the spec, completed with the platform defaults that do not contradict them. */
+/** The spec's resources, completed with the platform defaults that do not contradict them. */
 export function renderResources(
   own: UserSwarmSpec['runtime']['resources'],
   defaults: RuntimePods['resources'],

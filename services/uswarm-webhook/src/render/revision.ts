@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { API_GROUP, UserSwarmSpec } from '@uswarm/contract/userswarm';
 
-// Annotations of the Deployment. A change does not restart the pod.
+// Deployment annotations. A change does not restart the pod.
 
 /** Hash of the last applied pod template; shows whether an observed Deployment is up to date. */
 export const REVISION = `${API_GROUP}/template-revision`;
@@ -12,12 +12,12 @@ export const PLATFORM_REVISION = `${API_GROUP}/platform-revision`;
 /** Hash of the spec that the template was rendered from, without `suspend`. */
 export const SPEC_REVISION = `${API_GROUP}/spec-revision`;
 
-/** Annotation of the pod template with the revision of the Secrets that it reads, so that changed Secrets take effect. */
+/** Pod template annotation with the revision of the Secrets that it reads, so that changed Secrets take effect. */
 export const SECRET_REVISION = `${API_GROUP}/secret-revision`;
 
 export const OWN_ANNOTATIONS = [REVISION, PLATFORM_REVISION, SPEC_REVISION, TEMPLATE];
 
-/** A short hash of a value. */
+/** A short hash. */
 export const revisionOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
 

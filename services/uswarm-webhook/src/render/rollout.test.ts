@@ -14,7 +14,7 @@ import { render } from './render.js';
 import { PLATFORM_REVISION, REVISION, SPEC_REVISION, specRevision, TEMPLATE } from './revision.js';
 import type { RenderSettings } from './settings.js';
 
-/** The settings of the running release and of the next one. */
+/** Settings of the running release and of the next one. */
 const OLD = testSettings();
 const NEW = testSettings({ image: 'registry.test/runtime:2' });
 const NOT_READY = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, unavailableReplicas: 1 };

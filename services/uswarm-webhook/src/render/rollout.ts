@@ -10,7 +10,7 @@ import type { RenderSettings } from './settings.js';
 
 // Decides when a running runtime gets a new pod template. docs/adr/0014-roll-out-to-idle-runtimes.md
 
-/** The platform revisions of the pod: the current one and the pending one. */
+/** The pod's platform revisions: the current one and the pending one. */
 export interface Revisions {
   revision?: string;
   pendingRevision?: string;
@@ -56,7 +56,7 @@ const isRunning = (deployment: Deployment | undefined): deployment is Deployment
 const waitsToStart = ({ parent }: SyncRequest, deployment: Deployment | undefined): boolean =>
   parent.metadata.annotations?.[START] === START_QUEUED && !isRunning(deployment);
 
-/** The revisions for the status, from the annotations of the Deployment. */
+/** Revisions for the status, from the Deployment's annotations. */
 function revisionsOf(
   deployment: Deployment | undefined,
   desired: KubernetesObject,
@@ -106,7 +106,7 @@ function preserve(
   const recorded = recordedTemplate(known);
   const { template } = (deployment.spec ?? {}) as { template?: unknown };
   const preserved = recorded ?? preservedTemplate(template);
-  // A release without the gate did not store the hash of the spec.
+  // A release without the gate did not store the spec's hash.
   const desiredSpec = desired.metadata.annotations?.[SPEC_REVISION] ?? '';
   const annotations = { ...known, [SPEC_REVISION]: known[SPEC_REVISION] ?? desiredSpec };
   return {

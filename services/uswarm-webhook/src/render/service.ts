@@ -3,7 +3,7 @@ import type { KubernetesObject } from '@uswarm/kube-types';
 import { childLabels } from './labels.js';
 import type { ChildIdentity } from './child-identity.js';
 
-/** The Service of the gRPC endpoint. */
+/** The Service for the gRPC endpoint. */
 export function renderService({ name, namespace, userSwarm }: ChildIdentity, port: number): KubernetesObject {
   return {
     apiVersion: 'v1',

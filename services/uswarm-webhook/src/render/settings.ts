@@ -5,17 +5,17 @@ import type { PassedOn } from '../config/stores.js';
 export interface ModelGateway {
   /** Origin. */
   url: string;
-  /** Slug of the provider of runtimes whose UserSwarm names none. */
+  /** Provider slug for runtimes whose UserSwarm names none. */
   provider: string | undefined;
 }
 
-/** The inputs of rendering besides the request. They contain no secrets. */
+/** Rendering inputs besides the request. They contain no secrets. */
 export interface TemplateSettings {
   /** The default image of runtimes. */
   image: string;
   orchestratorEndpoint: string;
   mcpEndpoint: string;
-  /** Undefined if runtimes call providers with keys of a Secret. */
+  /** Undefined if runtimes call providers with keys from a Secret. */
   modelGateway: ModelGateway | undefined;
   /** SPKI PEM. */
   callPublicKey: string;
@@ -27,13 +27,13 @@ export interface TemplateSettings {
 export interface RenderSettings extends TemplateSettings {
   /** The platform revision of these settings and this code. */
   platformRevision: string;
-  /** Whether running runtimes wait for a rollout grant; requires a controller that gives grants. */
+  /** True if running runtimes wait for a rollout grant; requires a controller that gives grants. */
   rolloutGate: boolean;
-  /** Slugs of the model providers of `image`. */
+  /** Slugs of the model providers in `image`. */
   providers: ReadonlySet<string>;
 }
 
-/** The last result of the background probe; `unset` if runtimes have no database. */
+/** The background probe's last result; `unset` if runtimes have no database. */
 export type DatabaseState = 'unset' | 'reachable' | 'unreachable';
 
 /** Inputs that apply to one request only. */

@@ -61,7 +61,7 @@ export function allowedImage(spec: UserSwarmSpec, configured: string, { imagePre
 }
 
 /**
- * @param image the image of the runtime; images other than the configured one may have other providers
+ * @param image the runtime image; images other than the configured one may have other providers
  * @throws InvalidSpecError if the runtime does not support the provider
  */
 export function checkProvider(

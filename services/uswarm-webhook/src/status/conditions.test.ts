@@ -3,7 +3,7 @@ import { type Finding, stampConditions } from './conditions.js';
 
 const stamp = { previous: [], generation: 1, now: new Date('2026-11-21T10:00:00Z') };
 
-/** The stored message of a condition. */
+/** A condition's stored message. */
 function stored(message: string): string {
   const finding: Finding = { status: 'False', reason: 'Starting', message };
   const [first] = stampConditions(

@@ -21,7 +21,10 @@ const MAX_MESSAGE = 1024;
 /** The time format of conditions: RFC 3339 in whole seconds. */
 export const timeOf = (now: Date): string => `${now.toISOString().slice(0, 19)}Z`;
 
-/** All conditions in a fixed order, `Reachable` only if it is found. A transition time changes only with the status of its condition. */
+/**
+ * All conditions in a fixed order, `Reachable` only if it is found. A transition time changes only with its condition's
+ * status.
+ */
 export function stampConditions(
   findings: Readonly<Record<Exclude<ConditionType, 'Synced'>, Finding> & Partial<Record<Optional, Finding>>>,
   { previous, generation, now }: RevisionStamp,

@@ -36,7 +36,7 @@ function sidecarCrashing({ status }: Pod): Cause | undefined {
   );
   if (failing === undefined) return undefined;
   const { exitCode } = failing.state?.terminated ?? failing.lastState?.terminated ?? {};
-  // The log of a foreign container is not shown.
+  // A foreign container's log is not shown.
   const how = terminationSummary(exitCode === undefined ? {} : { exitCode });
   return { reason: 'SidecarCrashing', message: `The container ${failing.name} beside the runtime ${how}.` };
 }
@@ -88,8 +88,8 @@ export function evicted(pods: readonly Pod[], { since, ready }: RuntimeHistory):
 const endOf = (pod: Pod): string => sinceOf(pod, 'DisruptionTarget', 'True') ?? pod.metadata.creationTimestamp ?? '';
 
 /**
- * Whether the pod is or was ready: its condition changed after the kubelet first wrote it, together with `Initialized`. A
- * restart renews the start of the container, which therefore cannot be compared.
+ * True if the pod is or was ready: its condition changed after the kubelet first wrote it, together with `Initialized`.
+ * A restart renews the container's start, which therefore cannot be compared.
  */
 function wasReady(pod: Pod): boolean {
   if (sinceOf(pod, 'Ready', 'True') !== undefined) return true;

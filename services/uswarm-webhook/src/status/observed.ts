@@ -9,7 +9,7 @@ import {
 } from '@uswarm/contract/userswarm';
 import type { KubernetesObject, StatusCondition } from '@uswarm/kube-types';
 
-// The fields of Kubernetes objects that phase and reason are derived from.
+// The Kubernetes fields that phase and reason are derived from.
 
 export interface Terminated {
   reason?: string;
@@ -78,18 +78,18 @@ export function isOwned(child: KubernetesObject, { metadata: { uid } }: UserSwar
   return (child.metadata.ownerReferences ?? []).some((owner) => owner.controller === true && owner.uid === uid);
 }
 
-/** Whether the UserSwarm is terminating. */
+/** True if the UserSwarm is terminating. */
 export const isDeleting = ({ finalizing, parent }: SyncRequest): boolean =>
   finalizing || parent.metadata.deletionTimestamp !== undefined;
 
 /** Phases of terminated pods, such as evicted ones. */
 const ENDED: ReadonlySet<unknown> = new Set(['Failed', 'Succeeded']);
 
-/** The live pods of the runtime, newest first. */
+/** The runtime's live pods, newest first. */
 export const livePods = (request: SyncRequest, namespace: string): Pod[] =>
   podsOf(request, namespace).filter(({ status }) => !ENDED.has(status?.phase));
 
-/** The pods of the runtime that are not being deleted, newest first. */
+/** The runtime's pods that are not being deleted, newest first. */
 export function podsOf({ parent, related }: SyncRequest, namespace: string): Pod[] {
   const selector = Object.entries(runtimeSelector(parent.metadata.name));
   return (Object.values(related['Pod.v1'] ?? {}) as Pod[])
@@ -109,7 +109,7 @@ const age = ({ metadata }: Pod): string => metadata.creationTimestamp ?? '';
 
 export type NamespaceState = 'present' | 'terminating' | 'missing' | 'unknown';
 
-/** The state of the namespace; unknown if the framework does not send namespaces. */
+/** Namespace state; unknown if the framework does not send namespaces. */
 export function namespaceState({ related }: SyncRequest, name: string): NamespaceState {
   const namespaces: ObjectsByKey | undefined = related['Namespace.v1'];
   if (namespaces === undefined) return 'unknown';

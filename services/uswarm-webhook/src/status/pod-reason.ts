@@ -30,7 +30,7 @@ const CAUSES: readonly FindCause[] = [secretMissing, imagePull, outOfMemory, cra
 /** The cause in the pods why the runtime does not start, if any. */
 export const podCause = (pods: readonly Pod[], image: string): Cause | undefined => firstCause(CAUSES, pods, image);
 
-/** The first cause that applies to any of the pods. */
+/** The first cause that applies to any pod. */
 export function firstCause(causes: readonly FindCause[], pods: readonly Pod[], image: string): Cause | undefined {
   for (const cause of causes) {
     for (const pod of pods) {

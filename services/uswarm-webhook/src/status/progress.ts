@@ -40,7 +40,7 @@ export function progressOf(input: ProgressInput): Progress {
     runtimeProblem(input) ??
     (database === 'unreachable' ? DATABASE_UNREACHABLE : undefined) ?? {
       reason: 'Starting',
-      // Equal before and after the creation of the children, to save a status write.
+      // Equal before and after the children's creation, to save a status write.
       message: 'The runtime is starting.',
     }
   );
@@ -122,11 +122,11 @@ function heldChild({ deployment, service }: Observed): Progress | undefined {
   return undefined;
 }
 
-/** The creation of the pod was refused. */
+/** Creating the pod was refused. */
 function replicaProblem(deployment: Deployment | undefined): Progress | undefined {
   const failure = conditionOf(deployment, 'ReplicaFailure');
   if (failure?.status !== 'True') return undefined;
-  // Without the name of the pod, which differs for each attempt.
+  // Without the pod's name, which differs for each attempt.
   const message = `The pod was rejected: ${(failure.message ?? '').replace(/^pods "[^"]*" is forbidden: /, '')}`;
   if (message.includes('exceeded quota')) return { reason: 'QuotaExceeded', message };
   return { reason: /is forbidden: /.test(failure.message ?? '') ? 'Forbidden' : 'ApplyFailed', message };
@@ -140,7 +140,7 @@ function deadline(deployment: Deployment | undefined): Progress | undefined {
 }
 
 /**
- * A Deployment that completed once never exceeds its progress deadline, so the deadline of a resumed runtime or a lost
+ * A Deployment that completed once never exceeds its progress deadline, so the deadline for a resumed runtime or a lost
  * pod is checked here: from when it became unavailable, or its newest pod was created.
  */
 function overdue(
@@ -160,7 +160,7 @@ function overdue(
 const conditionOf = (deployment: Deployment | undefined, type: string) =>
   deployment?.status?.conditions?.find((condition) => condition.type === type);
 
-/** Whether all children exist as last rendered and the pod is ready. `pods` are the live ones; empty if not sent. */
+/** True if all children exist as last rendered and the pod is ready. `pods` are the live ones; empty if not sent. */
 export function isAvailable(
   { serviceAccount, service, deployment }: Observed,
   rendered: Deployment,
@@ -170,7 +170,7 @@ export function isAvailable(
   if (deployment.metadata.deletionTimestamp !== undefined || service.metadata.deletionTimestamp !== undefined)
     return false;
   if (deployment.metadata.annotations?.[REVISION] !== rendered.metadata.annotations?.[REVISION]) return false;
-  // The spec never changed, so the pod is up to date. The status of the Deployment lags behind that of the pod.
+  // The spec never changed, so the pod is up to date. The Deployment's status lags behind the pod's.
   if (deployment.metadata.generation === 1 && pods.length > 0) return pods.some(isReady);
   const { observedGeneration = 0, updatedReplicas = 0, readyReplicas = 0 } = deployment.status ?? {};
   return observedGeneration >= (deployment.metadata.generation ?? 0) && updatedReplicas >= 1 && readyReplicas >= 1;

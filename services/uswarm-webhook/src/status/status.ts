@@ -127,7 +127,7 @@ function withHistory<T extends { message: string }>(progress: T, { parent: { sta
   return { ...progress, message: `${cause} It was Ready until ${until}.` };
 }
 
-/** What the orchestrator reports about a runtime that Kubernetes finds ready. */
+/** The orchestrator's report on a runtime that Kubernetes finds ready. */
 function unreachable({ parent }: SyncRequest): View['summary'] | undefined {
   const since = unreachableSince(parent.metadata);
   const message = `The pod is ready, but the orchestrator has not reached the runtime since ${since}.`;
@@ -162,7 +162,7 @@ function dependencies({ database }: RenderFacts): Finding {
   return { status: 'True', reason: 'Reachable', message: 'The database is reachable.' };
 }
 
-/** Image and address of the runtime; the stored ones if the spec is invalid. */
+/** The runtime's image and address; the stored ones if the spec is invalid. */
 function runtimeFields({ parent }: SyncRequest, rendering: Rendering): Pick<Status, 'image' | 'address'> {
   if ('failure' in rendering) {
     const { image, address } = parent.status ?? {};
@@ -175,7 +175,7 @@ function runtimeFields({ parent }: SyncRequest, rendering: Rendering): Pick<Stat
   };
 }
 
-/** Whether the pod has the current platform revision. */
+/** True if the pod has the current platform revision. */
 function upToDate(rendering: Rendering): Finding {
   if ('failure' in rendering) {
     return {

@@ -19,7 +19,7 @@ const SANDBOX_CAUSES: readonly [pattern: RegExp, cause: string][] = [
   [/timed? ?out|deadline ?exceeded/i, 'the container runtime does not answer in time'],
 ];
 
-/** The cause from the Events of the newest pod, if the controller sent any. */
+/** The cause from the newest pod's Events, if the controller sent any. */
 export function stuckCause([pod]: readonly Pod[], { related }: SyncRequest): Cause | undefined {
   const events = Object.values(related['Event.v1'] ?? {}).filter(
     ({ involvedObject }) => (involvedObject as { uid?: string } | undefined)?.uid === pod?.metadata.uid,
@@ -31,7 +31,7 @@ export function stuckCause([pod]: readonly Pod[], { related }: SyncRequest): Cau
 
 const textOf = ({ message }: KubernetesObject): string => (typeof message === 'string' ? message : '');
 
-/** One failure has two Events: one of the attempt, and one of the kubelet's timeout, which has no cause. */
+/** One failure has two Events: one about the attempt, and one about the kubelet's timeout, which has no cause. */
 function mountFailed(events: readonly KubernetesObject[]): Cause {
   const found = events.filter(({ reason }) => MOUNT.has(reason)).map((event) => readMount(textOf(event)));
   const best = found.find(({ cause }) => cause !== '') ?? found[0];

@@ -9,7 +9,7 @@ const KILLED: ReadonlySet<number | undefined> = new Set([137, 143]);
 const MAX_EXCERPT = 200;
 
 /**
- * Whether the kubelet stopped the container because its startup probe never passed: it was killed after the probe time
+ * True if the kubelet stopped the container because its startup probe never passed: it was killed after the probe time
  * and the pod was not ready in between.
  *
  * @param unreadySince when the pod's condition `Ready` became False
@@ -22,7 +22,7 @@ export function failedStartupProbe(end: Terminated, unreadySince: string | undef
   return ranMs >= (STARTUP_PROBE_S - 1) * 1_000 && unreadySince <= startedAt;
 }
 
-/** Describes the last termination of a container, with the cause from its log if found. */
+/** Describes a container's last termination, with the cause from its log if found. */
 export function terminationSummary({ exitCode, message }: Terminated): string {
   if (exitCode === undefined) return 'cannot be started';
   const cause = lastErrorMessage(message ?? '');
@@ -30,8 +30,8 @@ export function terminationSummary({ exitCode, message }: Terminated): string {
 }
 
 /**
- * The cause from the end of the log of a container, at most 200 characters. Only the message of a fatal log record and
- * the first line of an uncaught error are used. Text that looks like a credential is removed.
+ * The cause from the end of a container's log, at most 200 characters. Only a fatal log record's message and the first
+ * line of an uncaught error are used. Text that looks like a credential is removed.
  */
 export function lastErrorMessage(log: string): string | undefined {
   const lines = log.split('\n').toReversed();
@@ -55,7 +55,7 @@ function recordText(line: string): string | undefined {
   }
 }
 
-/** Values of secret settings, credentials in URLs, and long random strings. */
+/** Secret setting values, credentials in URLs, and long random strings. */
 const withoutSecrets = (text: string): string =>
   text
     .replaceAll(/\/\/[^\s/@]+@/g, '//…@')
