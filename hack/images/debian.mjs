@@ -8,7 +8,7 @@ import { RunError } from '../run/run-error.mjs';
 import { docker, inspectImage } from './docker.mjs';
 
 const SUITE = 'bookworm';
-/** The package sources of a machine with this release; other machines use the defaults of mmdebstrap. */
+/** Package sources on a machine with this release; other machines use mmdebstrap's defaults. */
 const OWN_SOURCES = '/etc/apt/sources.list.d/debian.sources';
 
 /** Excluded from every root: documents except licences, package manager data, charset converters. */
@@ -32,7 +32,7 @@ const NEVER_NEEDED = [
  * @property {string[]} [commands] final shell commands in the folder of the root
  */
 
-/** The cache of slow builds, outside of the checkout. */
+/** Cache for slow builds, outside the checkout. */
 export function imageCache() {
   return join(cacheFolder(), 'images');
 }
@@ -84,7 +84,7 @@ function isOwnSuite() {
   return existsSync(OWN_SOURCES) && readFileSync(OWN_SOURCES, 'utf8').includes(SUITE);
 }
 
-/** The hook in the folder of the root: removes unneeded files and adds files that no package has. */
+/** The hook in the root's folder: removes unneeded files and adds files that no package has. */
 export function finishingScript({ remove = [], commands = [] }) {
   return [
     'set -eu -o pipefail; shopt -s extglob nullglob; cd "$1"',
@@ -94,7 +94,7 @@ export function finishingScript({ remove = [], commands = [] }) {
     String.raw`printf '%s\n' root:x:0: nonroot:x:65532: > etc/group`,
     String.raw`printf '%s\n' 'passwd: files' 'group: files' 'hosts: files dns' > etc/nsswitch.conf`,
     ...commands,
-    // mmdebstrap empties these two files afterwards, and would follow a link to those of this machine.
+    // mmdebstrap empties these two files afterwards, and would follow a link to this machine's.
     'for folder in run tmp; do if [ -L $folder ]; then echo "$folder must not be a link" >&2; exit 1; fi; done',
     'find . -xtype l -path "./etc/*" -delete; if [ -d usr ]; then find usr -depth -type d -empty -delete; fi',
   ].join('\n');

@@ -6,7 +6,7 @@ import { runQuietly, tail } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
 import { setTimes, writeContext } from './content.mjs';
 
-/** The label with the content hash of an image, so that an unchanged image is not built again. */
+/** Label with an image's content hash, so that an unchanged image is not built again. */
 const CONTENT_LABEL = 'dev.uswarm.content';
 
 /** @returns the output of docker. @throws RunError with its last lines */
@@ -33,7 +33,7 @@ export function tryDocker(args) {
 export async function inspectImage(ref) {
   const { code, output } = await tryDocker(['image', 'inspect', '--format', '{{json .}}', ref]);
   if (code === 0) {
-    // The output can contain warnings of the client.
+    // The output can contain client warnings.
     const answer = output.split('\n').find((line) => line.startsWith('{')) ?? '{}';
     const { Id: id, Size: bytes, Config } = JSON.parse(answer);
     return { id, bytes, content: Config?.Labels?.[CONTENT_LABEL] };

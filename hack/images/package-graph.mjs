@@ -3,15 +3,15 @@ import { dirname, join, relative, sep } from 'node:path';
 import { RunError } from '../run/run-error.mjs';
 
 /**
- * A package that a program needs at run time. `place` is its path below the folder of the program, `''` for the program
+ * A package that a program needs at run time. `place` is its path below the program's folder, `''` for the program
  * itself; `links` maps each dependency to its relative path.
  *
  * @typedef {{ folder: string, manifest: object, place: string, links: Map<string, string> }} PlacedPackage
  */
 
 /**
- * The program in `folder` with its dependencies in the layout of pnpm: each package can import exactly its declared
- * dependencies in their installed versions. `wanted` limits the direct dependencies of the program.
+ * The program in `folder` with its dependencies in pnpm's layout: each package can import exactly its declared
+ * dependencies in their installed versions. `wanted` limits the program's direct dependencies.
  *
  * @returns {PlacedPackage[]} the program first
  * @throws RunError when a package is not installed
@@ -46,7 +46,7 @@ function omittedDependencies(root) {
   return new Set([...text.matchAll(/^ +['"]?([^'":\s]+>[^'":\s]+)['"]?: ['"]-['"]$/gm)].map(([, pair]) => pair));
 }
 
-/** The run-time dependencies of a package, and whether each is required. */
+/** A package's run-time dependencies; true for required ones. */
 export function runtimeDependencies({ dependencies = {}, optionalDependencies = {}, peerDependencies = {} }) {
   const optional = [...Object.keys(peerDependencies), ...Object.keys(optionalDependencies)];
   const required = Object.keys(dependencies).filter((name) => !(name in optionalDependencies));

@@ -6,14 +6,14 @@ import { runQuietly, tail } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
 import { imageCache } from './debian.mjs';
 
-/** The Python of the Debian images, which may differ from the Python that runs pip. */
+/** Python in the Debian images, which may differ from the Python that runs pip. */
 const PYTHON = '3.11';
 const ARCHITECTURES = { x64: 'x86_64', arm64: 'aarch64' };
 /** Debian 12 has glibc 2.36. */
 const GLIBC = ['manylinux_2_28', 'manylinux_2_17', 'manylinux2014'];
 
 /**
- * Downloads the packages of `requirements`, a text with hashes, for the Python of the test images.
+ * Downloads the packages in `requirements`, a text with hashes, for the Python in the test images.
  *
  * @returns {Promise<string>} their folder, cached by requirements
  * @throws RunError

@@ -5,18 +5,18 @@ import { PNPM } from '../run/install.mjs';
 import { runQuietly } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
 
-/** The path of the SBOM in an image, below `/app`. */
+/** The SBOM's path in an image, below `/app`. */
 export const SBOM_PATH = 'sbom.cdx.json';
 
-/** The file with the SBOM of a service, outside of the image. */
+/** File with a service's SBOM, outside the image. */
 export const sbomFile = (service) => join(repositoryRoot, '.cache/sboms', `${service}.cdx.json`);
 
 /**
- * The CycloneDX document of a service as text, also written to `sbomFile`. It lists exactly `packages`; the same packages
+ * A service's CycloneDX document as text, also written to `sbomFile`. It lists exactly `packages`; the same packages
  * give the same text.
  *
  * @param {string} service
- * @param {import('./package-graph.mjs').PlacedPackage[]} packages the packages of the image, the service first
+ * @param {import('./package-graph.mjs').PlacedPackage[]} packages the image's packages, the service first
  * @throws RunError if pnpm fails
  */
 export async function writeSbom(service, packages) {
@@ -43,7 +43,7 @@ async function generate(service, file) {
 }
 
 /**
- * `sbom` with exactly the packages of the image. pnpm uses the lock file, the image the installed and declared packages:
+ * `sbom` with exactly the image's packages. pnpm uses the lock file, the image the installed and declared packages:
  * they differ in optional peers and in packages that only types need.
  */
 export function exactSbom({ serialNumber: _random, metadata, components, dependencies = [], ...rest }, packages) {
@@ -75,7 +75,7 @@ function plainComponent(purl, { name, version }) {
   return { type: 'library', name: ownName, version, purl, 'bom-ref': purl, ...(group === undefined ? {} : { group }) };
 }
 
-/** The licence of a package: an SPDX id or expression. */
+/** A package's licence: an SPDX id or expression. */
 function licensesOf({ license }) {
   if (typeof license !== 'string' || license.startsWith('SEE ')) return {};
   return { licenses: [/[ ()]/.test(license) ? { expression: license } : { license: { id: license } }] };

@@ -20,7 +20,7 @@ describe('the SBOM of an image', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** The packages with code in the image, according to the source maps of its bundles. */
+  /** Packages with code in the image, according to its bundles' source maps. */
   const deployed = () => {
     const dist = join(folder, 'app/dist');
     const sources = globSync(join(dist, '*.map')).flatMap((file) => JSON.parse(readFileSync(file, 'utf8')).sources);

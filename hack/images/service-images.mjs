@@ -24,7 +24,7 @@ import { services } from './services.mjs';
  */
 
 /**
- * Builds the images of the services from their `dist` folders.
+ * Builds the service images from their `dist` folders.
  *
  * @param {object} options
  * @param {string} options.registry such as `ghcr.io`
@@ -39,7 +39,7 @@ import { services } from './services.mjs';
 export async function buildServiceImages({ registry, tag, base, mayFallBack = false, only, platform, report }) {
   const chosen = chosenServices(only);
   const on = await baseImage(base, { mayFallBack, platform, report });
-  // With a tag of the contents, another commit alone does not change the image.
+  // With a content tag, another commit alone does not change the image.
   const revision = tag === 'content' ? '' : await gitRevision();
   const images = [];
   for (const service of chosen) {
@@ -67,11 +67,11 @@ export function chosenServices(only = services.map(({ name }) => name)) {
 const folderOf = (name) => join(repositoryRoot, 'services', name);
 
 /**
- * The content of the image of a service without the SBOM: its programs as bundles, the files that they read, and the
- * licences of the bundled packages.
+ * A service image's content without the SBOM: its programs as bundles, the files that they read, and the bundled
+ * packages' licences.
  *
- * @returns {Promise<{ entries: import('./content.mjs').Entry[],
- *   packages: import('./package-graph.mjs').PlacedPackage[] }>}
+ * @returns {Promise<{ entries: import('./content.mjs').Entry[], packages: import('./package-graph.mjs').PlacedPackage[]
+ * }>}
  * @throws RunError
  */
 export async function serviceFiles({ name, programs, files = [], keepNames }) {
@@ -93,7 +93,7 @@ export async function serviceFiles({ name, programs, files = [], keepNames }) {
   return { entries, packages };
 }
 
-/** The pages for browsers, of the service that serves them. */
+/** Browser pages, for the service that serves them. */
 async function pagesOf(folder) {
   if (!join(repositoryRoot, REFERENCE_PAGES).startsWith(join(folder, '/'))) return { entries: [], inputs: [] };
   const { files, inputs } = await bundleReferencePages(repositoryRoot);
@@ -101,7 +101,7 @@ async function pagesOf(folder) {
   return { entries, inputs };
 }
 
-/** The content of the image of a service with its SBOM. @throws RunError */
+/** A service image's content with its SBOM. @throws RunError */
 export async function serviceContent(service) {
   const { entries, packages } = await serviceFiles(service);
   const text = await writeSbom(service.name, packages);

@@ -21,8 +21,8 @@ export const services = [
   {
     name: 'uswarm-controller',
     programs: ['main', 'drain-main'],
-    // A larger young generation for the short-lived objects of reconciliations. With V8's default for a small container,
-    // scavenges take much of the processor time. With 32 MiB, V8 marks the heap without a pause from 1,000 UserSwarms:
+    // A larger young generation for short-lived reconcile objects. With V8's default for a small container, scavenges
+    // take much processor time. With 32 MiB, V8 marks the heap without a pause from 1,000 UserSwarms:
     // docs/adr/0045-keep-the-heap-of-the-controller-small.md
     nodeOptions: '--max-semi-space-size=16',
   },

@@ -54,7 +54,7 @@ async function onRoot(root, report) {
   return { ref, id: (await inspectImage(ref)).id };
 }
 
-/** A file of `e2e/images`, below `folder` of the image. */
+/** A file in `e2e/images`, below `folder` in the image. */
 function file(path, folder) {
   return { path: `${folder}/${path.split('/').at(-1)}`, source: join(sources, path) };
 }
@@ -78,7 +78,7 @@ async function valkeyContent(report) {
   return [...programs, file('valkey/docker-entrypoint.sh', 'usr/local/bin')];
 }
 
-/** The SearXNG installation of dev-servers for the Python of the image, without themes. */
+/** The SearXNG installation from dev-servers for the image's Python, without themes. */
 async function searxngContent(report) {
   const assets = join(devServers, 'searxng');
   const files = ['requirements.txt', 'core.txt'].map((name) => readFileSync(join(assets, name), 'utf8'));
@@ -101,9 +101,7 @@ async function searxngContent(report) {
   ];
 }
 
-/**
- * Replaces default settings of the distribution with those of SearXNG: no proxy, no JSON by default, and no plugins.
- */
+/** Replaces the distribution's default settings with SearXNG's own: no proxy, no JSON by default, and no plugins. */
 export function officialDefaults(settings) {
   const section = (name, indent) => new RegExp(String.raw`^ {${indent}}${name}:\n(?:(?: {${indent + 1}}.*)?\n)+`, 'm');
   return settings

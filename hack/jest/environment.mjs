@@ -22,7 +22,7 @@ export default class SharingEnvironment extends TestEnvironment {
   }
 }
 
-/** Lets `instanceof` recognize objects of shared packages and of Node.js, whose classes are those outside of the sandbox. */
+/** Lets `instanceof` recognize objects from shared packages and Node.js, whose classes are outside the sandbox. */
 function recognize(constructor, isInstance) {
   Object.defineProperty(constructor, Symbol.hasInstance, {
     value(object) {

@@ -1,5 +1,5 @@
-// Bundles the built programs that integration tests start as processes again and again. A bundle starts with less than half of the
-// processor time, because Node.js resolves, reads and compiles a few files instead of hundreds.
+// Bundles the built programs that integration tests start as processes again and again. A bundle starts with less than
+// half the processor time, because Node.js resolves, reads and compiles a few files instead of hundreds.
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -48,7 +48,7 @@ export async function bundleTestPrograms(folder) {
     plugins: [ownModules(folder)],
     logLevel: 'error',
   });
-  // Code that V8 has compiled is reused by the next process, also by those that get no variable for it.
+  // Code that V8 has compiled is reused by the next process, also if that gets no variable for it.
   const cache = join(folder, 'compile-cache');
   await Promise.all(
     PROGRAMS.map((program) =>

@@ -1,5 +1,5 @@
-// Lets the test files of a worker share large packages, which jest would otherwise compile and run again for each file. Their code is
-// then also optimized once. A shared package runs outside of the sandbox of a test file, with `environment.mjs`.
+// Lets a worker's test files share large packages, which jest would otherwise compile and run again for each file.
+// Their code is then also optimized once. A shared package runs outside a test file's sandbox, with `environment.mjs`.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,8 +8,9 @@ import { types } from 'node:util';
 import { repositoryRoot } from '../run/environment.mjs';
 
 /**
- * Packages whose state no test changes. Not suitable: packages that tests run with fake timers, and those that compare the classes of
- * plain values, because objects, promises and regular expressions of a sandbox are of other classes.
+ * Packages whose state no test changes. Not suitable: packages that tests run with fake timers, and packages that
+ * compare the classes of plain values, because a sandbox's objects, promises and regular expressions have other
+ * classes.
  */
 const SHARED = new Set([
   '@ai-sdk/anthropic',

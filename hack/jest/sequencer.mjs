@@ -1,10 +1,10 @@
 import { sep } from 'node:path';
 import Sequencer from '@jest/test-sequencer';
 
-/** Folders whose tests start all programs of the product and wait for them. */
+/** Folders whose tests start the whole product and wait for it. */
 const SLOW = ['services/local/', 'evals/', 'services/agent-runtime/test/'].map((folder) => folder.replaceAll('/', sep));
 
-/** The share of the other files that run between the slow ones. */
+/** Share of the other files that run between the slow ones. */
 const BETWEEN = 0.6;
 
 /**

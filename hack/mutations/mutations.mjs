@@ -9,7 +9,7 @@ const UNTRUSTED = 'services/orchestrator/src/features/turns/request/untrusted-co
 const SEND_CALL = 'services/orchestrator/src/features/tools/send-call.test.ts';
 
 /**
- * Changes of the code that break a promise about calls of tools. `from` occurs once in `file`; each of the tests must fail.
+ * Code changes that break a promise about tool calls. `from` occurs once in `file`; each test must fail.
  *
  * @typedef {{ name: string, file: string, from: string, to: string, tests: { file: string, name: string }[] }} Mutation
  * @type {Mutation[]}

@@ -13,7 +13,7 @@ describe('the mutation check of turns', () => {
   });
 
   it.each(MUTATIONS.map((mutation) => [mutation.name, mutation]))('names tests that exist: %s', (_name, { tests }) => {
-    // `%s` is a part of the name that the test fills in.
+    // `%s` is a part that the test fills in.
     const isIn = (source, name) => source.includes(`'${name}'`) || source.includes(`'${name.replace(/\S+$/, '%s')}'`);
     const missing = tests.filter(({ file, name }) => !isIn(read(file), name));
     expect(missing).toEqual([]);

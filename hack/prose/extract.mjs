@@ -1,4 +1,4 @@
-// The prose of a file: its comments and its strings, with everything else blanked out. Lines keep their numbers.
+// A file's prose: its comments and strings, with everything else blanked out. Lines keep their numbers.
 
 const SCRIPT = /\.(?:tsx?|js|mjs)$/;
 /** A string with fewer words is a name, a path or a key. */
@@ -6,19 +6,19 @@ const WORDS_OF_A_SENTENCE = 3;
 /** A slash after one of these begins a regular expression. */
 const BEFORE_REGEX = /(?:^|[=(,:;!&|?{}[\]+\-*%~<>]|\b(?:return|typeof|case|in|of|await))\s*$/;
 
-/** @returns the text to lint, with the lines of the file */
+/** @returns the text to lint, line by line as in the file */
 export function extractProse(path, text) {
   const prose = SCRIPT.test(path) ? scriptProse(text) : text;
   return prose.split('\n').map(withoutMarkers).join('\n');
 }
 
-/** @returns the comments of a script, or the whole text of another file, with the lines of the file */
+/** @returns a script's comments, or another file's whole text, line by line as in the file */
 export function extractComments(path, text) {
   const prose = SCRIPT.test(path) ? scriptProse(text, { strings: false }) : text;
   return prose.split('\n').map(withoutMarkers).join('\n');
 }
 
-/** Markers of comments would part a phrase that goes on in the next line; code in backticks is quoted, not written. */
+/** Comment markers would part a phrase that goes on in the next line; code in backticks is quoted, not written. */
 function withoutMarkers(line) {
   return line
     .replace(/^\s*(?:\/\*\*?|\*\/|\*(?=\s|$)|\/\/|#+(?=\s|$)|--(?=\s)|>(?=\s)|[-*](?=\s))/, ' ')
@@ -31,7 +31,7 @@ function scriptProse(text, { strings = true } = {}) {
   const blank = (from, to) => text.slice(from, to).replace(/[^\n]/g, ' ');
   let prose = '';
   let at = 0;
-  // Depths of braces at which a template literal goes on.
+  // Brace depths at which a template literal goes on.
   const templates = [];
   let braces = 0;
   const string = (from, to) => {

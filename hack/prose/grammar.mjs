@@ -76,7 +76,7 @@ function lineFinder(parts) {
   };
 }
 
-/** @returns {Record<string, Counts>} the counts of older files by path */
+/** @returns {Record<string, Counts>} older files' counts by path */
 export function readBaseline() {
   return JSON.parse(readFileSync(BASELINE, 'utf8'));
 }
@@ -105,15 +105,10 @@ export function checkGrammar({ root, files, baseline }) {
   return { findings, baseline: shrunk };
 }
 
+/** One line per file merges well. */
 export function writeBaseline(baseline) {
   const entries = Object.keys(baseline)
     .toSorted()
-    .map((path) => `  ${JSON.stringify(path)}: ${entry(baseline[path])}`);
+    .map((path) => `  ${JSON.stringify(path)}: ${JSON.stringify(baseline[path])}`);
   writeFileSync(BASELINE, `{\n${entries.join(',\n')}\n}\n`);
 }
-
-/** In the form of the formatter. */
-const entry = (counts) =>
-  `{ ${Object.entries(counts)
-    .map(([name, count]) => `"${name}": ${count}`)
-    .join(', ')} }`;

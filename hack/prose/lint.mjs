@@ -16,7 +16,7 @@ export function readExceptions(file = join(import.meta.dirname, 'exceptions.json
   return JSON.parse(readFileSync(file, 'utf8'));
 }
 
-/** @returns the paths of the repository that are linted, of those below `paths` when there are any */
+/** @returns the linted paths in the repository, below `paths` when there are any */
 export function lintedFiles(root, { ignored }, paths = []) {
   const tracked = execFileSync('git', ['ls-files', '-z', '--', ...paths], {
     cwd: root,

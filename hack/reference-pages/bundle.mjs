@@ -2,15 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { RunError } from '../run/run-error.mjs';
 
-/** The folder of the pages in the service that serves them, relative to the root. */
+/** Page folder in the service that serves them, relative to the root. */
 export const REFERENCE_PAGES = 'services/orchestrator/reference-pages';
 
 /** Their sources, relative to the root. */
 export const SOURCES = 'packages/reference-pages/browser';
 
 /**
- * The parser of AsyncAPI documents compiles code at run time, which the content security policy of the page forbids, and is four times
- * as large as everything else. The page needs only its model of a document.
+ * The AsyncAPI parser compiles code at run time, which the page's content security policy forbids, and is four times as
+ * large as everything else. The page needs only its document model.
  */
 const WITHOUT_PARSER = {
   // Its index also exports the parser.
@@ -43,9 +43,9 @@ const withoutParser = {
  * Bundles the pages, which contain all their scripts, styles and pictures.
  *
  * @param {string} root of the workspace
- * @returns {Promise<{ files: { name: string, text: string }[], inputs: string[] }>} `inputs` are paths, relative to the root, of the files
- *   whose code is in the pages
- * @throws RunError with the messages of the bundler
+ * @returns {Promise<{ files: { name: string, text: string }[], inputs: string[] }>} `inputs` are the files whose code
+ * is in the pages, as paths relative to the root
+ * @throws RunError with the bundler's messages
  */
 export async function bundleReferencePages(root) {
   // Imported here, because `hack/run` starts before packages are installed.

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fingerprint } from '../run/fingerprint.mjs';
 import { bundleReferencePages, REFERENCE_PAGES, SOURCES } from './bundle.mjs';
 
-/** Contains the fingerprint of the pages beside it. */
+/** Contains the pages' fingerprint. */
 export const STAMP = '.built';
 
 /** Writes the pages for the services that run from the checkout, unless nothing has changed. @throws RunError */

@@ -2,14 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { repositoryRoot } from './environment.mjs';
 
-/** Types of Conventional Commits that this repository uses. */
+/** Conventional Commits types that this repository uses. */
 const TYPES = ['build', 'chore', 'ci', 'docs', 'feat', 'fix', 'perf', 'refactor', 'revert', 'style', 'test'];
 const SUBJECT = new RegExp(`^(?:${TYPES.join('|')})(?:\\([a-z0-9-]+(?:, ?[a-z0-9-]+)*\\))?!?: (\\S.*)$`);
 const LONGEST_SUBJECT = 100;
 /** The commit that adds this file; older subjects are not checked. */
 const SINCE = 'hack/run/commits.mjs';
 
-/** @returns the problem of a commit subject, or `undefined` */
+/** @returns the problem with a commit subject, or `undefined` */
 export function subjectProblem(subject) {
   if (subject.startsWith('Merge ')) return undefined;
   const description = SUBJECT.exec(subject)?.[1];
@@ -34,7 +34,7 @@ export function commitsStep(root = repositoryRoot) {
   };
 }
 
-/** @returns {{ hash: string, subject: string }[]} none when git or the first commit of the check is missing */
+/** @returns {{ hash: string, subject: string }[]} none when git or the check's first commit is missing */
 export function newCommits(root) {
   const git = (...args) =>
     execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });

@@ -29,7 +29,7 @@ const linksOf = (path) =>
     .map(([, link]) => link)
     .filter((link) => !/^(?:[a-z]+:|\.\.\/blob\/)/.test(link));
 
-/** Paths of the repository in backticks, without placeholders and patterns. */
+/** Repository paths in backticks, without placeholders and patterns. */
 const pathsOf = (path) =>
   [
     ...textOf(path).matchAll(

@@ -33,7 +33,7 @@ export async function runE2e(args) {
 
 async function runOnCluster(settings) {
   const artifacts = artifactsFolder(artifactsRoot);
-  /** Results of steps for later steps. */
+  /** Step results for later steps. */
   const state = { settings, artifacts, ledger: join(artifacts, 'ledger.jsonl'), ran: 0, skipped: 0 };
   try {
     const results = await runSteps(steps(state).map(interruptible));

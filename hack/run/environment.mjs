@@ -8,7 +8,7 @@ export const repositoryRoot = resolve(dirname(fileURLToPath(import.meta.url)), '
 /** The pinned Node.js from the installed packages. */
 export const nodeBinary = join(repositoryRoot, 'node_modules/node/bin/node');
 
-/** Required files, which are missing in a partial copy of the repository. */
+/** Required files, which are missing in a partial copy. */
 const ESSENTIAL = ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'tsconfig.json'];
 
 /** @throws RunError */
@@ -21,8 +21,8 @@ export function checkCheckout(root = repositoryRoot, platform = process.platform
 }
 
 /**
- * The environment of services: all variables except those of npm, so that a program behaves equally with and without
- * `npm start`. `node` is the pinned Node.js.
+ * Environment for services: all variables except npm's, so that a program behaves equally with and without `npm start`.
+ * `node` is the pinned Node.js.
  */
 export function serviceEnvironment(environment = process.env) {
   const kept = Object.entries(environment).filter(

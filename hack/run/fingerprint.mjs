@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** @param files relative to the root @returns a text that changes with the names and the content of the files */
+/** @param files relative to the root @returns a text that changes with file names and content */
 export function fingerprint(root, files) {
   const hash = createHash('sha256');
   for (const file of files) {

@@ -17,8 +17,8 @@ const PARENT_WATCH = new URL('parent-watch.mjs', import.meta.url).href;
  */
 export function runForeground(command, args, { interactive, deliver = kill, ...options }) {
   return new Promise((resolve, reject) => {
-    // In a new process group, it gets only our signals. A program that reads the terminal needs the group of the
-    // terminal, which then sends Ctrl-C to it.
+    // In a new process group, it gets only our signals. A program that reads the terminal needs the terminal's group,
+    // which then sends Ctrl-C to it.
     const child = spawn(command, watched(command, args), {
       stdio: 'inherit',
       detached: !interactive,

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { repositoryRoot } from './environment.mjs';
 
-/** Folders of a user that npm, pnpm and the commands write. */
+/** A user's folders that npm, pnpm and the commands write. */
 const FOLDERS = [
   { variable: 'npm_config_cache', beneathHome: '.npm' },
   { variable: 'XDG_CACHE_HOME', beneathHome: '.cache' },

@@ -20,7 +20,7 @@ export const IMAGES_USAGE = `Usage: npm run images -- [options]
   --list FILE          write {"<name>": "<image>"}
   --save FILE          write all images to one archive for \`kind load image-archive\``;
 
-/** `npm run images`: builds the images of the services, and optionally pushes them. @returns the exit code */
+/** `npm run images`: builds the service images, and optionally pushes them. @returns the exit code */
 export async function images(args) {
   const options = parseOptions(args);
   await withLock(() => buildAndDeliver(options), { file: join(repositoryRoot, '.cache/images.lock') });

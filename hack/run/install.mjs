@@ -8,7 +8,7 @@ import { RunError } from './run-error.mjs';
 /** The package that npx runs. */
 export const PNPM = 'pnpm@12.21.0';
 const PROGRESS_MS = 10_000;
-/** Contains the fingerprint of the installed packages. */
+/** Contains the installed packages' fingerprint. */
 export const stampFile = join(repositoryRoot, 'node_modules/.uswarm-installed');
 
 /**
@@ -45,8 +45,7 @@ async function runInstall(started) {
   try {
     return await runQuietly('npx', ['--yes', PNPM, 'install', '--frozen-lockfile', '--reporter=append-only'], {
       cwd: repositoryRoot,
-      // Keeps the variables of npm, which contain the registry and proxy of the user.
-      // CI: pnpm must not prompt.
+      // Keeps npm's variables, which contain the user's registry and proxy. CI: pnpm must not prompt.
       env: { ...quickRetries, ...process.env, CI: 'true' },
       onOutput: (text) => {
         progress = latestProgress(text) ?? progress;
@@ -105,7 +104,7 @@ export function fingerprint(root, platform = `${process.platform}-${process.arch
   return hash.digest('hex');
 }
 
-/** Every package.json of the workspace, that of the root first. */
+/** Every package.json in the workspace, the root's first. */
 export function manifests(root) {
   const patterns = workspacePatterns(readFileSync(join(root, 'pnpm-workspace.yaml'), 'utf8'));
   const folders = patterns.flatMap((pattern) => {

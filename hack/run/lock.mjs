@@ -6,7 +6,7 @@ import { repositoryRoot } from './environment.mjs';
 const lockFile = join(repositoryRoot, '.cache/run.lock');
 
 /**
- * Runs `work` while no other command of this checkout installs or builds. Ignores the lock of a command that has ended.
+ * Runs `work` while no other command in this checkout installs or builds. Ignores the lock of a command that has ended.
  */
 export function withLock(work, { file = lockFile, what = 'installs or builds', report = console.log, pollMs } = {}) {
   mkdirSync(dirname(file), { recursive: true });

@@ -17,7 +17,7 @@ import { runScale, SCALE_USAGE } from './scale.mjs';
 import { runSoak, SOAK_USAGE } from './soak.mjs';
 import { runTests } from './test.mjs';
 
-// An `interactive` program reads the terminal, so it stays in the process group of the terminal.
+// An `interactive` program reads the terminal, so it stays in the terminal's process group.
 const programs = {
   start: { script: 'services/local/dist/main.js', interactive: false },
   searxng: { script: 'services/local/dist/searxng-main.js', interactive: false },
@@ -51,7 +51,7 @@ function usage() {
 Commands: ${[...Object.keys(programs), ...Object.keys(tasks)].join(', ')}.`;
 }
 
-/** @returns the exit code of the command */
+/** @returns the command's exit code */
 export async function main([command, ...args]) {
   try {
     if (!(command in programs) && !(command in tasks)) {
@@ -108,7 +108,7 @@ const UNWRITABLE = {
   ENOSPC: 'the disk is full',
 };
 
-/** The sentence for an error of a file in the checkout; undefined for other errors. */
+/** The sentence about a file error in the checkout; undefined for other errors. */
 function unwritableCheckout({ code, path }) {
   const reason = UNWRITABLE[code];
   if (reason === undefined || !(path ?? repositoryRoot).startsWith(repositoryRoot)) return undefined;

@@ -5,7 +5,7 @@ import { repositoryRoot } from './environment.mjs';
 
 // The scripts run on the oldest supported Node.js; most packages need the pinned one.
 
-// Statements begin a line; the text of a bundled module can contain others.
+// Statements begin a line; a bundled module's text can contain others.
 const IMPORT = /(?:^(?:import|export)\b[^;]*?\bfrom|\bimport\()\s*'([^']+)'/gm;
 const LOADABLE = /^node:|^fflate$|^esbuild$/;
 

@@ -45,7 +45,7 @@ export function stopOnceListening(child) {
   return collectOutput(child, { onOutput });
 }
 
-/** The last lines of a log without colours and empty lines. */
+/** A log's last lines without colours and empty lines. */
 export function tail(output, lines = 40) {
   return output
     .replace(/\u001B\[[\d;]*[A-Za-z]/g, '')

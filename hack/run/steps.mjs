@@ -42,18 +42,18 @@ async function runStep({ name, needs = [], run }, previous, print) {
   return { name, status: ok ? 'passed' : 'failed', ms };
 }
 
-/** Whether every step passed. */
+/** True if every step passed. */
 export function allPassed(results) {
   return results.every(({ status }) => status === 'passed');
 }
 
-/** The last line of a run; features that the machine does not have count as skipped. */
+/** Last output line of a run; features that the machine does not have count as skipped. */
 export function summary(results, missingParts) {
   const count = (wanted) => results.filter(({ status }) => status === wanted).length;
   return `${count('passed')} passed, ${count('failed')} failed, ${count('skipped') + missingParts} skipped`;
 }
 
-/** One line per missing feature whose tests were skipped, from the JSON lines of the tests. */
+/** One line per missing feature whose tests were skipped, from the tests' JSON lines. */
 export function skippedParts(jsonLines) {
   const parts = new Map();
   for (const line of jsonLines.split('\n').filter((text) => text !== '')) {

@@ -12,7 +12,7 @@ const listed = (name) => {
   const [, items = ''] = new RegExp(`^${name}:\\n((?:  - .+\\n|  #.*\\n)*)`, 'm').exec(workspace) ?? [];
   return [...items.matchAll(/^ {2}- '?([^'\n]+)'?$/gm)].map(([, item]) => item);
 };
-/** Each package of the lock file with its resolution. */
+/** Locked packages with their resolutions. */
 const locked = new Map(
   [
     ...read('pnpm-lock.yaml')

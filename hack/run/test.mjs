@@ -17,8 +17,9 @@ const LEDGER = 'requirement ledger';
 
 const CHECKED_FOLDERS = ['packages', 'services', 'charts', 'e2e', 'bench', 'evals'];
 /**
- * `npm test`: every check; with `--all` also the mutation check of routes, all combinations of faults, and more generated cases, which
- * takes much longer. Other arguments are passed to jest and select tests: only these and the types are checked.
+ * `npm test`: every check; with `--all` also the route mutation check, all fault combinations, and more generated
+ * cases, which takes much longer. Other arguments are passed to jest and select tests: only these and the types are
+ * checked.
  *
  * @returns the exit code
  */
@@ -122,7 +123,7 @@ function tests(args, variables) {
   };
 }
 
-/** Verifies that tests fail when a promise about calls of tools is broken. */
+/** Verifies that tests fail when a promise about tool calls is broken. */
 function turnMutationCheck() {
   return { name: 'mutation check of turns', needs: [TESTS], run: async () => ({ ok: await checkMutations() }) };
 }

@@ -7,7 +7,7 @@ import { RunError } from '../run/run-error.mjs';
 
 const WEB = 'packages/web';
 
-/** Contains the fingerprint of the page in dist/page, relative to the root. */
+/** Contains the page's fingerprint in dist/page, relative to the root. */
 export const PAGE_STAMP = `${WEB}/dist/.page`;
 
 /** Bundles the page with Vite, unless nothing has changed. @throws RunError with the messages of Vite */

@@ -64,7 +64,7 @@ export async function mustRun(command, args, { failure, ...options } = {}) {
   throw new RunError(`${tail(output, 30)}\n\n${failure ?? `${command} ${args[0]} failed`}${late}.`);
 }
 
-/** Writes the standard output of a program of any size to a file. */
+/** Writes a program's standard output, of any size, to a file. */
 export function runIntoFile(command, args, file, { limitS = MINUTE_S, signal, ...options } = {}) {
   return new Promise((resolve) => {
     const { child, exitCode } = startLimited(command, args, { limitS, signal, ...options });

@@ -16,7 +16,7 @@ const OBJECTS = [
 ];
 
 /**
- * Writes objects, Events, logs, releases and node logs of a cluster to `folder`. If a part is not available, its file
+ * Writes a cluster's objects, Events, logs, releases and node logs to `folder`. If a part is not available, its file
  * contains the error.
  *
  * @param {{ cluster: import('./kind.mjs').Cluster, tools: { kubectl: string, helm: string }, folder: string }} options
@@ -84,7 +84,7 @@ async function collectReleases({ target, helm, folder }) {
   }
 }
 
-/** The logs of the node; only for a node that is a container of the local Docker. */
+/** Node logs; only for a node that is a container in the local Docker. */
 async function collectNode({ node, auditLog }, folder) {
   if (auditLog && existsSync(auditLog)) cpSync(auditLog, join(folder, 'audit.log'));
   if (!node) return;

@@ -53,7 +53,7 @@ async function stopIfUnused(folder, users) {
   const signal = undefined;
   const { code, output } = await run('docker', ['ps', '--quiet'], { signal });
   if (code === 0 && output.trim() !== '') return;
-  // Untagged images of previous runs.
+  // Untagged images from previous runs.
   await run('docker', ['image', 'prune', '--force'], { limitS: 120, signal });
   await mustRun(join(scripts, 'dockerd.sh'), ['stop', folder], { limitS: 120, signal });
 }

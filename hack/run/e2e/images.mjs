@@ -18,7 +18,7 @@ export async function prepareImages() {
   await mustRun(script, ['images'], { limitS: 900, failure: 'Images for tests cannot be built here' });
 }
 
-/** Removes the images of previous contents. */
+/** Removes images with previous contents. */
 export async function removeOtherImages(images) {
   const { output } = await run('docker', ['images', '--format', '{{.Repository}}:{{.Tag}}']);
   const kept = new Set(Object.values(images));
@@ -27,10 +27,10 @@ export async function removeOtherImages(images) {
 }
 
 /**
- * Builds the images of services and tests. Their tags are content hashes, so that a node does not load an image twice.
+ * Builds the service and test images. Their tags are content hashes, so that a node does not load an image twice.
  *
- * @param {{ local: boolean, report?: (line: string) => void }} options `local`: with the base from Debian
- *   packages, otherwise with the public base if it can be pulled
+ * @param {{ local: boolean, report?: (line: string) => void }} options `local`: with the base from Debian packages,
+ * otherwise with the public base if it can be pulled
  * @returns {Promise<Record<string, string>>} name → reference
  */
 export async function buildImages({ local, report = console.log }) {
@@ -44,7 +44,7 @@ export async function buildImages({ local, report = console.log }) {
   return { ...images, [OTHER_RUNTIME]: await tagAgain(images['agent-runtime']) };
 }
 
-/** Another reference to the same image, to create a new revision of a Deployment. */
+/** Another reference to the same image, to create a new Deployment revision. */
 async function tagAgain(ref) {
   const other = `${ref}-other`;
   await mustRun('docker', ['tag', ref, other], { failure: 'An image could not be tagged' });

@@ -2,7 +2,7 @@
 const AUDIT_POLICY = '/etc/uswarm';
 const AUDIT_LOG = '/var/log/uswarm-audit';
 
-/** The node port of the edge, mapped to a loopback port of this machine. */
+/** The edge's node port, mapped to a loopback port on this machine. */
 export const EDGE_NODE_PORT = 30_080;
 
 /**
@@ -18,11 +18,11 @@ const RUNC_WITHOUT_SYSTEMD = `[plugins."io.containerd.grpc.v1.cri".containerd.ru
 const NO_LIMITS = { 'kube-api-qps': '5000', 'kube-api-burst': '10000' };
 
 /**
- * The test cluster: one node, the admission plugin OwnerReferencesPermissionEnforcement, because the RBAC rules of the
- * controller must satisfy it, and an audit log.
+ * The test cluster: one node, the admission plugin OwnerReferencesPermissionEnforcement, because the controller's RBAC
+ * rules must satisfy it, and an audit log.
  *
  * @param {{ policyFolder: string, logFolder: string, limitsLifted?: boolean }} options folders on this machine;
- *   `limitsLifted`: removes the request limits of the controllers and the scheduler of the cluster
+ * `limitsLifted`: removes the request limits for the cluster's controllers and scheduler
  * @returns {string} kind's configuration; JSON is YAML
  */
 export function kindConfig({ policyFolder, logFolder, limitsLifted = false }) {

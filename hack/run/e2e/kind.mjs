@@ -37,7 +37,7 @@ export function createKindCluster({ kind, kubectl, name, image, folder, limitsLi
     return { kubeconfig, context: `kind-${name}`, node, auditLog, edgePort: await nodePort(node) };
   }
 
-  /** @returns {Promise<Cluster | undefined>} the cluster of a previous run if it has the same configuration */
+  /** @returns {Promise<Cluster | undefined>} a previous run's cluster if it has the same configuration */
   async function existing() {
     if (!existsSync(made) || readFileSync(made, 'utf8') !== identity) return undefined;
     const ready = await run(kubectl, ['get', '--raw', '/readyz', '--request-timeout=5s'], { env });
@@ -60,7 +60,7 @@ export function createKindCluster({ kind, kubectl, name, image, folder, limitsLi
       limitS: 480,
       failure: 'kind could not create the cluster',
     });
-    // kind's policy would start the node of an interrupted run with the next Docker daemon.
+    // kind's policy would start an interrupted run's node with the next Docker daemon.
     await mustRun('docker', ['update', '--restart=no', `${name}-control-plane`], { limitS: 30 });
     await settled();
     writeFileSync(made, identity);
@@ -99,7 +99,7 @@ export function createKindCluster({ kind, kubectl, name, image, folder, limitsLi
   return { existing, create, remove, load };
 }
 
-/** @returns the local port of the edge, or undefined */
+/** @returns the edge's local port, or undefined */
 async function nodePort(node) {
   const { code, output } = await run('docker', ['port', node, `${EDGE_NODE_PORT}/tcp`]);
   return code === 0 ? /:(\d+)\s*$/m.exec(output)?.[1] : undefined;

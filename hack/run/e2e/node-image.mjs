@@ -15,10 +15,10 @@ const REPOSITORY = 'uswarm-node';
 const OTHERS_KEPT = 1;
 
 /**
- * Provides kind and a node image. They are built from sources once per content of the scripts, and then cached.
+ * Provides kind and a node image. They are built from sources once per script content, and then cached.
  *
- * @param {{ report?: (line: string) => void, verify: (built: { kind: string, image: string, out: string }) => Promise<void> }} options
- *   an image for which `verify` throws is not kept
+ * @param {{ report?: (line: string) => void, verify: (built: { kind: string, image: string, out: string }) =>
+ * Promise<void> }} options an image for which `verify` throws is not kept
  * @returns {Promise<{ kind: string, image: string }>} @throws RunError
  */
 export async function builtNodeImage({ report = console.log, verify }) {
@@ -57,7 +57,7 @@ const STEPS = { programs: 5400, rootfs: 1200, 'node-image': 900 };
 /** Steps whose results are files, so that the next run does not repeat them. */
 const KEPT_STEPS = ['programs', 'rootfs'];
 
-/** Removes the results of builds that did not finish, except those of this key. @returns the folder of this key */
+/** Removes the results of unfinished builds, except for this key. @returns this key's folder */
 export function draftFolder(root, key) {
   const name = `building-${key}`;
   mkdirSync(join(root, name), { recursive: true });
@@ -72,7 +72,7 @@ export function draftFolder(root, key) {
 }
 
 /**
- * Runs the steps that are not done. The results of a failed build are kept, and the next build continues with them.
+ * Runs the remaining steps. A failed build's results are kept, and the next build continues with them.
  *
  * @param {(step: string) => Promise<void>} runStep
  */

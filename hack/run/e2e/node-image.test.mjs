@@ -13,7 +13,7 @@ describe('a build of the node image', () => {
   });
   afterEach(() => rmSync(root, { recursive: true }));
 
-  /** Runs the steps; one of them fails. @returns those that ran */
+  /** Runs the steps; one fails. @returns the steps that ran */
   async function build(failing) {
     const ran = [];
     const out = draftFolder(root, KEY);

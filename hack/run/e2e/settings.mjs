@@ -23,7 +23,7 @@ ${CLUSTER_USAGE}`;
 const CHOICES = ['auto', 'kind', 'built'];
 
 /**
- * The settings of a run, from its arguments and environment.
+ * A run's settings, from its arguments and environment.
  *
  * @typedef {object} Settings
  * @property {boolean} all run all tests rather than the core
@@ -79,12 +79,12 @@ function givenCluster({ KUBECONFIG, E2E_CONTEXT }) {
   return { kubeconfig, context: E2E_CONTEXT };
 }
 
-/** The name of the cluster of a checkout: each checkout has its own. */
+/** Cluster name by checkout: each checkout has its own. */
 export function clusterName(root) {
   return `uswarm-${createHash('sha256').update(root).digest('hex').slice(0, 8)}`;
 }
 
-/** The folder outside of the checkout for files that take long to build. */
+/** Folder outside the checkout for files that take long to build. */
 export function cacheFolder(env = process.env) {
   return join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'uswarm');
 }

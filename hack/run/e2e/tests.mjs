@@ -5,7 +5,7 @@ import { runForeground } from '../foreground.mjs';
 
 /** The limit of one project, so that the run still collects diagnostics when a test hangs. */
 const LIMIT_MS = 60 * 60_000;
-/** The core must end within the limit of a CI run, with the other projects and the diagnostics. */
+/** The core must end within a CI run's limit, with the other projects and the diagnostics. */
 const CORE_LIMIT_MS = 25 * 60_000;
 
 /**
@@ -48,8 +48,8 @@ export const PROJECTS = [
 ];
 
 /**
- * The projects to run, each with the patterns of its test files. Patterns apply to all projects and take precedence
- * over `all`; without both only the core runs.
+ * The projects to run, each with its test file patterns. Patterns apply to all projects and take precedence over `all`;
+ * without both only the core runs.
  */
 export function selectProjects({ patterns, all }) {
   if (patterns.length > 0 || all) return PROJECTS.map((project) => ({ ...project, patterns, limitMs: LIMIT_MS }));
@@ -60,13 +60,13 @@ export function selectProjects({ patterns, all }) {
   }));
 }
 
-/** The file with jest's results of a project. */
+/** File with jest's results for a project. */
 export const resultsFile = (artifacts, project) => join(artifacts, `jest-${project}.json`);
 
 /**
  * Runs the test files of one project.
  *
- * @returns {Promise<{ ok: boolean, ran: number, skipped: number }>} numbers of tests
+ * @returns {Promise<{ ok: boolean, ran: number, skipped: number }>} test counts
  */
 export async function runProject({ project, workers, patterns, limitMs }, { variables, artifacts }) {
   const outputFile = resultsFile(artifacts, project);
@@ -92,7 +92,7 @@ export async function runProject({ project, workers, patterns, limitMs }, { vari
 
 const NONE = { ran: 0, skipped: 0 };
 
-/** Numbers of tests from jest's results. */
+/** Test counts from jest's results. */
 export function counts({ numTotalTests, numPendingTests, numTodoTests }) {
   const skipped = numPendingTests + numTodoTests;
   return { ran: numTotalTests - skipped, skipped };
