@@ -2,24 +2,24 @@ import { parseArgs } from 'node:util';
 import { CASES } from './cases.js';
 
 /**
- * Long conversations, each of a different user: the orchestrator runs one search per user at a time, so searches of a
- * single user would measure its queue.
+ * Long conversations, each with a different user: the orchestrator runs one search per user at a time, so one user's
+ * searches would measure its queue.
  */
 export const LONG_CONVERSATIONS = 4;
 
-/** Settings of a run. Two runs can be compared only if all settings are equal. */
+/** Run settings. Two runs can be compared only if all settings are equal. */
 export interface Settings {
   small: boolean;
   messages: number;
   workspaces: number;
   /** Messages per long conversation. */
   conversation: number;
-  /** Duration of a measurement in seconds, after the warm-up. */
+  /** Measurement duration in seconds, after the warm-up. */
   seconds: number;
   warmUpSeconds: number;
   /** Measurements per case and side; the result is the median. */
   rounds: number;
-  /** Connections of the load generator. */
+  /** The load generator's connections. */
   connections: number;
   /** Connections to Postgres per side. */
   pool: number;

@@ -12,7 +12,7 @@ export interface AgentFigures {
   throughGateway: Record<'floor' | 'gateway' | 'runtime', Latency>;
 }
 
-/** The limits of the design; latencies in milliseconds, memory in addition to that of bare Node.js. */
+/** Design limits; latencies in milliseconds, memory in addition to bare Node.js. */
 const GOALS = { runtimeP50: 20, runtimeP99: 60, gatewayP50: 5, throughput: 0.95, atRestMiB: 22, afterAnswerMiB: 32 };
 
 const one = (value: number): string => value.toFixed(1);

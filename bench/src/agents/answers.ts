@@ -34,7 +34,7 @@ async function* complete(pieces: AsyncIterable<string>, from: string): AsyncIter
   if (text.trim() !== COMPLETE.trim()) throw new BenchError(`${from} sent ${text.length} characters of an answer.`);
 }
 
-/** Calls a server of the OpenAI protocol directly: the floor. `url`: with `/v1`. */
+/** Calls an OpenAI-compatible server directly: the floor. `url`: with `/v1`. */
 export function askServer(url: string, key?: string): Ask {
   const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` };
   const messages = HISTORY.map((content, n) => ({ role: fromUser(content, n) ? 'user' : 'assistant', content }));

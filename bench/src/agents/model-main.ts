@@ -1,7 +1,7 @@
 import { type ModelStep, startModelServer } from '@uswarm/dev-servers';
 import { CHUNK, CHUNKS, PACED_MODEL, PACE_MS } from './answers.js';
 
-// The model server of the benchmark of turns. One model streams without pauses, one at the pace of a fast provider.
+// Model server for the turn benchmark. One model streams without pauses, one at a fast provider's pace.
 const chunks = Array.from({ length: CHUNKS }, (): ModelStep => ({ text: CHUNK }));
 const paced = chunks.flatMap((chunk): ModelStep[] => [chunk, { delayMs: PACE_MS }]);
 

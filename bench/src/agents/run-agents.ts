@@ -25,7 +25,7 @@ interface AgentSettings {
   seconds: number;
   /** Throughput measurements per case and side; the result is the median. */
   rounds: number;
-  /** Concurrent turns of the throughput measurements. */
+  /** Concurrent turns in the throughput measurements. */
   turns: readonly number[];
   /** The part to measure; default: both. */
   part: Part | undefined;
@@ -36,8 +36,9 @@ const PARTS = ['answers', 'turns'] as const;
 type Part = (typeof PARTS)[number];
 
 /**
- * `npm run bench -- agents`: compares answers of the agent runtime, and model calls through the model gateway, with calls
- * of the model server, and measures turns with tools, stops, crashes and approvals. Prints tables and a JSON line.
+ * `npm run bench -- agents`: compares answers by the agent runtime, and model calls through the model gateway, with
+ * direct calls to the model server, and measures turns with tools, stops, crashes and approvals. Prints tables and a
+ * JSON line.
  *
  * @throws BenchError
  */

@@ -44,16 +44,16 @@ async function firstLine(child: ChildProcessByStdio<null, Readable, null>, name:
   return first;
 }
 
-/** The environment of a runtime that calls the model server directly. */
+/** Environment of a runtime that calls the model server directly. */
 export const directly = models;
 
-/** The environment of a runtime in a cluster: it has no key of a provider, and each turn has a token. */
+/** Environment of a runtime in a cluster: it has no provider key, and each turn has a token. */
 export const throughGateway = (origin: string): Record<string, string> => ({
   MODEL_GATEWAY_URL: origin,
   USWARM_DEFAULT_PROVIDER: 'openai',
 });
 
-/** Starts the runtime of the image. */
+/** Starts the image's runtime. */
 export async function startRuntime(image: RuntimeImage, modelAccess: Record<string, string>, stack: CloseStack) {
   const env = { ...image.environment, ...modelAccess };
   const child = spawn(process.execPath, [image.main], { env, stdio: ['ignore', 'pipe', 'ignore'] });
@@ -77,7 +77,7 @@ export async function startRuntime(image: RuntimeImage, modelAccess: Record<stri
   return { client, pid: child.pid ?? 0 };
 }
 
-/** The calls of the benchmark exceed the token limit of the smallest plan. */
+/** The benchmark's calls exceed the smallest plan's token limit. */
 const LARGE_PLAN = `UPDATE users SET plan_code = 'pro'`;
 
 /** Makes one turn run, so that its model calls are accepted. */

@@ -2,7 +2,7 @@ import { atMost, goalTable } from '../report/goals.js';
 
 /** The cost of one phase for all UserSwarms. */
 export interface PhaseFigures {
-  /** Processor seconds of the controller. */
+  /** The controller's processor seconds. */
   cpuS: number;
   /** Seconds of garbage collection on its main thread. */
   collectionS: number;
@@ -21,7 +21,7 @@ const CPU_GOAL_MS = 8;
 /** The finalizer, three children and two statuses. */
 const WRITES_GOAL = 6;
 
-/** Markdown tables of the figures and of the goals. */
+/** Markdown tables with figures and goals. */
 export function controllerTable({ swarms, peakMiB, phases }: ControllerFigures): string {
   const rows = Object.entries(phases).map(([phase, { cpuS, collectionS, syncs, writes, seconds }]) => {
     const cells = [

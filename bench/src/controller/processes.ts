@@ -14,17 +14,17 @@ const SYNC_TOKEN = randomBytes(24).toString('hex');
 const DEADLINE_MS = 300_000;
 /** Each check reads the metrics, which costs the controller some milliseconds. */
 const POLL_MS = 500;
-/** As in the image, and what V8 chooses with the memory limit of the chart. */
+/** As in the image, and V8's choice with the chart's memory limit. */
 const NODE_ARGS = ['--max-semi-space-size=16', '--max-old-space-size=192'];
 
-/** What the controller has done since its start. */
+/** The controller's work since its start. */
 export interface Reading {
   cpuS: number;
   /** Seconds of garbage collection on the main thread. */
   collectionS: number;
   syncs: number;
   writes: number;
-  /** Number of UserSwarms in its cache, and those of them that are Ready. */
+  /** Number of UserSwarms in its cache, and of Ready ones. */
   all: number;
   ready: number;
 }

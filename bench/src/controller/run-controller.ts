@@ -18,8 +18,8 @@ const REST_RESYNC_S = 10;
 const REST_PERIODS = 3;
 
 /**
- * `npm run bench -- controller`: measures the processor time of the controller for each UserSwarm, with a simulated
- * cluster: until it is Ready, at rest, and until it is deleted. Prints a table and a JSON line.
+ * `npm run bench -- controller`: measures the controller's processor time for each UserSwarm, with a simulated cluster:
+ * until it is Ready, at rest, and until it is deleted. Prints a table and a JSON line.
  *
  * @throws BenchError
  */

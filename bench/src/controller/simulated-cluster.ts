@@ -7,7 +7,7 @@ const USER_SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
 const IN = `/namespaces/${RUNTIME_NAMESPACE}`;
 const DEPLOYMENTS = `/apis/apps/v1${IN}/deployments`;
 const PODS = `/api/v1${IN}/pods`;
-/** Milliseconds between two events of a start. */
+/** Milliseconds between two start events. */
 const PAUSE_MS = 5;
 /** UserSwarms created per round. */
 const BATCH = 20;
@@ -18,9 +18,9 @@ export interface SimulatedCluster {
 }
 
 /**
- * Simulates the Deployment controller, the scheduler and the kubelet with the events of a start in a real cluster: five of
- * a Deployment, four of its pod. Objects have `managedFields` and a creation time as those of a real API server, because
- * their size determines the cost of a watch.
+ * Simulates the Deployment controller, the scheduler and the kubelet with the events that a start causes in a real
+ * cluster: five for a Deployment, four for its pod. Objects have `managedFields` and a creation time like a real API
+ * server's, because their size determines the cost of a watch.
  */
 export function simulateCluster(api: ScriptedApi): SimulatedCluster {
   api.put('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: RUNTIME_NAMESPACE } });

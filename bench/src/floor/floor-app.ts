@@ -16,7 +16,7 @@ const RETRY_MS = 1;
 type Row = Record<string, unknown>;
 
 /**
- * The minimal implementation: express, a connection pool, and the recorded statements of the orchestrator. Without
+ * The minimal implementation: express, a connection pool, and the orchestrator's recorded statements. Without
  * validation and authentication; returns messages as stored.
  */
 export function createFloorApp(script: FloorScript, pool: pg.Pool): Express {
@@ -47,7 +47,9 @@ export function pathOf({ workspaceId, conversationId }: Place): string {
   return `/v1/workspaces/${workspaceId}/conversations/${conversationId}/messages`;
 }
 
-/** Runs each statement on a pool connection, those of a transaction on the same one. @returns the last messages read */
+/**
+ * Runs each statement on a pool connection, a transaction's statements on the same one. @returns the last messages read
+ */
 async function replay(pool: pg.Pool, statements: readonly StatementTemplate[], filling: Filling): Promise<Row[]> {
   let held: pg.PoolClient | undefined;
   let seq: number | undefined;

@@ -90,7 +90,7 @@ async function closedLoop(job: Job, send: Send, counting: Counting): Promise<voi
   await Promise.all(Array.from({ length: job.connections }, client));
 }
 
-/** Sends the requests of the job and measures them. */
+/** Sends the job's requests and measures them. */
 export async function generateLoad(job: Job): Promise<Measured> {
   const pool = new Pool(job.url, {
     connections: job.connections,
@@ -111,7 +111,7 @@ export async function generateLoad(job: Job): Promise<Measured> {
     : closedLoop(job, send, counting));
   const { user, system } = process.cpuUsage(began.cpu);
   const passed = (performance.now() - began.at) / 1_000;
-  // Responses count until the end of the measurement; an open schedule waits for the remaining ones.
+  // Responses count until the measurement ends; an open schedule waits for the remaining ones.
   const seconds = job.schedule.kind === 'open' ? passed : job.seconds;
   await pool.close();
   return {

@@ -1,12 +1,12 @@
 import type { Latency } from './percentiles.js';
 
-/** A request; `headers` are sent in addition to the credentials of the user. */
+/** A request; `headers` are sent in addition to the user's credentials. */
 export interface RequestSample {
   method: 'GET' | 'POST';
   path: string;
   /** The user: an index of `tokens`. */
   user: number;
-  /** Text of a message; each request gets a body with this text and a new `local_id`. */
+  /** Message text; each request gets a body with this text and a new `local_id`. */
   text?: string;
 }
 
@@ -16,7 +16,7 @@ export interface RequestSample {
  */
 export type RateSchedule = { kind: 'open'; perSecond: number } | { kind: 'closed' };
 
-/** The input of a load generator process. */
+/** Input for a load generator process. */
 export interface Job {
   url: string;
   requests: RequestSample[];
@@ -37,6 +37,6 @@ export interface Measured {
   latency: Latency;
   /** Responses other than 2xx by status, and errors by code. */
   failures: Record<string, number>;
-  /** CPU usage of the generator, in cores. */
+  /** The generator's CPU usage, in cores. */
   generatorCores: number;
 }

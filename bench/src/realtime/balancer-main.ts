@@ -1,7 +1,7 @@
 import { CloseStack, silentLogger } from '@uswarm/service-kit';
 import { startTapProxy } from './tap-proxy.js';
 
-// A process of the balancer: sends its host, then takes lists of the servers that are ready, and confirms each.
+// The balancer process: sends its host, then takes lists of ready servers, and confirms each.
 
 let targets: readonly string[] = [];
 let connections = 0;

@@ -17,7 +17,7 @@ function delayed(ms: number): Transform {
 /**
  * A TCP proxy that adds a delay to each round trip.
  * @param delays milliseconds to the server and back. Without a delay, the proxy itself takes about 0.2 ms.
- * @returns the URL with host and port of the proxy
+ * @returns the URL with the proxy's host and port
  */
 export async function startDelayingProxy(
   url: string,

@@ -17,7 +17,7 @@ const GATEWAYS = [1, 2, 3];
 
 export interface Events {
   name: string;
-  /** Events that one core of the servers delivers per second, by their processor time. */
+  /** Events that one server core delivers per second, by processor time. */
   perCore: number;
   latency: Latency;
 }
@@ -105,7 +105,7 @@ async function startBare(world: RealtimeWorld, peer: (typeof PEERS)[number], sta
   };
 }
 
-/** What one event from the bus costs a gateway. */
+/** A gateway's cost per event from the bus. */
 export const eventsPart: RealtimePart = {
   name: 'events',
   title: `Events from the bus to ${FULL.sockets} sockets with a workspace each, ${FULL.perSecond} per second`,

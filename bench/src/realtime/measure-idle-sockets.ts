@@ -10,13 +10,13 @@ import type { RealtimeWorld } from './realtime-world.js';
 export interface IdleSockets {
   server: 'uswarm' | Peer;
   workspaces: number;
-  /** Resident KiB per socket, with the garbage of the handshakes and without it. */
+  /** Resident KiB per socket, with the handshakes' garbage and without it. */
   atRestKiB: number;
   collectedKiB: number;
-  /** Sockets per second while they connected and subscribed, and milliseconds of processor time of the server per socket. */
+  /** Sockets per second while they connected and subscribed, and the server's processor milliseconds per socket. */
   perSecond: number;
   cpuMs: number;
-  /** Processor time of the server at rest, in cores per 10,000 sockets. */
+  /** The server's processor time at rest, in cores per 10,000 sockets. */
   restCores: number;
 }
 
@@ -37,7 +37,7 @@ export async function collectedKiB(pid: number): Promise<number> {
   return residentKiB(pid);
 }
 
-/** The memory of a new server with idle sockets. */
+/** Memory of a new server with idle sockets. */
 export async function measureIdleSockets(
   world: RealtimeWorld,
   server: 'uswarm' | Peer,

@@ -10,7 +10,7 @@ import type { RealtimeWorld } from './realtime-world.js';
 export interface LostEvents {
   /** Milliseconds from a commit until a client has the event that the bus lost: the last one of its workspace. */
   last: number[];
-  /** Milliseconds from the commit of the next event until a client has both. */
+  /** Milliseconds from the next event's commit until a client has both. */
   followed: number[];
 }
 
@@ -18,7 +18,7 @@ const WITHIN_MS = 60_000;
 /** Until the relay has published, and the proxy has dropped, the events. */
 const DROPPED_MS = 1_000;
 
-/** The sequences of the first workspaces. */
+/** Sequences of the first workspaces. */
 async function headsOf(world: RealtimeWorld): Promise<Map<string, number>> {
   const { rows } = await world.client.query<{ id: string; last_seq: string }>('SELECT id, last_seq FROM workspaces');
   return new Map(rows.map(({ id, last_seq }) => [id, Number(last_seq)]));
@@ -42,7 +42,7 @@ async function caughtUp(world: RealtimeWorld, clients: readonly UswarmClient[], 
   return times;
 }
 
-/** Drops the messages of the bus to a gateway while all workspaces get an event. */
+/** Drops bus messages to a gateway while all workspaces get an event. */
 export async function measureLostEvents(world: RealtimeWorld, users: number, rounds: number): Promise<LostEvents> {
   const stack = new CloseStack(silentLogger);
   try {

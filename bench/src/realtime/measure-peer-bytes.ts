@@ -6,7 +6,7 @@ import { createSocketIoClient, createWsClient } from './clients/bare-clients.js'
 import { type Peer, startPeer } from './peers.js';
 import { redirect, startTapProxy } from './tap-proxy.js';
 
-/** Bytes to Valkey and to the socket, per byte of the text, if each token is an event. */
+/** Bytes to Valkey and to the socket, per text byte, if each token is an event. */
 export interface PeerBytes {
   server: Peer;
   bus: number;

@@ -9,18 +9,18 @@ import { addEvents } from './add-events.js';
 import { startPeer } from './peers.js';
 import type { RealtimeWorld } from './realtime-world.js';
 
-/** What clients notice when their server ends. */
+/** Effect on clients when their server ends. */
 export interface Restart {
   name: string;
   sockets: number;
-  /** Milliseconds from the disconnect of a client until it is subscribed again, with its own back-off. */
+  /** Milliseconds from a client's disconnect until it is subscribed again, with its own back-off. */
   outage: Latency;
   /** Milliseconds until the last client is back. */
   allBackMs: number;
   /** Sockets that did not come back, and workspaces of which a client does not know the last event. */
   lost: number;
   behind: number;
-  /** Statements of the orchestrator per socket beyond those at rest; undefined without an orchestrator. */
+  /** The orchestrator's statements per socket beyond those at rest; undefined without an orchestrator. */
   statementsPerSocket?: number;
 }
 

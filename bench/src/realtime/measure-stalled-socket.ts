@@ -21,15 +21,15 @@ export interface StalledSocket {
 
 export interface StalledSettings {
   sockets: number;
-  /** Of events in the workspace of the stalled socket. */
+  /** For events in the stalled socket's workspace. */
   megabytes: number;
   seconds: number;
 }
 
 const PROBES_PER_S = 200;
-/** Sockets of the workspace of the stalled one that read. */
+/** Reading sockets in the stalled one's workspace. */
 const READERS = 3;
-/** A text of 32 kB; the event also has the fields of the message. */
+/** A text of 32 kB; the event also has the message's fields. */
 const TEXT_BYTES = 32_000;
 const DISTINCT = 50;
 /** Until the last events have arrived. */
@@ -57,7 +57,7 @@ const EVENTS = `
   FROM counted, unnest($2::uuid[]) WITH ORDINALITY AS m (id, n)`;
 
 interface Publishing {
-  /** Publishes a share of the events of the workspace of the stalled socket. */
+  /** Publishes a share of the events in the stalled socket's workspace. */
   large(count: number): Promise<void>;
   probe: PublishProbe;
   /** @throws BenchError if the readers do not have all events */
@@ -95,7 +95,7 @@ async function publishToUswarm(world: RealtimeWorld, workspaceId: string, stack:
   };
 }
 
-/** Events and probes. @returns the latencies of the probes */
+/** Events and probes. @returns the probe latencies */
 async function pass(
   publishing: Publishing,
   others: ClientProcess,

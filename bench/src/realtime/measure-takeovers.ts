@@ -13,16 +13,16 @@ export interface Takeover {
   modelCalls: number;
 }
 
-/** How long text arrives before the signal. */
+/** Time for which text arrives before the signal. */
 const STREAMED_MS = 3_000;
 const LOOK_MS = 20;
 const WITHIN_MS = 60_000;
 /** An answer of 25 seconds. */
 const ANSWER = { chunks: 1_250, paceMs: 20 };
 
-/** What the client has received. */
+/** Received by the client. */
 interface Texts {
-  /** The time of the last text at the socket. */
+  /** Time of the last text at the socket. */
   at: number;
   length: number;
 }
@@ -52,7 +52,7 @@ export async function measureTakeover(
   const next = await cluster.startWorker();
   process.kill(holder.pid, signal);
   const from = monotonicMs();
-  // What was sent before still arrives.
+  // Earlier packets still arrive.
   await sleep(1_000);
   const { length } = texts;
   while (texts.length === length) {

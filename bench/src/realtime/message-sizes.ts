@@ -4,7 +4,7 @@ import { frameLength } from '@uswarm/testkit/resp';
 type Seen = (size: number, text: string) => void;
 
 const END_OF_HEAD = '\r\n\r\n';
-/** Lengths of 7 bits, and the codes of longer ones. */
+/** Lengths of 7 bits, and the codes for longer ones. */
 const LENGTH_BITS = 0x7f;
 const TWO_BYTES = 126;
 
@@ -20,7 +20,7 @@ export function createCommandSplitter(seen: Seen): (data: Buffer) => void {
   };
 }
 
-/** Head and content of the first WebSocket frame of a server; undefined if it is incomplete. */
+/** Head and content of a server's first WebSocket frame; undefined if it is incomplete. */
 function frameOf(data: Buffer): { head: number; length: number } | undefined {
   const code = (data[1] ?? 0) & LENGTH_BITS;
   const head = code < TWO_BYTES ? 2 : code === TWO_BYTES ? 4 : 10;

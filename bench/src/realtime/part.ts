@@ -1,9 +1,9 @@
 import type { CloseStack } from '@uswarm/service-kit';
 import type { Goal } from '../report/goals.js';
 
-/** The result of a part: Markdown rows of its measurements, and its goals. */
+/** Result: Markdown rows with measurements, and goals. */
 export interface PartResult {
-  /** The heads of the columns, and the rows. */
+  /** Column heads, and rows. */
   heads: readonly string[];
   rows: readonly (readonly string[])[];
   goals: readonly Goal[];
@@ -12,9 +12,9 @@ export interface PartResult {
 }
 
 export interface PartContext {
-  /** A folder for the servers of the part. */
+  /** Folder for the part's servers. */
   folder: string;
-  /** Whether this is a smoke test of a few seconds. */
+  /** True for a smoke test that takes a few seconds. */
   small: boolean;
   stack: CloseStack;
   say: (line: string) => void;

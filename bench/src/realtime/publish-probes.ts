@@ -4,7 +4,7 @@ import { type CloseStack, silentLogger } from '@uswarm/service-kit';
 import { monotonicMs } from '../turns/observations.js';
 import { PROBE } from './clients/commands.js';
 
-/** Publishes an event to the sockets of a workspace, with the present time. */
+/** Publishes an event to a workspace's sockets, with the present time. */
 export type PublishProbe = (workspaceId: string) => void;
 
 /** As an orchestrator publishes an event that is not stored. */
@@ -18,7 +18,7 @@ export function createProbes(redisUrl: string, stack: CloseStack): PublishProbe 
   };
 }
 
-/** Publishes to the rooms of a bare server. */
+/** Publishes to a bare server's rooms. */
 export type PublishToPeer = (room: string, event: string, payload: unknown) => Promise<number>;
 
 export async function createPeerPublisher(redisUrl: string, stack: CloseStack): Promise<PublishToPeer> {

@@ -17,21 +17,21 @@ const FULL = { tokens: 1_000, rounds: 2 };
 const SMALL = { tokens: 50, rounds: 1 };
 /** 50 tokens per second. */
 const PACE_MS = 20;
-/** The token of a plan. */
+/** A plan token. */
 const TOKEN_BYTES = 5;
 const CHUNK_EVENT = '"message.chunk"';
 /** Questions at the same time, each in its own conversation. */
 const CONCURRENT = 20;
 /** Longer than the interval of each heartbeat. */
 const REST_MS = 16_000;
-/** After the end of an answer, until its last statements were sent. */
+/** After an answer, until its last statements were sent. */
 const SETTLE_MS = 500;
 const GOALS = { statements: 45, transactions: 9, publications: 120, bus: 8, socket: 6, restPerS: 4 };
 
 interface Question extends Counted {
   /** Calls of SPUBLISH. */
   publications: number;
-  /** Bytes per byte of the text: of all that was sent to Valkey and to the socket, and of the chunks in it. */
+  /** Bytes per text byte: of everything that was sent to Valkey and to the socket, and of the chunks in it. */
   bus: number;
   busChunks: number;
   socket: number;
@@ -104,7 +104,7 @@ export function questionResult({ questions, concurrent, restPerS, peers }: Quest
   };
 }
 
-/** What a question with a streamed answer without a tool costs. */
+/** Cost of a question with a streamed answer without a tool. */
 export const questionPart: RealtimePart = {
   name: 'question',
   title: `A question with an answer of ${FULL.tokens} tokens at ${1_000 / PACE_MS} per second`,

@@ -17,7 +17,7 @@ import { startStatementCounter, type StatementCounter } from './statement-counte
 export interface RealtimeWorldOptions {
   folder: string;
   users: number;
-  /** Events of the workspaces of the first users. */
+  /** Workspace events of the first users. */
   longEvents: number;
   workspacesPerUser: number;
 }
@@ -30,7 +30,7 @@ export interface RealtimeWorld {
   statements: StatementCounter;
   /** Closed with the stack. `redisUrl`: Valkey through a proxy. */
   startGateway(name: string, stack: CloseStack, redisUrl?: string): Promise<GatewayProcess>;
-  /** A client of a user with some of the user's workspaces. */
+  /** A user's client with some of the user's workspaces. */
   spec(url: string, user: number, workspaces: number): ClientSpec;
 }
 
@@ -49,7 +49,7 @@ const WORKSPACES = `
   SELECT substr(u.subject, 6)::int - 1 AS user, array_agg(w.id ORDER BY w.name DESC, w.id) AS ids
   FROM workspaces w JOIN users u ON u.id = w.owner_id GROUP BY u.id ORDER BY 1`;
 
-/** The conversations with the agents of all users have a message each. */
+/** All users' conversations with agents have a message each. */
 const MESSAGES_PER_USER = 6;
 
 export async function startRealtimeWorld(options: RealtimeWorldOptions, stack: CloseStack): Promise<RealtimeWorld> {

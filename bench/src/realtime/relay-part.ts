@@ -18,12 +18,15 @@ import { startServers } from '../world/world.js';
 import { startDelayingProxy } from './delaying-proxy.js';
 import type { PartContext, PartResult, RealtimePart } from './part.js';
 
-/** Round trips to Valkey: milliseconds there and back, in addition to those of the proxy. */
+/** Round trips to Valkey: milliseconds there and back, in addition to the proxy's. */
 const DELAYS = [
   { name: '0.3 ms', delays: [0, 0] },
   { name: '5 ms', delays: [2, 3] },
 ] as const;
-/** Cores per replica when two are compared with one: with more, they compete with Postgres and Valkey for the cores of the machine. */
+/**
+ * Cores per replica when two are compared with one: with more, they compete with Postgres and Valkey for the machine's
+ * cores.
+ */
 const LIMITED_CORES = 0.25;
 const GOALS = { fast: 5_000, slow: 3_000, replicas: 1.7, quietMs: 500 };
 
@@ -39,7 +42,7 @@ interface RelayFigures {
     /** With limited replicas; undefined if the system cannot limit them. */
     limited: Rates | undefined;
   })[];
-  /** Milliseconds from the request of a quiet workspace to its event on the bus. */
+  /** Milliseconds from a quiet workspace's request to its event on the bus. */
   quiet: number[];
 }
 
@@ -58,7 +61,7 @@ const PEOPLE = `
   SELECT gen_random_uuid(), workspace_id, id, 1, 'user', jsonb_build_object('type', 'text', 'text', repeat('hello ', 30)), 'sent'
   FROM talked`;
 
-/** Events of the messages that do not wait yet. */
+/** Message events that do not wait yet. */
 const EVENTS = `
   WITH places AS (
     SELECT w.id, w.last_seq, m.id AS message FROM workspaces w JOIN messages m ON m.workspace_id = w.id
@@ -112,8 +115,8 @@ interface Sample {
 }
 
 /**
- * Computes the events per second in the middle half of a backlog. Then all relays publish: one relay can find the backlog a second
- * later than another, and can finish later. Pure.
+ * Computes the events per second in the middle half of a backlog. Then all relays publish: one relay can find the
+ * backlog a second later than another, and can finish later. Pure.
  *
  * @returns undefined if there are no two samples in the middle half
  */

@@ -35,7 +35,7 @@ export function restartResult({ dead, rolling, peer }: RestartFigures): PartResu
   };
 }
 
-/** Sockets of gateways that end. The clients reconnect as default clients do, after one to five seconds. */
+/** Sockets on gateways that end. The clients reconnect as default clients do, after one to five seconds. */
 export const restartPart: RealtimePart = {
   name: 'restart',
   title: 'Killed and restarted gateways, beside bare socket.io',

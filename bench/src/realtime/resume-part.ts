@@ -15,7 +15,7 @@ const SMALL = [
 ];
 const GOALS = [150, 1_000];
 
-/** Events of the messages of the long conversations, without gaps. */
+/** Message events in the long conversations, without gaps. */
 const EVENTS = `
   WITH logged AS (
     SELECT m.id, m.workspace_id, w.last_seq + row_number() OVER (PARTITION BY w.id ORDER BY m.seq) AS seq
@@ -31,7 +31,7 @@ const EVENTS = `
 export interface Resumes {
   /** The events that a client has missed. */
   events: number;
-  /** Milliseconds from the connect of the client, with its resume token, to the last missed event. */
+  /** Milliseconds from the client's connect, with its resume token, to the last missed event. */
   latency: Latency;
 }
 
@@ -49,7 +49,7 @@ export function resumeResult(resumes: readonly Resumes[]): PartResult {
   };
 }
 
-/** Reconnects of clients one by one. No other socket of the workspace keeps its events in the gateway. */
+/** Clients reconnect one by one. No other socket on the workspace keeps its events in the gateway. */
 export const resumePart: RealtimePart = {
   name: 'resume',
   title: 'Reconnects of clients that missed events',

@@ -29,7 +29,7 @@ export function stalledResult(stalled: readonly StalledSocket[]): PartResult {
   };
 }
 
-/** What one socket that does not read costs the server and the other sockets. */
+/** Cost of one socket that does not read, for the server and the other sockets. */
 export const stalledPart: RealtimePart = {
   name: 'stalled',
   title: `One stalled socket of ${FULL.sockets} while ${FULL.megabytes} MB of events pass, beside bare servers`,

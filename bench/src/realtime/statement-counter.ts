@@ -1,7 +1,7 @@
 import type { CloseStack } from '@uswarm/service-kit';
 import { redirect, startTapProxy, type Tap } from './tap-proxy.js';
 
-/** A statement that a server of the benchmark has sent to Postgres. */
+/** A statement that a benchmark server has sent to Postgres. */
 export interface SentStatement {
   /** The connection. */
   connection: number;
@@ -12,7 +12,7 @@ export interface SentStatement {
 
 /** Counts statements between a server and Postgres, at the protocol: pipelined and prepared ones too. */
 export interface StatementCounter {
-  /** The URL of the database through the counter. */
+  /** Database URL through the counter. */
   url: string;
   /** The statements since the last call. */
   take(): SentStatement[];
@@ -29,7 +29,7 @@ function createSplitter(message: (type: string, body: Buffer) => void, hasStartu
       if (rest.length < head + 4) return;
       const length = head + rest.readUInt32BE(head);
       if (rest.length < length) return;
-      // The first message of a client has no type.
+      // A client's first message has no type.
       if (started) message(String.fromCharCode(rest[0] ?? 0), rest.subarray(5, length));
       started = true;
       rest = rest.subarray(length);
@@ -46,7 +46,7 @@ function cString(body: Buffer, start = 0): [text: string, next: number] {
 /** Records what one connection sends. */
 export function tapStatements(connection: number, record: (statement: SentStatement) => void): Required<Tap> {
   const prepared = new Map<string, string>();
-  /** What was sent until each point at which the server is ready again; a client may send more before it is. */
+  /** Bytes until each point at which the server is ready again; a client may send more before it is. */
   const running: SentStatement[][] = [[]];
   let bound = '';
   let rows = 0;

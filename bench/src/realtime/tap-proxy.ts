@@ -10,8 +10,8 @@ export interface Tap {
 
 /**
  * A TCP proxy that shows what passes.
- * @param target the server of a new connection; a connection without one is closed
- * @returns the host with the port of the proxy
+ * @param target the server for a new connection; a connection without one is closed
+ * @returns the host with the proxy's port
  */
 export async function startTapProxy(
   target: () => string | undefined,

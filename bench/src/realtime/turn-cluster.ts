@@ -20,7 +20,7 @@ import { redirect, startTapProxy, type Tap } from './tap-proxy.js';
 
 export interface TurnClusterOptions {
   folder: string;
-  /** The workers for turns of the orchestrator that serves requests and starts runtimes. */
+  /** Turn workers of the orchestrator that serves requests and starts runtimes. */
   turnWorkers: number;
   conversations: number;
   /** Between the orchestrator that serves requests and Valkey. */
@@ -37,10 +37,10 @@ export interface TurnCluster {
   gatewayUrl: string;
   user: BenchUser;
   spec: ClientSpec;
-  /** What the model server sees. */
+  /** Seen by the model server. */
   observations: Observations;
   query<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
-  /** Waits until the turn of a message has ended as completed. */
+  /** Waits until a message's turn has ended as completed. */
   completed(messageId: string): Promise<void>;
 }
 

@@ -11,7 +11,7 @@ interface PlanNode {
 const LARGE = 10_000;
 const HAS_PLAN = /^\s*(\/\*.*?\*\/\s*)?(select|with|insert|update|delete)\b/i;
 
-/** @returns a line per statement whose plan has a sequential scan of a large table */
+/** @returns a line per statement whose plan has a sequential scan on a large table */
 export async function fullReads(client: Client, statements: readonly SeenStatement[]): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     "SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND reltuples > $1",

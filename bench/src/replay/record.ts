@@ -4,7 +4,7 @@ import { listen } from '@uswarm/service-kit';
 import pg from 'pg';
 import type { SeenStatement } from './template.js';
 
-/** Records the statements of an application in this process. */
+/** Records an application's statements in this process. */
 export interface Recorder {
   url: string;
   /** The statements since the last call, in order. */

@@ -2,13 +2,13 @@ import type { StatementTemplate } from './template.js';
 
 /** A conversation that receives messages, with the data that the floor needs. */
 export interface Place {
-  /** Index of the owner. */
+  /** Owner's index. */
   user: number;
   userId: string;
   subject: string;
   workspaceId: string;
   conversationId: string;
-  /** The agent of the conversation. */
+  /** The conversation's agent. */
   agentId: string;
 }
 

@@ -1,6 +1,6 @@
 /** A recorded statement with parts of its result. */
 export interface SeenStatement {
-  /** The name of the prepared statement. */
+  /** Prepared statement name. */
   name?: string;
   text: string;
   values: readonly unknown[];
@@ -8,7 +8,7 @@ export interface SeenStatement {
   seq?: number;
 }
 
-/** A value of a statement, in JSON; `blank` is filled in for each request. */
+/** A statement value, in JSON; `blank` is filled in for each request. */
 export type ValueTemplate =
   | { is: 'value'; value: unknown }
   | { is: 'bytes'; base64: string }
@@ -27,15 +27,14 @@ export interface StatementTemplate {
   stores?: true;
 }
 
-/** Values of the blanks. Ids that are new for each request are blanks too: `new-0`, `new-1`, … */
+/** Blank values. Ids that are new for each request are blanks too: `new-0`, `new-1`, … */
 export type Filling = Record<string, string>;
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 
 /**
- * Creates a template from the statements of one request. `known` maps names of blanks to values of the request; each
- * occurrence becomes a blank. Other UUIDs become new ids. A number that equals the `seq` of an earlier result becomes a
- * reference to it.
+ * Creates a template from one request's statements. `known` maps blank names to request values; each occurrence becomes
+ * a blank. Other UUIDs become new ids. A number that equals the `seq` of an earlier result becomes a reference to it.
  */
 export function templateOf(seen: readonly SeenStatement[], known: Filling): StatementTemplate[] {
   const names = new Map(Object.entries(known).map(([name, value]) => [value, name]));
@@ -81,7 +80,7 @@ function countNew(names: ReadonlyMap<string, string>): number {
   return [...names.values()].filter((name) => name.startsWith('new-')).length;
 }
 
-/** Splits a text at the values of blanks. */
+/** Splits a text at blank values. */
 function split(value: string, names: ReadonlyMap<string, string>): TextPart[] {
   for (const [found, blank] of names) {
     const at = value.indexOf(found);
@@ -91,7 +90,7 @@ function split(value: string, names: ReadonlyMap<string, string>): TextPart[] {
   return value === '' ? [] : [{ text: value }];
 }
 
-/** The values of a statement for one request. @throws Error if the value of a blank is missing */
+/** A statement's values for one request. @throws Error if a blank has no value */
 export function fill(templates: readonly ValueTemplate[], filling: Filling, seq: number | undefined): unknown[] {
   return templates.map((template) => fillOne(template, filling, seq));
 }
@@ -120,7 +119,7 @@ function given<Value>(value: Value | undefined, name: string): Value {
   return value;
 }
 
-/** The names of the new ids in the statements. */
+/** New ids in the statements, by name. */
 export function newIdsOf(statements: readonly StatementTemplate[]): string[] {
   const blanks = (template: ValueTemplate): string[] => {
     if (template.is === 'list') return template.items.flatMap(blanks);

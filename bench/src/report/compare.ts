@@ -20,7 +20,7 @@ function worsening(baseline: Ratio, newest: Ratio): number {
 }
 
 /**
- * Compares the ratios to the floor. Results of different machines are comparable, because the floor runs on the same
+ * Compares the ratios to the floor. Results from different machines are comparable, because the floor runs on the same
  * machine.
  *
  * @throws BenchError if the settings differ or a ratio is missing

@@ -5,12 +5,12 @@ import type { Settings } from '../settings.js';
 
 export type SideName = 'orchestrator' | 'floor';
 
-/** One measurement with the CPU usage of the server in cores; null if the system does not report it. */
+/** One measurement with the server's CPU usage in cores; null if the system does not report it. */
 export interface Round extends Measured {
   serverCores: number | null;
 }
 
-/** The rounds of one case on one side, and the medians of their metrics. */
+/** One case's rounds on one side, and the medians of their metrics. */
 export interface Side {
   requests: number;
   perSecond: number;
@@ -20,10 +20,10 @@ export interface Side {
   rounds: Round[];
 }
 
-/** Keys are names of cases. */
+/** Keys are case names. */
 export type Measurements = Record<string, Record<SideName, Side>>;
 
-/** Ratio of a metric of the orchestrator to that of the floor. */
+/** Ratio of an orchestrator metric to the floor's. */
 export interface Ratio {
   value: number;
   better: 'higher' | 'lower';

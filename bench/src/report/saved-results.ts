@@ -52,7 +52,7 @@ export function readResult(file: string): Result {
   return parsed.data as unknown as Result;
 }
 
-/** Saves the newest result as the baseline. @returns the file of the newest result */
+/** Saves the newest result as the baseline. @returns the newest result's file */
 export function saveBaseline(folder = RESULTS): string {
   const file = newestFile(folder);
   readResult(file);

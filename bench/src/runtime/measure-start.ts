@@ -14,7 +14,7 @@ export interface StartCase {
 }
 
 export interface StartFigures {
-  /** Milliseconds from the start of the process to the line that reports that it listens. */
+  /** Milliseconds from process start to the line that reports that it listens. */
   listeningMs: number;
   /** CPU time until then in milliseconds, user and system. */
   cpuMs: number;

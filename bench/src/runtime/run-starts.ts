@@ -10,8 +10,8 @@ import { medians, startTable } from './start-table.js';
 const DEFAULT_ROUNDS = 11;
 
 /**
- * `npm run bench -- runtime`: compares starts of the agent runtime with starts of Node.js. Each round starts every case
- * once, in rotating order. Prints a table and a JSON line.
+ * `npm run bench -- runtime`: compares agent runtime starts with Node.js starts. Each round starts every case once, in
+ * rotating order. Prints a table and a JSON line.
  *
  * @throws BenchError
  */

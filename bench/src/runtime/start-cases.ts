@@ -9,23 +9,23 @@ import type { StartCase } from './measure-start.js';
 
 const inRepository = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
-/** The program of the runtime image. */
+/** Program in the runtime image. */
 export interface RuntimeImage {
-  /** The folder of the program. */
+  /** Program folder. */
   app: string;
   main: string;
-  /** The settings of a runtime, without those of the image. */
+  /** Runtime settings, without the image's. */
   settings: Record<string, string>;
-  /** `settings` and the environment of the image. */
+  /** `settings` and the image's environment. */
   environment: Record<string, string>;
-  /** Signs calls of the runtime. */
+  /** Signs calls to the runtime. */
   callKey: string;
 }
 
-/** The workspace of the measured runtimes. */
+/** Workspace of the measured runtimes. */
 export const WORKSPACE = 'bench';
 
-/** Writes the content of the runtime image to `folder`. */
+/** Writes the runtime image's content to `folder`. */
 export async function writeRuntimeImage(folder: string): Promise<RuntimeImage> {
   const writer = inRepository('hack/images/write-content.mjs');
   await promisify(execFile)(process.execPath, [writer, 'agent-runtime', folder, 'compile-cache']);
@@ -57,7 +57,7 @@ export const BARE_NODE: StartCase = {
   env: { NODE_ENV: 'production' },
 };
 
-/** Writes the content of the runtime image to `folder`. @returns the starts to compare; the first is Node.js alone */
+/** Writes the runtime image's content to `folder`. @returns the starts to compare; the first is Node.js alone */
 export async function startCases(folder: string): Promise<StartCase[]> {
   const { app, main, settings, environment: cached } = await writeRuntimeImage(folder);
   const provider = ['--import', partOf(app, 'openai-compatible')];
@@ -73,7 +73,7 @@ export async function startCases(folder: string): Promise<StartCase[]> {
   ];
 }
 
-/** The file of a lazily loaded module. */
+/** File of a lazily loaded module. */
 function partOf(app: string, name: string): string {
   const found = readdirSync(join(app, 'dist')).find((file) => file.startsWith(`main-${name}-`) && file.endsWith('.js'));
   if (found === undefined) throw new BenchError(`The bundle of the runtime has no module "${name}".`);

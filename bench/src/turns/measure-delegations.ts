@@ -9,13 +9,13 @@ const PACE_MS = 50;
 const SAMPLE_MS = 250;
 
 export interface DelegationFigures {
-  /** Milliseconds that tasks add to an answer, without the time of the model, by the number of concurrent tasks. */
+  /** Milliseconds that tasks add to an answer, without model time, by the number of concurrent tasks. */
   overheads: { tasks: number; times: number[] }[];
   streaming: {
     tasks: number;
     /** Tokens per second that the model server sent, as a share of the intended ones. */
     rate: number;
-    /** Resident memory of the runtime. */
+    /** The runtime's resident memory. */
     restMiB: number;
     peakMiB: number;
   };
@@ -30,7 +30,7 @@ function planOf(changes: Pick<TurnPlan, 'tasks' | 'chunks' | 'paceMs'>): TurnPla
   return { ...NO_CALLS, ...changes, id: `delegation-${delegations}` };
 }
 
-/** What the model server sees of the tasks of an answer. */
+/** The model server's view of an answer's tasks. */
 async function observe({ observations }: TurnWorld, plan: TurnPlan, tasks: number) {
   const all = (what: ModelObservation['what']) =>
     Promise.all(Array.from({ length: tasks }, (_, n) => observations.saw(what, taskPlan(plan, n).id)));
@@ -82,7 +82,7 @@ async function measureStreaming(
   return { tasks, rate: (chunks * PACE_MS) / 1_000 / slowest, restMiB, peakMiB };
 }
 
-/** Answers of a manager that gives tasks to sub-agents of the same runtime. */
+/** Answers by a manager that gives tasks to sub-agents in the same runtime. */
 export async function measureDelegations(
   world: TurnWorld,
   { answers, chunks }: { answers: number; chunks: number },

@@ -24,7 +24,7 @@ const userAt = ({ users }: TurnWorld, at: number): BenchUser => {
   return user;
 };
 
-/** Waits until the turn of a message has ended. @returns its status */
+/** Waits until a message's turn has ended. @returns its status */
 async function endOf(world: TurnWorld, messageId: string): Promise<string> {
   for (;;) {
     const [turn] = await world.query<{ status: string }>('SELECT status FROM turns WHERE user_message_id = $1', [
@@ -40,7 +40,7 @@ async function completed(world: TurnWorld, messageId: string): Promise<void> {
   if (status !== 'done') throw new BenchError(`A turn ended as ${status}.`);
 }
 
-/** Milliseconds per step with a tool, without the time of the tool. One turn at a time, after `warmUps` that do not count. */
+/** Milliseconds per step with a tool, without tool time. One turn at a time, after `warmUps` that do not count. */
 export async function measureSteps(
   world: TurnWorld,
   { turns, calls, warmUps }: { turns: number; calls: number; warmUps: number },
@@ -60,7 +60,7 @@ export async function measureSteps(
   return times.slice(warmUps * calls);
 }
 
-/** Milliseconds from the request that stops a reply until the connection of the model server is closed. */
+/** Milliseconds from the request that stops a reply until the connection to the model server is closed. */
 export async function measureStops(world: TurnWorld, stops: number): Promise<number[]> {
   const user = userAt(world, 1);
   const times: number[] = [];
@@ -80,11 +80,11 @@ export async function measureStops(world: TurnWorld, stops: number): Promise<num
 export interface KillFigures {
   /** Milliseconds from each kill to the model call that continues the turn. */
   times: number[];
-  /** Model calls and calls of tools that were repeated although they were completed. */
+  /** Model and tool calls that were repeated although they were completed. */
   repeated: number;
 }
 
-/** Kills the runtime after each step of a turn. */
+/** Kills the runtime after each step. */
 export async function measureKills(world: TurnWorld, turns: number, kills: number): Promise<KillFigures> {
   const user = userAt(world, 2);
   const { observations } = world;
@@ -112,7 +112,7 @@ const OPEN_CARD = `
   SELECT a.card_message_id AS id FROM tool_approvals a JOIN turns t ON t.id = a.turn_id
   WHERE t.user_message_id = $1 AND a.status = 'open' AND t.status NOT IN ('queued', 'running')`;
 
-/** Milliseconds from the request with the choice of the user to the model call that continues the turn. */
+/** Milliseconds from the request with the user's choice to the model call that continues the turn. */
 export async function measureChoices(world: TurnWorld, choices: number): Promise<number[]> {
   const user = userAt(world, 3);
   await user.askBeforeMemories();
@@ -143,7 +143,7 @@ async function openCard(world: TurnWorld, messageId: string): Promise<string> {
 
 export interface LoadFigures {
   turns: number;
-  /** Event-loop lag of the orchestrator in milliseconds. */
+  /** The orchestrator's event-loop lag in milliseconds. */
   lag: { p50: number; p99: number; max: number };
   /** Tokens per second that the model server sent, as a share of the intended ones. */
   rate: number;

@@ -1,6 +1,6 @@
 import { BenchError } from '../settings.js';
 
-/** What the model server sees of a turn. `results`: the number of results of tools in the prompt. */
+/** The model server's view of a turn. `results`: the number of tool results in the prompt. */
 export interface ModelObservation {
   /** A request arrived; its answer was sent completely; its connection was closed before. */
   what: 'asked' | 'answered' | 'cut';
@@ -17,10 +17,10 @@ export interface ToolObservation {
   query: string;
 }
 
-/** What the servers outside uswarm see. */
+/** Seen by servers outside uswarm. */
 export type Observation = ModelObservation | ToolObservation;
 
-/** Milliseconds of the monotonic clock, which all processes of a machine share on Linux. */
+/** Monotonic milliseconds, which all processes on a machine share on Linux. */
 export const monotonicMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
 export interface Observations {
@@ -70,7 +70,7 @@ export function createObservations(deadlineMs = DEADLINE_MS): Observations {
 const isOfModel = (observation: Observation): observation is ModelObservation => observation.what !== 'searched';
 const isOfTool = (observation: Observation): observation is ToolObservation => observation.what === 'searched';
 
-/** Milliseconds per step with a tool: from the end of an answer to the next request, without the time of the tool. */
+/** Milliseconds per step with a tool: from the end of an answer to the next request, without tool time. */
 export function stepTimes(all: readonly Observation[]): number[] {
   const ofModel = all.filter(isOfModel);
   const calls = new Map(all.filter(isOfTool).map((call) => [call.query, call.at - call.from]));
@@ -84,8 +84,8 @@ export function stepTimes(all: readonly Observation[]): number[] {
 }
 
 /**
- * Counts the model calls and calls of tools of a turn that were repeated although they were completed. `interrupted`: the
- * model calls that a kill interrupted; each is repeated once.
+ * Counts a turn's model and tool calls that were repeated although they were completed. `interrupted`: the model calls
+ * that a kill interrupted; each is repeated once.
  */
 export function repeatedCalls(all: readonly Observation[], turn: string, interrupted: number): number {
   const asked = all.filter(isOfModel).filter((each) => each.what === 'asked' && each.turn === turn);

@@ -1,18 +1,21 @@
 import type { ModelScript, ModelServerRequest, ModelStep } from '@uswarm/dev-servers';
 import { textOf } from '@uswarm/dev-servers';
 
-/** What the model does in a turn. The message of the user contains it. */
+/** The model's actions in a turn. The user's message contains them. */
 export interface TurnPlan {
   /** Identifies the turn in observations. */
   id: string;
   /** The number of steps that call the tool, before the final answer. */
   calls: number;
   tool: 'web_search_tool' | 'remember';
-  /** The number of tasks that the first step gives to sub-agents, each with the chunks of the final answer. Default: none. */
+  /**
+   * The number of tasks that the first step gives to sub-agents, each with as many chunks as the final answer. Default:
+   * none.
+   */
   tasks?: number;
-  /** The first request after the result of a tool is not answered. */
+  /** The first request after a tool result is not answered. */
   stalls: boolean;
-  /** The chunks of the final answer, a token each. */
+  /** Chunks in the final answer, a token each. */
   chunks: number;
   /** Milliseconds between two chunks. */
   paceMs: number;
@@ -23,7 +26,7 @@ const PREFIX = 'Follow this plan: ';
 
 export const messageOf = (plan: TurnPlan): string => `${PREFIX}${JSON.stringify(plan)}`;
 
-/** A request to the model: the plan of its turn, and the number of results of tools in it. */
+/** A request to the model: its turn's plan, and the number of tool results in it. */
 export interface PlannedRequest {
   plan: TurnPlan;
   results: number;
@@ -41,7 +44,7 @@ export function plannedRequest({ messages }: Pick<ModelServerRequest, 'messages'
   };
 }
 
-/** The query of a search: it identifies the turn and the step. */
+/** A search query: it identifies the turn and the step. */
 const queryOf = ({ plan, results }: PlannedRequest): string => `${plan.id} ${results}`;
 
 function toolCall(request: PlannedRequest): ModelStep {
@@ -52,7 +55,7 @@ function toolCall(request: PlannedRequest): ModelStep {
 
 const AGENTS = ['researcher', 'analyst', 'writer', 'coder'];
 
-/** What the model does in a task of a turn. */
+/** The model's actions in a turn's task. */
 export const taskPlan = ({ tasks: _, ...plan }: TurnPlan, task: number): TurnPlan => ({
   ...plan,
   id: `${plan.id}-${task}`,

@@ -9,7 +9,7 @@ import { startTurnWorld } from './turn-world.js';
 
 const FOLDER = fileURLToPath(new URL('../../../.cache/bench-turns', import.meta.url));
 
-/** How often each event is measured. */
+/** Measurements per event. */
 export interface TurnSettings {
   /** Turns with `calls` steps each, after turns that do not count. */
   turns: number;

@@ -15,7 +15,7 @@ export interface TurnFigures {
   load: LoadFigures;
 }
 
-/** The limits of the design; times in milliseconds. */
+/** Design limits; times in milliseconds. */
 const GOALS = { stepP50: 20, stepP99: 80, lagP99: 50, stop: 1_000, killBeyondStart: 3_000, choice: 1_000 };
 
 const one = (value: number): string => value.toFixed(1);

@@ -29,7 +29,7 @@ export interface TurnWorld {
   observations: Observations;
   orchestratorPid: number;
   query<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
-  /** Metrics of the orchestrator by name. Reading them restarts the measurement of the event-loop lag. */
+  /** Orchestrator metrics by name. Reading them restarts the measurement of the event-loop lag. */
   metrics(): Promise<Map<string, number>>;
   /** Tokens that the model server has sent. */
   tokensSent(): Promise<number>;
@@ -49,7 +49,7 @@ async function startPeers(signingKey: string, stack: CloseStack): Promise<Peers>
   return { child, ...(await answerOf<{ modelUrl: string; toolUrl: string }>(child)) };
 }
 
-/** `program`: the entry point of the runtime. `folder` is emptied. */
+/** `program`: the runtime's entry point. `folder` is emptied. */
 export async function startTurnWorld(program: string, folder: string, stack: CloseStack): Promise<TurnWorld> {
   const signingKey = `bench:${randomBytes(24).toString('hex')}`;
   const { child, modelUrl, toolUrl } = await startPeers(signingKey, stack);
@@ -100,7 +100,7 @@ export async function startTurnWorld(program: string, folder: string, stack: Clo
   const users = await Promise.all(
     tokens.map((token, n) => signUp(orchestrator.url, { token, headers: () => sign(n) }, TURNS_PER_USER)),
   );
-  // The turns of the benchmark exceed the token limit of the smallest plan.
+  // The benchmark's turns exceed the smallest plan's token limit.
   await query(`UPDATE users SET plan_code = 'pro'`);
   await runtimesReady(query);
   return {

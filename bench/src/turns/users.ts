@@ -9,11 +9,11 @@ export interface BenchUser {
   /** Conversations with the swarm. */
   conversations: readonly string[];
   agents: readonly string[];
-  /** @returns the id of the message */
+  /** @returns the message id */
   send(conversationId: string, text: string): Promise<string>;
   stop(messageId: string): Promise<void>;
   choose(messageId: string, actionId: string): Promise<void>;
-  /** Lets the memory tools of all agents ask before each call. */
+  /** Lets all agents' memory tools ask before each call. */
   askBeforeMemories(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ interface Listed {
 
 const QUEUE_FULL = 429;
 
-/** Of the identity provider, and the headers of requests with it. */
+/** From the identity provider, and the headers on requests with it. */
 export interface Credentials {
   token: string;
   headers: () => Record<string, string>;

@@ -9,7 +9,7 @@ type Probed = (ms: number) => void;
 
 const NO_STATE = { outages: [], applied: {} };
 
-/** A client of the bare socket.io server. */
+/** A client for the bare socket.io server. */
 export function createSocketIoClient({ url, workspaceIds }: ClientSpec, probed: Probed): Client {
   const socket = io(url, { forceNew: true, autoConnect: false, transports: ['websocket'] });
   const outages: Outage[] = [];
@@ -32,7 +32,7 @@ export function createSocketIoClient({ url, workspaceIds }: ClientSpec, probed: 
   };
 }
 
-/** A client of the bare `ws` server. */
+/** A client for the bare `ws` server. */
 export function createWsClient({ url, workspaceIds }: ClientSpec, probed: Probed): Client {
   let socket: WebSocket | undefined;
   return {

@@ -2,7 +2,7 @@ import { createSocketIoClient, createWsClient } from './bare-clients.js';
 import type { ClientSpec, Command, Results } from './commands.js';
 import { type Client, UswarmClient } from './uswarm-client.js';
 
-// A process with clients of the benchmark, so that their memory and processor time are not those of a server.
+// A process with benchmark clients, so that their memory and processor time do not count as a server's.
 
 let probes: number[] = [];
 const probed = (ms: number): void => void probes.push(ms);

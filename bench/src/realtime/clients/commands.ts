@@ -1,4 +1,4 @@
-/** How a client of the benchmark connects. */
+/** Connection settings of a benchmark client. */
 export interface ClientSpec {
   /** `uswarm`: the socket API; the others: a bare server of `peers-main.ts`. */
   kind: 'uswarm' | 'socket.io' | 'ws';
@@ -8,10 +8,10 @@ export interface ClientSpec {
   workspaceIds: readonly string[];
 }
 
-/** A time without connection, of the monotonic clock in milliseconds. */
+/** Time without connection, in monotonic milliseconds. */
 export interface Outage {
   from: number;
-  /** When the client was subscribed again. */
+  /** Time of the new subscription. */
   to: number | null;
 }
 
@@ -22,18 +22,18 @@ export interface ClientState {
   applied: Record<string, number>;
 }
 
-/** What a process with clients is asked for. */
+/** Commands for a process with clients. */
 export type Command =
   | { do: 'connect'; clients: readonly ClientSpec[]; concurrent: number }
-  /** Connects a client again that misses the last events of its first workspace. */
+  /** Connects a client again that misses the last events in its first workspace. */
   | { do: 'resume'; client: number; missing: number }
   /** The state of all clients. */
   | { do: 'states' }
-  /** The latencies of probes in milliseconds since the last call. */
+  /** Probe latencies in milliseconds since the last call. */
   | { do: 'probes' }
   | { do: 'close' };
 
-/** The results of the commands. */
+/** Command results. */
 export interface Results {
   connect: number;
   resume: number;

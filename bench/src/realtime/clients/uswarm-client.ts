@@ -3,7 +3,7 @@ import { BenchError } from '../../settings.js';
 import { monotonicMs } from '../../turns/observations.js';
 import { type ClientSpec, type ClientState, type Outage, PROBE } from './commands.js';
 
-/** A client of the benchmark. */
+/** A benchmark client. */
 export interface Client {
   /** Resolves when the client is subscribed. @throws Error if it is refused */
   open(): Promise<void>;
@@ -25,7 +25,7 @@ interface Subscribed {
 
 const REFUSED_MS = 60_000;
 
-/** A client of the socket API. It reconnects by itself, with its resume token and its positions. */
+/** A client for the socket API. It reconnects by itself, with its resume token and its positions. */
 export class UswarmClient implements Client {
   readonly #spec: ClientSpec;
   readonly #probed: (ms: number) => void;
