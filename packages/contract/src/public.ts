@@ -68,6 +68,7 @@ export {
   MessageData,
   MessageDraft,
   MessagePage,
+  type OpenCardPage,
   Pagination,
   type WorkflowStepSummary,
 } from './resources/message.js';

@@ -1,5 +1,5 @@
 import type { MessageData, MessagePage, ReplayedEvent } from '@uswarm/contract';
-import type { OfferedContent } from '../src/features/turns/reply/agent-content-schema.js';
+import type { OfferedCard } from '../src/features/approvals/approval-card.js';
 import type { FinishedReply } from '../src/features/turns/writer/turn-ending.js';
 import type { TurnFixture } from './turn-fixture.js';
 
@@ -8,12 +8,15 @@ export const TOOL = {
   callId: 'c',
   content: { type: 'tool_status', tool: 't', description: '', state: 'running' },
 } as const;
-export const CARD: OfferedContent = {
+export const CARD: OfferedCard = {
   type: 'action_card',
   title: 'Which?',
   description: '',
   actions: [{ id: 'a', label: 'A', style: 'primary' }],
 };
+
+/** A tool whose calls need an approval. */
+export const ASKED = { tool: 'gmail', permission: 'ask' } as const;
 
 export const textBody = (text: string, more: object = {}) => ({ content: { type: 'text', text }, ...more });
 

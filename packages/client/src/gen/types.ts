@@ -1013,6 +1013,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/open-cards": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the cards of all workspaces that wait for the user, oldest first
+         * @description A card about a call or about the budget of an answer waits until it is decided, withdrawn or expired. Other questions wait until the user chooses an answer, or sends another message to the conversation; they can still be answered then. Choose with `POST /v1/workspaces/{workspaceId}/messages/{id}/action`. The events about messages report each change. Pages are listed forward only: `prev_scroll_id` is always null.
+         */
+        get: operations["listOpenCards"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/workspaces/{workspaceId}/messages/{id}/stop": {
         parameters: {
             query?: never;
@@ -1342,6 +1362,13 @@ export interface components {
             actions: components["schemas"]["CardAction"][];
             /** @description The button that was chosen; null or absent while the card waits. Then disable all buttons. */
             selected_action_id?: string | null;
+            /** @description The call that waits for the choice; null or absent if the card asks about something else. */
+            approval?: components["schemas"]["CardApproval"] | null;
+            /**
+             * Format: date-time
+             * @description When the card is withdrawn if nothing is chosen; null or absent if it is not.
+             */
+            expires_at?: string | null;
         };
         /**
          * @description How to draw a button: `primary` is recommended, `destructive` cannot be undone.
@@ -1585,6 +1612,13 @@ export interface components {
             label: string;
             /** @description How prominent the button is. */
             style: components["schemas"]["ActionStyle"];
+        };
+        /** @description The call that a card asks about. */
+        CardApproval: {
+            /** @description The `name` of the `AgentTool` with which the user allows such calls, such as `gmail`. */
+            tool: string;
+            /** @description What the user allows the agent of the message. `ask`: each call asks, until `PATCH /v1/agents/{id}/tools/{name}` sets `allow`. `allow`: this call asks whatever the setting, for example because the agent has read content of others. */
+            permission: components["schemas"]["ToolPermission"];
         };
         /** @description A sequence of messages between the user and agents. */
         Conversation: {
@@ -2221,6 +2255,11 @@ export interface components {
             /** @description From an agent: untrusted Markdown. Images of other hosts are not images in it, and the text of a link to another host ends with the host. Do not render HTML, and do not load links automatically, for example for previews. From the user: plain text, unchanged. */
             text: string;
         };
+        /**
+         * @description Whether an agent may use a tool: always, after an approval of each call, or never.
+         * @enum {string}
+         */
+        ToolPermission: "allow" | "ask" | "deny";
         /**
          * @description How far a call is.
          * @enum {string}
@@ -3118,6 +3157,23 @@ export interface components {
             /** @description The version of the standard: 3.1.x. */
             openapi: string;
         };
+        /** @description A card that waits for the user. */
+        OpenCard: {
+            /**
+             * Format: uuid
+             * @description Where the conversation of the message is.
+             */
+            workspace_id: string;
+            /** @description A message with an `action_card`, as lists of messages show it. */
+            message: components["schemas"]["MessageData"];
+        };
+        /** @description A part of the cards that wait for a user. */
+        OpenCardPage: {
+            /** @description The cards of this page, oldest first. */
+            data: components["schemas"]["OpenCard"][];
+            /** @description Where the neighbours of this page are. */
+            pagination: components["schemas"]["Pagination"];
+        };
         /** @description Cursors to the neighbours of a page. */
         Pagination: {
             /** @description The cursor of the following page, to send as `scrollId`; null if there is none. Opaque, up to 512 characters. */
@@ -3427,11 +3483,6 @@ export interface components {
              */
             receipt_id: string | null;
         };
-        /**
-         * @description Whether an agent may use a tool: always, after an approval of each call, or never.
-         * @enum {string}
-         */
-        ToolPermission: "allow" | "ask" | "deny";
         /** @description A part of what an agent did in a turn. */
         TurnStep: {
             /**
@@ -3945,6 +3996,7 @@ export type Attachment = components['schemas']['Attachment'];
 export type AttachmentReference = components['schemas']['AttachmentReference'];
 export type AttachmentType = components['schemas']['AttachmentType'];
 export type CardAction = components['schemas']['CardAction'];
+export type CardApproval = components['schemas']['CardApproval'];
 export type Conversation = components['schemas']['Conversation'];
 export type ConversationChange = components['schemas']['ConversationChange'];
 export type ConversationDeleted = components['schemas']['ConversationDeleted'];
@@ -3987,6 +4039,7 @@ export type StreamState = components['schemas']['StreamState'];
 export type SubscriptionRejection = components['schemas']['SubscriptionRejection'];
 export type SystemContent = components['schemas']['SystemContent'];
 export type TextContent = components['schemas']['TextContent'];
+export type ToolPermission = components['schemas']['ToolPermission'];
 export type ToolState = components['schemas']['ToolState'];
 export type ToolStatusContent = components['schemas']['ToolStatusContent'];
 export type UnknownContent = components['schemas']['UnknownContent'];
@@ -4071,6 +4124,8 @@ export type ModelCatalogItem = components['schemas']['ModelCatalogItem'];
 export type ModelCatalogItemList = components['schemas']['ModelCatalogItemList'];
 export type OAuthConfiguration = components['schemas']['OAuthConfiguration'];
 export type OpenApiBody = components['schemas']['OpenApiBody'];
+export type OpenCard = components['schemas']['OpenCard'];
+export type OpenCardPage = components['schemas']['OpenCardPage'];
 export type Pagination = components['schemas']['Pagination'];
 export type Preferences = components['schemas']['Preferences'];
 export type PreferencesPatch = components['schemas']['PreferencesPatch'];
@@ -4095,7 +4150,6 @@ export type Subscription = components['schemas']['Subscription'];
 export type TextDetails = components['schemas']['TextDetails'];
 export type TimeZone = components['schemas']['TimeZone'];
 export type ToolCallDetails = components['schemas']['ToolCallDetails'];
-export type ToolPermission = components['schemas']['ToolPermission'];
 export type TurnStep = components['schemas']['TurnStep'];
 export type TurnStepPage = components['schemas']['TurnStepPage'];
 export type TurnSteps = components['schemas']['TurnSteps'];
@@ -5718,6 +5772,31 @@ export interface operations {
             };
         };
     };
+    listOpenCards: {
+        parameters: {
+            query?: {
+                /** @description The `next_scroll_id` or `prev_scroll_id` of a page of the same list; without it, the first page. */
+                scrollId?: string;
+                /** @description The most items of a page, 1 to 100. Pages of large items have fewer. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenCardPage"];
+                };
+            };
+        };
+    };
     stopMessage: {
         parameters: {
             query?: never;
@@ -6150,6 +6229,7 @@ export interface Routes {
     '/v1/workspaces/{workspaceId}/conversations/{id}/messages': { path: operations['listMessages']['parameters']['path']; query?: operations['listMessages']['parameters']['query']; result: operations['listMessages']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/conversations/{id}/messages/search': { path: operations['searchMessages']['parameters']['path']; query: operations['searchMessages']['parameters']['query']; result: operations['searchMessages']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/messages/{id}': { path: operations['getMessage']['parameters']['path']; result: operations['getMessage']['responses'][200]['content']['application/json'] };
+    '/v1/open-cards': { query?: operations['listOpenCards']['parameters']['query']; result: operations['listOpenCards']['responses'][200]['content']['application/json'] };
     '/v1/conversations/{conversationId}/turns/{turnId}/steps': { path: operations['listTurnSteps']['parameters']['path']; query?: operations['listTurnSteps']['parameters']['query']; result: operations['listTurnSteps']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/artifacts': { path: operations['listArtifacts']['parameters']['path']; query?: operations['listArtifacts']['parameters']['query']; result: operations['listArtifacts']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/artifacts/{id}': { path: operations['getArtifact']['parameters']['path']; query?: operations['getArtifact']['parameters']['query']; result: operations['getArtifact']['responses'][200]['content']['application/json'] };

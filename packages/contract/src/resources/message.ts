@@ -7,6 +7,7 @@ import {
   MessageContentType,
   MessageRole,
   MessageStatus,
+  ToolPermission,
   ToolState,
   WorkflowStatus,
   WorkflowStepStatus,
@@ -45,6 +46,19 @@ const CardAction = kind('CardAction', 'A button of a card.', {
   style: ActionStyle.meta({ description: 'How prominent the button is.' }),
 });
 
+const CardApproval = z
+  .strictObject({
+    tool: z
+      .string()
+      .meta({ description: 'The `name` of the `AgentTool` with which the user allows such calls, such as `gmail`.' }),
+    permission: ToolPermission.meta({
+      description:
+        'What the user allows the agent of the message. `ask`: each call asks, until `PATCH /v1/agents/{id}/tools/{name}` sets `allow`. ' +
+        '`allow`: this call asks whatever the setting, for example because the agent has read content of others.',
+    }),
+  })
+  .meta({ id: 'CardApproval', description: 'The call that a card asks about.' });
+
 const actionCard = kind(
   'ActionCardContent',
   'A question of an agent that the user answers by choosing a button, once.',
@@ -58,6 +72,14 @@ const actionCard = kind(
     actions: z.array(CardAction).meta({ description: 'The buttons in the order to show them; at least one.' }),
     selected_action_id: z.string().nullish().meta({
       description: 'The button that was chosen; null or absent while the card waits. Then disable all buttons.',
+    }),
+    approval: CardApproval.nullish().meta({
+      description: 'The call that waits for the choice; null or absent if the card asks about something else.',
+      'x-extension': true,
+    }),
+    expires_at: Timestamp.nullish().meta({
+      description: 'When the card is withdrawn if nothing is chosen; null or absent if it is not.',
+      'x-extension': true,
     }),
   },
 );
@@ -263,6 +285,22 @@ export const MessagePage = z
   })
   .meta({ id: 'MessagePage', description: 'A part of the messages of a conversation, an agent or a search.' });
 export type MessagePage = z.output<typeof MessagePage>;
+
+const OpenCard = z
+  .strictObject({
+    workspace_id: Id.meta({ description: 'Where the conversation of the message is.' }),
+    message: MessageData.meta({ description: 'A message with an `action_card`, as lists of messages show it.' }),
+  })
+  .meta({ id: 'OpenCard', description: 'A card that waits for the user.' });
+export type OpenCard = z.output<typeof OpenCard>;
+
+export const OpenCardPage = z
+  .strictObject({
+    data: z.array(OpenCard).meta({ description: 'The cards of this page, oldest first.' }),
+    pagination,
+  })
+  .meta({ id: 'OpenCardPage', description: 'A part of the cards that wait for a user.' });
+export type OpenCardPage = z.output<typeof OpenCardPage>;
 
 export const LocalId = z
   .string()

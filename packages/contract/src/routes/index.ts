@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { accountRoutes } from './account.js';
 import { agentRoutes } from './agents.js';
 import { artifactRoutes } from './artifacts.js';
+import { cardRoutes } from './cards.js';
 import { conversationRoutes } from './conversations.js';
 import { coreRoutes } from './core.js';
 import type { RouteDefinition } from './define.js';
@@ -47,6 +48,7 @@ export const ROUTES = [
   ...agentRoutes,
   ...conversationRoutes,
   ...messageRoutes,
+  ...cardRoutes,
   ...turnRoutes,
   ...artifactRoutes,
   ...workflowRoutes,

@@ -5,6 +5,7 @@ import { createApprovalStore } from '../features/approvals/approvals.store.js';
 import { createArtifactStore } from '../features/artifacts/artifacts.store.js';
 import { createAuditStore } from '../features/admin/audit.store.js';
 import { createSessionStore } from '../features/auth/sessions.store.js';
+import { createOpenCardStore } from '../features/messages/open-cards.store.js';
 import { createConversationStore } from '../features/conversations/conversations.store.js';
 import { createDeviceStore } from '../features/devices/devices.store.js';
 import { createMessageSearchStore } from '../features/messages/search.store.js';
@@ -208,6 +209,14 @@ describe('frequent statements without a sequential scan of a large table', () =>
         await steps.records(chain);
         await steps.entries([place.messageId], 0, 16);
         await steps.turnIds(place.messageId);
+      },
+    ],
+    [
+      'the cards that wait for a user',
+      async (database) => {
+        const cards = createOpenCardStore(database);
+        await cards.page(place.userId, 50);
+        await cards.page(place.userId, 50, { time: new Date().toISOString(), key: place.messageId });
       },
     ],
     ['the history of an agent', (database) => createAgentHistoryStore(database).page(place.agentId, 'older', null, 50)],

@@ -153,6 +153,7 @@ describe('the body of a successful response', () => {
     editMessage: async () => user.patch(await said(), { content: { type: 'text', text: 'hello' } }, 200),
     regenerateMessage: regenerated,
     chooseAction: chosen,
+    listOpenCards: () => user.get('/v1/open-cards'),
     listTurnSteps: steps,
     listIntegrations: () => user.get('/v1/integrations'),
     connectIntegration: () => user.post('/v1/integrations/connect', { provider: 'gmail' }, 200),
@@ -167,7 +168,7 @@ describe('the body of a successful response', () => {
     const wrapped = answering.filter(({ operationId }) => !UNWRAPPED.includes(operationId));
     for (const { operationId } of wrapped) {
       const paged =
-        /Messages$|History$|^listConversations$|^list(Artifacts|Receipts|TurnSteps|Workflows)$|^getUsageReport$/.test(
+        /Messages$|History$|^listConversations$|^list(Artifacts|OpenCards|Receipts|TurnSteps|Workflows)$|^getUsageReport$/.test(
           operationId,
         );
       const beside = paged ? ['pagination'] : operationId === 'listWorkspaceEvents' ? ['has_next'] : [];

@@ -12,6 +12,7 @@ import type { TurnWriter } from '../../src/features/turns/writer/turn-writes.js'
 import type { LeasedJob } from '../../src/jobs/job-store.js';
 import { approvalsOf } from '../stores.js';
 import { TURN_CONTEXT } from '../turn-context.js';
+import { ASKED } from '../message-client.js';
 import type { TurnFixture } from '../turn-fixture.js';
 import { type ModelTurn, statusOf } from './model.js';
 
@@ -198,7 +199,7 @@ export class ScheduleRun {
 
   private async ask(here: Conversation, turn: ModelTurn, writer: TurnWriter): Promise<void> {
     const id = `call ${(here.cards += 1)}`;
-    const card = approvalCard({ title: id, changes: [] });
+    const card = approvalCard({ title: id, changes: [] }, ASKED);
     await writer.ask({ id, tool: 'send', argumentsHash: callHash('send', id), card });
     if ((await writer.suspend('I ask.', [id])) === undefined) throw new Error('the turn was not suspended');
     this.ended(here, turn, 'suspended');

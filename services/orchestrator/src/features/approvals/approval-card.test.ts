@@ -1,14 +1,13 @@
 import { expect, it } from '@jest/globals';
+import { ASKED } from '../../../test/message-client.js';
 import { approvalCard, callHash } from './approval-card.js';
 
 const descriptionOf = (changes: Parameters<typeof approvalCard>[0]['changes']): string =>
-  approvalCard({ title: 'Creating the event', changes }).description ?? '';
+  approvalCard({ title: 'Creating the event', changes }, ASKED).description ?? '';
 
 it('invariant 6: a card shows old and new values in full, without characters that hide or reorder text', () => {
-  const card = approvalCard({
-    title: 'Moving\u{e0041} the event',
-    changes: [{ label: 'Time', before: '10:00\u200b', after: `17:00\u202e${'!'.repeat(5_000)}` }],
-  });
+  const changes = [{ label: 'Time', before: '10:00\u200b', after: `17:00\u202e${'!'.repeat(5_000)}` }];
+  const card = approvalCard({ title: 'Moving\u{e0041} the event', changes }, ASKED);
   expect(card.title).toBe('Approve? Moving the event');
   expect(card.description).toBe(`Time: “10:00” → “17:00${'!'.repeat(5_000)}”`);
 });

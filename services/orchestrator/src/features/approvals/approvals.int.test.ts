@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import { ASKED } from '../../../test/message-client.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { approvalCard, callHash } from './approval-card.js';
 
@@ -13,7 +14,7 @@ describe('the approval of a call', () => {
     const writer = await world.turnWorker.writerOf(job);
     await writer.begin();
     for (const id of ids) {
-      const card = approvalCard({ title: id, changes: [] });
+      const card = approvalCard({ title: id, changes: [] }, ASKED);
       const call = { id, tool: 'send', argumentsHash: callHash('send', id), key: `key of ${id}` };
       await writer.ask({ ...call, integrationId: undefined, card });
     }

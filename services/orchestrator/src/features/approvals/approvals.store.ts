@@ -5,6 +5,9 @@ import { answersUser } from '../turns/answers-user.js';
 
 export type ApprovalStatus = 'open' | 'approved' | 'denied' | 'expired' | 'superseded';
 
+/** The keys of the cards of a turn begin with it. */
+export const APPROVAL_KEY = 'approval:';
+
 export interface NewApproval {
   cardMessageId: string;
   turnId: string;
@@ -19,6 +22,7 @@ export interface NewApproval {
   integrationId?: string | undefined;
   /** The card asks for more tokens for the turn, not for a call. */
   grantedTokens?: number;
+  expiresAt: Date;
 }
 
 /** The approval of a call. `outdated`: the user approved it too long ago. */
@@ -57,13 +61,16 @@ export interface EndedTurns {
   messageIds?: readonly string[];
 }
 
+/** The approval `t` can be decided on. */
+export const IS_OPEN = sql`t.status = 'open' AND t.expires_at > now()`;
+
 /** Whether cards of a conversation wait for a decision. */
 export const hasOpenApprovals = (conversationId: RawBuilder<unknown>): RawBuilder<boolean> => sql<boolean>`EXISTS (
   SELECT FROM tool_approvals WHERE conversation_id = ${conversationId} AND status = 'open'
 )`;
 
 export interface ApprovalStore {
-  insert(approval: NewApproval, keptMs: number, db: Database): Promise<void>;
+  insert(approval: NewApproval, db: Database): Promise<void>;
   find(turnId: string, callId: string, db: Database): Promise<FoundApproval | undefined>;
   /** Locks the approval of a card, if it has one. */
   lock(cardMessageId: string, db: Database): Promise<DecidableApproval | undefined>;
@@ -139,7 +146,7 @@ export function createApprovalStore(): ApprovalStore {
   };
 
   return {
-    async insert({ cardMessageId, turnId, conversationId, callId, tool, ...bound }, keptMs, db) {
+    async insert({ cardMessageId, turnId, conversationId, callId, tool, ...bound }, db) {
       await db
         .insertInto('tool_approvals')
         .values({
@@ -152,7 +159,7 @@ export function createApprovalStore(): ApprovalStore {
           key: bound.key === undefined ? null : storable(bound.key),
           integration_id: bound.integrationId ?? null,
           granted_tokens: bound.grantedTokens ?? null,
-          expires_at: sql<Date>`now() + ${keptMs} * interval '1 millisecond'`,
+          expires_at: bound.expiresAt,
         })
         .execute();
     },
@@ -212,7 +219,7 @@ export function createApprovalStore(): ApprovalStore {
         .selectFrom('messages')
         .select('id')
         .where('id', '=', cardMessageId)
-        .where('turn_key', 'like', 'approval:%')
+        .where('turn_key', 'like', `${APPROVAL_KEY}%`)
         .executeTakeFirst();
       return card !== undefined;
     },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { MessageData, MessagePage } from '@uswarm/contract';
 import { sql } from 'kysely';
+import { ASKED } from '../../../test/message-client.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { approvalsOf } from '../../../test/stores.js';
 import { TURN_CONTEXT } from '../../../test/turn-context.js';
@@ -73,7 +74,7 @@ describe('approvals of a turn that can no longer continue', () => {
     const executed = { id: 'c0', tool: 'remember', description: '', stoppable: true };
     await writer.call(executed, async () => ({ text: 'saved', failed: false }));
     for (const id of calls) {
-      const card = approvalCard({ title: id, changes: [] });
+      const card = approvalCard({ title: id, changes: [] }, ASKED);
       await writer.ask({
         id,
         tool: 'send',
@@ -292,7 +293,7 @@ describe('approvals of a turn that can no longer continue', () => {
   it('do not leave the agent waiting if the turn ends without waiting for them', async () => {
     await send();
     const writer = await begin();
-    const card = approvalCard({ title: 'c1', changes: [] });
+    const card = approvalCard({ title: 'c1', changes: [] }, ASKED);
     await writer.ask({
       id: 'c1',
       tool: 'send',

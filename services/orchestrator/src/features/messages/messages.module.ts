@@ -23,6 +23,7 @@ import type { Tasks } from '../workflows/create-tasks.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { createActionService } from './actions.service.js';
 import type { CursorCodec } from './cursor.js';
+import { createListCursors } from './list-cursor.js';
 import { createMessageChangeStore } from './message-changes.store.js';
 import { createMessageDeletion } from './message-deletion.js';
 import { createMessageIntake } from './message-intake.js';
@@ -31,6 +32,8 @@ import type { CreateViewContext } from './message-view.js';
 import { messageHandlers } from './messages.routes.js';
 import { createMessageService } from './messages.service.js';
 import { createMessageStore } from './messages.store.js';
+import { createOpenCardService } from './open-cards.service.js';
+import { createOpenCardStore } from './open-cards.store.js';
 import { createSearchSlots, maxConcurrentSearches } from './search-slots.js';
 import { createMessageSearch } from './search.service.js';
 import { createMessageSearchStore, SEARCH_FOLD_JOB } from './search.store.js';
@@ -44,7 +47,7 @@ import { createWithdraw } from './withdrawal.js';
 const CONTEXTS = { maxItems: 64, maxGroups: 4, patienceMs: 50 };
 
 export interface MessagesModuleDeps {
-  config: Pick<OrchestratorConfig, 'SEARCH_TIMEOUT_MS'> & PushConfig;
+  config: Pick<OrchestratorConfig, 'SEARCH_TIMEOUT_MS' | 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS'> & PushConfig;
   connections: Connections;
   boundedRead: BoundedRead;
   /** Connections that requests may use. */
@@ -162,9 +165,14 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     access,
     createViewContext,
   });
+  const openCards = createOpenCardService({
+    store: createOpenCardStore(database),
+    cursors: createListCursors('open-cards', deps.config.CURSOR_KEY, deps.config.CURSOR_KEY_PREVIOUS),
+    createViewContext,
+  });
   return {
     service,
-    routes: messageHandlers(service, search, actions, deps.stops, deletion, revision),
+    routes: messageHandlers(service, search, actions, deps.stops, deletion, revision, openCards),
     jobs: [
       approvalExpiry(approvals, withTransaction),
       backfill({ type: SEARCH_FOLD_JOB, withTransaction, jobs, rewrite: searchStore.foldAgain }),

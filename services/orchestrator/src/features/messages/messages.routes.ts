@@ -4,6 +4,7 @@ import type { ActionService } from './actions.service.js';
 import type { MessageDeletion } from './message-deletion.js';
 import type { MessageRevision } from './message-revision.js';
 import type { MessageService } from './messages.service.js';
+import type { OpenCardService } from './open-cards.service.js';
 import type { PositionedPage } from './page.js';
 import type { MessageSearch } from './search.service.js';
 
@@ -21,6 +22,7 @@ export function messageHandlers(
   stops: StopService,
   deletion: MessageDeletion,
   revision: MessageRevision,
+  openCards: OpenCardService,
 ) {
   const listMessages: PositionedHandler<'listMessages'> = {
     async handle(input, readPosition) {
@@ -57,6 +59,10 @@ export function messageHandlers(
     const target = { userId: actor.userId, workspaceId: params.workspaceId, messageId: params.id };
     return { status: 200, body: { data: await actions.choose({ ...target, actionId: body.action_id }) } };
   };
+  const listOpenCards: Handler<'listOpenCards'> = async ({ actor, query }) => ({
+    status: 200,
+    body: await openCards.list(actor.userId, query),
+  });
   const stopMessage: Handler<'stopMessage'> = async ({ actor, params }) => {
     await stops.stop(actor.userId, params.workspaceId, params.id);
     return { status: 204 };
@@ -70,6 +76,7 @@ export function messageHandlers(
     editMessage,
     regenerateMessage,
     chooseAction,
+    listOpenCards,
     stopMessage,
   };
 }

@@ -82,7 +82,7 @@ export const messageColumns = (content: RawBuilder<unknown>): RawBuilder<unknown
   r.phase AS runtime_phase, r.silent_since AS runtime_silent_since`;
 const MESSAGE_COLUMNS = messageColumns(sql`m.content`);
 
-const MESSAGE_JOINS = sql`
+export const MESSAGE_JOINS = sql`
   LEFT JOIN agents a ON a.id = m.agent_id
   LEFT JOIN runtimes r ON r.workspace_id = m.workspace_id`;
 

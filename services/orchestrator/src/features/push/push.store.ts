@@ -1,6 +1,7 @@
 import type { PushService } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, WithTransaction } from '../../database/database.js';
+import { IS_OPEN } from '../approvals/approvals.store.js';
 import { IS_UNREAD } from '../conversations/unread.js';
 import type { AnnouncedMessage } from './push-notification.js';
 import { PUSH_JOB } from './push-jobs.js';
@@ -53,7 +54,6 @@ const SHOWN = sql`interval '7 days'`;
 
 /** The message `m` of conversation `c` has been read. */
 const IS_READ = sql`coalesce(m.shown_seq, m.seq) <= c.read_seq`;
-const IS_OPEN = sql`t.status = 'open' AND t.expires_at > now()`;
 /** The message `m` is a card that no longer waits. */
 const IS_DECIDED = sql`m.content->>'type' = 'action_card' AND NOT EXISTS (
   SELECT FROM tool_approvals t WHERE t.card_message_id = m.id AND ${IS_OPEN})`;

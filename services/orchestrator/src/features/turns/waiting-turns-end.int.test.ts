@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { MessagePage } from '@uswarm/contract';
 import { giveTask } from '../../../test/delegated-turn.js';
 import { TURN_CONTEXT } from '../../../test/turn-context.js';
+import { ASKED } from '../../../test/message-client.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { createWithTransaction } from '../../database/transaction.js';
 import { approvalCard, callHash } from '../approvals/approval-card.js';
@@ -72,7 +73,7 @@ describe('a turn that waits for a task or for the user', () => {
 
   it('withdraws its card if the user stops it just before it begins to wait', async () => {
     const { turn, writer } = await begin();
-    const card = approvalCard({ title: 'Send', changes: [] });
+    const card = approvalCard({ title: 'Send', changes: [] }, ASKED);
     const argumentsHash = callHash('send', 'c1');
     await writer.ask({ id: 'c1', tool: 'send', argumentsHash, card, key: undefined, integrationId: undefined });
     await world.turnWorker.stores.turns.requestStop(turn.id, world.uswarm.database);

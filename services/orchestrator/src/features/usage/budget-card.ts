@@ -1,5 +1,4 @@
-import { callHash } from '../approvals/approval-card.js';
-import type { OfferedContent } from '../turns/reply/agent-content-schema.js';
+import { callHash, type OfferedCard } from '../approvals/approval-card.js';
 
 export const CONTINUE_ACTION = 'continue';
 /** The subject of the card, in place of a tool. */
@@ -8,10 +7,7 @@ const TURN_BUDGET = 'turn_budget';
 const count = (tokens: number): string => tokens.toLocaleString('en-US');
 
 /** The card of a turn that has used its budget, with its subject as for a call. Pure. */
-export function budgetCard(
-  used: number,
-  granted: number,
-): { tool: string; argumentsHash: Buffer; card: OfferedContent } {
+export function budgetCard(used: number, granted: number): { tool: string; argumentsHash: Buffer; card: OfferedCard } {
   return {
     tool: TURN_BUDGET,
     argumentsHash: callHash(TURN_BUDGET, { used, granted }),

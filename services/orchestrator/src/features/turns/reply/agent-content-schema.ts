@@ -22,8 +22,8 @@ function offeredCard(card: OfferedContent & { type: 'action_card' }): OfferedCon
   const ids = new Set(actions.map(({ id }) => id));
   if (ids.size === 0 || ids.size < actions.length || actions.some(({ label }) => label === '')) return undefined;
   const [title, description] = [visibleText(card.title), visibleText(card.description)];
-  // Only the user selects an action.
-  return { ...card, title, description, actions, selected_action_id: null };
+  // Only the user selects an action, and only the orchestrator asks for approvals.
+  return { type: 'action_card', title, description, actions, selected_action_id: null };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { MessageData, MessagePage, ReceiptPage } from '@uswarm/contract';
 import { settleReceipts } from '../../../../test/settle-receipts.js';
+import { ASKED } from '../../../../test/message-client.js';
 import { useTurnFixture } from '../../../../test/turn-fixture.js';
 import { createWithTransaction } from '../../../database/transaction.js';
 import { createReceiptStore } from '../../receipts/receipts.store.js';
@@ -86,7 +87,7 @@ describe('the call of a tool that the orchestrator executes', () => {
     it('has keys of receipts and approvals without them', async () => {
       const { writer, receipt, turn } = await begin();
       await writer.markSent({ ...receipt, key: BAD }, SENDING);
-      const card = approvalCard({ title: 'Send?', changes: [] });
+      const card = approvalCard({ title: 'Send?', changes: [] }, ASKED);
       const asked = {
         id: 'a',
         tool: 'send_mail',
@@ -104,7 +105,7 @@ describe('the call of a tool that the orchestrator executes', () => {
 
     it('has a card without them', () => {
       const changes = [{ label: 'Title', before: BAD, after: BAD }];
-      expect(JSON.stringify(approvalCard({ title: BAD, changes }))).not.toContain('\\u0000');
+      expect(JSON.stringify(approvalCard({ title: BAD, changes }, ASKED))).not.toContain('\\u0000');
     });
   });
 

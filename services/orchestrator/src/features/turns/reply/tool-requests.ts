@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { LIMITS } from '@uswarm/contract';
 import { type Request, type Resolution, ResolutionSchema } from '@uswarm/runtime-proto';
 import { storable, type Logger } from '@uswarm/service-kit';
-import { approvalCard, callHash } from '../../approvals/approval-card.js';
+import { approvalCard, type AskedTool, callHash, type OfferedCard } from '../../approvals/approval-card.js';
 import type { FoundApproval } from '../../approvals/approvals.store.js';
 import type { StoredOutcome } from '../../tools/tool-calls.store.js';
 import { withOutcome } from '../../tools/outcomes.js';
@@ -20,8 +20,6 @@ import type { StoredCall, TurnWriter } from '../writer/turn-writes.js';
 
 const refusal = (text: string): ToolOutcome => ({ text, failed: true });
 
-type Card = ReturnType<typeof approvalCard>;
-
 /** What the model learns about a call that the user did not approve. */
 const REFUSALS: Record<Exclude<FoundApproval['status'], 'approved' | 'open'>, ToolOutcome> = {
   denied: refusal('The user denied this call. Nothing was changed. Do not repeat it.'),
@@ -34,6 +32,7 @@ const TURNED_OFF = refusal('The user has turned this tool off. Nothing was chang
 /** The user is asked; with the kinds of untrusted content if these are the reason. */
 interface Asking {
   ask: readonly UntrustedSource[];
+  permission: AskedTool['permission'];
 }
 
 export interface ToolOffer {
@@ -213,14 +212,16 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
   /** The card of a call, and what identifies its request; the outcome of a call that cannot be executed. */
   async function cardOf(
     { tool, input, call }: Requested,
-    because: string | undefined,
-  ): Promise<{ card: Card; key: string | undefined } | { outcome: ToolOutcome }> {
+    { ask: sources, permission }: Asking,
+  ): Promise<{ card: OfferedCard; key: string | undefined } | { outcome: ToolOutcome }> {
     const problem = tool.check(input);
     if (problem !== undefined) return { outcome: problem };
     try {
       const plan = 'send' in tool ? await tool.plan(input, call) : { key: undefined };
       if ('outcome' in plan) return plan;
-      return { card: approvalCard(await tool.preview(input, call), because), key: plan.key };
+      const because = sources.length === 0 ? undefined : askedBecause(sources);
+      const asked = { tool: tool.switchedBy, permission };
+      return { card: approvalCard(await tool.preview(input, call), asked, because), key: plan.key };
     } catch (error) {
       logger.error({ err: error, tool: tool.name, turn: turn.id }, 'the preview of a tool call failed');
       return { outcome: unavailable(tool.name) };
@@ -245,18 +246,19 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     const permission = await deps.rules.permission(turn.agent_id, tool);
     if (permission === 'deny') return TURNED_OFF;
     if (approval === undefined) {
-      if (permission === 'ask' || offer.asked.includes(tool.name) || (await mayRepeat(tool))) return { ask: [] };
+      if (permission === 'ask' || offer.asked.includes(tool.name) || (await mayRepeat(tool)))
+        return { ask: [], permission };
       const sources = asksAfterUntrusted(tool) ? await deps.rules.untrustedSources(turn.conversation_id) : [];
-      return sources.length > 0 ? { ask: sources } : 'execute';
+      return sources.length > 0 ? { ask: sources, permission } : 'execute';
     }
     if (approval.status === 'approved') return 'execute';
     return approval.status === 'open' ? 'wait' : REFUSALS[approval.status];
   }
 
   /** Shows the card of a call. @returns the sequence of its event; undefined if the call has an outcome instead */
-  async function ask(request: Requested, { ask: sources }: Asking): Promise<number | undefined> {
+  async function ask(request: Requested, asking: Asking): Promise<number | undefined> {
     const { tool, input, call } = request;
-    const shown = await cardOf(request, sources.length === 0 ? undefined : askedBecause(sources));
+    const shown = await cardOf(request, asking);
     if ('outcome' in shown) {
       await run(request, withOutcome(shown.outcome));
       return undefined;

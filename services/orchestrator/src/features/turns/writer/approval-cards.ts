@@ -1,8 +1,8 @@
 import { LIMITS } from '@uswarm/contract';
 import type { Transaction } from '../../../database/database.js';
-import type { ApprovalStore } from '../../approvals/approvals.store.js';
+import type { OfferedCard } from '../../approvals/approval-card.js';
+import { APPROVAL_KEY, type ApprovalStore } from '../../approvals/approvals.store.js';
 import type { PushJobs } from '../../push/push-jobs.js';
-import type { OfferedContent } from '../reply/agent-content-schema.js';
 import type { TurnMessages } from './turn-messages.js';
 import type { TurnRow } from '../turns.store.js';
 
@@ -13,7 +13,7 @@ export interface AskedCall {
   id: string;
   tool: string;
   argumentsHash: Buffer;
-  card: OfferedContent;
+  card: OfferedCard;
   /** What identifies the request in the other system. */
   key?: string | undefined;
   integrationId?: string | undefined;
@@ -34,9 +34,11 @@ export async function showApproval(
   { id: callId, card, ...approved }: AskedCall,
   tx: Transaction,
 ): Promise<number> {
-  const { id: cardMessageId, seq } = await shown.ask(`approval:${callId}`, card, tx);
+  const expiresAt = new Date(Date.now() + APPROVAL_MS);
+  const content = { ...card, expires_at: expiresAt.toISOString() };
+  const { id: cardMessageId, seq } = await shown.ask(`${APPROVAL_KEY}${callId}`, content, tx);
   const call = { cardMessageId, turnId: turn.id, conversationId: turn.conversation_id, callId };
-  await approvals.insert({ ...call, ...approved }, APPROVAL_MS, tx);
+  await approvals.insert({ ...call, ...approved, expiresAt }, tx);
   await push.announce({ messageId: cardMessageId, workspaceId: turn.workspace_id, seq }, tx);
   return seq;
 }

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { MessageStatus } from '@uswarm/contract';
 import { giveTask } from '../../../../test/delegated-turn.js';
-import { CARD, createMessageClient, END } from '../../../../test/message-client.js';
+import { ASKED, CARD, createMessageClient, END } from '../../../../test/message-client.js';
 import { useTurnFixture } from '../../../../test/turn-fixture.js';
 import { createWithTransaction } from '../../../database/transaction.js';
 import type { LeasedJob } from '../../../jobs/job-store.js';
@@ -35,7 +35,12 @@ describe('a reply without a text', () => {
   });
 
   const ask = (id: string, by = writer) =>
-    by.ask({ id, tool: 'send', argumentsHash: callHash('send', id), card: approvalCard({ title: id, changes: [] }) });
+    by.ask({
+      id,
+      tool: 'send',
+      argumentsHash: callHash('send', id),
+      card: approvalCard({ title: id, changes: [] }, ASKED),
+    });
   const shown = async () =>
     (await client.listed()).flatMap(({ role, id, content, status, extended_status: exact }) =>
       role === 'agent' ? [{ id, type: content.type, status, exact, text: 'text' in content ? content.text : '' }] : [],
