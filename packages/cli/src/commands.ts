@@ -4,9 +4,10 @@ import { Failure } from './failure.js';
 import type { Output } from './output.js';
 import type { Session } from './session.js';
 import { oneLine, printable } from './terminal-text.js';
+import { stepsOfAnswer } from './turn-steps.js';
 
 export interface CommandDeps {
-  session: Pick<Session, 'latestMessages' | 'artifacts' | 'artifact'>;
+  session: Pick<Session, 'latestMessages' | 'artifacts' | 'artifact' | 'steps'>;
   workspaceId: string;
   conversationId: string;
   artifacts: ArtifactNumbers;
@@ -34,13 +35,14 @@ const HELP = `/help          print this help
 /artifacts     list the artifacts of the workspace
 /open <n>      print an artifact
 /workflows     list the workflows among the newest messages
+/steps         show what the agents did for the newest answer
 /stop          stop the answer
 /quit          end the chat, like Ctrl-D and Ctrl-C
 A number chooses an action of an open card. Any other line is sent to the swarm.
 Without a model key, the demo model shows every kind of content: write "show me everything".
 `;
 
-/** Messages in which /workflows looks for workflows. */
+/** Messages in which /workflows looks for workflows, and /steps for the newest answer. */
 const SEARCHED = 100;
 
 /** Executes an interactive command. @throws Failure */
@@ -55,6 +57,8 @@ export async function executeCommand(deps: CommandDeps, line: string): Promise<v
       return openArtifact(deps, argument);
     case '/workflows':
       return listWorkflows(deps);
+    case '/steps':
+      return listSteps(deps);
     case '/stop':
       throw new Failure('No answer is running.');
     default:
@@ -85,4 +89,10 @@ async function listWorkflows({ session, workspaceId, conversationId, out }: Comm
   for (const workflow of workflows.toReversed()) {
     for (const text of [workflowLine(workflow), ...stepLines(workflow)]) out.write(`${text}\n`);
   }
+}
+
+async function listSteps({ session, workspaceId, conversationId, out }: CommandDeps): Promise<void> {
+  const messages = await session.latestMessages(workspaceId, conversationId, SEARCHED);
+  const lines = await stepsOfAnswer(messages, (turnId) => session.steps(conversationId, turnId));
+  out.write(lines.length === 0 ? 'There is no answer yet.\n' : lines.map((line) => `${line}\n`).join(''));
 }

@@ -7,6 +7,8 @@ import {
   LIMITS,
   type MessageData,
   type MessagePage,
+  type TurnStepPage,
+  type TurnSteps,
   type Workspace,
 } from '@uswarm/contract';
 import { Failure } from './failure.js';
@@ -32,6 +34,8 @@ export interface Session {
   artifacts(workspaceId: string): Promise<ArtifactSummary[]>;
   /** An artifact with its content. */
   artifact(workspaceId: string, artifactId: string): Promise<Artifact>;
+  /** A turn with all its steps. */
+  steps(conversationId: string, turnId: string): Promise<TurnSteps>;
 }
 
 export function createSession({ api }: Pick<Client, 'api'>): Session {
@@ -80,6 +84,18 @@ export function createSession({ api }: Pick<Client, 'api'>): Session {
       data('listArtifacts', api.get('/v1/workspaces/{workspaceId}/artifacts', { path: { workspaceId } })),
     artifact: (workspaceId, id) =>
       data('getArtifact', api.get('/v1/workspaces/{workspaceId}/artifacts/{id}', { path: { workspaceId, id } })),
+    async steps(conversationId, turnId) {
+      const route = '/v1/conversations/{conversationId}/turns/{turnId}/steps';
+      const path = { conversationId, turnId };
+      const steps: TurnSteps['steps'] = [];
+      for (let scrollId: string | undefined; ;) {
+        const query = { limit: LIMITS.pageMaximum, ...(scrollId !== undefined && { scrollId }) };
+        const page = await read<TurnStepPage>('listTurnSteps', api.get(route, { path, query }));
+        steps.push(...page.data.steps);
+        scrollId = page.pagination.next_scroll_id ?? undefined;
+        if (scrollId === undefined) return { ...page.data, steps };
+      }
+    },
   };
 }
 
