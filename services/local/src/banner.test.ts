@@ -21,6 +21,12 @@ const commands = (dataDirectory: string, environment: Record<string, string>): s
     .map((line) => line.trim());
 
 describe('the banner of local mode', () => {
+  it('calls the address a page, at the addresses where the page works', () => {
+    const lines = (url: string) => banner({ ...running('/d', {}), url }).split('\n');
+    expect(lines('http://127.0.0.1:8080')).toContain('Open this page in a browser. It signs you in with one click.');
+    expect(lines('http://192.168.0.7:8080').filter((line) => line.includes('browser'))).toEqual([]);
+  });
+
   it('prints commands without a data folder if it is the default one', () => {
     for (const environment of [{}, { USWARM_DATA_DIR: '' }])
       expect(commands('/home/ada/uswarm/.data', environment)[1]).toBe('npm run chat -- "show me everything"');

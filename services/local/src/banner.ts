@@ -1,7 +1,10 @@
 import { chatCommand, FIRST_QUESTION } from './commands.js';
 import type { RunningLocal } from './running-local.js';
 
-/** The text after startup: the URL, the credentials, the next command. */
+/** Browsers give the sign-in its cryptography only at these addresses, or with TLS. */
+const isLoopback = (url: string): boolean => ['127.0.0.1', 'localhost'].includes(new URL(url).hostname);
+
+/** The text after startup: the page, the credentials, the next command. */
 export function banner(running: RunningLocal): string {
   const { url, issuer, e2eToken, model, dataDirectory, shared } = running;
   const rows: [string, string][] = [
@@ -22,10 +25,11 @@ export function banner(running: RunningLocal): string {
   return [
     '',
     `uswarm is running at ${url}`,
+    ...(isLoopback(url) ? ['Open this page in a browser. It signs you in with one click.'] : []),
     '',
     ...lines,
     '',
-    'Next, in a second terminal:',
+    'Or chat in a second terminal:',
     '',
     `  ${chatCommand(FIRST_QUESTION, running)}`,
     ...(model.startsWith('demo') ? [`  ${chatCommand('show me everything', running)}`] : []),
