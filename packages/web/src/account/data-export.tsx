@@ -5,13 +5,12 @@ import { useInterval } from '../screen/use-interval.js';
 import { ownUrl } from '../session/own-url.js';
 import { useLoaded } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
+import { fileSize } from '../ui/file-size.js';
 import { notifyError } from '../ui/notify.js';
 import { Badge, RelativeTime, Spinner } from '../ui/parts.js';
 
 type Export = components['schemas']['Export'];
 const isRunning = ({ status }: Export): boolean => status === 'pending' || status === 'running';
-const sizeOf = (bytes: number): string =>
-  bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 
 /** All data of the user as a file. */
 export function DataExport({ client }: { client: Client }) {
@@ -59,7 +58,7 @@ function ExportCard({ one }: { one: Export }) {
           {status === 'ready' && <Badge tone="ok">Ready</Badge>}
           {status === 'failed' && <Badge tone="bad">Failed, try again</Badge>}
           <RelativeTime at={one.created_at} />
-          {size !== null && <span>{sizeOf(size)}</span>}
+          {size !== null && <span>{fileSize(size)}</span>}
           {one.expires_at !== null && <span>until {new Date(one.expires_at).toLocaleDateString()}</span>}
         </p>
       </div>

@@ -1,0 +1,5 @@
+/** “24 kB”, “1.2 MB”, in the language of the browser. */
+export function fileSize(bytes: number): string {
+  const [unit, factor] = bytes < 1e6 ? (['kilobyte', 1e3] as const) : (['megabyte', 1e6] as const);
+  return new Intl.NumberFormat(undefined, { style: 'unit', unit, maximumFractionDigits: 1 }).format(bytes / factor);
+}
