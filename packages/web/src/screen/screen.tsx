@@ -69,7 +69,7 @@ export function MeterBar({ meter }: { meter: Meter }) {
       <span id={id}>{label}</span>
       <span>
         {NOTES[state] !== '' && <strong>{NOTES[state]} · </strong>}
-        {text}
+        {text} · {left}
       </span>
       <div
         role="meter"
@@ -77,7 +77,7 @@ export function MeterBar({ meter }: { meter: Meter }) {
         aria-valuemin={0}
         aria-valuemax={limit}
         aria-valuenow={Math.min(used, limit)}
-        aria-valuetext={`${text}, ${left} left`}
+        aria-valuetext={`${text}, ${left}`}
       >
         <i style={{ inlineSize: `${Math.min(100, (100 * used) / Math.max(1, limit))}%` }} />
       </div>

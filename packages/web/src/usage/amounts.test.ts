@@ -43,15 +43,18 @@ describe('the meters of a workspace', () => {
   it('show each limit that exists, near it from 80 % on', () => {
     const meters = metersOf(budget, { tokens_used: 50, token_limit: 100 });
     expect(meters).toMatchObject([
-      { label: 'Budget', state: 'near', text: '$8.00 of $10.00', left: '$2.00' },
-      { label: 'Plan', state: 'within', left: '50 tokens' },
+      { label: 'Budget', state: 'near', text: '$8.00 of $10.00', left: '$2.00 left' },
+      { label: 'Plan', state: 'within', left: '50 tokens left' },
     ]);
   });
 
-  it('are over when the limit is reached, and never have less than nothing left', () => {
-    expect(metersOf({ ...budget, cost_micros_used: 11_000_000 }, undefined)).toMatchObject([
-      { state: 'over', left: '$0.00' },
-    ]);
+  it.each([
+    [7_999_999, 'within', '$2.00 left'],
+    [9_990_000, 'near', '$0.010 left'],
+    [10_000_000, 'over', '$0.00 left'],
+    [11_000_000, 'over', '$1.00 over'],
+  ])('tell with %i micros of 10 dollars that the use is %s, with %s', (used, state, left) => {
+    expect(metersOf({ ...budget, cost_micros_used: used }, undefined)).toMatchObject([{ state, left }]);
   });
 
   it('are none without a limit', () => {

@@ -33,16 +33,15 @@ export interface Meter {
   used: number;
   limit: number;
   text: string;
+  /** What is left of it, or how far it was exceeded: calls that had begun are finished. */
   left: string;
   state: 'within' | 'near' | 'over';
 }
-/** The platform warns at the same part of a budget. */
-const NEAR = 0.8;
-
 function meter(label: string, used: number, limit: number, show: (value: number) => string): Meter {
-  const state = used >= limit ? 'over' : used >= NEAR * limit ? 'near' : 'within';
+  // The platform warns at the same part of a budget.
+  const state = used >= limit ? 'over' : 5 * used >= 4 * limit ? 'near' : 'within';
   const unit = show === tokens ? ' tokens' : '';
-  const left = `${show(Math.max(0, limit - used))}${unit}`;
+  const left = `${show(Math.abs(limit - used))}${unit} ${used > limit ? 'over' : 'left'}`;
   return { label, used, limit, state, text: `${show(used)} of ${show(limit)}${unit}`, left };
 }
 
