@@ -1,70 +1,93 @@
 import type { MessageData } from '@uswarm/client';
 import { describe, expect, it } from '@jest/globals';
-import { createOpenCards } from './open-cards.js';
+import { createOpenCards, type OpenCard } from './open-cards.js';
 
-const card = (id: string, minute: number, changes: object = {}): MessageData =>
-  ({
-    id,
-    conversation_id: 'c',
-    created_at: `2026-01-01T10:0${minute}:00Z`,
-    rev: 1,
-    error: null,
-    content: { type: 'action_card', actions: [], selected_action_id: null },
-    ...changes,
-  }) as unknown as MessageData;
-const chosen = { rev: 2, content: { type: 'action_card', actions: [], selected_action_id: 'yes' } };
+const card = (id: string): OpenCard => ({
+  workspace_id: 'w',
+  message: { id, conversation_id: 'c', content: { type: 'action_card' } } as unknown as MessageData,
+});
+const event = (role: string, type: string) => ({ message: { id: 'm', role, conversation_id: 'c', content: { type } } });
 
-/** A client with one workspace, whose active conversation has `stored`. */
-function started(stored: MessageData[]) {
+/** A client whose service has pages of one card. */
+async function connected(stored: OpenCard[]) {
   let emit = (_payload: object, _name: string): void => undefined;
-  const signal = <Value>(value: Value) => ({
-    get: () => value,
-    getSnapshot: () => value,
-    subscribe(listener: () => void) {
-      queueMicrotask(listener);
-      return () => undefined;
+  let connect = (): void => undefined;
+  let requests = 0;
+  const api = {
+    async get(_: string, { query: { scrollId = '0' } }: { query: { scrollId?: string } }) {
+      requests += 1;
+      const at = Number(scrollId);
+      const next = at + 1 < stored.length ? String(at + 1) : null;
+      return { data: stored.slice(at, at + 1), pagination: { next_scroll_id: next } };
     },
-  });
-  const conversation = { id: 'c', updated_at: new Date().toISOString(), last_message: null };
+  };
   const cards = createOpenCards({
-    api: { get: async () => ({ data: stored }) },
+    api,
     on: (_: string, listener: typeof emit) => {
       emit = listener;
       return () => undefined;
     },
-    workspaces: signal([{ id: 'w' }]),
-    workspace: () => ({ conversations: signal([conversation]) }),
+    connection: {
+      get: () => ({ state: 'live' }),
+      subscribe(listener: () => void) {
+        connect = listener;
+        return () => undefined;
+      },
+    },
   } as unknown as Parameters<typeof createOpenCards>[0]);
-  const changed = (): Promise<void> => new Promise((resolve) => void cards.subscribe(resolve));
-  const ids = (): string[] => cards.getSnapshot().map(({ message }) => message.id);
-  return { ids, changed, emit: (name: string, payload: object) => emit({ workspace_id: 'w', ...payload }, name) };
+  const changed = (): Promise<void> =>
+    new Promise((resolve) => {
+      const end = cards.subscribe(() => {
+        end();
+        resolve();
+      });
+    });
+  const loaded = changed();
+  connect();
+  await loaded;
+  return {
+    ids: () => cards.getSnapshot().map(({ message }) => message.id),
+    changed,
+    requests: () => requests,
+    emit: (name: string, payload: object) => emit({ workspace_id: 'w', ...payload }, name),
+  };
 }
 
 describe('createOpenCards', () => {
-  it('has the cards of the active conversations, oldest first, without those that were decided or withdrawn', async () => {
-    const withdrawn = { error: { code: 'withdrawn' } };
-    const all = [card('new', 3), card('old', 1), card('chosen', 2, chosen), card('gone', 2, withdrawn)];
-    const { ids, changed } = started(all);
-    await changed();
+  it('has the cards of all pages, in their order', async () => {
+    const { ids } = await connected([card('old'), card('new')]);
     expect(ids()).toEqual(['old', 'new']);
   });
 
-  it('follows the events about cards', async () => {
-    const { ids, changed, emit } = started([card('old', 1)]);
-    await changed();
-    emit('message.new', { message: card('new', 2) });
-    expect(ids()).toEqual(['old', 'new']);
-    emit('message.updated', { message: card('old', 1, chosen) });
-    emit('message.updated', { message: card('old', 1) });
-    expect(ids()).toEqual(['new']);
-    emit('message.deleted', { message_id: 'new' });
+  it.each([
+    ['a card changes', 'message.updated', event('agent', 'action_card')],
+    ['the user writes in a conversation with a card', 'message.new', event('user', 'text')],
+    ['a card is deleted', 'message.deleted', { message_id: 'old' }],
+    ['a conversation with a card is deleted', 'conversation.deleted', { conversation_id: 'c' }],
+    ['a workspace is deleted', 'workspace.deleted', {}],
+  ])('loads them again when %s', async (_, name, payload) => {
+    const stored = [card('old')];
+    const { ids, changed, emit } = await connected(stored);
+    stored.pop();
+    const loaded = changed();
+    emit(name, payload);
+    await loaded;
     expect(ids()).toEqual([]);
   });
 
-  it('forgets the cards of a conversation that is deleted', async () => {
-    const { ids, changed, emit } = started([card('old', 1)]);
-    await changed();
-    emit('conversation.deleted', { conversation_id: 'c' });
-    expect(ids()).toEqual([]);
+  it('does not load them again for other events', async () => {
+    const { requests, emit } = await connected([card('old')]);
+    emit('message.new', event('agent', 'text'));
+    emit('message.deleted', { message_id: 'another' });
+    emit('message.done', event('agent', 'text'));
+    expect(requests()).toBe(1);
+  });
+
+  it('loads them once more after changes while they are loaded', async () => {
+    const { requests, changed, emit } = await connected([card('old')]);
+    const loaded = changed();
+    for (let n = 0; n < 3; n += 1) emit('message.updated', event('agent', 'action_card'));
+    await loaded;
+    expect(requests()).toBe(3);
   });
 });

@@ -1,85 +1,74 @@
-import type { Client, Conversation, MessageData } from '@uswarm/client';
+import type { Client, components, MessageData } from '@uswarm/client';
 
 /** A card that waits for the user. */
-export interface OpenCard {
-  workspaceId: string;
-  message: MessageData;
-}
+export type OpenCard = components['schemas']['OpenCard'];
 export interface OpenCards {
   subscribe(listener: () => void): () => void;
-  /** Oldest first. */
+  /** Of all workspaces, oldest first. */
   getSnapshot(): OpenCard[];
 }
-type Source = Pick<Client, 'api' | 'on' | 'workspaces' | 'workspace'>;
-
-/** Cards expire within a day, so that older conversations have none; more conversations are rarely active in a day. */
-const [ACTIVE_MS, ACTIVE_COUNT] = [24 * 60 * 60 * 1000, 5];
+type Source = Pick<Client, 'api' | 'on' | 'connection'>;
+interface AnyEvent {
+  workspace_id?: string;
+  conversation_id?: string;
+  message_id?: string;
+  message?: MessageData;
+}
 
 /** Whether the message asks the user for a decision that is still possible. */
 export const isOpenCard = ({ content, error }: Pick<MessageData, 'content' | 'error'>): boolean =>
   content.type === 'action_card' && 'actions' in content && !content.selected_action_id && error === null;
 
-/** Collects the cards of all workspaces: from the active conversations when the page is opened, then from events. */
+/** Why a decision is no longer possible. */
+export function closedText({ content, error }: Pick<MessageData, 'content' | 'error'>): string {
+  const end = 'expires_at' in content && content.expires_at ? Date.parse(content.expires_at) : undefined;
+  if (error?.code !== 'withdrawn' || end === undefined) return error?.message ?? '';
+  return end <= Date.now() ? 'This expired without a decision.' : 'This was withdrawn without a decision.';
+}
+
+async function loadAll(api: Source['api']): Promise<OpenCard[]> {
+  const cards: OpenCard[] = [];
+  let scrollId: string | undefined;
+  do {
+    const { data, pagination } = await api.get('/v1/open-cards', {
+      query: { limit: 100, ...(scrollId !== undefined && { scrollId }) },
+    });
+    cards.push(...data);
+    scrollId = pagination.next_scroll_id ?? undefined;
+  } while (scrollId !== undefined);
+  return cards;
+}
+
+/** Loads the cards when the connection is live, and again after each event that can change them: the service has the rules. */
 export function createOpenCards(client: Source): OpenCards {
   const listeners = new Set<() => void>();
-  const known = new Map<string, OpenCard>();
-  const [followed, loaded] = [new Set<string>(), new Set<string>()];
   let shown: OpenCard[] = [];
+  let [isLoading, isOutdated] = [false, false];
 
-  function show(): void {
-    const open = [...known.values()].filter(({ message }) => isOpenCard(message));
-    open.sort((a, b) => (a.message.created_at < b.message.created_at ? -1 : 1));
-    if (open.length === shown.length && open.every(({ message }, at) => message === shown[at]?.message)) return;
-    shown = open;
+  async function load(): Promise<void> {
+    isOutdated = true;
+    if (isLoading) return;
+    isLoading = true;
+    while (isOutdated) {
+      isOutdated = false;
+      // After a failure, the next event or connection loads them.
+      shown = await loadAll(client.api).catch(() => shown);
+    }
+    isLoading = false;
     for (const listener of listeners) listener();
   }
-  function put(workspaceId: string, message: MessageData): void {
-    const { id, rev = 0, content, truncated } = message;
-    if (content.type !== 'action_card' || truncated || (known.get(id)?.message.rev ?? -1) > rev) return;
-    known.set(id, { workspaceId, message });
-  }
-  function drop(fits: (card: OpenCard) => boolean): void {
-    for (const [id, card] of known) if (fits(card)) known.delete(id);
-  }
-  async function load(workspaceId: string, conversations: Conversation[]): Promise<void> {
-    loaded.add(workspaceId);
-    const after = Date.now() - ACTIVE_MS;
-    const active = conversations.filter(({ updated_at: at }) => Date.parse(at) > after).slice(0, ACTIVE_COUNT);
-    const route = '/v1/workspaces/{workspaceId}/conversations/{id}/messages';
-    for (const { id } of active) {
-      const page = await client.api.get(route, { path: { workspaceId, id } }).catch(() => undefined);
-      for (const message of page?.data ?? []) put(workspaceId, message);
-    }
-    show();
-  }
-  function follow(): void {
-    const ids = new Set(client.workspaces.get().map(({ id }) => id));
-    drop(({ workspaceId }) => !ids.has(workspaceId));
-    for (const id of ids) {
-      const { conversations: signal } = client.workspace(id);
-      const conversations = signal.get();
-      const isNew = !followed.has(id);
-      followed.add(id);
-      if (isNew) signal.subscribe(follow);
-      if (conversations.length > 0 && !loaded.has(id)) void load(id, conversations);
-      for (const { last_message: last } of conversations) if (last !== null) put(id, last);
-    }
-    show();
-  }
+  const concerns = (name: string, event: AnyEvent): boolean => {
+    const { message, message_id: id = message?.id, conversation_id: conversation = message?.conversation_id } = event;
+    if (message?.content.type === 'action_card') return true;
+    // A deletion, or a message of the user, which answers questions.
+    const isEnd = name.endsWith('.deleted') || (name === 'message.new' && message?.role === 'user');
+    const isOf = (card: OpenCard): boolean =>
+      card.message.id === id || card.message.conversation_id === conversation || name === 'workspace.deleted';
+    return isEnd && (isLoading || shown.some(isOf));
+  };
 
-  client.on('*', (payload, name) => {
-    const event = payload as {
-      workspace_id?: string;
-      message?: MessageData;
-      message_id?: string;
-      conversation_id?: string;
-    };
-    if (event.message && event.workspace_id) put(event.workspace_id, event.message);
-    if (name === 'message.deleted') drop(({ message }) => message.id === event.message_id);
-    if (name === 'conversation.deleted') drop(({ message }) => message.conversation_id === event.conversation_id);
-    show();
-  });
-  client.workspaces.subscribe(follow);
+  client.on('*', (payload, name) => void (concerns(name, payload as AnyEvent) && load()));
+  client.connection.subscribe(() => void (client.connection.get().state === 'live' && load()));
   return {
     subscribe(listener) {
       listeners.add(listener);

@@ -29,7 +29,7 @@ export function WaitingScreen() {
   );
 }
 
-function WaitingCard({ card: { workspaceId, message } }: { card: OpenCard }) {
+function WaitingCard({ card: { workspace_id: workspaceId, message } }: { card: OpenCard }) {
   const name = useWorkspaces(useClient()).find(({ id }) => id === workspaceId)?.name ?? '';
   const { content, conversation_id: conversationId } = message;
   if (content.type !== 'action_card' || !('actions' in content)) return null;
