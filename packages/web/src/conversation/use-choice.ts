@@ -1,0 +1,51 @@
+import { UswarmError, type components, type ShownMessage } from '@uswarm/client';
+import { useState } from 'react';
+import { useClient } from '../session/use-client.js';
+import { notifyError } from '../ui/notify.js';
+import { usePlace } from './chat.js';
+
+type Content = components['schemas']['ActionCardContent'];
+/** The action that approves a call. */
+export const APPROVE = 'approve';
+const REFUSALS: Readonly<Record<string, string>> = {
+  action_already_chosen: 'This was decided on another device.',
+  approval_closed: 'This can no longer be decided: it expired, or another message was sent.',
+  message_not_found: 'This was withdrawn.',
+};
+
+/** What the user chooses on a card. */
+export function useChoice({ id, message }: Pick<ShownMessage, 'id' | 'message'>, { approval }: Content) {
+  const client = useClient();
+  const { workspaceId, conversationId } = usePlace();
+  const [state, setState] = useState<{ isBusy: boolean; chosenHere?: string; refusal?: string }>({ isBusy: false });
+  async function decide(actionId: string, before?: () => Promise<unknown>): Promise<void> {
+    setState({ isBusy: true });
+    try {
+      await before?.();
+      await client
+        .workspace(workspaceId)
+        .conversation(conversationId)
+        .choose(id ?? '', actionId);
+      setState({ isBusy: false, chosenHere: actionId });
+    } catch (error) {
+      const code = error instanceof UswarmError ? error.code : '';
+      const isFinal = code in REFUSALS;
+      // The network may fail after the service has stored the choice: the message tells.
+      if (isFinal) setState({ isBusy: false, refusal: REFUSALS[code] ?? code });
+      else {
+        setState({ isBusy: false });
+        notifyError('The choice could not be sent')(error);
+      }
+    }
+  }
+  const agentId = message?.agent?.id;
+  const canAllow = approval?.permission === 'ask' && agentId !== undefined;
+  const path = { id: agentId ?? '', name: approval?.tool ?? '' };
+  const allow = () => client.api.patch('/v1/agents/{id}/tools/{name}', { path, body: { permission: 'allow' } });
+  return {
+    ...state,
+    choose: (actionId: string): void => void decide(actionId),
+    /** Also allows all later calls of the tool by this agent. */
+    allowAlways: canAllow ? (): void => void decide(APPROVE, allow) : undefined,
+  };
+}
