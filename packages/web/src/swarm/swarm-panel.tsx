@@ -112,6 +112,7 @@ function TaskRow({ task, activities, currency, onStop }: { task: Task } & Omit<T
         )}
       </div>
       {task.title !== '' && <p>{task.title}</p>}
+      {task.problem !== '' && <p role="alert">{task.problem}</p>}
       {task.state === 'running' && task.agentId !== null && (
         <p className={styles['activity']}>{activity?.text ?? 'No news from this agent'}</p>
       )}

@@ -14,11 +14,18 @@ const amount = (tokens: number) => ({
   unpriced_tokens: 0,
 });
 let position = 0;
-function message(turn: string, slug: string, content: TreeMessage['content'], status = 'delivered'): TreeMessage {
+function message(
+  turn: string,
+  slug: string,
+  content: TreeMessage['content'],
+  status = 'delivered',
+  code?: 'withdrawn',
+): TreeMessage {
   position += 1;
   const agent = agentOf(slug);
   const of = { turn_id: turn, in_reply_to: QUESTION, agent, updated_at: '2026-11-28T10:00:00Z' };
-  return { id: `m${position}`, content, message: { ...of, extended_status: status as 'delivered' } };
+  const error = code ? { code, retryable: false, message: 'It was withdrawn.' } : null;
+  return { id: `m${position}`, content, message: { ...of, error, extended_status: status as 'delivered' } };
 }
 const task = (turn: string, from: string, to: string, status: 'running' | 'completed' = 'running'): TreeMessage =>
   message(turn, from, {
@@ -125,6 +132,15 @@ describe('the tree of a question', () => {
     expect(open).toMatchObject({ state: 'waiting', messageId: messages[0]?.id });
     const chosen = messages.map((one) => ({ ...one, content: { ...card, actions: [], selected_action_id: 'yes' } }));
     expect(treeOf(QUESTION, chosen, [], new Map())[0]).toMatchObject({ state: 'completed', messageId: null });
+  });
+
+  it.each([
+    ['2026-01-01T00:00:00Z', 'This expired without a decision.'],
+    ['2226-01-01T00:00:00Z', 'This was withdrawn without a decision.'],
+  ])('does not wait for a card that was withdrawn, and has the reason', (expires, problem) => {
+    const card = { type: 'action_card', title: 'Send?', description: '', actions: [], expires_at: expires } as const;
+    const messages = [message('t1', 'manager', { ...card, actions: [] }, 'failed', 'withdrawn')];
+    expect(treeOf(QUESTION, messages, [], new Map())).toMatchObject([{ state: 'failed', problem, messageId: null }]);
   });
 
   it('ignores the answers to other questions', () => {

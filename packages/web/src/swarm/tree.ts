@@ -1,4 +1,5 @@
 import type { components, MessageData } from '@uswarm/client';
+import { closedText, isOpenCard } from '../session/open-cards.js';
 
 type UsageGroup = components['schemas']['UsageGroup'];
 export type Amount = components['schemas']['UsageAmount'];
@@ -13,6 +14,8 @@ export interface Task {
   /** Empty for the reply itself. */
   title: string;
   state: TaskState;
+  /** Why it failed; empty if that is not known. */
+  problem: string;
   /** The message whose stop ends this task; null for a step, which ends with its workflow. */
   messageId: string | null;
   /** When its message last changed. */
@@ -27,7 +30,7 @@ export interface Task {
 /** What the tree needs to know about a message. */
 export interface TreeMessage {
   id: string | null;
-  message: Pick<MessageData, 'turn_id' | 'in_reply_to' | 'agent' | 'extended_status' | 'updated_at'> | null;
+  message: Pick<MessageData, 'turn_id' | 'in_reply_to' | 'agent' | 'extended_status' | 'updated_at' | 'error'> | null;
   content: MessageData['content'];
 }
 /** Names of agents by slug, for steps. */
@@ -39,14 +42,17 @@ interface Delegation extends Task {
   givenByAgent: string | undefined;
 }
 
-const NOTHING = { messageId: null, turnId: null, own: null, total: null };
+const NOTHING = { problem: '', messageId: null, turnId: null, own: null, total: null };
+
+const lastOf = (own: readonly TreeMessage[]): TreeMessage | undefined =>
+  own.findLast(({ content }) => content.type !== 'delegation' && content.type !== 'workflow');
 
 /** A reply waits while it writes nothing, but a task or the user is not done. */
 function stateOfReply(own: readonly TreeMessage[], children: readonly Task[]): TaskState {
-  const last = own.findLast(({ content }) => content.type !== 'delegation' && content.type !== 'workflow');
+  const last = lastOf(own);
   if (own.some(({ content, message }) => content.type === 'loading' || message?.extended_status === 'pending'))
     return 'running';
-  const asks = last?.content.type === 'action_card' && 'actions' in last.content && !last.content.selected_action_id;
+  const asks = last?.message && isOpenCard({ content: last.content, error: last.message.error });
   if (asks || waitsFor(children)) return 'waiting';
   return last?.message?.extended_status === 'failed' ? 'failed' : 'completed';
 }
@@ -148,7 +154,10 @@ export function treeOf(
     const who = { slug: agent?.slug ?? '', agent: agent?.name ?? 'An agent', agentId: agent?.id ?? null };
     const spent = { own: group?.usage ?? null, total: group?.turn?.total ?? null };
     const at = own.at(-1)?.message?.updated_at ?? null;
-    return [{ ...who, ...spent, at, key: turnId, turnId, title: '', state, messageId, children }];
+    const last = lastOf(own);
+    const problem =
+      state === 'failed' && last ? closedText({ content: last.content, error: last.message?.error ?? null }) : '';
+    return [{ ...who, ...spent, at, problem, key: turnId, turnId, title: '', state, messageId, children }];
   });
 }
 
