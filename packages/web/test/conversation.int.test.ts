@@ -13,7 +13,6 @@ describeWith('chromium', 'a conversation on the page', () => {
   beforeAll(async () => {
     fixture = await startPage({ USWARM_DEMO_DELAY_MS: DELAY });
     ({ page, problems } = await fixture.signIn('Ida'));
-    await page.getByRole('link', { name: /^My workspace/ }).click();
   });
   afterAll(() => fixture?.stop());
 

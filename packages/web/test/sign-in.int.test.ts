@@ -14,9 +14,26 @@ describeWith('chromium', 'the sign-in of the page', () => {
     await page.getByRole('heading', { name: 'Welcome to uswarm' }).waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Continue as Ada' }).click();
-    await page.getByRole('link', { name: /^My workspace/ }).waitFor();
+    await page.getByRole('heading', { name: 'My workspace' }).waitFor();
     expect(await violations(page)).toEqual([]);
     expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('leads to the only workspace of a user, from which the list is one step away and going back leaves the page', async () => {
+    const { page } = await fixture.open('/page.json');
+    await page.goto(fixture.local.url);
+    await signInAs(page, 'Solo');
+    await page.getByRole('heading', { name: 'My workspace' }).waitFor();
+    await page.getByRole('link', { name: 'uswarm: all workspaces' }).click();
+    const list = page.getByRole('heading', { name: 'Workspaces', exact: true });
+    await list.waitFor();
+    await page.reload();
+    await list.waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'My workspace' }).waitFor();
+    await page.goBack();
+    expect(new URL(page.url()).pathname).toBe('/page.json');
     await page.context().close();
   });
 
@@ -54,9 +71,9 @@ describeWith('chromium', 'the sign-in of the page', () => {
     await page.getByRole('heading', { name: 'Before you go on' }).waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'I accept both' }).click();
-    await page.getByRole('heading', { name: 'Workspaces', exact: true }).waitFor();
+    await page.getByRole('heading', { name: 'My workspace' }).waitFor();
     await page.reload();
-    await page.getByRole('heading', { name: 'Workspaces', exact: true }).waitFor();
+    await page.getByRole('heading', { name: 'My workspace' }).waitFor();
     await page.goto(`${fixture.local.url}/legal/terms`);
     await page.getByRole('heading', { name: 'New terms' }).waitFor();
     expect(await violations(page)).toEqual([]);

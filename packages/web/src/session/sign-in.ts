@@ -73,7 +73,8 @@ export async function beginSignIn(
     ...((options.again || sessionStorage.getItem(SIGNED_OUT)) && { prompt: 'login' }),
   };
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-  location.assign(url);
+  // Going back must not begin another sign-in.
+  location.replace(url);
 }
 
 /** Reads what the issuer returned to `/signed-in`. @throws if the issuer refused, or the answer belongs to another sign-in */
