@@ -2,6 +2,7 @@ import type { Conversation } from '@uswarm/client';
 import { useConversation, useConversations } from '@uswarm/client/react';
 import { useEffect, useRef } from 'react';
 import { Link } from 'wouter';
+import { MuteButton } from '../conversations/mute-button.js';
 import { panel } from '../session/pages.js';
 import { useClient } from '../session/use-client.js';
 import { Icon } from '../ui/icon.js';
@@ -35,6 +36,7 @@ export function ConversationScreen({ workspaceId, conversationId }: { workspaceI
       <section className={styles['screen']} aria-labelledby="conversation-title">
         <div className={styles['bar']}>
           <h1 id="conversation-title">{title}</h1>
+          {conversation && <MuteButton workspaceId={workspaceId} conversation={conversation} />}
           <Link href={panel.swarm} className={`${button['button']} ${button['quiet']} ${button['small']}`}>
             <Icon name="swarm" size={16} />
             Swarm

@@ -60,13 +60,20 @@ export function ConversationList({ workspaceId }: { workspaceId: string }) {
 
 function ConversationItem({ workspaceId, conversation }: { workspaceId: string; conversation: Conversation }) {
   const [location] = useLocation();
-  const { id, title, unread_count: unread, updated_at: at } = conversation;
+  const { id, title, unread_count: unread, updated_at: at, muted } = conversation;
   const href = pages.conversation(workspaceId, id);
   return (
     <li>
       <Link href={href} className={styles['item']} aria-current={location === href ? 'page' : undefined}>
         <span className={styles['title']} data-unread={unread > 0 || undefined}>
           {title}
+          {muted && (
+            <>
+              {' '}
+              <Icon name="muted" size={13} />
+              <span className="hidden">, muted</span>
+            </>
+          )}
         </span>
         <small>
           <RelativeTime at={at} />

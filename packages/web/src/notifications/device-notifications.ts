@@ -56,8 +56,10 @@ export async function renew(client: Client, user: string): Promise<void> {
 /** Calls `open` with the path of a notification on which the user clicks. @returns a function that ends it */
 export function onOpen(open: (path: string) => void): () => void {
   if (!isSupported()) return () => undefined;
-  const listener = ({ data }: MessageEvent<{ type?: unknown; path?: unknown } | null>): void => {
-    if (data?.type === 'open' && typeof data.path === 'string') open(data.path);
+  const listener = ({ data, ports }: MessageEvent<{ type?: unknown; path?: unknown } | null>): void => {
+    if (data?.type !== 'open' || typeof data.path !== 'string') return;
+    open(data.path);
+    ports[0]?.postMessage('opened');
   };
   navigator.serviceWorker.addEventListener('message', listener);
   return () => navigator.serviceWorker.removeEventListener('message', listener);
@@ -79,13 +81,19 @@ async function register(client: Client): Promise<void> {
   const isCurrent = known !== null && base64url(known.options.applicationServerKey) === key;
   if (known !== null && !isCurrent) await known.unsubscribe();
   const options = { userVisibleOnly: true, applicationServerKey: key };
-  const { endpoint, keys } = (known !== null && isCurrent ? known : await pushManager.subscribe(options)).toJSON();
+  const subscription = known !== null && isCurrent ? known : await pushManager.subscribe(options).catch(refused);
+  const { endpoint, keys } = subscription.toJSON();
   const { p256dh, auth } = keys ?? {};
   if (endpoint === undefined || p256dh === undefined || auth === undefined)
     throw new Error('The browser returned a subscription without keys.');
   await client.api.post('/v1/push-token', {
     body: { push_token: endpoint, service: 'web_push', keys: { p256dh, auth } },
   });
+}
+
+/** The browser asks the service of its vendor, and reports only that it failed. */
+function refused(error: Error): never {
+  throw new Error(`The push service of this browser cannot be reached, or refuses: ${error.message}`, { cause: error });
 }
 
 const base64url = (bytes: ArrayBuffer | null): string =>

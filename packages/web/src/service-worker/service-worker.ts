@@ -32,12 +32,24 @@ async function setBadge(count: number): Promise<void> {
 
 /** An open page changes to the conversation by itself: loading it again would end its session. */
 async function open(path: string): Promise<void> {
-  const [page] = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
-  if (page === undefined) {
-    await self.clients.openWindow(path);
+  for (const page of await self.clients.matchAll({ type: 'window', includeUncontrolled: true })) {
+    if (!(await changes(page, path))) continue;
+    // Refused if the browser has not seen the click.
+    await page.focus().catch(() => undefined);
     return;
   }
-  page.postMessage({ type: 'open', path }, []);
-  // Refused if the browser has not seen the click.
-  await page.focus().catch(() => undefined);
+  await self.clients.openWindow(path);
+}
+
+const ANSWERS_WITHIN_MS = 1_000;
+
+/** Whether the page changes to the path. Documents without a session do not answer: the sign-in, the reference of the API. */
+function changes(page: WindowClient, path: string): Promise<boolean> {
+  const { port1, port2 } = new MessageChannel();
+  return new Promise((resolve) => {
+    port1.addEventListener('message', () => resolve(true));
+    port1.start();
+    setTimeout(() => resolve(false), ANSWERS_WITHIN_MS);
+    page.postMessage({ type: 'open', path }, [port2]);
+  });
 }
