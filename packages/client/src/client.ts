@@ -42,7 +42,6 @@ export function createClient({ url, realtimeUrl = url, store, device = {}, ...op
   const loader = createLoader(db, http, opened);
   const outbox = createOutbox({ db, closing: closing.signal, ready, send, upload: http.upload });
   const open = options.transport === 'sse' ? openStream : openSocket;
-  const backgroundMs = options.backgroundMs ?? 10_000;
   const { since, prepare } = loader;
   const connection = createConnection({
     url: realtimeUrl,
@@ -53,7 +52,7 @@ export function createClient({ url, realtimeUrl = url, store, device = {}, ...op
     prepare,
     onEvent,
     onChange,
-    backgroundMs,
+    backgroundMs: options.backgroundMs ?? 10_000,
   });
   const waiting = signal('outbox', outbox.items);
   const workspaces = signal('workspaces', () =>

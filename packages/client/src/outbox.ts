@@ -10,7 +10,8 @@ type Place = { workspace_id: string; conversation_id: string };
 /**
  * A message that is not known to be stored. `refused`: the user can retry, edit or cancel it; later ones of its
  * conversation wait. `code`: the reason for waiting or refusal. `progress`: the sent share of the files. `attempted`:
- * the service may have it, so that it can no longer be edited or cancelled.
+ * the service may have it, so that it can no longer be edited or cancelled. `retry_at`: time of the next attempt, in milliseconds
+ * since 1970.
  */
 export type OutboxItem = Required<NewMessage> &
   Place & {
@@ -18,6 +19,7 @@ export type OutboxItem = Required<NewMessage> &
     code: string | null;
     progress: number;
     attempted: boolean;
+    retry_at: number | null;
     order: number;
   };
 export interface OutboxDeps {
@@ -32,7 +34,7 @@ export interface OutboxDeps {
     options: { idempotencyKey: string; onProgress(part: number): void },
   ): Promise<{ id: string }>;
 }
-const UNSENT = { state: 'queued', code: null, progress: 0, attempted: false } as const;
+const UNSENT = { state: 'queued', code: null, progress: 0, attempted: false, retry_at: null } as const;
 
 /** Sends messages in their order, one at a time per conversation, each until it is acknowledged or refused. */
 export function createOutbox({ db, closing, ready, send, upload }: OutboxDeps) {
@@ -76,9 +78,14 @@ export function createOutbox({ db, closing, ready, send, upload }: OutboxDeps) {
       const isSignedOut = SESSION_CODES.includes(error.code);
       const [isFinal, isUnknown] = [!error.retryable && !isSignedOut, error.status === 0 || error.status >= 500];
       const attempted = item.attempted && isUnknown && !isFinal;
-      await change(id, { state: isFinal ? 'refused' : 'queued', code: error.code, attempted }).catch(() => undefined);
+      const wait = isFinal || isSignedOut ? undefined : backOff(attempts, error.retry_after_ms);
+      const [state, retry_at] = [
+        isFinal ? 'refused' : 'queued',
+        wait === undefined ? null : Date.now() + wait,
+      ] as const;
+      await change(id, { state, code: error.code, attempted, retry_at }).catch(() => undefined);
       if (isFinal) settle(id, error);
-      return isFinal || isSignedOut ? undefined : backOff(attempts, error.retry_after_ms);
+      return wait;
     }
   }
   async function run(conversationId: string): Promise<void> {
