@@ -10,6 +10,8 @@ export default defineConfig({
     emptyOutDir: true,
     target: 'es2023',
     manifest: true,
+    // All browsers of the target preload modules.
+    modulePreload: { polyfill: false },
     rollupOptions: {
       input: { page: 'index.html', 'service-worker': 'src/service-worker/service-worker.ts' },
       // The address of a service worker never changes, and it may control only what is below its path.

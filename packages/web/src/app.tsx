@@ -3,11 +3,11 @@ import { Route, Switch, useParams, useSearchParams } from 'wouter';
 import { ConversationScreen } from './conversation/conversation-screen.js';
 import { ConversationList } from './conversations/conversation-list.js';
 import { FirstRun } from './conversations/first-run.js';
-import { DeveloperKeys } from './developer/developer-keys.js';
 import { NewTerms } from './legal/new-terms.js';
 import { pages } from './session/pages.js';
 import { SessionGate } from './session/session-gate.js';
 import { Layout } from './shell/layout.js';
+import { PageKeys } from './shell/page-keys.js';
 import { EmptyState } from './ui/parts.js';
 import { WorkspacesScreen } from './workspaces/workspaces-screen.js';
 
@@ -31,6 +31,7 @@ const ConnectedScreen = screen('ConnectedScreen', () => import('./connections/co
 const KeepNotifications = screen('KeepNotifications', () => import('./notifications/keep-notifications.js'));
 const PANELS: Readonly<Record<string, ComponentType<PanelProps>>> = {
   swarm: screen('SwarmPanel', () => import('./swarm/swarm-panel.js')),
+  search: screen('SearchPanel', () => import('./conversation/search-panel.js')),
   artifact: screen('ArtifactPanel', () => import('./artifacts/artifact-panel.js')),
   timeline: screen('TimelinePanel', () => import('./timeline/timeline-panel.js')),
 };
@@ -50,7 +51,7 @@ export function App() {
           <NewTerms>
             <Screens />
           </NewTerms>
-          <DeveloperKeys />
+          <PageKeys />
           <Suspense>
             <KeepNotifications />
           </Suspense>

@@ -99,11 +99,7 @@ function MemoryCard(props: { workspaceId: string; memory: Memory; onEdit: () => 
           <span>{author === 'user' ? 'Written by you' : 'Written by the agent'}</span>
           <RelativeTime at={at} />
           {source !== null && (
-            <Link
-              href={`${pages.conversation(props.workspaceId, source.conversation_id)}?message=${source.message_id}`}
-            >
-              Where from
-            </Link>
+            <Link href={pages.message(props.workspaceId, source.conversation_id, source.message_id)}>Where from</Link>
           )}
         </p>
       </div>

@@ -1,28 +1,59 @@
-import type { Attachment } from '@uswarm/client';
+import type { Attachment, OutboxItem, ShownMessage } from '@uswarm/client';
+import type { MouseEvent } from 'react';
 import { ownUrl } from '../session/own-url.js';
+import { useClient } from '../session/use-client.js';
 import { fileSize } from '../ui/file-size.js';
 import { Icon } from '../ui/icon.js';
+import { notifyError } from '../ui/notify.js';
+import { usePlace } from './chat.js';
 import styles from './message.module.css';
 
-/** @param props.waiting the number of files that are not uploaded yet */
-export function Attachments({ attachments, waiting }: { attachments: Attachment[]; waiting: number }) {
-  if (attachments.length + waiting === 0) return null;
+/** The files of a message; of one that is not sent, their names. */
+export function Attachments({ shown: { message, local } }: { shown: ShownMessage }) {
+  const open = useFreshLink(message?.id ?? '');
+  const sent = message?.attachments ?? [];
+  const waiting = local?.files ?? [];
+  if (sent.length + waiting.length === 0) return null;
   return (
-    <ul className={styles['files']}>
-      {attachments.map((file) => (
+    <ul className={styles['files']} aria-label="Files">
+      {sent.map((file) => (
         <li key={file.id}>
-          <a href={ownUrl(file.url)} target="_blank" rel="noreferrer" className={styles['file']}>
+          <a
+            href={ownUrl(file.url)}
+            target="_blank"
+            rel="noreferrer"
+            className={styles['file']}
+            onClick={(event) => open(event, file)}
+          >
             <Icon name="clip" size={15} />
             {file.name} <small>{fileSize(file.size)}</small>
           </a>
         </li>
       ))}
-      {attachments.length === 0 && (
-        <li className={styles['file']}>
+      {waiting.map((file, index) => (
+        <li key={index} className={styles['file']}>
           <Icon name="clip" size={15} />
-          {waiting === 1 ? 'One file' : `${waiting} files`}
+          {nameOf(file)}
         </li>
-      )}
+      ))}
     </ul>
   );
+}
+
+/** A file that is uploaded has only its id. */
+const nameOf = (file: OutboxItem['files'][number]): string => ('name' in file && file.name) || 'Uploaded file';
+
+/** Links are valid for some minutes, and the page can be open for days. */
+function useFreshLink(messageId: string) {
+  const client = useClient();
+  const { workspaceId } = usePlace();
+  async function openFresh({ id, url }: Attachment): Promise<void> {
+    const path = { workspaceId, id: messageId };
+    const { data } = await client.api.get('/v1/workspaces/{workspaceId}/messages/{id}', { path });
+    window.open(ownUrl(data.attachments.find((one) => one.id === id)?.url ?? url), '_blank', 'noreferrer');
+  }
+  return (event: MouseEvent, file: Attachment): void => {
+    event.preventDefault();
+    openFresh(file).catch(notifyError('The file could not be opened'));
+  };
 }

@@ -1,16 +1,17 @@
-import type { Conversation } from '@uswarm/client';
 import { useConversation, useConversations } from '@uswarm/client/react';
 import { useEffect, useRef } from 'react';
-import { Link } from 'wouter';
+import { Link, useSearchParams } from 'wouter';
 import { MuteButton } from '../conversations/mute-button.js';
 import { panel } from '../session/pages.js';
 import { useClient } from '../session/use-client.js';
-import { Icon } from '../ui/icon.js';
+import { useKeys } from '../shell/use-keys.js';
+import { Icon, type IconName } from '../ui/icon.js';
 import { EmptyState, Spinner } from '../ui/parts.js';
 import button from '../ui/ui.module.css';
 import { RuntimeNote } from '../workspaces/runtime-note.js';
 import { PlaceContext } from './chat.js';
 import { Composer } from './composer.js';
+import { useOpenedAt, useRead } from './reading.js';
 import { activityOf } from './rows.js';
 import styles from './screen.module.css';
 import { StatusRegion } from './status-region.js';
@@ -24,7 +25,8 @@ export function ConversationScreen({ workspaceId, conversationId }: { workspaceI
   const lastReadId = useOpenedAt(conversation);
   const activity = activityOf(messages);
   useRead(read, conversation?.unread_count ?? 0);
-  useCardKey();
+  useKeys({ a: () => document.querySelector<HTMLElement>('[data-card][data-open] button')?.focus() });
+  const [query] = useSearchParams();
   const title = conversation?.title ?? 'Conversation';
   useEffect(() => {
     document.title = `${title} · uswarm`;
@@ -37,17 +39,15 @@ export function ConversationScreen({ workspaceId, conversationId }: { workspaceI
         <div className={styles['bar']}>
           <h1 id="conversation-title">{title}</h1>
           {conversation && <MuteButton workspaceId={workspaceId} conversation={conversation} />}
-          <Link href={panel.swarm} className={`${button['button']} ${button['quiet']} ${button['small']}`}>
-            <Icon name="swarm" size={16} />
-            Swarm
-          </Link>
+          <PanelLink href={panel.search} icon="search" label="Search" />
+          <PanelLink href={panel.swarm} icon="swarm" label="Swarm" />
         </div>
         {conversation === undefined && conversations.length > 0 ? (
           <EmptyState icon="chat" title="There is no such conversation">
             <p>It was deleted, perhaps on another device.</p>
           </EmptyState>
         ) : (
-          <Transcript messages={messages} older={older} lastReadId={lastReadId} />
+          <Transcript messages={messages} older={older} lastReadId={lastReadId} targetId={query.get('message')} />
         )}
         <div className={styles['below']}>
           <div className={styles['activity']}>
@@ -68,37 +68,11 @@ export function ConversationScreen({ workspaceId, conversationId }: { workspaceI
   );
 }
 
-/** The read position when the conversation was opened; undefined if everything was read. */
-function useOpenedAt(conversation: Conversation | undefined): string | null | undefined {
-  const opened = useRef<{ at: string | null | undefined }>(undefined);
-  if (conversation !== undefined)
-    opened.current ??= { at: conversation.unread_count > 0 ? conversation.last_read_message_id : undefined };
-  return opened.current?.at;
-}
-
-/** Marks messages as read while the page is visible. */
-function useRead(read: () => Promise<void>, unread: number): void {
-  const latest = useRef(read);
-  useEffect(() => void (latest.current = read));
-  useEffect(() => {
-    const markRead = (): void => {
-      if (unread > 0 && document.visibilityState === 'visible') void latest.current().catch(() => undefined);
-    };
-    markRead();
-    document.addEventListener('visibilitychange', markRead);
-    return () => document.removeEventListener('visibilitychange', markRead);
-  }, [unread]);
-}
-
-/** `A`: to the card that waits. */
-function useCardKey(): void {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.key.toLowerCase() !== 'a' || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.target instanceof HTMLElement && event.target.matches('input, textarea, select')) return;
-      document.querySelector<HTMLElement>('[data-card][data-open] button')?.focus();
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
-  }, []);
+function PanelLink({ href, icon, label }: { href: string; icon: IconName; label: string }) {
+  return (
+    <Link href={href} className={`${button['button']} ${button['quiet']} ${button['small']}`}>
+      <Icon name={icon} size={16} />
+      {label}
+    </Link>
+  );
 }

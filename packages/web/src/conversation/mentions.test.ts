@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { mentionsIn } from './mentions.js';
+import { mentionsIn, queryOf } from './mentions.js';
 
 const agents = [
   { id: '1', name: 'Researcher', slug: 'researcher' },
@@ -16,5 +16,12 @@ describe('mentionsIn', () => {
 
   it('finds neither unknown names nor addresses', () => {
     expect(mentionsIn('@nobody ada@researcher.example', agents)).toEqual([]);
+  });
+});
+
+describe('queryOf', () => {
+  it('is what follows the @ up to the caret, until it cannot be a name', () => {
+    const queries = ['@', '@Re', '@re x'].map((text) => queryOf(`a ${text}`, { start: 2, end: 2 + text.length }));
+    expect(queries).toEqual(['', 're', undefined]);
   });
 });

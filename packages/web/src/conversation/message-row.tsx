@@ -12,8 +12,8 @@ import { Plain } from './text.js';
 import { ToolLines } from './tool-lines.js';
 import { WorkflowList } from './workflow-list.js';
 
-/** One item of the transcript, with what separates it from the one before. */
-export const MessageRow = memo(function MessageRow({ row }: { row: Row }) {
+/** One item of the transcript, with what separates it from the one before. `isTarget`: a link leads to it. */
+export const MessageRow = memo(function MessageRow({ row, isTarget }: { row: Row; isTarget: boolean }) {
   const [first] = row.messages;
   if (first === undefined) return null;
   return (
@@ -25,9 +25,14 @@ export const MessageRow = memo(function MessageRow({ row }: { row: Row }) {
       )}
       {row.isFirstUnread && <p className={styles['unread']}>New</p>}
       {first.role === 'user' ? (
-        <OwnMessage shown={first} />
+        <OwnMessage shown={first} isTarget={isTarget} />
       ) : (
-        <article className={styles['reply']} data-depth={Math.min(row.depth, 3)} data-first={row.isFirst || undefined}>
+        <article
+          className={styles['reply']}
+          data-depth={Math.min(row.depth, 3)}
+          data-first={row.isFirst || undefined}
+          data-target={isTarget || undefined}
+        >
           <Author shown={first} isShown={row.isFirst} />
           <Content row={row} first={first} />
         </article>

@@ -7,23 +7,33 @@ import styles from './message.module.css';
 import { Plain } from './text.js';
 
 const STATES: Readonly<Record<string, string>> = { sent: 'Sent', delivered: 'Delivered', read: 'Read' };
-const REFUSALS: Readonly<Record<string, string>> = {
-  turn_queue_full: 'Too many questions wait for an answer.',
+/** By code, of a message that waits or was refused. */
+const REASONS: Readonly<Record<string, string>> = {
+  network_error: 'Waits for the network',
+  rate_limited: 'Waits: too many messages at once',
+  turn_queue_full: 'Waits: too many questions are not answered yet',
+  service_unavailable: 'Waits for the service',
   payload_too_large: 'It is too large.',
+  validation_failed: 'It is too long.',
   upload_too_large: 'A file is too large.',
-  token_limit_reached: 'Your limit is reached.',
+  upload_quota_exceeded: 'Your files have used all of their space.',
+  upload_limit_reached: 'You have too many files.',
+  attachment_invalid: 'A file was deleted.',
+  mention_invalid: 'It mentions an agent that is gone.',
+  token_limit_reached: 'Your token limit of this month is reached.',
   conversation_not_found: 'The conversation was deleted.',
+  user_banned: 'Your account is blocked.',
 };
 
-export function OwnMessage({ shown }: { shown: ShownMessage }) {
+export function OwnMessage({ shown, isTarget }: { shown: ShownMessage; isTarget: boolean }) {
   const { local, message, text, status } = shown;
   const edited = message?.edited_at ? ' · edited' : '';
   return (
-    <article className={styles['own']}>
+    <article className={styles['own']} data-target={isTarget || undefined}>
       <h2 className="hidden">You</h2>
       <div className={styles['bubble']} data-state={status}>
         {text !== '' && <Plain text={text} />}
-        <Attachments attachments={message?.attachments ?? []} waiting={local?.files.length ?? 0} />
+        <Attachments shown={shown} />
       </div>
       {local ? <Unsent item={local} /> : <p className={styles['state']}>{(STATES[status] ?? status) + edited}</p>}
     </article>
@@ -33,21 +43,24 @@ export function OwnMessage({ shown }: { shown: ShownMessage }) {
 /** A message that the service does not have yet. */
 function Unsent({ item }: { item: OutboxItem }) {
   const { outbox } = useClient();
-  const { local_id: id, state, code, attempted, progress, files } = item;
-  const part = files.length > 0 && progress < 1 ? ` ${Math.round(progress * 100)} %` : '';
-  if (state === 'sending') return <p className={styles['state']}>Sending…{part}</p>;
-  if (state === 'queued')
+  const { local_id: id, state, code, attempted, progress, files, retry_at: at } = item;
+  const reason = REASONS[code ?? 'network_error'] ?? code;
+  if (state === 'refused')
     return (
-      <p className={styles['state']}>
-        {code === null || code === 'network_error' ? 'Waits for the network' : `Waits (${code})`}
-        {!attempted && <Action label="Cancel" onClick={() => outbox.cancel(id)} />}
+      <p className={styles['state']} data-tone="bad" role="alert">
+        Not sent. {reason}
+        <Action label="Retry" onClick={() => outbox.retry(id)} />
+        <Action label="Delete" onClick={() => outbox.cancel(id)} />
       </p>
     );
+  const isUploading = state === 'sending' && !attempted && files.length > 0;
   return (
-    <p className={styles['state']} data-tone="bad" role="alert">
-      Not sent. {REFUSALS[code ?? ''] ?? code}
-      <Action label="Retry" onClick={() => outbox.retry(id)} />
-      <Action label="Delete" onClick={() => outbox.cancel(id)} />
+    <p className={styles['state']}>
+      {isUploading && `Uploading… ${Math.round(progress * 100)} %`}
+      {state === 'sending' && !isUploading && 'Sending…'}
+      {state === 'queued' && reason}
+      {state === 'queued' && at && code !== 'network_error' && `, tries again at ${new Date(at).toLocaleTimeString()}`}
+      {!attempted && <Action label="Cancel" onClick={() => outbox.cancel(id)} />}
     </p>
   );
 }

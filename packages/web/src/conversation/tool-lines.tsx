@@ -1,15 +1,18 @@
 import type { ShownMessage } from '@uswarm/client';
 import { Link } from 'wouter';
+import { useNow } from '../screen/use-now.js';
 import { panel } from '../session/pages.js';
 import { Icon } from '../ui/icon.js';
+import { durationOf } from './duration.js';
 import styles from './message.module.css';
 
 /** Calls of tools: live while one runs, one line when all are done. */
 export function ToolLines({ messages, isPinned }: { messages: ShownMessage[]; isPinned: boolean }) {
   const calls = messages.flatMap(({ key, content, message }) =>
-    content.type === 'tool_status' && 'tool' in content ? [{ key, ...content, turn: message?.turn_id }] : [],
+    content.type === 'tool_status' && 'tool' in content ? [{ key, ...content, message }] : [],
   );
   const isRunning = calls.some(({ state }) => state === 'running');
+  const now = useNow(isRunning);
   const failed = calls.filter(({ state }) => state === 'failed').length;
   const [only] = calls;
   const summary =
@@ -21,15 +24,17 @@ export function ToolLines({ messages, isPinned }: { messages: ShownMessage[]; is
         <span>
           {isRunning ? (calls.findLast(({ state }) => state === 'running')?.description ?? summary) : summary}
         </span>
+        <small>{durationOf(calls, now)}</small>
         <Icon name="chevron" size={14} />
       </summary>
       <ul>
-        {calls.map(({ key, tool, description, state, turn }) => (
+        {calls.map(({ key, tool, description, state, message }) => (
           <li key={key}>
             <State state={state} />
-            <code>{tool}</code> {description}
-            {turn !== undefined && (
-              <Link className={styles['more']} href={panel.timeline(turn)}>
+            <code>{tool}</code> {description}{' '}
+            {calls.length > 1 && <small>{durationOf([{ state, message }], now)}</small>}
+            {message?.turn_id !== undefined && (
+              <Link className={styles['more']} href={panel.timeline(message.turn_id)}>
                 Arguments and result
               </Link>
             )}

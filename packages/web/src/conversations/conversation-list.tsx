@@ -1,9 +1,10 @@
 import type { Conversation } from '@uswarm/client';
 import { useConversations, useWorkspaces } from '@uswarm/client/react';
-import { useEffect, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { pages } from '../session/pages.js';
 import { useClient } from '../session/use-client.js';
+import { useKeys } from '../shell/use-keys.js';
 import { Button } from '../ui/button.js';
 import { Icon } from '../ui/icon.js';
 import { Badge, RelativeTime } from '../ui/parts.js';
@@ -18,7 +19,8 @@ export function ConversationList({ workspaceId }: { workspaceId: string }) {
   const name = useWorkspaces(client).find(({ id }) => id === workspaceId)?.name ?? '';
   const { create, isBusy } = useNewConversation(workspaceId);
   const [words, setWords] = useState('');
-  const search = useSearchKey();
+  const search = useRef<HTMLInputElement>(null);
+  useKeys({ 'Ctrl+k': () => search.current?.focus() });
   const found = conversations.filter((one) => fits(one, words));
   return (
     <div className={styles['list']}>
@@ -95,18 +97,3 @@ const fits = (conversation: Conversation, words: string): boolean =>
     .toLowerCase()
     .split(/\s+/)
     .every((word) => `${conversation.title} ${previewOf(conversation)}`.toLowerCase().includes(word));
-
-/** Ctrl+K or ⌘K. */
-function useSearchKey() {
-  const input = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.key !== 'k' || !(event.ctrlKey || event.metaKey)) return;
-      event.preventDefault();
-      input.current?.focus();
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
-  }, []);
-  return input;
-}

@@ -1,5 +1,6 @@
 import { loadConfiguration, type Configuration } from './configuration.js';
 import { pages } from './pages.js';
+import { problemOf } from './problem.js';
 import { createSession, type Session } from './session.js';
 import { beginSignIn, finishSignIn, lastUser } from './sign-in.js';
 
@@ -29,8 +30,7 @@ export async function begin(go: (path: string) => void): Promise<SessionState> {
     // The browser leaves.
     return { step: 'loading' };
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
-    return { step: 'signed out', problem, ...(configuration && { configuration }) };
+    return { step: 'signed out', problem: problemOf(error), ...(configuration && { configuration }) };
   }
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { costText, durationText, tokensText } from './labels.js';
+import { durationText } from '../screen/duration-text.js';
+import { costText, tokensText } from './labels.js';
 
 describe('the texts of a time line', () => {
   it.each([

@@ -1,9 +1,11 @@
-import { useEffect, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
+import { durationText } from '../screen/duration-text.js';
+import { useNow } from '../screen/use-now.js';
 import { pages } from '../session/pages.js';
 import { Icon } from '../ui/icon.js';
 import { Badge, EmptyState, Spinner } from '../ui/parts.js';
-import { costText, durationText, tokensText, turnState } from './labels.js';
+import { costText, tokensText, turnState } from './labels.js';
 import { timelineOf, type TurnSteps } from './rows.js';
 import { Row } from './timeline-row.js';
 import styles from './timeline.module.css';
@@ -79,15 +81,4 @@ function Summary({ turn, usage }: { turn: TurnSteps; usage: string }) {
       <p className={styles['note']}>{usage}</p>
     </div>
   );
-}
-
-/** The time, which advances while something is open. */
-function useNow(isOpen: boolean): number {
-  const [now, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    if (!isOpen) return undefined;
-    const timer = setInterval(() => setNow(Date.now()), 1_000);
-    return () => clearInterval(timer);
-  }, [isOpen]);
-  return now;
 }

@@ -1,6 +1,7 @@
 import { useId, useState, type CSSProperties } from 'react';
+import { durationText } from '../screen/duration-text.js';
 import { Icon, type IconName } from '../ui/icon.js';
-import { costText, durationText, labelOf, stateText, tokensText } from './labels.js';
+import { costText, labelOf, stateText, tokensText } from './labels.js';
 import type { TimelineRow, TurnStep } from './rows.js';
 import styles from './timeline.module.css';
 

@@ -3,6 +3,9 @@ import type { ReactNode } from 'react';
 import { useLocation } from 'wouter';
 import styles from './ui.module.css';
 
+/** For lists that another control opens. They share the code of the menus. */
+export { Base as MenuParts };
+
 export interface MenuEntry {
   label: ReactNode;
   /** A path of the page; `external` ones are loaded as documents. */

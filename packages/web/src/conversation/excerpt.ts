@@ -1,0 +1,18 @@
+import type { MessageContent } from '@uswarm/client';
+import { visibleText } from './visible-text.js';
+
+/** Characters before the first word that was found, and in all. */
+const [BEFORE, LENGTH] = [40, 160];
+
+/** A part of a message, around the first of the words. */
+export function excerptOf(content: MessageContent, words: string): string {
+  const { text, title, description } = content as { text?: string; title?: string; description?: string };
+  const whole = visibleText(text ?? [title, description].filter(Boolean).join(': ')).replaceAll(/[#*_`>|]+|\s+/g, ' ');
+  const places = words
+    .toLowerCase()
+    .split(/\s+/)
+    .map((word) => whole.toLowerCase().indexOf(word));
+  const start = Math.max(0, Math.min(...places.filter((at) => at >= 0), whole.length) - BEFORE);
+  const part = whole.slice(start, start + LENGTH).trim();
+  return `${start > 0 ? '…' : ''}${part}${start + LENGTH < whole.length ? '…' : ''}`;
+}

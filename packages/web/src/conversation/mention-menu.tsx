@@ -1,0 +1,42 @@
+import type { AgentSummary } from '@uswarm/client';
+import type { KeyboardEvent, RefObject } from 'react';
+import { MenuParts as Menu } from '../ui/menu.js';
+import ui from '../ui/ui.module.css';
+
+interface Props {
+  offered: AgentSummary[];
+  input: RefObject<HTMLTextAreaElement | null>;
+  type: (key: string) => void;
+  pick: (slug: string) => void;
+  close: () => void;
+}
+
+/** The agents that can be mentioned. What the user goes on writing narrows them. */
+export default function MentionMenu({ offered, input, type, pick, close }: Props) {
+  const [first] = offered;
+  function onKey(event: KeyboardEvent): void {
+    const { key, ctrlKey, metaKey, nativeEvent } = event;
+    const hasItem = document.activeElement?.role === 'menuitem';
+    const isText = (key.length === 1 || key === 'Backspace') && !ctrlKey && !metaKey && !nativeEvent.isComposing;
+    if (isText) type(key);
+    else if ((key === 'Enter' || key === 'Tab') && !hasItem && first) pick(first.slug);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+  return (
+    <Menu.Root open modal={false} onOpenChange={(open) => open || close()}>
+      <Menu.Portal>
+        <Menu.Positioner anchor={input} side="top" align="start" sideOffset={6}>
+          <Menu.Popup className={ui['popup']} aria-label="Agents" finalFocus={input} onKeyDownCapture={onKey}>
+            {offered.map(({ id, name, slug }) => (
+              <Menu.Item key={id} className={ui['item']} onClick={() => pick(slug)}>
+                {name} <small>@{slug}</small>
+              </Menu.Item>
+            ))}
+          </Menu.Popup>
+        </Menu.Positioner>
+      </Menu.Portal>
+    </Menu.Root>
+  );
+}

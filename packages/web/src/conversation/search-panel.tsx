@@ -1,0 +1,58 @@
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { PanelFrame, Show } from '../screen/screen.js';
+import { useLoaded } from '../session/use-client.js';
+import { RelativeTime } from '../ui/parts.js';
+import ui from '../ui/ui.module.css';
+import { excerptOf } from './excerpt.js';
+import styles from './search.module.css';
+
+/** Searches the messages of a conversation, also those that are not loaded. */
+export function SearchPanel(place: { workspaceId: string; conversationId: string }) {
+  const [words, setWords] = useState('');
+  return (
+    <PanelFrame title="Search">
+      <form
+        className={styles['search']}
+        role="search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setWords(String(new FormData(event.currentTarget).get('words')).trim());
+        }}
+      >
+        <label className={ui['field']}>
+          Words in this conversation
+          <input className={ui['input']} name="words" type="search" maxLength={256} autoFocus />
+        </label>
+        {words !== '' && <Hits {...place} words={words} />}
+      </form>
+    </PanelFrame>
+  );
+}
+
+function Hits({ workspaceId, conversationId, words }: { workspaceId: string; conversationId: string; words: string }) {
+  const route = '/v1/workspaces/{workspaceId}/conversations/{id}/messages/search';
+  const loaded = useLoaded(`${conversationId} ${words}`, (client, signal) =>
+    client.api.get(route, { path: { workspaceId, id: conversationId }, query: { q: words }, signal }),
+  );
+  return (
+    <Show loaded={loaded} what="messages">
+      {({ data }) => (
+        <>
+          <p role="status">{data.length === 0 ? 'No message contains all of these words.' : `${data.length} found`}</p>
+          <ul>
+            {data.map((message) => (
+              <li key={message.id}>
+                <Link href={`?panel=search&message=${message.id}`}>
+                  <strong>{message.role === 'user' ? 'You' : (message.agent?.name ?? 'uswarm')}</strong>{' '}
+                  <RelativeTime at={message.created_at} />
+                  <span>{excerptOf(message.content, words)}</span>
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </Show>
+  );
+}
