@@ -1,5 +1,5 @@
 import { useConversation, useConversations } from '@uswarm/client/react';
-import { useEffect, useRef } from 'react';
+import { useEffect } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { MuteButton } from '../conversations/mute-button.js';
 import { panel } from '../session/pages.js';
