@@ -29,7 +29,9 @@ describe('the release from which upgrades are tested', () => {
   it('consists of the files that archive.sh takes from its commit, in a clone that has the commit', () => {
     const stored = gunzipSync(readFileSync(join(repositoryRoot, ARCHIVE)));
     const options = { cwd: repositoryRoot, maxBuffer: 2 ** 27 };
-    const commit = execFileSync('git', ['get-tar-commit-id'], { input: stored, encoding: 'utf8' }).trim();
+    // Git reads only the first two blocks.
+    const input = stored.subarray(0, 1_024);
+    const commit = execFileSync('git', ['get-tar-commit-id'], { input, encoding: 'utf8' }).trim();
     const hasCommit = spawnSync('git', ['cat-file', '-e', commit], options).status === 0;
     const archives = hasCommit ? [execFileSync('e2e/fixtures/archive.sh', [commit], options)] : [];
     expect(commit).toMatch(/^[0-9a-f]{40}$/);
