@@ -65,4 +65,16 @@ describe('the Markdown pages', () => {
       );
     expect(missing).toEqual([]);
   });
+
+  it('are listed in docs/README.md if they are in docs', () => {
+    const listed = linksOf('docs/README.md');
+    const files = globSync('docs/*.md', { cwd: repositoryRoot }).map((path) => path.slice('docs/'.length));
+    expect(files.filter((file) => file !== 'README.md' && !listed.includes(file))).toEqual([]);
+  });
+
+  it('include a README for each service and package', () => {
+    const folders = globSync('{packages,services}/*/package.json', { cwd: repositoryRoot }).map(dirname);
+    expect(folders.length).toBeGreaterThan(20);
+    expect(folders.filter((folder) => !exists(`${folder}/README.md`))).toEqual([]);
+  });
 });
