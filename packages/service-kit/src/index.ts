@@ -13,6 +13,7 @@ export { startHeartbeat } from './heartbeat.js';
 export { requireUtf8 } from './json-body.js';
 export { answerSlowBody, type BodyRules } from './slow-bodies.js';
 export { listen, type ListenOptions, openPort, type RunningServer } from './http-server.js';
+export { isCurrent } from './if-none-match.js';
 export { isCanonicalToken, tokenHash, tokenTextHash } from './id-token.js';
 export { createLogger, type Logger, openOutput, silentLogger } from './logger.js';
 export { boundedLabel, createMetrics, initializedCounter, readGauge, Registry } from './metrics.js';
@@ -41,6 +42,7 @@ export { headerSecret, previousSecrets, secretText } from './secret-text.js';
 export { createSecurityLog, createSourceName, type SecurityLog, SOURCE_ADDRESSES } from './security-log.js';
 export { CloseStack, runService } from './shutdown.js';
 export { signingKey } from './signing-key.js';
+export { loadStaticFiles, pageHeaders, type StaticFiles } from './static-files.js';
 export {
   callPublicKey,
   allowsQuery,

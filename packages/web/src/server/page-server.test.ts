@@ -6,7 +6,7 @@ import { createPageServer } from './page-server.js';
 const CONFIGURATION = { issuer: 'https://issuer.example/realm', client_id: 'app', scopes: 'openid', local: false };
 
 describe('createPageServer', () => {
-  const serve = createPageServer(CONFIGURATION);
+  const serve = createPageServer(CONFIGURATION, ['https://tokens.example', 'https://issuer.example']);
   const server = createServer((request, response) => {
     if (!serve(request.url ?? '', request, response)) response.writeHead(404).end('of the API');
   });
@@ -17,14 +17,14 @@ describe('createPageServer', () => {
   });
   afterAll(() => new Promise((resolve) => server.close(resolve)));
 
-  it('allows scripts, styles and connections from the same origin, and connections to the issuer', async () => {
+  it('allows scripts, styles and connections from the same origin, and connections to the endpoints of the issuer', async () => {
     const { headers } = await fetch(url);
     expect(headers.get('content-security-policy')?.split('; ')).toEqual([
       "default-src 'none'",
       "script-src 'self'",
       "style-src 'self'",
       "img-src 'self' blob:",
-      "connect-src 'self' https://issuer.example",
+      "connect-src 'self' https://issuer.example https://tokens.example",
       "form-action 'self'",
       "frame-ancestors 'none'",
       "base-uri 'none'",

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { isCurrent } from '@uswarm/service-kit';
 import type { Request, Response } from 'express';
-import { isCurrent, NotModified, sendNotModified } from './conditional.js';
+import { NotModified, sendNotModified } from './conditional.js';
 
 const JSON_HEADERS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-cache' };
 

@@ -1,6 +1,7 @@
 import { pipeline, type Readable, Transform } from 'node:stream';
 import { ApiError, type ErrorCode } from '@uswarm/contract';
-import { isCurrent, NotModified } from '../../http/conditional.js';
+import { isCurrent } from '@uswarm/service-kit';
+import { NotModified } from '../../http/conditional.js';
 import { FileAnswer } from '../../http/file-answer.js';
 import { requestedRange } from './byte-range.js';
 import { savedAs } from './file-names.js';

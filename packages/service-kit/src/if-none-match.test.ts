@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isCurrent } from './conditional.js';
+import { isCurrent } from './if-none-match.js';
 
 describe('If-None-Match', () => {
   it.each(['"a"', 'W/"a"', ' "a" ', '"b", "a"', '"b","a"', 'W/"b",\t"a"', '"b,c", W/"a"', '*', ' * '])(
