@@ -27,6 +27,15 @@ const answers: Record<string, Answer> = {
   '/search/search?q=uswarm&format=json': (_, response) => json(response, { results: [] }),
 };
 
+const html =
+  (body: string): Answer =>
+  (_, response) =>
+    response.end(body);
+const client =
+  (client_id: string): Answer =>
+  (_, response) =>
+    json(response, { client_id });
+
 function json(response: ServerResponse, body: object): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
@@ -104,6 +113,25 @@ describe('helm test', () => {
     server?.close();
     await new Promise((resolve) => open.close(resolve));
     expect(failing((await check({}, there)).lines)).toEqual([]);
+  });
+
+  it('checks the page only if it is served', async () => {
+    const page = { '/orchestrator/': html('<div id="root">'), '/orchestrator/page.json': client('my-page') };
+    const expected = { PAGE_CLIENT_ID: 'my-page' };
+    expect(failing((await check(page, expected)).lines)).toEqual([]);
+    server?.close();
+    expect(failing((await check({ ...page, '/orchestrator/page.json': client('old') }, expected)).lines)).toEqual([
+      'FAILED  the orchestrator serves the page: unexpected client "old"',
+    ]);
+    server?.close();
+    expect(failing((await check({ ...page, '/orchestrator/': html('Hello') }, expected)).lines)).toEqual([
+      'FAILED  the orchestrator serves the page: unexpected response Hello',
+    ]);
+    const variable = async (values: object): Promise<unknown> =>
+      container(await render(values), 'uswarm-test', 'test').env!.find(({ name }) => name === 'PAGE_CLIENT_ID')?.value;
+    const web = { signature: { mode: 'off' }, web: { enabled: true, clientId: 'app' } };
+    expect(await variable({ ...evaluation, ...web })).toBe('app');
+    expect(await variable(evaluation)).toBeUndefined();
   });
 
   it('checks NetworkPolicies only if they are enabled', async () => {

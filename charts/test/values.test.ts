@@ -141,6 +141,9 @@ const INSTEAD: [RegExp, object][] = [
     /^(secrets|networkPolicy)\.proxy\.|^proxy\.noProxy/,
     merge(ALL_ON, { proxy: { https: 'http://proxy.test:3128' }, secrets: { proxy: { existingSecret: 'proxy' } } }),
   ],
+  // The page needs signature.mode=off, with which the secret of signatures has no effect.
+  [/^web\.enabled$/, merge(ALL_ON, { signature: { mode: 'off' }, web: { clientId: 'app' } })],
+  [/^web\./, merge(ALL_ON, { signature: { mode: 'off' }, web: { enabled: true, clientId: 'app' } })],
   // These values have an effect only on values that are otherwise rejected.
   [/^http\.insecure$/, merge(ALL_ON, { http: { publicUrl: '' } })],
   [/e2eBypassBesideKeptData$/, merge(external, { nonProduction: { e2eBypass: true } })],

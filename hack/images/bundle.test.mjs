@@ -13,6 +13,7 @@ import {
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { nodeBinary, repositoryRoot } from '../run/environment.mjs';
 import { stopOnceListening } from '../run/quiet.mjs';
@@ -273,6 +274,21 @@ describe('the packages of a bundle', () => {
 });
 
 describe('the image of the orchestrator', () => {
+  it('contains the page of users where the bundle looks for it, and the licences of the packages in it', () => {
+    const page = join(app('orchestrator'), 'dist/page');
+    expect(readdirSync(page)).toEqual(
+      expect.arrayContaining(['assets', 'icon.svg', 'index.html', 'service-worker.js']),
+    );
+    const code = readFileSync(join(app('orchestrator'), 'dist/main.js'), 'utf8');
+    const [, path, module] =
+      /new URL\("([^"]*\/page\/)",new URL\("([^"]*)",import\.meta\.url\)\.href\)/.exec(code) ?? [];
+    const main = pathToFileURL(join(app('orchestrator'), 'dist/main.js'));
+    expect(fileURLToPath(new URL(path, new URL(module, main)))).toBe(join(page, '/'));
+    const licences = readdirSync(join(folder, 'orchestrator/modules/licenses'));
+    for (const name of ['virtua', 'wouter', 'react-markdown', 'oauth4webapi'])
+      expect(licences).toContainEqual(expect.stringMatching(new RegExp(`^${name}@`)));
+  });
+
   it('contains the reference pages, and the licences of the packages in them', () => {
     const root = app('orchestrator');
     expect(readdirSync(join(root, 'reference-pages'))).toEqual(

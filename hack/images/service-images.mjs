@@ -5,6 +5,7 @@ import { bundleReferencePages, REFERENCE_PAGES } from '../reference-pages/bundle
 import { repositoryRoot } from '../run/environment.mjs';
 import { runQuietly } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
+import { PAGE, pageInputs } from '../web/write.mjs';
 import { baseImage, dockerfile } from './base.mjs';
 import { bundledPackages, bundlePrograms } from './bundle.mjs';
 import { withNodeOf, writeCompileCache } from './compile-cache.mjs';
@@ -93,12 +94,18 @@ export async function serviceFiles({ name, programs, files = [], keepNames }) {
   return { entries, packages };
 }
 
-/** Browser pages, for the service that serves them. */
+/** Browser pages for developers and for users, for the service that serves them. */
 async function pagesOf(folder) {
   if (!join(repositoryRoot, REFERENCE_PAGES).startsWith(join(folder, '/'))) return { entries: [], inputs: [] };
   const { files, inputs } = await bundleReferencePages(repositoryRoot);
   const entries = files.map(({ name, text }) => ({ path: `${basename(REFERENCE_PAGES)}/${name}`, layer: 'app', text }));
-  return { entries, inputs };
+  const page = folderContent(join(repositoryRoot, PAGE), {
+    layer: 'app',
+    // Where the bundled `page-server.js` of @uswarm/web looks for it.
+    path: 'dist/page',
+    skip: (path) => path.startsWith('.vite/'),
+  });
+  return { entries: [...entries, ...page], inputs: [...inputs, ...pageInputs(repositoryRoot)] };
 }
 
 /** A service image's content with its SBOM. @throws RunError */

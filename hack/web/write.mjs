@@ -7,6 +7,9 @@ import { RunError } from '../run/run-error.mjs';
 
 const WEB = 'packages/web';
 
+/** The built page, relative to the root. */
+export const PAGE = `${WEB}/dist/page`;
+
 /** Contains the page's fingerprint in dist/page, relative to the root. */
 export const PAGE_STAMP = `${WEB}/dist/.page`;
 
@@ -24,6 +27,9 @@ export async function writePage(root) {
   mkdirSync(dirname(stamp), { recursive: true });
   writeFileSync(stamp, wanted);
 }
+
+/** Paths, relative to the root, of the files whose code is in the built page. */
+export const pageInputs = (root) => JSON.parse(readFileSync(join(root, PAGE, '.vite/inputs.json'), 'utf8'));
 
 /** Changes with the sources, the configuration and the installed packages. */
 function stateOf(root) {

@@ -1,8 +1,25 @@
-import { defineConfig } from 'vite';
+import { relative } from 'node:path';
+import { defineConfig, type Plugin } from 'vite';
+
+/** Notes which files have code in the page: an image lists their packages and licences (hack/images). */
+const inputs: Plugin = {
+  name: 'inputs',
+  generateBundle(_options, bundle) {
+    const modules = Object.values(bundle).flatMap((part) =>
+      part.type === 'chunk' ? Object.entries(part.modules) : [],
+    );
+    const files = modules
+      .filter(([id, { renderedLength }]) => renderedLength > 0 && !id.startsWith('\0'))
+      .map(([id]) => relative(`${import.meta.dirname}/../..`, id.replace(/[?].*$/, '')));
+    const source = `${JSON.stringify([...new Set(files)].toSorted(), null, 1)}\n`;
+    this.emitFile({ type: 'asset', fileName: '.vite/inputs.json', source });
+  },
+};
 
 /** `npm run build` writes the page to dist/page. The server part (src/server) serves it, and local mode uses that at `/`. */
 export default defineConfig({
   root: import.meta.dirname,
+  plugins: [inputs],
   // Workspace packages are bundled from their sources, as in the tests.
   resolve: { conditions: ['uswarm-source', 'module', 'browser', 'development|production'] },
   build: {

@@ -7,6 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const { ORCHESTRATOR_URL, GATEWAY_URL, WEBHOOK_URL, TOOL_URL, SEARCH_URL, RUNTIME_NAMESPACE } = process.env;
 /** Unset without a model gateway. */
 const { MODEL_GATEWAY_URL } = process.env;
+/** Unset if the page is not served. */
+const { PAGE_CLIENT_ID } = process.env;
 const { SYNC_TOKEN_FILE } = process.env;
 const SYNC_TOKEN = SYNC_TOKEN_FILE
   ? readFileSync(SYNC_TOKEN_FILE, 'utf8').replace(/\r?\n$/, '')
@@ -42,6 +44,14 @@ const checks = {
     const { data } = await json(`${ORCHESTRATOR_URL}/v1/health`);
     if (data?.online !== true) throw new Error(`unexpected response ${JSON.stringify(data)}`);
   },
+  ...(PAGE_CLIENT_ID !== undefined && {
+    'the orchestrator serves the page': async () => {
+      const { client_id } = await json(`${ORCHESTRATOR_URL}/page.json`);
+      if (client_id !== PAGE_CLIENT_ID) throw new Error(`unexpected client ${JSON.stringify(client_id)}`);
+      const body = await (await call(`${ORCHESTRATOR_URL}/`)).text();
+      if (!body.includes('<div id="root">')) throw new Error(`unexpected response ${body.slice(0, 200)}`);
+    },
+  }),
   'the gateway speaks socket.io': async () => {
     const response = await call(`${GATEWAY_URL}/socket.io/?EIO=4&transport=polling`);
     const body = await response.text();

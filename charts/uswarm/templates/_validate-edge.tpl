@@ -22,6 +22,31 @@
 {{- end }}
 {{- end }}
 
+{{/* What would otherwise be noticed by the first user who signs in. */}}
+{{- define "uswarm.validateWeb" -}}
+{{- with .Values.web }}
+{{- if .enabled }}
+{{- if not .clientId }}
+{{- fail "web.clientId is required with web.enabled: register the page as a public client of the OIDC issuer." }}
+{{- end }}
+{{- if ne $.Values.signature.mode "off" }}
+{{- fail "signature.mode=off is required with web.enabled: a page cannot keep the secret that signs requests." }}
+{{- end }}
+{{- $issuer := first $.Values.oidc.issuers }}
+{{- if .issuer }}
+{{- $issuer = dict }}
+{{- range $each := $.Values.oidc.issuers }}{{ if eq $each.issuer $.Values.web.issuer }}{{ $issuer = $each }}{{ end }}{{ end }}
+{{- if not $issuer }}
+{{- fail "web.issuer must be the issuer of an entry of oidc.issuers: the API trusts no others." }}
+{{- end }}
+{{- end }}
+{{- if not (has .clientId (kindIs "string" $issuer.audience | ternary (list $issuer.audience) $issuer.audience)) }}
+{{- fail (printf "web.clientId must be an audience of %s in oidc.issuers: the API would refuse the tokens of the page." $issuer.issuer) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* Proxies and TLS of an edge that this chart creates. Lists everything that is missing. */}}
 {{- define "uswarm.validateTraffic" -}}
 {{- $faults := list }}

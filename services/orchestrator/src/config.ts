@@ -6,6 +6,7 @@ import {
   flag,
   hstsMaxAge,
   json,
+  list,
   loadConfig,
   namespacedName,
   parseSigningKey,
@@ -28,6 +29,7 @@ import { IntegrationProviders } from './features/integrations/provider-clients.j
 import { TokenKeys } from './features/integrations/token-cipher.js';
 import { ServiceAccount } from './features/push/service-account.js';
 import { VapidKeys } from './features/push/vapid.js';
+import { pageSettings } from './http/page-settings.js';
 import { isSecureUrl } from './http/secure-url.js';
 
 /** Strict: without a misspelled restriction, more tokens would be accepted. */
@@ -55,6 +57,8 @@ const Issuers = z
   // Issuers with the same id would share their users, and of issuers with the same URL only the first would be used.
   .refine((issuers) => areUnique(issuers.map(({ id, issuer }) => id ?? issuer)), 'two issuers have the same id')
   .refine((issuers) => areUnique(issuers.map(({ issuer }) => issuer)), 'two issuers have the same URL');
+
+const isOrigin = (url: string): boolean => URL.canParse(url) && new URL(url).origin === url;
 
 const databaseWait = (seconds: number) => z.coerce.number().int().min(0).max(3_600).default(seconds);
 
@@ -118,6 +122,15 @@ export const OrchestratorConfig = z.object({
   HSTS_MAX_AGE_S: hstsMaxAge,
   /** Serves the pages at `/docs`, which show the API documents. */
   DOCS_ENABLED: flag.default(false),
+  /** Client id with which the page signs users in; it must be an audience of the issuer. Without it, the page is not served. */
+  WEB_CLIENT_ID: z.string().min(1).optional(),
+  /** An issuer of OIDC_ISSUERS. Default: the first one. */
+  WEB_ISSUER: z.url().optional(),
+  WEB_SCOPES: z.string().min(1).default('openid email profile'),
+  /** Origins of endpoints that the issuer has at other hosts than its own, comma-separated. Browsers let the page connect only to these. */
+  WEB_ISSUER_ORIGINS: list
+    .refine((urls) => urls.every(isOrigin), 'expected origins such as https://login.example.com')
+    .default([]),
 
   /**
    * Rate limits: the sustained rate per second (0 disables the limit) and the burst. They count requests per address,
@@ -424,6 +437,7 @@ export function checkConfig(config: OrchestratorConfig): OrchestratorConfig {
   requireAllOrNone(config, ['WEB_PUSH_PRIVATE_KEY', 'WEB_PUSH_CONTACT']);
   requireAllOrNone(config, ['APNS_KEY', 'APNS_KEY_ID', 'APNS_TEAM_ID', 'APNS_TOPIC']);
   requireSecureIssuers(config);
+  pageSettings(config);
   objectSettings(config);
   policiesOf(config);
   connectionsOf(config);

@@ -3,6 +3,7 @@ import type { Express } from 'express';
 import { createApp } from './http/app.js';
 import type { Handlers } from './http/handlers.js';
 import { createInternalApp } from './http/internal-app.js';
+import { pageSettings } from './http/page-settings.js';
 import { createRequestContext } from './http/request-context.js';
 import type { LeasedJob } from './jobs/leased-job.js';
 import { startWorkers } from './jobs/start-workers.js';
@@ -112,6 +113,7 @@ export async function startOrchestrator(
       corsOrigins: config.CORS_ORIGINS,
       hstsMaxAgeS: config.HSTS_MAX_AGE_S,
       docsEnabled: config.DOCS_ENABLED,
+      page: pageSettings(config),
       logger,
     }),
     internalApp: createInternalApp({

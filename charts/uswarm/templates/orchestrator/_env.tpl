@@ -62,6 +62,16 @@
   value: {{ join "," $values.http.corsOrigins | quote }}
 - name: DOCS_ENABLED
   value: {{ $values.docs.enabled | quote }}
+{{- with $values.web }}{{- if .enabled }}
+- name: WEB_CLIENT_ID
+  value: {{ .clientId | quote }}
+- name: WEB_SCOPES
+  value: {{ .scopes | quote }}
+- name: WEB_ISSUER
+  value: {{ .issuer | quote }}
+- name: WEB_ISSUER_ORIGINS
+  value: {{ join "," .issuerOrigins | quote }}
+{{- end }}{{- end }}
 {{ include "uswarm.hsts.env" .root }}
 {{- range $name, $limit := dict "IP" .values.rateLimits.address "USER" .values.rateLimits.user "SENDS" .values.rateLimits.sends "SEARCH" .values.rateLimits.search }}
 - name: RATE_{{ $name }}_PER_S

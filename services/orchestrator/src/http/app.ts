@@ -9,8 +9,10 @@ import type { RateLimits } from '../features/rate-limits/rate-limits.js';
 import { compressJson } from './compression.js';
 import { answerSlowBodies, createErrorHandler } from './errors.js';
 import type { Handlers } from './handlers.js';
+import type { PageSettings } from './page-settings.js';
 import { limitAddresses, limitCaller } from './rate-limit.js';
 import { referencePages } from './reference-pages.js';
+import { userPage } from './user-page.js';
 import { createRoutes, type ReadPosition } from './routes.js';
 
 export interface AppDeps {
@@ -29,6 +31,8 @@ export interface AppDeps {
   hstsMaxAgeS: number;
   /** Serves the pages at `/docs`. */
   docsEnabled: boolean;
+  /** Serves the page of users if it is set. */
+  page: PageSettings | undefined;
   logger: Logger;
 }
 
@@ -69,6 +73,7 @@ export function createApp(deps: AppDeps): Express {
   app.use('/v1', securityHeaders);
   app.use(limitAddresses(rates, addressOf));
   if (deps.docsEnabled) app.use(referencePages());
+  if (deps.page !== undefined) app.use(userPage(deps.page));
   app.use(
     createRoutes(handlers, {
       readPosition: deps.readPosition,

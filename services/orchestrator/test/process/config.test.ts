@@ -119,6 +119,13 @@ describe('the configuration', () => {
     expect(checkConfig(read({ SIGNATURE_MODE: 'off' })).SIGNATURE_MODE).toBe('off');
   });
 
+  it.each(['*', 'https://a.example/path', "https://a.example; script-src 'unsafe-inline'", 'a.example'])(
+    'rejects %s in WEB_ISSUER_ORIGINS, which the content security policy contains',
+    (origin) => {
+      expect(() => read({ WEB_ISSUER_ORIGINS: `https://tokens.example,${origin}` })).toThrow(/WEB_ISSUER_ORIGINS/);
+    },
+  );
+
   describe('with runtimes as pods', () => {
     const kubernetes = { RUNTIME_DRIVER: 'kubernetes', SIGNATURE_MODE: 'off' };
 

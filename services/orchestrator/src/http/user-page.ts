@@ -1,0 +1,12 @@
+import { createPageServer } from '@uswarm/web/server';
+import type { RequestHandler } from 'express';
+import type { PageSettings } from './page-settings.js';
+
+/** Serves the page at the origin of the API, which is the only one that its content security policy allows besides the issuer. */
+export function userPage({ issuer, clientId, scopes, issuerOrigins }: PageSettings): RequestHandler {
+  const serve = createPageServer({ issuer, client_id: clientId, scopes, local: false }, issuerOrigins);
+  return (request, response, next) => {
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (!isRead || !serve(request.path, request, response)) next();
+  };
+}
