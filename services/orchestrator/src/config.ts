@@ -24,6 +24,8 @@ import { type OutgoingProxy, readProxy } from '@uswarm/service-kit/outgoing';
 import { z } from 'zod';
 import { OperatorKeys } from './features/admin/operators.js';
 import { TOKEN_ALGORITHMS } from './features/auth/oidc-verifier.js';
+import { connectionsOf } from './database/databases.js';
+import { objectSettings } from './features/uploads/object-settings.js';
 import { policiesOf } from './features/rate-limits/policies.js';
 import { IntegrationProviders } from './features/integrations/provider-clients.js';
 import { TokenKeys } from './features/integrations/token-cipher.js';
@@ -375,23 +377,6 @@ export type OrchestratorConfig = z.output<typeof OrchestratorConfig> & {
   proxy: OutgoingProxy;
 };
 
-/** In seconds. Idle pods are expensive; idle processes are not. */
-const IDLE_SUSPEND_AFTER_S = { kubernetes: 1_800, process: 0 };
-
-/** Milliseconds without work after which a runtime is suspended; 0 disables it. */
-export function idleSuspendAfterMs(
-  config: Pick<OrchestratorConfig, 'RUNTIME_DRIVER' | 'IDLE_SUSPEND_AFTER_S'>,
-): number {
-  return (config.IDLE_SUSPEND_AFTER_S ?? IDLE_SUSPEND_AFTER_S[config.RUNTIME_DRIVER]) * 1_000;
-}
-
-/** The private keys that sign calls to runtimes, the current one first. */
-export const callKeys = ({
-  CALL_PRIVATE_KEY: key,
-  CALL_PRIVATE_KEY_PREVIOUS: previous,
-}: Pick<OrchestratorConfig, 'CALL_PRIVATE_KEY' | 'CALL_PRIVATE_KEY_PREVIOUS'>): string[] =>
-  previous === undefined ? [key] : [key, previous];
-
 /** @throws ConfigError, or Error if settings contradict each other */
 export function readConfig(environment: Record<string, string | undefined>): OrchestratorConfig {
   const config = { ...loadConfig(OrchestratorConfig, environment), proxy: readProxy(environment) };
@@ -444,25 +429,6 @@ export function checkConfig(config: OrchestratorConfig): OrchestratorConfig {
   return config;
 }
 
-/** The sizes of the connection pools of this process. @throws Error if no connection remains for requests */
-export function connectionsOf(
-  config: Pick<
-    OrchestratorConfig,
-    'DATABASE_MAX_CONNECTIONS' | 'DATABASE_BACKGROUND_CONNECTIONS' | 'DATABASE_LEASE_CONNECTIONS'
-  >,
-): { requests: number; background: number; leases: number } {
-  const { DATABASE_MAX_CONNECTIONS: total } = config;
-  const leases = config.DATABASE_LEASE_CONNECTIONS ?? (total < 10 ? 1 : 2);
-  const background = config.DATABASE_BACKGROUND_CONNECTIONS ?? Math.max(1, Math.floor(total * 0.3));
-  const requests = total - background - leases;
-  if (requests < 1) {
-    throw new Error(
-      'DATABASE_MAX_CONNECTIONS leaves no connection for requests: it includes DATABASE_BACKGROUND_CONNECTIONS and DATABASE_LEASE_CONNECTIONS',
-    );
-  }
-  return { requests, background, leases };
-}
-
 /** An attacker who can replace the keys of an issuer in transit can sign in as any user. */
 function requireSecureIssuers({ OIDC_ISSUERS, OIDC_ALLOW_HTTP }: OrchestratorConfig): void {
   if (OIDC_ALLOW_HTTP) return;
@@ -485,31 +451,6 @@ function requireAllOrNone(config: OrchestratorConfig, names: readonly (keyof Orc
   const missing = names.filter((name) => config[name] === undefined);
   if (missing.length > 0 && missing.length < names.length)
     throw new Error(`${missing.join(', ')}: not set; ${names.join(', ')} belong together`);
-}
-
-/** Settings of the object store. @throws Error if a required one is not set */
-export function objectSettings(config: OrchestratorConfig) {
-  const { OBJECT_STORE, OBJECT_DIRECTORY: directory, S3_ENDPOINT: endpoint, S3_BUCKET: bucket } = config;
-  const { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = config;
-  if (OBJECT_STORE === 'file') {
-    if (directory === undefined) throw new Error('OBJECT_DIRECTORY is not set; OBJECT_STORE=file needs it');
-    return { store: 'file', directory } as const;
-  }
-  if (bucket === undefined) throw new Error('S3_BUCKET is not set; OBJECT_STORE=s3 needs it');
-  if ((accessKeyId === undefined) !== (secretAccessKey === undefined)) {
-    throw new Error('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY must be set together');
-  }
-  return {
-    store: 's3',
-    bucket,
-    region: config.S3_REGION,
-    prefix: config.S3_PREFIX,
-    pathStyle: config.S3_PATH_STYLE ?? endpoint !== undefined,
-    ...(endpoint === undefined ? {} : { endpoint }),
-    ...(accessKeyId === undefined || secretAccessKey === undefined
-      ? {}
-      : { credentials: { accessKeyId, secretAccessKey } }),
-  } as const;
 }
 
 /** The version of the service, which `GET /v1/health` returns. */

@@ -11,7 +11,7 @@ import { needsReconcile, specOf } from '../src/features/runtimes/runtime-state.j
 import { createRuntimeRequests } from '../src/features/runtimes/runtime-requests.js';
 import type { LeasedJob } from '../src/jobs/job-store.js';
 import { runtimeRow } from './runtime-row.js';
-import { TURN_JOB } from '../src/features/turns/turn-queue.js';
+import { TURN_JOB } from '../src/features/turns/turn-job.js';
 import { NO_TRANSACTION } from './transaction.js';
 
 const JOB: LeasedJob = {

@@ -50,7 +50,8 @@ import type { Tasks } from '../src/features/workflows/create-tasks.js';
 import { createWorkflows } from '../src/features/workflows/workflows.js';
 import { createWorkflowStore } from '../src/features/workflows/workflows.store.js';
 import { createWorkspaceStore } from '../src/features/workspaces/workspaces.store.js';
-import { createTurnQueue, TURN_JOB } from '../src/features/turns/turn-queue.js';
+import { createTurnQueue } from '../src/features/turns/turn-queue.js';
+import { TURN_JOB } from '../src/features/turns/turn-job.js';
 import { createJobSignals, type JobSignals } from '../src/jobs/job-signals.js';
 import { createJobStore } from '../src/jobs/job-store.js';
 

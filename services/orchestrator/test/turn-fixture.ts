@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import type { Database } from '../src/database/database.js';
-import { TURN_JOB } from '../src/features/turns/turn-queue.js';
+import { TURN_JOB } from '../src/features/turns/turn-job.js';
 import { createTurnWriter } from '../src/features/turns/writer/turn-writer.js';
 import type { TurnWriterDeps } from '../src/features/turns/writer/turn-writer-deps.js';
 import type { TurnWriter } from '../src/features/turns/writer/turn-writes.js';

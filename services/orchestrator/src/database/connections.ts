@@ -1,5 +1,6 @@
 import type { Logger } from '@uswarm/service-kit';
 import { type CommittedEvent, createEventStore, type EventStore } from '../features/events/events.store.js';
+import { createPushJobs, NO_PUSH, type PushJobs } from '../features/push/push-jobs.js';
 import { createJobStore, type JobStore } from '../jobs/job-store.js';
 import type { JobSignals } from '../jobs/job-signals.js';
 import type { Database, WithTransaction } from './database.js';
@@ -13,24 +14,33 @@ export interface Connections {
   withStatement: WithTransaction;
   jobs: JobStore;
   events: EventStore;
+  push: PushJobs;
   /** Reports a committed event to the relay of this process. `events.append` does it by itself. */
   onCommitted: (event: CommittedEvent) => void;
   jobSignals: JobSignals;
 }
 
-/** @param onCommitted receives each event after the commit of its transaction */
+export interface ConnectionsDeps {
+  jobSignals: JobSignals;
+  /** Receives each event after the commit of its transaction. */
+  onCommitted: (event: CommittedEvent) => void;
+  /** Milliseconds after which a message is announced to devices; undefined without a push service. */
+  pushDelayMs: number | undefined;
+  logger: Logger;
+}
+
 export function createConnections(
   database: Database,
-  jobSignals: JobSignals,
-  onCommitted: (event: CommittedEvent) => void,
-  logger: Logger,
+  { jobSignals, onCommitted, pushDelayMs, logger }: ConnectionsDeps,
 ): Connections {
+  const jobs = createJobStore(database, jobSignals);
   return {
     database,
     withTransaction: createWithTransaction(database, logger),
     withStatement: createWithStatement(database, logger),
-    jobs: createJobStore(database, jobSignals),
+    jobs,
     events: createEventStore(database, onCommitted),
+    push: pushDelayMs === undefined ? NO_PUSH : createPushJobs(jobs, pushDelayMs),
     onCommitted,
     jobSignals,
   };

@@ -1,9 +1,9 @@
 import type { EventBus } from '@uswarm/event-bus';
 import { createSecurityLog, createSourceName, type Logger, type Registry, systemClock } from '@uswarm/service-kit';
-import { connectionsOf, modelCallsKeys, type OrchestratorConfig } from '../config.js';
+import { modelCallsKeys, type OrchestratorConfig } from '../config.js';
 import { createBoundedRead } from '../database/bounded-read.js';
 import { createConnections } from '../database/connections.js';
-import { openDatabases } from '../database/databases.js';
+import { connectionsOf, openDatabases } from '../database/databases.js';
 import { createAccountModule } from './account/account.module.js';
 import { createAdminModule } from './admin/admin.module.js';
 import { createArtifactsModule } from './artifacts/artifacts.module.js';
@@ -38,7 +38,7 @@ import { createMessagesModule } from './messages/messages.module.js';
 import { createModelCallsModule } from './model-calls/model-calls.module.js';
 import { createPlans } from './plans/plans.js';
 import { createRateLimits } from './rate-limits/rate-limits.js';
-import { createPushModule } from './push/push.module.js';
+import { createPushModule, pushDelayOf } from './push/push.module.js';
 import { createReceiptsModule } from './receipts/receipts.module.js';
 import { createRuntimesModule } from './runtimes/runtimes.module.js';
 import { createStepsModule } from './steps/steps.module.js';
@@ -97,14 +97,15 @@ function createPlatform({ config, bus, environment, metrics, logger }: Orchestra
   const jobSignals = createJobSignals(bus);
   const committed = createCommittedEvents();
   const gateways = createGateways({ store: createGatewayStore(databases.background), logger });
+  const signals = { jobSignals, onCommitted: committed.push, pushDelayMs: pushDelayOf(config), logger };
   return {
     databases,
     epochs,
     jobSignals,
     committed,
     turnSignals: createTurnSignals(bus),
-    requests: createConnections(databases.requests, jobSignals, committed.push, logger),
-    background: createConnections(databases.background, jobSignals, committed.push, logger),
+    requests: createConnections(databases.requests, signals),
+    background: createConnections(databases.background, signals),
     leases: createLeaseKeeper({ store: createJobStore(databases.leases), logger }),
     clock: systemClock,
     gateways,

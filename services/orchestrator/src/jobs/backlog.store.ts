@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../database/database.js';
 import type { InternalPhase } from '../database/schema.js';
 import { SUSPENDED_BY_OPERATOR, UNREACHABLE_AFTER_MS } from '../features/runtimes/runtime-state.js';
-import { TURN_JOB } from '../features/turns/turn-queue.js';
+import { TURN_JOB } from '../features/turns/turn-job.js';
 
 /** `held`: an operator suspended the runtime. */
 export const TURN_STATES = ['queued', 'held', 'running'] as const;

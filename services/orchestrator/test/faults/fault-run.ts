@@ -4,7 +4,7 @@ import type { MessageData } from '@uswarm/contract';
 import { silentLogger, systemClock } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import { createWithStatement, createWithTransaction } from '../../src/database/transaction.js';
-import { TURN_JOB } from '../../src/features/turns/turn-queue.js';
+import { TURN_JOB } from '../../src/features/turns/turn-job.js';
 import { createTurnRunner } from '../../src/features/turns/runner/turn-runner.js';
 import { createWorkflowReports } from '../../src/features/workflows/workflow-reports.js';
 import type { LeasedJob } from '../../src/jobs/job-store.js';

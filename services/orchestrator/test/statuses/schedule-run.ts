@@ -6,7 +6,7 @@ import { agentStatusExpiry } from '../../src/features/agents/agent-status-expiry
 import { approvalCard, callHash } from '../../src/features/approvals/approval-card.js';
 import type { AgentActivity } from '../../src/database/schema.js';
 import type { OfferedContent } from '../../src/features/turns/reply/agent-content-schema.js';
-import { TURN_JOB } from '../../src/features/turns/turn-queue.js';
+import { TURN_JOB } from '../../src/features/turns/turn-job.js';
 import type { FinishedReply } from '../../src/features/turns/writer/turn-ending.js';
 import type { TurnWriter } from '../../src/features/turns/writer/turn-writes.js';
 import type { LeasedJob } from '../../src/jobs/job-store.js';

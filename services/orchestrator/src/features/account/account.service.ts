@@ -12,7 +12,7 @@ import type { DeviceStore } from '../devices/devices.store.js';
 import type { EventStore } from '../events/events.store.js';
 import type { IntegrationService } from '../integrations/integrations.service.js';
 import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
-import { TURN_JOB } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-job.js';
 import { periodOf } from '../usage/period.js';
 import type { UserStore } from '../users/users.store.js';
 import type { Provision } from '../workspaces/provision.js';

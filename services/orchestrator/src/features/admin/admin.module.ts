@@ -11,7 +11,7 @@ import type { Epochs } from '../events/epoch.js';
 import { createLegalStore } from '../legal/legal.store.js';
 import type { Plans } from '../plans/plans.js';
 import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
-import { TURN_JOB } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-job.js';
 import { createUsageStore } from '../usage/usage.store.js';
 import { createAdminRouter } from './admin.routes.js';
 import { createAdminService } from './admin.service.js';

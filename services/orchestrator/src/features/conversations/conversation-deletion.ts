@@ -6,7 +6,7 @@ import type { EventStore } from '../events/events.store.js';
 import type { MessageStore } from '../messages/messages.store.js';
 import type { CancelRuntimeTurn } from '../turns/cancellation/cancel-runtime-turn.js';
 import { SUMMARY_JOB, TITLE_JOB } from '../summaries/follow-ups.js';
-import { TURN_JOB } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-job.js';
 import type { RunningTurn, TurnStore } from '../turns/turns.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { ConversationStore } from './conversations.store.js';

@@ -5,7 +5,6 @@ import { createAgentStore } from '../agents/agents.store.js';
 import type { Idempotency } from '../idempotency/idempotency.service.js';
 import type { CreateViewContext } from '../messages/message-view.js';
 import { createMessageStore } from '../messages/messages.store.js';
-import { pushJobs, type PushConfig } from '../push/push.module.js';
 import type { CancelRuntimeTurn } from '../turns/cancellation/cancel-runtime-turn.js';
 import { createTurnStore } from '../turns/turns.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
@@ -18,7 +17,7 @@ import { createMarkRead } from './read-position.js';
 import { createReadPositionStore } from './read-position.store.js';
 
 export interface ConversationsModuleDeps {
-  config: Pick<OrchestratorConfig, 'CONVERSATIONS_PER_WORKSPACE' | 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS'> & PushConfig;
+  config: Pick<OrchestratorConfig, 'CONVERSATIONS_PER_WORKSPACE' | 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS'>;
   connections: Connections;
   access: WorkspaceAccess;
   idempotency: Idempotency;
@@ -29,7 +28,7 @@ export interface ConversationsModuleDeps {
 
 export function createConversationsModule(deps: ConversationsModuleDeps) {
   const { config, access, idempotency, stopInRuntime, statuses, createViewContext } = deps;
-  const { database, withTransaction, jobs, events } = deps.connections;
+  const { database, withTransaction, jobs, events, push } = deps.connections;
   const store = createConversationStore(database);
   const agents = createAgentStore(database);
   const service = createConversationService({
@@ -59,7 +58,7 @@ export function createConversationsModule(deps: ConversationsModuleDeps) {
     store: createReadPositionStore(database),
     events,
     access,
-    push: pushJobs(config, jobs),
+    push,
   });
   return { routes: conversationHandlers(service, deletion, markRead) };
 }

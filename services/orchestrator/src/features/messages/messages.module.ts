@@ -7,14 +7,14 @@ import { approvalExpiry, createApprovals } from '../approvals/approvals.js';
 import { createApprovalStore } from '../approvals/approvals.store.js';
 import type { AgentStatuses } from '../agents/agent-statuses.js';
 import { createConversationStore } from '../conversations/conversations.store.js';
-import { pushJobs, type PushConfig } from '../push/push.module.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
 import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
 import type { CancelRuntimeTurn } from '../turns/cancellation/cancel-runtime-turn.js';
 import type { StopService } from '../turns/cancellation/stop.service.js';
 import { createSummaryStore } from '../summaries/summaries.store.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
-import { TURN_JOB, type TurnQueue } from '../turns/turn-queue.js';
+import type { TurnQueue } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-job.js';
 import { createTurnStore } from '../turns/turns.store.js';
 import { createReservationStore } from '../usage/reservations.store.js';
 import type { UsageLimits } from '../usage/usage-limits.js';
@@ -47,7 +47,7 @@ import { createWithdraw } from './withdrawal.js';
 const CONTEXTS = { maxItems: 64, maxGroups: 4, patienceMs: 50 };
 
 export interface MessagesModuleDeps {
-  config: Pick<OrchestratorConfig, 'SEARCH_TIMEOUT_MS' | 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS'> & PushConfig;
+  config: Pick<OrchestratorConfig, 'SEARCH_TIMEOUT_MS' | 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS'>;
   connections: Connections;
   boundedRead: BoundedRead;
   /** Connections that requests may use. */
@@ -70,11 +70,10 @@ export interface MessagesModuleDeps {
 /** Messages: sending, paging, search, actions, revision and deletion. */
 export function createMessagesModule(deps: MessagesModuleDeps) {
   const { queue, limits, statuses, rates, attachments, access, cursors, createViewContext } = deps;
-  const { database, withTransaction, jobs, events, onCommitted, jobSignals } = deps.connections;
+  const { database, withTransaction, jobs, events, push, onCommitted, jobSignals } = deps.connections;
   const store = createMessageStore(database);
   const changes = createMessageChangeStore();
   const conversations = createConversationStore(database);
-  const push = pushJobs(deps.config, jobs);
   const approvals = createApprovals({
     store: createApprovalStore(),
     reservations: createReservationStore(),

@@ -10,7 +10,7 @@ import type { CancelRuntimeTurn } from '../turns/cancellation/cancel-runtime-tur
 import type { TurnMetrics } from '../turns/turn-metrics.js';
 import { SUMMARY_JOB, TITLE_JOB } from '../summaries/follow-ups.js';
 import type { SummaryStore } from '../summaries/summaries.store.js';
-import { TURN_JOB } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-job.js';
 import { isUnfinished } from '../turns/turn-status.js';
 import type { TurnStore } from '../turns/turns.store.js';
 import type { Workflows } from '../workflows/workflows.js';

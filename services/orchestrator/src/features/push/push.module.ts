@@ -2,10 +2,9 @@ import type { Clock, Logger, Registry } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../database/connections.js';
 import type { JobDefinition } from '../../jobs/job-definition.js';
-import type { JobStore } from '../../jobs/job-store.js';
 import type { Handler } from '../../http/handlers.js';
 import { createPushHandler, createWithdrawalHandler } from './push-handler.js';
-import { createPushJobs, NO_PUSH, PUSH_JOB, PUSH_WITHDRAWAL_JOB, type PushJobs } from './push-jobs.js';
+import { PUSH_JOB, PUSH_WITHDRAWAL_JOB } from './push-jobs.js';
 import { createPushMetrics } from './push-metrics.js';
 import { createPushSenders, pushServicesOf, vapidOf } from './push-senders.js';
 import { createPushStore } from './push.store.js';
@@ -16,19 +15,19 @@ export type PushConfig = Parameters<typeof pushServicesOf>[0] &
 
 export interface PushModuleDeps {
   config: PushConfig & Pick<OrchestratorConfig, 'proxy'>;
-  connections: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
+  connections: Pick<Connections, 'database' | 'withTransaction' | 'push'>;
   metrics: Registry;
   clock: Clock;
   logger: Logger;
 }
 
-/** Writes the jobs of notifications with these connections, if a push service is configured. */
-export const pushJobs = (config: PushConfig, jobs: Pick<JobStore, 'enqueue'>): PushJobs =>
-  pushServicesOf(config).length === 0 ? NO_PUSH : createPushJobs(jobs, config.PUSH_DELAY_MS);
+/** Milliseconds after which a message is announced; undefined if no service is configured. */
+export const pushDelayOf = (config: PushConfig): number | undefined =>
+  pushServicesOf(config).length === 0 ? undefined : config.PUSH_DELAY_MS;
 
 /** The jobs that send and withdraw notifications, and the route that tells clients how. */
 export function createPushModule({ config, connections, metrics, clock, logger }: PushModuleDeps) {
-  const { database, withTransaction } = connections;
+  const { database, withTransaction, push } = connections;
   const pushMetrics = createPushMetrics(metrics);
   const services = pushServicesOf(config);
   const settings = {
@@ -44,7 +43,7 @@ export function createPushModule({ config, connections, metrics, clock, logger }
     store: createPushStore(database, withTransaction),
     senders,
     withTransaction,
-    jobs: pushJobs(config, connections.jobs),
+    jobs: push,
     preview: config.PUSH_PREVIEW,
     metrics: pushMetrics,
   };

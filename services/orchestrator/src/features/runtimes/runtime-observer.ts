@@ -1,6 +1,6 @@
 import type { Clock, Logger } from '@uswarm/service-kit';
 import type { JobStore } from '../../jobs/job-store.js';
-import { TURN_JOB } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-job.js';
 import {
   PlatformUnreachable,
   type RuntimeDriver,

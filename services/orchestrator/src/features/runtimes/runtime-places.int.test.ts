@@ -8,7 +8,7 @@ import {
   type TestOrchestrator,
   type TestUser,
 } from '../../../test/test-orchestrator.js';
-import { TURN_JOB } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-job.js';
 
 const HOLD = 'middle of the answer';
 

@@ -1,7 +1,7 @@
 import { backoffDelay, type Clock, type Logger } from '@uswarm/service-kit';
 import type { JobStore, LeasedJob } from '../../jobs/job-store.js';
 import type { JobResult } from '../../jobs/job-worker.js';
-import { TURN_JOB } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-job.js';
 import { PlatformUnreachable, type RuntimeDriver } from './drivers/driver.js';
 import type { RuntimeClient } from './runtime-client.js';
 import type { RuntimeMetrics } from './runtime-metrics.js';

@@ -1,7 +1,7 @@
 import type { Clock } from '@uswarm/service-kit';
 import type { JobStore, LeasedJob } from '../../jobs/job-store.js';
 import { SUMMARY_JOB, TITLE_JOB } from '../summaries/follow-ups.js';
-import { TURN_JOB } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-job.js';
 import type { RuntimeObservation } from './drivers/driver.js';
 import type { RuntimeActivity, RuntimeClient, RuntimeTarget } from './runtime-client.js';
 import type { RuntimeMetrics } from './runtime-metrics.js';

@@ -6,7 +6,7 @@ import { statusEvent } from '../agents/agent-statuses.js';
 import type { AgentStore } from '../agents/agents.store.js';
 import type { LiveEvent } from '../events/event-publisher.js';
 import type { EventStore } from '../events/events.store.js';
-import { TURN_JOB } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-job.js';
 import { changesOf, isPolled } from './runtime-state.js';
 import { viewRuntime } from './runtime-view.js';
 import type { RuntimeRow, RuntimeStore, RuntimeUpdate } from './runtimes.store.js';

@@ -1,5 +1,6 @@
 import type { Clock, Logger, Registry } from '@uswarm/service-kit';
-import { callKeys, idleSuspendAfterMs, type OrchestratorConfig } from '../../config.js';
+import type { OrchestratorConfig } from '../../config.js';
+import { callKeys, idleSuspendAfterMs } from './runtime-settings.js';
 import type { Connections } from '../../database/connections.js';
 import type { Database } from '../../database/database.js';
 import type { UrgentJobDefinition } from '../../jobs/job-definition.js';

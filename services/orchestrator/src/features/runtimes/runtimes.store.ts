@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database/database.js';
 import type { InternalPhase, RuntimeDesired } from '../../database/schema.js';
-import { TURN_JOB } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-job.js';
 
 export interface RuntimeRow {
   workspace_id: string;

@@ -12,7 +12,7 @@ import type { WithTransaction } from '../../database/database.js';
 import { createIdleReconciler, IDLE_RUNTIME } from '../../../test/idle-reconciler.js';
 import { untilBlocked } from '../../../test/lock-waits.js';
 import { createStores, type Stores } from '../../../test/stores.js';
-import { TURN_JOB } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-job.js';
 import { createRuntimeMetrics } from './runtime-metrics.js';
 import { createRuntimeRequests, RUNTIME_JOB } from './runtime-requests.js';
 import { createWithTransaction } from '../../database/transaction.js';

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Transaction } from '../../database/database.js';
 import type { JobStore } from '../../jobs/job-store.js';
-import { TURN_JOB } from './turn-queue.js';
+import { TURN_JOB } from './turn-job.js';
 import type { NewTask, TurnRow, TurnStore } from './turns.store.js';
 
 /** How a background turn ended. */

@@ -4,9 +4,8 @@ import type { Transaction } from '../../database/database.js';
 import { allInOrder } from '../../database/pipelined.js';
 import type { JobStore } from '../../jobs/job-store.js';
 import type { UsageLimits } from '../usage/usage-limits.js';
+import { TURN_JOB } from './turn-job.js';
 import type { NewTurn, TurnRow, TurnStore } from './turns.store.js';
-
-export const TURN_JOB = 'turn';
 
 /** The `Retry-After` of a full queue: about the duration of a turn. */
 const QUEUE_RETRY_MS = 5_000;

@@ -13,7 +13,6 @@ import type { ModelCatalog } from '../core/models.js';
 import { createDelegationTools } from '../delegations/delegation-tools.js';
 import { createDelegationStore } from '../delegations/delegations.store.js';
 import type { EventPublisher } from '../events/event-publisher.js';
-import { pushJobs } from '../push/push.module.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import { createIntegrationStore } from '../integrations/integrations.store.js';
 import type { CreateViewContext } from '../messages/message-view.js';
@@ -52,7 +51,8 @@ import { createSafeMarkdown } from './reply/reply-text.js';
 import { createStopService } from './cancellation/stop.service.js';
 import { createTurnMetrics, type TurnMetrics } from './turn-metrics.js';
 import { createTurnContextStore } from './request/turn-contexts.store.js';
-import { createTurnQueue, TURN_JOB } from './turn-queue.js';
+import { createTurnQueue } from './turn-queue.js';
+import { TURN_JOB } from './turn-job.js';
 import { createTurnRunner } from './runner/turn-runner.js';
 import { createTurnProgressStore } from './reply/turn-progress.store.js';
 import { createTurnStore } from './turns.store.js';
@@ -98,7 +98,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
       ...shared,
       connections: background,
       limits: backgroundLimits,
-      push: pushJobs(deps.config, background.jobs),
+      push: background.push,
     }),
   };
   const platformTools = [
@@ -122,7 +122,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
   const turns = createTurnStore(requests.database);
   const runtimes = createRuntimeStore(background.database);
   const stopInRuntime = createRuntimeTurnCancellation(runtimes, client, deps.turnSignals, logger);
-  const tasks = tasksOf({ ...shared, connections: requests, limits, push: pushJobs(deps.config, requests.jobs) });
+  const tasks = tasksOf({ ...shared, connections: requests, limits, push: requests.push });
   const workflows = createWorkflowCancellation({
     withTransaction: requests.withTransaction,
     store: createWorkflowStore(requests.database),
@@ -146,7 +146,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     receipts: deps.receipts,
     progress: createTurnProgressStore(requests.database),
     untrusted: createUntrustedContentStore(),
-    push: pushJobs(deps.config, requests.jobs),
+    push: requests.push,
     markdown,
     reservations: createReservationStore(),
     statuses: deps.statuses,
@@ -178,7 +178,7 @@ function turnJob(
   metrics: TurnMetrics,
 ): UrgentJobDefinition {
   const { config, background, client, clock, logger } = deps;
-  const { database, withTransaction, withStatement, jobs, events } = background;
+  const { database, withTransaction, withStatement, jobs, events, push } = background;
   const turns = createTurnStore(database);
   const handle = createTurnRunner({
     withTransaction,
@@ -207,7 +207,7 @@ function turnJob(
     receipts: deps.receipts,
     progress: createTurnProgressStore(database),
     untrusted: createUntrustedContentStore(),
-    push: pushJobs(config, jobs),
+    push,
     markdown: createSafeMarkdown(deps.config.PUBLIC_URL),
     reservations: createReservationStore(),
     platformTools: deps.platformTools,

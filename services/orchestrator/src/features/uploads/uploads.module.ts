@@ -1,5 +1,6 @@
 import type { Clock, Logger, Registry } from '@uswarm/service-kit';
-import { objectSettings, type OrchestratorConfig } from '../../config.js';
+import type { OrchestratorConfig } from '../../config.js';
+import { objectSettings } from './object-settings.js';
 import type { Connections } from '../../database/connections.js';
 import type { JobDefinition } from '../../jobs/job-definition.js';
 import type { Idempotency } from '../idempotency/idempotency.service.js';

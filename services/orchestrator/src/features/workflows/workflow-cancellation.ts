@@ -1,7 +1,7 @@
 import type { WithTransaction } from '../../database/database.js';
 import type { JobStore } from '../../jobs/job-store.js';
 import type { CancelRuntimeTurn } from '../turns/cancellation/cancel-runtime-turn.js';
-import { TURN_JOB } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-job.js';
 import type { Workflows } from './workflows.js';
 import type { WorkflowStore } from './workflows.store.js';
 

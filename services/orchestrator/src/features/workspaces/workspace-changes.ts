@@ -7,7 +7,7 @@ import type { JobStore } from '../../jobs/job-store.js';
 import type { EventStore } from '../events/events.store.js';
 import { type Idempotency, type KeyOwner, keyWithoutResult } from '../idempotency/idempotency.service.js';
 import type { RuntimeRequests } from '../runtimes/runtime-requests.js';
-import { TURN_JOB } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../turns/turn-job.js';
 import type { UserStore } from '../users/users.store.js';
 import type { Provision } from './provision.js';
 import type { WorkspaceListEvents } from './workspace-list-events.js';

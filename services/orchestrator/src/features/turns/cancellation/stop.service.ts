@@ -8,7 +8,7 @@ import type { WorkflowCancellation } from '../../workflows/workflow-cancellation
 import type { WorkspaceAccess } from '../../workspaces/workspace-access.js';
 import { STOPPED_SENTENCE } from '../reply/finished-reply.js';
 import type { CancelRuntimeTurn } from './cancel-runtime-turn.js';
-import { TURN_JOB } from '../turn-queue.js';
+import { TURN_JOB } from '../turn-job.js';
 import { isUnfinished } from '../turn-status.js';
 import { LeaseLost } from '../writer/fenced-writes.js';
 import { createTurnWriter } from '../writer/turn-writer.js';

@@ -13,7 +13,7 @@ import type { WithTransaction } from '../../../database/database.js';
 import { createWithTransaction } from '../../../database/transaction.js';
 import { approvalExpiry } from '../../approvals/approvals.js';
 import { RUNTIME_JOB } from '../../runtimes/runtime-requests.js';
-import { TURN_JOB } from '../turn-queue.js';
+import { TURN_JOB } from '../turn-job.js';
 
 const WAITING = 10_000;
 const ASKED: Schedule = { ...APPROVED, steps: [['save']] };

@@ -11,7 +11,7 @@ import {
 } from '../../../../test/test-orchestrator.js';
 import { createTestTurnWorker, LEASE_MS, type TestTurnWorker } from '../../../../test/turn-fixture.js';
 import type { OfferedContent } from '../reply/agent-content-schema.js';
-import { TURN_JOB } from '../turn-queue.js';
+import { TURN_JOB } from '../turn-job.js';
 import type { FinishedReply } from './turn-ending.js';
 import { LeaseLost } from './fenced-writes.js';
 import type { TurnWriter } from './turn-writes.js';

@@ -1,0 +1,2 @@
+/** Job type of turns. */
+export const TURN_JOB = 'turn';
