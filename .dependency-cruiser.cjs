@@ -1,7 +1,7 @@
 // Which way dependencies point. docs: packages ← services; routes → service → store inside a feature.
 const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 const database = ['^node_modules/.*/(kysely|pg)/', '(^|/)node_modules/(kysely|pg)(/|$)'];
-const feature = '^services/[^/]+/src/features/';
+const service = '^services/[^/]+/src/';
 const testCode = '^(((packages|services)/[^/]+|charts)/(generate|test)|e2e)/';
 const tests = '\\.test\\.(ts|mjs)$';
 
@@ -82,20 +82,20 @@ module.exports = {
     forbid(
       'store-is-the-bottom',
       'A store is SQL: it knows neither the rules nor HTTP.',
-      { path: `${feature}.*\\.store\\.ts$` },
-      { path: `${feature}.*\\.(service|routes)\\.ts$` },
+      { path: `${service}.*\\.store\\.ts$` },
+      { path: `${service}.*\\.(service|routes)\\.ts$` },
     ),
     forbid(
       'service-knows-no-http',
       'Rules can be called from anywhere, not only by a route.',
-      { path: `${feature}.*\\.service\\.ts$` },
-      { path: [`${feature}.*\\.routes\\.ts$`, '(^|/)node_modules/express/'] },
+      { path: `${service}.*\\.service\\.ts$` },
+      { path: [`${service}.*\\.routes\\.ts$`, '(^|/)node_modules/express/'] },
     ),
     forbid(
       'routes-leave-sql-alone',
       'A route makes one call to a service.',
-      { path: `${feature}.*\\.routes\\.ts$` },
-      { path: [`${feature}.*\\.store\\.ts$`, ...database] },
+      { path: `${service}.*\\.routes\\.ts$` },
+      { path: [`${service}.*\\.store\\.ts$`, ...database] },
     ),
     forbid(
       'outgoing-calls-use-one-client',
@@ -131,7 +131,7 @@ module.exports = {
       comment: 'The production entry point must not be able to reach the end-to-end bypass.',
       severity: 'error',
       from: { path: '^services/orchestrator/src/main\\.ts$' },
-      to: { path: '^services/orchestrator/src/features/auth/e2e-bypass\\.ts$', reachable: true },
+      to: { path: '^services/orchestrator/src/accounts/auth/e2e-bypass\\.ts$', reachable: true },
     },
   ],
   options: {

@@ -26,7 +26,7 @@ const ZEROS: [
     'http.hstsMaxAgeSeconds',
     'orchestrator',
     'HSTS_MAX_AGE_S',
-    ['services/orchestrator/src/http/conventions.int.test.ts', 'only if HSTS_MAX_AGE_S is set'],
+    ['services/orchestrator/src/server/conventions.int.test.ts', 'only if HSTS_MAX_AGE_S is set'],
   ],
   ...(
     [
@@ -39,7 +39,7 @@ const ZEROS: [
     `orchestrator.rateLimits.${name}.perSecond`,
     'orchestrator',
     `RATE_${variable}_PER_S`,
-    ['services/orchestrator/src/features/rate-limits/policies.test.ts', 'are disabled at 0 requests per second'],
+    ['services/orchestrator/src/platform/rate-limits/policies.test.ts', 'are disabled at 0 requests per second'],
   ]),
   [
     'gateway.sockets.perUser',
@@ -81,7 +81,7 @@ const ZEROS: [
     'runtime.idleSuspendAfterSeconds',
     'orchestrator',
     'IDLE_SUSPEND_AFTER_S',
-    ['services/orchestrator/src/features/runtimes/runtime-state.test.ts', 'is never due without an idle limit'],
+    ['services/orchestrator/src/records/runtime-state.test.ts', 'is never due without an idle limit'],
   ],
 ];
 

@@ -1,12 +1,12 @@
-const WRITER = 'services/orchestrator/src/features/turns/writer/turn-writer.ts';
-const FENCE = 'services/orchestrator/src/features/turns/writer/fenced-writes.ts';
-const REQUESTS = 'services/orchestrator/src/features/turns/reply/tool-requests.ts';
-const SEND = 'services/orchestrator/src/features/tools/send-call.ts';
-const CARD = 'services/orchestrator/src/features/approvals/approval-card.ts';
+const WRITER = 'services/orchestrator/src/turns/writer/turn-writer.ts';
+const FENCE = 'services/orchestrator/src/turns/writer/fenced-writes.ts';
+const REQUESTS = 'services/orchestrator/src/turns/reply/tool-requests.ts';
+const SEND = 'services/orchestrator/src/turns/tools/send-call.ts';
+const CARD = 'services/orchestrator/src/records/approval-card.ts';
 
-const TURN_REQUESTS = 'services/orchestrator/src/features/turns/request/turn-requests.test.ts';
-const UNTRUSTED = 'services/orchestrator/src/features/turns/request/untrusted-content.test.ts';
-const SEND_CALL = 'services/orchestrator/src/features/tools/send-call.test.ts';
+const TURN_REQUESTS = 'services/orchestrator/src/turns/request/turn-requests.test.ts';
+const UNTRUSTED = 'services/orchestrator/src/turns/request/untrusted-content.test.ts';
+const SEND_CALL = 'services/orchestrator/src/turns/tools/send-call.test.ts';
 
 /**
  * Code changes that break a promise about tool calls. `from` occurs once in `file`; each test must fail.
@@ -41,12 +41,12 @@ export const MUTATIONS = [
   },
   {
     name: 'an entry is acknowledged before it is stored',
-    file: 'services/orchestrator/src/features/turns/runner/turn-runner.ts',
+    file: 'services/orchestrator/src/turns/runner/turn-runner.ts',
     from: 'await run.reply.flush();',
     to: '',
     tests: [
       {
-        file: 'services/orchestrator/src/features/turns/runner/takeover.test.ts',
+        file: 'services/orchestrator/src/turns/runner/takeover.test.ts',
         name: 'invariant 4: stores an entry before it acknowledges an event after it that stores nothing',
       },
     ],
@@ -70,7 +70,7 @@ export const MUTATIONS = [
     to: '.update(canonicalJson([tool]))',
     tests: [
       {
-        file: 'services/orchestrator/src/features/approvals/approval-card.test.ts',
+        file: 'services/orchestrator/src/records/approval-card.test.ts',
         name: 'invariant 5: the hash of a call is the same for equal arguments in any order, and differs for others',
       },
     ],
@@ -153,14 +153,14 @@ export const MUTATIONS = [
   },
   {
     name: 'a runtime can call tools without a trace',
-    file: 'services/orchestrator/src/features/turns/request/load-turn-request.ts',
+    file: 'services/orchestrator/src/turns/request/load-turn-request.ts',
     from: 'await deps.toolTokens(tokenTurn(turn));',
     to: "await deps.toolTokens(tokenTurn(turn), '');",
     tests: [{ file: UNTRUSTED, name: 'is not sent to a runtime that hides its calls, whose calls then do not ask' }],
   },
   {
     name: 'a query can have text of the user',
-    file: 'services/orchestrator/src/features/turns/reply/announced-calls.ts',
+    file: 'services/orchestrator/src/turns/reply/announced-calls.ts',
     from: 'untrusted && (await rules.sharesPrivateText(place, query))',
     to: 'false',
     tests: [
@@ -172,12 +172,12 @@ export const MUTATIONS = [
   },
   {
     name: 'images of other hosts are loaded',
-    file: 'services/orchestrator/src/features/turns/reply/safe-markdown.ts',
+    file: 'services/orchestrator/src/turns/content/safe-markdown.ts',
     from: "output: '! ['",
     to: "output: '!['",
     tests: [
       {
-        file: 'services/orchestrator/src/features/turns/reply/safe-markdown.test.ts',
+        file: 'services/orchestrator/src/turns/content/safe-markdown.test.ts',
         name: 'invariant 11: loads no image of another host, and hides no host',
       },
     ],
@@ -189,7 +189,7 @@ export const MUTATIONS = [
     to: 'value',
     tests: [
       {
-        file: 'services/orchestrator/src/features/approvals/approval-card.test.ts',
+        file: 'services/orchestrator/src/records/approval-card.test.ts',
         name: 'a value cannot look like another change',
       },
     ],

@@ -25,7 +25,7 @@ const COLUMN_TYPES: Record<string, string> = {
     '{ tool: string; arguments: string; failed: boolean; sources: { title: string; address: string }[] }',
 };
 
-/** bigint columns are read as numbers: see src/database/database.ts. */
+/** bigint columns are read as numbers: see src/platform/database/database.ts. */
 const SQL_TYPES: Record<string, string> = {
   bool: 'boolean',
   bytea: 'Buffer',
@@ -68,7 +68,7 @@ const COLUMNS = `
   ORDER BY c.relname COLLATE "C", a.attnum`;
 
 /**
- * The text of src/database/tables.ts: the row types of a migrated database.
+ * The text of src/platform/database/tables.ts: the row types of a migrated database.
  * @throws Error if a column has a type that neither list above contains
  */
 export async function tableTypes(databaseUrl: string): Promise<string> {
@@ -146,7 +146,7 @@ function interfaceName(table: string): string {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { migrate } = await import('../dist/database/migrate.js');
+  const { migrate } = await import('../dist/platform/database/migrate.js');
   const directory = await mkdtemp(join(tmpdir(), 'uswarm-tables-'));
   // As root, Postgres runs as another user, which must be able to enter the folder.
   await chmod(directory, 0o755);
@@ -154,7 +154,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
     const url = await postgres.createDatabase('tables');
     await migrate(url, silentLogger);
-    await writeFile(new URL('../src/database/tables.ts', import.meta.url), await tableTypes(url));
+    await writeFile(new URL('../src/platform/database/tables.ts', import.meta.url), await tableTypes(url));
   } finally {
     await postgres.close({ remove: true });
     await rm(directory, { recursive: true, force: true });

@@ -22,17 +22,17 @@ import {
 } from '@uswarm/service-kit';
 import { type OutgoingProxy, readProxy } from '@uswarm/service-kit/outgoing';
 import { z } from 'zod';
-import { OperatorKeys } from './features/admin/operators.js';
-import { TOKEN_ALGORITHMS } from './features/auth/oidc-verifier.js';
-import { connectionsOf } from './database/databases.js';
-import { objectSettings } from './features/uploads/object-settings.js';
-import { policiesOf } from './features/rate-limits/policies.js';
-import { IntegrationProviders } from './features/integrations/provider-clients.js';
-import { TokenKeys } from './features/integrations/token-cipher.js';
-import { ServiceAccount } from './features/push/service-account.js';
-import { VapidKeys } from './features/push/vapid.js';
-import { pageSettings } from './http/page-settings.js';
-import { isSecureUrl } from './http/secure-url.js';
+import { OperatorKeys } from './accounts/admin/operators.js';
+import { TOKEN_ALGORITHMS } from './accounts/auth/oidc-verifier.js';
+import { connectionsOf } from './platform/database/databases.js';
+import { objectSettings } from './workspaces/uploads/object-settings.js';
+import { policiesOf } from './platform/rate-limits/policies.js';
+import { IntegrationProviders } from './apps/integrations/provider-clients.js';
+import { TokenKeys } from './apps/integrations/token-cipher.js';
+import { ServiceAccount } from './accounts/push/service-account.js';
+import { VapidKeys } from './accounts/push/vapid.js';
+import { pageSettings } from './platform/http/page-settings.js';
+import { isSecureUrl } from './platform/http/secure-url.js';
 
 /** Strict: without a misspelled restriction, more tokens would be accepted. */
 const Issuer = z.strictObject({

@@ -1,5 +1,5 @@
 import { createLogger, runService } from '@uswarm/service-kit';
-import { startServer } from './http/server.js';
+import { startServer } from './server/server.js';
 
 // The production entry point. It must not import the end-to-end bypass, and it fails if a token for it is set.
 const logger = createLogger({ service: 'orchestrator', level: process.env['LOG_LEVEL'] ?? 'info' });

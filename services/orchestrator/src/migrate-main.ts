@@ -1,7 +1,7 @@
 import { ConfigError, createLogger, loadConfig } from '@uswarm/service-kit';
 import { MigrationConfig } from './config.js';
-import { migrate } from './database/migrate.js';
-import { DatabaseUnavailable, waitForDatabase } from './database/wait-for-database.js';
+import { migrate } from './platform/database/migrate.js';
+import { DatabaseUnavailable, waitForDatabase } from './platform/database/wait-for-database.js';
 
 // Migrates the schema and exits; an init container runs it. Concurrent runs are safe.
 // Exit codes: 0 up to date, 1 a migration failed, 2 not configured, 3 no database.

@@ -1,5 +1,5 @@
-import { NO_PUSH } from '../src/features/push/push-jobs.js';
-import type { TurnRunnerDeps } from '../src/features/turns/runner/turn-runner-deps.js';
+import { NO_PUSH } from '../src/records/push-jobs.js';
+import type { TurnRunnerDeps } from '../src/turns/runner/turn-runner-deps.js';
 
 /** Features that a turn uses and that do nothing: tasks for other agents, reports of workflows, summaries, notifications. */
 export const ABSENT_FEATURES: Pick<

@@ -1,8 +1,8 @@
-import type { Database } from '../src/database/database.js';
-import { createAgentSettingsStore } from '../src/features/agents/agent-settings.store.js';
-import { createAgentStatusStore } from '../src/features/agents/agent-status.store.js';
-import { createAgentStore } from '../src/features/agents/agents.store.js';
-import { createMemoryStore } from '../src/features/agents/memories.store.js';
+import type { Database } from '../src/platform/database/database.js';
+import { createAgentSettingsStore } from '../src/records/agent-settings.store.js';
+import { createAgentStatusStore } from '../src/records/agent-status.store.js';
+import { createAgentStore } from '../src/records/agents.store.js';
+import { createMemoryStore } from '../src/records/memories.store.js';
 
 /** The leased job of a turn. */
 const jobOf = (turnId: string) => ({

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { createArtifactStore } from '../src/features/artifacts/artifacts.store.js';
-import { createFileObjects } from '../src/features/uploads/file-objects.js';
+import { createArtifactStore } from '../src/workspaces/artifacts/artifacts.store.js';
+import { createFileObjects } from '../src/workspaces/uploads/file-objects.js';
 import type { Home, TestOrchestrator } from './test-orchestrator.js';
 
 /** Stores an artifact with one version per content, as the tools do. @returns its id */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../src/database/database.js';
+import type { Database } from '../src/platform/database/database.js';
 
 /** Inserts workspaces as sign-ups create them, each with a separate user. @returns their ids */
 export async function insertWorkspaces(database: Database, count: number): Promise<string[]> {

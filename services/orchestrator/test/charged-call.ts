@@ -1,4 +1,4 @@
-import type { ChargedCall } from '../src/features/usage/settlement.js';
+import type { ChargedCall } from '../src/metering/settlement.js';
 
 /** A model call without a price, of an agent and a conversation that do not exist. */
 export const CHARGED_CALL: ChargedCall = {

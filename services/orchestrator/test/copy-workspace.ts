@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../src/database/database.js';
+import type { Database } from '../src/platform/database/database.js';
 
 /** Copies that one statement inserts, so that it ends before its deadline. */
 const COPIES_AT_ONCE = 1_000;

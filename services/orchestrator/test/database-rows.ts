@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../src/database/database.js';
+import type { Database } from '../src/platform/database/database.js';
 
 /** Rows that running processes change at any time. */
 const VOLATILE = ['event_outbox', 'gateways', 'relays'];

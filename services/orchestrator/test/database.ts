@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { silentLogger } from '@uswarm/service-kit';
 import { createTestDatabase, type DatabaseTemplate, SERVING_ROLE } from '@uswarm/testkit';
-import { type Database, openDatabase, type WithTransaction } from '../src/database/database.js';
-import { createWithTransaction } from '../src/database/transaction.js';
-import { migrate } from '../src/database/migrate.js';
+import { type Database, openDatabase, type WithTransaction } from '../src/platform/database/database.js';
+import { createWithTransaction } from '../src/platform/database/transaction.js';
+import { migrate } from '../src/platform/database/migrate.js';
 
 export interface MigratedDatabase {
   url: string;
@@ -24,7 +24,7 @@ export const SCHEMA: DatabaseTemplate = {
 function schemaKey(): string {
   const service = path.join(import.meta.dirname, '..');
   const migrations = readdirSync(path.join(service, 'migrations')).toSorted();
-  const files = [...migrations.map((file) => `migrations/${file}`), 'src/database/serving-role.ts'];
+  const files = [...migrations.map((file) => `migrations/${file}`), 'src/platform/database/serving-role.ts'];
   const hash = createHash('sha256');
   for (const file of files) hash.update(`${file}\0`).update(readFileSync(path.join(service, file)));
   return hash.digest('hex').slice(0, 12);

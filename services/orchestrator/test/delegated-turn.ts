@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { WithTransaction } from '../src/database/database.js';
-import type { ToolOutcome } from '../src/features/tools/platform-tool.js';
-import { createSafeMarkdown } from '../src/features/turns/reply/reply-text.js';
-import { createTurnMessages } from '../src/features/turns/writer/turn-messages.js';
-import type { TurnRow } from '../src/features/turns/turns.store.js';
+import type { WithTransaction } from '../src/platform/database/database.js';
+import type { ToolOutcome } from '../src/turns/tools/platform-tool.js';
+import { createSafeMarkdown } from '../src/turns/content/reply-text.js';
+import { createTurnMessages } from '../src/turns/content/turn-messages.js';
+import type { TurnRow } from '../src/turns/turns.store.js';
 import { type Stores, tasksOfStores } from './stores.js';
 
 /** Lets a running turn give a task to its own agent, as the tool `delegate` does. @returns why it was not given, if so */

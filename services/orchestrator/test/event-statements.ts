@@ -1,5 +1,5 @@
-import type { Database } from '../src/database/database.js';
-import { createEventStore } from '../src/features/events/events.store.js';
+import type { Database } from '../src/platform/database/database.js';
+import { createEventStore } from '../src/records/events.store.js';
 import { withoutAfterCommit } from './transaction.js';
 
 interface Place {

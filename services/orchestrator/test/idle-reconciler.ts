@@ -1,9 +1,9 @@
 import { type Registry, silentLogger, systemClock } from '@uswarm/service-kit';
-import type { WithTransaction } from '../src/database/database.js';
-import type { RuntimeObservation } from '../src/features/runtimes/drivers/driver.js';
-import { createRuntimeMetrics } from '../src/features/runtimes/runtime-metrics.js';
-import { createRuntimePool } from '../src/features/runtimes/runtime-pool.js';
-import { createRuntimeReconciler } from '../src/features/runtimes/runtime-reconciler.js';
+import type { WithTransaction } from '../src/platform/database/database.js';
+import type { RuntimeObservation } from '../src/runtimes/drivers/driver.js';
+import { createRuntimeMetrics } from '../src/runtimes/runtime-metrics.js';
+import { createRuntimePool } from '../src/runtimes/runtime-pool.js';
+import { createRuntimeReconciler } from '../src/runtimes/runtime-reconciler.js';
 import type { Stores } from './stores.js';
 
 export const IDLE_RUNTIME: RuntimeObservation = {

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IntegrationCatalog, IntegrationProvider, OAuthConfiguration } from '@uswarm/contract';
 import { type OAuthServer, startOAuthServer } from '@uswarm/dev-servers';
-import type { SealedRow } from '../src/features/integrations/integrations.store.js';
-import { createTokenCipher, TokenKeys, type Tokens } from '../src/features/integrations/token-cipher.js';
+import type { SealedRow } from '../src/records/integrations.store.js';
+import { createTokenCipher, TokenKeys, type Tokens } from '../src/apps/integrations/token-cipher.js';
 import type { ApiClient } from './api-client.js';
 
 export const CALLBACK = '/v1/integrations/callback';

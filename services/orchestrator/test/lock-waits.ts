@@ -1,6 +1,6 @@
 import { untilBlocked as untilBlockedIn } from '@uswarm/testkit/lock-waits';
 import { sql } from 'kysely';
-import type { Database } from '../src/database/database.js';
+import type { Database } from '../src/platform/database/database.js';
 
 /** Resolves when a statement waits for a lock. */
 export const untilBlocked = (database: Database): Promise<void> =>

@@ -1,8 +1,8 @@
 import { silentLogger } from '@uswarm/service-kit';
-import { createJournalBodies } from '../src/features/turns/journal/journal-bodies.js';
-import type { CallRecord, EntryVerdict, StoredEntry } from '../src/features/turns/journal/journal.store.js';
-import type { EntryParts } from '../src/features/turns/journal/turn-entries.js';
-import type { TurnRunnerDeps } from '../src/features/turns/runner/turn-runner-deps.js';
+import { createJournalBodies } from '../src/turns/journal/journal-bodies.js';
+import type { CallRecord, EntryVerdict, StoredEntry } from '../src/turns/journal/journal.store.js';
+import type { EntryParts } from '../src/turns/journal/turn-entries.js';
+import type { TurnRunnerDeps } from '../src/turns/runner/turn-runner-deps.js';
 
 type Entry = StoredEntry & EntryParts & { generation: number };
 

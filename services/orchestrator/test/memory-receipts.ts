@@ -1,5 +1,5 @@
-import type { SentReceipt } from '../src/features/receipts/receipts.store.js';
-import type { TurnRunnerDeps } from '../src/features/turns/runner/turn-runner-deps.js';
+import type { SentReceipt } from '../src/turns/receipts/receipts.store.js';
+import type { TurnRunnerDeps } from '../src/turns/runner/turn-runner-deps.js';
 
 /** The receipts of one turn in memory. */
 export function createMemoryReceipts(): TurnRunnerDeps['receipts'] {

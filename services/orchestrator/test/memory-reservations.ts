@@ -1,5 +1,5 @@
-import type { TurnBudgetDeps } from '../src/features/turns/writer/turn-budget.js';
-import type { TurnTokens } from '../src/features/usage/turn-tokens.js';
+import type { TurnBudgetDeps } from '../src/turns/writer/turn-budget.js';
+import type { TurnTokens } from '../src/metering/turn-tokens.js';
 
 /**
  * Reservations of one turn in memory.

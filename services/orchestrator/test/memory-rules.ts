@@ -1,6 +1,6 @@
-import type { CallRules } from '../src/features/tools/call-rules.js';
-import { sharesText } from '../src/features/tools/shared-text.js';
-import type { UntrustedSource } from '../src/features/tools/untrusted-content.js';
+import type { CallRules } from '../src/turns/tools/call-rules.js';
+import { sharesText } from '../src/turns/tools/shared-text.js';
+import type { UntrustedSource } from '../src/turns/tools/untrusted-content.js';
 
 export interface MemoryRulesOptions {
   /** What the user allows now. Default: everything. */

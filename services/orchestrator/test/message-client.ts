@@ -1,6 +1,6 @@
 import type { MessageData, MessagePage, ReplayedEvent } from '@uswarm/contract';
-import type { OfferedCard } from '../src/features/approvals/approval-card.js';
-import type { FinishedReply } from '../src/features/turns/writer/turn-ending.js';
+import type { OfferedCard } from '../src/records/approval-card.js';
+import type { FinishedReply } from '../src/turns/writer/turn-ending.js';
 import type { TurnFixture } from './turn-fixture.js';
 
 export const END = { turnStatus: 'done', messageStatus: 'delivered', text: 'Because.', errorCode: null } as const;

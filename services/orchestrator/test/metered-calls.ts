@@ -1,17 +1,17 @@
 import { systemClock } from '@uswarm/service-kit';
-import type { Database } from '../src/database/database.js';
-import { createWithTransaction } from '../src/database/transaction.js';
-import type { Plan } from '../src/features/core/catalog.js';
-import type { ModelPrice } from '../src/features/core/models.js';
-import { createModelCallService } from '../src/features/model-calls/model-calls.service.js';
-import { createModelCallStore } from '../src/features/model-calls/model-calls.store.js';
-import { createPlans } from '../src/features/plans/plans.js';
-import type { Reserved } from '../src/features/turns/writer/turn-budget.js';
-import type { TurnWriter } from '../src/features/turns/writer/turn-writes.js';
-import type { TurnRow } from '../src/features/turns/turns.store.js';
-import type { Attempt } from '../src/features/usage/reservations.store.js';
-import { createUsageLimits } from '../src/features/usage/usage-limits.js';
-import { createUsageStore } from '../src/features/usage/usage.store.js';
+import type { Database } from '../src/platform/database/database.js';
+import { createWithTransaction } from '../src/platform/database/transaction.js';
+import type { Plan } from '../src/platform/core/catalog.js';
+import type { ModelPrice } from '../src/platform/core/models.js';
+import { createModelCallService } from '../src/turns/model-calls/model-calls.service.js';
+import { createModelCallStore } from '../src/turns/model-calls/model-calls.store.js';
+import { createPlans } from '../src/metering/plans.js';
+import type { Reserved } from '../src/turns/writer/turn-budget.js';
+import type { TurnWriter } from '../src/turns/writer/turn-writes.js';
+import type { TurnRow } from '../src/turns/turns.store.js';
+import type { Attempt } from '../src/metering/reservations.store.js';
+import { createUsageLimits } from '../src/metering/usage-limits.js';
+import { createUsageStore } from '../src/metering/usage.store.js';
 import type { Stores } from './stores.js';
 
 /** Which process reserves the tokens of model calls. */

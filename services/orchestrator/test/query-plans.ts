@@ -1,5 +1,5 @@
 import { CompiledQuery, type KyselyPlugin } from 'kysely';
-import type { Database } from '../src/database/database.js';
+import type { Database } from '../src/platform/database/database.js';
 
 interface PlanNode {
   'Node Type': string;

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { MessageData, ReceiptStatus } from '@uswarm/contract';
-import { callHash } from '../src/features/approvals/approval-card.js';
+import { callHash } from '../src/records/approval-card.js';
 import { createStores } from './stores.js';
 import { first, type Home, type TestOrchestrator, type TestUser } from './test-orchestrator.js';
 

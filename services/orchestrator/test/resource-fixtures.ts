@@ -4,7 +4,7 @@ import type { Conversation, Export, MessageData } from '@uswarm/contract';
 import { EXAMPLE } from '@uswarm/contract/documents';
 import type { OAuthServer } from '@uswarm/dev-servers';
 import { sql } from 'kysely';
-import { createFileObjects } from '../src/features/uploads/file-objects.js';
+import { createFileObjects } from '../src/workspaces/uploads/file-objects.js';
 import { createStores } from './stores.js';
 import type { Operation, Values } from './api-document.js';
 import { storeArtifact } from './artifacts.js';

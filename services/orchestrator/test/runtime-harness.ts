@@ -1,17 +1,17 @@
 import { silentLogger } from '@uswarm/service-kit';
-import { createRuntimePool } from '../src/features/runtimes/runtime-pool.js';
-import { createRuntimeReconciler, type RuntimeReconcilerDeps } from '../src/features/runtimes/runtime-reconciler.js';
+import { createRuntimePool } from '../src/runtimes/runtime-pool.js';
+import { createRuntimeReconciler, type RuntimeReconcilerDeps } from '../src/runtimes/runtime-reconciler.js';
 import {
   PlatformUnreachable,
   type RuntimeDriver,
   type RuntimeObservation,
   type RuntimeSpec,
-} from '../src/features/runtimes/drivers/driver.js';
-import { needsReconcile, specOf } from '../src/features/runtimes/runtime-state.js';
-import { createRuntimeRequests } from '../src/features/runtimes/runtime-requests.js';
-import type { LeasedJob } from '../src/jobs/job-store.js';
+} from '../src/runtimes/drivers/driver.js';
+import { needsReconcile, specOf } from '../src/records/runtime-state.js';
+import { createRuntimeRequests } from '../src/records/runtime-requests.js';
+import type { LeasedJob } from '../src/platform/jobs/job-store.js';
 import { runtimeRow } from './runtime-row.js';
-import { TURN_JOB } from '../src/features/turns/turn-job.js';
+import { TURN_JOB } from '../src/records/turn-job.js';
 import { NO_TRANSACTION } from './transaction.js';
 
 const JOB: LeasedJob = {

@@ -1,4 +1,4 @@
-import type { RuntimeRow } from '../src/features/runtimes/runtimes.store.js';
+import type { RuntimeRow } from '../src/records/runtimes.store.js';
 
 /** A runtime that was just requested. */
 export const runtimeRow = (now: Date, more: Partial<RuntimeRow> = {}): RuntimeRow => ({

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../src/database/database.js';
+import type { Database } from '../src/platform/database/database.js';
 
 /** Takes the lock that searches of the user wait for. @returns a function that releases it */
 export async function blockSearches(database: Database, userId: string): Promise<() => Promise<void>> {

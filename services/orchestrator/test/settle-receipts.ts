@@ -1,6 +1,6 @@
 import { silentLogger } from '@uswarm/service-kit';
-import type { WithTransaction } from '../src/database/database.js';
-import { createReceiptSettling, type ReceiptSettlingDeps } from '../src/features/receipts/receipt-settling.js';
+import type { WithTransaction } from '../src/platform/database/database.js';
+import { createReceiptSettling, type ReceiptSettlingDeps } from '../src/turns/receipts/receipt-settling.js';
 import type { Stores } from './stores.js';
 
 /** What differs between tests. */

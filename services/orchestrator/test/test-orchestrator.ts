@@ -19,12 +19,12 @@ import { DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from '@uswarm
 import { createTestDatabase } from '@uswarm/testkit';
 import { programFile } from '@uswarm/testkit/program-file';
 import { OrchestratorConfig } from '../src/config.js';
-import { type Database, openDatabase } from '../src/database/database.js';
-import { createEndToEndBypass } from '../src/features/auth/e2e-bypass.js';
-import type { Handlers } from '../src/http/handlers.js';
-import { handlersOf } from '../src/features/handlers.js';
-import { createModules } from '../src/features/modules.js';
-import { startOrchestrator } from '../src/orchestrator.js';
+import { type Database, openDatabase } from '../src/platform/database/database.js';
+import { createEndToEndBypass } from '../src/accounts/auth/e2e-bypass.js';
+import type { Handlers } from '../src/platform/http/handlers.js';
+import { handlersOf } from '../src/server/handlers.js';
+import { createModules } from '../src/server/modules.js';
+import { startOrchestrator } from '../src/server/orchestrator.js';
 import { type ApiClient, createApiClient } from './api-client.js';
 import { CONNECT_TIMEOUT_MS, SCHEMA } from './database.js';
 import { type LogWatch, watchLogs } from './log-watch.js';

@@ -1,8 +1,8 @@
 import { silentLogger } from '@uswarm/service-kit';
-import type { PlatformTool } from '../src/features/tools/platform-tool.js';
-import { prepareCall } from '../src/features/tools/prepare-call.js';
-import type { StoredOutcome } from '../src/features/tools/tool-calls.store.js';
-import type { TurnWriter } from '../src/features/turns/writer/turn-writes.js';
+import type { PlatformTool } from '../src/turns/tools/platform-tool.js';
+import { prepareCall } from '../src/turns/tools/prepare-call.js';
+import type { StoredOutcome } from '../src/turns/tools/tool-calls.store.js';
+import type { TurnWriter } from '../src/turns/writer/turn-writes.js';
 import type { TurnFixture } from './turn-fixture.js';
 
 /** Begins the turn of a new message. Tools are then called in it, as a runtime requests them. */

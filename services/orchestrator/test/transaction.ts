@@ -1,4 +1,4 @@
-import type { Database, Transaction } from '../src/database/database.js';
+import type { Database, Transaction } from '../src/platform/database/database.js';
 
 /** Turns a connection into a transaction for a store; after-commit actions do not run. */
 export const withoutAfterCommit = (db: Database): Transaction => Object.assign(db, { afterCommit: () => undefined });

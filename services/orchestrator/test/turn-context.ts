@@ -1,5 +1,5 @@
-import type { Database } from '../src/database/database.js';
-import type { TurnContext } from '../src/features/turns/request/turn-contexts.store.js';
+import type { Database } from '../src/platform/database/database.js';
+import type { TurnContext } from '../src/turns/request/turn-contexts.store.js';
 
 /** What a turn of a test is started with. */
 export const TURN_CONTEXT: TurnContext = {

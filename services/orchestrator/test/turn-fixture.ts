@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
-import type { Database } from '../src/database/database.js';
-import { TURN_JOB } from '../src/features/turns/turn-job.js';
-import { createTurnWriter } from '../src/features/turns/writer/turn-writer.js';
-import type { TurnWriterDeps } from '../src/features/turns/writer/turn-writer-deps.js';
-import type { TurnWriter } from '../src/features/turns/writer/turn-writes.js';
-import type { TurnRow } from '../src/features/turns/turns.store.js';
+import type { Database } from '../src/platform/database/database.js';
+import { TURN_JOB } from '../src/records/turn-job.js';
+import { createTurnWriter } from '../src/turns/writer/turn-writer.js';
+import type { TurnWriterDeps } from '../src/turns/writer/turn-writer-deps.js';
+import type { TurnWriter } from '../src/turns/writer/turn-writes.js';
+import type { TurnRow } from '../src/turns/turns.store.js';
 import { createStores, type Stores, tasksOf } from './stores.js';
-import type { LeasedJob } from '../src/jobs/job-store.js';
+import type { LeasedJob } from '../src/platform/jobs/job-store.js';
 import { first, type Home, startTestOrchestrator, type TestOrchestrator, type TestUser } from './test-orchestrator.js';
-import { createWithStatement, createWithTransaction } from '../src/database/transaction.js';
+import { createWithStatement, createWithTransaction } from '../src/platform/database/transaction.js';
 
 /** Longer than any test. */
 export const LEASE_MS = 3_600_000;

@@ -1,10 +1,10 @@
-import type { Database } from '../src/database/database.js';
-import { createModelCallStore } from '../src/features/model-calls/model-calls.store.js';
-import { createBudgetStore } from '../src/features/usage/budget.store.js';
-import { createBudgetWarningStore } from '../src/features/usage/budget-warning.js';
-import { createReservationStore } from '../src/features/usage/reservations.store.js';
-import { createUsageReportStore } from '../src/features/usage/usage-report.store.js';
-import { createUsageStore } from '../src/features/usage/usage.store.js';
+import type { Database } from '../src/platform/database/database.js';
+import { createModelCallStore } from '../src/turns/model-calls/model-calls.store.js';
+import { createBudgetStore } from '../src/metering/budget.store.js';
+import { createBudgetWarningStore } from '../src/metering/budget-warning.js';
+import { createReservationStore } from '../src/metering/reservations.store.js';
+import { createUsageReportStore } from '../src/metering/usage-report.store.js';
+import { createUsageStore } from '../src/metering/usage.store.js';
 import { CHARGED_CALL } from './charged-call.js';
 
 /** What statements are executed for. */

@@ -1,4 +1,4 @@
-import type { ViewContext } from '../src/features/messages/message-view.js';
+import type { ViewContext } from '../src/chat/message-view.js';
 
 /** A view context with the current time and links that lead nowhere. */
 export const currentViewContext = (): ViewContext => ({

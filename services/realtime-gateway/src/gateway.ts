@@ -11,7 +11,8 @@ import {
   transportSecurity,
 } from '@uswarm/service-kit';
 import { type Namespace, Server } from 'socket.io';
-import { type Admission, createAdmission, REFUSALS } from './features/connection/admission.js';
+import { type Admission, createAdmission } from './features/connection/admission.js';
+import { REFUSALS } from './metrics/labels.js';
 import { connectError, createHandshake } from './features/connection/handshake.js';
 import { createPendingConnections } from './features/connection/pending-connections.js';
 import { type GatewayServer, serve, type ServeDeps } from './features/connection/serve.js';
@@ -22,7 +23,7 @@ import { forwardPeerSessions, type PeerSessions } from './features/connection/pe
 import { createSessionIds, type SessionIds } from './features/connection/session-ids.js';
 import { createResumeTokens } from './features/connection/resume-token.js';
 import { createResumption } from './features/connection/resumption.js';
-import { createSlots } from './features/connection/slots.js';
+import { createSlots } from './slots.js';
 import { createSessionRegistry, type SessionRegistry } from './features/connection/session-registry.js';
 import { toErrorBody } from './error-body.js';
 import { forwardUserEvents } from './features/connection/user-events.js';
@@ -31,7 +32,7 @@ import { EventStream } from './features/stream/event-stream.js';
 import { serveStreams, type StreamEngine } from './features/stream/streams.js';
 import { createHubs } from './features/hub/hubs.js';
 import { createPositionReports } from './features/hub/position-reports.js';
-import type { GatewayMetrics } from './gateway-metrics.js';
+import type { GatewayMetrics } from './metrics/gateway-metrics.js';
 import { DEFAULT_SETTINGS, type GatewaySettings } from './settings.js';
 import { systemTimers, type Timers } from './timers.js';
 

@@ -1,5 +1,5 @@
 export { createGateway, type Gateway, type GatewayDeps } from './gateway.js';
-export { createGatewayMetrics, type GatewayMetrics } from './gateway-metrics.js';
+export { createGatewayMetrics, type GatewayMetrics } from './metrics/gateway-metrics.js';
 export {
   createOrchestratorClient,
   type OrchestratorClient,

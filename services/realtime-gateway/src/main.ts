@@ -15,7 +15,7 @@ import {
 } from '@uswarm/service-kit';
 import { GatewayConfig } from './config.js';
 import { createGateway } from './gateway.js';
-import { createGatewayMetrics, registerBus } from './gateway-metrics.js';
+import { createGatewayMetrics, registerBus } from './metrics/gateway-metrics.js';
 import { createOrchestratorClient } from './orchestrator-client.js';
 
 const service = 'realtime-gateway';

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ApiError, INTERNAL_PATHS, MessageSend, SEND_DEADLINE_HEADER } from '@uswarm/contract';
 import { listen, parseSigningKey, Registry, verifyInternalToken } from '@uswarm/service-kit';
-import { createGatewayMetrics } from './gateway-metrics.js';
+import { createGatewayMetrics } from './metrics/gateway-metrics.js';
 import { createOrchestratorClient } from './orchestrator-client.js';
 import { CONVERSATION, MESSAGE, WORKSPACE } from '../test/envelopes.js';
 

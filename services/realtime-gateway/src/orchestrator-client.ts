@@ -31,7 +31,7 @@ import {
 import { Pool } from 'undici';
 import { z } from 'zod';
 import type { Credentials } from './features/connection/credentials.js';
-import { type CallOutcome, type GatewayMetrics, type OrchestratorCall, outcomeOf } from './gateway-metrics.js';
+import { type CallOutcome, type GatewayMetrics, type OrchestratorCall, outcomeOf } from './metrics/gateway-metrics.js';
 
 /**
  * The orchestrator's internal API. Each call throws an ApiError with the orchestrator's code and `extra`, or

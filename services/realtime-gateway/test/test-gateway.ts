@@ -5,7 +5,7 @@ import { createMemoryBus, type EventBus } from '@uswarm/event-bus';
 import { listen, Registry, silentLogger } from '@uswarm/service-kit';
 import { createGateway, type GatewayDeps } from '../src/gateway.js';
 import { createResumeTokens, type ResumeTokens } from '../src/features/connection/resume-token.js';
-import { createGatewayMetrics } from '../src/gateway-metrics.js';
+import { createGatewayMetrics } from '../src/metrics/gateway-metrics.js';
 import type { OrchestratorClient } from '../src/orchestrator-client.js';
 import { DEFAULT_SETTINGS } from '../src/settings.js';
 import { MESSAGE } from './envelopes.js';

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { AgentActivity, type Agent, type RunTurnRequest, type Usage, UsageSchema } from '@uswarm/runtime-proto';
-import type { ContextLimits } from '../context/budget.js';
+import type { ContextLimits } from '../tokens/budget.js';
 import { fitPrompt, type FittedPrompt } from '../context/fit-prompt.js';
 import { type ModelContexts, scaleOf } from '../context/model-context.js';
 import { roomFor } from '../context/turn-fit.js';
@@ -14,7 +14,7 @@ import {
   type StepRequest,
   type StepUsage,
 } from '../models/port.js';
-import type { UntrustedBlock } from '../tools/untrusted-block.js';
+import type { UntrustedBlock } from '../text/untrusted-block.js';
 import { attemptEvent, usageEvent } from '../turns/turn-events.js';
 import { createOverflows, type Reduction } from './overflows.js';
 import type { ReplyWriter } from './reply-writer.js';

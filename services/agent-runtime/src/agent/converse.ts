@@ -1,5 +1,5 @@
 import { AgentActivity, type Agent, type Done, type Resolution, type RunTurnRequest } from '@uswarm/runtime-proto';
-import type { ContextLimits } from '../context/budget.js';
+import type { ContextLimits } from '../tokens/budget.js';
 import type { FunctionTool, Step } from '../models/port.js';
 import { builtInTools } from '../tools/built-in-tools.js';
 import { describedTool } from '../tools/described-tool.js';

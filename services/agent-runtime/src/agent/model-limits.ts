@@ -1,5 +1,5 @@
 import type { ModelLimits } from '@uswarm/runtime-proto';
-import type { ContextLimits } from '../context/budget.js';
+import type { ContextLimits } from '../tokens/budget.js';
 
 /** Limits that the operator set for all models; they take precedence. */
 export interface ConfiguredLimits {

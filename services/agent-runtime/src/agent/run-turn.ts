@@ -4,7 +4,7 @@ import { createModelContexts, type ModelContexts } from '../context/model-contex
 import { causeCode } from '../models/cause-code.js';
 import type { ModelPort } from '../models/port.js';
 import type { ToolServer } from '../tools/tool.js';
-import { createUntrustedBlock } from '../tools/untrusted-block.js';
+import { createUntrustedBlock } from '../text/untrusted-block.js';
 import type { TurnContext, AgentLoop } from '../turns/turn-registry.js';
 import { converse } from './converse.js';
 import { type ConfiguredLimits, contextLimits } from './model-limits.js';

@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { HistoryRole, type SummarizeRequest, SummarizeRequestSchema, SummaryKind } from '@uswarm/runtime-proto';
 import { describe, expect, it } from '@jest/globals';
-import { estimatePrompt } from '../context/estimate.js';
+import { estimatePrompt } from '../tokens/estimate.js';
 import { ModelError, type Step, type StepEvent, type StepRequest } from '../models/port.js';
 import { createSummarizer } from './summarize.js';
 

@@ -3,8 +3,8 @@ import { type SummarizeRequest, SummaryKind, type Usage, UsageSchema } from '@us
 import { createModelContexts, type ModelContexts } from '../context/model-context.js';
 import { roomFor } from '../context/turn-fit.js';
 import { ModelError, type ModelPort, type Step, type StepUsage } from '../models/port.js';
-import { modelText } from '../models/model-text.js';
-import { createUntrustedBlock } from '../tools/untrusted-block.js';
+import { modelText } from '../text/model-text.js';
+import { createUntrustedBlock } from '../text/untrusted-block.js';
 import { type ConfiguredLimits, contextLimits } from './model-limits.js';
 import { createOverflows, type Overflows, type Reduction } from './overflows.js';
 import { summaryPrompt } from './summary-prompt.js';

@@ -3,12 +3,12 @@ import { byTier } from '@uswarm/testkit/tier';
 import fc from 'fast-check';
 import { promptParts, requestOf, USER } from '../../test/prompts.js';
 import type { PromptMessage } from '../models/port.js';
-import { createUntrustedBlock } from '../tools/untrusted-block.js';
-import { promptBudget } from './budget.js';
+import { createUntrustedBlock } from '../text/untrusted-block.js';
+import { promptBudget } from '../tokens/budget.js';
 import { buildPrompt, type BuiltPrompt } from './build-prompt.js';
 import { ContextTooSmall } from './compaction.js';
 import { CUT_MARKER } from './cut.js';
-import { estimatePrompt } from './estimate.js';
+import { estimatePrompt } from '../tokens/estimate.js';
 
 const untrusted = createUntrustedBlock(Buffer.alloc(32, 7));
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { AnswerContextSchema } from '@uswarm/runtime-proto';
 import { AGENT, requestOf, type RequestInit, searchTool, USER } from '../../test/prompts.js';
 import type { PromptMessage } from '../models/port.js';
-import { createUntrustedBlock } from '../tools/untrusted-block.js';
+import { createUntrustedBlock } from '../text/untrusted-block.js';
 import { buildPrompt, type PromptInput } from './build-prompt.js';
 import { ContextTooSmall } from './compaction.js';
 import { describeContext } from './describe-context.js';

@@ -1,6 +1,6 @@
 import { type Entry, toEntry } from './conversation.js';
 import { cutMiddle } from './cut.js';
-import { estimateText, MESSAGE_TOKENS } from './estimate.js';
+import { estimateText, MESSAGE_TOKENS } from '../tokens/estimate.js';
 import { limitResults, resultCount, resultTokens, type TurnStep } from './turn-steps.js';
 
 /** Prompt content that may be omitted, and the tokens of the rest. */

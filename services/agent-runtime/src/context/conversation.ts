@@ -1,8 +1,8 @@
 import { type Agent, HistoryRole, type RunTurnRequest } from '@uswarm/runtime-proto';
-import { modelText } from '../models/model-text.js';
-import type { UntrustedBlock } from '../tools/untrusted-block.js';
-import { visibleText } from '../tools/untrusted-text.js';
-import { estimateText, MESSAGE_TOKENS } from './estimate.js';
+import { modelText } from '../text/model-text.js';
+import type { UntrustedBlock } from '../text/untrusted-block.js';
+import { visibleText } from '../text/untrusted-text.js';
+import { estimateText, MESSAGE_TOKENS } from '../tokens/estimate.js';
 
 /** A history message, from the answering agent's perspective. */
 export interface Entry {

@@ -1,4 +1,4 @@
-import { estimateText } from './estimate.js';
+import { estimateText } from '../tokens/estimate.js';
 
 /** Replaces the middle of a text that was too long. */
 export const CUT_MARKER = '\n[… the middle is omitted, because it does not fit into the context …]\n';

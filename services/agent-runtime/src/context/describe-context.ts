@@ -1,5 +1,5 @@
 import type { AnswerContext } from '@uswarm/runtime-proto';
-import { visibleText } from '../tools/untrusted-text.js';
+import { visibleText } from '../text/untrusted-text.js';
 
 const FALLBACK_ZONE = 'UTC';
 const MAX_NAME = 100;

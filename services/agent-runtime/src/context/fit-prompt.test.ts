@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { requestOf, USER } from '../../test/prompts.js';
 import type { FunctionTool, PromptMessage } from '../models/port.js';
-import { createUntrustedBlock } from '../tools/untrusted-block.js';
+import { createUntrustedBlock } from '../text/untrusted-block.js';
 import { ContextTooSmall } from './compaction.js';
 import { fitPrompt } from './fit-prompt.js';
 import type { Room } from './turn-fit.js';

@@ -1,9 +1,9 @@
 import type { FunctionTool, PromptMessage } from '../models/port.js';
 import type { BuiltPrompt, PromptInput } from './build-prompt.js';
 import { buildPrompt } from './build-prompt.js';
-import { effectiveScale } from './budget.js';
+import { effectiveScale } from '../tokens/budget.js';
 import { ContextTooSmall } from './compaction.js';
-import { estimatePrompt, estimateTools } from './estimate.js';
+import { estimatePrompt, estimateTools } from '../tokens/estimate.js';
 import type { Room, Size } from './turn-fit.js';
 
 export interface FittedPrompt extends BuiltPrompt {

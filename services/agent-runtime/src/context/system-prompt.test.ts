@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { AgentRole, AgentSchema } from '@uswarm/runtime-proto';
 import { describe, expect, it } from '@jest/globals';
-import { UNTRUSTED_RULE } from '../tools/untrusted-block.js';
+import { UNTRUSTED_RULE } from '../text/untrusted-block.js';
 import { systemPrompt } from './system-prompt.js';
 
 const mara = {

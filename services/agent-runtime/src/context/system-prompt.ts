@@ -1,6 +1,6 @@
 import { type Agent, AgentRole } from '@uswarm/runtime-proto';
-import { UNTRUSTED_RULE } from '../tools/untrusted-block.js';
-import { visibleText } from '../tools/untrusted-text.js';
+import { UNTRUSTED_RULE } from '../text/untrusted-block.js';
+import { visibleText } from '../text/untrusted-text.js';
 
 /** The built-in tool that returns a skill document. */
 const USE_SKILL = 'use_skill';

@@ -1,5 +1,5 @@
-import type { ContextLimits } from './budget.js';
-import { promptBudget } from './budget.js';
+import type { ContextLimits } from '../tokens/budget.js';
+import { promptBudget } from '../tokens/budget.js';
 import { fillOf, type ModelContext, scaleOf } from './model-context.js';
 
 /**

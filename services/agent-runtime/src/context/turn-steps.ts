@@ -1,6 +1,6 @@
 import type { AssistantMessage, PromptMessage } from '../models/port.js';
 import { cutMiddle } from './cut.js';
-import { estimateMessage, estimateOutput, estimateText } from './estimate.js';
+import { estimateMessage, estimateOutput, estimateText } from '../tokens/estimate.js';
 import type { Part, ToolOutput, ToolResultPart } from './messages.js';
 
 /** Replaces a tool result that was omitted. */

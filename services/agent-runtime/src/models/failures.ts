@@ -6,7 +6,7 @@ import { type RefusedPart, refusedParts } from './refusals/parts.js';
 import { isLoading, loadingMs, sentenceOf, webPage } from './refusals/sentences.js';
 import { outputLimitOf, overflowOf } from './refusals/size.js';
 import { isVague, wordsOf } from './refusals/words.js';
-import { retryAfterOf } from './retry-after.js';
+import { retryAfterOf } from '../retry-after.js';
 
 /** How a failed attempt can continue. */
 export interface Failure {

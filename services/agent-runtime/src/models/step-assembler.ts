@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { storable } from '@uswarm/service-kit';
-import { createModelText } from './model-text.js';
+import { createModelText } from '../text/model-text.js';
 import type { AssistantMessage, FinishReason, FunctionTool, Step, StepEvent, ToolCall } from './port.js';
 import { argumentsFor } from './repair/arguments.js';
 import { bareCalls, canBeCall } from './repair/bare-calls.js';

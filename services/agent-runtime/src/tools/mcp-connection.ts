@@ -10,7 +10,7 @@ import {
   StreamableHTTPClientTransport,
   type Tool,
 } from '@modelcontextprotocol/client';
-import { retryAfterOf } from '../models/retry-after.js';
+import { retryAfterOf } from '../retry-after.js';
 import { CLOSED, McpFailure, type Received, toFailure, UNREACHABLE } from './mcp-failure.js';
 import type { TokenOfTurn } from './tool.js';
 

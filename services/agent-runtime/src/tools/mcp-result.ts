@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { ToolPart, ToolResult } from './tool.js';
-import { capped, visibleJson, visibleText } from './untrusted-text.js';
+import { capped, visibleJson, visibleText } from '../text/untrusted-text.js';
 
 /** Text bytes in a tool result for a model. */
 export const MAX_RESULT_BYTES = 64 * 1024;

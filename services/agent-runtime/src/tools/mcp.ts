@@ -6,7 +6,7 @@ import { createMcpConnections } from './mcp-connection.js';
 import { CLOSED, McpFailure } from './mcp-failure.js';
 import { failedResult, toToolResult } from './mcp-result.js';
 import type { TokenOfTurn, ToolResult, ToolServer, ToolSource } from './tool.js';
-import { capped, visibleText } from './untrusted-text.js';
+import { capped, visibleText } from '../text/untrusted-text.js';
 
 export interface McpDeps {
   endpoint: string;

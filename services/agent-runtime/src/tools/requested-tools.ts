@@ -1,6 +1,6 @@
 import type { RunTurnRequest } from '@uswarm/runtime-proto';
-import { type ContextLimits, promptBudget } from '../context/budget.js';
-import { estimateTools } from '../context/estimate.js';
+import { type ContextLimits, promptBudget } from '../tokens/budget.js';
+import { estimateTools } from '../tokens/estimate.js';
 import type { FunctionTool } from '../models/port.js';
 
 /** A turn's tools that the orchestrator executes. @throws SyntaxError if a schema is not JSON */

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Database } from '../../src/database/database.js';
-import { UNKNOWN_OUTCOME } from '../../src/features/receipts/receipt-log.js';
+import type { Database } from '../../src/platform/database/database.js';
+import { UNKNOWN_OUTCOME } from '../../src/turns/receipts/receipt-log.js';
 import type { FaultRun } from './fault-run.js';
 import type { RequestedTool } from './schedule.js';
 import type { SimulatedCall } from './simulated-agent.js';

@@ -1,6 +1,6 @@
 import { ConnectError, Code } from '@connectrpc/connect';
-import type { WithTransaction } from '../../src/database/database.js';
-import type { RuntimeClient } from '../../src/features/runtimes/runtime-client.js';
+import type { WithTransaction } from '../../src/platform/database/database.js';
+import type { RuntimeClient } from '../../src/runtimes/runtime-client.js';
 import type { SimulatedRuntime } from './simulated-runtime.js';
 
 /** The process was killed: no call of it reaches anything any more. */

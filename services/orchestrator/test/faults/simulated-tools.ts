@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
-import type { Database } from '../../src/database/database.js';
-import { callHash } from '../../src/features/approvals/approval-card.js';
+import type { Database } from '../../src/platform/database/database.js';
+import { callHash } from '../../src/records/approval-card.js';
 import {
   defineExternalTool,
   definePlatformTool,
@@ -9,7 +9,7 @@ import {
   type PlatformTool,
   type ToolCall,
   UncertainOutcome,
-} from '../../src/features/tools/platform-tool.js';
+} from '../../src/turns/tools/platform-tool.js';
 import type { Delivery, RequestedTool, Schedule } from './schedule.js';
 import type { SimulatedProcess } from './simulated-process.js';
 

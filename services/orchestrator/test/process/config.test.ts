@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { ConfigError, loadConfig } from '@uswarm/service-kit';
 import { DIRECT } from '@uswarm/service-kit/outgoing';
 import { checkConfig, OrchestratorConfig, readConfig } from '../../src/config.js';
-import { idleSuspendAfterMs } from '../../src/features/runtimes/runtime-settings.js';
-import { objectSettings } from '../../src/features/uploads/object-settings.js';
+import { idleSuspendAfterMs } from '../../src/runtimes/runtime-settings.js';
+import { objectSettings } from '../../src/workspaces/uploads/object-settings.js';
 
 const SECRETS = ['INTERNAL_API_KEY', 'CURSOR_KEY', 'IDENTITY_HASH_KEY'] as const;
 const environment = {

@@ -25,9 +25,9 @@ import { createTestAdmin } from '../admin-client.js';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../test-orchestrator.js';
 import { storeReceipt } from '../receipts.js';
 import { download, formOf, PNG, UPLOADS } from '../uploads.js';
-import { sign } from '../../src/features/auth/signature.js';
-import { createCursorCodec } from '../../src/features/messages/cursor.js';
-import { createUploadLinks } from '../../src/features/uploads/upload-links.js';
+import { sign } from '../../src/accounts/auth/signature.js';
+import { createCursorCodec } from '../../src/records/cursor.js';
+import { createUploadLinks } from '../../src/workspaces/uploads/upload-links.js';
 
 const secret = (generation: string, what: string): string => `${what}-of-the-${generation}-generation-0123456789`;
 interface Keys {

@@ -4,8 +4,8 @@ import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
 import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
 import { type EntryPoint, startEntryPoint } from '../entry-point.js';
-import { type Database, openDatabase } from '../../src/database/database.js';
-import { checkSchema } from '../../src/database/migrate.js';
+import { type Database, openDatabase } from '../../src/platform/database/database.js';
+import { checkSchema } from '../../src/platform/database/migrate.js';
 
 describe('the migration program', () => {
   let testDatabase: TestDatabase;

@@ -1,5 +1,5 @@
 import type { Conversation, MessageData, ServerEventPayload, Workspace } from '@uswarm/contract';
-import { previewText } from '../../src/features/workspaces/workspace-view.js';
+import { previewText } from '../../src/workspaces/workspace-view.js';
 
 /** Something that a client receives, in any order and any number of times: a durable event, or an object of a response. */
 export type Received =

@@ -1,8 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Conversation, ConversationPage, MessageData, MessagePage, Workspace } from '@uswarm/contract';
 import fc from 'fast-check';
-import { createWithTransaction } from '../../src/database/transaction.js';
-import { createEventRenderer } from '../../src/features/events/event-payloads.js';
+import { createWithTransaction } from '../../src/platform/database/transaction.js';
+import { createEventRenderer } from '../../src/events/event-payloads.js';
 import { createStores, type Stores } from '../stores.js';
 import { first, type Home, type TestOrchestrator, type TestUser } from '../test-orchestrator.js';
 import { currentViewContext } from '../view-context.js';

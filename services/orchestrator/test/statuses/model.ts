@@ -1,4 +1,4 @@
-import type { AgentActivity } from '../../src/database/schema.js';
+import type { AgentActivity } from '../../src/platform/database/schema.js';
 
 /** The documented durations, in minutes. */
 const ACTIVITY_MIN = 2;

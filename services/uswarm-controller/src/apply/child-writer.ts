@@ -13,7 +13,7 @@ import {
 import { ownerUid } from '../caches/namespace-scope.js';
 import { lastOtherManager } from './contest.js';
 import { ApplyError, RequeueError } from './failure.js';
-import { pruneForeignFields, union } from './prune-foreign-fields.js';
+import { pruneForeignFields, union } from '../caches/prune-foreign-fields.js';
 
 export interface ChildTarget {
   resource: Resource;

@@ -3,7 +3,7 @@ import type { KubernetesObject } from '@uswarm/kube-client';
 import { canonical, isObject } from '../canonical.js';
 import { differences } from './contest.js';
 import { APPLIED_ANNOTATION } from './desired.js';
-import { hasForeignFields } from './prune-foreign-fields.js';
+import { hasForeignFields } from '../caches/prune-foreign-fields.js';
 
 /** The fields that we wrote as the server stored them: it normalizes quantities and times. */
 export interface AppliedView {

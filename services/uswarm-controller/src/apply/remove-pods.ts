@@ -7,7 +7,7 @@ import {
   type Store,
 } from '@uswarm/kube-client';
 import { PODS, REPLICA_SETS } from '../resources.js';
-import { replicaSetOf } from '../sync/request.js';
+import { replicaSetOf } from '../caches/runtime-pods.js';
 import { classify } from './failure.js';
 
 /** Grace period in seconds for the pod of a deleted UserSwarm. Its replies are no longer needed. */

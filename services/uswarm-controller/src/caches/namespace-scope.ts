@@ -13,7 +13,7 @@ import {
   type Resource,
   type Store,
 } from '@uswarm/kube-client';
-import { foreignManagers } from '../apply/prune-foreign-fields.js';
+import { foreignManagers } from './prune-foreign-fields.js';
 import { CHILD_RESOURCES, PODS } from '../resources.js';
 import { childChanged, podChanged, isReadyPod } from './predicates.js';
 import { createPodWarnings, type PodWarnings, type PodWarningsDeps } from './pod-warnings.js';

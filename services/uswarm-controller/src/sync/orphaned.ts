@@ -3,7 +3,7 @@ import type { KubeClient, KubernetesObject } from '@uswarm/kube-client';
 import { find } from '../apply/child-writer.js';
 import { type NamespaceScope, ownerUid } from '../caches/namespace-scope.js';
 import { CHILD_RESOURCES } from '../resources.js';
-import { podsOf } from './request.js';
+import { podsOf } from '../caches/runtime-pods.js';
 
 const DEPLOYMENT: ChildGroup = 'Deployment.apps/v1';
 

@@ -1,20 +1,8 @@
-import {
-  CHILD_GROUPS,
-  type ChildGroup,
-  childName,
-  type ObjectsByKey,
-  type SyncRequest,
-} from '@uswarm/contract/userswarm';
-import {
-  apiVersionOf,
-  keyOf,
-  type KubernetesObject,
-  type OwnerReference,
-  type Resource,
-  type Store,
-} from '@uswarm/kube-client';
+import { CHILD_GROUPS, type ChildGroup, type ObjectsByKey, type SyncRequest } from '@uswarm/contract/userswarm';
+import { apiVersionOf, keyOf, type KubernetesObject, type Resource, type Store } from '@uswarm/kube-client';
 import { CHILD_RESOURCES, COMPOSITE_CONTROLLER } from '../resources.js';
 import { runtimeNamespaceOf } from '../caches/caches.js';
+import { podsOf } from '../caches/runtime-pods.js';
 import type { NamespaceScope } from '../caches/namespace-scope.js';
 
 export type Observed = Record<ChildGroup, ObjectsByKey>;
@@ -46,16 +34,6 @@ export function observeRelated(
     ...(warnings.length === 0 ? {} : { 'Event.v1': byKey(warnings) }),
   };
 }
-
-/** Owner reference to the ReplicaSet of the runtime's Deployment, if any. */
-export function replicaSetOf(pod: KubernetesObject, parentName: string): OwnerReference | undefined {
-  const prefix = `${childName(parentName)}-`;
-  return pod.metadata.ownerReferences?.find(({ kind, name }) => kind === 'ReplicaSet' && name.startsWith(prefix));
-}
-
-/** The runtime's pods, including terminating ones. */
-export const podsOf = ({ metadata }: KubernetesObject, scope: Pick<NamespaceScope, 'pods'>): KubernetesObject[] =>
-  scope.pods.indexed(metadata.name).filter((pod) => replicaSetOf(pod, metadata.name) !== undefined);
 
 /** The request's `controller` field, in Metacontroller's format. */
 export function describeController(parent: Resource, resyncS: number): KubernetesObject {

@@ -36,7 +36,8 @@ import { needsWebhook, statusWithoutWebhook } from '../status/without-webhook.js
 import { type SentStatus, writeStatus } from '../status/write-status.js';
 import { addFinalizer, FINALIZER, hasFinalizer, ORPHAN_FINALIZER, removeFinalizer } from './finalizer.js';
 import { isDeploymentOrphaned } from './orphaned.js';
-import { observeChildren, observeRelated, type Observed, podsOf } from './request.js';
+import { podsOf } from '../caches/runtime-pods.js';
+import { observeChildren, observeRelated, type Observed } from './request.js';
 import { HarmfulResponse, requireOwnChildren, requireRunningChildren } from './response-children.js';
 import { cannotObserveReason } from './visibility.js';
 

@@ -6,22 +6,13 @@ import { childLabels } from './labels.js';
 import { modelAccessLabels } from './model-gateway.js';
 import { type ChildIdentity, childIdentityOf } from './child-identity.js';
 import { renderResources } from './resources.js';
-import {
-  PLATFORM_REVISION,
-  REVISION,
-  revisionOf,
-  SECRET_REVISION,
-  SPEC_REVISION,
-  specRevision,
-  TEMPLATE,
-} from './revision.js';
+import { PLATFORM_REVISION, REVISION, SECRET_REVISION, SPEC_REVISION, TEMPLATE } from '../observed/annotations.js';
+import { revisionOf, specRevision } from './revision.js';
+import { RUNTIME_CONTAINER, STARTUP_PROBE_S } from '../observed/runtime-container.js';
 import { trustedMounts, trustedVolumes } from './outbound.js';
 import type { RenderSettings, TemplateSettings } from './settings.js';
 
-export const RUNTIME_CONTAINER = 'agent-runtime';
 const NON_ROOT_UID = 65_532;
-/** Startup probe time in seconds; the kubelet probes once per second. */
-export const STARTUP_PROBE_S = 120;
 /** Seconds from SIGTERM to SIGKILL for a runtime that fails its startup or liveness probe. A hung process ignores SIGTERM. */
 const HUNG_GRACE_S = 5;
 

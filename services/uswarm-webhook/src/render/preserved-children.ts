@@ -1,8 +1,8 @@
 import { CHILD_GROUPS, childName, type SyncRequest } from '@uswarm/contract/userswarm';
 import type { KubernetesObject } from '@uswarm/kube-types';
-import { isOwned } from '../status/observed.js';
+import { isOwned } from '../observed/observed.js';
 import { childLabels } from './labels.js';
-import { OWN_ANNOTATIONS } from './revision.js';
+import { OWN_ANNOTATIONS } from '../observed/annotations.js';
 
 // Existing children are preserved when a UserSwarm cannot be rendered, because a child that is missing from the response
 // is deleted. The response has only the fields that rendering sets; otherwise the apply would take over other fields.

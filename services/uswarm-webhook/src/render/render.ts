@@ -1,6 +1,6 @@
 import type { FailureReason, SyncRequest, SyncResponse, UserSwarmSpec } from '@uswarm/contract/userswarm';
 import type { KubernetesObject } from '@uswarm/kube-types';
-import type { Deployment } from '../status/observed.js';
+import type { Deployment } from '../observed/observed.js';
 import { deriveStatus, type Rendering, type Status } from '../status/status.js';
 import { renderDeployment } from './deployment.js';
 import { InvalidSpecError } from './invalid-spec-error.js';

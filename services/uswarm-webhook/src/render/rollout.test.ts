@@ -11,7 +11,8 @@ import type { KubernetesObject } from '@uswarm/kube-types';
 import { ownChildren } from '../../test/arbitraries.js';
 import { pod, settledRequest, syncRequest, testFacts, testSettings, userSwarm } from '../../test/webhook-input.js';
 import { render } from './render.js';
-import { PLATFORM_REVISION, REVISION, SPEC_REVISION, specRevision, TEMPLATE } from './revision.js';
+import { PLATFORM_REVISION, REVISION, SPEC_REVISION, TEMPLATE } from '../observed/annotations.js';
+import { specRevision } from './revision.js';
 import type { RenderSettings } from './settings.js';
 
 /** Settings of the running release and of the next one. */

@@ -1,11 +1,13 @@
 import { rolloutGrantOf, START, START_QUEUED, type SyncRequest, type UserSwarmSpec } from '@uswarm/contract/userswarm';
 import type { KubernetesObject } from '@uswarm/kube-types';
-import { type Deployment, isDeleting, observe } from '../status/observed.js';
+import { type Deployment, isDeleting, observe } from '../observed/observed.js';
 import { podProblem } from '../status/progress.js';
-import { deploymentOf, RUNTIME_CONTAINER } from './deployment.js';
+import { RUNTIME_CONTAINER } from '../observed/runtime-container.js';
+import { deploymentOf } from './deployment.js';
 import { preservedTemplate, ownAnnotations } from './preserved-children.js';
 import { childIdentityOf } from './child-identity.js';
-import { PLATFORM_REVISION, REVISION, revisionOf, SPEC_REVISION, TEMPLATE } from './revision.js';
+import { PLATFORM_REVISION, REVISION, SPEC_REVISION, TEMPLATE } from '../observed/annotations.js';
+import { revisionOf } from './revision.js';
 import type { RenderSettings } from './settings.js';
 
 // Decides when a running runtime gets a new pod template. docs/adr/0014-roll-out-to-idle-runtimes.md

@@ -1,7 +1,7 @@
 import type { Condition } from '@uswarm/contract/userswarm';
-import { RUNTIME_CONTAINER } from '../render/deployment.js';
+import { RUNTIME_CONTAINER } from '../observed/runtime-container.js';
 import { terminationSummary } from './termination.js';
-import { type ContainerStatus, type Pod, sinceOf } from './observed.js';
+import { type ContainerStatus, type Pod, sinceOf } from '../observed/observed.js';
 import { type Cause, firstCause } from './pod-reason.js';
 
 // Causes why a runtime lost readiness. A new pod template does not resolve them.

@@ -1,7 +1,7 @@
 import type { FailureReason } from '@uswarm/contract/userswarm';
-import { RUNTIME_CONTAINER } from '../render/deployment.js';
+import { RUNTIME_CONTAINER } from '../observed/runtime-container.js';
 import { SIGABRT_EXIT, failedStartupProbe, terminationSummary } from './termination.js';
-import { type ContainerStatus, type Pod, sinceOf } from './observed.js';
+import { type ContainerStatus, type Pod, sinceOf } from '../observed/observed.js';
 
 /** Why a runtime is not Ready. The message is stable for the same cause. */
 export interface Cause {

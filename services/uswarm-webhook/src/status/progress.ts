@@ -6,10 +6,18 @@ import {
   type SyncRequest,
   WEBHOOK_FAILURES,
 } from '@uswarm/contract/userswarm';
-import { REVISION } from '../render/revision.js';
+import { REVISION } from '../observed/annotations.js';
 import type { DatabaseState } from '../render/settings.js';
 import { evicted, lossCause, type RuntimeHistory } from './lost-reason.js';
-import { type Deployment, livePods, namespaceState, type Observed, type Pod, podsOf, sinceOf } from './observed.js';
+import {
+  type Deployment,
+  livePods,
+  namespaceState,
+  type Observed,
+  type Pod,
+  podsOf,
+  sinceOf,
+} from '../observed/observed.js';
 import { podCause } from './pod-reason.js';
 import { stuckCause } from './stuck-reason.js';
 

@@ -15,7 +15,7 @@ import {
 import type { Revisions } from '../render/rollout.js';
 import type { RenderFacts } from '../render/settings.js';
 import { type Finding, stampConditions, timeOf } from './conditions.js';
-import { type Deployment, isDeleting, isOwned, livePods, observe, remainingObjects } from './observed.js';
+import { type Deployment, isDeleting, isOwned, livePods, observe, remainingObjects } from '../observed/observed.js';
 import { DATABASE_UNREACHABLE, isAvailable, progressOf } from './progress.js';
 import { shortened } from './shortened.js';
 

@@ -1,6 +1,6 @@
 import type { SyncRequest } from '@uswarm/contract/userswarm';
 import type { KubernetesObject } from '@uswarm/kube-types';
-import type { Pod } from './observed.js';
+import type { Pod } from '../observed/observed.js';
 import type { Cause } from './pod-reason.js';
 
 // Why a scheduled pod gets no sandbox. Only Events have the cause; their messages contain ids and change with each

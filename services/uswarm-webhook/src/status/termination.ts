@@ -1,5 +1,5 @@
-import { STARTUP_PROBE_S } from '../render/deployment.js';
-import type { Terminated } from './observed.js';
+import { STARTUP_PROBE_S } from '../observed/runtime-container.js';
+import type { Terminated } from '../observed/observed.js';
 import { shortened } from './shortened.js';
 
 /** Exit code for SIGABRT: Node.js with a full heap. */

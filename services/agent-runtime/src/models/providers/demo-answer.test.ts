@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { demoMove } from './demo-answer.js';
 import { readSearchOutcome, topicOf } from './demo-search.js';
-import { createUntrustedBlock } from '../../tools/untrusted-block.js';
+import { createUntrustedBlock } from '../../text/untrusted-block.js';
 import type { PromptMessage } from '../port.js';
 
 const SEARCH = 'web_search_tool';

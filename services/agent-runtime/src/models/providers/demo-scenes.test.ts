@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { COLLEAGUES } from '../../../test/demo-turn.js';
-import { createUntrustedBlock } from '../../tools/untrusted-block.js';
+import { createUntrustedBlock } from '../../text/untrusted-block.js';
 import type { PromptMessage } from '../port.js';
 import { demoMove } from './demo-answer.js';
 import type { DemoMove } from './demo-scene.js';

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { RefusalReason } from '../../metrics/labels.js';
 
 export interface AdmissionDeps {
   /** Origins whose pages may connect; `*` or an empty list allows every origin. */
@@ -12,16 +13,6 @@ export interface AdmissionDeps {
   /** An additional check in the application that mounts the gateway. */
   admit: (request: IncomingMessage) => boolean;
 }
-
-/** Response texts for refused connections. */
-export const REFUSALS = {
-  shutting_down: 'shutting down',
-  not_admitted: 'not admitted',
-  origin: 'origin not allowed',
-  overloaded: 'overloaded',
-  address: 'too many connections of this address',
-} as const;
-export type RefusalReason = keyof typeof REFUSALS;
 
 /** Runs before any state is created for a connection. @returns the reason for a refusal, or `undefined` */
 export type Admission = (request: IncomingMessage) => RefusalReason | undefined;

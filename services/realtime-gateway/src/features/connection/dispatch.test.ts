@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ApiError, ErrorBody, LIMITS } from '@uswarm/contract';
 import { Registry, silentLogger } from '@uswarm/service-kit';
-import { createGatewayMetrics } from '../../gateway-metrics.js';
+import { createGatewayMetrics } from '../../metrics/gateway-metrics.js';
 import { type ClientEventHandler, createDispatch, type DispatchDeps } from './dispatch.js';
 
 function setUp(handle: ClientEventHandler['handle'], options: Partial<DispatchDeps> = {}) {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ApiError, type ClientEventName, type ErrorBody, exceedsDepth, LIMITS } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
 import { toErrorBody } from '../../error-body.js';
-import type { GatewayMetrics } from '../../gateway-metrics.js';
+import type { GatewayMetrics } from '../../metrics/gateway-metrics.js';
 import { createSerialQueue } from './serial-queue.js';
 import type { TokenBucket } from './token-bucket.js';
 

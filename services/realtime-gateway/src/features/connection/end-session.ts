@@ -1,5 +1,5 @@
 import { type ServerEventPayload, SESSION_ENDINGS, type SessionEndingCode } from '@uswarm/contract';
-import type { GatewayMetrics } from '../../gateway-metrics.js';
+import type { GatewayMetrics } from '../../metrics/gateway-metrics.js';
 import type { GatewaySettings } from '../../settings.js';
 import type { Timers } from '../../timers.js';
 

@@ -10,12 +10,12 @@ import {
   type ServiceCredential,
 } from '@uswarm/service-kit';
 import { isTransient, toErrorBody } from '../../error-body.js';
-import { type GatewayMetrics, type HandshakeOutcome, outcomeOf } from '../../gateway-metrics.js';
+import { type GatewayMetrics, type HandshakeOutcome, outcomeOf } from '../../metrics/gateway-metrics.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import { type Credentials, readCredentials } from './credentials.js';
 import { type Resumption, readResumeToken } from './resumption.js';
 import { acceptedCredential, credentialHash, type SessionData } from './session-data.js';
-import type { Slots } from './slots.js';
+import type { Slots } from '../../slots.js';
 
 /** The used part of a socket. */
 export interface ConnectingSocket {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { afterEach, expect, it } from '@jest/globals';
 import { listen, Registry, type RunningServer } from '@uswarm/service-kit';
-import { createGatewayMetrics } from '../../gateway-metrics.js';
+import { createGatewayMetrics } from '../../metrics/gateway-metrics.js';
 import { forwardPeerSessions } from './peer-sessions.js';
 
 let servers: RunningServer[] = [];

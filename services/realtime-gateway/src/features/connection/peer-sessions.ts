@@ -3,7 +3,7 @@
 import { Agent, type ClientRequest, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { createProxyServer } from 'httpxy';
-import type { GatewayMetrics } from '../../gateway-metrics.js';
+import type { GatewayMetrics } from '../../metrics/gateway-metrics.js';
 import { intercept } from '../../intercept.js';
 import type { SessionIds } from './session-ids.js';
 

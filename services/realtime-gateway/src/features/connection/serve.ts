@@ -1,7 +1,7 @@
 import type { SessionEndingCode } from '@uswarm/contract';
 import type { ClientAddress } from '@uswarm/service-kit';
 import type { DefaultEventsMap, Server, Socket } from 'socket.io';
-import { disconnectReason } from '../../gateway-metrics.js';
+import { disconnectReason } from '../../metrics/gateway-metrics.js';
 import type { ServerToClientEvents } from '../../server-events.js';
 import { endSession } from './end-session.js';
 import type { SessionData } from './session-data.js';

@@ -1,6 +1,6 @@
 import type { SessionEndingCode } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
-import type { GatewayMetrics } from '../../gateway-metrics.js';
+import type { GatewayMetrics } from '../../metrics/gateway-metrics.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Emit } from '../../server-events.js';
 import type { GatewaySettings } from '../../settings.js';

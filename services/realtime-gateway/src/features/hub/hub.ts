@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { ApiError, EVENTS_PAGE_BYTES } from '@uswarm/contract';
 import type { EventBus, Unsubscribe } from '@uswarm/event-bus';
 import { type Logger, retry } from '@uswarm/service-kit';
-import type { GatewayMetrics } from '../../gateway-metrics.js';
+import type { GatewayMetrics } from '../../metrics/gateway-metrics.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Timers } from '../../timers.js';
-import type { Slots } from '../connection/slots.js';
+import type { Slots } from '../../slots.js';
 import type { EventLogLimits } from './event-log.js';
 import type { HistoryBudget, HistoryOwner } from './history-budget.js';
 import { type HubEvent, HubState, isReduced, type Moment, type WorkspaceSnapshot } from './hub-state.js';
-import type { Evidence, ResyncReason } from './labels.js';
+import type { Evidence, ResyncReason } from '../../metrics/labels.js';
 import { createTextPace, type TextPace } from './text-pace.js';
 
 export interface Resync {

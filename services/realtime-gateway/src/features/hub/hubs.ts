@@ -1,6 +1,6 @@
 import type { EventBus } from '@uswarm/event-bus';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
-import { createSlots } from '../connection/slots.js';
+import { createSlots } from '../../slots.js';
 import { HistoryBudget } from './history-budget.js';
 import { Hub, type HubDeps, type HubOptions } from './hub.js';
 import { checkPositions } from './position-check.js';

@@ -1,13 +1,13 @@
 import type { ServerEventPayload, StreamState } from '@uswarm/contract';
 import { boundedLabel } from '@uswarm/service-kit';
-import type { GatewayMetrics } from '../../gateway-metrics.js';
+import type { GatewayMetrics } from '../../metrics/gateway-metrics.js';
 import type { Emit } from '../../server-events.js';
 import type { Timers } from '../../timers.js';
 import { Feed } from './feed.js';
 import type { Frame } from './frame.js';
 import type { Hub, Member, Resync } from './hub.js';
 import type { HubLease } from './hubs.js';
-import { DELIVERED_EVENTS } from './labels.js';
+import { DELIVERED_EVENTS } from '../../metrics/labels.js';
 import type { Outlet, Source } from './outlet.js';
 import { obstacleOf, type Since } from './since.js';
 

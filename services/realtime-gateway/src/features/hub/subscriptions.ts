@@ -11,7 +11,7 @@ import {
 } from '@uswarm/contract';
 import { z } from 'zod';
 import { isTransient } from '../../error-body.js';
-import type { GatewayMetrics } from '../../gateway-metrics.js';
+import type { GatewayMetrics } from '../../metrics/gateway-metrics.js';
 import type { Emit } from '../../server-events.js';
 import type { Timers } from '../../timers.js';
 import type { ClientEventHandler } from '../connection/dispatch.js';

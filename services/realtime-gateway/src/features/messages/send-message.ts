@@ -1,5 +1,5 @@
 import { ApiError, MessageSend, safeParseRequest, validationError } from '@uswarm/contract';
-import { type CallOutcome, type GatewayMetrics, outcomeOf } from '../../gateway-metrics.js';
+import { type CallOutcome, type GatewayMetrics, outcomeOf } from '../../metrics/gateway-metrics.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Emit } from '../../server-events.js';
 import type { ClientEventHandler } from '../connection/dispatch.js';

@@ -1,0 +1,218 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { ApiError } from '@uswarm/contract';
+import type { Clock } from '@uswarm/service-kit';
+import type { Database, Transaction, WithTransaction } from '../../platform/database/database.js';
+import type { JobStore } from '../../platform/jobs/job-store.js';
+import type { AuditStore } from '../../records/audit.store.js';
+import { type Identity, type Session, tokenHashes } from '../auth/actor.js';
+import type { IdentityHash } from '../auth/identity-hash.js';
+import type { SessionRevocationPublisher } from '../auth/session-revocation-publisher.js';
+import type { SessionStore } from '../auth/sessions.store.js';
+import type { DeviceStore } from '../devices/devices.store.js';
+import type { EventStore } from '../../records/events.store.js';
+import type { IntegrationService } from '../../apps/integrations/integrations.service.js';
+import type { RuntimeRequests } from '../../records/runtime-requests.js';
+import { TURN_JOB } from '../../records/turn-job.js';
+import { periodOf } from '../../metering/period.js';
+import type { UserStore } from '../../records/users.store.js';
+import type { Provision } from '../../workspaces/provision.js';
+import type { WorkspaceStore } from '../../workspaces/workspaces.store.js';
+import type { DeletedAccountStore } from './deleted-accounts.store.js';
+
+export interface AccountServiceDeps {
+  withTransaction: WithTransaction;
+  users: Pick<UserStore, 'find' | 'insert' | 'setEmail' | 'setAvatar' | 'lockOwned' | 'delete'>;
+  deletedAccounts: DeletedAccountStore;
+  workspaces: Pick<WorkspaceStore, 'removeMessages'>;
+  events: Pick<EventStore, 'lock'>;
+  jobs: Pick<JobStore, 'cancel'>;
+  runtimes: Pick<RuntimeRequests, 'requestDeletion'>;
+  provision: Provision;
+  sessions: Pick<SessionStore, 'revoke' | 'revokeAll'>;
+  devices: Pick<DeviceStore, 'dropPushToken' | 'dropPushTokens'>;
+  integrations: Pick<IntegrationService, 'revokeAll'>;
+  /** Closes the sockets of revoked sessions. */
+  sessionEnds: SessionRevocationPublisher;
+  audit: Pick<AuditStore, 'append'>;
+  /** Identifies a deleted account. */
+  identityHash: IdentityHash;
+  /** Hashes with previous keys, under which deleted accounts may be stored. */
+  previousIdentityHashes: readonly IdentityHash[];
+  /** Maximum sign-ups of one identity within a day after a deletion of its account; 0 disables the limit. */
+  returnsPerDay: number;
+  /** Maximum age in seconds of the provider sign-in when an account is deleted; undefined disables the check. */
+  deletionMaxAuthAgeS: number | undefined;
+  clock: Clock;
+}
+
+type AccountAction = 'account.sign_up' | 'account.sign_in' | 'account.logout' | 'account.logout_all' | 'account.delete';
+
+interface ActionContext {
+  /** Absent if the user is deleted. */
+  userId?: string;
+  session: Session | undefined;
+  db: Database;
+}
+
+export interface AccountService {
+  wasDeleted(identity: Identity): Promise<boolean>;
+  /** @throws ApiError `user_not_found`, `user_deleted`, `user_banned` */
+  signIn(identity: Identity, session: Session): Promise<void>;
+  /**
+   * Creates user, first workspace, agents and swarm conversation, and requests a runtime. Idempotent. The usage of a
+   * deleted account of the same identity in the current period still counts.
+   *
+   * @throws ApiError `user_banned`, `sign_up_limit_reached` (not on the bypass, because tests delete many accounts)
+   */
+  signUp(identity: Identity, session?: Session): Promise<void>;
+  /**
+   * Revokes the token until it expires, closes its sockets, and removes the push token of the device. On the bypass,
+   * whose token is shared, all sockets of the user are closed and the token stays valid.
+   *
+   * @throws ApiError `user_not_found`, `user_deleted`, `user_banned`
+   */
+  logout(identity: Identity, session: Session): Promise<void>;
+  /**
+   * Revokes all tokens of the user issued until now, closes all sockets of the user, and removes the push tokens of all
+   * devices. On the bypass, whose token is shared, the token stays valid, as after `logout`.
+   *
+   * @throws ApiError `user_not_found`, `user_deleted`, `user_banned`
+   */
+  logoutEverywhere(identity: Identity, session: Session): Promise<void>;
+  /** @throws ApiError `user_not_found`, `user_deleted`, `user_banned`, `reauthentication_required` */
+  delete(identity: Identity, session: Session, why: { reason: string; description: string }): Promise<void>;
+}
+
+const FIRST_WORKSPACE = 'My workspace';
+
+const isBypass = ({ issuer }: Identity): boolean => issuer === 'e2e';
+
+export function createAccountService(deps: AccountServiceDeps): AccountService {
+  const { withTransaction, users, deletedAccounts, jobs, runtimes, clock } = deps;
+  const hash = deps.identityHash;
+  const previous = (identity: Identity): Buffer[] => deps.previousIdentityHashes.map((each) => each(identity));
+  const wasDeleted = (identity: Identity): Promise<boolean> =>
+    deletedAccounts.wasDeleted([hash(identity), ...previous(identity)]);
+
+  /** Records only the source: text from the user must not be linked to the identity hash. */
+  const record = (action: AccountAction, identity: Identity, { userId, session, db }: ActionContext): Promise<void> =>
+    deps.audit.append(
+      {
+        actor: 'user',
+        action,
+        identityHash: hash(identity),
+        ...(userId === undefined ? {} : { userId }),
+        details: typeof session?.source === 'string' ? { source: session.source } : {},
+      },
+      db,
+    );
+
+  async function requireUser(identity: Identity): Promise<string> {
+    const user = await users.find(identity);
+    if (user === undefined) {
+      throw new ApiError((await wasDeleted(identity)) ? 'user_deleted' : 'user_not_found');
+    }
+    if (user.isBanned) throw new ApiError('user_banned');
+    return user.id;
+  }
+
+  async function createAccount(identity: Identity, session: Session | undefined, tx: Transaction): Promise<boolean> {
+    const userId = randomUUIDv7();
+    if (!(await users.insert({ ...identity, id: userId }, tx))) return false;
+    await carryOverUsage(identity, userId, tx);
+    await record('account.sign_up', identity, { userId, session, db: tx });
+    await deps.provision({ userId, name: FIRST_WORKSPACE }, tx);
+    return true;
+  }
+
+  /** Restores the usage of a deleted account of the same identity. */
+  async function carryOverUsage(identity: Identity, userId: string, tx: Transaction): Promise<void> {
+    await deletedAccounts.rename(previous(identity), hash(identity), tx);
+    const waitMs = await deletedAccounts.countReturn(hash(identity), isBypass(identity) ? 0 : deps.returnsPerDay, tx);
+    if (waitMs !== undefined) throw new ApiError('sign_up_limit_reached', { extra: { retry_after_ms: waitMs } });
+    await deletedAccounts.restore(hash(identity), userId, periodOf(clock.now()), tx);
+  }
+
+  function requireFreshSignIn(identity: Identity): void {
+    const { deletionMaxAuthAgeS: maximum } = deps;
+    if (maximum === undefined || isBypass(identity)) return;
+    const age = clock.now().getTime() - (identity.authenticatedAt?.getTime() ?? -Infinity);
+    if (age > maximum * 1000) throw new ApiError('reauthentication_required');
+  }
+
+  /** Also revokes the presented token individually, because replicas of release 0.2 check only that. */
+  async function revokeAll(userId: string, identity: Identity, session: Session, tx: Transaction): Promise<void> {
+    await deps.sessions.revokeAll(userId, identity.issuedAt, tx);
+    if (identity.expiresAt !== null) await deps.sessions.revoke(tokenHashes(session), identity.expiresAt, tx);
+  }
+
+  return {
+    wasDeleted,
+
+    async signIn(identity, session) {
+      const userId = await requireUser(identity);
+      await withTransaction(async (tx) => {
+        if (identity.email !== '') await users.setEmail(userId, identity.email, tx);
+        if (identity.picture !== undefined) await users.setAvatar(userId, identity.picture, tx);
+        await record('account.sign_in', identity, { userId, session, db: tx });
+      });
+    },
+
+    async signUp(identity, session) {
+      const user = await users.find(identity);
+      if (user?.isBanned === true) throw new ApiError('user_banned');
+      if (user !== undefined) return;
+      await withTransaction((tx) => createAccount(identity, session, tx));
+    },
+
+    async logout(identity, session) {
+      const userId = await requireUser(identity);
+      // Replicas and gateways of release 0.2 identify the token by the other hash.
+      const hashes = tokenHashes(session);
+      await withTransaction(async (tx) => {
+        if (hashes.length > 0 && identity.expiresAt !== null) {
+          await deps.sessions.revoke(hashes, identity.expiresAt, tx);
+        }
+        await deps.devices.dropPushToken(userId, session.device.id, tx);
+        await record('account.logout', identity, { userId, session, db: tx });
+      });
+      if (hashes.length === 0) deps.sessionEnds.publish(userId, null, 'logged_out');
+      for (const tokenHash of hashes) deps.sessionEnds.publish(userId, tokenHash, 'logged_out');
+    },
+
+    async logoutEverywhere(identity, session) {
+      const userId = await requireUser(identity);
+      await withTransaction(async (tx) => {
+        if (!isBypass(identity)) await revokeAll(userId, identity, session, tx);
+        await deps.devices.dropPushTokens(userId, tx);
+        await record('account.logout_all', identity, { userId, session, db: tx });
+      });
+      deps.sessionEnds.publish(userId, null, 'logged_out');
+    },
+
+    async delete(identity, session, why) {
+      const userId = await requireUser(identity);
+      requireFreshSignIn(identity);
+      const period = periodOf(clock.now());
+      await withTransaction(async (tx) => {
+        const owned = await users.lockOwned(userId, tx);
+        // Lock leases before rows, like turns and the runtime reconciler. The reverse order can deadlock.
+        for (const workspaceId of owned) {
+          await jobs.cancel(TURN_JOB, workspaceId, tx);
+          await runtimes.requestDeletion(workspaceId, tx);
+        }
+        await deps.integrations.revokeAll(userId, tx);
+        for (const workspaceId of owned) {
+          await deps.events.lock(workspaceId, tx);
+          await deps.workspaces.removeMessages(workspaceId, tx);
+        }
+        await deletedAccounts.remember(hash(identity), userId, period, tx);
+        await users.delete(userId, tx);
+        await record('account.delete', identity, { session, db: tx });
+      });
+      // First, also if the feedback cannot be stored: the account is deleted.
+      deps.sessionEnds.publish(userId, null, 'user_deleted');
+      if (why.reason !== '' || why.description !== '') await deletedAccounts.addFeedback(period, why);
+    },
+  };
+}

@@ -1,0 +1,152 @@
+import {
+  type AdminAnswer,
+  type AdminBody,
+  type AdminCall,
+  type AdminUser,
+  ApiError,
+  type LegalDocumentName,
+} from '@uswarm/contract';
+import type { Clock } from '@uswarm/service-kit';
+import type { WithTransaction } from '../../platform/database/database.js';
+import type { SessionRevocationPublisher } from '../auth/session-revocation-publisher.js';
+import type { DeviceStore } from '../devices/devices.store.js';
+import type { Epochs } from '../../events/epoch.js';
+import type { LegalStore } from '../legal/legal.store.js';
+import type { Plans } from '../../metering/plans.js';
+import { periodOf } from '../../metering/period.js';
+import type { UsageStore } from '../../metering/usage.store.js';
+import { adminUser, adminWorkspace } from './admin-view.js';
+import type { AdminStore, FoundUser } from './admin.store.js';
+import type { AuditStore } from '../../records/audit.store.js';
+import type { Requeue } from './requeue.service.js';
+
+export interface AdminServiceDeps {
+  withTransaction: WithTransaction;
+  store: AdminStore;
+  audit: AuditStore;
+  devices: Pick<DeviceStore, 'list'>;
+  legal: Pick<LegalStore, 'history' | 'publish'>;
+  usage: UsageStore;
+  plans: Plans;
+  sessionEnds: SessionRevocationPublisher;
+  requeue: Requeue;
+  epochs: Pick<Epochs, 'bump'>;
+  clock: Clock;
+}
+
+/** Operator actions by call name. Each receives the operator and writes an audit record. */
+export type AdminService = {
+  [Call in AdminCall]: (actor: string, body: AdminBody<Call>) => Promise<AdminAnswer<Call>>;
+};
+
+const invalid = (path: string, message: string): ApiError =>
+  new ApiError('validation_failed', { message: `${path} ${message}`, extra: { fields: [{ path, message }] } });
+
+export function createAdminService(deps: AdminServiceDeps): AdminService {
+  const { withTransaction, store, audit, plans, clock, sessionEnds } = deps;
+
+  async function describe(user: FoundUser): Promise<AdminUser> {
+    const now = clock.now();
+    const period = periodOf(now);
+    const [usage, workspaces, devices] = await Promise.all([
+      deps.usage.ofUser(user.id, period),
+      store.workspacesOf(user.id),
+      deps.devices.list(user.id),
+    ]);
+    return adminUser({ user, plan: plans.of(user, now).plan, period, usage, workspaces, devices });
+  }
+
+  async function setBanned(actor: string, userId: string, banned: boolean, reason: string) {
+    const changed = await withTransaction(async (tx) => {
+      const result = await store.setBanned(userId, banned, tx);
+      if (result === undefined) throw new ApiError('user_not_found');
+      const action = banned ? 'user.ban' : 'user.unban';
+      await audit.append({ actor, action, userId, details: { reason, changed: result } }, tx);
+      return result;
+    });
+    // Publish even if nothing changed: the first notification may have been lost.
+    if (banned) sessionEnds.publish(userId, null, 'user_banned');
+    return { changed };
+  }
+
+  return {
+    async 'user.show'(actor, { user }) {
+      const found = await store.findUsers(user);
+      for (const { id } of found) await audit.append({ actor, action: 'user.show', userId: id });
+      return { users: await Promise.all(found.map(describe)) };
+    },
+
+    'user.ban': (actor, { user_id, reason }) => setBanned(actor, user_id, true, reason),
+    'user.unban': (actor, { user_id, reason }) => setBanned(actor, user_id, false, reason),
+
+    async 'user.plan'(actor, { user_id: userId, plan, expires_at, reason }) {
+      if (plans.find(plan) === undefined) throw invalid('plan', `must be one of ${plans.codes.join(', ')}`);
+      const expiresAt = expires_at === null ? null : new Date(expires_at);
+      if (expiresAt !== null && expiresAt <= clock.now()) throw invalid('expires_at', 'must be in the future');
+      const ends = expiresAt?.toISOString() ?? null;
+      await withTransaction(async (tx) => {
+        if (!(await store.setPlan(userId, plan, expiresAt, tx))) throw new ApiError('user_not_found');
+        await audit.append({ actor, action: 'user.plan', userId, details: { plan, expires_at: ends, reason } }, tx);
+      });
+      return { plan, expires_at: ends };
+    },
+
+    async 'workspace.show'(actor, { workspace_id: id }) {
+      const now = clock.now();
+      const [workspace, usage] = await Promise.all([
+        store.findWorkspace(id),
+        deps.usage.ofWorkspace(id, periodOf(now)),
+      ]);
+      if (workspace === undefined || usage === undefined) throw new ApiError('workspace_not_found');
+      await audit.append({ actor, action: 'workspace.show', userId: workspace.owner_id, subjectId: id });
+      return adminWorkspace(workspace, usage, plans.of(usage, now).plan, periodOf(now));
+    },
+
+    async 'legal.list'(actor) {
+      await audit.append({ actor, action: 'legal.list' });
+      const versions = await deps.legal.history();
+      return { versions: versions.map(publishedVersion) };
+    },
+
+    async 'legal.publish'(actor, document) {
+      const { document: name, version } = document;
+      return withTransaction(async (tx) => {
+        const published = await deps.legal.publish(document, tx);
+        if (published === undefined) throw invalid('version', `${version} of this document was published before`);
+        await audit.append({ actor, action: 'legal.publish', details: { document: name, version } }, tx);
+        return publishedVersion(published);
+      });
+    },
+
+    async 'turns.list'(actor, { status, workspace_id: workspaceId, older_than_s: olderThanSeconds, limit }) {
+      const details = { status, workspace_id: workspaceId };
+      await audit.append({ actor, action: 'turns.list', details });
+      return { turns: await store.turns({ status, workspaceId, olderThanSeconds, limit }) };
+    },
+
+    'turns.requeue': (actor, { turn_ids, reason }) => deps.requeue(actor, turn_ids, reason),
+
+    'epoch.bump': (actor, { reason }) =>
+      withTransaction(async (tx) => {
+        const epoch = await deps.epochs.bump(tx);
+        await audit.append({ actor, action: 'epoch.bump', details: { epoch, reason } }, tx);
+        return { epoch };
+      }),
+
+    async 'audit.list'(actor, { limit, user_id }) {
+      const rows = await audit.list(limit, user_id);
+      await audit.append({ actor, action: 'audit.list', ...(user_id === undefined ? {} : { userId: user_id }) });
+      return {
+        entries: rows.map(({ identity_hash: hash, ...row }) => ({
+          ...row,
+          at: row.at.toISOString(),
+          identity: hash?.toString('hex') ?? null,
+        })),
+      };
+    },
+  };
+}
+
+function publishedVersion(row: { document: LegalDocumentName; version: string; published_at: Date }) {
+  return { document: row.document, version: row.version, published_at: row.published_at.toISOString() };
+}

@@ -1,0 +1,148 @@
+import type { AdminTurn, AdminTurnStatus } from '@uswarm/contract';
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../platform/database/database.js';
+import { isId } from '../../platform/database/id.js';
+import type { StoredPlan } from '../../metering/plans.js';
+
+export interface FoundUser extends StoredPlan {
+  id: string;
+  email: string;
+  name: string;
+  issuer: string;
+  subject: string;
+  is_banned: boolean;
+  accepted_terms_version: string | null;
+  accepted_privacy_version: string | null;
+  created_at: Date;
+}
+
+export interface FoundWorkspace {
+  id: string;
+  name: string;
+  owner_id: string;
+  created_at: Date;
+  desired: string | null;
+  phase: string | null;
+  reason: string | null;
+  verified: boolean | null;
+  failures: number | null;
+  identified_at: Date | null;
+  agents: number;
+  conversations: number;
+  messages: number;
+  queued: number;
+  running: number;
+  failed: number;
+}
+
+export interface TurnFilter {
+  status: AdminTurnStatus | undefined;
+  workspaceId: string | undefined;
+  olderThanSeconds: number;
+  limit: number;
+}
+
+/** Queries and changes for operators only. */
+export interface AdminStore {
+  /** Finds users by id, else by e-mail address, else by identity provider uid. */
+  findUsers(text: string): Promise<FoundUser[]>;
+  workspacesOf(userId: string): Promise<{ id: string; name: string; phase: string | null }[]>;
+  /** @returns whether the value changed; undefined if the user does not exist */
+  setBanned(userId: string, banned: boolean, db: Database): Promise<boolean | undefined>;
+  /** @returns false if the user does not exist */
+  setPlan(userId: string, code: string, expiresAt: Date | null, db: Database): Promise<boolean>;
+  findWorkspace(workspaceId: string): Promise<FoundWorkspace | undefined>;
+  /** Queued and running turns, oldest first. With status `failed`: failed turns, newest first. */
+  turns(filter: TurnFilter): Promise<AdminTurn[]>;
+}
+
+const MAX_FOUND_USERS = 20;
+
+export function createAdminStore(database: Database): AdminStore {
+  async function findUsers(condition: RawBuilder<unknown>): Promise<FoundUser[]> {
+    const { rows } = await sql<FoundUser>`
+      SELECT id, email, name, issuer, subject, is_banned, plan_code, plan_expires_at,
+        accepted_terms_version, accepted_privacy_version, created_at
+      FROM users WHERE ${condition} ORDER BY created_at LIMIT ${MAX_FOUND_USERS}`.execute(database);
+    return rows;
+  }
+
+  return {
+    async findUsers(text) {
+      if (isId(text)) return findUsers(sql`id = ${text}`);
+      const byEmail = await findUsers(sql`lower(email) = lower(${text}) AND email <> ''`);
+      return byEmail.length > 0 ? byEmail : findUsers(sql`subject = ${text}`);
+    },
+
+    workspacesOf: (userId) =>
+      database
+        .selectFrom('workspaces as w')
+        .leftJoin('runtimes as r', 'r.workspace_id', 'w.id')
+        .select(['w.id', 'w.name', 'r.phase'])
+        .where('w.owner_id', '=', userId)
+        .orderBy('w.created_at')
+        .execute(),
+
+    async setBanned(userId, banned, db) {
+      const user = await db
+        .selectFrom('users')
+        .select('is_banned')
+        .where('id', '=', userId)
+        .forUpdate()
+        .executeTakeFirst();
+      if (user === undefined || user.is_banned === banned) return user === undefined ? undefined : false;
+      await db.updateTable('users').set({ is_banned: banned }).where('id', '=', userId).execute();
+      return true;
+    },
+
+    async setPlan(userId, code, expiresAt, db) {
+      const result = await db
+        .updateTable('users')
+        .set({ plan_code: code, plan_expires_at: expiresAt })
+        .where('id', '=', userId)
+        .executeTakeFirst();
+      return result.numUpdatedRows === 1n;
+    },
+
+    async findWorkspace(workspaceId) {
+      const { rows } = await sql<FoundWorkspace>`
+        SELECT w.id, w.name, w.owner_id, w.created_at,
+          r.desired, r.phase, r.reason, r.verified, r.failures, r.identified_at,
+          (SELECT count(*) FROM agents WHERE workspace_id = w.id) AS agents,
+          (SELECT count(*) FROM conversations WHERE workspace_id = w.id) AS conversations,
+          (SELECT count(*) FROM messages WHERE workspace_id = w.id) AS messages,
+          t.queued, t.running, t.failed
+        FROM workspaces w
+        LEFT JOIN runtimes r ON r.workspace_id = w.id
+        CROSS JOIN LATERAL (
+          SELECT count(*) FILTER (WHERE status = 'queued') AS queued,
+            count(*) FILTER (WHERE status = 'running') AS running,
+            count(*) FILTER (WHERE status = 'failed') AS failed
+          FROM turns WHERE workspace_id = w.id
+        ) t
+        WHERE w.id = ${workspaceId}`.execute(database);
+      return rows[0];
+    },
+
+    async turns(filter) {
+      const { rows } = await sql<AdminTurn>`
+        SELECT t.id, t.workspace_id, t.conversation_id, t.status, t.generation, t.error_code,
+          extract(epoch FROM now() - t.created_at)::float8 AS age_s,
+          coalesce(w.lease_expires_at > now(), false) AS leased,
+          coalesce(w.failures, 0) AS failures
+        ${filter.status === 'failed' ? FAILED : ACTIVE}
+          AND t.created_at <= now() - ${filter.olderThanSeconds} * interval '1 second'
+          AND ${filter.workspaceId === undefined ? sql`true` : sql`t.workspace_id = ${filter.workspaceId}`}
+          AND ${filter.status === undefined ? sql`true` : sql`t.status = ${filter.status}`}
+        ORDER BY ${filter.status === 'failed' ? sql`t.finished_at DESC` : sql`t.created_at`}
+        LIMIT ${filter.limit}`.execute(database);
+      return rows;
+    },
+  };
+}
+
+/** Active turns have a job. The job table stays small regardless of the number of turns. */
+const ACTIVE = sql`FROM work w JOIN turns t ON t.id = w.subject_id WHERE w.kind = 'turn'`;
+const FAILED = sql`
+  FROM turns t LEFT JOIN work w ON w.kind = 'turn' AND w.subject_id = t.id
+  WHERE t.status = 'failed'`;

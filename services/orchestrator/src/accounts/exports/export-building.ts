@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { ApiError } from '@uswarm/contract';
+import type { Clock } from '@uswarm/service-kit';
+import type { Transaction, WithTransaction } from '../../platform/database/database.js';
+import type { LeasedJob, JobStore } from '../../platform/jobs/job-store.js';
+import type { JobResult } from '../../platform/jobs/job-worker.js';
+import type { ObjectStore } from '../../records/object-store.js';
+import { type ArchiveEntry, createArchive } from './archive.js';
+import type { ExportRow, ExportStore } from './exports.store.js';
+
+/** Job type that builds the archive of an export and deletes it when it expires or its user is deleted. */
+export const EXPORT_JOB = 'export';
+
+export interface ExportBuildingDeps {
+  withTransaction: WithTransaction;
+  store: Pick<ExportStore, 'get' | 'lock' | 'begin' | 'finish' | 'fail' | 'delete'>;
+  jobs: Pick<JobStore, 'holds' | 'complete'>;
+  objects: Pick<ObjectStore, 'put' | 'remove'>;
+  content: (userId: string, now: Date) => Promise<ArchiveEntry[]>;
+  /** Retention time of an archive in milliseconds. */
+  keptMs: number;
+  clock: Clock;
+}
+
+/** Failed attempts after which an export is marked as failed. */
+const FAILURES = 5;
+
+class LeaseLost extends Error {
+  override name = 'LeaseLost';
+}
+
+/** The process that built the archive has lost its lease, probably by a crash. Counts as a failure: the export may be the cause. */
+class AttemptLost extends Error {
+  override name = 'AttemptLost';
+}
+
+/**
+ * Handles the job of an export from creation to deletion. Each attempt writes a separate object, which the next attempt
+ * removes. Only the lease holder can publish its object as the archive. Throws if an attempt failed, and once after each attempt
+ * that ended without a result.
+ */
+export function createExportBuilding(deps: ExportBuildingDeps) {
+  const { withTransaction, store, jobs, objects, content, keptMs, clock } = deps;
+
+  /** @throws LeaseLost */
+  function fenced(leased: LeasedJob, run: (tx: Transaction) => Promise<void>): Promise<void> {
+    return withTransaction(async (tx) => {
+      // Lock the export before the job, in the same order as an account deletion.
+      if (!(await store.lock(leased.subjectId, tx)) || !(await jobs.holds(leased, tx))) throw new LeaseLost();
+      await run(tx);
+    });
+  }
+
+  async function remove(leased: LeasedJob, { object_id }: ExportRow): Promise<JobResult> {
+    if (object_id !== null) await objects.remove(object_id);
+    await fenced(leased, async (tx) => {
+      await store.delete(leased.subjectId, tx);
+      await jobs.complete(leased, tx);
+    });
+    return { done: true };
+  }
+
+  async function build(leased: LeasedJob, row: ExportRow, userId: string, signal: AbortSignal): Promise<JobResult> {
+    const objectId = randomUUID();
+    if (row.object_id !== null) await objects.remove(row.object_id);
+    await fenced(leased, (tx) => store.begin(row.id, objectId, tx));
+    try {
+      const now = clock.now();
+      const archive = createArchive(await content(userId, now), now, signal);
+      let size = 0;
+      async function* counted(): AsyncGenerator<Buffer> {
+        for await (const chunk of archive as AsyncIterable<Buffer>) {
+          size += chunk.length;
+          yield chunk;
+        }
+      }
+      await objects.put(objectId, Readable.from(counted(), { objectMode: false }));
+      await fenced(leased, (tx) => store.finish(row.id, size, keptMs, tx));
+      return { againInMs: keptMs };
+    } catch (error) {
+      await objects.remove(objectId).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async function fail(leased: LeasedJob, { id, object_id }: ExportRow): Promise<JobResult> {
+    if (object_id !== null) await objects.remove(object_id);
+    await fenced(leased, (tx) => store.fail(id, keptMs, tx));
+    return { againInMs: keptMs };
+  }
+
+  return async (leased: LeasedJob, signal: AbortSignal): Promise<JobResult> => {
+    const row = await store.get(leased.subjectId);
+    if (row === undefined) return { done: true };
+    const leftMs = row.expires_at === null ? Infinity : row.expires_at.getTime() - clock.now().getTime();
+    if (row.user_id === null || leftMs <= 0) return remove(leased, row);
+    if (row.status === 'ready' || row.status === 'failed') return { againInMs: leftMs };
+    const isLost = leased.takenOver && row.status === 'running';
+    if (leased.failures + Number(isLost) >= FAILURES) return fail(leased, row);
+    if (isLost) throw new AttemptLost();
+    try {
+      return await build(leased, row, row.user_id, signal);
+    } catch (error) {
+      // The process is stopping, or the user was deleted. The next lease holder continues.
+      if (signal.aborted || (error instanceof ApiError && error.code === 'user_not_found')) return { againInMs: 0 };
+      throw error;
+    }
+  };
+}

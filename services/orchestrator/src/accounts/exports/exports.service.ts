@@ -1,0 +1,85 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { ApiError, type Export } from '@uswarm/contract';
+import type { Clock } from '@uswarm/service-kit';
+import type { WithTransaction } from '../../platform/database/database.js';
+import type { JobStore } from '../../platform/jobs/job-store.js';
+import type { DownloadRequest, LinkedFile, OpenedFile } from '../../workspaces/uploads/download.js';
+import type { FileLinks } from '../../workspaces/uploads/upload-links.js';
+import type { UploadStore } from '../../workspaces/uploads/uploads.store.js';
+import { EXPORT_JOB } from './export-building.js';
+import type { ExportRow, ExportStore } from './exports.store.js';
+
+export interface ExportServiceDeps {
+  withTransaction: WithTransaction;
+  store: Pick<ExportStore, 'insert' | 'list' | 'get'>;
+  users: Pick<UploadStore, 'lockUser'>;
+  jobs: Pick<JobStore, 'enqueue'>;
+  links: FileLinks;
+  openFile: (file: LinkedFile, request: DownloadRequest) => OpenedFile;
+  /** Minimum time between two exports of a user in milliseconds. */
+  intervalMs: number;
+  clock: Clock;
+}
+
+export interface ExportService {
+  /** Starts an export, or returns the unfinished one. @throws ApiError `export_limit_reached` */
+  request(userId: string): Promise<Export>;
+  list(userId: string): Promise<Export[]>;
+  /** @throws ApiError `export_not_found` */
+  get(userId: string, id: string): Promise<Export>;
+  /** @throws ApiError `upload_link_invalid`, `export_not_found`, `range_not_satisfiable` */
+  download(request: DownloadRequest): Promise<OpenedFile & { createdAt: Date }>;
+}
+
+const isUnfinished = ({ status }: ExportRow): boolean => status === 'pending' || status === 'running';
+
+export function createExportService(deps: ExportServiceDeps): ExportService {
+  const { withTransaction, store, users, jobs, links, openFile, intervalMs, clock } = deps;
+  const expired = ({ expires_at }: ExportRow): boolean =>
+    expires_at !== null && expires_at.getTime() <= clock.now().getTime();
+
+  const view = (row: ExportRow): Export => ({
+    id: row.id,
+    status: row.status,
+    created_at: row.created_at.toISOString(),
+    expires_at: row.expires_at?.toISOString() ?? null,
+    size: row.size,
+    url: row.status === 'ready' ? links.url(row.id) : null,
+  });
+
+  return {
+    request: (userId) =>
+      withTransaction(async (tx) => {
+        // Serialize requests per user, so that the second one finds the export of the first.
+        if (!(await users.lockUser(userId, tx))) throw new ApiError('user_deleted');
+        const rows = await store.list(userId, tx);
+        const unfinished = rows.find(isUnfinished);
+        if (unfinished !== undefined) return view(unfinished);
+        const last = rows.find(({ status }) => status === 'ready');
+        const waitMs = last === undefined ? 0 : last.created_at.getTime() + intervalMs - clock.now().getTime();
+        if (waitMs > 0) throw new ApiError('export_limit_reached', { extra: { retry_after_ms: waitMs } });
+        const row = await store.insert(randomUUIDv7(), userId, tx);
+        await jobs.enqueue({ kind: EXPORT_JOB, subjectId: row.id, workspaceId: row.id }, tx);
+        return view(row);
+      }),
+
+    list: async (userId) => (await store.list(userId)).filter((row) => !expired(row)).map(view),
+
+    async get(userId, id) {
+      const row = await store.get(id);
+      if (row === undefined || row.user_id !== userId || expired(row)) throw new ApiError('export_not_found');
+      return view(row);
+    },
+
+    async download(request) {
+      const secondsLeft = links.secondsLeft(request.id, request.signature);
+      if (secondsLeft === undefined) throw new ApiError('upload_link_invalid');
+      const row = await store.get(request.id);
+      if (row?.status !== 'ready' || row.user_id === null || row.object_id === null || expired(row)) {
+        throw new ApiError('export_not_found');
+      }
+      const file = { key: row.object_id, size: row.size ?? 0, secondsLeft };
+      return { ...openFile(file, request), createdAt: row.created_at };
+    },
+  };
+}

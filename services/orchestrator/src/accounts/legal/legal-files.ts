@@ -1,0 +1,17 @@
+import type { OrchestratorConfig } from '../../config.js';
+import { loadLegalDocuments } from '../../platform/core/catalog.js';
+import type { LegalStore } from './legal.store.js';
+
+export type LegalConfig = Pick<
+  OrchestratorConfig,
+  'LEGAL_VERSION' | 'LEGAL_TERMS_VERSION' | 'LEGAL_PRIVACY_VERSION' | 'LEGAL_DIRECTORY'
+>;
+
+/** Publishes the legal documents of the configured directory unless they are published already. */
+export async function publishLegalFiles(config: LegalConfig, store: Pick<LegalStore, 'install'>): Promise<void> {
+  const versions = {
+    terms_of_service: config.LEGAL_TERMS_VERSION ?? config.LEGAL_VERSION,
+    privacy_policy: config.LEGAL_PRIVACY_VERSION ?? config.LEGAL_VERSION,
+  };
+  await store.install(loadLegalDocuments(versions, config.LEGAL_DIRECTORY));
+}

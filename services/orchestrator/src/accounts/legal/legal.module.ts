@@ -1,0 +1,17 @@
+import type { Database } from '../../platform/database/database.js';
+import { type LegalConfig, publishLegalFiles } from './legal-files.js';
+import { legalHandlers } from './legal.routes.js';
+import { createLegalService } from './legal.service.js';
+import { createLegalStore } from './legal.store.js';
+
+export interface LegalModuleDeps {
+  config: LegalConfig;
+  database: Database;
+}
+
+/** Legal documents and their acceptance. Publishes the new documents of the configured directory. */
+export async function createLegalModule({ config, database }: LegalModuleDeps) {
+  const store = createLegalStore(database);
+  await publishLegalFiles(config, store);
+  return { routes: legalHandlers(createLegalService({ store })) };
+}

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError, type IntegrationProvider } from '@uswarm/contract';
+import type { Clock, Logger } from '@uswarm/service-kit';
+import type { WithTransaction } from '../../platform/database/database.js';
+import type { JobStore } from '../../platform/jobs/job-store.js';
+import type { ConnectionRow, IntegrationStore } from '../../records/integrations.store.js';
+import type { TokenCipher } from './token-cipher.js';
+import { REFRESH_JOB } from './token-refresh.js';
+
+export interface AccessTokens {
+  /**
+   * The access token for calls on behalf of a user. A background job renews it before it expires.
+   *
+   * @throws ApiError `integration_not_found`, also if the token has expired and cannot be renewed; `integration_unavailable` if it
+   *   has expired and its renewal takes too long
+   */
+  current(userId: string, provider: IntegrationProvider, signal?: AbortSignal): Promise<string>;
+  /**
+   * The token that replaces one that the API of the provider has rejected, usually because the user has revoked it there. Without
+   * a new token the app is disconnected. Concurrent calls lead to one renewal: the background job does it.
+   *
+   * @throws ApiError `integration_not_found` if the app is disconnected; `integration_unavailable` if the renewal takes too long
+   */
+  replacing(userId: string, provider: IntegrationProvider, rejected: string, signal?: AbortSignal): Promise<string>;
+}
+
+export interface AccessTokensDeps {
+  withTransaction: WithTransaction;
+  store: Pick<IntegrationStore, 'find' | 'findOf' | 'lock' | 'renew' | 'delete'>;
+  jobs: Pick<JobStore, 'enqueue'>;
+  cipher: TokenCipher;
+  clock: Clock;
+  logger: Pick<Logger, 'info'>;
+  /** Milliseconds between two reads while a renewal runs, and after the expiry until it takes too long. Default: 100 ms and 15 s. */
+  waiting?: { pollMs: number; timeoutMs: number };
+}
+
+const WAITING = { pollMs: 100, timeoutMs: 15_000 };
+
+export function createAccessTokens(deps: AccessTokensDeps): AccessTokens {
+  const { withTransaction, store, jobs, cipher, clock, logger, waiting = WAITING } = deps;
+  const tokenOf = (row: ConnectionRow): string => cipher.open(row, row).accessToken;
+  const isExpired = ({ expiresAt }: ConnectionRow): boolean => expiresAt !== null && expiresAt <= clock.now();
+
+  /** Makes the renewal due, or disconnects an app that has no refresh token. @returns the connection if it remains */
+  const reject = (id: string, rejected: string): Promise<ConnectionRow | undefined> =>
+    withTransaction(async (tx) => {
+      const row = await store.lock(id, tx);
+      if (row === undefined || tokenOf(row) !== rejected) return row;
+      const { provider } = row;
+      // Another call waits for the renewal already.
+      if (isExpired(row) && row.refreshAt !== null) return row;
+      if (cipher.open(row, row).refreshToken === undefined) {
+        logger.info({ provider, reason: 'access token rejected' }, 'integration revoked by provider');
+        await store.delete(id, tx);
+        return undefined;
+      }
+      const now = clock.now();
+      const expired = { ...row, expiresAt: now, refreshAt: now };
+      await store.renew(id, expired, tx);
+      await jobs.enqueue({ kind: REFRESH_JOB, subjectId: id, workspaceId: id }, tx);
+      return expired;
+    });
+
+  /** Waits for a renewal that has begun a short time ago. */
+  async function renewed(found: ConnectionRow | undefined, signal: AbortSignal | undefined): Promise<string> {
+    let row = found;
+    while (row !== undefined && isExpired(row)) {
+      if (row.refreshAt === null) throw new ApiError('integration_not_found');
+      const expiredMs = clock.now().getTime() - (row.expiresAt?.getTime() ?? 0);
+      if (expiredMs > waiting.timeoutMs || signal?.aborted === true) throw new ApiError('integration_unavailable');
+      await sleep(waiting.pollMs);
+      row = await store.find(row.id);
+    }
+    if (row === undefined) throw new ApiError('integration_not_found');
+    return tokenOf(row);
+  }
+
+  return {
+    current: async (userId, provider, signal) => renewed(await store.findOf(userId, provider), signal),
+
+    async replacing(userId, provider, rejected, signal) {
+      const row = await store.findOf(userId, provider);
+      if (row === undefined) throw new ApiError('integration_not_found');
+      return renewed(await reject(row.id, rejected), signal);
+    },
+  };
+}

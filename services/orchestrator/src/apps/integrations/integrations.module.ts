@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock, Logger, Registry } from '@uswarm/service-kit';
+import type { OrchestratorConfig } from '../../config.js';
+import type { Connections } from '../../records/connections.js';
+import type { JobDefinition } from '../../platform/jobs/job-definition.js';
+import type { Assets } from '../../platform/core/assets.js';
+import { loadTools } from '../../platform/core/catalog.js';
+import type { Database } from '../../platform/database/database.js';
+import { createAuditStore } from '../../records/audit.store.js';
+import { createAccessTokens } from './access-tokens.js';
+import { loadIntegrationCatalog, missingToolCategories, withImages } from './catalog.js';
+import { createIntegrationMetrics } from './integration-metrics.js';
+import { integrationHandlers } from './integrations.routes.js';
+import { createIntegrationService } from './integrations.service.js';
+import { createIntegrationStore } from '../../records/integrations.store.js';
+import { createOAuthClient } from './oauth-client.js';
+import { createOAuthStates } from './oauth-states.js';
+import { createProviderClients } from './provider-clients.js';
+import { createTokenReencryption, TOKEN_REENCRYPTION_JOB, tokenReencryption } from './token-reencryption.js';
+import { createTokenCipher, type TokenCipher } from './token-cipher.js';
+import { createTokenRefresh, REFRESH_JOB } from './token-refresh.js';
+import { createTokenRevocation, REVOCATION_JOB } from './token-revocation.js';
+
+export interface IntegrationsModuleDeps {
+  config: Pick<
+    OrchestratorConfig,
+    'INTEGRATION_PROVIDERS' | 'INTEGRATION_TOKEN_KEYS' | 'INTEGRATION_CATALOG_FILE' | 'proxy'
+  >;
+  assets: Pick<Assets, 'url'>;
+  /** Signs the states of OAuth flows. All replicas must have the same secret. */
+  stateSecret: string;
+  connections: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
+  metrics: Registry;
+  clock: Clock;
+  logger: Logger;
+}
+
+export type IntegrationsModule = Awaited<ReturnType<typeof createIntegrationsModule>>;
+
+/** OAuth integrations: connection, token refresh, revocation and re-encryption. */
+export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
+  const { config, clock, logger } = deps;
+  const { database, withTransaction, jobs } = deps.connections;
+  const store = createIntegrationStore(database);
+  const cipher = cipherOf(config);
+  const clients = createProviderClients(config.INTEGRATION_PROVIDERS);
+  const oauth = createOAuthClient(config.proxy);
+  const metrics = createIntegrationMetrics(deps.metrics);
+  const catalog = loadIntegrationCatalog(config.INTEGRATION_CATALOG_FILE);
+  const missing = missingToolCategories(catalog, loadTools(config));
+  if (missing.length > 0) logger.warn({ categories: missing }, 'the integration catalogue lacks categories of tools');
+  const service = createIntegrationService({
+    withTransaction,
+    store,
+    jobs,
+    audit: createAuditStore(database),
+    clients,
+    oauth,
+    cipher,
+    states: createOAuthStates({ secret: deps.stateSecret, clock }),
+    catalog: withImages(catalog, deps.assets.url),
+    clock,
+    logger,
+  });
+  const shared = { withTransaction, store, jobs, clients, oauth, cipher, metrics, clock, logger };
+  const definitions: JobDefinition[] = [
+    { type: REFRESH_JOB, handle: createTokenRefresh(shared) },
+    { type: REVOCATION_JOB, handle: createTokenRevocation(shared) },
+    { type: TOKEN_REENCRYPTION_JOB, handle: createTokenReencryption(shared) },
+  ];
+  if (config.INTEGRATION_TOKEN_KEYS !== undefined) {
+    // Enqueue at every start: a process cannot tell whether it is the first one with a new key.
+    await withTransaction((tx) => jobs.enqueue(tokenReencryption(cipher.keyId), tx));
+  }
+  const accessTokens = (from: Database) =>
+    createAccessTokens({ withTransaction, store: createIntegrationStore(from), jobs, cipher, clock, logger });
+  return {
+    service,
+    clients,
+    accessTokens,
+    routes: integrationHandlers(service),
+    jobs: definitions,
+    close: oauth.close,
+  };
+}
+
+/** Without configured keys no integration can be connected, so a random key per process is sufficient. */
+function cipherOf({ INTEGRATION_TOKEN_KEYS: [first, ...others] = [] }: IntegrationsModuleDeps['config']): TokenCipher {
+  return createTokenCipher([first ?? { id: 'none', key: randomBytes(32) }, ...others]);
+}

@@ -1,0 +1,218 @@
+import { createHash, randomUUIDv7 } from 'node:crypto';
+import { ApiError, type IntegrationCatalog, IntegrationProvider, type OAuthConfiguration } from '@uswarm/contract';
+import type { Clock, Logger } from '@uswarm/service-kit';
+import type { Transaction, WithTransaction } from '../../platform/database/database.js';
+import type { AuditStore } from '../../records/audit.store.js';
+import type { Session } from '../../accounts/auth/actor.js';
+import type { JobStore } from '../../platform/jobs/job-store.js';
+import { type CatalogFile, catalogOf } from './catalog.js';
+import type { IntegrationStore, SealedRow } from '../../records/integrations.store.js';
+import { type Grant, OAuthFailure } from './oauth-answer.js';
+import type { OAuthStates } from './oauth-states.js';
+import type { OAuthClient } from './oauth-client.js';
+import { missingPermissions } from './permissions.js';
+import { oauthConfiguration, type ProviderClient, type ProviderClients } from './provider-clients.js';
+import type { TokenCipher } from './token-cipher.js';
+import { REFRESH_JOB } from './token-refresh.js';
+import { revokeLater } from './token-revocation.js';
+import { validityOf } from './token-validity.js';
+
+export interface IntegrationServiceDeps {
+  withTransaction: WithTransaction;
+  store: Pick<
+    IntegrationStore,
+    'connected' | 'lockUser' | 'hasCode' | 'claimState' | 'insert' | 'findOf' | 'drop' | 'insertRevocation'
+  >;
+  jobs: Pick<JobStore, 'enqueue' | 'cancel'>;
+  audit: Pick<AuditStore, 'append'>;
+  clients: ProviderClients;
+  oauth: Pick<OAuthClient, 'exchange'>;
+  cipher: TokenCipher;
+  states: OAuthStates;
+  catalog: CatalogFile;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Callback parameters that the app received from the provider. */
+export interface Callback {
+  provider: IntegrationProvider;
+  code: string;
+  codeVerifier: string;
+  redirectUrl: string;
+  state: string | undefined;
+  /** RFC 9207 */
+  issuer: string | undefined;
+}
+
+/** The user who connects or disconnects, with the session for the audit log. */
+export interface ConnectingUser {
+  userId: string;
+  session: Pick<Session, 'source'>;
+}
+
+export interface IntegrationService {
+  list(userId: string): Promise<IntegrationCatalog>;
+  /** @throws ApiError `integration_not_configured` */
+  connect(userId: string, provider: IntegrationProvider): OAuthConfiguration;
+  /**
+   * Exchanges the code and stores the tokens. Repeating the same callback has no effect.
+   *
+   * @throws ApiError `integration_not_configured`, `redirect_url_not_allowed`, `validation_failed`,
+   *   `integration_code_invalid`, `integration_permissions_missing`, `integration_exchange_failed`, `integration_unavailable`,
+   *   `user_deleted`
+   */
+  complete(by: ConnectingUser, callback: Callback): Promise<void>;
+  /** Deletes the tokens and enqueues their revocation at the provider. @throws ApiError `integration_not_found` */
+  disconnect(by: ConnectingUser, provider: string): Promise<void>;
+  /** Disconnects all integrations of a user, in the transaction that deletes the user. */
+  revokeAll(userId: string, tx: Transaction): Promise<void>;
+}
+
+/** RFC 7636 §4.1 */
+const CODE_VERIFIER = /^[\w.~-]{43,128}$/;
+
+export function createIntegrationService(deps: IntegrationServiceDeps): IntegrationService {
+  const { withTransaction, store, jobs, clients, oauth, cipher, states, catalog, clock, logger } = deps;
+
+  function requireClient(provider: IntegrationProvider): ProviderClient {
+    const client = clients.get(provider);
+    if (client === undefined) throw new ApiError('integration_not_configured');
+    return client;
+  }
+
+  async function exchange(client: ProviderClient, callback: Callback): Promise<Grant> {
+    try {
+      return await oauth.exchange(client, callback);
+    } catch (error) {
+      if (!(error instanceof OAuthFailure)) throw error;
+      const { kind, reason } = error;
+      if (kind === 'gone') throw new ApiError('integration_code_invalid', { cause: error });
+      if (kind === 'unavailable') {
+        logger.warn(
+          { provider: client.provider, reason },
+          'a provider could not be reached, or a proxy answered instead',
+        );
+        throw new ApiError('integration_unavailable', { cause: error });
+      }
+      const extra = { provider_error: reason };
+      if (!error.rejectsCredentials) {
+        logger.warn({ provider: client.provider, reason }, 'a provider refused to exchange a code');
+        throw new ApiError('integration_exchange_failed', { extra, cause: error });
+      }
+      logger.error(
+        { provider: client.provider, reason },
+        'a provider rejects the client credentials; look at its settings',
+      );
+      const message = 'The provider rejected the client credentials; contact the administrator.';
+      throw new ApiError('integration_exchange_failed', { message, extra, cause: error });
+    }
+  }
+
+  /** Must run before the provider is called: a code from another user's flow must not be redeemed. */
+  async function requireOwnFlow(
+    userId: string,
+    { provider, pkce, issuer }: ProviderClient,
+    callback: Callback,
+    codeHash: Buffer,
+  ): Promise<void> {
+    const { state, issuer: returned } = callback;
+    const isOtherIssuer = returned !== undefined && issuer !== undefined && returned !== issuer;
+    if (isOtherIssuer || (state === undefined && !pkce)) throw new ApiError('integration_code_invalid');
+    if (state === undefined) return;
+    const known = states.verify(state, userId, provider);
+    if (known === undefined || !(await store.claimState(known, codeHash)))
+      throw new ApiError('integration_code_invalid');
+  }
+
+  async function forget(
+    userId: string,
+    provider: IntegrationProvider | undefined,
+    tx: Transaction,
+  ): Promise<SealedRow[]> {
+    const rows = await store.drop(userId, provider, tx);
+    for (const { id } of rows) await jobs.cancel(REFRESH_JOB, id, tx);
+    return rows;
+  }
+
+  const record = (
+    verb: 'connect' | 'disconnect',
+    { userId, session }: ConnectingUser,
+    provider: IntegrationProvider,
+    tx: Transaction,
+  ): Promise<void> => {
+    const details = { provider, ...(session.source === null ? {} : { source: session.source }) };
+    return deps.audit.append({ actor: 'user', action: `integration.${verb}`, userId, details }, tx);
+  };
+
+  /** Revokes tokens that are not stored. @throws ApiError `integration_permissions_missing` if tools could not work with them */
+  async function requirePermissions(userId: string, client: ProviderClient, grant: Grant): Promise<void> {
+    const missing = missingPermissions(client, grant.scopes);
+    if (missing.length === 0) return;
+    const { provider } = client;
+    const row = { id: randomUUIDv7(), userId, provider, ...cipher.seal(grant, { userId, provider }) };
+    await withTransaction((tx) => revokeLater(deps, [row], tx));
+    throw new ApiError('integration_permissions_missing', { extra: { missing_permissions: missing } });
+  }
+
+  async function keep(by: ConnectingUser, callback: Callback, grant: Grant, codeHash: Buffer): Promise<boolean> {
+    const { userId } = by;
+    const { provider } = callback;
+    const row = { id: randomUUIDv7(), userId, provider, ...cipher.seal(grant, { userId, provider }) };
+    const validity = validityOf(grant, clock.now());
+    return withTransaction(async (tx) => {
+      if (!(await store.lockUser(userId, tx))) {
+        // The account was deleted during the provider call. Only this process knows the tokens, so revoke them.
+        await revokeLater(deps, [row], tx);
+        return false;
+      }
+      await forget(userId, provider, tx);
+      await store.insert({ ...row, ...validity, codeHash }, tx);
+      await record('connect', by, provider, tx);
+      if (validity.refreshAt !== null) {
+        const dueInMs = validity.refreshAt.getTime() - clock.now().getTime();
+        await jobs.enqueue({ kind: REFRESH_JOB, subjectId: row.id, workspaceId: row.id, dueInMs }, tx);
+      }
+      return true;
+    });
+  }
+
+  return {
+    list: async (userId) => catalogOf(catalog, new Set(await store.connected(userId))),
+
+    connect: (userId, provider) => oauthConfiguration(requireClient(provider), states.issue(userId, provider)),
+
+    async complete(by, callback) {
+      const { provider, code, codeVerifier, redirectUrl } = callback;
+      const client = requireClient(provider);
+      if (!client.redirectUrls.includes(redirectUrl)) throw new ApiError('redirect_url_not_allowed');
+      if (client.pkce && !CODE_VERIFIER.test(codeVerifier)) {
+        const fields = [{ path: 'code_verifier', message: 'needs 43 to 128 letters, digits or -._~' }];
+        throw new ApiError('validation_failed', { extra: { fields } });
+      }
+      const codeHash = createHash('sha256').update(code).digest();
+      // A code is single-use: if it is sent twice, the provider may revoke the tokens it issued.
+      if (await store.hasCode(by.userId, provider, codeHash)) return;
+      await requireOwnFlow(by.userId, client, callback, codeHash);
+      const grant = await exchange(client, callback);
+      await requirePermissions(by.userId, client, grant);
+      if (!(await keep(by, callback, grant, codeHash))) throw new ApiError('user_deleted');
+    },
+
+    async disconnect(by, provider) {
+      const known = IntegrationProvider.safeParse(provider);
+      if (!known.success) throw new ApiError('integration_not_found');
+      const dropped = await withTransaction(async (tx) => {
+        const rows = await forget(by.userId, known.data, tx);
+        await revokeLater(deps, rows, tx);
+        if (rows.length > 0) await record('disconnect', by, known.data, tx);
+        return rows.length;
+      });
+      if (dropped === 0) throw new ApiError('integration_not_found');
+    },
+
+    async revokeAll(userId, tx) {
+      await revokeLater(deps, await forget(userId, undefined, tx), tx);
+    },
+  };
+}

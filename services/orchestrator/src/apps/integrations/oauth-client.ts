@@ -1,0 +1,115 @@
+import { createOutgoing, type OutgoingProxy } from '@uswarm/service-kit/outgoing';
+import { readText } from '../../platform/http/read-text.js';
+import { type Grant, OAuthFailure, type ProviderAnswer, readGrant, readRevocation } from './oauth-answer.js';
+import type { ProviderClient } from './provider-clients.js';
+import type { Tokens } from './token-cipher.js';
+
+export interface CodeExchange {
+  code: string;
+  /** Sent if the provider supports PKCE. */
+  codeVerifier: string;
+  redirectUrl: string;
+}
+
+/** Calls to OAuth providers. Each method throws OAuthFailure. */
+export interface OAuthClient {
+  exchange(client: ProviderClient, exchange: CodeExchange): Promise<Grant>;
+  /** Keeps the old refresh token if the provider does not return a new one. */
+  refresh(client: ProviderClient, refreshToken: string): Promise<Grant>;
+  /** Also resolves if the token was already invalid. */
+  revoke(client: ProviderClient, tokens: Tokens): Promise<void>;
+  close(): Promise<void>;
+}
+
+type Fields = Record<string, string>;
+interface Ask {
+  method: 'POST' | 'DELETE';
+  url: string;
+  headers: Fields;
+  body: string;
+}
+
+const TIMEOUT_MS = 15_000;
+const MAX_RESPONSE_BYTES = 256 * 1024;
+
+export function createOAuthClient(proxy: OutgoingProxy): OAuthClient {
+  const outgoing = createOutgoing(proxy, { connectMs: 5_000, headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS });
+
+  async function ask({ url, ...options }: Ask): Promise<ProviderAnswer> {
+    try {
+      // Redirects are not followed, so that secrets are sent only to the configured address.
+      const answer = await outgoing.request(url, { ...options, signal: AbortSignal.timeout(TIMEOUT_MS) });
+      return { status: answer.statusCode, body: await readText(answer.body, MAX_RESPONSE_BYTES) };
+    } catch (error) {
+      const { code, name } = error as { code?: unknown; name: string };
+      throw new OAuthFailure('unavailable', typeof code === 'string' ? code : name, error);
+    }
+  }
+
+  return {
+    async exchange(client, { code, codeVerifier, redirectUrl }) {
+      const verifier = client.pkce ? { code_verifier: codeVerifier } : {};
+      const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUrl, ...verifier };
+      return readGrant(await ask(tokenRequest(client, fields)));
+    },
+    async refresh(client, refreshToken) {
+      const fields = { grant_type: 'refresh_token', refresh_token: refreshToken };
+      // Provider-specific error codes apply to refresh tokens only, not to authorization codes.
+      return { refreshToken, ...readGrant(await ask(tokenRequest(client, fields)), client.revokedGrantCodes) };
+    },
+    async revoke(client, held) {
+      const asked = revocationRequest(client, held);
+      if (asked !== undefined) readRevocation(await ask(asked), client.revocation?.alreadyRevokedStatuses);
+    },
+    close: () => outgoing.close(),
+  };
+}
+
+/** HTTP Basic credentials. RFC 6749 §2.3.1 requires form encoding of both values first. */
+function basic({ clientId, clientSecret = '' }: ProviderClient): Fields {
+  const encoded = [clientId, clientSecret].map((part) => encodeURIComponent(part)).join(':');
+  return { authorization: `Basic ${Buffer.from(encoded).toString('base64')}` };
+}
+
+function tokenRequest(client: ProviderClient, fields: Fields): Ask {
+  return { method: 'POST', url: client.tokenEndpoint, ...identified(client, fields) };
+}
+
+/** Adds the client authentication to headers and body. */
+function identified(client: ProviderClient, fields: Fields): Pick<Ask, 'headers' | 'body'> {
+  const { clientId, clientSecret, clientAuthentication, tokenRequest: form } = client;
+  const byHeader = clientAuthentication === 'basic' && clientSecret !== undefined;
+  const secret = clientSecret === undefined ? {} : { client_secret: clientSecret };
+  const all = byHeader ? fields : { ...fields, client_id: clientId, ...secret };
+  return {
+    headers: {
+      accept: 'application/json',
+      'content-type': form === 'json' ? 'application/json' : 'application/x-www-form-urlencoded',
+      ...client.headers,
+      ...(byHeader ? basic(client) : {}),
+    },
+    body: form === 'json' ? JSON.stringify(all) : new URLSearchParams(all).toString(),
+  };
+}
+
+function revocationRequest(client: ProviderClient, tokens: Tokens): Ask | undefined {
+  const { revocation, clientId } = client;
+  if (revocation === undefined) return undefined;
+  const refresh = revocation.token === 'refresh' ? tokens.refreshToken : undefined;
+  const token = refresh ?? tokens.accessToken;
+  const url = revocation.endpoint.replace('{client_id}', encodeURIComponent(clientId));
+  switch (revocation.style) {
+    case 'slack':
+      return { method: 'POST', url, headers: { authorization: `Bearer ${token}` }, body: '' };
+    case 'github': {
+      const headers = { accept: 'application/vnd.github+json', 'user-agent': 'uswarm', ...basic(client) };
+      return { method: 'DELETE', url, headers, body: JSON.stringify({ access_token: token }) };
+    }
+    case 'notion':
+      return { method: 'POST', url, ...identified(client, { token }) };
+    case 'standard': {
+      const hint = refresh === undefined ? 'access_token' : 'refresh_token';
+      return { method: 'POST', url, ...identified(client, { token, token_type_hint: hint }) };
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import { IntegrationProvider, type OAuthConfiguration } from '@uswarm/contract';
+import { z } from 'zod';
+import { isSecureUrl } from '../../platform/http/secure-url.js';
+import { type ProviderDefinition, PROVIDERS } from './providers.js';
+
+/** Receives tokens and secrets, so plain HTTP is allowed on the local machine only. */
+const Endpoint = z.url().refine(isSecureUrl, 'needs https');
+
+/** Operator settings of one provider: the registered client and overrides. */
+const ProviderSettings = z.strictObject({
+  client_id: z.string().min(1),
+  /** Absent for a public client, which authenticates with the code verifier only. */
+  client_secret: z.string().min(1).optional(),
+  /** Redirect URLs registered at the provider. Apps receive the first one. */
+  redirect_urls: z.array(z.url()).min(1),
+  scopes: z.array(z.string()).optional(),
+  additional_parameters: z.record(z.string(), z.string()).optional(),
+  pkce: z.boolean().optional(),
+  /** Expected `iss` of a callback, if the app sends one. */
+  issuer: z.url().optional(),
+  authorization_endpoint: Endpoint.optional(),
+  token_endpoint: Endpoint.optional(),
+  /** Base URL of the API, without a slash at the end. */
+  api_url: Endpoint.optional(),
+  /** Null disables revocation at the provider. */
+  revocation_endpoint: Endpoint.nullable().optional(),
+});
+
+/** Settings by provider. Providers without settings cannot be connected. */
+export const IntegrationProviders = z
+  .partialRecord(IntegrationProvider, ProviderSettings)
+  .superRefine((providers, context) => {
+    for (const [name, settings] of Object.entries(providers)) {
+      for (const message of unsafe(name as IntegrationProvider, settings)) {
+        context.addIssue({ code: 'custom', path: [name], message });
+      }
+    }
+    for (const { provider, other } of sharedRedirects(providers)) {
+      const message = `shares one of its redirect_urls with ${other}: a code must come back to the provider that issued it`;
+      context.addIssue({ code: 'custom', path: [provider], message });
+    }
+  });
+export type IntegrationProviders = z.output<typeof IntegrationProviders>;
+
+/** Without PKCE, a stolen code can be redeemed (RFC 9700 §2.1). */
+function unsafe(provider: IntegrationProvider, settings: z.output<typeof ProviderSettings>): string[] {
+  if (settings.pkce ?? PROVIDERS[provider].pkce) return [];
+  const problems = [];
+  if (settings.client_secret === undefined) problems.push('needs a client_secret, because it takes no code challenge');
+  if (!settings.redirect_urls.every((url) => url.startsWith('https:')))
+    problems.push('needs https in redirect_urls, because it takes no code challenge: any app can claim another scheme');
+  return problems;
+}
+
+/** Finds providers that share a redirect URL: their codes could be mixed up (RFC 9700 §4.4). */
+function sharedRedirects(
+  providers: Partial<Record<string, z.output<typeof ProviderSettings>>>,
+): { provider: string; other: string }[] {
+  const owners = new Map<string, string>();
+  const shared = new Map<string, string>();
+  for (const [provider, settings] of Object.entries(providers)) {
+    for (const url of settings?.redirect_urls ?? []) {
+      const { href } = new URL(url);
+      const other = owners.get(href) ?? provider;
+      owners.set(href, other);
+      if (other !== provider) shared.set(provider, other);
+    }
+  }
+  return [...shared].map(([provider, other]) => ({ provider, other }));
+}
+
+/** A provider with the operator's settings applied. */
+export interface ProviderClient extends ProviderDefinition {
+  provider: IntegrationProvider;
+  clientId: string;
+  clientSecret: string | undefined;
+  redirectUrls: readonly [string, ...string[]];
+}
+
+export type ProviderClients = ReadonlyMap<IntegrationProvider, ProviderClient>;
+
+export function createProviderClients(settings: IntegrationProviders): ProviderClients {
+  const clients = IntegrationProvider.options.flatMap((provider) => {
+    const own = settings[provider];
+    return own === undefined ? [] : [[provider, clientOf(provider, own)] as const];
+  });
+  return new Map(clients);
+}
+
+function clientOf(provider: IntegrationProvider, own: z.output<typeof ProviderSettings>): ProviderClient {
+  const { revocation, ...definition } = PROVIDERS[provider];
+  const { revocation_endpoint: endpoint = revocation?.endpoint ?? null } = own;
+  const style = revocation ?? { style: 'standard', token: 'refresh', wholeGrant: false };
+  return {
+    ...definition,
+    ...(own.issuer === undefined ? {} : { issuer: own.issuer }),
+    ...(own.api_url === undefined ? {} : { apiUrl: own.api_url }),
+    provider,
+    clientId: own.client_id,
+    clientSecret: own.client_secret,
+    redirectUrls: own.redirect_urls as [string, ...string[]],
+    authorizationEndpoint: own.authorization_endpoint ?? definition.authorizationEndpoint,
+    tokenEndpoint: own.token_endpoint ?? definition.tokenEndpoint,
+    scopes: own.scopes ?? definition.scopes,
+    additionalParameters: own.additional_parameters ?? definition.additionalParameters,
+    pkce: own.pkce ?? definition.pkce,
+    ...(endpoint === null ? {} : { revocation: { ...style, endpoint } }),
+  };
+}
+
+/** Parameters with which an app builds the authorization URL. RES-079 */
+export function oauthConfiguration(client: ProviderClient, state: string): OAuthConfiguration {
+  return {
+    client_id: client.clientId,
+    redirect_url: client.redirectUrls[0],
+    authorization_endpoint: client.authorizationEndpoint,
+    token_endpoint: client.tokenEndpoint,
+    scopes: [...client.scopes],
+    // The app has no other source for whether the provider requires PKCE.
+    additional_parameters: {
+      ...client.additionalParameters,
+      ...(client.pkce ? { code_challenge_method: 'S256' } : {}),
+      state,
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { backoffDelay, type Logger } from '@uswarm/service-kit';
+import type { Transaction, WithTransaction } from '../../platform/database/database.js';
+import type { JobResult } from '../../platform/jobs/job-worker.js';
+import type { LeasedJob, JobStore } from '../../platform/jobs/job-store.js';
+import type { IntegrationStore, RevocationRow, SealedRow } from '../../records/integrations.store.js';
+import { OAuthFailure } from './oauth-answer.js';
+import type { OAuthClient } from './oauth-client.js';
+import type { ProviderClient, ProviderClients } from './provider-clients.js';
+import { DecryptionError, type TokenCipher } from './token-cipher.js';
+
+/** Job type that revokes unused tokens at their provider. */
+export const REVOCATION_JOB = 'integration-revocation';
+
+export interface RevokeLaterDeps {
+  store: Pick<IntegrationStore, 'insertRevocation'>;
+  jobs: Pick<JobStore, 'enqueue'>;
+  clients: ProviderClients;
+}
+
+/** Enqueues the revocation of tokens at their providers, if these support it. */
+export async function revokeLater(
+  { store, jobs, clients }: RevokeLaterDeps,
+  rows: readonly SealedRow[],
+  tx: Transaction,
+): Promise<void> {
+  for (const row of rows) {
+    if (clients.get(row.provider)?.revocation === undefined) continue;
+    const id = randomUUIDv7();
+    await store.insertRevocation({ ...row, id }, tx);
+    await jobs.enqueue({ kind: REVOCATION_JOB, subjectId: id, workspaceId: id }, tx);
+  }
+}
+
+export interface TokenRevocationDeps {
+  withTransaction: WithTransaction;
+  store: Pick<IntegrationStore, 'connected' | 'findRevocation' | 'deleteRevocation'>;
+  jobs: Pick<JobStore, 'complete'>;
+  clients: ProviderClients;
+  oauth: Pick<OAuthClient, 'revoke'>;
+  cipher: TokenCipher;
+  logger: Logger;
+}
+
+const RETRY = { initialMs: 2_000, maxMs: 3_600_000 };
+/** Time when revocation attempts stop, so that data of deleted users is not kept longer. */
+const GIVEN_UP_AFTER_MS = 7 * 24 * 3_600_000;
+
+export function createTokenRevocation(deps: TokenRevocationDeps) {
+  const { withTransaction, store, jobs, clients, oauth, cipher, logger } = deps;
+
+  /** If revoking one token revokes the whole grant, a newer connection of the user would be revoked too. */
+  async function stillInUse({ userId }: RevocationRow, client: ProviderClient): Promise<boolean> {
+    if (client.revocation?.wholeGrant !== true) return false;
+    const others = (await store.connected(userId)).map((provider) => clients.get(provider));
+    return others.some((other) => other?.clientId === client.clientId && other.tokenEndpoint === client.tokenEndpoint);
+  }
+
+  /** @throws OAuthFailure if the revocation must be retried */
+  async function revoke(row: RevocationRow): Promise<void> {
+    const client = clients.get(row.provider);
+    if (client === undefined || (await stillInUse(row, client))) return;
+    try {
+      await oauth.revoke(client, cipher.open(row, row));
+    } catch (error) {
+      if (error instanceof DecryptionError)
+        logger.error({ err: error, provider: row.provider }, 'tokens to revoke are lost');
+      else if (error instanceof OAuthFailure && row.ageMs > GIVEN_UP_AFTER_MS) {
+        const { reason } = error;
+        logger.error(
+          { provider: row.provider, reason },
+          'a provider was never told of tokens that are not used any more',
+        );
+      } else throw error;
+    }
+  }
+
+  return async (leased: LeasedJob): Promise<JobResult> => {
+    const row = await store.findRevocation(leased.subjectId);
+    if (row === undefined) return { done: true };
+    try {
+      await revoke(row);
+    } catch (error) {
+      if (!(error instanceof OAuthFailure)) throw error;
+      const { reason } = error;
+      logger.warn({ provider: row.provider, reason }, 'revoking tokens failed; will retry');
+      return { againInMs: backoffDelay(RETRY, leased.attempts - 1) };
+    }
+    await withTransaction(async (tx) => {
+      await store.deleteRevocation(row.id, tx);
+      await jobs.complete(leased, tx);
+    });
+    return { done: true };
+  };
+}

@@ -1,0 +1,92 @@
+import { ApiError, type MessageData } from '@uswarm/contract';
+import type { Database, Transaction, WithTransaction } from '../platform/database/database.js';
+import type { AgentStatuses } from '../records/agent-statuses.js';
+import type { Approvals } from '../turns/approvals/approvals.js';
+import type { EventStore } from '../records/events.store.js';
+import type { PushJobs } from '../records/push-jobs.js';
+import type { RateLimits } from '../platform/rate-limits/rate-limits.js';
+import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import { choiceOf } from './action-card.js';
+import { type MessageRow, messageView, type CreateViewContext } from './message-view.js';
+import type { MessageStore } from '../records/messages.store.js';
+import type { MessageIntake } from './message-intake.js';
+
+export interface ActionServiceDeps {
+  withTransaction: WithTransaction;
+  store: Pick<MessageStore, 'find' | 'update'>;
+  events: Pick<EventStore, 'append'>;
+  intake: MessageIntake;
+  approvals: Pick<Approvals, 'decide'>;
+  statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
+  push: Pick<PushJobs, 'withdraw'>;
+  rates: Pick<RateLimits, 'send'>;
+  access: WorkspaceAccess;
+  createViewContext: CreateViewContext;
+}
+
+export interface ActionTarget {
+  userId: string;
+  workspaceId: string;
+  messageId: string;
+  actionId: string;
+}
+
+export interface ActionService {
+  /**
+   * Records a choice in its card and queues a turn of the agent that offered it, in one transaction. Repeating the
+   * same choice changes nothing. A choice on a call of a tool, or on more tokens, continues the turn that asked.
+   *
+   * @throws ApiError `message_not_found`, `action_not_found`, `action_already_chosen`, `approval_closed`,
+   *   `turn_queue_full`, `token_limit_reached`
+   */
+  choose(target: ActionTarget): Promise<MessageData>;
+}
+
+export function createActionService(deps: ActionServiceDeps): ActionService {
+  const { withTransaction, store, events, intake, approvals, statuses, access, createViewContext } = deps;
+
+  async function read({ workspaceId, messageId }: ActionTarget, db?: Database): Promise<MessageRow> {
+    const [row] = await store.find([messageId], db);
+    if (row?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
+    return row;
+  }
+
+  async function record(target: ActionTarget, tx: Transaction): Promise<void> {
+    const { userId, workspaceId, messageId, actionId } = target;
+    await intake.prepare(workspaceId, tx);
+    // Allocating the seq locks the workspace: of two concurrent choices, the second reads what the first wrote.
+    await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
+    const row = await read(target, tx);
+    const { card, label, made } = choiceOf(row, actionId);
+    if (made) throw new ApiError('action_already_chosen');
+    const agentId = row.agent_id;
+    if (agentId === null) throw new ApiError('action_not_found');
+    await store.update(messageId, { content: { ...card, selected_action_id: actionId } }, tx);
+    const message = { workspaceId, conversationId: row.conversation_id, userId, text: label };
+    const decided = await approvals.decide(messageId, actionId, tx);
+    if (decided === undefined) await intake.create({ ...message, agentIds: [agentId] }, tx);
+    else {
+      const agentIds = decided.suspendedTurnId === undefined ? [] : [agentId];
+      await intake.create({ ...message, agentIds, decision: decided }, tx);
+    }
+    await deps.push.withdraw({ messageIds: [messageId] }, tx);
+    await statuses.refreshWorkspace(workspaceId, tx);
+  }
+
+  return {
+    async choose(target) {
+      await access.require(target.userId, target.workspaceId);
+      const row = await read(target);
+      if (choiceOf(row, target.actionId).made) return messageView(row, createViewContext());
+      await deps.rates.send(target.userId);
+      try {
+        await withTransaction((tx) => record(target, tx));
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.code !== 'action_already_chosen') throw error;
+        // A concurrent request won the race. If it made the same choice, the result is the same.
+        choiceOf(await read(target), target.actionId);
+      }
+      return messageView(await read(target), createViewContext());
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { causedStatements, type CountedStatement } from '@uswarm/testkit/counted-statements';
+import { eventually } from '@uswarm/testkit/eventually';
+import { textBody } from '../../test/message-client.js';
+import { recordStatements } from '../../test/recorded-statements.js';
+import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
+
+/** The numbers only decrease. */
+const MOST = { send: { statements: 3, transactions: 1 }, all: { statements: 35, transactions: 6 } };
+
+const isMore = ({ send, all }: typeof MOST, most: typeof MOST): boolean =>
+  send.statements > most.send.statements ||
+  send.transactions > most.send.transactions ||
+  all.statements > most.all.statements ||
+  all.transactions > most.all.transactions;
+
+/** Longer than the pause between two polls of an idle orchestrator. */
+const IDLE_MS = 1_500;
+/** Longer than the longest pause between two polls. */
+const POLLS_MS = 6_000;
+/** What the driver of runtimes reads less often than all other polls. */
+const RARE_POLL = /turnWaits|from "runtime_processes"/;
+
+let uswarm: TestOrchestrator;
+beforeAll(async () => {
+  uswarm = await startTestOrchestrator({
+    // Leases are not extended meanwhile, however slow the machine is.
+    environment: { RUNTIME_WORKERS: '1', TURN_WORKERS: '2', USWARM_DEMO_DELAY_MS: '1', WORK_LEASE_MS: '60000' },
+  });
+});
+afterAll(() => uswarm?.close());
+
+it(`a question and its answer take at most ${MOST.all.statements} statements and ${MOST.all.transactions} transactions`, async () => {
+  const user = await uswarm.user();
+  const home = await uswarm.home(user);
+  let done = 0;
+  await uswarm.bus.subscribe(home.workspaceId, ({ event }) => {
+    if (event === 'message.done') done += 1;
+  });
+  const answered = async (count: number) =>
+    void (await eventually(() => done, { until: (seen) => seen === count, timeoutMs: 60_000 }));
+  // Starts the runtime.
+  await user.post(home.messages, textBody('Hello'), 201);
+  await answered(1);
+  await sleep(IDLE_MS);
+
+  const { statements, stop } = recordStatements();
+  await sleep(POLLS_MS);
+  const atRest = statements.splice(0);
+  await user.post(home.messages, textBody('How are you?'), 201);
+  await answered(2);
+  await sleep(IDLE_MS / 3);
+  stop();
+
+  const count = (recorded: readonly CountedStatement[]) => {
+    const caused = causedStatements(recorded, atRest, RARE_POLL);
+    return { statements: caused.statements.length, transactions: caused.transactions };
+  };
+  const stored = statements.findIndex(({ text }) => text.startsWith('WITH sends'));
+  const counted = { send: count(statements.slice(0, stored + 1)), all: count(statements) };
+  expect(counted).toEqual(isMore(counted, MOST) ? MOST : counted);
+});

@@ -1,0 +1,136 @@
+import { randomUUIDv7 } from 'node:crypto';
+import {
+  ApiError,
+  type Conversation,
+  type ConversationPage,
+  type CreateConversationBody,
+  type UpdateConversationBody,
+} from '@uswarm/contract';
+import type { WithTransaction } from '../platform/database/database.js';
+import type { AgentStore } from '../records/agents.store.js';
+import type { EventStore } from '../records/events.store.js';
+import { type Idempotency, type KeyOwner, keyWithoutResult } from '../platform/idempotency/idempotency.service.js';
+import type { CreateViewContext } from './message-view.js';
+import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import type { ConversationCursorCodec } from './conversation-cursor.js';
+import { type ConversationQuery, readConversations } from './conversation-page.js';
+import { conversationView } from './conversation-view.js';
+import type { ConversationStore, NewTitle } from './conversations.store.js';
+import { requiredLine } from '../platform/http/visible-text.js';
+import { titleOf } from '../records/title.js';
+
+export interface ConversationServiceDeps {
+  withTransaction: WithTransaction;
+  store: Pick<
+    ConversationStore,
+    'insert' | 'count' | 'positions' | 'find' | 'findAll' | 'setTitle' | 'setMuted' | 'firstText'
+  >;
+  agents: Pick<AgentStore, 'members'>;
+  events: Pick<EventStore, 'append'>;
+  access: WorkspaceAccess;
+  idempotency: Pick<Idempotency, 'once'>;
+  conversationCursors: ConversationCursorCodec;
+  /** Maximum number of conversations per workspace. */
+  perWorkspace: number;
+  createViewContext: CreateViewContext;
+}
+
+export interface ConversationService {
+  /** @throws ApiError `workspace_not_found`, `cursor_invalid` */
+  list(userId: string, workspaceId: string, query: ConversationQuery): Promise<ConversationPage>;
+  /** @throws ApiError `conversation_not_found` */
+  get(userId: string, workspaceId: string, conversationId: string): Promise<Conversation>;
+  /**
+   * @throws ApiError `agent_id_required`, `agent_id_not_allowed`, `agent_not_found`, `conversation_limit_reached`,
+   *   `idempotency_key_reused`
+   */
+  create(owner: KeyOwner, workspaceId: string, body: CreateConversationBody): Promise<Conversation>;
+  /** Absent fields are unchanged. @throws ApiError `conversation_not_found` */
+  update(
+    userId: string,
+    workspaceId: string,
+    conversationId: string,
+    patch: UpdateConversationBody,
+  ): Promise<Conversation>;
+}
+
+export function createConversationService(deps: ConversationServiceDeps): ConversationService {
+  const { withTransaction, store, agents, events, access, createViewContext } = deps;
+
+  async function checkedAgent(workspaceId: string, { type, agent_id }: CreateConversationBody): Promise<string | null> {
+    const agentId = agent_id ?? null;
+    if (type === 'swarm' && agentId !== null) throw new ApiError('agent_id_not_allowed');
+    if (type === 'agent' && agentId === null) throw new ApiError('agent_id_required');
+    if (agentId === null) return null;
+    const members = await agents.members(workspaceId);
+    if (!members.some(({ id }) => id === agentId)) throw new ApiError('agent_not_found');
+    return agentId;
+  }
+
+  async function read(workspaceId: string, conversationId: string): Promise<Conversation> {
+    const row = await store.find(workspaceId, conversationId);
+    if (row === undefined) throw new ApiError('conversation_not_found');
+    return conversationView(row, createViewContext());
+  }
+
+  return {
+    async list(userId, workspaceId, query) {
+      await access.require(userId, workspaceId);
+      return readConversations(
+        { store, cursors: deps.conversationCursors },
+        query,
+        { userId, workspaceId },
+        createViewContext(),
+      );
+    },
+
+    async get(userId, workspaceId, conversationId) {
+      await access.require(userId, workspaceId);
+      return read(workspaceId, conversationId);
+    },
+
+    async create(owner, workspaceId, body) {
+      await access.require(owner.userId, workspaceId);
+      const agentId = await checkedAgent(workspaceId, body);
+      const title = typeof body.title === 'string' ? requiredLine('title', body.title) : undefined;
+      const conversation = { workspaceId, type: body.type, agentId, title };
+      const request = { ...owner, operation: 'createConversation', content: conversation } as const;
+      const id = await deps.idempotency.once(request, async (claim) => {
+        const newId = randomUUIDv7();
+        await withTransaction(async (tx) => {
+          await claim(newId, tx);
+          const rev = await events.append({ workspaceId, type: 'conversation.new', subjectId: newId }, tx);
+          if ((await store.count(workspaceId, tx)) >= deps.perWorkspace) {
+            throw new ApiError('conversation_limit_reached');
+          }
+          await store.insert({ ...conversation, id: newId, rev }, tx);
+        });
+        return newId;
+      });
+      const row = await store.find(workspaceId, id);
+      if (row === undefined) throw keyWithoutResult();
+      return conversationView(row, createViewContext());
+    },
+
+    async update(userId, workspaceId, conversationId, { title, muted }) {
+      await access.require(userId, workspaceId);
+      const before = await read(workspaceId, conversationId);
+      if (title === undefined && (muted === undefined || muted === before.muted)) return before;
+      const text = typeof title === 'string' ? requiredLine('title', title) : null;
+      await withTransaction(async (tx) => {
+        await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
+        if (muted !== undefined) await store.setMuted(conversationId, muted, tx);
+        if (title === undefined) return;
+        const first = text === null ? titleOf((await store.firstText(conversationId, tx)) ?? '') : undefined;
+        const named: NewTitle =
+          text !== null
+            ? { text, source: 'user' }
+            : { text: first ?? null, source: first === undefined ? null : 'first_message' };
+        if (!(await store.setTitle(workspaceId, conversationId, named, tx))) {
+          throw new ApiError('conversation_not_found');
+        }
+      });
+      return read(workspaceId, conversationId);
+    },
+  };
+}

@@ -1,0 +1,232 @@
+import { type AgentRole, type ConversationType, LIMITS } from '@uswarm/contract';
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../platform/database/database.js';
+import type { AgentActivity, TitleSource } from '../platform/database/schema.js';
+import { currentActivity } from '../records/agent-status.store.js';
+import { messageColumns } from '../records/messages.store.js';
+import type { MessageRow } from './message-view.js';
+import { listOrder } from '../records/position.js';
+import { LAST_READ, UNREAD } from '../records/unread.js';
+
+/** A conversation with its agent and its last message, if any. */
+export interface ConversationRow {
+  own_id: string;
+  conversation_rev: number;
+  type: ConversationType;
+  title: string;
+  conversation_created_at: Date;
+  conversation_updated_at: Date;
+  unread_count: number;
+  last_read_id: string | null;
+  muted: boolean;
+  partner_id: string | null;
+  partner_name: string;
+  partner_role: string;
+  partner_kind: AgentRole;
+  partner_slug: string;
+  partner_avatar: string;
+  partner_activity: AgentActivity;
+  partner_phase: MessageRow['runtime_phase'];
+  partner_silent_since: Date | null;
+  /** With the beginning of its text. */
+  last_message: (MessageRow & { truncated: boolean }) | null;
+}
+
+export interface NewConversation {
+  id: string;
+  workspaceId: string;
+  type: ConversationType;
+  agentId: string | null;
+  title?: string | undefined;
+  /** The seq of its event, if it has one. */
+  rev?: number;
+}
+
+export interface NewTitle {
+  text: string | null;
+  source: TitleSource | null;
+}
+
+export interface ConversationPosition {
+  id: string;
+  /** With microseconds: `2026-11-22T10:00:00.123456Z`. */
+  activeAt: string;
+}
+
+export interface ConversationStore {
+  insert(conversation: NewConversation, db: Database): Promise<void>;
+  /** Whether the user owns the workspace, and whether the conversation is in it. One statement. */
+  findAccess(
+    userId: string,
+    workspaceId: string,
+    conversationId: string,
+    db?: Database,
+  ): Promise<{ workspace: boolean; conversation: boolean }>;
+  /** Returns the agent that receives messages of a conversation. */
+  findTarget(workspaceId: string, conversationId: string): Promise<{ agentId: string | null } | undefined>;
+  /** Call it after an event was appended, which locks the workspace: concurrent creations are then counted. */
+  count(workspaceId: string, db: Database): Promise<number>;
+  /**
+   * Conversations after a position. `older` starts with the most recently active one, `newer` reverses the order.
+   *
+   * @param limit null for all
+   */
+  positions(
+    workspaceId: string,
+    pageDirection: 'older' | 'newer',
+    position: ConversationPosition | undefined,
+    limit: number | null,
+  ): Promise<ConversationPosition[]>;
+  /** @returns false if the conversation is deleted */
+  setTitle(workspaceId: string, conversationId: string, title: NewTitle, db: Database): Promise<boolean>;
+  setMuted(conversationId: string, muted: boolean, db: Database): Promise<void>;
+  /**
+   * Replaces a title that was derived from the first message, or that a model derived from messages up to a changed one
+   * or a later one; null if no message has text. Keeps other titles.
+   */
+  setTitleFromMessage(
+    conversationId: string,
+    change: { title: string | null; messageSeq: number },
+    db: Database,
+  ): Promise<void>;
+  /** The text of the first user message that has text. */
+  firstText(conversationId: string, db: Database): Promise<string | undefined>;
+  find(workspaceId: string, conversationId: string): Promise<ConversationRow | undefined>;
+  /** Deletes a conversation and its remaining contents. @returns false if it is already deleted */
+  remove(conversationId: string, db: Database): Promise<boolean>;
+  /** Does not check the owner: for events. */
+  findAll(conversationIds: readonly string[], db?: Database): Promise<ConversationRow[]>;
+}
+
+type FlatRow = Omit<ConversationRow, 'last_message'> &
+  Omit<MessageRow, 'id'> & { id: string | null; truncated: boolean };
+
+const { lastMessageText: MAX_TEXT } = LIMITS;
+/** The beginning of the text of a message `m`. The database cuts it, because a list of conversations has hundreds of messages. */
+const BEGINNING = sql`
+  SELECT type, left(text, ${sql.lit(MAX_TEXT)} + 1) AS text FROM jsonb_to_record(m.content) AS content (type text, text text) OFFSET 0`;
+const IS_TRUNCATED = sql`coalesce(length(beginning.text) > ${sql.lit(MAX_TEXT)}, false)`;
+/** Contents with a text have no other field. */
+const SHORT_CONTENT = sql`CASE WHEN ${IS_TRUNCATED}
+  THEN jsonb_build_object('type', beginning.type, 'text', left(beginning.text, ${sql.lit(MAX_TEXT)})) ELSE m.content END`;
+
+/** One statement per list. The last message and the unread count are index lookups per conversation. */
+async function select(db: Database, where: RawBuilder<unknown>): Promise<ConversationRow[]> {
+  const { rows } = await sql<FlatRow>`
+    SELECT c.id AS own_id, c.rev AS conversation_rev, c.type, coalesce(c.title, p.name, w.name) AS title,
+      c.created_at AS conversation_created_at, c.updated_at AS conversation_updated_at,
+      ${UNREAD} AS unread_count, ${LAST_READ} AS last_read_id, c.muted,
+      p.id AS partner_id, p.name AS partner_name, p.role AS partner_role, p.kind AS partner_kind,
+      p.slug AS partner_slug, p.avatar_url AS partner_avatar, ${currentActivity('p')} AS partner_activity,
+      r.phase AS partner_phase, r.silent_since AS partner_silent_since,
+      ${messageColumns(SHORT_CONTENT)}, ${IS_TRUNCATED} AS truncated
+    FROM conversations c
+    JOIN workspaces w ON w.id = c.workspace_id
+    LEFT JOIN runtimes r ON r.workspace_id = c.workspace_id
+    LEFT JOIN agents p ON p.id = c.agent_id
+    LEFT JOIN LATERAL (
+      SELECT * FROM messages m WHERE m.conversation_id = c.id AND m.content ->> 'type' <> 'tool_status'
+      ORDER BY ${listOrder('older')} LIMIT 1
+    ) m ON true
+    LEFT JOIN LATERAL (${BEGINNING}) beginning ON true
+    LEFT JOIN agents a ON a.id = m.agent_id
+    WHERE ${where}
+    ORDER BY c.updated_at DESC, c.id DESC`.execute(db);
+  return rows.map((row) => ({ ...row, last_message: row.id === null ? null : { ...row, id: row.id } }));
+}
+
+export function createConversationStore(database: Database): ConversationStore {
+  return {
+    async insert({ id, workspaceId, type, agentId, title, rev = 0 }, db) {
+      const named = title === undefined ? {} : ({ title, title_source: 'user' } as const);
+      await db
+        .insertInto('conversations')
+        .values({ id, workspace_id: workspaceId, type, agent_id: agentId, rev, ...named })
+        .execute();
+    },
+
+    async findAccess(userId, workspaceId, conversationId, db = database) {
+      const { rows } = await sql<{ conversation: boolean }>`
+        SELECT c.id IS NOT NULL AS conversation
+        FROM workspaces w LEFT JOIN conversations c ON c.id = ${conversationId} AND c.workspace_id = w.id
+        WHERE w.id = ${workspaceId} AND w.owner_id = ${userId}`.execute(db);
+      return { workspace: rows.length === 1, conversation: rows[0]?.conversation ?? false };
+    },
+
+    async findTarget(workspaceId, conversationId) {
+      const row = await database
+        .selectFrom('conversations')
+        .select('agent_id')
+        .where('id', '=', conversationId)
+        .where('workspace_id', '=', workspaceId)
+        .executeTakeFirst();
+      return row === undefined ? undefined : { agentId: row.agent_id };
+    },
+
+    async count(workspaceId, db) {
+      const { rows } = await sql<{ count: number }>`
+        SELECT count(*) FROM conversations WHERE workspace_id = ${workspaceId}`.execute(db);
+      return rows[0]?.count ?? 0;
+    },
+
+    async positions(workspaceId, pageDirection, position, limit) {
+      const after = sql`(${position?.activeAt ?? null}::timestamptz, ${position?.id ?? null}::uuid)`;
+      const key = sql`(c.updated_at, c.id)`;
+      const keyset = pageDirection === 'older' ? sql`${key} < ${after}` : sql`${key} > ${after}`;
+      const order = pageDirection === 'older' ? sql`c.updated_at DESC, c.id DESC` : sql`c.updated_at, c.id`;
+      const { rows } = await sql<ConversationPosition>`
+        SELECT c.id, to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "activeAt"
+        FROM conversations c
+        WHERE c.workspace_id = ${workspaceId} AND ${position === undefined ? sql`true` : keyset}
+        ORDER BY ${order} LIMIT ${limit}`.execute(database);
+      return rows;
+    },
+
+    async setTitle(workspaceId, conversationId, { text, source }, db) {
+      const result = await db
+        .updateTable('conversations')
+        .set({ title: text, title_source: source })
+        .where('id', '=', conversationId)
+        .where('workspace_id', '=', workspaceId)
+        .executeTakeFirst();
+      return result.numUpdatedRows === 1n;
+    },
+
+    async setMuted(conversationId, muted, db) {
+      await db.updateTable('conversations').set({ muted }).where('id', '=', conversationId).execute();
+    },
+
+    async setTitleFromMessage(conversationId, { title, messageSeq }, db) {
+      await db
+        .updateTable('conversations')
+        .set({ title, title_source: title === null ? null : 'first_message' })
+        .where('id', '=', conversationId)
+        .where(({ or, and, eb }) =>
+          or([
+            eb('title_source', '=', 'first_message'),
+            and([eb('title_source', '=', 'model'), eb('title_seq', '>=', messageSeq)]),
+          ]),
+        )
+        .execute();
+    },
+
+    async firstText(conversationId, db) {
+      const { rows } = await sql<{ text: string }>`
+        SELECT m.content ->> 'text' AS text FROM messages m
+        WHERE m.conversation_id = ${conversationId} AND m.role = 'user' AND m.content ->> 'text' <> ''
+        ORDER BY ${listOrder('newer')} LIMIT 1`.execute(db);
+      return rows[0]?.text;
+    },
+
+    find: async (workspaceId, conversationId) =>
+      (await select(database, sql`c.id = ${conversationId} AND c.workspace_id = ${workspaceId}`))[0],
+
+    async remove(conversationId, db) {
+      const result = await db.deleteFrom('conversations').where('id', '=', conversationId).executeTakeFirst();
+      return result.numDeletedRows === 1n;
+    },
+
+    findAll: async (conversationIds, db = database) =>
+      conversationIds.length === 0 ? [] : select(db, sql`c.id = ANY(${[...conversationIds]}::uuid[])`),
+  };
+}

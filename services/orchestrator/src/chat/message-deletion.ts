@@ -1,0 +1,46 @@
+import { ApiError } from '@uswarm/contract';
+import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import type { MessageChangeStore } from '../records/message-changes.store.js';
+import type { MessageStore } from '../records/messages.store.js';
+import type { Withdraw } from './withdrawal.js';
+import { isUnfinished } from '../turns/turn-status.js';
+
+export interface MessageDeletionDeps {
+  store: Pick<MessageStore, 'find'>;
+  changes: Pick<MessageChangeStore, 'writtenBy'>;
+  withdraw: Withdraw;
+  access: WorkspaceAccess;
+}
+
+export interface MessageDeletion {
+  /**
+   * Deletes a message permanently. If it is an unfinished reply, or a user message with one, the turn is cancelled
+   * and everything that it wrote is deleted.
+   *
+   * @throws ApiError `message_not_found`; `turn_running` for another message of an unfinished reply
+   */
+  delete(userId: string, workspaceId: string, messageId: string): Promise<void>;
+}
+
+export function createMessageDeletion({ store, changes, withdraw, access }: MessageDeletionDeps): MessageDeletion {
+  return {
+    async delete(userId, workspaceId, messageId) {
+      await access.require(userId, workspaceId);
+      const [row] = await store.find([messageId]);
+      if (row?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
+      const context = { messageId, workspaceId, conversationId: row.conversation_id };
+      await withdraw(context, async ({ turns, end, remove }, tx) => {
+        const cancelled = turns.filter(isUnfinished);
+        const isPart = cancelled.some((turn) => ![turn.userMessageId, turn.replyMessageId].includes(messageId));
+        if (isPart) throw new ApiError('turn_running');
+        const written = await changes.writtenBy(
+          cancelled.map(({ id }) => id),
+          tx,
+        );
+        const ids = [...new Set([messageId, ...written])];
+        await end(cancelled, ids);
+        if (!(await remove(ids)).includes(messageId)) throw new ApiError('message_not_found');
+      });
+    },
+  };
+}

@@ -1,0 +1,180 @@
+import type { OrchestratorConfig } from '../config.js';
+import { createGroups } from '../platform/database/groups.js';
+import type { BoundedRead } from '../platform/database/bounded-read.js';
+import type { Connections } from '../records/connections.js';
+import { backfill } from '../platform/jobs/backfill.js';
+import { approvalExpiry, createApprovals } from '../turns/approvals/approvals.js';
+import { createApprovalStore } from '../records/approvals.store.js';
+import type { AgentStatuses } from '../records/agent-statuses.js';
+import { createConversationStore } from './conversations.store.js';
+import type { RateLimits } from '../platform/rate-limits/rate-limits.js';
+import type { RuntimeRequests } from '../records/runtime-requests.js';
+import type { CancelRuntimeTurn } from '../turns/cancellation/cancel-runtime-turn.js';
+import type { StopService } from '../turns/cancellation/stop.service.js';
+import { createSummaryStore } from '../turns/summaries/summaries.store.js';
+import type { TurnMetrics } from '../turns/turn-metrics.js';
+import type { TurnQueue } from '../turns/turn-queue.js';
+import { TURN_JOB } from '../records/turn-job.js';
+import { createTurnStore } from '../turns/turns.store.js';
+import { createReservationStore } from '../metering/reservations.store.js';
+import type { UsageLimits } from '../metering/usage-limits.js';
+import type { Attachments } from '../workspaces/uploads/attachments.js';
+import type { Tasks } from '../turns/workflows/create-tasks.js';
+import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import { createActionService } from './actions.service.js';
+import type { CursorCodec } from '../records/cursor.js';
+import { createListCursors } from '../records/list-cursor.js';
+import { createMessageChangeStore } from '../records/message-changes.store.js';
+import { createMessageDeletion } from './message-deletion.js';
+import { createMessageIntake } from './message-intake.js';
+import { createMessageRevision } from './message-revision.js';
+import type { CreateViewContext } from './message-view.js';
+import { messageHandlers } from './messages.routes.js';
+import { createMessageService } from './messages.service.js';
+import { createMessageStore } from '../records/messages.store.js';
+import { createOpenCardService } from './open-cards.service.js';
+import { createOpenCardStore } from './open-cards.store.js';
+import { createSearchSlots, maxConcurrentSearches } from './search-slots.js';
+import { createMessageSearch } from './search.service.js';
+import { createMessageSearchStore, SEARCH_FOLD_JOB } from './search.store.js';
+import { createSendContextStore, type SendTarget } from './send-context.store.js';
+import { createSendGroupStore } from './send-groups.store.js';
+import { createSendGroups } from './send-groups.js';
+import { createSendMessage } from './send-message.js';
+import { createWithdraw } from './withdrawal.js';
+
+/** Concurrent sends share a statement. */
+const CONTEXTS = { maxItems: 64, maxGroups: 4, patienceMs: 50 };
+
+export interface MessagesModuleDeps {
+  config: Pick<OrchestratorConfig, 'SEARCH_TIMEOUT_MS' | 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS'>;
+  connections: Connections;
+  boundedRead: BoundedRead;
+  /** Connections that requests may use. */
+  requestConnections: number;
+  runtimes: RuntimeRequests;
+  limits: UsageLimits;
+  queue: TurnQueue;
+  tasks: Tasks;
+  stops: StopService;
+  stopInRuntime: CancelRuntimeTurn;
+  statuses: AgentStatuses;
+  turnMetrics: TurnMetrics;
+  rates: Pick<RateLimits, 'send' | 'search'>;
+  attachments: Attachments;
+  access: WorkspaceAccess;
+  cursors: CursorCodec;
+  createViewContext: CreateViewContext;
+}
+
+/** Messages: sending, paging, search, actions, revision and deletion. */
+export function createMessagesModule(deps: MessagesModuleDeps) {
+  const { queue, limits, statuses, rates, attachments, access, cursors, createViewContext } = deps;
+  const { database, withTransaction, jobs, events, push, onCommitted, jobSignals } = deps.connections;
+  const store = createMessageStore(database);
+  const changes = createMessageChangeStore();
+  const conversations = createConversationStore(database);
+  const approvals = createApprovals({
+    store: createApprovalStore(),
+    reservations: createReservationStore(),
+    messages: store,
+    events,
+    push,
+    statuses,
+    metrics: deps.turnMetrics,
+    tasks: deps.tasks.delegations,
+    runtimes: deps.runtimes,
+  });
+  const intake = createMessageIntake({ store, events, turns: queue, runtimes: deps.runtimes, attachments, approvals });
+  const contexts = createSendContextStore(database);
+  const findSendContext = createGroups({
+    run: (targets: readonly SendTarget[]) => contexts.find(targets, limits.period()),
+    ...CONTEXTS,
+  });
+  const notifyTurns = jobSignals.notifier(TURN_JOB);
+  const groups = createSendGroups({
+    store: createSendGroupStore(database),
+    stored(messages) {
+      for (const { workspace_id: workspaceId, id: subjectId, seq, created_at: createdAt } of messages)
+        onCommitted({ workspaceId, type: 'message.new', subjectId, seq, createdAt, ageS: 0 });
+      notifyTurns();
+    },
+  });
+  const send = createSendMessage({
+    withTransaction,
+    store,
+    findSendContext,
+    groups,
+    intake,
+    rates,
+    limits,
+    attachments,
+    createViewContext,
+  });
+  const service = createMessageService({ database, store, conversations, send, access, cursors, createViewContext });
+  const searchStore = createMessageSearchStore(database);
+  const search = createMessageSearch({
+    store: searchStore,
+    conversations,
+    rates,
+    read: deps.boundedRead,
+    slots: createSearchSlots(maxConcurrentSearches(deps.requestConnections)),
+    timeoutMs: deps.config.SEARCH_TIMEOUT_MS,
+    cursors,
+    createViewContext,
+  });
+  const actions = createActionService({
+    withTransaction,
+    store,
+    events,
+    intake,
+    approvals,
+    push,
+    statuses,
+    rates,
+    access,
+    createViewContext,
+  });
+  const withdraw = createWithdraw({
+    summaries: createSummaryStore(database),
+    withTransaction,
+    changes,
+    turns: createTurnStore(database),
+    jobs,
+    statuses,
+    approvals,
+    tasks: deps.tasks.delegations,
+    workflows: deps.tasks.workflows,
+    events,
+    conversations,
+    stopInRuntime: deps.stopInRuntime,
+    metrics: deps.turnMetrics,
+  });
+  const deletion = createMessageDeletion({ store, changes, withdraw, access });
+  const revision = createMessageRevision({
+    store,
+    findSendContext,
+    changes,
+    withdraw,
+    intake,
+    queue,
+    events,
+    rates,
+    attachments,
+    access,
+    createViewContext,
+  });
+  const openCards = createOpenCardService({
+    store: createOpenCardStore(database),
+    cursors: createListCursors('open-cards', deps.config.CURSOR_KEY, deps.config.CURSOR_KEY_PREVIOUS),
+    createViewContext,
+  });
+  return {
+    service,
+    routes: messageHandlers(service, search, actions, deps.stops, deletion, revision, openCards),
+    jobs: [
+      approvalExpiry(approvals, withTransaction),
+      backfill({ type: SEARCH_FOLD_JOB, withTransaction, jobs, rewrite: searchStore.foldAgain }),
+    ],
+  };
+}

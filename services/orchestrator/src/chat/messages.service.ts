@@ -1,0 +1,81 @@
+import { ApiError, type MessageData, type MessagePage, type MessageListQuery } from '@uswarm/contract';
+import type { Database } from '../platform/database/database.js';
+import { pipelined } from '../platform/database/pipelined.js';
+import type { ReadRoutePosition } from '../platform/http/handlers.js';
+import type { ConversationStore } from './conversations.store.js';
+import { type RequestedConversation, requireConversation } from './require-conversation.js';
+import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import type { CursorCodec } from '../records/cursor.js';
+import { messageView, type CreateViewContext } from './message-view.js';
+import type { MessageStore } from '../records/messages.store.js';
+import { type PageDeps, type PageOptions, type PositionedPage, readPage } from './page.js';
+import type { SendMessage } from './send-message.js';
+
+export interface MessageServiceDeps {
+  database: Database;
+  store: Pick<MessageStore, 'find' | 'page' | 'hasAny'>;
+  conversations: Pick<ConversationStore, 'findAccess'>;
+  send: SendMessage;
+  access: WorkspaceAccess;
+  cursors: CursorCodec;
+  createViewContext: CreateViewContext;
+}
+
+export interface MessageService {
+  /** @throws ApiError `workspace_not_found`, `conversation_not_found`, `message_not_found`, `cursor_invalid` */
+  list(
+    requested: RequestedConversation,
+    query: MessageListQuery,
+    readPosition: ReadRoutePosition,
+  ): Promise<PositionedPage>;
+  /** One message as a list shows it. @throws ApiError `workspace_not_found`, `message_not_found` */
+  get(userId: string, workspaceId: string, messageId: string): Promise<MessageData>;
+  send: SendMessage;
+}
+
+export function createMessageService(deps: MessageServiceDeps): MessageService {
+  const { database, store, conversations, access, createViewContext } = deps;
+
+  /** The start of a page that is requested by `around`, `after` or `before`. */
+  async function startOf(
+    conversationId: string,
+    { around, after, before }: MessageListQuery,
+    db: Database,
+  ): Promise<PageOptions['start']> {
+    const id = around ?? after ?? before;
+    if (id === undefined) return undefined;
+    const [row] = await store.find([id], db);
+    if (row?.conversation_id !== conversationId) throw new ApiError('message_not_found');
+    return { row, pageDirection: around !== undefined ? 'around' : after !== undefined ? 'newer' : 'older' };
+  }
+
+  return {
+    async list(requested, query, readPosition) {
+      const { userId, conversationId } = requested;
+      const read = async (db: Database): Promise<MessagePage> => {
+        const options = { start: await startOf(conversationId, query, db), resumable: true };
+        const where = { userId, conversationId };
+        const pages: PageDeps['store'] = {
+          page: (id, pageDirection, from, limit) => store.page(id, pageDirection, from, limit, db),
+          hasAny: (id, pageDirection, from) => store.hasAny(id, pageDirection, from, db),
+        };
+        return readPage({ store: pages, cursors: deps.cursors }, query, where, createViewContext(), options);
+      };
+      const [position, , page] = await pipelined(database, (db) => [
+        readPosition(db),
+        requireConversation(conversations, requested, db),
+        read(db),
+      ]);
+      return { position, page };
+    },
+
+    async get(userId, workspaceId, messageId) {
+      await access.require(userId, workspaceId);
+      const [row] = await store.find([messageId]);
+      if (row?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
+      return messageView(row, createViewContext());
+    },
+
+    send: deps.send,
+  };
+}

@@ -1,0 +1,40 @@
+import type { OpenCardPage } from '@uswarm/contract';
+import { fitting, jsonBytes } from '../platform/http/bounded-list.js';
+import type { ListCursorCodec } from '../records/list-cursor.js';
+import { type CreateViewContext, messageView } from './message-view.js';
+import type { OpenCardStore } from './open-cards.store.js';
+
+export interface OpenCardServiceDeps {
+  store: OpenCardStore;
+  cursors: ListCursorCodec;
+  createViewContext: CreateViewContext;
+}
+
+export interface OpenCardService {
+  /** Oldest first; as many as fit into one response. @throws ApiError `cursor_invalid` */
+  list(userId: string, query: { scrollId?: string | undefined; limit: number }): Promise<OpenCardPage>;
+}
+
+export function createOpenCardService({ store, cursors, createViewContext }: OpenCardServiceDeps): OpenCardService {
+  return {
+    async list(userId, { scrollId, limit }) {
+      const scope = [userId];
+      const after = scrollId === undefined ? undefined : cursors.decode(scrollId, scope);
+      const rows = await store.page(userId, limit + 1, after);
+      const viewContext = createViewContext();
+      const page = fitting(
+        rows.slice(0, limit).map((row) => ({
+          position: row.listed_at,
+          card: { workspace_id: row.workspace_id, message: messageView(row, viewContext) },
+        })),
+        ({ card }) => jsonBytes(card),
+      );
+      const last = page.at(-1);
+      const next = last === undefined || page.length === rows.length ? null : cursors.encode(last.position, scope);
+      return {
+        data: page.map(({ card }) => card),
+        pagination: { next_scroll_id: next, prev_scroll_id: null, has_next: next !== null, has_prev: false },
+      };
+    },
+  };
+}

@@ -1,0 +1,21 @@
+import { ApiError } from '@uswarm/contract';
+import type { Database } from '../platform/database/database.js';
+import type { ConversationStore } from './conversations.store.js';
+
+/** A conversation as a request names it. */
+export interface RequestedConversation {
+  userId: string;
+  workspaceId: string;
+  conversationId: string;
+}
+
+/** @throws ApiError `workspace_not_found`, `conversation_not_found` */
+export async function requireConversation(
+  store: Pick<ConversationStore, 'findAccess'>,
+  { userId, workspaceId, conversationId }: RequestedConversation,
+  db?: Database,
+): Promise<void> {
+  const found = await store.findAccess(userId, workspaceId, conversationId, db);
+  if (!found.workspace) throw new ApiError('workspace_not_found');
+  if (!found.conversation) throw new ApiError('conversation_not_found');
+}

@@ -1,0 +1,71 @@
+import type { Clock, Logger } from '@uswarm/service-kit';
+import type { OrchestratorConfig } from '../config.js';
+import type { Connections } from '../records/connections.js';
+import type { JobDefinition } from '../platform/jobs/job-definition.js';
+import { createConversationStore } from '../chat/conversations.store.js';
+import type { CreateViewContext } from '../chat/message-view.js';
+import { createMessageStore } from '../records/messages.store.js';
+import { createWorkspaceStore } from '../workspaces/workspaces.store.js';
+import { createReadAgentStates } from './agent-states.store.js';
+import type { Epochs } from './epoch.js';
+import { createEventPages } from './event-pages.js';
+import { createEventRenderer } from './event-payloads.js';
+import { createEventPruning, EVENT_PRUNING, EVENT_PRUNING_JOB } from './event-pruning.js';
+import { createEventService } from './events.service.js';
+import { createGatewayStore } from './gateways.store.js';
+import { createReadPosition } from './position-header.js';
+import { createPositionStore } from './positions.store.js';
+import { readStreams } from '../turns/reply/turn-streams.js';
+import type { TurnSignals } from '../turns/turn-signals.js';
+import { createSubscriptionService } from './subscriptions.service.js';
+
+export interface EventsModuleDeps {
+  config: Pick<OrchestratorConfig, 'EVENTS_KEPT_DAYS'>;
+  connections: Pick<Connections, 'database' | 'withTransaction' | 'events'>;
+  epochs: Epochs;
+  turnSignals: Pick<TurnSignals, 'send'>;
+  createViewContext: CreateViewContext;
+  clock: Clock;
+  logger: Logger;
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+/** Positions in the log of workspaces, its replay and its retention. */
+export function createEventsModule(deps: EventsModuleDeps) {
+  const { config, epochs, createViewContext, clock, logger } = deps;
+  const { database, withTransaction, events } = deps.connections;
+  const workspaces = createWorkspaceStore(database);
+  const positions = createPositionStore(database, epochs);
+  const render = createEventRenderer({
+    messages: createMessageStore(database),
+    conversations: createConversationStore(database),
+    workspaces,
+    createViewContext,
+  });
+  const pruning: JobDefinition = {
+    type: EVENT_PRUNING_JOB,
+    handle: createEventPruning({
+      store: events,
+      gateways: createGatewayStore(database),
+      keepMs: config.EVENTS_KEPT_DAYS * DAY_MS,
+      clock,
+      logger,
+    }),
+    atStart: EVENT_PRUNING,
+  };
+  return {
+    service: createEventService({ withTransaction, store: events, positions, render }),
+    subscriptions: createSubscriptionService({
+      positions,
+      agentStates: createReadAgentStates(database),
+      streams: readStreams,
+      turnSignals: deps.turnSignals,
+      database,
+      clock,
+    }),
+    readPage: createEventPages({ withTransaction, store: events, positions, render }),
+    readPosition: createReadPosition(positions),
+    jobs: [pruning],
+  };
+}

@@ -1,0 +1,80 @@
+import { BUS_VERSIONS, type BusVersion } from '@uswarm/contract';
+import type { Logger } from '@uswarm/service-kit';
+import { createPollLoop, type PollLoop } from '../platform/jobs/poll-loop.js';
+import { type GatewayStore, RELEASE_02 } from './gateways.store.js';
+
+/** What a gateway announces on each call; without headers it is of release 0.2. */
+export interface Announcement {
+  id: string | undefined;
+  busVersion: string | undefined;
+}
+
+/** The running gateways, and the version of envelopes that all of them read. */
+export interface Gateways {
+  /** Records a call of a gateway. Does not wait for the database. */
+  announced(announcement: Announcement): void;
+  /** The version to publish. */
+  version(): BusVersion;
+  /** Reads the gateways now. */
+  refresh(): Promise<void>;
+  /** Reads the gateways periodically until it is closed. */
+  watch(): PollLoop;
+}
+
+export interface GatewaysDeps {
+  store: Pick<GatewayStore, 'record' | 'oldestVersion'>;
+  logger: Pick<Logger, 'warn'>;
+  /** Milliseconds on a monotonic clock. */
+  now?: () => number;
+}
+
+/** Milliseconds between two records of the same gateway. */
+const RECORD_MS = 10_000;
+const READ_MS = 5_000;
+const NEWEST: BusVersion = 2;
+const ID = /^[\w-]{1,64}$/;
+
+function supported(version: number | null): BusVersion {
+  return BUS_VERSIONS.findLast((known) => version !== null && known <= version) ?? NEWEST;
+}
+
+export function createGateways({ store, logger, now = () => performance.now() }: GatewaysDeps): Gateways {
+  const recordedAt = new Map<string, number>();
+  let current: BusVersion = NEWEST;
+
+  const refresh = async (): Promise<void> => {
+    current = supported(await store.oldestVersion());
+  };
+
+  function forgetOld(): void {
+    for (const [id, at] of recordedAt) if (now() - at >= RECORD_MS) recordedAt.delete(id);
+  }
+
+  return {
+    announced({ id, busVersion }) {
+      const version = Number(busVersion);
+      const isKnown = id !== undefined && ID.test(id) && Number.isInteger(version) && version > 0;
+      const gateway = isKnown ? { id, version } : { id: RELEASE_02, version: 1 };
+      const last = recordedAt.get(gateway.id);
+      if (last !== undefined && now() - last < RECORD_MS) return;
+      forgetOld();
+      recordedAt.set(gateway.id, now());
+      current = supported(Math.min(current, gateway.version));
+      store.record(gateway.id, gateway.version).catch((error: unknown) => {
+        recordedAt.delete(gateway.id);
+        logger.warn({ err: error }, 'recording a gateway failed');
+      });
+    },
+    version: () => current,
+    refresh,
+    watch: () =>
+      createPollLoop({
+        round: async () => {
+          await refresh();
+          return false;
+        },
+        pollMs: READ_MS,
+        onError: (error) => logger.warn({ err: error }, 'reading the gateways failed'),
+      }),
+  };
+}

@@ -1,0 +1,48 @@
+import type { CommittedEvent } from '../../records/events.store.js';
+
+/** Events that transactions of this process stored, until this process publishes them. */
+export interface CommittedEvents {
+  push(event: CommittedEvent): void;
+  /** Takes the oldest events of each workspace, in order. */
+  take(limits: { workspaces: number; events: number }): CommittedEvent[][];
+  /** Forgets all events: the shards of the outbox have them too. */
+  clear(): void;
+  /** Calls the function for each new event. */
+  onPush(listener: () => void): void;
+}
+
+/** Events above it are left to the shards of the outbox. */
+const LIMIT = 10_000;
+
+export function createCommittedEvents(): CommittedEvents {
+  const waiting = new Map<string, CommittedEvent[]>();
+  let size = 0;
+  let notify = (): void => undefined;
+  return {
+    push(event) {
+      if (size >= LIMIT) return;
+      size += 1;
+      const events = waiting.get(event.workspaceId);
+      if (events === undefined) waiting.set(event.workspaceId, [event]);
+      else events.push(event);
+      notify();
+    },
+    take({ workspaces, events: perWorkspace }) {
+      return [...waiting].slice(0, workspaces).map(([workspaceId, events]) => {
+        // The commits of several connections can be reported in another order.
+        const ordered = events.toSorted((a, b) => a.seq - b.seq);
+        const taken = ordered.slice(0, perWorkspace);
+        waiting.delete(workspaceId);
+        // The rest waits behind all other workspaces.
+        if (taken.length < ordered.length) waiting.set(workspaceId, ordered.slice(perWorkspace));
+        size -= taken.length;
+        return taken;
+      });
+    },
+    clear() {
+      waiting.clear();
+      size = 0;
+    },
+    onPush: (listener) => void (notify = listener),
+  };
+}

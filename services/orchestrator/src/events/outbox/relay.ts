@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from '@uswarm/service-kit';
+import type { LeaseKeeper } from '../../platform/jobs/lease-keeper.js';
+import { createPollLoop, type PollLoop } from '../../platform/jobs/poll-loop.js';
+import type { CommittedEvent } from '../../records/events.store.js';
+import type { CommittedEvents } from './committed-events.js';
+import {
+  type OutboxLimits,
+  type OutboxStore,
+  type PublishedRange,
+  SHARDS,
+  type WaitingEvents,
+} from './outbox.store.js';
+import type { PublishEvents } from './publish-events.js';
+import { createPublishedRanges } from './published-ranges.js';
+import type { RelayMetrics } from './relay-metrics.js';
+
+export interface RelayDeps {
+  store: OutboxStore;
+  publish: PublishEvents;
+  /** The events of this process. */
+  committed: Pick<CommittedEvents, 'take' | 'clear' | 'onPush'>;
+  /** The leases of this process. */
+  leases: Pick<LeaseKeeper, 'all' | 'extended'>;
+  metrics?: RelayMetrics | undefined;
+  logger: Pick<Logger, 'info' | 'warn'>;
+  /** Milliseconds between two reads of the outbox. */
+  pollMs?: number;
+  /** Milliseconds after a round with events of this process. */
+  pauseMs?: number;
+  /** Milliseconds after which published events of this process leave the outbox. */
+  advanceMs?: number;
+  limits?: OutboxLimits;
+}
+
+export interface Relay {
+  /** Starts no further round; resolves when the running ones have ended. */
+  close(): Promise<void>;
+}
+
+const POLL_MS = 1_000;
+/** Under load, events of this time are published together: a round has the same statements for one event as for many. */
+const PAUSE_MS = 10;
+/**
+ * Events of this time leave the outbox in one statement, such as those of a short answer. Well before they are due, when the relay of
+ * their shard publishes them again.
+ */
+const ADVANCE_MS = 700;
+const RETRY_MS = 1_000;
+/** Few events per workspace, so that a long backlog of one does not delay the others. */
+const LIMITS: OutboxLimits = { workspaces: 20, events: 50 };
+/** Time between two announcements of this relay, which extend the leases of its process. Shorter than the time after which they are due. */
+const ANNOUNCE_MS = 3_000;
+/** Without an announcement for this long, the other relays take over its shards. */
+const EXPIRY_MS = 10_000;
+
+/** The shards of a relay: each one belongs to one of the running relays. Pure. */
+export function shardsOf(relayId: string, running: readonly string[]): number[] {
+  const place = running.indexOf(relayId);
+  return Array.from({ length: SHARDS }, (_, shard) => shard).filter((shard) => shard % running.length === place);
+}
+
+/**
+ * Publishes the events of the log at least once. This process publishes its own events after their commit. The events that
+ * wait for longer, because their process crashed or the bus was unavailable, are published by the relay of their shard.
+ * Gateways order events by seq and ignore duplicates.
+ */
+export function startRelay(deps: RelayDeps): Relay {
+  const { store, publish, committed, leases, metrics, logger } = deps;
+  const { limits = LIMITS, pollMs = POLL_MS, pauseMs = PAUSE_MS, advanceMs = ADVANCE_MS } = deps;
+  const id = randomUUID();
+  logger.info({ relayId: id }, 'relay started');
+  const published = createPublishedRanges();
+  let shards: number[] = [];
+  let announcedAt = -Infinity;
+  let advanceTimer: NodeJS.Timeout | undefined;
+
+  async function announce(): Promise<void> {
+    if (performance.now() - announcedAt < ANNOUNCE_MS) return;
+    const askedAt = performance.now();
+    const { running, held } = await store.announce(id, EXPIRY_MS, leases.all());
+    leases.extended(held, askedAt);
+    shards = shardsOf(id, running);
+    announcedAt = askedAt;
+  }
+
+  /** Removes the published events from the outbox, except those whose row is locked. */
+  async function advance(): Promise<void> {
+    clearTimeout(advanceTimer);
+    advanceTimer = undefined;
+    const ranges = published.all();
+    const staying = await store.advance(ranges);
+    published.remove(ranges.filter(({ workspaceId }) => !staying.has(workspaceId)));
+  }
+
+  function failed(error: unknown): void {
+    metrics?.failed();
+    logger.warn({ err: error }, 'publishing events failed; will retry');
+  }
+
+  function advanceLater(afterMs = advanceMs): void {
+    advanceTimer ??= setTimeout(() => {
+      advance().catch((error: unknown) => {
+        failed(error);
+        advanceLater(RETRY_MS);
+      });
+    }, afterMs);
+  }
+
+  /** Publishes, and then removes from the outbox. @throws Error if the bus is unavailable */
+  async function publishAll(events: readonly CommittedEvent[][], remove: () => void | Promise<void>): Promise<void> {
+    const some = events.filter(({ length }) => length > 0);
+    const { ranges, complete } = some.length > 0 ? await publish(some) : { ranges: [], complete: true };
+    published.add(ranges);
+    await remove();
+    // Throw only now: the published events are removed from the outbox.
+    if (!complete) throw new Error('the event bus is unavailable');
+  }
+
+  async function publishOwn(): Promise<boolean> {
+    const events = committed.take(limits);
+    if (events.length === 0) return false;
+    await publishAll(events, () => advanceLater());
+    return true;
+  }
+
+  async function publishShards(): Promise<boolean> {
+    await announce();
+    const waiting = await store.due(shards, limits);
+    if (waiting.length === 0) return false;
+    const isPublished = ({ workspaceId, seq }: CommittedEvent): boolean => published.has(workspaceId, seq);
+    const events = waiting.map((one) => one.events.filter((event) => !isPublished(event)));
+    await publishAll(events, () => {
+      published.add(waiting.flatMap((one) => finishedRange(one, isPublished)));
+      return advance();
+    });
+    return events.some(({ length }) => length > 0);
+  }
+
+  const loop = (round: () => Promise<boolean>, pause: number, giveUp: () => void = () => undefined): PollLoop =>
+    createPollLoop({
+      round,
+      pollMs,
+      pauseMs: pause,
+      onError(error) {
+        giveUp();
+        failed(error);
+      },
+    });
+  const own = loop(publishOwn, pauseMs, committed.clear);
+  const sharded = loop(publishShards, 0);
+  committed.onPush(own.runNow);
+
+  return {
+    async close() {
+      await Promise.all([own.close(), sharded.close()]);
+      // The relay of their shard would publish them again.
+      if (advanceTimer !== undefined) await advance().catch(failed);
+      await store.leave(id).catch((error: unknown) => logger.warn({ err: error }, 'the relay could not leave'));
+    },
+  };
+}
+
+/** All waiting events up to the last published one before which all are published. The log can have gaps. Pure. */
+function finishedRange(
+  { workspaceId, events, uptoSeq }: WaitingEvents,
+  isPublished: (event: CommittedEvent) => boolean,
+): PublishedRange[] {
+  if (events.length === 0) return [{ workspaceId, fromSeq: 0, uptoSeq, at: new Date(0) }];
+  const open = events.findIndex((event) => !isPublished(event));
+  const last = open === -1 ? events.at(-1) : events[open - 1];
+  return last === undefined ? [] : [{ workspaceId, fromSeq: 0, uptoSeq: last.seq, at: last.createdAt }];
+}

@@ -1,5 +1,0 @@
-import type { TurnStatus } from '../../database/schema.js';
-
-/** Whether a turn is queued or running. */
-export const isUnfinished = ({ status }: { status: TurnStatus }): boolean =>
-  status === 'queued' || status === 'running';

@@ -1,0 +1,60 @@
+import type { Clock } from '@uswarm/service-kit';
+import { sql } from 'kysely';
+import type { Database, Transaction } from '../platform/database/database.js';
+import { insertSystemMessage, type SystemMessageDeps } from '../records/system-message.js';
+import { type BudgetUse, type StoredBudget, WARNED, warningText } from './budget.js';
+import { nextPeriodAt, periodOf } from './period.js';
+
+/** Marks the month of a workspace as warned. */
+export interface BudgetWarningStore {
+  /**
+   * Once per workspace and month, when so much of the budget is used that the user is warned. Locks the workspace then.
+   *
+   * @returns undefined if there is nothing to warn about, or no conversation to warn in
+   */
+  mark(call: WarnedCall, period: string, db: Database): Promise<(BudgetUse & StoredBudget) | undefined>;
+}
+
+/** Where the warning about a call is shown. */
+export interface WarnedCall {
+  workspaceId: string;
+  conversationId: string;
+}
+
+/** Warns the user in the transaction that records usage, after the usage. */
+export type WarnAboutBudget = (call: WarnedCall, tx: Transaction) => Promise<void>;
+
+export interface BudgetWarningDeps extends SystemMessageDeps {
+  store: BudgetWarningStore;
+  clock: Clock;
+}
+
+export function createBudgetWarning({ store, clock, ...deps }: BudgetWarningDeps): WarnAboutBudget {
+  return async (call, tx) => {
+    const now = clock.now();
+    const marked = await store.mark(call, periodOf(now), tx);
+    if (marked === undefined) return;
+    const { workspaceId, conversationId } = call;
+    const text = warningText(marked, marked, nextPeriodAt(now));
+    await insertSystemMessage(deps, { workspaceId, conversationId, text }, tx);
+  };
+}
+
+export function createBudgetWarningStore(): BudgetWarningStore {
+  const { numerator, denominator } = WARNED;
+  return {
+    async mark({ workspaceId, conversationId }, period, db) {
+      const { rows } = await sql<BudgetUse & StoredBudget>`
+        UPDATE workspaces w SET budget_warned_period = ${period}
+        FROM usage_periods p
+        WHERE w.id = ${workspaceId} AND w.budget_warned_period IS DISTINCT FROM ${period}
+          AND p.user_id = w.owner_id AND p.workspace_id = w.id AND p.period = ${period}
+          AND (p.cost_micros * ${denominator} >= w.monthly_cost_micros * ${numerator}
+            OR (p.prompt_tokens + p.completion_tokens) * ${denominator} >= w.monthly_tokens * ${numerator})
+          AND EXISTS (SELECT FROM conversations WHERE id = ${conversationId})
+        RETURNING w.monthly_cost_micros, w.monthly_tokens, p.cost_micros AS cost,
+          p.prompt_tokens + p.completion_tokens AS tokens`.execute(db);
+      return rows[0];
+    },
+  };
+}

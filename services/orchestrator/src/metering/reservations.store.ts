@@ -1,0 +1,116 @@
+import { sql } from 'kysely';
+import type { Database } from '../platform/database/database.js';
+import {
+  CHARGED_COLUMNS,
+  type ChargedCall,
+  type CountedCall,
+  chargedValues,
+  releaseEntry,
+  type SettledCall,
+  type SettledTokens,
+  settleEntry,
+} from './settlement.js';
+import { usageLock } from './usage-lock.js';
+import { allottedBudgets, type BudgetRow, limitingBudgets, type TurnTokens, turnTokensOf } from './turn-tokens.js';
+
+/** A model call of a turn. */
+export interface TurnStep {
+  /** The first turn of those that continue each other. */
+  usageTurnId: string;
+  step: number;
+}
+
+/** A request to a model provider that a runtime is about to send. */
+export interface Attempt extends TurnStep, ChargedCall {
+  userId: string;
+  workspaceId: string;
+  provider: string;
+  model: string;
+  /** Default: a step of the turn. */
+  kind?: CountedCall['kind'];
+  /** The turn whose rows show whether the model gateway counts the call. Default: `usageTurnId`. */
+  meteredTurnId?: string;
+  /** Estimated. */
+  promptTokens: number;
+  maxOutputTokens: number;
+}
+
+/**
+ * Reservations of runtimes that call providers themselves. The model gateway has its own: see `model-calls`. Reservations are valid
+ * if their transaction has the usage lock of the user.
+ */
+export interface ReservationStore {
+  /** Takes the usage lock of a user. */
+  lock(userId: string, db: Database): Promise<void>;
+  tokensOf(turnId: string, db: Database): Promise<TurnTokens>;
+  /** As `tokensOf`, and whether the step was reserved or recorded before. */
+  beforeStep(turnId: string, step: TurnStep, db: Database): Promise<TurnTokens & { isRepeated: boolean }>;
+  /** The tokens that a turn has left, without those that its unfinished tasks may use. @returns null without a budget */
+  unallotted(turnId: string, db: Database): Promise<number | null>;
+  /** Has no effect if the calls of the turn pass the model gateway, which counts them. */
+  insert(attempt: Attempt, db: Database): Promise<void>;
+  /** Replaces the estimate of a reserved step, once. @returns undefined if there is none */
+  settle(step: TurnStep, tokens: SettledTokens, db: Database): Promise<SettledCall | undefined>;
+  /** Removes a reserved step that the provider did not count. */
+  release(step: TurnStep, db: Database): Promise<void>;
+  /** Sets the budget of a suspended turn to the tokens that it and its tasks have used, plus these. */
+  grant(turnId: string, tokens: number, db: Database): Promise<void>;
+}
+
+const reservedStep = ({ usageTurnId, step }: TurnStep) =>
+  sql`turn_id = ${usageTurnId} AND step = ${step} AND reserved AND call_id IS NULL`;
+
+export function createReservationStore(): ReservationStore {
+  return {
+    async lock(userId, db) {
+      await sql`SELECT ${usageLock(userId)}`.execute(db);
+    },
+
+    async tokensOf(turnId, db) {
+      const { rows } = await sql<BudgetRow>`
+        WITH ${limitingBudgets(turnId)} SELECT * FROM budgets`.execute(db);
+      return turnTokensOf(turnId, rows);
+    },
+
+    async beforeStep(turnId, { usageTurnId, step }, db) {
+      const { rows } = await sql<BudgetRow & { repeated: boolean }>`
+        WITH ${limitingBudgets(turnId)}
+        SELECT budgets.*, EXISTS (SELECT FROM usage_entries WHERE turn_id = ${usageTurnId} AND step = ${step}) AS repeated
+        FROM budgets`.execute(db);
+      return { ...turnTokensOf(turnId, rows), isRepeated: rows[0]?.repeated ?? false };
+    },
+
+    async unallotted(turnId, db) {
+      const { rows } = await sql<{ left: number | null }>`
+        WITH ${allottedBudgets(turnId)}
+        SELECT (sum(CASE WHEN id = ${turnId} THEN budget - used ELSE -greatest(0, budget - used) END))::bigint AS left
+        FROM budgets HAVING bool_and(budget IS NOT NULL) FILTER (WHERE id = ${turnId})`.execute(db);
+      return rows[0]?.left ?? null;
+    },
+
+    async insert(attempt, db) {
+      await sql`
+        INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, kind, estimated, reserved,
+          prompt_tokens, completion_tokens, ${CHARGED_COLUMNS})
+        SELECT ${attempt.usageTurnId}, ${attempt.step}, ${attempt.userId}, ${attempt.workspaceId}, ${attempt.provider},
+          ${attempt.model}, ${attempt.kind ?? 'step'}, true, true, ${attempt.promptTokens}, ${attempt.maxOutputTokens},
+          ${chargedValues(attempt, { prompt: attempt.promptTokens, cached: 0, completion: attempt.maxOutputTokens })}
+        WHERE NOT EXISTS (
+          SELECT FROM usage_entries WHERE turn_id = ${attempt.meteredTurnId ?? attempt.usageTurnId} AND call_id IS NOT NULL
+        )`.execute(db);
+    },
+
+    settle: (step, tokens, db) => settleEntry(reservedStep(step), tokens, db),
+
+    async release(step, db) {
+      await releaseEntry(reservedStep(step), db);
+    },
+
+    async grant(turnId, tokens, db) {
+      await sql`
+        WITH ${limitingBudgets(turnId)}
+        UPDATE turns t SET tokens_budget = ${tokens} + budgets.used
+        FROM budgets WHERE t.id = ${turnId} AND budgets.id = t.id`.execute(db);
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../platform/database/database.js';
+import type { ModelPrice } from '../platform/core/models.js';
+import { usageLock } from './usage-lock.js';
+
+/** The tokens of a model call that ended. */
+export interface SettledTokens {
+  promptTokens: number;
+  completionTokens: number;
+  cachedTokens: number;
+  reasoningTokens: number;
+  estimated: boolean;
+}
+
+/** What a recorded model call is counted as. */
+export interface CountedCall {
+  provider: string;
+  /** The id in the model catalogue. */
+  modelId: string | null;
+  kind: 'step' | 'summary' | 'title';
+  /** Null if the model has no price. */
+  costMicros: number | null;
+}
+
+export interface SettledCall extends CountedCall {
+  workspaceId: string;
+  /** Null in rows of the previous release. */
+  conversationId: string | null;
+  /** False if the call was settled before. */
+  isNew: boolean;
+}
+
+/** What a model call is made for and what it costs, as it is stored with its row. */
+export interface ChargedCall extends ModelPrice {
+  agentId: string;
+  conversationId: string;
+}
+
+export const CHARGED_COLUMNS = sql`agent_id, conversation_id, model_id, prices, cost_micros`;
+
+/** The values of `CHARGED_COLUMNS`. */
+export function chargedValues(
+  { agentId, conversationId, modelId, prices }: ChargedCall,
+  { prompt, cached, completion }: { prompt: number; cached: number; completion: number },
+): RawBuilder<unknown> {
+  const json = sql`${prices === null ? null : JSON.stringify(prices)}::jsonb`;
+  const cost = costOf(prompt, cached, completion, json);
+  return sql`${agentId}::uuid, ${conversationId}::uuid, ${modelId}::text, ${json}, ${cost}`;
+}
+
+const costOf = (prompt: number, cached: number, completion: number, prices: RawBuilder<unknown>) =>
+  sql`model_call_cost(${prompt}, ${cached}, ${completion}, ${prices})`;
+
+/** The columns of a `CountedCall`. */
+export const COUNTED_COLUMNS = sql`provider, model_id AS "modelId", kind, cost_micros AS "costMicros"`;
+
+/**
+ * Replaces the estimate of a reserved call, in `usage_periods` too.
+ *
+ * @param isEntry the condition that selects its row
+ * @returns undefined if there is none
+ */
+export async function settleEntry(
+  isEntry: RawBuilder<unknown>,
+  tokens: SettledTokens,
+  db: Database,
+): Promise<SettledCall | undefined> {
+  const { promptTokens, completionTokens, cachedTokens, reasoningTokens, estimated } = tokens;
+  const { rows } = await sql<SettledCall>`
+    WITH locked AS MATERIALIZED (
+      SELECT ${usageLock(sql`user_id::text`)} FROM usage_entries WHERE ${isEntry}
+    ), call AS MATERIALIZED (
+      SELECT *, ${costOf(promptTokens, cachedTokens, completionTokens, sql`prices`)} AS settled_cost
+      FROM usage_entries WHERE ${isEntry} AND (SELECT count(*) FROM locked) > 0 FOR UPDATE
+    ), period AS (
+      UPDATE usage_periods p SET
+        prompt_tokens = p.prompt_tokens - call.prompt_tokens + ${promptTokens},
+        completion_tokens = p.completion_tokens - call.completion_tokens + ${completionTokens},
+        cost_micros = p.cost_micros - coalesce(call.cost_micros, 0) + coalesce(call.settled_cost, 0)
+      FROM call WHERE p.user_id = call.user_id AND p.workspace_id = call.workspace_id
+        AND p.period = to_char(call.created_at AT TIME ZONE 'UTC', 'YYYY-MM')
+    )
+    UPDATE usage_entries e SET prompt_tokens = ${promptTokens}, completion_tokens = ${completionTokens},
+      cached_tokens = ${cachedTokens}, reasoning_tokens = ${reasoningTokens}, estimated = ${estimated}, reserved = false,
+      cost_micros = call.settled_cost, finished_at = coalesce(e.finished_at, now())
+    FROM call WHERE e.turn_id = call.turn_id AND e.step = call.step
+    RETURNING e.provider, e.model_id AS "modelId", e.kind, e.cost_micros AS "costMicros", e.workspace_id AS "workspaceId",
+      e.conversation_id AS "conversationId", call.reserved AS "isNew"`.execute(db);
+  return rows[0];
+}
+
+/**
+ * Removes a reserved call that the provider did not count.
+ *
+ * @param isEntry the condition that selects its row
+ * @returns undefined if there is none
+ */
+export async function releaseEntry(
+  isEntry: RawBuilder<unknown>,
+  db: Database,
+): Promise<{ provider: string } | undefined> {
+  const { rows } = await sql<{ provider: string }>`
+    WITH call AS (
+      DELETE FROM usage_entries WHERE ${isEntry} RETURNING *
+    ), period AS (
+      UPDATE usage_periods p SET
+        prompt_tokens = p.prompt_tokens - call.prompt_tokens,
+        completion_tokens = p.completion_tokens - call.completion_tokens,
+        requests = p.requests - 1,
+        cost_micros = p.cost_micros - coalesce(call.cost_micros, 0)
+      FROM call WHERE p.user_id = call.user_id AND p.workspace_id = call.workspace_id
+        AND p.period = to_char(call.created_at AT TIME ZONE 'UTC', 'YYYY-MM')
+    )
+    SELECT provider FROM call`.execute(db);
+  return rows[0];
+}

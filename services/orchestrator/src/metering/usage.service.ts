@@ -1,0 +1,48 @@
+import { ApiError, type UserUsageSummary, type WorkspaceUsage } from '@uswarm/contract';
+import type { Clock } from '@uswarm/service-kit';
+import type { Plans } from './plans.js';
+import { periodOf } from './period.js';
+import type { UsageStore, Used } from './usage.store.js';
+
+export interface UsageServiceDeps {
+  store: UsageStore;
+  plans: Plans;
+  clock: Clock;
+}
+
+export interface UsageService {
+  /** @throws ApiError `user_not_found` */
+  ofUser(userId: string): Promise<UserUsageSummary>;
+  /** @throws ApiError `workspace_not_found` */
+  ofWorkspace(userId: string, workspaceId: string): Promise<WorkspaceUsage>;
+}
+
+function counters({ prompt_tokens, completion_tokens, requests }: Used) {
+  return {
+    tokens_used: prompt_tokens + completion_tokens,
+    prompt_tokens_used: prompt_tokens,
+    completion_tokens_used: completion_tokens,
+    request_count: requests,
+  };
+}
+
+/** The usage that model providers reported, per month in UTC. */
+export function createUsageService({ store, plans, clock }: UsageServiceDeps): UsageService {
+  return {
+    async ofUser(userId) {
+      const now = clock.now();
+      const used = await store.ofUser(userId, periodOf(now));
+      if (used === undefined) throw new ApiError('user_not_found');
+      const { plan } = plans.of(used, now);
+      return { current_period: periodOf(now), ...counters(used), token_limit: plan.token_limit, plan_id: plan.code };
+    },
+
+    async ofWorkspace(userId, workspaceId) {
+      const now = clock.now();
+      const used = await store.ofWorkspace(workspaceId, periodOf(now), userId);
+      if (used === undefined) throw new ApiError('workspace_not_found');
+      const { plan } = plans.of(used, now);
+      return { period: periodOf(now), ...counters(used), token_limit: plan.workspace_token_limit };
+    },
+  };
+}

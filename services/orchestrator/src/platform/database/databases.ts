@@ -1,0 +1,71 @@
+import type { Registry } from '@uswarm/service-kit';
+import type { OrchestratorConfig } from '../../config.js';
+import { type ConnectedClient, type Database, openDatabase } from './database.js';
+
+/**
+ * The connection pools of one process. They are separate, so that slow requests neither block turns nor delay the
+ * renewal of leases.
+ */
+export interface Databases {
+  requests: Database;
+  /** Turns, runtimes and the relay. */
+  background: Database;
+  /** Only extends leases. */
+  leases: Database;
+  close(): Promise<void>;
+}
+
+/** Much shorter than a lease: a hanging connection is closed before the next attempt. */
+const LEASE_DEADLINE_MS = 2_000;
+
+/** The sizes of the connection pools of this process. @throws Error if no connection remains for requests */
+export function connectionsOf(
+  config: Pick<
+    OrchestratorConfig,
+    'DATABASE_MAX_CONNECTIONS' | 'DATABASE_BACKGROUND_CONNECTIONS' | 'DATABASE_LEASE_CONNECTIONS'
+  >,
+): { requests: number; background: number; leases: number } {
+  const { DATABASE_MAX_CONNECTIONS: total } = config;
+  const leases = config.DATABASE_LEASE_CONNECTIONS ?? (total < 10 ? 1 : 2);
+  const background = config.DATABASE_BACKGROUND_CONNECTIONS ?? Math.max(1, Math.floor(total * 0.3));
+  const requests = total - background - leases;
+  if (requests < 1) {
+    throw new Error(
+      'DATABASE_MAX_CONNECTIONS leaves no connection for requests: it includes DATABASE_BACKGROUND_CONNECTIONS and DATABASE_LEASE_CONNECTIONS',
+    );
+  }
+  return { requests, background, leases };
+}
+
+/** @param onConnect called with each new connection, except those that only extend leases */
+export function openDatabases(
+  config: OrchestratorConfig,
+  metrics: Registry,
+  onConnect: (client: ConnectedClient) => void,
+): Databases {
+  const connections = connectionsOf(config);
+  const open = (pool: keyof typeof connections, deadlines = {}): Database =>
+    openDatabase({
+      url: config.DATABASE_URL,
+      maxConnections: connections[pool],
+      prepare: config.DATABASE_PREPARED_STATEMENTS === 'on',
+      metrics,
+      pool,
+      ...deadlines,
+    });
+  const databases = {
+    requests: open('requests', { onConnect }),
+    background: open('background', { onConnect }),
+    leases: open('leases', {
+      connectDeadlineMs: LEASE_DEADLINE_MS,
+      statementDeadlineMs: LEASE_DEADLINE_MS,
+      answerDeadlineMs: LEASE_DEADLINE_MS,
+    }),
+  };
+  return {
+    ...databases,
+    async close() {
+      await Promise.all(Object.values(databases).map((database) => database.destroy()));
+    },
+  };
+}

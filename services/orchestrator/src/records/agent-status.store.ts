@@ -1,0 +1,204 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../platform/database/database.js';
+import type { AgentActivity, InternalPhase } from '../platform/database/schema.js';
+import { heldLease, type LeasedJob } from '../platform/jobs/job-store.js';
+import { OPEN_CARD } from './message-changes.store.js';
+
+/** The activity of the agent with this alias at the moment. */
+export const currentActivity = (alias: string): RawBuilder<AgentActivity> => sql<AgentActivity>`
+  CASE WHEN ${sql.ref(`${alias}.activity_until`)} > now() THEN ${sql.ref(`${alias}.activity`)} ELSE 'online' END`;
+
+/** Milliseconds until the status of the agent with this alias ends; null if it has no end, or has ended. */
+export const expiresInMs = (alias: string): RawBuilder<number | null> => sql<number | null>`
+  CASE WHEN ${sql.ref(`${alias}.activity_until`)} > now()
+    THEN ceil(extract(epoch FROM ${sql.ref(`${alias}.activity_until`)} - now()) * 1000)::int END`;
+
+export interface CurrentStatus {
+  agentId: string;
+  activity: AgentActivity;
+  /** Milliseconds from now; null without an end. */
+  expiresInMs: number | null;
+}
+
+/** A status that has changed, or whose end has. */
+export interface ChangedStatus extends CurrentStatus {
+  workspaceId: string;
+  /** The last seq of the workspace. */
+  seq: number;
+  phase: InternalPhase | null;
+  silentSince: Date | null;
+}
+
+export interface AgentStatusStore {
+  /** Stores what a running turn does, or null if it waits, and locks its agent. */
+  setActivity(turnId: string, activity: AgentActivity | null, db: Database): Promise<void>;
+  /**
+   * Stores that the running turn of a leased job writes, and the status of its agent, which no other activity precedes.
+   *
+   * @returns the status if it has changed; undefined without the lease
+   */
+  setWriting(job: LeasedJob, db: Database): Promise<ChangedStatus[] | undefined>;
+  /** Locks agents in a fixed order. They come last in the lock order. */
+  lock(agents: AgentSelection, db: Database): Promise<void>;
+  /** Derives the statuses of agents from their turns. Call it in a later statement than `lock`. @returns those that changed */
+  derive(agents: AgentSelection, db: Database): Promise<ChangedStatus[]>;
+  /** As `derive`, for an agent with a running turn that reads, thinks or writes: only other such turns can matter more. */
+  deriveActive(agentId: string, db: Database): Promise<ChangedStatus[]>;
+  /** Agents whose status has ended, the first one first. */
+  ended(limit: number): Promise<string[]>;
+  /** Milliseconds until a status ends; undefined if none does. */
+  nextEndMs(): Promise<number | undefined>;
+}
+
+/** One agent, or all agents of a workspace. */
+export type AgentSelection = { agentId: string } | { workspaceId: string };
+
+const selected = (selection: AgentSelection): RawBuilder<boolean> =>
+  'agentId' in selection
+    ? sql<boolean>`a.id = ${selection.agentId}`
+    : sql<boolean>`a.workspace_id = ${selection.workspaceId}`;
+
+/** How long an activity counts without a renewal. */
+const ACTIVITY = sql`interval '2 minutes'`;
+/** Sets the activity of a turn. */
+export const activityColumns = (activity: AgentActivity | null): RawBuilder<unknown> => sql`
+  activity = ${activity}::text, activity_until = CASE WHEN ${activity}::text IS NOT NULL THEN now() + ${ACTIVITY} END`;
+
+/** Locks the agent of the turn that this CTE has changed. Messages and turns that reference the agent need not wait. */
+export const lockAgentOf = (turn: RawBuilder<unknown>, columns = sql``): RawBuilder<unknown> => sql`
+  SELECT ${columns} FROM agents a WHERE a.id = (SELECT agent_id FROM ${turn}) FOR NO KEY UPDATE`;
+
+/** How long an agent shows that its last turn failed. */
+const ERROR = sql`interval '5 minutes'`;
+/** How long an agent waits for a choice on a card that no turn needs to continue. The card can be used later as well. */
+const QUESTION = sql`interval '1 day'`;
+/** The last turns of an agent, in which its questions are looked for. */
+const RECENT = sql.lit(20);
+
+/** Waiting has no known end: it is derived again at these times. Rounded, so that a status does not change each time. */
+const RUNNING_RECHECK = sql`date_trunc('minute', now()) + interval '10 minutes'`;
+const SUSPENDED_RECHECK = sql`date_trunc('hour', now()) + interval '1 day'`;
+
+/** What the turns of the agent `a` contribute to its status. Contributions whose end has passed do not count. */
+const CONTRIBUTIONS = sql`
+  SELECT
+    CASE WHEN t.activity_until > now() THEN t.activity ELSE 'pending' END AS activity,
+    CASE WHEN t.activity_until > now() THEN t.activity_until ELSE ${RUNNING_RECHECK} END AS until
+  FROM turns t WHERE t.agent_id = a.id AND t.status = 'running'
+  UNION ALL
+  -- Suspended turns, which wait for the user or for another agent, have a context, and so have queued turns that continue one.
+  SELECT 'pending', ${SUSPENDED_RECHECK}
+  FROM turn_contexts c JOIN turns t ON t.id = c.turn_id
+  WHERE c.agent_id = a.id AND t.status <> 'running'
+  UNION ALL
+  SELECT 'pending', last.finished_at + ${QUESTION}
+  FROM (SELECT DISTINCT ON (conversation_id) * FROM recent ORDER BY conversation_id, finished_at DESC, id DESC) last
+  WHERE last.status = 'done' AND EXISTS (
+    SELECT FROM messages card
+    WHERE card.turn_id = last.id AND card.turn_key LIKE 'message:%' AND card.turn_key IS NOT NULL AND ${OPEN_CARD}
+  )
+  UNION ALL
+  SELECT 'error', last.finished_at + ${ERROR}
+  FROM (SELECT * FROM recent ORDER BY finished_at DESC, id DESC LIMIT 1) last WHERE last.status = 'failed'`;
+
+/** The most active one first. */
+const PRECEDENCE = sql`array_position(ARRAY['writing', 'thinking', 'reading', 'pending', 'error'], activity)`;
+
+/** The status that the turns of the agent `a` imply. */
+const IMPLIED = sql`
+  WITH recent AS MATERIALIZED (
+    SELECT t.id, t.conversation_id, t.status, t.finished_at FROM turns t
+    WHERE t.agent_id = a.id AND t.finished_at > now() - ${QUESTION}
+    ORDER BY t.finished_at DESC, t.id DESC LIMIT ${RECENT}
+  )
+  SELECT activity, until FROM (${CONTRIBUTIONS}) contributions
+  WHERE until > now() ORDER BY ${PRECEDENCE}, until DESC LIMIT 1`;
+
+/** The same for an agent with a running turn that reads, thinks or writes, which comes before all other contributions. */
+const IMPLIED_BY_ACTIVITY = sql`
+  SELECT t.activity, t.activity_until AS until FROM turns t
+  WHERE t.agent_id = a.id AND t.status = 'running' AND t.activity_until > now()
+  ORDER BY ${PRECEDENCE}, until DESC LIMIT 1`;
+
+/** The columns of `ChangedStatus`: `c` is the changed agent, `w` its workspace and `r` the runtime. */
+const CHANGED_COLUMNS = sql`
+  c.id AS "agentId", c.workspace_id AS "workspaceId", w.last_seq AS seq, c.activity,
+  ${expiresInMs('c')} AS "expiresInMs", r.phase, r.silent_since AS "silentSince"`;
+
+/** Stores implied statuses. @returns those that changed */
+async function change(
+  condition: RawBuilder<boolean>,
+  implied: RawBuilder<unknown>,
+  db: Database,
+): Promise<ChangedStatus[]> {
+  const { rows } = await sql<ChangedStatus>`
+    WITH derived AS MATERIALIZED (
+      SELECT a.id, a.workspace_id, coalesce(best.activity, 'online') AS activity, best.until
+      FROM agents a
+      LEFT JOIN LATERAL (${implied}) best ON best.until > now()
+      WHERE ${condition}
+    ), changed AS (
+      UPDATE agents a SET activity = d.activity, activity_until = d.until,
+        updated_at = CASE WHEN a.activity = d.activity THEN a.updated_at ELSE now() END
+      FROM derived d
+      WHERE a.id = d.id AND (a.activity, a.activity_until) IS DISTINCT FROM (d.activity, d.until)
+      RETURNING d.id, d.workspace_id, d.activity, d.until AS activity_until
+    )
+    SELECT ${CHANGED_COLUMNS}
+    FROM changed c JOIN workspaces w ON w.id = c.workspace_id
+    LEFT JOIN runtimes r ON r.workspace_id = c.workspace_id
+    ORDER BY c.id`.execute(db);
+  return rows;
+}
+
+export function createAgentStatusStore(database: Database): AgentStatusStore {
+  return {
+    async setActivity(turnId, activity, db) {
+      await sql`
+        WITH turn AS (
+          UPDATE turns SET ${activityColumns(activity)} WHERE id = ${turnId} RETURNING agent_id
+        )
+        ${lockAgentOf(sql`turn`)}`.execute(db);
+    },
+
+    async setWriting(job, db) {
+      const { rows } = await sql<Omit<ChangedStatus, 'agentId'> & { agentId: string | null }>`
+        WITH ${heldLease(job)}, turn AS (
+          UPDATE turns t SET activity = 'writing', activity_until = now() + ${ACTIVITY}
+          FROM held WHERE t.id = held.subject_id AND t.status = 'running' RETURNING t.agent_id, t.activity_until
+        ), c AS (
+          UPDATE agents a SET activity = 'writing',
+            activity_until = CASE WHEN a.activity = 'writing' THEN greatest(a.activity_until, t.activity_until) ELSE t.activity_until END,
+            updated_at = CASE WHEN a.activity = 'writing' THEN a.updated_at ELSE now() END
+          FROM turn t WHERE a.id = t.agent_id
+          RETURNING a.id, a.workspace_id, a.activity, a.activity_until
+        )
+        SELECT ${CHANGED_COLUMNS} FROM held LEFT JOIN (
+          c JOIN workspaces w ON w.id = c.workspace_id LEFT JOIN runtimes r ON r.workspace_id = c.workspace_id
+        ) ON true`.execute(db);
+      return rows.length === 0 ? undefined : rows.filter((row): row is ChangedStatus => row.agentId !== null);
+    },
+
+    async lock(agents, db) {
+      // Not FOR UPDATE: messages and turns that reference an agent need not wait.
+      await sql`SELECT FROM agents a WHERE ${selected(agents)} ORDER BY a.id FOR NO KEY UPDATE`.execute(db);
+    },
+
+    derive: (agents, db) => change(selected(agents), IMPLIED, db),
+
+    deriveActive: (agentId, db) => change(selected({ agentId }), IMPLIED_BY_ACTIVITY, db),
+
+    async ended(limit) {
+      const { rows } = await sql<{ id: string }>`
+        SELECT id FROM agents WHERE activity_until <= now() ORDER BY activity_until LIMIT ${limit}`.execute(database);
+      return rows.map(({ id }) => id);
+    },
+
+    async nextEndMs() {
+      const { rows } = await sql<{ ms: number }>`
+        SELECT ceil(extract(epoch FROM activity_until - now()) * 1000)::float8 AS ms
+        FROM agents WHERE activity_until IS NOT NULL ORDER BY activity_until LIMIT 1`.execute(database);
+      return rows[0]?.ms;
+    },
+  };
+}

@@ -1,0 +1,296 @@
+import { storable } from '@uswarm/service-kit';
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../platform/database/database.js';
+import { answersUser } from './answers-user.js';
+
+export type ApprovalStatus = 'open' | 'approved' | 'denied' | 'expired' | 'superseded';
+
+/** The keys of the cards of a turn begin with it. */
+export const APPROVAL_KEY = 'approval:';
+
+export interface NewApproval {
+  cardMessageId: string;
+  turnId: string;
+  conversationId: string;
+  callId: string;
+  tool: string;
+  /** SHA-256 of the arguments that the card shows. */
+  argumentsHash: Buffer;
+  /** What identifies the request in the other system, as the card was rendered for it. */
+  key?: string | undefined;
+  /** The connection that the call uses. */
+  integrationId?: string | undefined;
+  /** The card asks for more tokens for the turn, not for a call. */
+  grantedTokens?: number;
+  expiresAt: Date;
+}
+
+/** The approval of a call. `outdated`: the user approved it too long ago. */
+export interface FoundApproval {
+  status: ApprovalStatus | 'outdated';
+  argumentsHash: Buffer;
+  key: string | null;
+  integrationId: string | null;
+  decidedAt: Date | null;
+}
+
+/** An open approval that the user decides on. */
+export interface DecidableApproval {
+  turnId: string;
+  /** Whether the turn has ended, and another one must continue it. */
+  turnEnded: boolean;
+  /** Whether what the turn needs to continue is stored. */
+  canContinue: boolean;
+  status: ApprovalStatus;
+  isExpired: boolean;
+  /** The tokens that the user can add to the budget of the turn; null if the card is about a call. */
+  grantedTokens: number | null;
+}
+
+/** A card whose approval was closed without a decision. */
+export interface ClosedCard {
+  messageId: string;
+  workspaceId: string;
+  /** The turn that asked, or the one that continues it. */
+  turnId: string;
+}
+
+export interface EndedTurns {
+  turnIds: readonly string[];
+  /** Messages that are deleted: cards, and user messages whose turns disappear. */
+  messageIds?: readonly string[];
+}
+
+/** The approval `t` can be decided on. */
+export const IS_OPEN = sql`t.status = 'open' AND t.expires_at > now()`;
+
+/** Whether cards of a conversation wait for a decision. */
+export const hasOpenApprovals = (conversationId: RawBuilder<unknown>): RawBuilder<boolean> => sql<boolean>`EXISTS (
+  SELECT FROM tool_approvals WHERE conversation_id = ${conversationId} AND status = 'open'
+)`;
+
+export interface ApprovalStore {
+  insert(approval: NewApproval, db: Database): Promise<void>;
+  find(turnId: string, callId: string, db: Database): Promise<FoundApproval | undefined>;
+  /** Locks the approval of a card, if it has one. */
+  lock(cardMessageId: string, db: Database): Promise<DecidableApproval | undefined>;
+  /** Whether a card asks for an approval, also if the approval was deleted with its turn. */
+  isApprovalCard(cardMessageId: string, db: Database): Promise<boolean>;
+  decide(cardMessageId: string, status: 'approved' | 'denied', db: Database): Promise<void>;
+  /** Denies an open approval. A turn that waits for it can no longer continue. */
+  deny(cardMessageId: string, db: Database): Promise<ClosedCard[]>;
+  /** Locks the approvals of calls. @returns whether all calls have an open one */
+  allOpen(turnId: string, callIds: readonly string[], db: Database): Promise<boolean>;
+  /** Closes the approvals of turns that end or disappear: the open ones, and those of calls that were not executed. */
+  supersedeOf(ended: EndedTurns, db: Database): Promise<ClosedCard[]>;
+  /**
+   * Stores the outcome of calls whose cards are about to be deleted, with their approvals, for the turns that continue without them.
+   * Call it after `supersedeOf`.
+   */
+  refuse(cardMessageIds: readonly string[], text: string, db: Database): Promise<void>;
+  /** Closes the open approvals of replies in a conversation, not those of background turns. */
+  supersede(conversationId: string, db: Database): Promise<ClosedCard[]>;
+  /** The card of an open approval that has expired, if there is one. */
+  nextExpired(db: Database): Promise<ClosedCard | undefined>;
+  /** Closes the approval of a card if it has expired, and the others for which its ended turn waits. */
+  expire(cardMessageId: string, db: Database): Promise<ClosedCard[]>;
+}
+
+/** The approval `a` is of a call that was neither sent nor executed. The calls of a turn are stored until it ends. */
+const NOT_EXECUTED = sql`EXISTS (
+    SELECT FROM turns t WHERE t.id = a.turn_id
+      AND (t.status IN ('queued', 'running') OR EXISTS (SELECT FROM turn_contexts c WHERE c.turn_id = t.id))
+  )
+  AND NOT EXISTS (SELECT FROM tool_calls c WHERE c.turn_id = a.turn_id AND c.call_id = a.call_id)
+  AND NOT EXISTS (SELECT FROM receipts r WHERE r.turn_id = a.turn_id AND r.call_id = a.call_id)`;
+
+/** How long after the decision an approved call can be executed: the user expects it soon. */
+const USABLE = sql`interval '1 hour'`;
+
+export function createApprovalStore(): ApprovalStore {
+  /**
+   * Closes approvals that are not executed. A turn that waits for one of them can no longer continue: its other open
+   * approvals are closed as well, and what it needs to continue is deleted, except its journal. Background turns, and turns that
+   * wait for other agents as well, still continue.
+   */
+  const close = async (
+    status: 'denied' | 'expired' | 'superseded',
+    cards: ReturnType<typeof sql>,
+    db: Database,
+  ): Promise<ClosedCard[]> => {
+    const { rows } = await sql<ClosedCard>`
+      WITH named AS (
+        SELECT card_message_id, turn_id, status FROM tool_approvals a
+        WHERE card_message_id IN (${cards}) AND (status = 'open' OR status = 'approved' AND ${NOT_EXECUTED})
+      ), ended AS (
+        SELECT id FROM turns t
+        WHERE id IN (SELECT turn_id FROM named WHERE status = 'open') AND status NOT IN ('queued', 'running')
+          AND ${answersUser('t.id')}
+          AND NOT EXISTS (SELECT FROM delegations d WHERE d.parent_turn_id = t.id AND d.status = 'running')
+      ), closing AS (
+        SELECT card_message_id FROM named
+        UNION SELECT card_message_id FROM tool_approvals a
+          WHERE turn_id IN (SELECT id FROM ended) AND (status = 'open' OR status = 'approved' AND ${NOT_EXECUTED})
+      ), closed AS (
+        UPDATE tool_approvals SET status = ${status}, decided_at = now()
+        WHERE card_message_id IN (SELECT card_message_id FROM closing)
+        RETURNING card_message_id, turn_id
+      ), contexts AS (
+        DELETE FROM turn_contexts WHERE turn_id IN (SELECT id FROM ended)
+      ), calls AS (
+        DELETE FROM tool_calls WHERE turn_id IN (SELECT id FROM ended)
+      )
+      SELECT m.id AS "messageId", m.workspace_id AS "workspaceId", closed.turn_id AS "turnId"
+      FROM closed JOIN messages m ON m.id = closed.card_message_id ORDER BY m.id`.execute(db);
+    return rows;
+  };
+
+  return {
+    async insert({ cardMessageId, turnId, conversationId, callId, tool, ...bound }, db) {
+      await db
+        .insertInto('tool_approvals')
+        .values({
+          card_message_id: cardMessageId,
+          turn_id: turnId,
+          conversation_id: conversationId,
+          call_id: callId,
+          tool,
+          arguments_hash: bound.argumentsHash,
+          key: bound.key === undefined ? null : storable(bound.key),
+          integration_id: bound.integrationId ?? null,
+          granted_tokens: bound.grantedTokens ?? null,
+          expires_at: bound.expiresAt,
+        })
+        .execute();
+    },
+
+    find: (turnId, callId, db) =>
+      db
+        .selectFrom('tool_approvals')
+        .select([
+          sql<
+            FoundApproval['status']
+          >`CASE WHEN status = 'approved' AND decided_at < now() - ${USABLE} THEN 'outdated' ELSE status END`.as(
+            'status',
+          ),
+          'arguments_hash as argumentsHash',
+          'key',
+          'integration_id as integrationId',
+          'decided_at as decidedAt',
+        ])
+        .where('turn_id', '=', turnId)
+        .where('call_id', '=', callId)
+        .where('granted_tokens', 'is', null)
+        .executeTakeFirst(),
+
+    async lock(cardMessageId, db) {
+      const approval = await db
+        .selectFrom('tool_approvals')
+        .select([
+          'turn_id as turnId',
+          'status',
+          'granted_tokens as grantedTokens',
+          sql<boolean>`expires_at <= now()`.as('isExpired'),
+        ])
+        .where('card_message_id', '=', cardMessageId)
+        .forUpdate()
+        .executeTakeFirst();
+      if (approval === undefined) return undefined;
+      // After the lock: a turn that ends locks its approvals first.
+      const turn = await db
+        .selectFrom('turns as t')
+        .select(({ exists, selectFrom }) => [
+          't.status',
+          exists(selectFrom('turn_contexts as c').select('c.turn_id').whereRef('c.turn_id', '=', 't.id')).as(
+            'hasContext',
+          ),
+        ])
+        .where('t.id', '=', approval.turnId)
+        .executeTakeFirstOrThrow();
+      return {
+        ...approval,
+        turnEnded: turn.status !== 'queued' && turn.status !== 'running',
+        canContinue: Boolean(turn.hasContext),
+      };
+    },
+
+    async isApprovalCard(cardMessageId, db) {
+      const card = await db
+        .selectFrom('messages')
+        .select('id')
+        .where('id', '=', cardMessageId)
+        .where('turn_key', 'like', `${APPROVAL_KEY}%`)
+        .executeTakeFirst();
+      return card !== undefined;
+    },
+
+    async decide(cardMessageId, status, db) {
+      await db
+        .updateTable('tool_approvals')
+        .set({ status, decided_at: sql`now()` })
+        .where('card_message_id', '=', cardMessageId)
+        .execute();
+    },
+
+    async allOpen(turnId, callIds, db) {
+      const approvals = await db
+        .selectFrom('tool_approvals')
+        .select('status')
+        .where('turn_id', '=', turnId)
+        .where('call_id', 'in', [...callIds])
+        .orderBy('card_message_id')
+        .forUpdate()
+        .execute();
+      return approvals.length === callIds.length && approvals.every(({ status }) => status === 'open');
+    },
+
+    deny: (cardMessageId, db) => close('denied', sql`${cardMessageId}`, db),
+
+    supersedeOf({ turnIds, messageIds = [] }, db) {
+      const messages = sql`ANY(${[...messageIds]}::uuid[])`;
+      return close(
+        'superseded',
+        sql`SELECT card_message_id FROM tool_approvals WHERE card_message_id = ${messages}
+          UNION SELECT card_message_id FROM tool_approvals WHERE turn_id = ANY(${[...turnIds]}::uuid[])
+          UNION SELECT card_message_id FROM tool_approvals
+            WHERE turn_id IN (SELECT id FROM turns WHERE user_message_id = ${messages} OR resumes_message_id = ${messages})`,
+        db,
+      );
+    },
+
+    async refuse(cardMessageIds, text, db) {
+      await sql`
+        INSERT INTO tool_calls (turn_id, call_id, tool, text, failed, shows_message)
+        SELECT a.turn_id, a.call_id, a.tool, ${text}, true, false FROM tool_approvals a
+        WHERE a.card_message_id = ANY(${[...cardMessageIds]}::uuid[]) AND a.status = 'superseded' AND a.granted_tokens IS NULL
+          AND ${NOT_EXECUTED}`.execute(db);
+    },
+
+    supersede: (conversationId, db) =>
+      close(
+        'superseded',
+        sql`SELECT card_message_id FROM tool_approvals a WHERE conversation_id = ${conversationId} AND status = 'open'
+          AND ${answersUser('a.turn_id')}`,
+        db,
+      ),
+
+    nextExpired: (db) =>
+      db
+        .selectFrom('tool_approvals as a')
+        .innerJoin('messages as m', 'm.id', 'a.card_message_id')
+        .select(['m.id as messageId', 'm.workspace_id as workspaceId', 'a.turn_id as turnId'])
+        .where('a.status', '=', 'open')
+        .where(sql<boolean>`a.expires_at <= now()`)
+        .orderBy('a.expires_at')
+        .limit(1)
+        .executeTakeFirst(),
+
+    expire: (cardMessageId, db) =>
+      close(
+        'expired',
+        sql`SELECT card_message_id FROM tool_approvals
+          WHERE card_message_id = ${cardMessageId} AND status = 'open' AND expires_at <= now()`,
+        db,
+      ),
+  };
+}

@@ -1,0 +1,73 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Database } from '../platform/database/database.js';
+
+/** Job type that deletes old sign-in and logout records. */
+export const AUDIT_PRUNING_JOB = 'audit-pruning';
+
+export interface AuditRecord {
+  /** The operator named by the credential; `user` for actions of users on their own account. */
+  actor: string;
+  action: string;
+  /** The affected user; cleared when the account is deleted. */
+  userId?: string;
+  /** The affected object, if it is not the user. */
+  subjectId?: string;
+  details?: Record<string, unknown>;
+  /** Identifies users who acted on their own account, even after the account is deleted. */
+  identityHash?: Buffer;
+}
+
+export interface AuditRow {
+  id: string;
+  at: Date;
+  actor: string;
+  action: string;
+  user_id: string | null;
+  subject_id: string | null;
+  details: Record<string, unknown>;
+  identity_hash: Buffer | null;
+}
+
+export interface AuditStore {
+  /** Call it in the transaction of the recorded action. */
+  append(record: AuditRecord, db?: Database): Promise<void>;
+  /** Newest first. */
+  list(limit: number, userId?: string): Promise<AuditRow[]>;
+  /** Deletes up to `limit` sign-in and logout records older than `before` and 30 days. @returns how many */
+  pruneSessions(before: Date, limit: number): Promise<number>;
+}
+
+export function createAuditStore(database: Database): AuditStore {
+  return {
+    async append({ actor, action, userId, subjectId, details = {}, identityHash }, db = database) {
+      await db
+        .insertInto('audit_log')
+        .values({
+          id: randomUUIDv7(),
+          actor,
+          action,
+          user_id: userId ?? null,
+          subject_id: subjectId ?? null,
+          details: JSON.stringify(details),
+          identity_hash: identityHash ?? null,
+        })
+        .execute();
+    },
+
+    async pruneSessions(before, limit) {
+      const { rows } = await sql<{ removed: number }>`
+        SELECT prune_sessions_in_audit(${before}, ${limit}) AS removed`.execute(database);
+      return rows[0]?.removed ?? 0;
+    },
+
+    list(limit, userId) {
+      const all = database
+        .selectFrom('audit_log')
+        .select(['id', 'at', 'actor', 'action', 'user_id', 'subject_id', 'details', 'identity_hash'])
+        .orderBy('id', 'desc')
+        .limit(limit);
+      return (userId === undefined ? all : all.where('user_id', '=', userId)).execute();
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import type { Logger } from '@uswarm/service-kit';
+import { type CommittedEvent, createEventStore, type EventStore } from './events.store.js';
+import { createPushJobs, NO_PUSH, type PushJobs } from './push-jobs.js';
+import { createJobStore, type JobStore } from '../platform/jobs/job-store.js';
+import type { JobSignals } from '../platform/jobs/job-signals.js';
+import type { Database, WithTransaction } from '../platform/database/database.js';
+import { createWithStatement, createWithTransaction } from '../platform/database/transaction.js';
+
+/** A pool with the stores whose writes signal workers. Requests and background work have separate pools. */
+export interface Connections {
+  database: Database;
+  withTransaction: WithTransaction;
+  /** As `withTransaction`, for a single statement. */
+  withStatement: WithTransaction;
+  jobs: JobStore;
+  events: EventStore;
+  push: PushJobs;
+  /** Reports a committed event to the relay of this process. `events.append` does it by itself. */
+  onCommitted: (event: CommittedEvent) => void;
+  jobSignals: JobSignals;
+}
+
+export interface ConnectionsDeps {
+  jobSignals: JobSignals;
+  /** Receives each event after the commit of its transaction. */
+  onCommitted: (event: CommittedEvent) => void;
+  /** Milliseconds after which a message is announced to devices; undefined without a push service. */
+  pushDelayMs: number | undefined;
+  logger: Logger;
+}
+
+export function createConnections(
+  database: Database,
+  { jobSignals, onCommitted, pushDelayMs, logger }: ConnectionsDeps,
+): Connections {
+  const jobs = createJobStore(database, jobSignals);
+  return {
+    database,
+    withTransaction: createWithTransaction(database, logger),
+    withStatement: createWithStatement(database, logger),
+    jobs,
+    events: createEventStore(database, onCommitted),
+    push: pushDelayMs === undefined ? NO_PUSH : createPushJobs(jobs, pushDelayMs),
+    onCommitted,
+    jobSignals,
+  };
+}

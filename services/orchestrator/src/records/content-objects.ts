@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import type { Database, WithTransaction } from '../platform/database/database.js';
+import type { JobResult } from '../platform/jobs/job-worker.js';
+import type { LeasedJob, JobStore } from '../platform/jobs/job-store.js';
+import type { ObjectStore } from './object-store.js';
+
+/** Longer than a turn: a writer that has not committed a row after this time was interrupted. */
+const ABANDONED_AFTER_MS = 3_600_000;
+
+/** Texts in the object store that rows of the database refer to. */
+export interface ContentObjects {
+  /** Stores a text. Repeating it with the same owner stores the same object. @returns its key */
+  put(owner: readonly string[], content: string): Promise<string>;
+  /** @throws ObjectMissing */
+  read(objectId: string): Promise<string>;
+}
+
+export interface ContentObjectsDeps {
+  /** Job type that deletes an object without a row. */
+  job: string;
+  withTransaction: WithTransaction;
+  jobs: Pick<JobStore, 'enqueue'>;
+  objects: Pick<ObjectStore, 'put' | 'open'>;
+}
+
+/**
+ * The key of a content: a UUID that depends on its owner and on the content. An untrusted runtime that repeats a call with
+ * other content cannot overwrite what was committed.
+ */
+function keyOf(owner: readonly string[], content: string): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([...owner, content]))
+    .digest('hex');
+  // Version 8 of RFC 9562: the other bits are free.
+  const parts = [hash.slice(0, 8), hash.slice(8, 12), `8${hash.slice(13, 16)}`, `8${hash.slice(17, 20)}`];
+  return [...parts, hash.slice(20, 32)].join('-');
+}
+
+export function createContentObjects({
+  job: kind,
+  withTransaction,
+  jobs,
+  objects,
+}: ContentObjectsDeps): ContentObjects {
+  return {
+    async put(owner, content) {
+      const key = keyOf(owner, content);
+      // Before the object exists: an interrupted writer leaves no object without a job.
+      const job = { kind, subjectId: key, workspaceId: key, dueInMs: ABANDONED_AFTER_MS };
+      await withTransaction((tx) => jobs.enqueue(job, tx));
+      await objects.put(key, Readable.from([Buffer.from(content)], { objectMode: false }));
+      return key;
+    },
+
+    read: async (objectId) => text(await objects.open(objectId)),
+  };
+}
+
+export interface ContentRetentionDeps {
+  withTransaction: WithTransaction;
+  store: {
+    /** Whether a row refers to the object. */
+    hasObject(objectId: string, db: Database): Promise<boolean>;
+  };
+  jobs: Pick<JobStore, 'holds' | 'complete'>;
+  objects: Pick<ObjectStore, 'remove'>;
+}
+
+/** The handler of the jobs of contents: deletes an object without a row. Deletes the object first, so a retry is safe. */
+export function createContentRetention({ withTransaction, store, jobs, objects }: ContentRetentionDeps) {
+  return async (leased: LeasedJob): Promise<JobResult> => {
+    const kept = await withTransaction(async (tx) => {
+      if (!(await jobs.holds(leased, tx))) return true;
+      if (!(await store.hasObject(leased.subjectId, tx))) return false;
+      // In this transaction: a row that is deleted afterwards enqueues the job again.
+      await jobs.complete(leased, tx);
+      return true;
+    });
+    if (!kept) await objects.remove(leased.subjectId);
+    return { done: true };
+  };
+}

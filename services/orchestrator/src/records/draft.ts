@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { ApiError, MessageContentType, type Mention, type MessageDraft } from '@uswarm/contract';
+import type { SendContext } from '../chat/send-context.store.js';
+
+/** Validates a message of a client and selects the agents that answer it. Pure. */
+
+/**
+ * Returns the text. It may be empty only if the message has an attachment.
+ *
+ * @throws ApiError `validation_failed` for an unknown type or missing text, `content_type_not_allowed` for other types
+ */
+export function checkedText({ content, attachments }: Pick<MessageDraft, 'content' | 'attachments'>): string {
+  if (content.type !== 'text') {
+    if (MessageContentType.safeParse(content.type).success) throw new ApiError('content_type_not_allowed');
+    throw invalid('content.type', 'is not a type of content');
+  }
+  const text = content.text ?? '';
+  if (text.trim() === '' && attachments.length === 0) throw invalid('content.text', 'must not be empty');
+  return text;
+}
+
+export function invalid(path: string, message: string): ApiError {
+  return new ApiError('validation_failed', { extra: { fields: [{ path, message }] } });
+}
+
+/**
+ * Offset and length count UTF-16 code units. A range must not split a surrogate pair. Names come from the swarm, not
+ * from the client.
+ *
+ * @throws ApiError `mention_invalid`
+ */
+export function checkedMentions(draft: MessageDraft, text: string, members: SendContext['members']): Mention[] {
+  return draft.mentions.map(({ agent_id, offset, length }) => {
+    const agent = members.find(({ id }) => id === agent_id);
+    const end = offset + length;
+    if (agent === undefined || end > text.length || cuts(text, offset) || cuts(text, end)) {
+      throw new ApiError('mention_invalid');
+    }
+    return { agent_id, agent_name: agent.name, offset, length };
+  });
+}
+
+/** Whether an offset splits a surrogate pair. */
+function cuts(text: string, index: number): boolean {
+  return index > 0 && (text.codePointAt(index - 1) ?? 0) > 0xffff;
+}
+
+/** The agent of an agent conversation. In a swarm: each mentioned agent once, in order, or else the manager. */
+export function answeringAgents(
+  conversation: { agentId: string | null },
+  mentions: readonly Mention[],
+  members: SendContext['members'],
+): string[] {
+  if (conversation.agentId !== null) return [conversation.agentId];
+  if (mentions.length > 0) return [...new Set(mentions.map(({ agent_id }) => agent_id))];
+  const manager = members.find(({ kind }) => kind === 'manager');
+  // Each workspace has a manager until the workspace is deleted.
+  if (manager === undefined) throw new ApiError('workspace_not_found');
+  return [manager.id];
+}
+
+/** Two requests for the same message have the same hash. */
+export function bodyHash(conversationId: string, draft: MessageDraft): Buffer {
+  const mentions = draft.mentions.map(({ agent_id, offset, length }) => [agent_id, offset, length]);
+  const attachments = draft.attachments.map(({ id }) => id);
+  const meaning = [conversationId, draft.content.type, draft.content.text ?? null, mentions, attachments];
+  return createHash('sha256').update(JSON.stringify(meaning)).digest();
+}

@@ -1,0 +1,276 @@
+import { ApiError, type DurableEventName, type MessageContent, type MessageStatus } from '@uswarm/contract';
+import { type RawBuilder, sql } from 'kysely';
+import type { Database, Transaction } from '../platform/database/database.js';
+import { changedColumns, type MessageChange } from './messages.store.js';
+import { STORED_BYTES } from './stored-bytes.js';
+import { answerOf } from './answers.js';
+import { revisedRows, workspaceRev } from './revisions.js';
+
+export interface StoredEvent {
+  workspaceId: string;
+  seq: number;
+  type: DurableEventName;
+  subjectId: string;
+  /** For `message.deleted`: the conversation of the deleted message. */
+  conversationId?: string | null;
+  createdAt: Date;
+}
+
+export type NewEvent = Omit<StoredEvent, 'seq' | 'createdAt'>;
+
+/** A message of an agent or of the platform. */
+export interface AddedMessage {
+  id: string;
+  workspaceId: string;
+  conversationId: string;
+  role: 'agent' | 'system';
+  agentId?: string;
+  content: MessageContent;
+  status: MessageStatus;
+  /** The turn and the key of a message that a turn writes in addition to its reply. */
+  turn?: { id: string; key: string };
+  /** The turn whose answer the message belongs to. Default: `turn` */
+  turnId?: string;
+  /** For a tool line: the seq of the reply before which it is listed. */
+  beforeSeq?: number;
+}
+
+/** A message that a turn shows instead of a reply. */
+export type PlacedMessage = Omit<AddedMessage, 'role' | 'status' | 'beforeSeq' | 'turn' | 'turnId'> &
+  Required<Pick<AddedMessage, 'turn'>>;
+
+export interface Placement {
+  /** The message that shows the content. */
+  id: string;
+  seq: number;
+  /** True if the turn's loading reply has become this message, so that the turn has no reply now. */
+  isReply: boolean;
+}
+
+/** A message that changes, and its events. */
+export interface ChangedMessage {
+  workspaceId: string;
+  id: string;
+  change: Omit<MessageChange, 'shownSeq'>;
+  /** Whether the first event shows a reply in full. */
+  isShown?: boolean;
+  /** The statuses that change. Default: all. */
+  from?: readonly MessageStatus[];
+  types: readonly ('message.updated' | 'message.done')[];
+}
+
+/** A committed event that this process stored. */
+export interface CommittedEvent extends StoredEvent {
+  /** Seconds since the start of the transaction that stored the event. */
+  ageS: number;
+}
+
+export interface SizedEvent extends StoredEvent {
+  /** Approximate size in bytes of the message in the payload; see `STORED_BYTES`. Other payloads are small. */
+  bytes: number;
+}
+
+export interface EventStore {
+  /**
+   * Stores an event, takes the next seq of the workspace, and sets it as `rev` of what the event changes. The row lock is held until the transaction ends, so commit
+   * order is seq order without gaps. Call it as late as possible, after all slow work. The event is reported to
+   * `onCommitted` after the commit.
+   *
+   * @throws ApiError `workspace_not_found` if the workspace was deleted concurrently
+   */
+  append(event: NewEvent, tx: Transaction): Promise<number>;
+  /**
+   * Stores a message and its event `message.new` in one statement, as `append` does. Moves the conversation to the front of the list.
+   *
+   * @returns the seq of the message
+   * @throws ApiError `workspace_not_found`
+   */
+  addMessage(message: AddedMessage, tx: Transaction): Promise<number>;
+  /**
+   * Shows a delivered message of an agent in place of the loading reply of its turn, which has no text and waits now: clients that know
+   * no deletions would show it forever. Without a loading reply it is added, as by `addMessage`.
+   *
+   * @throws ApiError `workspace_not_found`
+   */
+  placeMessage(message: PlacedMessage, tx: Transaction): Promise<Placement>;
+  /**
+   * Changes a message and stores its events in one statement, as `append` does.
+   *
+   * @returns the seq of each event; undefined if the message has another status than those of `from`, or is of the app
+   */
+  changeMessage(message: ChangedMessage, tx: Transaction): Promise<number[] | undefined>;
+  /** Locks the workspace like `append`, without an event. @throws ApiError `workspace_not_found` */
+  lock(workspaceId: string, db: Database): Promise<void>;
+  /** Returns up to `limit` events of a workspace after `seq`, in order. */
+  after(workspaceId: string, seq: number, limit: number, db: Database): Promise<SizedEvent[]>;
+  /** Creates the partitions of the next days. */
+  createPartitions(daysAhead: number): Promise<void>;
+  /** Drops the partitions that end before a day, except those with unpublished events. @returns the number of partitions */
+  dropPartitions(before: Date): Promise<number>;
+}
+
+interface AppendedEvent {
+  seq: number;
+  createdAt: Date;
+  ageS: number;
+}
+
+/** The columns of `AppendedEvent`. */
+const APPENDED = sql`
+  seq, created_at AS "createdAt", extract(epoch FROM clock_timestamp() - created_at)::float8 AS "ageS"`;
+
+/** @param onCommitted receives each event after the commit of its transaction */
+export function createEventStore(
+  database: Database,
+  onCommitted: (event: CommittedEvent) => void = () => undefined,
+): EventStore {
+  /** Reports an event after the commit of its transaction. */
+  function reportLater(event: NewEvent, { seq, createdAt, ageS }: AppendedEvent, tx: Transaction): void {
+    const storedAt = performance.now();
+    tx.afterCommit(() =>
+      onCommitted({ ...event, seq, createdAt, ageS: ageS + (performance.now() - storedAt) / 1_000 }),
+    );
+  }
+
+  /** @param changedRows CTEs of the rows that the event is about, after the CTE `counter` */
+  async function insert(event: NewEvent, changedRows: RawBuilder<unknown>, tx: Transaction): Promise<number> {
+    const { workspaceId, type, subjectId, conversationId = null } = event;
+    // Lock order: workspace, outbox. The relay locks only the outbox, and skips locked rows.
+    const { rows } = await sql<AppendedEvent>`
+      WITH counter AS (
+        UPDATE workspaces SET last_seq = last_seq + 1, rev = ${workspaceRev(type)} WHERE id = ${workspaceId}
+        RETURNING last_seq
+      )${changedRows}, waiting AS (
+        INSERT INTO event_outbox (workspace_id, from_seq, upto_seq) SELECT ${workspaceId}::uuid, last_seq, last_seq FROM counter
+        ON CONFLICT (workspace_id) DO UPDATE SET upto_seq = EXCLUDED.upto_seq
+      )
+      INSERT INTO workspace_events (workspace_id, seq, type, subject_id, conversation_id, published_at)
+      SELECT ${workspaceId}, last_seq, ${type}, ${subjectId}, ${conversationId}::uuid, now() FROM counter
+      RETURNING ${APPENDED}`.execute(tx);
+    const [row] = rows;
+    if (row === undefined) throw new ApiError('workspace_not_found');
+    reportLater(event, row, tx);
+    return row.seq;
+  }
+
+  return {
+    append: (event, tx) => insert(event, revisedRows({ conversationId: null, ...event }), tx),
+
+    addMessage({ workspaceId, id, conversationId, turn, turnId = turn?.id, ...message }, tx) {
+      const rows = sql`, moved AS (
+          UPDATE conversations c SET updated_at = now(), rev = greatest(c.rev, counter.last_seq)
+          FROM counter WHERE c.id = ${conversationId}
+        ), message AS (
+          INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, before_seq, role, agent_id, content, status, turn_id, turn_key,
+            answer_turn_id, in_reply_to)
+          SELECT ${id}::uuid, ${workspaceId}::uuid, ${conversationId}::uuid, last_seq, last_seq, ${message.beforeSeq ?? null}::bigint,
+            ${message.role}, ${message.agentId ?? null}::uuid, ${JSON.stringify(message.content)}::jsonb, ${message.status},
+            ${turn?.id ?? null}::uuid, ${turn?.key ?? null}, answer.id, answer.in_reply_to
+          FROM counter, ${answerOf(turnId)} answer
+        )`;
+      return insert({ workspaceId, type: 'message.new', subjectId: id }, rows, tx);
+    },
+
+    async placeMessage({ workspaceId, id, conversationId, agentId = null, content, turn }, tx) {
+      const { rows } = await sql<AppendedEvent & { type: 'message.new' | 'message.updated'; id: string }>`
+        WITH counter AS (
+          UPDATE workspaces SET last_seq = last_seq + 1, rev = last_seq + 1 WHERE id = ${workspaceId} RETURNING last_seq
+        ), reply AS (
+          UPDATE turns t SET reply_message_id = NULL FROM counter, messages m
+          WHERE t.id = ${turn.id} AND m.id = t.reply_message_id AND m.content ->> 'type' = 'loading'
+          RETURNING m.id
+        ), moved AS (
+          UPDATE conversations c SET rev = greatest(c.rev, counter.last_seq),
+            updated_at = CASE WHEN EXISTS (SELECT FROM reply) THEN c.updated_at ELSE now() END
+          FROM counter WHERE c.id = ${conversationId}
+        ), placed AS (
+          UPDATE messages m SET rev = counter.last_seq, shown_seq = counter.last_seq, turn_id = ${turn.id}::uuid, turn_key = ${turn.key},
+            ${sql.join(changedColumns({ content, status: 'delivered' }))}
+          FROM counter, reply WHERE m.id = reply.id
+        ), added AS (
+          INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, role, agent_id, content, status, turn_id, turn_key,
+            answer_turn_id, in_reply_to)
+          SELECT ${id}::uuid, ${workspaceId}::uuid, ${conversationId}::uuid, last_seq, last_seq, 'agent', ${agentId}::uuid,
+            ${JSON.stringify(content)}::jsonb, 'delivered', ${turn.id}::uuid, ${turn.key}, answer.id, answer.in_reply_to
+          FROM counter, ${answerOf(turn.id)} answer WHERE NOT EXISTS (SELECT FROM reply)
+        ), waiting AS (
+          INSERT INTO event_outbox (workspace_id, from_seq, upto_seq) SELECT ${workspaceId}::uuid, last_seq, last_seq FROM counter
+          ON CONFLICT (workspace_id) DO UPDATE SET upto_seq = EXCLUDED.upto_seq
+        )
+        INSERT INTO workspace_events (workspace_id, seq, type, subject_id, published_at)
+        SELECT ${workspaceId}, last_seq, CASE WHEN reply.id IS NULL THEN 'message.new' ELSE 'message.updated' END,
+          coalesce(reply.id, ${id}::uuid), now()
+        FROM counter LEFT JOIN reply ON true
+        RETURNING ${APPENDED}, type, subject_id AS id`.execute(tx);
+      const [row] = rows;
+      if (row === undefined) throw new ApiError('workspace_not_found');
+      reportLater({ workspaceId, type: row.type, subjectId: row.id }, row, tx);
+      return { id: row.id, seq: row.seq, isReply: row.type === 'message.updated' };
+    },
+
+    async changeMessage({ workspaceId, id, change, isShown = false, from, types }, tx) {
+      const count = sql.lit(types.length);
+      const isDue = from && sql`m.role <> 'system' AND m.status = ANY(${[...from]}::text[])`;
+      const columns = [
+        sql`rev = counter.last_seq`,
+        ...(isShown ? [sql`shown_seq = counter.last_seq - ${count} + 1`] : []),
+        ...changedColumns(change),
+      ];
+      const { rows } = await sql<AppendedEvent>`
+        WITH counter AS (
+          UPDATE workspaces SET last_seq = last_seq + ${count}, rev = last_seq + ${count} WHERE id = ${workspaceId}
+            ${isDue === undefined ? sql`` : sql`AND EXISTS (SELECT FROM messages m WHERE m.id = ${id} AND ${isDue})`}
+          RETURNING last_seq
+        ), revised_message AS (
+          UPDATE messages m SET ${sql.join(columns)} FROM counter WHERE m.id = ${id} ${isDue === undefined ? sql`` : sql`AND ${isDue}`}
+          RETURNING m.conversation_id
+        ), revised_conversation AS (
+          UPDATE conversations c SET rev = counter.last_seq FROM counter, revised_message m WHERE c.id = m.conversation_id
+        ), waiting AS (
+          INSERT INTO event_outbox (workspace_id, from_seq, upto_seq)
+          SELECT ${workspaceId}::uuid, last_seq - ${count} + 1, last_seq FROM counter
+          ON CONFLICT (workspace_id) DO UPDATE SET upto_seq = EXCLUDED.upto_seq
+        )
+        INSERT INTO workspace_events (workspace_id, seq, type, subject_id, published_at)
+        SELECT ${workspaceId}, counter.last_seq - ${count} + t.n, t.type, ${id}, now()
+        FROM counter, unnest(${[...types]}::text[]) WITH ORDINALITY AS t (type, n) ORDER BY t.n
+        RETURNING ${APPENDED}`.execute(tx);
+      if (rows.length === 0 && from === undefined) throw new ApiError('workspace_not_found');
+      for (const [index, row] of rows.entries()) {
+        const type = types[index] ?? 'message.updated';
+        reportLater({ workspaceId, type, subjectId: id }, row, tx);
+      }
+      return rows.length === 0 ? undefined : rows.map(({ seq }) => seq);
+    },
+
+    async lock(workspaceId, db) {
+      const { rows } = await sql`SELECT id FROM workspaces WHERE id = ${workspaceId} FOR NO KEY UPDATE`.execute(db);
+      if (rows.length === 0) throw new ApiError('workspace_not_found');
+    },
+
+    async after(workspaceId, seq, limit, db) {
+      const { rows } = await sql<SizedEvent>`
+        SELECT e.workspace_id AS "workspaceId", e.seq, e.type, e.subject_id AS "subjectId", e.conversation_id AS "conversationId",
+          e.created_at AS "createdAt", coalesce(CASE
+          WHEN e.type IN ('message.new', 'message.updated') THEN (
+            SELECT ${STORED_BYTES} FROM messages m WHERE m.id = e.subject_id)
+        END, 0) AS bytes
+        FROM workspace_events e
+        WHERE e.workspace_id = ${workspaceId} AND e.seq > ${seq}
+        ORDER BY e.seq LIMIT ${limit}`.execute(db);
+      return rows;
+    },
+
+    async createPartitions(daysAhead) {
+      await sql`SELECT create_event_partitions(${daysAhead})`.execute(database);
+    },
+
+    async dropPartitions(before) {
+      const day = before.toISOString().slice(0, 10);
+      const { rows } = await sql<{ dropped: number }>`SELECT drop_event_partitions(${day}::date) AS dropped`.execute(
+        database,
+      );
+      return rows[0]?.dropped ?? 0;
+    },
+  };
+}

@@ -1,0 +1,7 @@
+import type { Database } from '../platform/database/database.js';
+
+/** Locks the user for the transaction of `db`. @returns false if the user does not exist */
+export async function lockUser(userId: string, db: Database): Promise<boolean> {
+  const row = await db.selectFrom('users').select('id').where('id', '=', userId).forNoKeyUpdate().executeTakeFirst();
+  return row !== undefined;
+}

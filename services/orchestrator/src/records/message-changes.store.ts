@@ -1,0 +1,139 @@
+import type { Mention } from '@uswarm/contract';
+import { sql } from 'kysely';
+import type { Database } from '../platform/database/database.js';
+import type { TurnStatus } from '../platform/database/schema.js';
+import type { StoredAttachment } from '../workspaces/uploads/attachments.js';
+
+/** A turn that answers a message, or that wrote it as its reply or in addition to its reply. */
+export interface ConcernedTurn {
+  id: string;
+  agentId: string;
+  userMessageId: string;
+  /** The first message of the chain that the turn, or one that it replaces, continues; null for other turns. */
+  repeatsFromMessageId: string | null;
+  replyMessageId: string | null;
+  status: TurnStatus;
+  generation: number;
+  createdAt: Date;
+}
+
+/** SQL for deleting messages and for answering a message again. */
+export interface MessageChangeStore {
+  turnsOf(messageId: string, db: Database): Promise<ConcernedTurn[]>;
+  seqOf(messageId: string, db: Database): Promise<number | undefined>;
+  /** The ids of all messages that the turns wrote: replies, tool lines, cards, notes. */
+  writtenBy(turnIds: readonly string[], db: Database): Promise<string[]>;
+  /** Deletes messages, and the journals of turns that they belong to unless these still run or wait; their local ids stay used. @returns the ids of those that existed */
+  remove(messageIds: readonly string[], db: Database): Promise<string[]>;
+  removeTurns(turnIds: readonly string[], db: Database): Promise<void>;
+  /** Whether no newer message of the user was answered. Decisions on calls that a running turn read do not count. */
+  isNewestOfUser(messageId: string, db: Database): Promise<boolean>;
+  /** Changes a user message. New attachments replace the previous ones, which are detached. */
+  edit(messageId: string, edit: MessageEdit, db: Database): Promise<void>;
+}
+
+export interface MessageEdit {
+  text: string;
+  mentions: readonly Mention[];
+  attachments?: readonly StoredAttachment[];
+}
+
+/** The message `card` is a card without a choice. */
+export const OPEN_CARD = sql`
+  card.status <> 'failed' AND card.content ->> 'type' = 'action_card' AND card.content ->> 'selected_action_id' IS NULL`;
+
+export function createMessageChangeStore(): MessageChangeStore {
+  return {
+    async turnsOf(messageId, db) {
+      const { rows } = await sql<ConcernedTurn>`
+        SELECT id, agent_id AS "agentId", user_message_id AS "userMessageId", reply_message_id AS "replyMessageId",
+          coalesce(repeats_from_message_id, resumes_message_id) AS "repeatsFromMessageId",
+          status, generation, created_at AS "createdAt"
+        FROM turns
+        WHERE user_message_id = ${messageId} OR reply_message_id = ${messageId}
+          OR id = (SELECT turn_id FROM messages WHERE id = ${messageId})
+        ORDER BY id`.execute(db);
+      return rows;
+    },
+
+    async seqOf(messageId, db) {
+      const row = await db.selectFrom('messages').select('seq').where('id', '=', messageId).executeTakeFirst();
+      return row?.seq;
+    },
+
+    async writtenBy(turnIds, db) {
+      if (turnIds.length === 0) return [];
+      const ids = sql`ANY(${[...turnIds]}::uuid[])`;
+      const { rows } = await sql<{ id: string }>`
+        SELECT id FROM (
+          SELECT reply_message_id AS id FROM turns WHERE id = ${ids} AND reply_message_id IS NOT NULL
+          UNION
+          SELECT id FROM messages WHERE turn_id = ${ids} AND turn_key IS NOT NULL
+        ) written ORDER BY id`.execute(db);
+      return rows.map(({ id }) => id);
+    },
+
+    async remove(messageIds, db) {
+      const ids = sql`ANY(${[...messageIds]}::uuid[])`;
+      // Later turns are told about the calls of the turns that these messages asked for or show. A turn that waits continues with
+      // its journal: without it, it would start from the beginning and repeat its calls.
+      await sql`
+        DELETE FROM turn_entries e USING turns t
+        WHERE e.turn_id = t.id AND t.status NOT IN ('queued', 'running')
+          AND NOT EXISTS (SELECT FROM turn_contexts c WHERE c.turn_id = t.id) AND t.id IN (
+          SELECT id FROM turns WHERE user_message_id = ${ids}
+          UNION SELECT id FROM turns WHERE reply_message_id = ${ids}
+          UNION SELECT id FROM turns WHERE resumes_message_id = ${ids}
+          UNION SELECT turn_id FROM messages WHERE id = ${ids} AND turn_id IS NOT NULL
+        )`.execute(db);
+      const { rows } = await sql<{ id: string }>`
+        WITH removed AS (
+          DELETE FROM messages WHERE id = ANY(${[...messageIds]}::uuid[])
+          RETURNING id, workspace_id, sender_id, local_id
+        ), spent AS (
+          INSERT INTO spent_local_ids (workspace_id, sender_id, local_id_hash)
+          SELECT workspace_id, sender_id, sha256(convert_to(local_id, 'UTF8')) FROM removed WHERE local_id IS NOT NULL
+          ON CONFLICT DO NOTHING
+        )
+        SELECT id FROM removed`.execute(db);
+      return rows.map(({ id }) => id);
+    },
+
+    async removeTurns(turnIds, db) {
+      if (turnIds.length > 0)
+        await db
+          .deleteFrom('turns')
+          .where('id', 'in', [...turnIds])
+          .execute();
+    },
+
+    async isNewestOfUser(messageId, db) {
+      const newer = await sql`
+        SELECT FROM messages m JOIN messages newer
+          ON newer.conversation_id = m.conversation_id AND newer.seq > m.seq AND newer.role = 'user'
+        WHERE m.id = ${messageId} AND EXISTS (SELECT FROM turns t WHERE t.user_message_id = newer.id) LIMIT 1`.execute(
+        db,
+      );
+      return newer.rows.length === 0;
+    },
+
+    async edit(messageId, { text, mentions, attachments }, db) {
+      if (attachments !== undefined) {
+        await db.deleteFrom('message_attachments').where('message_id', '=', messageId).execute();
+      }
+      await db
+        .updateTable('messages')
+        .set({
+          content: JSON.stringify({ type: 'text', text }),
+          mentions: JSON.stringify(mentions),
+          ...(attachments === undefined ? {} : { attachments: JSON.stringify(attachments) }),
+          status: 'sent',
+          error_code: null,
+          edited_at: sql<Date>`clock_timestamp()`,
+          updated_at: sql<Date>`clock_timestamp()`,
+        })
+        .where('id', '=', messageId)
+        .execute();
+    },
+  };
+}

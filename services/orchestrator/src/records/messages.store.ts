@@ -1,0 +1,233 @@
+import { ApiError, type Mention, type MessageContent, type MessageStatus } from '@uswarm/contract';
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../platform/database/database.js';
+import { FORCE_CUSTOM_PLAN } from '../platform/database/prepared.js';
+import { currentActivity } from './agent-status.store.js';
+import { hasOpenApprovals } from './approvals.store.js';
+import { UNREAD, WORKSPACE_UNREAD } from './unread.js';
+import { answerEnded } from './answers.js';
+import type { StoredAttachment } from '../workspaces/uploads/attachments.js';
+import type { ChangedMessageRow, MessageRow, PageRow } from '../chat/message-view.js';
+import { keysetAfter, keysetBehind, listOrder, type Position, type PageDirection } from './position.js';
+import { bounded, BOUNDED_COLUMNS, JOIN_BOUNDED } from './stored-bytes.js';
+
+/** A message of a user. */
+export interface NewMessage {
+  id: string;
+  workspaceId: string;
+  conversationId: string;
+  seq: number;
+  content: MessageContent;
+  status: MessageStatus;
+  senderId: string;
+  localId?: string;
+  bodyHash?: Buffer;
+  mentions?: readonly Mention[];
+  attachments?: StoredAttachment[];
+  /** The title of the conversation, if it has none. */
+  title?: string;
+}
+
+export interface MessageChange {
+  content?: MessageContent;
+  status?: MessageStatus;
+  /** The reason of a failure; null clears it. */
+  errorCode?: string | null;
+  /** The seq of the event that shows a reply in full; unread counts begin there. */
+  shownSeq?: number;
+}
+
+export interface InsertedMessage extends MessageRow {
+  /** Whether cards of the conversation wait for a decision. */
+  has_open_approvals: boolean;
+}
+
+export interface MessageStore {
+  /** @throws ApiError `local_id_reused` if a deleted message had its local id */
+  insert(message: NewMessage, db: Database): Promise<InsertedMessage>;
+  update(id: string, change: MessageChange, db: Database): Promise<void>;
+  find(ids: readonly string[], db?: Database): Promise<MessageRow[]>;
+  /** Messages with what they change in their conversation and workspace. */
+  findChanged(ids: readonly string[], db: Database): Promise<ChangedMessageRow[]>;
+  /**
+   * Deletes up to `limit` messages of a conversation except the newest `keep`. Their local ids stay used.
+   *
+   * @returns the number of deleted messages
+   */
+  trimOldest(conversationId: string, keep: number, limit: number, db?: Database): Promise<number>;
+  /** The message that a turn wrote under this key. */
+  findOfTurn(turnId: string, key: string, db: Database): Promise<string | undefined>;
+  /** As `findOfTurn`, with the state of a tool status. */
+  findLine(turnId: string, key: string, db: Database): Promise<{ id: string; state: string | null } | undefined>;
+  /**
+   * Returns up to `limit` messages after `position` in the direction: `older` newest first, `newer` oldest first.
+   * Returns fewer if they do not fit into one response. Each has `behind` if there is a position.
+   */
+  page(
+    conversationId: string,
+    pageDirection: PageDirection,
+    position: Position | null,
+    limit: number,
+    db?: Database,
+  ): Promise<PageRow[]>;
+  hasAny(conversationId: string, pageDirection: PageDirection, position: Position, db?: Database): Promise<boolean>;
+}
+
+/** A message with its agent and the runtime of its workspace; `m` is the message. */
+export const messageColumns = (content: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  m.id, m.workspace_id, m.conversation_id, m.seq, greatest(m.rev, m.seq) AS rev, m.before_seq, m.error_code, m.role, ${content} AS content, m.status, m.local_id,
+  m.mentions, m.attachments, m.created_at, m.updated_at, m.edited_at, m.agent_id, m.answer_turn_id, m.in_reply_to,
+  a.name AS agent_name, a.role AS agent_role, a.kind AS agent_kind, a.slug AS agent_slug,
+  a.avatar_url AS agent_avatar, ${currentActivity('a')} AS agent_activity,
+  r.phase AS runtime_phase, r.silent_since AS runtime_silent_since`;
+const MESSAGE_COLUMNS = messageColumns(sql`m.content`);
+
+export const MESSAGE_JOINS = sql`
+  LEFT JOIN agents a ON a.id = m.agent_id
+  LEFT JOIN runtimes r ON r.workspace_id = m.workspace_id`;
+
+/**
+ * The messages that fit into one response.
+ *
+ * @param messages selects `BOUNDED_COLUMNS` of at most one page
+ * @param behind whether messages exist on the other side of the start of the page
+ */
+export async function selectPage(
+  messages: RawBuilder<unknown>,
+  pageDirection: PageDirection,
+  db: Database,
+  behind: RawBuilder<unknown> = sql`NULL`,
+): Promise<PageRow[]> {
+  const { rows } = await sql<PageRow>`
+    ${FORCE_CUSTOM_PLAN} SELECT ${MESSAGE_COLUMNS}, page.found, page.total_bytes, ${behind} AS behind
+    FROM ${bounded(messages, pageDirection)} ${JOIN_BOUNDED} ${MESSAGE_JOINS}
+    ORDER BY page.position`.execute(db);
+  return rows;
+}
+
+/** The seq of the first message of a conversation that matches. The order selects the index. */
+const firstOf = (
+  conversationId: string,
+  where: RawBuilder<unknown>,
+  pageDirection: PageDirection,
+): RawBuilder<unknown> => sql`(
+  SELECT m.seq FROM messages m WHERE m.conversation_id = ${conversationId} AND ${where}
+  ORDER BY ${listOrder(pageDirection)} LIMIT 1
+)`;
+
+async function select(db: Database, rest: RawBuilder<unknown>): Promise<MessageRow[]> {
+  const { rows } = await sql<MessageRow>`
+    SELECT ${MESSAGE_COLUMNS} FROM messages m ${MESSAGE_JOINS} ${rest}`.execute(db);
+  return rows;
+}
+
+/** The columns that a change sets. */
+export const changedColumns = ({ content, status, errorCode, shownSeq }: MessageChange): RawBuilder<unknown>[] => [
+  ...(content === undefined ? [] : [sql`content = ${JSON.stringify(content)}::jsonb`]),
+  ...(status === undefined ? [] : [sql`status = ${status}`]),
+  ...(errorCode === undefined ? [] : [sql`error_code = ${errorCode}`]),
+  ...(shownSeq === undefined ? [] : [sql`shown_seq = ${shownSeq}`]),
+  sql`updated_at = clock_timestamp()`,
+];
+
+export function createMessageStore(database: Database): MessageStore {
+  return {
+    async insert(message, db) {
+      const { title = null, localId = null } = message;
+      // Moves the conversation to the front of the list, and sets its title if it has none.
+      const { rows } = await sql<InsertedMessage>`
+        WITH moved AS (
+          UPDATE conversations SET updated_at = now(), rev = greatest(rev, ${message.seq}), title = coalesce(title, ${title}),
+            title_source = CASE WHEN title IS NULL AND ${title}::text IS NOT NULL THEN 'first_message' ELSE title_source END
+          WHERE id = ${message.conversationId}
+        ), m AS (
+          INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, role, sender_id, content,
+            status, local_id, body_hash, mentions, attachments)
+          SELECT ${message.id}, ${message.workspaceId}, ${message.conversationId}, ${message.seq}, ${message.seq},
+            'user', ${message.senderId}, ${JSON.stringify(message.content)}::jsonb,
+            ${message.status}, ${localId}, ${message.bodyHash ?? null}, ${JSON.stringify(message.mentions ?? [])}::jsonb,
+            ${JSON.stringify(message.attachments ?? [])}::jsonb
+          WHERE NOT EXISTS (
+            SELECT FROM spent_local_ids
+            WHERE workspace_id = ${message.workspaceId} AND sender_id = ${message.senderId}
+              AND local_id_hash = sha256(convert_to(${localId}, 'UTF8'))
+          )
+          RETURNING id, workspace_id, conversation_id, seq, rev, before_seq, error_code, role, content, status, local_id, mentions, attachments,
+            created_at, updated_at, edited_at, agent_id, answer_turn_id, in_reply_to
+        )
+        SELECT ${MESSAGE_COLUMNS}, ${hasOpenApprovals(sql`${message.conversationId}`)} AS has_open_approvals
+        FROM m ${MESSAGE_JOINS}`.execute(db);
+      const [row] = rows;
+      if (row === undefined) throw new ApiError('local_id_reused');
+      return row;
+    },
+
+    async update(id, change, db) {
+      await sql`UPDATE messages SET ${sql.join(changedColumns(change))} WHERE id = ${id}`.execute(db);
+    },
+
+    find: async (ids, db = database) =>
+      ids.length === 0 ? [] : select(db, sql`WHERE m.id = ANY(${[...ids]}::uuid[])`),
+
+    async findChanged(ids, db) {
+      if (ids.length === 0) return [];
+      const { rows } = await sql<ChangedMessageRow>`
+        SELECT ${MESSAGE_COLUMNS}, coalesce(c.title, p.name, w.name) AS conversation_title,
+          ${UNREAD} AS conversation_unread, ${WORKSPACE_UNREAD} AS workspace_unread, ${answerEnded('m')} AS answer_ended
+        FROM (SELECT * FROM messages m WHERE m.id = ANY(${[...ids]}::uuid[])) m ${MESSAGE_JOINS}
+        JOIN conversations c ON c.id = m.conversation_id
+        JOIN workspaces w ON w.id = m.workspace_id
+        LEFT JOIN agents p ON p.id = c.agent_id`.execute(db);
+      return rows;
+    },
+
+    async trimOldest(conversationId, keep, limit, db = database) {
+      const { rows } = await sql<{ removed: number }>`
+        WITH removed AS (
+          DELETE FROM messages WHERE id IN (
+            SELECT id FROM messages WHERE conversation_id = ${conversationId}
+            ORDER BY seq DESC OFFSET ${keep} LIMIT ${limit}
+          )
+          RETURNING workspace_id, sender_id, local_id
+        ), spent AS (
+          INSERT INTO spent_local_ids (workspace_id, sender_id, local_id_hash)
+          SELECT workspace_id, sender_id, sha256(convert_to(local_id, 'UTF8')) FROM removed WHERE local_id IS NOT NULL
+          ON CONFLICT DO NOTHING
+        )
+        SELECT count(*) AS removed FROM removed`.execute(db);
+      return rows[0]?.removed ?? 0;
+    },
+
+    async findLine(turnId, key, db) {
+      const { rows } = await sql<{ id: string; state: string | null }>`
+        SELECT id, content ->> 'state' AS state FROM messages WHERE turn_id = ${turnId} AND turn_key = ${key}`.execute(
+        db,
+      );
+      return rows[0];
+    },
+
+    async findOfTurn(turnId, key, db) {
+      const { rows } = await sql<{ id: string }>`
+        SELECT id FROM messages WHERE turn_id = ${turnId} AND turn_key = ${key}`.execute(db);
+      return rows[0]?.id;
+    },
+
+    async page(conversationId, pageDirection, position, limit, db = database) {
+      const messages = sql`
+        SELECT ${BOUNDED_COLUMNS} FROM messages m
+        WHERE m.conversation_id = ${conversationId} AND ${keysetAfter(pageDirection, position)}
+        ORDER BY ${listOrder(pageDirection)} LIMIT ${limit}`;
+      if (position === null) return selectPage(messages, pageDirection, db);
+      const opposite = pageDirection === 'older' ? 'newer' : 'older';
+      const behind = firstOf(conversationId, keysetBehind(pageDirection, position), opposite);
+      return selectPage(messages, pageDirection, db, sql`${behind} IS NOT NULL`);
+    },
+
+    async hasAny(conversationId, pageDirection, position, db = database) {
+      const first = firstOf(conversationId, keysetAfter(pageDirection, position), pageDirection);
+      const { rows } = await sql<{ found: boolean }>`
+        ${FORCE_CUSTOM_PLAN} SELECT ${first} IS NOT NULL AS found`.execute(db);
+      return rows[0]?.found ?? false;
+    },
+  };
+}

@@ -1,0 +1,24 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { Transaction } from '../platform/database/database.js';
+import type { AddedMessage, EventStore } from './events.store.js';
+
+export interface SystemMessageDeps {
+  events: Pick<EventStore, 'addMessage'>;
+}
+
+/** `turn`: the turn that writes the message, and its key */
+export interface SystemMessage extends Pick<AddedMessage, 'workspaceId' | 'conversationId' | 'turn'> {
+  text: string;
+}
+
+/** Stores a message of the platform, and its event. */
+export async function insertSystemMessage(
+  { events }: SystemMessageDeps,
+  { text, ...message }: SystemMessage,
+  tx: Transaction,
+): Promise<{ id: string; seq: number }> {
+  const id = randomUUIDv7();
+  const content = { type: 'system', text } as const;
+  const seq = await events.addMessage({ id, ...message, role: 'system', content, status: 'delivered' }, tx);
+  return { id, seq };
+}

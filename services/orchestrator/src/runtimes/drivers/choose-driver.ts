@@ -1,0 +1,55 @@
+import type { Logger } from '@uswarm/service-kit';
+import type { OrchestratorConfig } from '../../config.js';
+import { createProcessDriver } from './process/process-driver.js';
+import type { RuntimePool } from '../runtime-pool.js';
+import type { ChosenDriver } from './driver.js';
+import { runtimeEnvironment } from './process/runtime-environment.js';
+import type { RuntimeProcessStore } from './process/runtime-processes.store.js';
+
+export interface ChooseDriverDeps {
+  config: OrchestratorConfig;
+  environment: Record<string, string | undefined>;
+  runtimeProcesses: RuntimeProcessStore;
+  pool: RuntimePool;
+  /** See `OrchestratorOptions`. */
+  ownsRuntimes: boolean;
+  logger: Logger;
+}
+
+/** Creates the driver that `RUNTIME_DRIVER` names. @throws Error if a setting of the driver is missing */
+export async function chooseDriver(deps: ChooseDriverDeps): Promise<ChosenDriver> {
+  if (deps.config.RUNTIME_DRIVER === 'process') return openProcessDriver(deps);
+  // The client of Kubernetes is half of the code of an orchestrator, and takes most of the time of its start.
+  const { openKubernetesDriver } = await import('./kubernetes/open-kubernetes-driver.js');
+  return openKubernetesDriver(deps);
+}
+
+async function openProcessDriver(deps: ChooseDriverDeps): Promise<ChosenDriver> {
+  const { config, environment, runtimeProcesses, pool, ownsRuntimes, logger } = deps;
+  const { RUNTIME_PROGRAM: program } = config;
+  if (program === undefined) throw new Error('RUNTIME_PROGRAM is required with RUNTIME_DRIVER=process');
+  const driver = createProcessDriver({
+    store: runtimeProcesses,
+    program,
+    environment: runtimeEnvironment({
+      callPrivateKey: config.CALL_PRIVATE_KEY,
+      mcpEndpoint: config.SVC_MCP_ENDPOINT,
+      modelGatewayUrl: config.MODEL_GATEWAY_URL,
+      logLevel: config.LOG_LEVEL,
+      environment,
+    }),
+    pool,
+    startPatienceMs: config.RUNTIME_START_MS,
+    maxStarts: config.RUNTIME_MAX_STARTS,
+    logger,
+    ...(config.RUNTIME_LOG_DIRECTORY === undefined ? {} : { logDirectory: config.RUNTIME_LOG_DIRECTORY }),
+  });
+  // Runtimes that a killed orchestrator left behind have old code and old settings.
+  if (ownsRuntimes) await driver.stopAll();
+  return {
+    driver,
+    async close() {
+      if (ownsRuntimes) await driver.stopAll();
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import type { Clock, Logger, Registry } from '@uswarm/service-kit';
+import type { OrchestratorConfig } from '../config.js';
+import { callKeys, idleSuspendAfterMs } from './runtime-settings.js';
+import type { Connections } from '../records/connections.js';
+import type { Database } from '../platform/database/database.js';
+import type { UrgentJobDefinition } from '../platform/jobs/job-definition.js';
+import type { JobStore } from '../platform/jobs/job-store.js';
+import { createAgentStore } from '../records/agents.store.js';
+import type { EventPublisher } from '../events/event-publisher.js';
+import { chooseDriver } from './drivers/choose-driver.js';
+import { createRuntimeReconciler } from './runtime-reconciler.js';
+import { createRuntimeClient } from './runtime-client.js';
+import { createRuntimePool } from './runtime-pool.js';
+import { createRuntimeMetrics } from './runtime-metrics.js';
+import { createRuntimeProcessStore } from './drivers/process/runtime-processes.store.js';
+import { createRuntimeRequests, RUNTIME_JOB } from '../records/runtime-requests.js';
+import { createRuntimeWatch, type RuntimeWatch } from './runtime-watch.js';
+import { createRuntimeStore } from '../records/runtimes.store.js';
+
+export interface RuntimesModuleDeps {
+  config: OrchestratorConfig;
+  /** Settings of model providers. */
+  environment: Record<string, string | undefined>;
+  /** See `OrchestratorOptions`. */
+  ownsRuntimes: boolean;
+  /** Connections of requests. */
+  database: Database;
+  jobs: JobStore;
+  /** Connections of background work. */
+  background: Connections;
+  publisher: Pick<EventPublisher, 'live'>;
+  metrics: Registry;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Runtimes of workspaces: requests of other features, the reconciler, and the platform driver. */
+export async function createRuntimesModule(deps: RuntimesModuleDeps) {
+  const { config, environment, ownsRuntimes, background, clock, logger } = deps;
+  const metrics = createRuntimeMetrics(deps.metrics);
+  const store = createRuntimeStore(background.database);
+  const client = createRuntimeClient(callKeys(config));
+  const pool = createRuntimePool({
+    places: config.RUNTIME_MAX_PROCESSES,
+    requestReconcile(workspaceId) {
+      background.jobs.ensureDue(RUNTIME_JOB, [workspaceId], 0).catch((error: unknown) => {
+        // The next resync finds the runtime.
+        logger.warn({ err: error, workspace: workspaceId }, 'requesting a reconcile failed');
+      });
+    },
+  });
+  const { driver, close: closeDriver } = await chooseDriver({
+    config,
+    environment,
+    runtimeProcesses: createRuntimeProcessStore(background.database),
+    pool,
+    ownsRuntimes,
+    logger,
+  });
+  const job: UrgentJobDefinition = {
+    type: RUNTIME_JOB,
+    concurrency: config.RUNTIME_WORKERS,
+    handle: createRuntimeReconciler({
+      withTransaction: background.withTransaction,
+      store,
+      jobs: background.jobs,
+      driver,
+      client,
+      pool,
+      events: background.events,
+      agents: createAgentStore(background.database),
+      publish: deps.publisher.live,
+      idleSuspendAfterMs: idleSuspendAfterMs(config),
+      metrics,
+      clock,
+      logger,
+    }),
+  };
+  return {
+    client,
+    requests: createRuntimeRequests({
+      store: createRuntimeStore(deps.database),
+      jobs: deps.jobs,
+      makeDueNow: background.jobs.makeDueNow,
+      metrics,
+    }),
+    /** Call it when work begins that calls the runtime of the workspace. @returns a function to call when it ends */
+    use: pool.use,
+    urgentJobs: [job],
+    /** Compares runtimes with the platform. A replica without runtime workers leaves that to the others. */
+    startWatch(): RuntimeWatch | undefined {
+      if (config.RUNTIME_WORKERS === 0) return undefined;
+      return createRuntimeWatch({ store, jobs: background.jobs, driver, client, metrics, clock, logger });
+    },
+    /** Call it after the workers are closed: the reconciler would start ended runtimes again. */
+    async close() {
+      await closeDriver();
+      client.close();
+    },
+  };
+}

@@ -1,0 +1,98 @@
+import { type ClientAddress, type Logger, transportSecurity } from '@uswarm/service-kit';
+import { allowOrigins } from '@uswarm/service-kit/cors';
+import express, { type Express, type Request, type RequestHandler } from 'express';
+import { allowedMethods, ApiError } from '@uswarm/contract';
+import type { Authenticator } from '../accounts/auth/authenticator.js';
+import { readCredentials } from '../platform/http/credentials.js';
+import type { IdentityHash } from '../accounts/auth/identity-hash.js';
+import type { RateLimits } from '../platform/rate-limits/rate-limits.js';
+import { compressJson } from '../platform/http/compression.js';
+import { answerSlowBodies, createErrorHandler } from '../platform/http/errors.js';
+import type { Handlers } from '../platform/http/handlers.js';
+import type { PageSettings } from '../platform/http/page-settings.js';
+import { limitAddresses, limitCaller } from '../platform/http/rate-limit.js';
+import { referencePages } from '../platform/http/reference-pages.js';
+import { userPage } from '../platform/http/user-page.js';
+import { createRoutes, type ReadPosition } from '../platform/http/routes.js';
+
+export interface AppDeps {
+  authenticator: Authenticator;
+  handlers: Handlers;
+  readPosition: ReadPosition;
+  rates: RateLimits;
+  addressOf: ClientAddress;
+  /** Returns the form of an address in logs. */
+  sourceName: (address: string) => string;
+  identityHash: IdentityHash;
+  requestContext: RequestHandler;
+  /** Origins whose pages may call the API; `*` allows all origins. */
+  corsOrigins: readonly string[];
+  /** `max-age` of Strict-Transport-Security in seconds; 0 omits the header. */
+  hstsMaxAgeS: number;
+  /** Serves the pages at `/docs`. */
+  docsEnabled: boolean;
+  /** Serves the page of users if it is set. */
+  page: PageSettings | undefined;
+  logger: Logger;
+}
+
+/** Tells browsers that responses are not pages and must not be cached. */
+const securityHeaders: RequestHandler = (_request, response, next) => {
+  response.set({
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+    'X-Content-Type-Options': 'nosniff',
+  });
+  next();
+};
+
+const locals = ({ res }: Request): Record<string, unknown> => res?.locals ?? {};
+
+/** The public REST API. */
+export function createApp(deps: AppDeps): Express {
+  const { authenticator, handlers, rates, addressOf, requestContext, logger } = deps;
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', 'simple');
+
+  const transport = transportSecurity(deps.hstsMaxAgeS);
+  app.use((_request, response, next) => {
+    response.set(transport);
+    next();
+  });
+  app.use(compressJson());
+  app.use(requestContext);
+  app.use(answerSlowBodies);
+  app.use((request, response, next) => {
+    response.locals['source'] = deps.sourceName(addressOf(request));
+    next();
+  });
+  // CORS headers come first, so that a page can read the error of a rejected request.
+  app.use('/v1', allowOrigins(deps.corsOrigins));
+  app.use('/v1', securityHeaders);
+  app.use(limitAddresses(rates, addressOf));
+  if (deps.docsEnabled) app.use(referencePages());
+  if (deps.page !== undefined) app.use(userPage(deps.page));
+  app.use(
+    createRoutes(handlers, {
+      readPosition: deps.readPosition,
+      authenticate: async (request, auth) => {
+        const source = String(locals(request)['source'] ?? '');
+        const actor = await authenticator.authenticate(readCredentials(request.headers), auth, { via: 'rest', source });
+        // The identity of an account route may have no user. Other routes log the user id.
+        if (auth === 'identity') locals(request)['identity'] = deps.identityHash(actor.identity).toString('hex');
+        await limitCaller(rates, request, actor.identity);
+        return actor;
+      },
+    }),
+  );
+  app.use((request, response) => {
+    const allowed = allowedMethods(request.path);
+    if (allowed.length === 0) throw new ApiError('route_not_found');
+    response.set('Allow', allowed.join(', '));
+    throw new ApiError('method_not_allowed');
+  });
+  app.use(createErrorHandler(logger));
+  return app;
+}

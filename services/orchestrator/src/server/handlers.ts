@@ -1,0 +1,24 @@
+import type { Handlers } from '../platform/http/handlers.js';
+import type { Modules } from './modules.js';
+
+/** The handlers of all routes; a missing one does not compile. */
+export const handlersOf = ({ legal, integrations, workspaces, chat, users }: Modules): Handlers => ({
+  ...users.core.routes,
+  ...users.account.routes,
+  ...users.users.routes,
+  ...legal.routes,
+  ...users.devices.routes,
+  ...users.push.routes,
+  ...workspaces.usage.routes,
+  ...chat.agents.routes,
+  ...chat.artifacts.routes,
+  ...chat.workflows.routes,
+  ...chat.steps.routes,
+  ...chat.receipts.routes,
+  ...workspaces.workspaces.routes,
+  ...chat.conversations.routes,
+  ...chat.messages.routes,
+  ...workspaces.uploads.routes,
+  ...users.exports.routes,
+  ...integrations.routes,
+});

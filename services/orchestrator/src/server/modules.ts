@@ -1,0 +1,371 @@
+import type { EventBus } from '@uswarm/event-bus';
+import { createSecurityLog, createSourceName, type Logger, type Registry, systemClock } from '@uswarm/service-kit';
+import { modelCallsKeys, type OrchestratorConfig } from '../config.js';
+import { createBoundedRead } from '../platform/database/bounded-read.js';
+import { createConnections } from '../records/connections.js';
+import { connectionsOf, openDatabases } from '../platform/database/databases.js';
+import { createAccountModule } from '../accounts/account/account.module.js';
+import { createAdminModule } from '../accounts/admin/admin.module.js';
+import { createArtifactsModule } from '../workspaces/artifacts/artifacts.module.js';
+import { createAgentStatusStore } from '../records/agent-status.store.js';
+import { createAgentStatuses } from '../records/agent-statuses.js';
+import { createAgentsModule } from '../workspaces/agents/agents.module.js';
+import { namesFlash, userSwarmModel } from '../workspaces/agents/default-model.js';
+import { createAuthModule } from '../accounts/auth/auth.module.js';
+import type { AuthenticatorDeps } from '../accounts/auth/authenticator.js';
+import { createIdentityHash } from '../accounts/auth/identity-hash.js';
+import { createSessionRevocationPublisher } from '../accounts/auth/session-revocation-publisher.js';
+import { createConnectedApps } from '../apps/connected-apps/connected-apps.module.js';
+import { createConversationsModule } from '../chat/conversations.module.js';
+import { loadAssets } from '../platform/core/assets.js';
+import { loadPlans } from '../platform/core/catalog.js';
+import { createCoreModule } from '../platform/core/core.module.js';
+import { loadModelCatalog } from '../platform/core/models.js';
+import { createDevicesModule } from '../accounts/devices/devices.module.js';
+import { createEpochs } from '../events/epoch.js';
+import { createEventPublisher } from '../events/event-publisher.js';
+import { PARTITIONS_AHEAD } from '../events/event-pruning.js';
+import { createEventsModule } from '../events/events.module.js';
+import { createGateways } from '../events/gateways.js';
+import { createGatewayStore } from '../events/gateways.store.js';
+import { createExportsModule } from '../accounts/exports/exports.module.js';
+import { createIdempotencyModule } from '../platform/idempotency/idempotency.module.js';
+import { createIntegrationsModule } from '../apps/integrations/integrations.module.js';
+import { createLegalModule } from '../accounts/legal/legal.module.js';
+import { createCursorCodec } from '../records/cursor.js';
+import type { CreateViewContext } from '../chat/message-view.js';
+import { createMessagesModule } from '../chat/messages.module.js';
+import { createModelCallsModule } from '../turns/model-calls/model-calls.module.js';
+import { createPlans } from '../metering/plans.js';
+import { createRateLimits } from '../platform/rate-limits/rate-limits.js';
+import { createPushModule, pushDelayOf } from '../accounts/push/push.module.js';
+import { createReceiptsModule } from '../turns/receipts.module.js';
+import { createRuntimesModule } from '../runtimes/runtimes.module.js';
+import { createStepsModule } from '../turns/steps/steps.module.js';
+import { createSummariesModule } from '../turns/summaries.module.js';
+import { createTurnSignals } from '../turns/turn-signals.js';
+import { createTurnsModule } from '../turns/turns.module.js';
+import { createUploadsModule } from '../workspaces/uploads/uploads.module.js';
+import { createUsageModule } from '../metering/usage.module.js';
+import { createUsersModule } from '../accounts/users/users.module.js';
+import { createWorkflowsModule } from '../turns/workflows/workflows.module.js';
+import { createWorkspacesModule } from '../workspaces/workspaces.module.js';
+import { createJobStore } from '../platform/jobs/job-store.js';
+import { createLeaseKeeper } from '../platform/jobs/lease-keeper.js';
+import { createJobSignals } from '../platform/jobs/job-signals.js';
+import { createCommittedEvents } from '../events/outbox/committed-events.js';
+
+export interface OrchestratorOptions {
+  config: OrchestratorConfig;
+  bus: EventBus;
+  logger: Logger;
+  metrics: Registry;
+  version: string;
+  /** Settings of model providers. */
+  environment: Record<string, string | undefined>;
+  /** The end-to-end bypass; production has none. */
+  bypass?: AuthenticatorDeps['bypass'];
+  /**
+   * Whether only this orchestrator uses the runtimes: then it stops leftover runtimes at start-up and all runtimes at
+   * shutdown. Otherwise runtimes outlive the orchestrator, and the next one adopts them.
+   */
+  ownsRuntimes?: boolean;
+}
+
+type Platform = ReturnType<typeof createPlatform>;
+export type Modules = Awaited<ReturnType<typeof createModules>>;
+
+/** Creates the modules of all features. No worker runs yet, so a failure leaves no work behind. */
+export async function createModules(options: OrchestratorOptions) {
+  const platform = createPlatform(options);
+  // Fails early if Postgres does not report it.
+  await platform.epochs.read(platform.requests.database);
+  await platform.gateways.refresh();
+  await platform.background.events.createPartitions(PARTITIONS_AHEAD);
+  const legal = await createLegalModule({ config: options.config, database: platform.requests.database });
+  const integrations = await createIntegrationModules(options, platform);
+  const workspaces = await createWorkspaceModules(options, platform);
+  const chat = createChatModules(options, platform, workspaces, integrations);
+  const users = createUserModules(options, platform, workspaces, integrations, chat);
+  return { platform, legal, integrations, workspaces, chat, users };
+}
+
+/** Services that several features share. */
+function createPlatform({ config, bus, environment, metrics, logger }: OrchestratorOptions) {
+  const epochs = createEpochs(config.EVENTS_EPOCH);
+  const databases = openDatabases(config, metrics, epochs.onConnect);
+  const jobSignals = createJobSignals(bus);
+  const committed = createCommittedEvents();
+  const gateways = createGateways({ store: createGatewayStore(databases.background), logger });
+  const signals = { jobSignals, onCommitted: committed.push, pushDelayMs: pushDelayOf(config), logger };
+  return {
+    databases,
+    epochs,
+    jobSignals,
+    committed,
+    turnSignals: createTurnSignals(bus),
+    requests: createConnections(databases.requests, signals),
+    background: createConnections(databases.background, signals),
+    leases: createLeaseKeeper({ store: createJobStore(databases.leases), logger }),
+    clock: systemClock,
+    gateways,
+    publisher: createEventPublisher({ bus, gateways, epoch: epochs.current, clock: systemClock }),
+    plans: createPlans(loadPlans(config.PLANS_FILE)),
+    models: loadModelCatalog({
+      provider: config.MODEL_PROVIDER,
+      defaultModel: userSwarmModel(config, environment),
+      namesFlash: namesFlash(config, environment),
+      file: config.MODELS_FILE,
+    }),
+    rates: createRateLimits({ config, redisUrl: config.REALTIME_REDIS_URL, metrics, logger }),
+    assets: loadAssets(config.PUBLIC_URL),
+    identityHash: createIdentityHash(config.IDENTITY_HASH_KEY),
+    // Gateways have this secret too, so both services log the same name for an address.
+    sourceName: createSourceName(config.INTERNAL_API_KEY, config.LOG_SOURCE_ADDRESS),
+    security: createSecurityLog({ logger }),
+  };
+}
+
+/** The connections of users to other apps, and the tools for these apps. */
+async function createIntegrationModules({ config, metrics, logger }: OrchestratorOptions, platform: Platform) {
+  const { requests, background, clock, assets } = platform;
+  const integrations = await createIntegrationsModule({
+    config,
+    assets,
+    stateSecret: config.CURSOR_KEY,
+    connections: requests,
+    metrics,
+    clock,
+    logger,
+  });
+  const { database } = background;
+  const { clients, accessTokens } = integrations;
+  const { proxy } = config;
+  return {
+    ...integrations,
+    apps: createConnectedApps({ clients, accessTokens: accessTokens(database), proxy, database }),
+  };
+}
+
+type IntegrationModules = Awaited<ReturnType<typeof createIntegrationModules>>;
+
+/** Workspaces and everything in them. */
+async function createWorkspaceModules(options: OrchestratorOptions, platform: Platform) {
+  const { config, environment, metrics, logger } = options;
+  const { requests, background, publisher, clock, plans, assets } = platform;
+  const { database, jobs } = requests;
+  const usage = createUsageModule({ config, database, plans, clock });
+  const idempotency = createIdempotencyModule({ database, clock, logger });
+  const uploads = await createUploadsModule({
+    config,
+    connections: requests,
+    idempotency: idempotency.service,
+    metrics,
+    clock,
+    logger,
+  });
+  const { attachments } = uploads;
+  const createViewContext: CreateViewContext = () => ({
+    now: clock.now(),
+    avatar: assets.avatarOf,
+    attachment: attachments.render,
+  });
+  const { epochs, turnSignals } = platform;
+  const replay = createEventsModule({
+    config,
+    connections: requests,
+    epochs,
+    turnSignals,
+    createViewContext,
+    clock,
+    logger,
+  });
+  const runtimes = await createRuntimesModule({
+    config,
+    environment,
+    ownsRuntimes: options.ownsRuntimes ?? false,
+    database,
+    jobs,
+    background,
+    publisher,
+    metrics,
+    clock,
+    logger,
+  });
+  const workspaces = createWorkspacesModule({
+    config,
+    connections: requests,
+    replay: replay.service,
+    runtimes: runtimes.requests,
+    bus: options.bus,
+    idempotency: idempotency.service,
+    clock,
+  });
+  return { usage, idempotency, uploads, createViewContext, replay, runtimes, workspaces };
+}
+
+type WorkspaceModules = Awaited<ReturnType<typeof createWorkspaceModules>>;
+
+/** Conversations with agents: messages, turns and everything around them. */
+function createChatModules(
+  options: OrchestratorOptions,
+  platform: Platform,
+  { usage, idempotency, uploads, createViewContext, runtimes, workspaces }: WorkspaceModules,
+  { apps }: IntegrationModules,
+) {
+  const { config, environment, metrics, logger } = options;
+  const { requests, background, publisher, clock, plans, models, rates, assets } = platform;
+  const { database, withTransaction } = requests;
+  const { attachments } = uploads;
+  const { access } = workspaces;
+  const cursors = createCursorCodec(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS);
+  const statuses = createAgentStatuses({ store: createAgentStatusStore(database), publish: publisher.live, clock });
+  const agents = createAgentsModule({
+    config,
+    environment,
+    models,
+    database,
+    background: background.database,
+    withTransaction,
+    jobs: requests.jobs,
+    access,
+    cursors,
+    assets,
+    createViewContext,
+    statuses,
+  });
+  const artifacts = createArtifactsModule({ config, requests, background, objects: uploads.objects, access });
+  const receipts = createReceiptsModule({ config, requests, background, tools: apps.tools, clock, logger });
+  const turns = createTurnsModule({
+    turnSignals: platform.turnSignals,
+    config,
+    requests,
+    background,
+    publisher,
+    limits: usage.limits,
+    plans,
+    models,
+    access,
+    client: runtimes.client,
+    platformTools: [...agents.tools, ...artifacts.tools, ...apps.tools],
+    receipts: receipts.log,
+    createViewContext,
+    statuses,
+    objects: uploads.objects,
+    metrics,
+    clock,
+    logger,
+  });
+  const steps = createStepsModule({ config, requests, objects: uploads.objects, tools: turns.tools, logger });
+  const workflows = createWorkflowsModule({ config, requests, cancellation: turns.workflows, access });
+  const summaries = createSummariesModule({
+    config,
+    background,
+    plans,
+    models,
+    client: runtimes.client,
+    metrics: turns.metrics,
+    clock,
+  });
+  const conversations = createConversationsModule({
+    config,
+    connections: requests,
+    access,
+    idempotency: idempotency.service,
+    stopInRuntime: turns.stopInRuntime,
+    statuses,
+    createViewContext,
+  });
+  const messages = createMessagesModule({
+    config,
+    connections: requests,
+    boundedRead: createBoundedRead(database),
+    requestConnections: connectionsOf(config).requests,
+    runtimes: runtimes.requests,
+    limits: usage.limits,
+    queue: turns.queue,
+    tasks: turns.tasks,
+    stops: turns.stops,
+    stopInRuntime: turns.stopInRuntime,
+    statuses,
+    turnMetrics: turns.metrics,
+    rates,
+    attachments,
+    access,
+    cursors,
+    createViewContext,
+  });
+  const modelCalls = createModelCallsModule({
+    keys: modelCallsKeys(config),
+    connections: requests,
+    limits: usage.limits,
+    models,
+    metrics: turns.metrics,
+    clock,
+  });
+  return { turns, steps, workflows, summaries, agents, artifacts, receipts, conversations, messages, modelCalls };
+}
+
+/** Users, their accounts and authentication, and the operators. */
+function createUserModules(
+  options: OrchestratorOptions,
+  platform: Platform,
+  { runtimes, uploads, workspaces }: WorkspaceModules,
+  integrations: IntegrationModules,
+  { receipts, steps }: ReturnType<typeof createChatModules>,
+) {
+  const { config, metrics, logger } = options;
+  const { requests, clock, plans, models, assets, identityHash, security, sourceName } = platform;
+  const { database, withTransaction } = requests;
+  const { version, bypass } = options;
+  const core = createCoreModule({ config, version, database, assets, models, clock, bypass: bypass !== undefined });
+  const users = createUsersModule({ connections: requests, plans, clock });
+  const devices = createDevicesModule({ config, database, clock, logger });
+  const push = createPushModule({ config, connections: requests, metrics, clock, logger });
+  const exports = createExportsModule({
+    config,
+    connections: requests,
+    objects: uploads.objects,
+    profile: users.service.profile,
+    receipts: receipts.service,
+    steps: steps.service,
+    clock,
+  });
+  const sessionEnds = createSessionRevocationPublisher(options.bus);
+  const account = createAccountModule({
+    config,
+    connections: requests,
+    runtimes: runtimes.requests,
+    integrations: integrations.service,
+    sessionEnds,
+    provision: workspaces.provision,
+    identityHash,
+    clock,
+  });
+  const auth = createAuthModule({
+    config,
+    database,
+    users: { wasDeleted: account.service.wasDeleted, ensure: account.service.signUp },
+    devices: devices.service,
+    identityHash,
+    security,
+    bypass,
+    metrics,
+    clock,
+  });
+  const admin = createAdminModule({
+    config,
+    database,
+    withTransaction,
+    jobSignals: platform.jobSignals,
+    runtimes: runtimes.requests,
+    sessionEnds,
+    plans,
+    epochs: platform.epochs,
+    security,
+    sourceName,
+    clock,
+    logger,
+  });
+  return { core, users, devices, push, exports, account, auth, admin };
+}

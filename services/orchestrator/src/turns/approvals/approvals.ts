@@ -1,0 +1,143 @@
+import { ApiError } from '@uswarm/contract';
+import type { Transaction, WithTransaction } from '../../platform/database/database.js';
+import type { JobDefinition } from '../../platform/jobs/job-definition.js';
+import { pruningRow } from '../../platform/jobs/pruning.js';
+import type { AgentStatuses } from '../../records/agent-statuses.js';
+import type { EventStore } from '../../records/events.store.js';
+import type { PushJobs } from '../../records/push-jobs.js';
+import type { MessageStore } from '../../records/messages.store.js';
+import type { TurnMetrics } from '../turn-metrics.js';
+import { CONTINUE_ACTION } from '../../metering/budget-card.js';
+import type { ReservationStore } from '../../metering/reservations.store.js';
+import type { Delegations } from '../delegations/delegations.js';
+import type { RuntimeRequests } from '../../records/runtime-requests.js';
+import { APPROVE_ACTION } from '../../records/approval-card.js';
+import type { ApprovalStore, ClosedCard, EndedTurns } from '../../records/approvals.store.js';
+import { withdrawCards } from './withdraw-cards.js';
+
+export interface ApprovalsDeps {
+  store: Pick<
+    ApprovalStore,
+    'lock' | 'isApprovalCard' | 'decide' | 'deny' | 'supersede' | 'supersedeOf' | 'refuse' | 'nextExpired' | 'expire'
+  >;
+  reservations: Pick<ReservationStore, 'grant'>;
+  messages: Pick<MessageStore, 'update'>;
+  events: Pick<EventStore, 'append' | 'lock'>;
+  push: Pick<PushJobs, 'withdraw'>;
+  statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
+  metrics: Pick<TurnMetrics, 'budget'>;
+  /** Continues background turns whose approval is closed without a decision. */
+  tasks: Pick<Delegations, 'proceed'>;
+  runtimes: Pick<RuntimeRequests, 'ensureResumed'>;
+}
+
+/** What the model learns about a call whose card the user deleted. */
+const CARD_DELETED = 'The user deleted the request to approve this call. Nothing was changed. Do not repeat it.';
+
+/** What follows from a decision. */
+export interface Decided {
+  /** The turn that must continue; absent if it is still running. */
+  suspendedTurnId?: string;
+  /** The turn has ended with what it has. */
+  stopped?: boolean;
+}
+
+/** Decisions of users on calls of tools, and on the budgets of turns. */
+export interface Approvals {
+  /**
+   * Records the decision on a card that a turn waits for. Call it after the workspace is locked.
+   *
+   * @returns undefined if no turn waits for the card
+   * @throws ApiError `approval_closed`
+   */
+  decide(cardMessageId: string, actionId: string, tx: Transaction): Promise<Decided | undefined>;
+  /** Withdraws the open cards of a conversation, because the user sent another message. */
+  supersede(conversationId: string, tx: Transaction): Promise<void>;
+  /** Withdraws the cards of turns that end or disappear. Call it after the workspace is locked, and then refresh its statuses. */
+  withdraw(ended: EndedTurns, tx: Transaction): Promise<void>;
+  /** Withdraws one expired card, and the others for which its turn waits. @returns false if there is none */
+  expireNext(tx: Transaction): Promise<boolean>;
+}
+
+export function createApprovals(deps: ApprovalsDeps): Approvals {
+  const { store, reservations, events, statuses, metrics } = deps;
+
+  async function withdraw(cards: readonly ClosedCard[], tx: Transaction): Promise<void> {
+    await withdrawCards(deps, cards, tx);
+    for (const turnId of new Set(cards.map((card) => card.turnId))) await deps.tasks.proceed(turnId, 0, tx);
+  }
+
+  async function decideOnBudget(
+    cardMessageId: string,
+    { turnId, grantedTokens }: { turnId: string; grantedTokens: number },
+    continues: boolean,
+    tx: Transaction,
+  ): Promise<Decided> {
+    tx.afterCommit(() => metrics.budget(continues ? 'continued' : 'stopped'));
+    if (!continues) {
+      await store.deny(cardMessageId, tx);
+      return { stopped: true };
+    }
+    await store.decide(cardMessageId, 'approved', tx);
+    await reservations.grant(turnId, grantedTokens, tx);
+    return { suspendedTurnId: turnId };
+  }
+
+  return {
+    async decide(cardMessageId, actionId, tx) {
+      const approval = await store.lock(cardMessageId, tx);
+      if (approval === undefined) {
+        // The approval was deleted with its turn.
+        if (await store.isApprovalCard(cardMessageId, tx)) throw new ApiError('approval_closed');
+        return undefined;
+      }
+      const { status, isExpired, turnEnded, canContinue, turnId, grantedTokens } = approval;
+      if (status !== 'open' || isExpired || (turnEnded && !canContinue)) throw new ApiError('approval_closed');
+      if (grantedTokens !== null) {
+        return decideOnBudget(cardMessageId, { turnId, grantedTokens }, actionId === CONTINUE_ACTION, tx);
+      }
+      await store.decide(cardMessageId, actionId === APPROVE_ACTION ? 'approved' : 'denied', tx);
+      return turnEnded ? { suspendedTurnId: turnId } : {};
+    },
+
+    async supersede(conversationId, tx) {
+      const cards = await store.supersede(conversationId, tx);
+      await withdraw(cards, tx);
+      for (const workspaceId of new Set(cards.map((card) => card.workspaceId)))
+        await statuses.refreshWorkspace(workspaceId, tx);
+    },
+
+    async withdraw(ended, tx) {
+      await withdraw(await store.supersedeOf(ended, tx), tx);
+      // A turn that continues would ask again.
+      await store.refuse(ended.messageIds ?? [], CARD_DELETED, tx);
+    },
+
+    async expireNext(tx) {
+      const next = await store.nextExpired(tx);
+      if (next === undefined) return false;
+      // A background turn continues, and needs its runtime. Locks the workspace before the approval, as every decision does.
+      await deps.runtimes.ensureResumed(next.workspaceId, tx);
+      await events.lock(next.workspaceId, tx);
+      await withdraw(await store.expire(next.messageId, tx), tx);
+      await statuses.refreshWorkspace(next.workspaceId, tx);
+      return true;
+    },
+  };
+}
+
+const APPROVAL_EXPIRY_JOB = 'approval-expiry';
+const MINUTE_MS = 60_000;
+
+/** The job that withdraws expired cards, one transaction each. */
+export const approvalExpiry = (
+  approvals: Pick<Approvals, 'expireNext'>,
+  withTransaction: WithTransaction,
+): JobDefinition => ({
+  type: APPROVAL_EXPIRY_JOB,
+  atStart: pruningRow(APPROVAL_EXPIRY_JOB),
+  async handle(_job, signal) {
+    while (!signal.aborted && (await withTransaction((tx) => approvals.expireNext(tx))));
+    return { againInMs: signal.aborted ? 0 : MINUTE_MS };
+  },
+});

@@ -1,0 +1,90 @@
+import { storable } from '@uswarm/service-kit';
+import { visibleText } from '../../records/visible-text.js';
+import { scan, START } from './safe-markdown.js';
+
+const NOTHING = { ...START, output: '' };
+/** Characters before a position that the conversion looks at: the longest host, and what surrounds it. */
+const LOOK_BEHIND = 300;
+
+/** Text that a runtime streams, as users see it: safe Markdown without characters that hide or reorder text. */
+export interface ReplyText {
+  /** The text so far. */
+  readonly text: string;
+  /** What was shown of it. */
+  readonly shown: string;
+  /** As it was received. */
+  readonly received: string;
+  /** @returns what can be shown now. The end is held while it can become part of an image or of a link. */
+  append(text: string): string;
+  /** Shows what is held. No text may follow. */
+  flush(): string;
+  /**
+   * Removes the text after a position in the received text.
+   *
+   * @returns the position in the shown text; undefined if nothing is removed
+   */
+  retract(offset: number): number | undefined;
+  clear(): void;
+}
+
+/** Makes Markdown of agents safe to display. */
+export interface SafeMarkdown {
+  /** Pure. */
+  text(markdown: string): string;
+  stream(): ReplyText;
+}
+
+const cleaned = (text: string): string => visibleText(storable(text));
+
+/** @param publicUrl images and links below it are our own, as are those without a host */
+export function createSafeMarkdown(publicUrl: string | undefined): SafeMarkdown {
+  const own = publicUrl === undefined ? undefined : `${publicUrl.replace(/\/+$/, '')}/v1/`;
+  const isOwn = (address: string): boolean => own !== undefined && address.startsWith(own);
+
+  function stream(): ReplyText {
+    let received = '';
+    /** What is not converted yet, and some characters before it. */
+    let source = '';
+    let scanned = NOTHING;
+
+    function continueScan(isLast: boolean): string {
+      const { output, end, ...state } = scan(source, scanned, isLast, isOwn);
+      const done = Math.max(0, end - LOOK_BEHIND);
+      source = source.slice(done);
+      scanned = { ...state, end: end - done, output: scanned.output + output };
+      return output;
+    }
+
+    return {
+      get text() {
+        return scanned.output + scan(source, scanned, true, isOwn).output;
+      },
+      get shown() {
+        return scanned.output;
+      },
+      get received() {
+        return received;
+      },
+      append(text) {
+        received += text;
+        source += cleaned(text);
+        return continueScan(false);
+      },
+      flush: () => continueScan(true),
+      retract(offset) {
+        if (offset >= received.length) return undefined;
+        received = received.slice(0, offset);
+        source = cleaned(received);
+        scanned = NOTHING;
+        return continueScan(false).length;
+      },
+      clear() {
+        received = '';
+        source = '';
+        scanned = NOTHING;
+      },
+    };
+  }
+
+  return { text: (markdown) => scan(cleaned(markdown), START, true, isOwn).output, stream };
+}

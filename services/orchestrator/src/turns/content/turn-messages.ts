@@ -1,0 +1,152 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { MessageContent } from '@uswarm/contract';
+import type { Transaction } from '../../platform/database/database.js';
+import type { AddedMessage, EventStore } from '../../records/events.store.js';
+import { insertSystemMessage } from '../../records/system-message.js';
+import type { MessageStore } from '../../records/messages.store.js';
+import type { PlatformTool, ShowMessage } from '../tools/platform-tool.js';
+import type { OfferedContent } from './agent-content-schema.js';
+import type { SafeMarkdown } from './reply-text.js';
+import { safeContent } from './safe-content.js';
+import type { TurnRow } from '../turns.store.js';
+
+export interface TurnMessagesDeps {
+  messages: Pick<MessageStore, 'update' | 'findOfTurn' | 'findLine' | 'find'>;
+  events: Pick<EventStore, 'addMessage' | 'placeMessage' | 'append' | 'changeMessage'>;
+  markdown: Pick<SafeMarkdown, 'text'>;
+}
+
+export type ToolStatus = Extract<MessageContent, { type: 'tool_status' }>;
+
+type ToolLine = NonNullable<Awaited<ReturnType<MessageStore['findLine']>>>;
+
+type Shown = Awaited<ReturnType<ShowMessage>>;
+
+/** Messages of a turn in addition to its reply. Each has a key, unique in the turn. The methods return the seq of their event. */
+export interface TurnMessages {
+  /**
+   * Shows the status of a tool call, listed before the reply with this seq. Keys of runtimes begin with `tool:`.
+   *
+   * @param found the line of the call, if it was read in this transaction
+   * @returns undefined if it is repeated: a completed call does not run again
+   */
+  tool(
+    turnKey: string,
+    content: ToolStatus,
+    replySeq: number | undefined,
+    tx: Transaction,
+    found?: Promise<ToolLine | undefined>,
+  ): Promise<number | undefined>;
+  /** The line that shows the status of a tool call. */
+  findTool(turnKey: string, tx: Transaction): Promise<ToolLine | undefined>;
+  /** Stores content as a separate message, or updates the message with this key. Keys of runtimes begin with `message:`. */
+  offer(turnKey: string, content: OfferedContent, tx: Transaction): Promise<number>;
+  /** As `offer`, for a card that the turn waits for: see `show`. */
+  ask(turnKey: string, card: OfferedContent, tx: Transaction): Promise<Shown>;
+  /** Shows what the turn waits for, in the place of its reply if that is empty. */
+  show: ShowMessage;
+  /** Stores a system message once per key. */
+  note(key: string, text: string, tx: Transaction): Promise<void>;
+}
+
+/** The key of the line of a call that a runtime executes. */
+export const runtimeKey = (callId: string): string => `tool:${callId}`;
+
+/** The key of the line of a call that the orchestrator executes. A runtime cannot write it. */
+export const callKey = (callId: string): string => `call:${callId}`;
+
+/** Maximum length of descriptions of calls, in UTF-16 code units. */
+const MAX_DESCRIPTION_LENGTH = 4_000;
+
+/** What the line of a call shows. */
+export const lineDescription = ({ describe }: Pick<PlatformTool, 'describe'>, input: unknown): string =>
+  describe(input).slice(0, MAX_DESCRIPTION_LENGTH);
+
+/** The line of a call to another system. The states of a line do not include an unknown outcome. */
+export const unknownLine = (line: ToolStatus): ToolStatus => ({
+  ...line,
+  description: `It is not known whether this was executed: ${line.description}`,
+  state: 'failed',
+});
+
+/** The turn of messages. */
+export type MessagesOf = Pick<TurnRow, 'id' | 'workspace_id' | 'conversation_id' | 'agent_id'>;
+
+/** The loading reply of a running turn. */
+export interface LoadingReply {
+  isEmpty(): boolean;
+  /** Another message has taken its place. */
+  taken(): void;
+}
+
+/** Without a turn that runs, nothing takes the place of a reply. */
+const NO_REPLY: LoadingReply = { isEmpty: () => false, taken: () => undefined };
+
+export function createTurnMessages(
+  { messages, events, markdown }: TurnMessagesDeps,
+  turn: MessagesOf,
+  reply: LoadingReply = NO_REPLY,
+): TurnMessages {
+  const workspaceId = turn.workspace_id;
+  const context = { workspaceId, conversationId: turn.conversation_id };
+  const ofAgent = { ...context, agentId: turn.agent_id, role: 'agent', status: 'delivered' } as const;
+
+  const add = (key: string, shown: Pick<AddedMessage, 'content' | 'beforeSeq'>, tx: Transaction): Promise<number> =>
+    events.addMessage({ id: randomUUIDv7(), ...ofAgent, ...shown, turn: { id: turn.id, key } }, tx);
+
+  const show: ShowMessage = async ({ key, ...message }, tx) => {
+    const shown = { ...message, turn: { id: turn.id, key } };
+    if (!reply.isEmpty())
+      return { id: shown.id, seq: await events.addMessage({ ...shown, role: 'agent', status: 'delivered' }, tx) };
+    const placed = await events.placeMessage(shown, tx);
+    if (placed.isReply) tx.afterCommit(reply.taken);
+    return placed;
+  };
+
+  async function updateExisting(key: string, content: MessageContent, tx: Transaction): Promise<Shown | undefined> {
+    const id = await messages.findOfTurn(turn.id, key, tx);
+    if (id === undefined) return undefined;
+    const seq = await events.append({ workspaceId, type: 'message.updated', subjectId: id }, tx);
+    // Reads after `append` has locked the workspace, so that a concurrent choice is kept.
+    const [row] = await messages.find([id], tx);
+    const chosen = row?.content.type === 'action_card' && (row.content.selected_action_id ?? null) !== null;
+    if (!chosen) await messages.update(id, { content, status: 'delivered' }, tx);
+    return { id, seq };
+  }
+
+  const findTool: TurnMessages['findTool'] = (key, tx) => messages.findLine(turn.id, key, tx);
+
+  return {
+    async tool(key, reported, replySeq, tx, found = findTool(key, tx)) {
+      const content = safeContent(reported, markdown);
+      const line = await found;
+      if (line?.state === 'completed' && content.state === 'running') return undefined;
+      if (line !== undefined) {
+        const changed = { workspaceId, id: line.id, change: { content }, types: ['message.updated'] } as const;
+        return (await events.changeMessage(changed, tx))?.[0];
+      }
+      return add(key, { content, ...(replySeq === undefined ? {} : { beforeSeq: replySeq }) }, tx);
+    },
+
+    findTool,
+
+    async offer(turnKey, offered, tx) {
+      const content = safeContent(offered, markdown);
+      const existing = await updateExisting(turnKey, content, tx);
+      return existing?.seq ?? add(turnKey, { content }, tx);
+    },
+
+    async ask(turnKey, card, tx) {
+      const content = safeContent(card, markdown);
+      const shown = { id: randomUUIDv7(), ...context, agentId: turn.agent_id, content, key: turnKey };
+      return (await updateExisting(turnKey, content, tx)) ?? show(shown, tx);
+    },
+
+    show,
+
+    async note(key, text, tx) {
+      if ((await messages.findOfTurn(turn.id, key, tx)) !== undefined) return;
+      await insertSystemMessage({ events }, { ...context, text, turn: { id: turn.id, key } }, tx);
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { LIMITS } from '@uswarm/contract';
+import { DELEGATION_TOOL } from '@uswarm/contract/agent-tools';
+import { z } from 'zod';
+import { agentData, type AgentRow, type AgentViewContext } from '../../records/agent-view.js';
+import type { AgentStore } from '../../records/agents.store.js';
+import { failed } from '../tools/outcomes.js';
+import { defineHandOverTool, defineTaskTool, type PlatformTool, type ToolOutcome } from '../tools/platform-tool.js';
+import type { TurnStore } from '../turns.store.js';
+import { startedDelegation, taskPreview, taskPrompt } from './delegation-message.js';
+import { DELEGATE, type Delegations } from './delegations.js';
+
+export interface DelegationToolDeps {
+  agents: Pick<AgentStore, 'list'>;
+  turns: Pick<TurnStore, 'agentsOfMessage'>;
+  delegations: Pick<Delegations, 'start'>;
+  createViewContext: () => AgentViewContext;
+}
+
+const AgentSlug = z.string().min(1).max(64).describe('The agent, by its name after the @, without the @.');
+const Text = z.string().trim().max(LIMITS.taskText);
+
+/** Tools with which agents give tasks and messages to the other agents of their swarm. */
+export function createDelegationTools({
+  agents,
+  turns,
+  delegations,
+  createViewContext,
+}: DelegationToolDeps): PlatformTool[] {
+  interface Found {
+    from: AgentRow;
+    to: AgentRow;
+  }
+
+  /** Finds the caller and another agent of its swarm. */
+  async function find(workspaceId: string, agentId: string, name: string): Promise<Found | ToolOutcome> {
+    const rows = await agents.list(workspaceId);
+    const slug = name.replace(/^@/, '').toLowerCase();
+    const from = rows.find(({ id }) => id === agentId);
+    const to = rows.find((row) => row.slug === slug);
+    const others = rows.filter(({ id }) => id !== agentId).map((row) => row.slug);
+    if (from === undefined) return failed('The agent no longer exists.');
+    if (to === undefined) return failed(`There is no agent ${slug}. There are: ${others.join(', ')}.`);
+    if (to.id === agentId) return failed(`You are ${slug}. Choose another agent: ${others.join(', ')}.`);
+    return { from, to };
+  }
+
+  const delegate = defineTaskTool({
+    switchedBy: DELEGATION_TOOL,
+    name: DELEGATE,
+    description:
+      'Gives a task to another agent, and returns its result. The agent knows nothing but the task, what you expect and the ' +
+      `context: include everything that it needs. Call it several times in one step for up to ${LIMITS.parallelDelegations} tasks ` +
+      'that run at the same time. Use it for work that needs the skills of another agent or many steps; answer simple ' +
+      'questions yourself.',
+    maxDepth: LIMITS.delegationDepth - 1,
+    input: z.object({
+      agent: AgentSlug,
+      task: Text.min(1).describe('What to do.'),
+      expected: Text.min(1).describe('What the result must contain, and its form.'),
+      context: Text.optional().describe('Facts and results that the agent needs.'),
+    }),
+    describe: ({ agent, task }) => `Asking @${agent}: ${taskPreview(task)}`,
+    async task(input, call) {
+      const found = await find(call.workspaceId, call.agentId, input.agent);
+      if ('failed' in found) return () => Promise.resolve(found);
+      const viewContext = createViewContext();
+      const from = agentData(found.from, viewContext);
+      const to = agentData(found.to, viewContext);
+      const content = startedDelegation(from, to, input.task);
+      return (tx, show) =>
+        delegations.start(call, { agentId: to.id, prompt: taskPrompt(from, input), content }, show, tx);
+    },
+  });
+
+  const handOver = defineHandOverTool({
+    switchedBy: DELEGATION_TOOL,
+    name: 'hand_over',
+    description:
+      'Ends your answer and lets another agent answer the user instead. Use it if the message is for that agent, not for a ' +
+      'task whose result you need. You may write one sentence for the user before you call it.',
+    maxDepth: 0,
+    input: z.object({ agent: AgentSlug }),
+    describe: ({ agent }) => `Handing over to @${agent}`,
+    async recipient({ agent }, { workspaceId, agentId, userMessageId }) {
+      const found = await find(workspaceId, agentId, agent);
+      if ('failed' in found) return found;
+      if ((await turns.agentsOfMessage(userMessageId)).includes(found.to.id))
+        return failed(`@${found.to.slug} has answered this message already. Answer yourself.`);
+      return found.to.id;
+    },
+  });
+
+  return [delegate, handOver];
+}

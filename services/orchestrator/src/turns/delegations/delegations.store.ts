@@ -1,0 +1,94 @@
+import { sql } from 'kysely';
+import type { Database } from '../../platform/database/database.js';
+
+export interface NewDelegation {
+  /** The background turn that works on the task. */
+  turnId: string;
+  parentTurnId: string;
+  /** The call of the parent turn that gets the result. */
+  callId: string;
+  messageId: string;
+}
+
+/** A task that is not finished. */
+export interface OpenDelegation {
+  turnId: string;
+  parentTurnId: string;
+  callId: string;
+  messageId: string;
+}
+
+/** The turn that waits for a result. */
+export interface WaitingTurn {
+  isRunning: boolean;
+  /** Whether the turn is suspended, and can be resumed. */
+  isSuspended: boolean;
+  /** The user stopped it. */
+  stopRequested: boolean;
+}
+
+export interface DelegationStore {
+  insert(delegation: NewDelegation, db: Database): Promise<void>;
+  /** Whether a call of a turn has given a task that is not finished. */
+  isOpen(parentTurnId: string, callId: string, db: Database): Promise<boolean>;
+  /** The unfinished tasks of a turn. */
+  openOf(parentTurnId: string, db: Database): Promise<OpenDelegation[]>;
+  /** The unfinished task that a turn works on. */
+  ofTurn(turnId: string, db: Database): Promise<OpenDelegation | undefined>;
+  /** The unfinished task that a message shows. */
+  ofMessage(messageId: string, db: Database): Promise<OpenDelegation | undefined>;
+  end(turnId: string, status: 'completed' | 'failed', db: Database): Promise<void>;
+  /** The state of a turn whose task has ended. */
+  waiting(turnId: string, db: Database): Promise<WaitingTurn | undefined>;
+}
+
+const COLUMNS = [
+  'turn_id as turnId',
+  'parent_turn_id as parentTurnId',
+  'call_id as callId',
+  'message_id as messageId',
+] as const;
+
+export function createDelegationStore(): DelegationStore {
+  const open = (db: Database) => db.selectFrom('delegations').select(COLUMNS).where('status', '=', 'running');
+  return {
+    async insert({ turnId, parentTurnId, callId, messageId }, db) {
+      await db
+        .insertInto('delegations')
+        .values({ turn_id: turnId, parent_turn_id: parentTurnId, call_id: callId, message_id: messageId })
+        .execute();
+    },
+
+    isOpen: async (parentTurnId, callId, db) =>
+      (await open(db).where('parent_turn_id', '=', parentTurnId).where('call_id', '=', callId).executeTakeFirst()) !==
+      undefined,
+
+    openOf: (parentTurnId, db) =>
+      open(db).where('parent_turn_id', '=', parentTurnId).orderBy('created_at').orderBy('turn_id').execute(),
+
+    ofTurn: (turnId, db) => open(db).where('turn_id', '=', turnId).executeTakeFirst(),
+
+    ofMessage: (messageId, db) => open(db).where('message_id', '=', messageId).executeTakeFirst(),
+
+    async end(turnId, status, db) {
+      await db
+        .updateTable('delegations')
+        .set({ status, ended_at: sql<Date>`now()` })
+        .where('turn_id', '=', turnId)
+        .execute();
+    },
+
+    waiting: (turnId, db) =>
+      db
+        .selectFrom('turns as t')
+        .select([
+          sql<boolean>`t.status IN ('queued', 'running')`.as('isRunning'),
+          sql<boolean>`t.status = 'done' AND EXISTS (SELECT FROM turn_contexts c WHERE c.turn_id = t.id)`.as(
+            'isSuspended',
+          ),
+          't.stop_requested as stopRequested',
+        ])
+        .where('t.id', '=', turnId)
+        .executeTakeFirst(),
+  };
+}

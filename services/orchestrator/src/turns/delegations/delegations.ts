@@ -1,0 +1,222 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { LIMITS, type MessageContent } from '@uswarm/contract';
+import type { Transaction } from '../../platform/database/database.js';
+import type { AgentStatuses } from '../../records/agent-statuses.js';
+import type { ApprovalStore } from '../../records/approvals.store.js';
+import { withdrawCards } from '../approvals/withdraw-cards.js';
+import type { LiveEvent } from '../../events/event-publisher.js';
+import type { EventStore } from '../../records/events.store.js';
+import type { MessageStore } from '../../records/messages.store.js';
+import type { PushJobs } from '../../records/push-jobs.js';
+import { failed } from '../tools/outcomes.js';
+import type { ShowMessage, ToolCall, ToolOutcome } from '../tools/platform-tool.js';
+import type { ToolCallStore } from '../tools/tool-calls.store.js';
+import { answerFields } from '../../records/answers.js';
+import type { BackgroundTurns, TaskOwner, TaskResult } from '../background-turns.js';
+import type { SafeMarkdown } from '../content/reply-text.js';
+import { safeContent } from '../content/safe-content.js';
+import type { TurnQueue } from '../turn-queue.js';
+import { isUnfinished } from '../turn-status.js';
+import type { TurnRow, TurnStore } from '../turns.store.js';
+import type { ReservationStore } from '../../metering/reservations.store.js';
+import { boundedResult, type DelegationContent, endedDelegation } from './delegation-message.js';
+import type { DelegationStore, OpenDelegation } from './delegations.store.js';
+
+export interface DelegationsDeps {
+  store: DelegationStore;
+  turns: Pick<TurnStore, 'get' | 'finish' | 'requestStop'>;
+  background: BackgroundTurns;
+  queue: Pick<TurnQueue, 'continue'>;
+  reservations: Pick<ReservationStore, 'unallotted'>;
+  toolCalls: Pick<ToolCallStore, 'insert'>;
+  messages: Pick<MessageStore, 'find' | 'update'>;
+  events: Pick<EventStore, 'append' | 'lock'>;
+  push: Pick<PushJobs, 'withdraw'>;
+  approvals: Pick<ApprovalStore, 'supersedeOf'>;
+  statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
+  markdown: Pick<SafeMarkdown, 'text'>;
+  publish: (event: LiveEvent) => Promise<boolean>;
+  /** Passes the end of a suspended turn to the owner of its task. */
+  ended: TaskOwner['ended'];
+}
+
+/** A task for another agent. */
+export interface DelegatedTask {
+  agentId: string;
+  prompt: string;
+  content: DelegationContent;
+}
+
+export interface Delegations extends TaskOwner {
+  /** Starts the task of a call, once. @returns the sequence of its event, or why the task is not started */
+  start(call: ToolCall, task: DelegatedTask, show: ShowMessage, tx: Transaction): Promise<number | ToolOutcome>;
+  /** Continues a suspended turn if it waits for no task, or ends it if the user stopped it. Call it after the workspace is locked. */
+  proceed(turnId: string, seq: number, tx: Transaction): Promise<void>;
+  /**
+   * Ends the tasks of a turn that disappears, and the task that it works on. Then refresh the statuses.
+   *
+   * @param gone the turns that disappear with it; any other one learns that its task was stopped
+   */
+  abandon(turnId: string, gone: ReadonlySet<string>, tx: Transaction): Promise<void>;
+  /** Ends a suspended turn that the user stopped, and its tasks. */
+  stopSuspended(turnId: string, tx: Transaction): Promise<void>;
+}
+
+/** The message that shows a task, and the answer that it belongs to. */
+interface ShownTask {
+  workspaceId: string;
+  conversationId: string;
+  messageId: string;
+  answer: { turnId: string | null; inReplyTo: string | null };
+}
+
+export const DELEGATE = 'delegate';
+
+const STOPPED: TaskResult = { status: 'stopped', text: '' };
+
+/** What the agent that gave a task learns about its end. Pure. */
+export function outcomeOf({ status, text }: TaskResult): { text: string; failed: boolean } {
+  if (status === 'completed') return { text: boundedResult(text), failed: false };
+  const reason = status === 'stopped' ? 'The user stopped the task.' : 'The task failed.';
+  return { text: boundedResult(text === '' ? reason : `${reason}\n${text}`), failed: true };
+}
+
+/** The tokens for the next task: an equal share of what is left for the remaining tasks and the turn itself. Pure. */
+export const shareOf = (left: number, open: number): number =>
+  Math.floor(Math.max(0, left) / (LIMITS.parallelDelegations + 1 - open));
+
+export function createDelegations(deps: DelegationsDeps): Delegations {
+  const { store, turns, background, queue, reservations, toolCalls, messages, events } = deps;
+
+  function announce(
+    { workspaceId, conversationId, messageId, answer }: ShownTask,
+    status: DelegationContent['status'],
+    seq: number,
+    tx: Transaction,
+  ): void {
+    const payload = {
+      workspace_id: workspaceId,
+      message_id: messageId,
+      conversation_id: conversationId,
+      status,
+      ...answerFields(answer.turnId, answer.inReplyTo),
+    };
+    const header = { workspace_id: workspaceId, after_seq: seq };
+    // Not awaited: a slow bus must not slow down a turn.
+    tx.afterCommit(() => void deps.publish({ ...header, event: 'agent.delegation', payload }));
+  }
+
+  async function budgetFor(turnId: string, open: number, tx: Transaction): Promise<number | null> {
+    const left = await reservations.unallotted(turnId, tx);
+    return left === null ? null : shareOf(left, open);
+  }
+
+  async function show(
+    { messageId }: OpenDelegation,
+    { workspace_id: workspaceId, conversation_id: conversationId }: TurnRow,
+    status: 'completed' | 'failed',
+    tx: Transaction,
+  ): Promise<number> {
+    const seq = await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
+    const [row] = await messages.find([messageId], tx);
+    const content: MessageContent | undefined = row?.content;
+    if (content?.type === 'delegation') {
+      await messages.update(messageId, { content: endedDelegation(content, status) }, tx);
+      const answer = { turnId: row?.answer_turn_id ?? null, inReplyTo: row?.in_reply_to ?? null };
+      announce({ workspaceId, conversationId, messageId, answer }, status, seq, tx);
+    }
+    return seq;
+  }
+
+  /** Shows and stores the end of a task. */
+  async function close(delegation: OpenDelegation, turn: TurnRow, status: 'completed' | 'failed', tx: Transaction) {
+    const seq = await show(delegation, turn, status, tx);
+    await store.end(delegation.turnId, status, tx);
+    return seq;
+  }
+
+  /** Ends a task, and tells the turn that gave it. Locks the workspace, as everything that ends or suspends a turn. */
+  async function report(task: OpenDelegation, turn: TurnRow, result: TaskResult, tx: Transaction): Promise<number> {
+    const seq = await close(task, turn, result.status === 'completed' ? 'completed' : 'failed', tx);
+    const { parentTurnId, callId: id } = task;
+    const waiting = await store.waiting(parentTurnId, tx);
+    if (waiting === undefined || !(waiting.isRunning || waiting.isSuspended)) return seq;
+    await toolCalls.insert(parentTurnId, { id, tool: DELEGATE }, { ...outcomeOf(result), showsMessage: false }, tx);
+    await delegations.proceed(parentTurnId, seq, tx);
+    return seq;
+  }
+
+  /** Ends a turn that waits, with its cards. */
+  async function endSuspended(turn: TurnRow, tx: Transaction): Promise<void> {
+    await delegations.cancel(turn.id, tx);
+    await withdrawCards(deps, await deps.approvals.supersedeOf({ turnIds: [turn.id] }, tx), tx);
+    await turns.finish(turn.id, { status: 'stopped', errorCode: null }, tx);
+    await deps.ended(turn, STOPPED, tx);
+    await deps.statuses.refreshWorkspace(turn.workspace_id, tx);
+  }
+
+  const delegations: Delegations = {
+    async start(call, { agentId, prompt, content: given }, showMessage, tx) {
+      const { id: callId, turnId: parentTurnId, workspaceId, conversationId, userId, userMessageId, depth } = call;
+      const open = await store.openOf(parentTurnId, tx);
+      if (open.length >= LIMITS.parallelDelegations)
+        return failed(`At most ${LIMITS.parallelDelegations} tasks can run at the same time. Wait for a result first.`);
+      const budget = await budgetFor(parentTurnId, open.length, tx);
+      if (budget === 0) return failed('No tokens are left for a task. Answer with what you have.');
+      const content = safeContent(given, deps.markdown);
+      const shown = { id: randomUUIDv7(), key: `delegation:${callId}`, agentId: call.agentId, content };
+      const { id: messageId, seq } = await showMessage({ ...shown, workspaceId, conversationId }, tx);
+      const task = { workspaceId, conversationId, userId, agentId, userMessageId, messageId, prompt, depth: depth + 1 };
+      const turnId = await background.start({ ...task, budget }, tx);
+      await store.insert({ turnId, parentTurnId, callId, messageId }, tx);
+      announce({ workspaceId, conversationId, messageId, answer: call.answer }, 'running', seq, tx);
+      return seq;
+    },
+
+    async proceed(turnId, seq, tx) {
+      const waiting = await store.waiting(turnId, tx);
+      if (waiting?.isSuspended !== true || (await store.openOf(turnId, tx)).length > 0) return;
+      const turn = await turns.get(turnId, tx);
+      if (turn === undefined) return;
+      if (waiting.stopRequested) return endSuspended(turn, tx);
+      await queue.continue(turn, seq, tx);
+      await deps.statuses.refreshWorkspace(turn.workspace_id, tx);
+    },
+
+    async stopSuspended(turnId, tx) {
+      const turn = await turns.get(turnId, tx);
+      if (turn === undefined) return;
+      await events.lock(turn.workspace_id, tx);
+      if ((await store.waiting(turnId, tx))?.isSuspended === true) await endSuspended(turn, tx);
+    },
+
+    async abandon(turnId, gone, tx) {
+      const turn = await turns.get(turnId, tx);
+      if (turn === undefined) return;
+      const task = await store.ofTurn(turnId, tx);
+      if (task !== undefined)
+        await (gone.has(task.parentTurnId) ? close(task, turn, 'failed', tx) : report(task, turn, STOPPED, tx));
+      await delegations.cancel(turnId, tx);
+    },
+
+    async cancel(turnId, tx) {
+      for (const delegation of await store.openOf(turnId, tx)) {
+        const turn = await turns.get(delegation.turnId, tx);
+        if (turn === undefined) continue;
+        // Its worker ends the turn. Nothing waits for the result.
+        if (isUnfinished(turn)) await turns.requestStop(turn.id, tx);
+        else {
+          await close(delegation, turn, 'failed', tx);
+          await endSuspended(turn, tx);
+        }
+      }
+    },
+
+    async ended(turn, result, tx) {
+      const delegation = await store.ofTurn(turn.id, tx);
+      if (delegation === undefined) return undefined;
+      return report(delegation, turn, result, tx);
+    },
+  };
+  return delegations;
+}

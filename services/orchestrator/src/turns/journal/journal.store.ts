@@ -1,0 +1,191 @@
+import { MAX_TURN_JOURNAL_BYTES } from '@uswarm/service-kit';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
+import type { Database } from '../../platform/database/database.js';
+import type { TurnEntriesTable } from '../../platform/database/tables.js';
+import { answersUser } from '../../records/answers-user.js';
+
+/** What later turns of the conversation are told about a tool call. */
+export interface CallRecord {
+  tool: string;
+  /** JSON, or its beginning. */
+  arguments: string;
+  failed: boolean;
+  /** What the result refers to, in its order. */
+  sources: { title: string; address: string }[];
+}
+
+/** Oldest first. */
+export interface RecentTurns {
+  turnIds: string[];
+  calls: CallRecord[];
+}
+
+/** Where the body of an entry is: JSON that only runtimes read. */
+export type EntryBody = { body: string } | { objectId: string; hash: Buffer; size: number };
+
+export type StoredEntry = EntryBody & {
+  /** From 1 without gaps, over all generations of the turn. */
+  number: number;
+  kind: 'step' | 'result';
+};
+
+/** An entry with its body. */
+export interface JournalEntry {
+  number: number;
+  kind: StoredEntry['kind'];
+  body: string;
+}
+
+/** Bytes of the body of an entry in a row. Larger bodies are in the object store. */
+export const MAX_ROW_BYTES = 128 * 1024;
+/** Bytes of the body of an entry: the result of a tool with four images of 1 MiB. */
+export const MAX_ENTRY_BYTES = 6 * 1024 * 1024;
+
+/**
+ * `new`: it is the next entry; `known`: it was appended before; `refused`: an entry before it is missing, or the journal would be
+ * too large; `stale`: the turn has a later generation.
+ */
+export type EntryVerdict = 'new' | 'known' | 'refused' | 'stale';
+
+/** An entry as a turn appends it. */
+export interface EntryPosition {
+  turnId: string;
+  generation: number;
+  number: number;
+  /** Bytes of its body. */
+  size: number;
+}
+
+/** The entries of running and of finished turns. */
+export interface JournalStore {
+  /** Whether an entry can be appended. */
+  judge(entry: EntryPosition, db: Database): Promise<EntryVerdict>;
+  /** Appends an entry if it is `new`. Requires the lease of the turn. */
+  append(
+    turn: { id: string; generation: number },
+    entry: StoredEntry & { call?: CallRecord | undefined },
+    db: Database,
+  ): Promise<EntryVerdict>;
+  entries(turnId: string): Promise<StoredEntry[]>;
+  isEmpty(turnId: string, db: Database): Promise<boolean>;
+  /** Whether an entry has its body in this object. */
+  hasObject(objectId: string, db: Database): Promise<boolean>;
+  /** Deletes up to `limit` entries of turns that ended before a time, the oldest first. @returns how many */
+  prune(before: Date, limit: number): Promise<number>;
+  /** The last turns of the conversation that ended, before those of a user message, and their calls as `calls` returns them. */
+  recent(userMessageId: string, limits: { turns: number; calls: number }): Promise<RecentTurns>;
+  /** The last `limit` recorded calls of turns, in the order of the turns and of their calls. */
+  calls(turnIds: readonly string[], limit: number): Promise<CallRecord[]>;
+}
+
+const sizeOf = (entry: EntryBody): number => ('body' in entry ? Buffer.byteLength(entry.body) : entry.size);
+
+type EntryRow = Pick<Selectable<TurnEntriesTable>, 'number' | 'kind' | 'body' | 'object_id' | 'hash' | 'size'>;
+
+/** @throws Error for a row without a body, which a constraint prevents */
+export function storedEntry({ number, kind, body, object_id: objectId, hash, size }: EntryRow): StoredEntry {
+  if (body !== null) return { number, kind, body };
+  if (objectId === null || hash === null || size === null) throw new Error('an entry has no body');
+  return { number, kind, objectId, hash, size };
+}
+
+/** Selects the verdict on an entry; no row if the turn was deleted. */
+const verdictOn = ({ turnId, generation, number, size }: EntryPosition): RawBuilder<unknown> => sql`
+  SELECT CASE
+    WHEN t.generation <> ${generation} THEN 'stale'
+    WHEN ${number} <= coalesce(max(e.number), 0) THEN 'known'
+    WHEN ${number} = coalesce(max(e.number), 0) + 1
+      AND coalesce(sum(coalesce(e.size, octet_length(e.body))), 0) + ${size} <= ${MAX_TURN_JOURNAL_BYTES} THEN 'new'
+    ELSE 'refused' END AS verdict
+  FROM turns t LEFT JOIN turn_entries e ON e.turn_id = t.id WHERE t.id = ${turnId} GROUP BY t.id`;
+
+export function createJournalStore(database: Database): JournalStore {
+  return {
+    async judge(entry, db) {
+      const { rows } = await sql<{ verdict: EntryVerdict }>`${verdictOn(entry)}`.execute(db);
+      return rows[0]?.verdict ?? 'stale';
+    },
+
+    async append({ id, generation }, entry, db) {
+      const { number, kind, call } = entry;
+      const stored =
+        'body' in entry
+          ? sql`${entry.body}::text, NULL::uuid, NULL::bytea, NULL::integer`
+          : sql`NULL::text, ${entry.objectId}::uuid, ${entry.hash}::bytea, ${entry.size}::integer`;
+      const record = call === undefined ? null : JSON.stringify(call);
+      const { rows } = await sql<{ verdict: EntryVerdict }>`
+        WITH judged AS MATERIALIZED (${verdictOn({ turnId: id, generation, number, size: sizeOf(entry) })}), appended AS (
+          INSERT INTO turn_entries (turn_id, generation, number, kind, call, body, object_id, hash, size)
+          SELECT ${id}, ${generation}, ${number}, ${kind}, ${record}::jsonb, ${stored} FROM judged WHERE verdict = 'new'
+        )
+        SELECT verdict FROM judged`.execute(db);
+      return rows[0]?.verdict ?? 'stale';
+    },
+
+    async entries(turnId) {
+      const rows = await database
+        .selectFrom('turn_entries')
+        .select(['number', 'kind', 'body', 'object_id', 'hash', 'size'])
+        .where('turn_id', '=', turnId)
+        .orderBy('number')
+        .execute();
+      return rows.map(storedEntry);
+    },
+
+    async isEmpty(turnId, db) {
+      const entry = await db
+        .selectFrom('turn_entries')
+        .select('number')
+        .where('turn_id', '=', turnId)
+        .limit(1)
+        .executeTakeFirst();
+      return entry === undefined;
+    },
+
+    async hasObject(objectId, db) {
+      const row = await db
+        .selectFrom('turn_entries')
+        .select('number')
+        .where('object_id', '=', objectId)
+        .limit(1)
+        .executeTakeFirst();
+      return row !== undefined;
+    },
+
+    async prune(before, limit) {
+      const { numAffectedRows } = await sql`
+        WITH old AS MATERIALIZED (
+          SELECT e.turn_id, e.number FROM turn_entries e JOIN turns t ON t.id = e.turn_id
+          WHERE e.created_at < ${before} AND t.finished_at < ${before} ORDER BY e.created_at LIMIT ${limit}
+        )
+        DELETE FROM turn_entries e USING old WHERE e.turn_id = old.turn_id AND e.number = old.number`.execute(database);
+      return Number(numAffectedRows);
+    },
+
+    async recent(userMessageId, { turns, calls }) {
+      const { rows } = await sql<RecentTurns>`
+        WITH recent AS MATERIALIZED (
+          SELECT t.id, row_number() OVER (ORDER BY m.seq DESC, t.id DESC) AS place FROM messages asked
+          JOIN messages m ON m.conversation_id = asked.conversation_id AND m.seq < asked.seq AND m.role = 'user'
+          JOIN turns t ON t.user_message_id = m.id AND t.status NOT IN ('queued', 'running')
+            AND ${answersUser('t.id')}
+          WHERE asked.id = ${userMessageId} ORDER BY m.seq DESC, t.id DESC LIMIT ${turns}
+        ), last AS (
+          SELECT e.call, r.place, e.number FROM recent r JOIN turn_entries e ON e.turn_id = r.id AND e.call IS NOT NULL
+          ORDER BY r.place, e.number DESC LIMIT ${calls}
+        )
+        SELECT coalesce((SELECT jsonb_agg(id ORDER BY place DESC) FROM recent), '[]') AS "turnIds",
+          coalesce((SELECT jsonb_agg(call ORDER BY place DESC, number) FROM last), '[]') AS calls`.execute(database);
+      return rows[0] ?? { turnIds: [], calls: [] };
+    },
+
+    async calls(turnIds, limit) {
+      if (turnIds.length === 0) return [];
+      const { rows } = await sql<{ call: CallRecord }>`
+        SELECT e.call FROM unnest(${[...turnIds]}::uuid[]) WITH ORDINALITY AS wanted (id, place)
+        JOIN turn_entries e ON e.turn_id = wanted.id AND e.call IS NOT NULL
+        ORDER BY wanted.place DESC, e.number DESC LIMIT ${limit}`.execute(database);
+      return rows.map(({ call }) => call).toReversed();
+    },
+  };
+}

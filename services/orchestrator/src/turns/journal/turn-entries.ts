@@ -1,0 +1,76 @@
+import type { Transaction } from '../../platform/database/database.js';
+import { allInOrder } from '../../platform/database/pipelined.js';
+import type { CountedCall } from '../../metering/settlement.js';
+import type { UsageEntry } from '../../metering/usage-entries.js';
+import type { LimitReached, UsageLimits } from '../../metering/usage-limits.js';
+import type { OfferedContent } from '../content/agent-content-schema.js';
+import type { CallRecord, EntryVerdict, JournalStore, StoredEntry } from './journal.store.js';
+import type { TurnBudget, UsageOf } from '../writer/turn-budget.js';
+import { runtimeKey, type ToolStatus, type TurnMessages } from '../content/turn-messages.js';
+
+export interface ToolMessage {
+  callId: string;
+  content: ToolStatus;
+}
+
+/** What an entry produces. It is committed with the entry, or not at all. */
+export interface EntryParts {
+  usage?: UsageEntry | undefined;
+  /** Default: `unannounced`. */
+  usageOf?: UsageOf;
+  tool?: ToolMessage | undefined;
+  message?: { key: string; content: OfferedContent } | undefined;
+  /** What later turns are told about the call. */
+  call?: CallRecord | undefined;
+}
+
+export interface AppendedEntry {
+  verdict: EntryVerdict;
+  /** The sequence of the last event of the entry, if it has one. */
+  seq?: number;
+  /** The usage, unless it was recorded before. */
+  counted?: CountedCall | undefined;
+  /** The token limit, if the usage has reached it. */
+  reached?: LimitReached | undefined;
+}
+
+export interface EntryDeps {
+  journal: Pick<JournalStore, 'append'>;
+  budget: Pick<TurnBudget, 'record'>;
+  limits: Pick<UsageLimits, 'reached'>;
+}
+
+export interface AppendedTo {
+  id: string;
+  workspaceId: string;
+  generation: number;
+  /** The sequence of the reply, before which tool calls are listed. */
+  replySeq: number | undefined;
+}
+
+/**
+ * Appends an entry with what it produces. A repeated entry changes nothing. Call it under the lease of the turn, with a pipelined
+ * transaction.
+ */
+export async function appendEntry(
+  { journal, budget, limits }: EntryDeps,
+  shown: Pick<TurnMessages, 'tool' | 'findTool' | 'offer'>,
+  turn: AppendedTo,
+  entry: StoredEntry & EntryParts,
+  tx: Transaction,
+): Promise<AppendedEntry> {
+  const { usage, usageOf = 'unannounced', tool, message } = entry;
+  const appending = journal.append(turn, entry, tx);
+  const line = tool && shown.findTool(runtimeKey(tool.callId), tx);
+  const [verdict] = await allInOrder([appending, line]);
+  if (verdict !== 'new') return { verdict };
+  // Before the events, which lock the workspace.
+  const [counted, reached] =
+    usage === undefined
+      ? []
+      : await allInOrder([budget.record(usage, usageOf, tx), limits.reached(turn.workspaceId, tx)]);
+  let seq =
+    tool === undefined ? undefined : await shown.tool(runtimeKey(tool.callId), tool.content, turn.replySeq, tx, line);
+  if (message !== undefined) seq = await shown.offer(`message:${message.key}`, message.content, tx);
+  return { verdict, counted, reached, ...(seq === undefined ? {} : { seq }) };
+}

@@ -1,0 +1,34 @@
+import type { Clock, SigningKey } from '@uswarm/service-kit';
+import type { Connections } from '../../records/connections.js';
+import type { ModelCatalog } from '../../platform/core/models.js';
+import type { TurnMetrics } from '../turn-metrics.js';
+import type { UsageLimits } from '../../metering/usage-limits.js';
+import { createBudgetWarningOn } from '../../metering/usage.module.js';
+import { createModelCallRouter } from './model-calls.routes.js';
+import { createModelCallService } from './model-calls.service.js';
+import { createModelCallStore } from './model-calls.store.js';
+
+export interface ModelCallsModuleDeps {
+  /** Keys of the model gateway. */
+  keys: readonly SigningKey[];
+  connections: Pick<Connections, 'database' | 'withTransaction' | 'events'>;
+  limits: UsageLimits;
+  models: ModelCatalog;
+  metrics: TurnMetrics;
+  clock: Clock;
+}
+
+/** Model calls that pass the model gateway: budget and usage. */
+export function createModelCallsModule(deps: ModelCallsModuleDeps) {
+  const { keys, limits, models, metrics, clock } = deps;
+  const { database, withTransaction } = deps.connections;
+  const service = createModelCallService({
+    withTransaction,
+    store: createModelCallStore(database),
+    limits,
+    models,
+    warnAboutBudget: createBudgetWarningOn(deps.connections, clock),
+    metrics,
+  });
+  return { router: createModelCallRouter({ keys, service }) };
+}

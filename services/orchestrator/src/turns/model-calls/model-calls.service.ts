@@ -1,0 +1,75 @@
+import { ApiError, type ModelCallReservation, type ModelCallTerms, type ModelCallUsage } from '@uswarm/contract';
+import type { WithTransaction } from '../../platform/database/database.js';
+import type { ModelCatalog } from '../../platform/core/models.js';
+import type { TurnMetrics } from '../turn-metrics.js';
+import type { WarnAboutBudget } from '../../metering/budget-warning.js';
+import { requireWithin, type UsageLimits } from '../../metering/usage-limits.js';
+import type { ModelCallStore } from './model-calls.store.js';
+
+export interface ModelCallServiceDeps {
+  withTransaction: WithTransaction;
+  store: ModelCallStore;
+  limits: Pick<UsageLimits, 'allowanceOf'>;
+  models: Pick<ModelCatalog, 'entry' | 'price'>;
+  warnAboutBudget: WarnAboutBudget;
+  metrics: Pick<TurnMetrics, 'used'>;
+}
+
+export interface ModelCallService {
+  /**
+   * Counts the estimated tokens of a call before it is made. Calls of one user reserve one after the other, so that
+   * concurrent calls exceed a limit by at most the estimate of one call.
+   *
+   * @returns undefined if the workspace does not have the turn; `budget_reached` if a budget that limits the turn is spent
+   * @throws ApiError `turn_not_running`, `token_limit_reached`
+   */
+  reserve(call: ModelCallReservation): Promise<ModelCallTerms | 'budget_reached' | undefined>;
+  /**
+   * Replaces the estimate by the tokens that the provider reported or that the gateway estimated. Idempotent.
+   *
+   * @returns whether the call exists
+   */
+  settle(callId: string, usage: ModelCallUsage): Promise<boolean>;
+}
+
+const countsOf = (usage: ModelCallUsage) => ({
+  promptTokens: usage.prompt_tokens,
+  completionTokens: usage.completion_tokens,
+});
+
+export function createModelCallService(deps: ModelCallServiceDeps) {
+  const { withTransaction, store, limits, models } = deps;
+  const service: ModelCallService = {
+    reserve: (call) =>
+      withTransaction(async (tx) => {
+        const turn = await store.lockTurn({ workspaceId: call.workspace_id, turnId: call.turn_id }, tx);
+        if (turn === undefined || turn.agentId !== call.agent_id) return undefined;
+        // A summary is written after the turn.
+        if (call.purpose === 'turn' && (turn.status !== 'running' || turn.ending)) {
+          throw new ApiError('turn_not_running');
+        }
+        const allowance = limits.allowanceOf(turn);
+        const { userId, conversationId } = turn;
+        const price = models.price(call.requested_model, call.provider);
+        const usageTurnId = call.purpose === 'turn' ? turn.usageTurnId : call.turn_id;
+        const before = await store.reserve({ ...call, userId, conversationId, usageTurnId, ...price }, allowance, tx);
+        requireWithin(before, allowance);
+        if (before.budgetSpent) return 'budget_reached';
+        const { context_window = null } = models.entry(call.requested_model, call.provider) ?? {};
+        return { context_window, prices: price.prices };
+      }),
+
+    async settle(callId, usage) {
+      if (usage.outcome === 'refused') return (await store.release(callId)) !== undefined;
+      const settled = await withTransaction(async (tx) => {
+        const call = await store.settle(callId, usage, tx);
+        const { conversationId = null, workspaceId = '' } = call ?? {};
+        if (conversationId !== null) await deps.warnAboutBudget({ workspaceId, conversationId }, tx);
+        return call;
+      });
+      if (settled?.isNew === true) deps.metrics.used({ ...settled, ...countsOf(usage) });
+      return settled !== undefined;
+    },
+  };
+  return service;
+}

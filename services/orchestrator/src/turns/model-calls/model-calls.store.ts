@@ -1,0 +1,124 @@
+import type { ModelCallReservation, ModelCallUsage } from '@uswarm/contract';
+import { sql } from 'kysely';
+import type { Database } from '../../platform/database/database.js';
+import type { TurnStatus } from '../../platform/database/schema.js';
+import type { ModelPrice } from '../../platform/core/models.js';
+import type { StoredPlan } from '../../metering/plans.js';
+import type { StoredBudget } from '../../metering/budget.js';
+import {
+  CHARGED_COLUMNS,
+  chargedValues,
+  releaseEntry,
+  type SettledCall,
+  settleEntry,
+} from '../../metering/settlement.js';
+import { limitingBudgets } from '../../metering/turn-tokens.js';
+import type { Allowance, UsedBefore } from '../../metering/usage-limits.js';
+import { usageLock } from '../../metering/usage-lock.js';
+
+/** The turn of a model call, the budget of its workspace, and the plan of its user. */
+export interface TurnOfCall extends StoredPlan, StoredBudget {
+  agentId: string;
+  conversationId: string;
+  userId: string;
+  status: TurnStatus;
+  /** A stop was requested, or the user was banned. */
+  ending: boolean;
+  /** The first turn of those that continue each other. */
+  usageTurnId: string;
+}
+
+export interface UsedBeforeCall extends UsedBefore {
+  /** Whether a budget that limits the turn is spent, so that the call is not reserved. */
+  budgetSpent: boolean;
+}
+
+export interface ModelCallStore {
+  /**
+   * Blocks other reservations and the start of turns of the owner until the transaction ends.
+   *
+   * @returns undefined if the workspace does not have the turn
+   */
+  lockTurn(turn: { workspaceId: string; turnId: string }, db: Database): Promise<TurnOfCall | undefined>;
+  /**
+   * Adds an estimated row at the next step of the turn, unless a limit of the allowance is reached or a budget that limits
+   * the turn is spent. Idempotent per call.
+   *
+   * @returns what was used before
+   */
+  reserve(
+    call: ModelCallReservation & ModelPrice & Pick<TurnOfCall, 'userId' | 'conversationId' | 'usageTurnId'>,
+    allowance: Allowance,
+    db: Database,
+  ): Promise<UsedBeforeCall>;
+  /** Replaces the estimate. @returns undefined if the call does not exist */
+  settle(callId: string, usage: ModelCallUsage, db: Database): Promise<SettledCall | undefined>;
+  /** Removes a call that the provider did not count. @returns undefined if the call does not exist */
+  release(callId: string): Promise<{ provider: string } | undefined>;
+}
+
+export function createModelCallStore(database: Database): ModelCallStore {
+  return {
+    async lockTurn({ workspaceId, turnId }, db) {
+      // The same lock as for the start of a turn. The user cannot be deleted meanwhile: nothing would delete the usage.
+      const { rows } = await sql<TurnOfCall>`
+        SELECT t.agent_id AS "agentId", t.conversation_id AS "conversationId", w.owner_id AS "userId", t.status, (t.stop_requested OR u.is_banned) AS ending,
+          u.plan_code, u.plan_expires_at, w.monthly_cost_micros, w.monthly_tokens, coalesce(t.first_turn_id, t.id) AS "usageTurnId",
+          ${usageLock(sql`w.owner_id::text`)}
+        FROM turns t JOIN workspaces w ON w.id = t.workspace_id JOIN users u ON u.id = w.owner_id
+        WHERE t.id = ${turnId} AND t.workspace_id = ${workspaceId} FOR KEY SHARE OF u`.execute(db);
+      return rows[0];
+    },
+
+    async reserve(call, { period, user, workspace, budget }, db) {
+      const charged = { ...call, agentId: call.agent_id };
+      const estimate = { prompt: call.estimated_prompt_tokens, cached: 0, completion: call.max_output_tokens };
+      const { rows } = await sql<UsedBeforeCall>`
+        WITH ${limitingBudgets(call.turn_id)}, used AS MATERIALIZED (
+          SELECT coalesce(sum(prompt_tokens + completion_tokens), 0)::bigint AS "user",
+            coalesce(sum(prompt_tokens + completion_tokens) FILTER (WHERE workspace_id = ${call.workspace_id}), 0)::bigint
+              AS workspace,
+            coalesce(sum(cost_micros) FILTER (WHERE workspace_id = ${call.workspace_id}), 0)::bigint AS cost
+          FROM usage_periods WHERE user_id = ${call.userId} AND period = ${period}
+        ), turn AS MATERIALIZED (
+          SELECT coalesce(max(step), 0) + 1 AS next_step,
+            ${call.purpose === 'turn'} AND NOT coalesce(bool_or(call_id = ${call.id}), false)
+              -- The runtime of a turn without a budget cannot be told that it is spent.
+              AND (SELECT bool_or(used >= budget) AND bool_and(id <> ${call.turn_id} OR budget IS NOT NULL) FROM budgets)
+              AS spent
+          FROM usage_entries WHERE turn_id = ${call.usageTurnId}
+        ), reserved AS (
+          INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, prompt_tokens,
+            completion_tokens, estimated, reserved, call_id, kind, ${CHARGED_COLUMNS})
+          SELECT ${call.usageTurnId}, turn.next_step, ${call.userId}, ${call.workspace_id}, ${call.provider}, ${call.model},
+            ${call.estimated_prompt_tokens}, ${call.max_output_tokens}, true, true, ${call.id},
+            ${call.purpose === 'summary' ? 'summary' : 'step'}, ${chargedValues(charged, estimate)}
+          FROM used, turn
+          WHERE used."user" < ${user} AND used.workspace < ${workspace}
+            AND (used.cost >= ${budget.monthly_cost_micros}::bigint) IS NOT TRUE
+            AND (used.workspace >= ${budget.monthly_tokens}::bigint) IS NOT TRUE
+            AND turn.spent IS NOT TRUE
+          ON CONFLICT (call_id) WHERE call_id IS NOT NULL DO NOTHING
+        )
+        SELECT "user", workspace, cost, spent IS TRUE AS "budgetSpent" FROM used, turn`.execute(db);
+      return rows[0] ?? { user: 0, workspace: 0, cost: 0, budgetSpent: false };
+    },
+
+    settle: (callId, usage, db) =>
+      settleEntry(
+        ofCall(callId),
+        {
+          promptTokens: usage.prompt_tokens,
+          completionTokens: usage.completion_tokens,
+          cachedTokens: usage.cached_tokens,
+          reasoningTokens: usage.reasoning_tokens,
+          estimated: usage.estimated,
+        },
+        db,
+      ),
+
+    release: (callId) => releaseEntry(ofCall(callId), database),
+  };
+}
+
+const ofCall = (callId: string) => sql`call_id = ${callId}`;

@@ -1,0 +1,72 @@
+import { ApiError, LIMITS, type Receipt, type ReceiptKeySet, type ReceiptPage } from '@uswarm/contract';
+import { receiptJwk, type ReceiptKey } from '@uswarm/service-kit';
+import { fitting, jsonBytes } from '../../platform/http/bounded-list.js';
+import type { ListCursorCodec } from '../../records/list-cursor.js';
+import { receiptView } from './receipt-document.js';
+import type { ReceiptStore } from './receipts.store.js';
+
+export interface ReceiptServiceDeps {
+  store: Pick<ReceiptStore, 'list' | 'get' | 'keys'>;
+  cursors: ListCursorCodec;
+  /** The key that signs. */
+  key: ReceiptKey;
+}
+
+export interface ReceiptQuery {
+  scrollId?: string | undefined;
+  limit: number;
+  workspace_id?: string | undefined;
+}
+
+export interface ReceiptService {
+  /** Newest first; as many as fit into one response. @throws ApiError `cursor_invalid` */
+  list(userId: string, query: ReceiptQuery): Promise<ReceiptPage>;
+  /** @throws ApiError `receipt_not_found` */
+  get(userId: string, id: string): Promise<Receipt>;
+  /** All receipts of a user, newest first. */
+  all(userId: string): AsyncGenerator<Receipt>;
+  /** The public keys of all receipts. */
+  keys(): Promise<ReceiptKeySet>;
+}
+
+export function createReceiptService({ store, cursors, key }: ReceiptServiceDeps): ReceiptService {
+  return {
+    async list(userId, { scrollId, limit, workspace_id: workspaceId }) {
+      const scope = [userId, workspaceId ?? null];
+      const after = scrollId === undefined ? undefined : cursors.decode(scrollId, scope);
+      const rows = await store.list(userId, { workspaceId, limit: limit + 1, after });
+      const page = fitting(
+        rows.slice(0, limit).map((row) => ({ receipt: receiptView(row), position: row.position })),
+        ({ receipt }) => jsonBytes(receipt),
+      );
+      const last = page.at(-1);
+      const next = last === undefined || page.length === rows.length ? null : cursors.encode(last.position, scope);
+      return {
+        data: page.map(({ receipt }) => receipt),
+        pagination: { next_scroll_id: next, prev_scroll_id: null, has_next: next !== null, has_prev: false },
+      };
+    },
+
+    async get(userId, id) {
+      const row = await store.get(userId, id);
+      if (row === undefined) throw new ApiError('receipt_not_found');
+      return receiptView(row);
+    },
+
+    async *all(userId) {
+      const limit = LIMITS.pageDefault;
+      for (let after; ;) {
+        const rows = await store.list(userId, { limit, after });
+        yield* rows.map(receiptView);
+        after = rows.at(-1)?.position;
+        if (after === undefined) return;
+      }
+    },
+
+    async keys() {
+      const stored = await store.keys();
+      const all = stored.some(({ kid }) => kid === key.kid) ? stored : [key, ...stored];
+      return { keys: all.map(receiptJwk) };
+    },
+  };
+}

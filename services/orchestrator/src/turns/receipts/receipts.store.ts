@@ -1,0 +1,293 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { LIMITS, type ReceiptStatus } from '@uswarm/contract';
+import { storable, type ReceiptKey } from '@uswarm/service-kit';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
+import type { Database } from '../../platform/database/database.js';
+import type { ReceiptsTable } from '../../platform/database/tables.js';
+import { type ListPosition, listPosition } from '../../records/list-cursor.js';
+import type { Effect, ToolCall } from '../tools/platform-tool.js';
+
+/** A call that is about to be sent to another system. */
+export interface NewReceipt {
+  call: Omit<ToolCall, 'signal' | 'depth' | 'userMessageId' | 'answer'>;
+  tool: string;
+  effect: Exclude<Effect, 'read' | 'own'>;
+  arguments: unknown;
+  /** SHA-256 of tool and arguments. */
+  argumentsHash: Buffer;
+  /** What identifies the request in the other system. */
+  key: string;
+}
+
+/** A call that changed data of uswarm, and has ended. */
+export interface OwnReceipt {
+  call: NewReceipt['call'];
+  tool: string;
+  /** SHA-256 of the arguments. They are not stored: users can delete what agents wrote. */
+  argumentsHash: Buffer;
+  /** What the model was told. */
+  outcome: string;
+}
+
+export interface SentReceipt {
+  status: ReceiptStatus;
+  key: string;
+  argumentsHash: Buffer;
+  /** What the model was told; null while the status is `sent`. */
+  outcome: string | null;
+  /** The connection with which the request was sent. */
+  integrationId: string | null;
+}
+
+export type ReceiptRow = Selectable<ReceiptsTable>;
+export type ListedReceipt = ReceiptRow & { position: ListPosition };
+
+export interface ReceiptEnd {
+  status: Exclude<ReceiptStatus, 'sent'>;
+  outcome: string;
+}
+
+/** A call as later turns are told about it. */
+export interface SentCall {
+  tool: string;
+  /** The beginning of the JSON. */
+  arguments: string;
+  status: ReceiptStatus;
+  sentAt: Date;
+}
+
+/** Characters of the arguments of a call that later turns are told. */
+const TOLD_CHARACTERS = 400;
+
+export interface ReceiptStore {
+  find(turnId: string, callId: string, db: Database): Promise<SentReceipt | undefined>;
+  /** The number of calls that a turn has sent. */
+  count(turnId: string, db: Database): Promise<number>;
+  /** Calls that agents sent in a conversation, newest first. */
+  ofConversation(conversationId: string, limit: number): Promise<SentCall[]>;
+  /** Whether another turn of an agent sent a call after the message. */
+  sentSince(turn: { id: string; agentId: string; messageId: string }): Promise<boolean>;
+  /** Stores a call with the approval of the user, if it needed one. @throws DatabaseError if the call is stored already */
+  insert(receipt: NewReceipt, db: Database): Promise<void>;
+  /** Stores a call that changed data of uswarm. @returns the ended receipt */
+  insertOwn(receipt: OwnReceipt, db: Database): Promise<ReceiptRow>;
+  /** @returns the ended receipt; none if the account was deleted */
+  finish(turnId: string, callId: string, end: ReceiptEnd, db: Database): Promise<ReceiptRow[]>;
+  /** The ids of the calls of a turn that were sent and have no outcome. */
+  sentOf(turnId: string, db: Database): Promise<string[]>;
+  /** Receipts of calls that were sent, have no outcome, and no turn continues; by id, after one. */
+  left(limit: number, afterId?: string): Promise<ReceiptRow[]>;
+  /** Ends a call that was sent, has no outcome, and no turn continues. @returns the ended receipt */
+  finishLeft(id: string, end: ReceiptEnd, db: Database): Promise<ReceiptRow[]>;
+  /** Locks receipts that have ended and have no signature. */
+  lockUnsigned(limit: number, db: Database): Promise<ReceiptRow[]>;
+  /** Stores a signature, and the public key with which it can be verified. */
+  sign(id: string, jws: string, key: ReceiptKey, db: Database): Promise<void>;
+  /** Newest first. Fewer than `limit` if they are long: then at least one more than fits into one response. */
+  list(
+    userId: string,
+    filter: { workspaceId?: string | undefined; limit: number; after?: ListPosition | undefined },
+  ): Promise<ListedReceipt[]>;
+  get(userId: string, id: string): Promise<ReceiptRow | undefined>;
+  /** Newest first. */
+  keys(): Promise<ReceiptKey[]>;
+}
+
+const ended = ({ status, outcome }: ReceiptEnd) => ({ status, outcome, finished_at: sql<Date>`now()` });
+
+/** Calls of other systems; those that changed data of uswarm were not sent. */
+export const IS_SENT = sql<boolean>`effect <> 'own'`;
+
+/** The call was sent and has no outcome, and no turn will request it again. */
+const IS_LEFT = sql<boolean>`receipts.status = 'sent' AND NOT EXISTS (
+  SELECT FROM turns t WHERE t.id = receipts.turn_id AND t.status IN ('queued', 'running'))`;
+
+const columnsOf = (call: NewReceipt['call']) => ({
+  id: randomUUIDv7(),
+  user_id: call.userId,
+  workspace_id: call.workspaceId,
+  conversation_id: call.conversationId,
+  agent_id: call.agentId,
+  turn_id: call.turnId,
+  call_id: call.id,
+});
+
+/**
+ * The bytes of a receipt in a response, at least. Postgres knows the length of a signature without reading it. JSON of Postgres has more
+ * spaces, at most one per character.
+ */
+const BYTES = sql`coalesce(octet_length(jws), octet_length(arguments::text) / 2, 0)`;
+
+/** When the user approved the call, and what of its card `m` is kept; null if it needed no approval. */
+const approvalOf = ({ turnId, id }: NewReceipt['call'], shown: RawBuilder<unknown>) => sql<string>`(
+  SELECT jsonb_build_object('approved_at', a.decided_at) || ${shown}
+  FROM tool_approvals a JOIN messages m ON m.id = a.card_message_id
+  WHERE a.turn_id = ${turnId} AND a.call_id = ${id} AND a.status = 'approved')`;
+
+/** @param database for reads */
+export const createReceiptStore = (database: Database): ReceiptStore => ({
+  find: (turnId, callId, db) =>
+    db
+      .selectFrom('receipts')
+      .select(['status', 'key', 'arguments_hash as argumentsHash', 'outcome', 'integration_id as integrationId'])
+      .where('turn_id', '=', turnId)
+      .where('call_id', '=', callId)
+      .executeTakeFirst(),
+
+  async count(turnId, db) {
+    const row = await db
+      .selectFrom('receipts')
+      .select(({ fn }) => fn.countAll<number>().as('sent'))
+      .where('turn_id', '=', turnId)
+      .where(IS_SENT)
+      .executeTakeFirstOrThrow();
+    return row.sent;
+  },
+
+  ofConversation: (conversationId, limit) =>
+    database
+      .selectFrom('receipts')
+      .select([
+        'tool',
+        sql<string>`left(arguments::text, ${TOLD_CHARACTERS})`.as('arguments'),
+        'status',
+        'sent_at as sentAt',
+      ])
+      .where('conversation_id', '=', conversationId)
+      .where(IS_SENT)
+      .orderBy('sent_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute(),
+
+  async sentSince({ id, agentId, messageId }) {
+    const sent = await database
+      .selectFrom('receipts as r')
+      .innerJoin('messages as m', 'm.conversation_id', 'r.conversation_id')
+      .select('r.id')
+      .where('m.id', '=', messageId)
+      .where('r.agent_id', '=', agentId)
+      .where('r.turn_id', '<>', id)
+      .where(IS_SENT)
+      .whereRef('r.sent_at', '>=', 'm.created_at')
+      .limit(1)
+      .executeTakeFirst();
+    return sent !== undefined;
+  },
+
+  async insert({ call, tool, effect, arguments: input, argumentsHash, key }, db) {
+    const shown = sql`jsonb_build_object('title', m.content ->> 'title', 'description', m.content ->> 'description')`;
+    await db
+      .insertInto('receipts')
+      .values({
+        ...columnsOf(call),
+        tool,
+        effect,
+        arguments: JSON.stringify(input),
+        arguments_hash: argumentsHash,
+        // Other systems choose some keys.
+        key: storable(key),
+        integration_id: call.integrationId ?? null,
+        approval: approvalOf(call, shown),
+      })
+      .execute();
+  },
+
+  insertOwn: ({ call, tool, argumentsHash, outcome }, db) =>
+    db
+      .insertInto('receipts')
+      .values({
+        ...columnsOf(call),
+        ...ended({ status: 'succeeded', outcome }),
+        tool,
+        effect: 'own',
+        arguments: null,
+        arguments_hash: argumentsHash,
+        key: call.id,
+        // The card has the arguments.
+        approval: approvalOf(call, sql`jsonb_build_object('title', null, 'description', null)`),
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+
+  finish: (turnId, callId, end, db) =>
+    db
+      .updateTable('receipts')
+      .set(ended(end))
+      .where('turn_id', '=', turnId)
+      .where('call_id', '=', callId)
+      // A signed receipt never changes.
+      .where('status', '=', 'sent')
+      .returningAll()
+      .execute(),
+
+  async sentOf(turnId, db) {
+    const rows = await db
+      .selectFrom('receipts')
+      .select('call_id')
+      .where('turn_id', '=', turnId)
+      .where('status', '=', 'sent')
+      .execute();
+    return rows.map(({ call_id: callId }) => callId);
+  },
+
+  left(limit, afterId) {
+    let query = database
+      .selectFrom('receipts')
+      .selectAll()
+      .where('jws', 'is', null)
+      .where(IS_LEFT)
+      .orderBy('id')
+      .limit(limit);
+    if (afterId !== undefined) query = query.where('id', '>', afterId);
+    return query.execute();
+  },
+
+  finishLeft: (id, end, db) =>
+    db.updateTable('receipts').set(ended(end)).where('id', '=', id).where(IS_LEFT).returningAll().execute(),
+
+  lockUnsigned: (limit, db) =>
+    db
+      .selectFrom('receipts')
+      .selectAll()
+      .where('jws', 'is', null)
+      .where('status', '<>', 'sent')
+      .orderBy('sent_at')
+      .limit(limit)
+      .forUpdate()
+      .skipLocked()
+      .execute(),
+
+  async sign(id, jws, { kid, x }, db) {
+    await sql`
+      WITH known AS (INSERT INTO receipt_keys (kid, x) VALUES (${kid}, ${x}) ON CONFLICT DO NOTHING)
+      UPDATE receipts SET kid = ${kid}, jws = ${jws} WHERE id = ${id}`.execute(db);
+  },
+
+  async list(userId, { workspaceId, limit, after }) {
+    const ofWorkspace = workspaceId === undefined ? sql`` : sql`AND workspace_id = ${workspaceId}`;
+    const behind =
+      after === undefined ? sql`` : sql`AND (sent_at, id) < (${after.time}::timestamptz, ${after.key}::uuid)`;
+    const { rows } = await sql<ListedReceipt>`
+      SELECT r.*, ${listPosition('r.sent_at', 'r.id')} AS position
+      FROM (
+        SELECT page.id, coalesce(sum(${BYTES}) OVER (
+          ORDER BY sent_at DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING
+        ), 0) AS before
+        FROM (
+          SELECT id, sent_at, jws, arguments FROM receipts
+          WHERE user_id = ${userId} ${ofWorkspace} ${behind}
+          ORDER BY sent_at DESC, id DESC LIMIT ${limit}
+        ) page
+      ) page JOIN receipts r ON r.id = page.id
+      WHERE page.before < ${LIMITS.listBytes}
+      ORDER BY r.sent_at DESC, r.id DESC`.execute(database);
+    return rows;
+  },
+
+  get: (userId, id) =>
+    database.selectFrom('receipts').selectAll().where('user_id', '=', userId).where('id', '=', id).executeTakeFirst(),
+
+  keys: () =>
+    database.selectFrom('receipt_keys').select(['kid', 'x']).orderBy('created_at', 'desc').orderBy('kid').execute(),
+});

@@ -1,0 +1,41 @@
+import { MESSAGE_ERRORS } from '@uswarm/contract';
+import { isBlank } from '../../records/visible-text.js';
+import { type Done, Outcome } from '@uswarm/runtime-proto';
+import type { FinishedReply } from '../writer/turn-ending.js';
+import { MAX_NOTE_LENGTH } from './runtime-output.js';
+
+export const STOPPED_SENTENCE = MESSAGE_ERRORS.stopped.message;
+
+/** The final state of a stopped reply, which keeps its text so far. Pure. */
+export function stoppedReply(text: string): FinishedReply {
+  const incomplete = !isBlank(text);
+  return {
+    turnStatus: 'stopped',
+    messageStatus: incomplete ? 'incomplete' : 'failed',
+    text: incomplete ? text : STOPPED_SENTENCE,
+    errorCode: null,
+  };
+}
+
+/** Maps the outcome of the runtime to the final state of the turn and its message. Pure. */
+export function finishedReply(done: Done, streamed: string): FinishedReply {
+  const text = done.text || streamed;
+  const errorCode = done.errorCode === '' ? null : done.errorCode;
+  switch (done.outcome) {
+    case Outcome.COMPLETED:
+      return { turnStatus: 'done', messageStatus: 'delivered', text, errorCode };
+    case Outcome.SILENT:
+      return { turnStatus: 'done', messageStatus: 'silent', text: '', errorCode };
+    case Outcome.STOPPED:
+      return stoppedReply(text);
+    case Outcome.INCOMPLETE:
+      return { turnStatus: 'failed', messageStatus: 'incomplete', text, errorCode: errorCode ?? 'internal_error' };
+    default:
+      return {
+        turnStatus: 'failed',
+        messageStatus: 'failed',
+        text: text === '' ? done.errorMessage.slice(0, MAX_NOTE_LENGTH) : text,
+        errorCode: errorCode ?? 'internal_error',
+      };
+  }
+}

@@ -1,0 +1,407 @@
+import { LIMITS } from '@uswarm/contract';
+import { storable } from '@uswarm/service-kit';
+import {
+  Outcome,
+  type Attempt,
+  type Chunk,
+  type Done,
+  type Entry,
+  type Message,
+  type Request,
+  type Resolution,
+  type Tool,
+  ToolState,
+  type TurnEvent,
+} from '@uswarm/runtime-proto';
+import { type AnnouncedCallDeps, createAnnouncedCalls } from './announced-calls.js';
+import { createAnnouncedSteps } from './announced-steps.js';
+import { finishedReply } from './finished-reply.js';
+import type { LiveEvents } from './live-events.js';
+import { isBackground } from '../background-turns.js';
+import type { JournalBodies } from '../journal/journal-bodies.js';
+import { MAX_ROW_BYTES } from '../journal/journal.store.js';
+import type { Reply } from './reply-state.js';
+import { createReplyParts, type ReplyPartsDeps } from './reply-parts.js';
+import { createReplyProgress } from './reply-progress.js';
+import { ReplyLimitExceeded } from '../content/reply-limit.js';
+import { createReplyStream, type ReplyStreamDeps } from './reply-stream.js';
+import { createReplyUsage } from './reply-usage.js';
+import { attemptOf, checkNames, journalEntry, MAX_NOTE_LENGTH, usageEntry } from './runtime-output.js';
+import type { SafeMarkdown } from '../content/reply-text.js';
+import { createToolRequests, type ToolRequestDeps } from './tool-requests.js';
+import { oneLine } from '../../records/one-line.js';
+import { createTurnActivity } from './turn-activity.js';
+import { limitedReply, limitNote, spentTask, TOKEN_LIMIT_REACHED } from './turn-limit.js';
+import type { AppendedEntry, EntryParts, ToolMessage } from '../journal/turn-entries.js';
+import type { Progress, ReplyTexts } from './turn-progress.store.js';
+import type { TurnRow } from '../turns.store.js';
+import type { Ended } from '../writer/turn-ending.js';
+import type { Begun, TurnWriter } from '../writer/turn-writes.js';
+import { reserveWhenFree } from './wait-for-tokens.js';
+
+/** More parts than are published between two times at which the text is saved. */
+const UNSAVED_PARTS = 10_000;
+/** Maximum number of events that write to the database: a part can change several times. */
+const MAX_STORED_EVENTS = 10 * LIMITS.replyParts;
+
+export interface ReplyDeps extends Omit<ToolRequestDeps, 'writer' | 'live' | 'seq'>, Omit<ReplyPartsDeps, 'tools'> {
+  tokenFor: AnnouncedCallDeps['tokenFor'];
+  turn: TurnRow;
+  writer: TurnWriter;
+  live: LiveEvents;
+  bodies: Pick<JournalBodies, 'put'>;
+  markdown: SafeMarkdown;
+  /** The model server had refused a larger prompt. */
+  contextReduced?: ((modelId: string | null, factor: number) => void) | undefined;
+  /** Aborts when the turn may no longer be written. */
+  signal: AbortSignal;
+}
+
+/** Whether the runtime waits for a token for the call. */
+const isAnnounced = ({ state }: Tool, barrier: boolean): boolean => barrier && state === ToolState.RUNNING;
+
+/** @param saved what another process has saved of this turn */
+export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & ReplyTexts): Reply {
+  const { turn, writer, live, bodies, markdown, signal } = deps;
+  const text = markdown.stream();
+  let bytes = 0;
+  let storedEvents = 0;
+  let markedRead = false;
+  const steps = createAnnouncedSteps();
+  /** Where another process continues to read the events, until it has read those that are applied. */
+  let replayFrom: number | undefined;
+  let earlierText = '';
+  /** Whether the line of a tool waits to be stored. */
+  let toolWaits = false;
+
+  const parts = createReplyParts({ ...deps, tools: () => reply.tools });
+  const publish: ReplyStreamDeps['publish'] = (part) =>
+    live.chunk({ generation: reply.generation, ...part }, reply.seq);
+  const stream = createReplyStream({ turn, writer, publish }, begun.replyId);
+  const activity = createTurnActivity({
+    initial: begun.activity,
+    store: writer.activity,
+    onError: (error) => deps.logger.warn({ err: error, turn: turn.id }, 'the activity of a turn was not stored'),
+  });
+  const usage = createReplyUsage({ turn, writer, price: (provider) => reply.price(provider) });
+  const requests = createToolRequests({ ...deps, seq: () => reply.seq });
+  const announcedCalls = createAnnouncedCalls(deps);
+
+  const reply: Reply = {
+    generation: turn.generation,
+    events: 0,
+    get from() {
+      return replayFrom ?? reply.events;
+    },
+    get text() {
+      return text.text;
+    },
+    get lastText() {
+      return text.text || earlierText;
+    },
+    seq: begun.seq,
+    overLimit: undefined,
+    requests,
+    tools: new Set(),
+    price: () => ({ modelId: null, prices: null }),
+    suspended: false,
+    waitMs: undefined,
+
+    restart(generation) {
+      earlierText = reply.lastText;
+      toolWaits = false;
+      Object.assign(reply, { generation, events: 0, overLimit: undefined });
+      requests.restart();
+      text.clear();
+      stream.begin('', 0);
+      bytes = 0;
+      storedEvents = 0;
+      steps.restore(0);
+      replayFrom = undefined;
+      progress.begin(0);
+      parts.clear();
+    },
+
+    async apply(event) {
+      if (Number(event.number) <= reply.events) return repeat(event);
+      replayFrom = undefined;
+      const isDone = await applyNew(event);
+      progress.applied();
+      return isDone;
+    },
+
+    async finish(finished) {
+      end();
+      const errorCode = finished.errorCode === null ? null : storable(finished.errorCode);
+      reply.seq = (await writer.finish({ ...finished, text: markdown.text(finished.text), errorCode })).seq;
+    },
+
+    flush: writer.flush,
+    saveText: () => progress.saveSoon(),
+    renewActivity: activity.renew,
+    [Symbol.dispose]: end,
+  };
+  const progress = createReplyProgress(deps, {
+    texts: () => ({ text: text.shown, received: text.received }),
+    state: () => ({ generation: reply.generation, chunkSeq: stream.chunkSeq }),
+    announcedStep: steps.stored,
+    event: () => reply.events,
+    firstUnacknowledged: () => requests.firstUnacknowledged,
+  });
+  if (saved !== undefined) restore(saved);
+
+  /** Continues after what another process has applied. */
+  function restore(one: Progress & ReplyTexts): void {
+    earlierText = one.text;
+    if (one.generation !== turn.generation) return;
+    text.append(one.received);
+    bytes = Buffer.byteLength(one.text);
+    stream.begin(one.text, one.chunkSeq + UNSAVED_PARTS);
+    reply.events = one.appliedEvent;
+    steps.restore(one.announcedStep);
+    replayFrom = one.resumeFrom;
+    progress.begin(one.appliedEvent);
+  }
+
+  /** The runtime may wait for the outcome of a request that is applied. All else is stored. */
+  async function repeat({ number, event, barrier }: TurnEvent): Promise<boolean> {
+    if (replayFrom === undefined) return false;
+    if (event.case === 'tool' && isAnnounced(event.value, barrier)) {
+      requests.announced(event.value.callId, Number(number));
+      requests.resolutions.push(await answerOf(event.value, await announcedCalls.hasUntrusted()));
+    }
+    if (event.case === 'request') {
+      await execute(event.value, number);
+      return handOver();
+    }
+    return event.case === 'waiting' && event.value.retryAfterMs === 0 && (await suspend());
+  }
+
+  /** Nothing follows. */
+  function end(): void {
+    activity.end();
+    progress.end();
+    stream.flush();
+  }
+
+  async function applyNew({ number, event, barrier }: TurnEvent): Promise<boolean> {
+    if (event.case !== 'chunk' && event.case !== 'done') countStoredEvent();
+    if (!markedRead) {
+      markedRead = true;
+      writer.markRead();
+    }
+    reply.events = Number(number);
+    if (event.case === 'activity' && usage.waits) await writer.flush();
+    // Only an activity or a tool call implies another model call; text and end of the last call cost nothing.
+    if (event.case === 'activity' || event.case === 'tool') reply.overLimit = usage.reached;
+    if (event.case === 'usage') usage.record(event.value, event.value.step <= steps.last);
+    switch (event.case) {
+      case 'activity':
+        activity.show(event.value.activity);
+        return false;
+      case 'chunk':
+        // Clients show the end of a tool before the text that follows it.
+        if (toolWaits) await writer.flush();
+        await showChunk(event.value);
+        return false;
+      case 'tool':
+        await applyTool(event.value, number, isAnnounced(event.value, barrier));
+        // The usage of the step with the call can be stored with it.
+        reply.overLimit = usage.reached;
+        return false;
+      case 'message':
+        await offer(event.value);
+        return false;
+      case 'entry':
+        await store(event.value, barrier);
+        // After a barrier, the turn continues with tools or with another model call.
+        if (barrier) reply.overLimit = usage.reached;
+        return false;
+      case 'request':
+        await execute(event.value, number);
+        return await handOver();
+      case 'waiting':
+        if (event.value.retryAfterMs === 0) return await suspend();
+        end();
+        reply.waitMs = event.value.retryAfterMs;
+        return true;
+      case 'attempt':
+        return await reserve(event.value);
+      case 'done':
+        await finishWith(event.value);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  function countStoredEvent(): void {
+    storedEvents += 1;
+    if (storedEvents > MAX_STORED_EVENTS) throw new ReplyLimitExceeded('reply_too_many_parts', 'too_many_parts');
+  }
+
+  async function finishWith(done: Done): Promise<void> {
+    // The end of the text was held.
+    const rest = text.flush();
+    if (rest !== '') await show(rest);
+    if (Buffer.byteLength(done.text) > LIMITS.replyBytes)
+      throw new ReplyLimitExceeded('reply_too_long', 'text_too_long');
+    checkNames(done.errorCode);
+    if (done.contextFactor > 0) deps.contextReduced?.(reply.price('').modelId, Math.min(1, done.contextFactor));
+    const finished = finishedReply(done, done.outcome === Outcome.STOPPED ? reply.lastText : reply.text);
+    if (reply.overLimit === undefined || finished.turnStatus === 'done') return reply.finish(finished);
+    await writer.note(`${TOKEN_LIMIT_REACHED}:${reply.generation}`, limitNote(reply.overLimit));
+    return reply.finish(limitedReply(done.text || reply.text));
+  }
+
+  async function showChunk(chunk: Chunk): Promise<void> {
+    const offset = chunk.offset === undefined ? undefined : text.retract(chunk.offset);
+    if (offset !== undefined) {
+      countStoredEvent();
+      bytes = Buffer.byteLength(reply.text);
+    }
+    if (bytes + Buffer.byteLength(chunk.text) > LIMITS.replyBytes)
+      throw new ReplyLimitExceeded('reply_too_long', 'text_too_long');
+    const added = text.append(chunk.text);
+    bytes += Buffer.byteLength(added);
+    if (added !== '' || offset !== undefined) await show(added, offset);
+  }
+
+  async function show(added: string, offset?: number): Promise<void> {
+    progress.changed();
+    reply.seq = (await stream.show(text.shown, added, offset)) ?? reply.seq;
+  }
+
+  async function offer(message: Message): Promise<void> {
+    const offered = parts.offeredMessage(message);
+    if (offered !== undefined) reply.seq = await writer.offer(offered.key, offered.content);
+  }
+
+  /**
+   * Stores an entry. Without a barrier, it is stored with the event that follows it.
+   *
+   * @throws ReplyLimitExceeded if the entry exceeds a limit, or does not follow the entries that are stored
+   */
+  async function store(reported: Entry, barrier: boolean): Promise<void> {
+    const { tool, message } = reported;
+    const { body, ...entry } = journalEntry(reported);
+    const size = Buffer.byteLength(body);
+    // Before the body is stored outside of the database.
+    if (size > MAX_ROW_BYTES) await writer.flush();
+    const verdict = size > MAX_ROW_BYTES ? await writer.judge(reply.generation, { number: entry.number, size }) : 'new';
+    if (verdict === 'known') return;
+    if (verdict === 'refused') throw new ReplyLimitExceeded('runtime_output_invalid', 'entry_out_of_order');
+    const produced: EntryParts = {
+      usage: reported.usage && usageEntry(turn, reported.usage, reply.price),
+      usageOf: reported.usage === undefined || reported.usage.step > steps.last ? 'unannounced' : 'reserved',
+      tool: tool === undefined ? undefined : parts.toolLine(tool),
+      message: message === undefined ? undefined : parts.offeredMessage(message),
+      call: parts.recordOf(reported.call),
+    };
+    const stored = await bodies.put({ turnId: turn.id, number: entry.number, body }, signal);
+    const appended = (one: AppendedEntry): void => {
+      toolWaits = false;
+      if (one.verdict === 'refused') throw new ReplyLimitExceeded('runtime_output_invalid', 'entry_out_of_order');
+      if (one.verdict === 'known') return;
+      reply.seq = one.seq ?? reply.seq;
+      if (produced.usage !== undefined) usage.reached = one.reached;
+      if (produced.tool !== undefined) showTool(produced.tool, tool?.query ?? '');
+    };
+    const whole = { ...entry, ...stored, ...produced };
+    if (barrier) appended(await writer.entry(reply.generation, whole, activity.take()));
+    else {
+      toolWaits ||= produced.tool !== undefined;
+      writer.entryLater(reply.generation, whole, appended, activity.take());
+    }
+  }
+
+  /** @throws ReplyLimitExceeded: see ToolRequests */
+  async function execute(request: Request, number: bigint): Promise<void> {
+    checkNames(request.callId, request.tool);
+    parts.countPart(`tool:${request.callId}`);
+    reply.seq = (await requests.execute(request, Number(number))) ?? reply.seq;
+  }
+
+  /** Ends the reply if another agent answers instead. @returns whether it has ended */
+  async function handOver(): Promise<boolean> {
+    const { recipient } = requests;
+    if (recipient === undefined) return false;
+    finishEarly(await writer.handOver(reply.text, recipient));
+    return true;
+  }
+
+  /** The runtime must be stopped. */
+  function finishEarly({ seq }: Ended): void {
+    end();
+    reply.seq = seq;
+    reply.suspended = true;
+  }
+
+  /** Ends the reply while requests wait for the user or for other agents. @returns false if the user has decided on all in the meantime */
+  async function suspend(): Promise<boolean> {
+    while (requests.waitingCalls.length > 0 && !requests.aborted) {
+      const ended = await writer.suspend(reply.text, requests.waitingCalls);
+      if (ended !== undefined) {
+        finishEarly(ended);
+        return true;
+      }
+      reply.seq = (await requests.retry()) ?? reply.seq;
+    }
+    return false;
+  }
+
+  /** Reserves the tokens of a model call. @returns whether the turn has ended because they do not fit into its budget */
+  async function reserve(value: Attempt): Promise<boolean> {
+    const attempt = attemptOf(turn, value, reply.price);
+    if (attempt.step <= steps.last && !value.metered)
+      throw new ReplyLimitExceeded('runtime_output_invalid', 'usage_out_of_range');
+    if (!value.metered) steps.begin(attempt.step);
+    const reserved = await reserveWhenFree(() => writer.reserve(attempt, value.metered, activity.take()), {
+      isAborted: () => requests.aborted,
+      signal,
+      everyMs: deps.retryMs,
+    });
+    steps.end(reserved === 'reserved');
+    if (reserved === 'reserved') return false;
+    if (reserved !== 'budget_reached') {
+      if (reserved !== 'busy') reply.overLimit = reserved;
+      // Not committed: a runtime that is followed again must not send the request.
+      reply.events -= 1;
+      return false;
+    }
+    if (isBackground(turn)) {
+      reply.suspended = true;
+      await reply.finish(spentTask(reply.text));
+    } else finishEarly(await writer.askForTokens(reply.text));
+    return true;
+  }
+
+  /** @param waits whether the runtime waits for a token for the call */
+  async function applyTool(tool: Tool, number: bigint, waits: boolean): Promise<void> {
+    const line = parts.toolLine(tool);
+    if (waits) requests.announced(tool.callId, Number(number));
+    // The runtime waits for the answer as well as for the commit, so both are made at the same time.
+    const answer = waits ? answerOf(tool, await announcedCalls.hasUntrusted()) : undefined;
+    // Awaited below.
+    answer?.catch(() => undefined);
+    if (line === undefined) await writer.flush();
+    else {
+      stream.flush();
+      reply.seq = (await writer.tool(line, 'web')) ?? reply.seq;
+      showTool(line, tool.query);
+    }
+    if (answer !== undefined) requests.resolutions.push(await answer);
+  }
+
+  function answerOf(tool: Tool, untrusted: boolean): Promise<Resolution> {
+    const isOffered = reply.tools.has(tool.tool) && !deps.platformTools.includes(tool.tool);
+    return announcedCalls.answer(tool, isOffered, untrusted);
+  }
+
+  function showTool({ content: { tool, state } }: ToolMessage, query: string): void {
+    const shownQuery = query === '' ? {} : { query: markdown.text(oneLine(query.slice(0, MAX_NOTE_LENGTH))) };
+    live.tool({ tool, running: state === 'running', failed: state === 'failed', ...shownQuery }, reply.seq);
+  }
+
+  return reply;
+}

@@ -1,0 +1,335 @@
+import { create } from '@bufbuild/protobuf';
+import { LIMITS } from '@uswarm/contract';
+import { type Request, type Resolution, ResolutionSchema } from '@uswarm/runtime-proto';
+import { storable, type Logger } from '@uswarm/service-kit';
+import { approvalCard, type AskedTool, callHash, type OfferedCard } from '../../records/approval-card.js';
+import type { FoundApproval } from '../../records/approvals.store.js';
+import type { StoredOutcome } from '../tools/tool-calls.store.js';
+import { withOutcome } from '../tools/outcomes.js';
+import type { ReceiptLog } from '../receipts/receipt-log.js';
+import type { Commit, HandOverTool, PlatformTool, TaskTool, ToolCall, ToolOutcome } from '../tools/platform-tool.js';
+import type { CallRules } from '../tools/call-rules.js';
+import { parseArguments, prepareCall, unavailable } from '../tools/prepare-call.js';
+import { sendCall, type SendCallDeps } from '../tools/send-call.js';
+import { askedBecause, asksAfterUntrusted, contentOf, type UntrustedSource } from '../tools/untrusted-content.js';
+import type { LiveEvents } from './live-events.js';
+import { ReplyLimitExceeded } from '../content/reply-limit.js';
+import { lineDescription } from '../content/turn-messages.js';
+import type { TurnRow } from '../turns.store.js';
+import type { StoredCall, TurnWriter } from '../writer/turn-writes.js';
+
+const refusal = (text: string): ToolOutcome => ({ text, failed: true });
+
+/** What the model learns about a call that the user did not approve. */
+const REFUSALS: Record<Exclude<FoundApproval['status'], 'approved' | 'open'>, ToolOutcome> = {
+  denied: refusal('The user denied this call. Nothing was changed. Do not repeat it.'),
+  expired: refusal(`The user did not approve this call within ${LIMITS.approvalHours} hours. Nothing was changed.`),
+  superseded: refusal('The user sent another message instead of approving this call. Nothing was changed.'),
+  outdated: refusal('The user approved this call, but too long ago. Nothing was changed. Ask the user again.'),
+};
+const TURNED_OFF = refusal('The user has turned this tool off. Nothing was changed.');
+
+/** The user is asked; with the kinds of untrusted content if these are the reason. */
+interface Asking {
+  ask: readonly UntrustedSource[];
+  permission: AskedTool['permission'];
+}
+
+export interface ToolOffer {
+  tools: readonly PlatformTool[];
+  /** Names of the tools that need the approval of the user. */
+  asked: readonly string[];
+  /** Aborted if the turn is stopped. */
+  signal: AbortSignal;
+}
+
+/** The tool requests of a turn. */
+export interface ToolRequests {
+  /** Outcomes that the runtime has not acknowledged. */
+  resolutions: Resolution[];
+  /** Sets what the runtime may request. */
+  offer(offer: ToolOffer): void;
+  /** Discards the requests of an earlier generation. */
+  restart(): void;
+  /**
+   * Executes a request, or asks the user to approve it.
+   *
+   * @param number of its event
+   * @returns the sequence of its event, if any
+   * @throws ReplyLimitExceeded if the runtime was not offered the tool, or if it changed arguments that the user approved
+   */
+  execute(request: Request, number: number): Promise<number | undefined>;
+  /** The runtime waits for the answer to a call that this event announced. */
+  announced(callId: string, number: number): void;
+  /** The runtime has the `resolutions`. */
+  acknowledged(): void;
+  /** The number of the event of the first request or announced call whose outcome the runtime does not have. */
+  readonly firstUnacknowledged: number | undefined;
+  /** Executes the requests that the user has decided on, and delivers the results of other agents, in the meantime. */
+  retry(): Promise<number | undefined>;
+  /** The agent that answers instead, if the agent of the turn has handed over. */
+  recipient: string | undefined;
+  /** The ids of the calls that wait for the user, or for the results of other agents. */
+  readonly waitingCalls: readonly string[];
+  /** Whether the turn was stopped or has ended. */
+  readonly aborted: boolean;
+}
+
+export interface ToolRequestDeps {
+  turn: TurnRow;
+  writer: Pick<TurnWriter, 'call' | 'ask' | 'findCall' | 'markSent' | 'startTask'>;
+  rules: CallRules;
+  receipts: Pick<ReceiptLog, 'finish' | 'recordOwn'>;
+  live: Pick<LiveEvents, 'tool'>;
+  logger: Pick<Logger, 'error' | 'warn'>;
+  /** The sequence of the last durable event of the turn. */
+  seq: () => number;
+  /** Milliseconds before the first repetition of a request to another system. */
+  retryMs?: number | undefined;
+}
+
+/** Adds a sentence to the outcome of a call. */
+const noting =
+  (note: string, commit: Commit): Commit =>
+  async (tx) => {
+    const outcome = await commit(tx);
+    return { ...outcome, text: `${outcome.text}\n${note}` };
+  };
+
+const NOTHING: ToolOffer = { tools: [], asked: [], signal: new AbortController().signal };
+
+export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
+  const { turn, writer, live, logger, seq: lastSeq } = deps;
+  let offer = NOTHING;
+  let waiting = new Map<string, Request>();
+  /** The numbers of the events of requests whose outcome the runtime does not have, by the id of the call. */
+  const unacknowledged = new Map<string, number>();
+  /** The calls that clients were told to run. */
+  const begun = new Set<string>();
+
+  /** A request whose arguments are parsed. */
+  interface Requested {
+    request: Request;
+    tool: PlatformTool;
+    input: unknown;
+    call: ToolCall;
+  }
+
+  async function requested(tool: PlatformTool, request: Request): Promise<Requested> {
+    const { callId, arguments: json } = request;
+    const call = {
+      id: callId,
+      turnId: turn.id,
+      depth: turn.task_depth ?? 0,
+      userMessageId: turn.resumes_message_id ?? turn.user_message_id,
+      answer: { turnId: turn.usage_turn_id, inReplyTo: turn.in_reply_to },
+      workspaceId: turn.workspace_id,
+      userId: turn.user_id,
+      agentId: turn.agent_id,
+      conversationId: turn.conversation_id,
+      integrationId: await deps.rules.connection(turn.user_id, tool),
+      signal: offer.signal,
+    };
+    return { request, tool, input: parseArguments(json), call };
+  }
+
+  function showStart(tool: string, callId: string, seq: number): void {
+    begun.add(callId);
+    live.tool({ tool, running: true }, seq);
+  }
+
+  function deliver(tool: string, callId: string, { text, failed, showsMessage: message }: StoredOutcome, seq: number) {
+    // Calls that are refused, that failed before they ran, or that another process or agent has executed.
+    if (!begun.delete(callId)) live.tool({ tool, running: true }, seq);
+    live.tool({ tool, running: false, failed }, seq);
+    requests.resolutions.push(create(ResolutionSchema, { callId, text, failed, message }));
+  }
+
+  /** Executes a call. @returns the sequence of its event, unless it was executed before */
+  async function run({ tool, input, call: { id } }: Requested, commit: Commit): Promise<number | undefined> {
+    const stoppable = !('send' in tool);
+    const description = lineDescription(tool, input);
+    const { outcome, seq } = await writer.call(
+      { id, tool: tool.name, description, stoppable, reads: contentOf(tool) },
+      commit,
+    );
+    deliver(tool.name, id, outcome, seq ?? lastSeq());
+    return seq;
+  }
+
+  /** Records a call that changed our data, in the transaction of the change. */
+  const withReceipt =
+    ({ tool: { name, effect }, input, call }: Requested, commit: Commit): Commit =>
+    async (tx) => {
+      const outcome = await commit(tx);
+      if (effect === 'own' && !outcome.failed)
+        await deps.receipts.recordOwn({ call, tool: name, arguments: input, outcome: outcome.text }, tx);
+      return outcome;
+    };
+
+  /** Gives a task to another agent. Its end is the outcome of the call. */
+  async function startTask(request: Requested & { tool: TaskTool }): Promise<number | undefined> {
+    const { tool, input, call } = request;
+    const started = tool.check(input) ?? (await writer.startTask(await tool.task(input, call)));
+    if (typeof started !== 'number') return await run(request, withOutcome(started));
+    waiting.set(call.id, request.request);
+    showStart(tool.name, call.id, started);
+    return started;
+  }
+
+  async function choose(request: Requested & { tool: HandOverTool }): Promise<number | undefined> {
+    const { tool, input, call } = request;
+    const recipient = tool.check(input) ?? (await tool.recipient(input, call));
+    if (typeof recipient !== 'string') return await run(request, withOutcome(recipient));
+    requests.recipient ??= recipient;
+    return undefined;
+  }
+
+  async function prepareAndRun(request: Requested, stored: StoredCall): Promise<number | undefined> {
+    const { tool, input, call } = request;
+    if ('task' in tool) return await startTask({ ...request, tool });
+    if ('recipient' in tool) return await choose({ ...request, tool });
+    const { sent, approval: approved } = stored;
+    const markSent: SendCallDeps['markSent'] = (receipt) => writer.markSent(receipt, lineDescription(tool, input));
+    showStart(tool.name, call.id, lastSeq());
+    const commit =
+      'prepare' in tool
+        ? withReceipt(request, await prepareCall(tool, input, call, logger))
+        : await sendCall(tool, input, call, {
+            sent,
+            approved,
+            markSent,
+            receipts: deps.receipts,
+            logger,
+            retryMs: deps.retryMs,
+          });
+    const decidedAt = approved?.decidedAt;
+    // The context of the turn has the time of its start, which can be a day earlier.
+    const note = decidedAt && `The user approved this call at ${decidedAt.toISOString()}.`;
+    return await run(request, note ? noting(note, commit) : commit);
+  }
+
+  /** The card of a call, and what identifies its request; the outcome of a call that cannot be executed. */
+  async function cardOf(
+    { tool, input, call }: Requested,
+    { ask: sources, permission }: Asking,
+  ): Promise<{ card: OfferedCard; key: string | undefined } | { outcome: ToolOutcome }> {
+    const problem = tool.check(input);
+    if (problem !== undefined) return { outcome: problem };
+    try {
+      const plan = 'send' in tool ? await tool.plan(input, call) : { key: undefined };
+      if ('outcome' in plan) return plan;
+      const because = sources.length === 0 ? undefined : askedBecause(sources);
+      const asked = { tool: tool.switchedBy, permission };
+      return { card: approvalCard(await tool.preview(input, call), asked, because), key: plan.key };
+    } catch (error) {
+      logger.error({ err: error, tool: tool.name, turn: turn.id }, 'the preview of a tool call failed');
+      return { outcome: unavailable(tool.name) };
+    }
+  }
+
+  /** Whether a call can repeat one that a deleted or failed reply to the same question has sent. The user must see it then. */
+  async function mayRepeat(tool: PlatformTool): Promise<boolean> {
+    if (!('send' in tool)) return false;
+    const { id, agent_id: agentId, repeats_from_message_id: messageId } = turn;
+    return await deps.rules.mayRepeat({ id, agentId, messageId });
+  }
+
+  /** What to do with a call that has no outcome: the stricter of the settings then and now applies. */
+  async function verdictOn(
+    tool: PlatformTool,
+    { sent, approval, isDelegated }: StoredCall,
+  ): Promise<'execute' | 'wait' | Asking | ToolOutcome> {
+    if (isDelegated) return 'wait';
+    // The outcome of a call that was sent must be found out, whatever the user allows now.
+    if (sent !== undefined) return 'execute';
+    const permission = await deps.rules.permission(turn.agent_id, tool);
+    if (permission === 'deny') return TURNED_OFF;
+    if (approval === undefined) {
+      if (permission === 'ask' || offer.asked.includes(tool.name) || (await mayRepeat(tool)))
+        return { ask: [], permission };
+      const sources = asksAfterUntrusted(tool) ? await deps.rules.untrustedSources(turn.conversation_id) : [];
+      return sources.length > 0 ? { ask: sources, permission } : 'execute';
+    }
+    if (approval.status === 'approved') return 'execute';
+    return approval.status === 'open' ? 'wait' : REFUSALS[approval.status];
+  }
+
+  /** Shows the card of a call. @returns the sequence of its event; undefined if the call has an outcome instead */
+  async function ask(request: Requested, asking: Asking): Promise<number | undefined> {
+    const { tool, input, call } = request;
+    const shown = await cardOf(request, asking);
+    if ('outcome' in shown) {
+      await run(request, withOutcome(shown.outcome));
+      return undefined;
+    }
+    const { id, integrationId } = call;
+    return writer.ask({ id, tool: tool.name, argumentsHash: callHash(tool.name, input), integrationId, ...shown });
+  }
+
+  const requests: ToolRequests = {
+    resolutions: [],
+    recipient: undefined,
+    get waitingCalls() {
+      return [...waiting.keys()];
+    },
+    get aborted() {
+      return offer.signal.aborted;
+    },
+
+    offer(newOffer) {
+      offer = newOffer;
+    },
+
+    announced: (callId, number) => void unacknowledged.set(callId, number),
+
+    acknowledged() {
+      for (const { callId } of requests.resolutions) unacknowledged.delete(callId);
+      requests.resolutions = [];
+    },
+
+    get firstUnacknowledged() {
+      return unacknowledged.size === 0 ? undefined : Math.min(...unacknowledged.values());
+    },
+
+    restart() {
+      requests.resolutions = [];
+      unacknowledged.clear();
+      begun.clear();
+      requests.recipient = undefined;
+      waiting = new Map();
+    },
+
+    async execute(request, number) {
+      const { callId, tool: name } = request;
+      unacknowledged.set(callId, number);
+      const tool = offer.tools.find((one) => one.name === name);
+      if (tool === undefined || callId !== storable(callId))
+        throw new ReplyLimitExceeded('runtime_output_invalid', 'tool_not_offered');
+      const stored = await writer.findCall(callId);
+      // Clients were told when the task began, maybe by another process. Its result can be hours later.
+      if ('task' in tool && stored.outcome !== undefined) begun.add(callId);
+      // The runtime no longer has the arguments of a call whose outcome it received.
+      if (stored.outcome !== undefined) return void deliver(name, callId, stored.outcome, lastSeq());
+      const parsed = await requested(tool, request);
+      if (stored.approval?.argumentsHash.equals(callHash(name, parsed.input)) === false)
+        throw new ReplyLimitExceeded('runtime_output_invalid', 'arguments_changed');
+      const verdict = await verdictOn(tool, stored);
+      if (verdict === 'execute') return await prepareAndRun(parsed, stored);
+      if (typeof verdict !== 'string' && 'text' in verdict) return await run(parsed, withOutcome(verdict));
+      const seq = verdict === 'wait' ? undefined : await ask(parsed, verdict);
+      if (verdict === 'wait' || seq !== undefined) waiting.set(callId, request);
+      return seq;
+    },
+
+    async retry() {
+      const retried = waiting;
+      waiting = new Map();
+      let last: number | undefined;
+      for (const request of retried.values())
+        last = (await requests.execute(request, unacknowledged.get(request.callId) ?? 1)) ?? last;
+      return last;
+    },
+  };
+  return requests;
+}

@@ -1,0 +1,83 @@
+import type { AgentModel, AgentPrompt, ResponseLength } from '@uswarm/contract';
+import { MEMORIES_TOOL } from '@uswarm/contract/agent-tools';
+import type { IntegrationStore } from '../../records/integrations.store.js';
+import type { PlatformTool } from '../tools/platform-tool.js';
+import type { Tool } from '../../platform/core/catalog.js';
+import type { ModelCatalog } from '../../platform/core/models.js';
+import type { AgentSettingsStore } from '../../records/agent-settings.store.js';
+import { toolsOf } from '../../records/agent-tools.js';
+import type { SwarmMember } from '../../records/agents.store.js';
+import { chooseMemories } from './choose-memories.js';
+import type { MemoryStore, NewMemory } from '../../records/memories.store.js';
+
+/** Settings, tools and memories that are sent to an agent with each turn. */
+export interface AgentContext {
+  /** Null if the default of the runtime applies. */
+  model: AgentModel | null;
+  responseLength: ResponseLength;
+  /** Additional instructions, in order. */
+  prompts: AgentPrompt[];
+  /** Names of the tools that the runtime may offer and runs itself or calls on a tool server. */
+  tools: string[];
+  /** Names of the tools that the orchestrator executes on request. */
+  requestedTools: string[];
+  /** Those of them whose calls need the approval of the user. */
+  askedTools: string[];
+  memories: NewMemory[];
+}
+
+/** With the agents of the workspace. */
+export type LoadedAgent = AgentContext & { members: SwarmMember[] };
+
+export interface AgentContextDeps {
+  settings: Pick<AgentSettingsStore, 'ofAgent'>;
+  memories: Pick<MemoryStore, 'rank' | 'read'>;
+  tools: readonly Tool[];
+  platformTools: readonly Pick<PlatformTool, 'name' | 'switchedBy' | 'effect' | 'provider'>[];
+  connections: Pick<IntegrationStore, 'connectedOfAgent'>;
+  subAgentModel: ModelCatalog['subAgentModel'];
+}
+
+/** Texts that the memories of a turn are chosen for, the most important first. */
+export type Question = () => Promise<readonly string[]>;
+
+/** Loads the current settings, tools and memories, so that a change applies from the next turn. */
+export function createAgentContextLoader(deps: AgentContextDeps) {
+  const { settings, memories, tools, platformTools, connections, subAgentModel } = deps;
+  /** Entries of the catalogue that enable tools with other names. */
+  const switches = new Set([MEMORIES_TOOL, ...platformTools.map(({ switchedBy }) => switchedBy)]);
+
+  async function recall(agentId: string, question: Question): Promise<NewMemory[]> {
+    const texts = await question();
+    return memories.read(agentId, chooseMemories(await memories.rank(agentId, texts)));
+  }
+
+  /** The tools of the orchestrator that the agent may use: enabled, and without an app or with a connected one. */
+  async function usable(agentId: string, enabled: readonly string[]): Promise<typeof platformTools> {
+    const switchedOn = platformTools.filter(({ switchedBy }) => enabled.includes(switchedBy));
+    if (switchedOn.every(({ provider }) => provider === undefined)) return switchedOn;
+    const connected = await connections.connectedOfAgent(agentId);
+    return switchedOn.filter(({ provider }) => provider === undefined || connected.includes(provider));
+  }
+
+  return async (agentId: string, question: Question): Promise<LoadedAgent> => {
+    const row = await settings.ofAgent(agentId);
+    if (row === undefined) throw new Error('the agent of the turn does not exist');
+    const switched = toolsOf(tools, row.toolSettings);
+    const enabled = switched.flatMap((tool) => (tool.enabled ? [tool.name] : []));
+    const requested = await usable(agentId, enabled);
+    const asked = new Set(switched.flatMap((tool) => (tool.permission === 'ask' ? [tool.name] : [])));
+    return {
+      members: row.members,
+      model: row.model ?? (row.kind === 'sub-agent' ? subAgentModel : null),
+      responseLength: row.response_length,
+      prompts: row.prompts.filter(({ content }) => content.trim() !== ''),
+      tools: enabled.filter((name) => !switches.has(name)),
+      requestedTools: requested.map(({ name }) => name),
+      askedTools: requested.flatMap(({ name, switchedBy, effect }) =>
+        effect !== 'read' && asked.has(switchedBy) ? [name] : [],
+      ),
+      memories: row.hasMemories && enabled.includes(MEMORIES_TOOL) ? await recall(agentId, question) : [],
+    };
+  };
+}

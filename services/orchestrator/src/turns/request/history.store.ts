@@ -1,0 +1,76 @@
+import { LIMITS } from '@uswarm/contract';
+import { sql } from 'kysely';
+import type { Database } from '../../platform/database/database.js';
+import { type MessageParts, messageToText } from './message-to-text.js';
+import { answersUser } from '../../records/answers-user.js';
+
+export interface HistoryRow {
+  id: string;
+  role: 'user' | 'agent';
+  agent_id: string | null;
+  text: string;
+  /** Whether files are attached. */
+  attached?: boolean;
+}
+
+/** The maximum number of replies to older messages among the newest messages. */
+const LATE_REPLIES = 2 * LIMITS.queuedTurns;
+
+/** The maximum number of scanned messages. Tool messages count, although the history omits them. */
+const SCANNED_MESSAGES = 2_000;
+
+/** Selects the messages that a model can read. */
+export const READABLE = sql`
+  (m.content ->> 'type' IN ('action_card', 'artifact')
+    OR m.content ->> 'type' = 'text' AND (m.content ->> 'text' <> '' OR m.attachments <> '[]'))
+  AND m.role IN ('user', 'agent') AND m.status <> 'failed'`;
+
+const COLUMNS = sql`m.id, m.seq, m.role, m.agent_id, m.content, m.attachments, m.turn_id`;
+
+/**
+ * Messages up to the user message, newest first. Messages of a turn follow its user message, also if the next user
+ * message was stored before them. Messages of the same agent for this user message are excluded, and those of tasks that it gave;
+ * those of other agents are not. Messages up to `afterSeq` are excluded: a summary replaces them. Reads only recent messages,
+ * regardless of the length of the conversation.
+ */
+export async function readHistory(
+  database: Database,
+  userMessage: { conversationId: string; messageId: string; agentId: string; afterSeq: number },
+  limit: number,
+): Promise<HistoryRow[]> {
+  const userMessageSeq = sql`(SELECT seq FROM messages WHERE id = ${userMessage.messageId})`;
+  const { rows } = await sql<Omit<HistoryRow, 'text'> & MessageParts>`
+    WITH nearest AS MATERIALIZED (
+      SELECT ${COLUMNS} FROM (
+        SELECT * FROM messages m WHERE m.conversation_id = ${userMessage.conversationId} AND m.seq <= ${userMessageSeq}
+        ORDER BY m.seq DESC LIMIT ${SCANNED_MESSAGES}
+      ) m
+      -- Not inside the subquery: the planner would underestimate the range and sort all messages.
+      WHERE ${READABLE} AND m.seq > ${userMessage.afterSeq}
+      ORDER BY m.seq DESC LIMIT ${limit + LATE_REPLIES}
+    ), late AS (
+      SELECT ${COLUMNS} FROM nearest n JOIN turns t ON t.user_message_id = n.id JOIN messages m ON m.id = t.reply_message_id
+      WHERE m.seq > ${userMessageSeq} AND ${READABLE}
+      UNION ALL
+      SELECT ${COLUMNS} FROM nearest n JOIN turns t ON t.user_message_id = n.id
+      JOIN messages m ON m.turn_id = t.id AND m.turn_key IS NOT NULL
+      WHERE m.seq > ${userMessageSeq} AND ${READABLE}
+    )
+    SELECT entry.id, entry.role, entry.agent_id, entry.content, entry.attachments
+    FROM (SELECT * FROM nearest UNION ALL SELECT * FROM late) entry
+    LEFT JOIN turns replying ON replying.reply_message_id = entry.id
+    LEFT JOIN turns writing ON writing.id = entry.turn_id
+    LEFT JOIN messages user_message ON user_message.id = coalesce(replying.user_message_id, writing.user_message_id)
+    WHERE user_message.id IS DISTINCT FROM ${userMessage.messageId}::uuid
+      OR coalesce(replying.agent_id, writing.agent_id) <> ${userMessage.agentId}::uuid
+        AND ${answersUser('coalesce(replying.id, writing.id)')}
+    ORDER BY coalesce(user_message.seq, entry.seq) DESC, entry.seq DESC
+    LIMIT ${limit}`.execute(database);
+  return rows.map(({ id, role, agent_id, ...parts }) => ({
+    id,
+    role,
+    agent_id,
+    text: messageToText(parts),
+    ...(parts.attachments.length > 0 ? { attached: true } : {}),
+  }));
+}

@@ -1,0 +1,218 @@
+import { ACTION_CARD_TOOL, DELEGATION_TOOL } from '@uswarm/contract/agent-tools';
+import type { RunTurnRequest } from '@uswarm/runtime-proto';
+import type { Clock } from '@uswarm/service-kit';
+import type { AgentContext, LoadedAgent, Question } from './agent-context.js';
+import type { ModelCatalog } from '../../platform/core/models.js';
+import type { ModelTokens } from '../model-calls/model-tokens.js';
+import type { ToolTokens } from '../../records/tool-tokens.js';
+import type { Reader, UserStore } from '../../records/users.store.js';
+import { isBackground } from '../background-turns.js';
+import type { HistoryRow } from './history.store.js';
+import type { Reply } from '../reply/reply-state.js';
+import type { ReceiptLog } from '../receipts/receipt-log.js';
+import { describeSentCalls } from './sent-calls.js';
+import { needsSummary } from './summary-need.js';
+import type { SummaryStore } from '../summaries/summaries.store.js';
+import type { JournalBodies } from '../journal/journal-bodies.js';
+import type { CallRecord, JournalEntry, JournalStore, RecentTurns } from '../journal/journal.store.js';
+import type { WorkflowReports } from '../workflows/workflow-reports.js';
+import type { PlatformTool } from '../tools/platform-tool.js';
+import type { UntrustedSource } from '../tools/untrusted-content.js';
+import type { TurnContext, TurnContextStore } from './turn-contexts.store.js';
+import { boundedHistory, HISTORY_MESSAGES, JOURNAL, TOOL_GRANTS, turnRequest } from './turn-request.js';
+import type { TurnRow, TurnStore } from '../turns.store.js';
+
+export interface TurnRequestDeps {
+  turns: Pick<TurnStore, 'history' | 'nextStep'>;
+  journal: Pick<JournalStore, 'entries' | 'recent' | 'calls'>;
+  bodies: Pick<JournalBodies, 'read'>;
+  contexts: Pick<TurnContextStore, 'find'>;
+  users: Pick<UserStore, 'reader'>;
+  summaries: Pick<SummaryStore, 'find'>;
+  receipts: Pick<ReceiptLog, 'ofConversation'>;
+  reports: WorkflowReports;
+  /** The agent's current settings, tools and memories, and the agents of its workspace. */
+  loadAgentContext: (agentId: string, question: Question) => Promise<LoadedAgent>;
+  models: Pick<ModelCatalog, 'limits' | 'price'>;
+  /** All tools that the orchestrator executes. */
+  platformTools: readonly PlatformTool[];
+  /** Creates the tokens with which the runtime calls tools. */
+  toolTokens: ToolTokens;
+  /** Creates the tokens with which the runtime calls the model gateway. */
+  modelTokens: ModelTokens;
+  clock: Clock;
+}
+
+/** The number of messages of the user for which memories are chosen. */
+const QUESTIONS = 3;
+/** The number of earlier turns whose tool calls the model is told. */
+const RECENT_TURNS = 3;
+/** The maximum number of these calls. */
+const RECENT_CALLS = 24;
+const NO_TURNS: RecentTurns = { turnIds: [], calls: [] };
+/** The number of calls to other apps that the model is told. */
+const SENT_CALLS = 10;
+/** The profile if the user was deleted while the turn ran. */
+const UNKNOWN_READER: Reader = { name: '', language: '', time_zone: '' };
+
+export interface LoadedRequest {
+  request: RunTurnRequest;
+  context: TurnContext;
+  /** The tools that the runtime may request. */
+  requestedTools: readonly PlatformTool[];
+  /** The kinds of content of others that the runtime receives or can get with this request. */
+  untrusted: readonly UntrustedSource[];
+  /** Whether older messages need a summary after the turn. */
+  needsSummary: boolean;
+}
+
+/** Where the reply of a turn is. */
+type ReplyPlace = Pick<Reply, 'generation' | 'from'> & { requests: Pick<Reply['requests'], 'resolutions'> };
+
+/** That of a turn that has not begun. */
+export const NEW_REPLY: ReplyPlace = { generation: 1, from: 0, requests: { resolutions: [] } };
+
+export type LoadRequest = (
+  turn: TurnRow,
+  reply: ReplyPlace,
+  options: { features: readonly string[]; signal: AbortSignal },
+) => Promise<LoadedRequest>;
+
+/** Reads everything that a runtime needs for a turn. Settings are those of the start of the turn. */
+export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
+  async function startContext(
+    turn: TurnRow,
+    summary: TurnContext['summary'],
+    question: Question,
+  ): Promise<{ context: TurnContext; recentCalls: CallRecord[] }> {
+    const isTask = isBackground(turn);
+    const [{ members, ...loaded }, reader, recent, sentCalls] = await Promise.all([
+      deps.loadAgentContext(turn.agent_id, question),
+      turn.known?.reader ?? deps.users.reader(turn.user_id),
+      isTask ? NO_TURNS : deps.journal.recent(turn.user_message_id, { turns: RECENT_TURNS, calls: RECENT_CALLS }),
+      isTask || turn.known?.receipts === false ? [] : deps.receipts.ofConversation(turn.conversation_id, SENT_CALLS),
+    ]);
+    const agentContext = toolsForDepth(loaded, deps.platformTools, turn.task_depth ?? 0, members.length);
+    const context = {
+      now: deps.clock.now().toISOString(),
+      reader: reader ?? UNKNOWN_READER,
+      agentContext,
+      members,
+      limits: deps.models.limits(agentContext.model) ?? null,
+      summary,
+      recentTurns: recent.turnIds,
+      sentCalls: describeSentCalls(sentCalls),
+    };
+    return { context, recentCalls: recent.calls };
+  }
+
+  const summaryFor = async (turn: TurnRow): Promise<TurnContext['summary']> =>
+    isBackground(turn) || turn.known?.summary === false
+      ? null
+      : ((await deps.summaries.find(turn.conversation_id)) ?? null);
+
+  /** A background turn knows only its task. */
+  async function historyOf(turn: TurnRow, afterSeq: number): Promise<HistoryRow[]> {
+    if (turn.task_prompt === null) return deps.turns.history(turn, HISTORY_MESSAGES, afterSeq);
+    return [{ id: turn.user_message_id, role: 'user', agent_id: null, text: turn.task_prompt }];
+  }
+
+  const startedWith = async (context: TurnContext) => ({
+    context,
+    recentCalls: await deps.journal.calls(context.recentTurns, RECENT_CALLS),
+  });
+
+  /** The entries for a runtime that starts the turn. One that has it already does not need them. */
+  async function entriesFor(turn: TurnRow, fromEvent: number, signal: AbortSignal): Promise<JournalEntry[]> {
+    return fromEvent > 0 ? [] : deps.bodies.read(await deps.journal.entries(turn.id), signal);
+  }
+
+  return async (turn, reply, { features, signal }) => {
+    const isNew = reply.generation === 1 && turn.runtime_instance === null && turn.resumes_message_id === null;
+    // A turn that continues another one answers the message of that one.
+    const answered = { ...turn, user_message_id: turn.resumes_message_id ?? turn.user_message_id };
+    const stored = isNew || !features.includes(JOURNAL) ? undefined : await deps.contexts.find(turn.id);
+    const summary = stored === undefined ? await summaryFor(turn) : stored.summary;
+    const reading = historyOf(answered, summary?.throughSeq ?? 0);
+    const question: Question = async () => newestQuestions(await reading);
+    const [{ context, recentCalls }, newestFirst, firstStep, journal] = await Promise.all([
+      stored === undefined ? startContext(answered, summary, question) : startedWith(stored),
+      reading,
+      isNew ? 1 : deps.turns.nextStep(turn.usage_turn_id),
+      features.includes(JOURNAL) && !isNew ? entriesFor(turn, reply.from, signal) : [],
+    ]);
+    const { tools, requestedTools } = context.agentContext;
+    // A message of the user is part of the history, unlike that of a workflow that has ended.
+    const isAsked = newestFirst.some(({ id }) => id === answered.user_message_id);
+    const report = isAsked ? undefined : await deps.reports.promptFor(answered.user_message_id);
+    // An agent without tools needs no token.
+    const toolToken = tools.length === 0 ? '' : await deps.toolTokens(tokenTurn(turn));
+    const modelToken = await deps.modelTokens({ ...tokenTurn(turn), purpose: 'turn' });
+    const requested = deps.platformTools.filter(({ name }) => requestedTools.includes(name));
+    const request = turnRequest({
+      turn,
+      generation: reply.generation,
+      context,
+      requestedTools: requested,
+      resolutions: reply.requests.resolutions,
+      features,
+      history: [...boundedHistory(newestFirst), ...reportRow(answered, report)],
+      firstStep,
+      journal,
+      recentCalls,
+      fromEvent: reply.from,
+      toolToken,
+      modelToken,
+    });
+    const untrusted = [
+      // Runtimes of release 0.2 have a token for calls, and announce none.
+      ...(toolToken !== '' && !features.includes(TOOL_GRANTS) ? (['web'] as const) : []),
+      ...(newestFirst.some(({ attached }) => attached === true) ? (['attachment'] as const) : []),
+    ];
+    return {
+      request,
+      context,
+      requestedTools: requested,
+      untrusted,
+      needsSummary: needsSummary(newestFirst),
+    };
+  };
+}
+
+/** The message that an agent answers in place of a message of the user. */
+const reportRow = ({ user_message_id: id }: TurnRow, text: string | undefined): HistoryRow[] =>
+  text === undefined ? [] : [{ id, role: 'user', agent_id: null, text }];
+
+/** Tools that ask the user directly: a background turn answers another agent. */
+const USER_TOOLS: readonly string[] = [ACTION_CARD_TOOL];
+
+/** The context without the tools that turns with this depth, or agents without colleagues, cannot use. Pure. */
+function toolsForDepth(
+  context: AgentContext,
+  platformTools: readonly PlatformTool[],
+  depth: number,
+  members: number,
+): AgentContext {
+  const isUsable = (name: string): boolean => {
+    const tool = platformTools.find((one) => one.name === name);
+    if (tool?.switchedBy === DELEGATION_TOOL && members < 2) return false;
+    return depth <= (tool?.maxDepth ?? Infinity);
+  };
+  return {
+    ...context,
+    tools: depth === 0 ? context.tools : context.tools.filter((name) => !USER_TOOLS.includes(name)),
+    requestedTools: context.requestedTools.filter(isUsable),
+    askedTools: context.askedTools.filter(isUsable),
+  };
+}
+
+/** The newest messages of the user: a follow-up question alone may not name its subject. */
+const newestQuestions = (newestFirst: readonly HistoryRow[]): string[] =>
+  newestFirst.flatMap(({ role, text }) => (role === 'user' ? [text] : [])).slice(0, QUESTIONS);
+
+/** The turn as tokens name it. */
+export const tokenTurn = ({ id, workspace_id, agent_id }: Pick<TurnRow, 'id' | 'workspace_id' | 'agent_id'>) => ({
+  workspaceId: workspace_id,
+  agentId: agent_id,
+  turnId: id,
+});

@@ -1,0 +1,24 @@
+import type { RuntimeTarget } from '../../runtimes/runtime-client.js';
+import { QUEUED } from '../../records/runtime-state.js';
+import type { RuntimeRow, RuntimeStore } from '../../records/runtimes.store.js';
+
+/** The runtime is suspended, or its start is queued. The turn is released and waits without a time limit. */
+export class RuntimeSuspended extends Error {
+  override name = 'RuntimeSuspended';
+}
+
+/** The address of the runtime of a workspace; undefined if it is not ready. @throws RuntimeSuspended */
+export function targetOf(
+  workspaceId: string,
+  runtime: Pick<RuntimeRow, 'phase' | 'reason' | 'address'> | undefined,
+): RuntimeTarget | undefined {
+  if (runtime?.phase === 'Suspended' || runtime?.reason === QUEUED) throw new RuntimeSuspended();
+  if (runtime?.phase !== 'Ready' || runtime.address === null) return undefined;
+  return { workspaceId, address: runtime.address };
+}
+
+/** Finds the runtime of a workspace; undefined if it is not ready. @throws RuntimeSuspended */
+export const createRuntimeTargets =
+  (runtimes: Pick<RuntimeStore, 'get'>) =>
+  async (workspaceId: string): Promise<RuntimeTarget | undefined> =>
+    targetOf(workspaceId, await runtimes.get(workspaceId));

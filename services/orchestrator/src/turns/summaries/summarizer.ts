@@ -1,0 +1,204 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { create } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { MESSAGE_ERRORS } from '@uswarm/contract';
+import { estimateTokens } from '@uswarm/service-kit';
+import { SummarizeRequestSchema, SummaryKind, type SummarizeResponse } from '@uswarm/runtime-proto';
+import type { Database, WithTransaction } from '../../platform/database/database.js';
+import type { AgentStore } from '../../records/agents.store.js';
+import type { ModelCatalog } from '../../platform/core/models.js';
+import type { ModelTokens } from '../model-calls/model-tokens.js';
+import type { RuntimeClient } from '../../runtimes/runtime-client.js';
+import type { RuntimeStore } from '../../records/runtimes.store.js';
+import { toAgent, toHistory, toLimits } from '../request/turn-request.js';
+import type { TurnMetrics } from '../turn-metrics.js';
+import type { TurnStore } from '../turns.store.js';
+import type { ReservationStore, TurnStep } from '../../metering/reservations.store.js';
+import type { UsageLimits } from '../../metering/usage-limits.js';
+import type { SummarizedConversation, SummarizedMessage, SummaryStore } from './summaries.store.js';
+
+/** Runtimes with this feature write summaries and titles. */
+const FEATURE = 'summarize.1';
+/** The cheapest model of the catalogue. */
+const MODEL = 'flash';
+
+/** The output limit of the runtime for a summary or a title. */
+const MAX_OUTPUT_TOKENS = 1_000;
+/** Tokens of the instructions, and of the author of a message. */
+const INSTRUCTION_TOKENS = 600;
+const AUTHOR_TOKENS = 30;
+/** The codes of a runtime that did not call a model. */
+const NOT_CALLED: ReadonlySet<Code> = new Set([Code.FailedPrecondition, Code.InvalidArgument, Code.Unimplemented]);
+
+const KINDS = { summary: SummaryKind.SUMMARY, title: SummaryKind.TITLE } as const;
+type Kind = keyof typeof KINDS;
+
+export interface SummarizerDeps {
+  runtimes: Pick<RuntimeStore, 'get'>;
+  client: Pick<RuntimeClient, 'identify' | 'summarize'>;
+  agents: Pick<AgentStore, 'members'>;
+  users: Pick<SummaryStore, 'lockUser'>;
+  turns: Pick<TurnStore, 'lock' | 'nextStep' | 'recordUsage'>;
+  withTransaction: WithTransaction;
+  limits: Pick<UsageLimits, 'reached'>;
+  reservations: Pick<ReservationStore, 'lock' | 'insert' | 'release'>;
+  models: Pick<ModelCatalog, 'provider' | 'limits' | 'price'>;
+  modelTokens: ModelTokens;
+  metrics: Pick<TurnMetrics, 'used'>;
+}
+
+export interface Summarized {
+  text: string;
+  usage: SummarizeResponse['usage'];
+  /** The estimate that counts until the usage is recorded. */
+  reserved: TurnStep;
+}
+
+interface SummaryInput {
+  previous: string;
+  messages: readonly SummarizedMessage[];
+}
+
+export interface Summarizer {
+  /**
+   * Asks the runtime of the conversation for a text. The estimated tokens count from before the call, unless the model gateway
+   * counts it: they keep counting if the runtime or this process is lost.
+   *
+   * @returns undefined if the runtime is not running or writes no summaries, or if the token limit is reached
+   * @throws ConnectError if the call failed
+   */
+  write(
+    kind: Kind,
+    conversation: SummarizedConversation,
+    input: SummaryInput,
+    signal: AbortSignal,
+  ): Promise<Summarized | undefined>;
+  /**
+   * Replaces the estimate by the reported usage, for the last turn of the conversation, unless the model gateway counts its
+   * calls.
+   */
+  record(
+    kind: Kind,
+    conversation: SummarizedConversation,
+    written: Pick<Summarized, 'usage' | 'reserved'>,
+    db: Database,
+  ): Promise<void>;
+}
+
+/** The runtime cuts what does not fit into the context window. Pure. */
+function estimatePrompt({ previous, messages }: SummaryInput, contextWindow = Number.MAX_SAFE_INTEGER): number {
+  const tokens = messages.reduce(
+    (sum, { text }) => sum + AUTHOR_TOKENS + estimateTokens(text),
+    INSTRUCTION_TOKENS + estimateTokens(previous),
+  );
+  return Math.min(Math.ceil(tokens), contextWindow);
+}
+
+/** Whether the runtime reports that no tokens were used. A lost runtime reports nothing. */
+const usedNothing = (error: unknown): boolean =>
+  error instanceof ConnectError && (NOT_CALLED.has(error.code) || error.rawMessage in MESSAGE_ERRORS);
+
+export function createSummarizer(deps: SummarizerDeps): Summarizer {
+  const { withTransaction, reservations } = deps;
+
+  /** @returns undefined if the token limit is reached */
+  function reserve(kind: Kind, conversation: SummarizedConversation, input: SummaryInput) {
+    const { userId, workspaceId, usageTurnId, agentId, conversationId } = conversation;
+    // A separate row: a turn that is continued meanwhile numbers its steps itself.
+    const reserved: TurnStep = { usageTurnId: randomUUIDv7(), step: 1 };
+    const { provider } = deps.models;
+    const attempt = {
+      ...reserved,
+      userId,
+      workspaceId,
+      agentId,
+      conversationId,
+      kind,
+      provider,
+      meteredTurnId: usageTurnId,
+      ...deps.models.price(MODEL, provider),
+      model: MODEL,
+      promptTokens: estimatePrompt(input, deps.models.limits(MODEL)?.context_window),
+      maxOutputTokens: MAX_OUTPUT_TOKENS,
+    };
+    return withTransaction(async (tx) => {
+      await reservations.lock(userId, tx);
+      if ((await deps.limits.reached(workspaceId, tx)) !== undefined) return undefined;
+      await reservations.insert(attempt, tx);
+      return reserved;
+    });
+  }
+
+  return {
+    async write(kind, conversation, input, signal) {
+      const { workspaceId, agentId, turnId, language } = conversation;
+      const { previous, messages } = input;
+      const runtime = await deps.runtimes.get(workspaceId);
+      if (runtime?.phase !== 'Ready' || runtime.address === null) return undefined;
+      const target = { workspaceId, address: runtime.address };
+      const { features } = await deps.client.identify(target, signal);
+      if (!features.includes(FEATURE)) return undefined;
+      const limits = deps.models.limits(MODEL);
+      const members = await deps.agents.members(workspaceId);
+      const request = create(SummarizeRequestSchema, {
+        kind: KINDS[kind],
+        model: MODEL,
+        ...(limits === undefined ? {} : { limits: toLimits(limits) }),
+        previous,
+        history: messages.map(toHistory),
+        agents: members.map(toAgent),
+        language,
+        modelToken: await deps.modelTokens({ workspaceId, agentId, turnId, purpose: 'summary' }),
+      });
+      const reserved = await reserve(kind, conversation, input);
+      if (reserved === undefined) return undefined;
+      try {
+        const { text, usage } = await deps.client.summarize(target, request, signal);
+        return { text, usage, reserved };
+      } catch (error) {
+        if (usedNothing(error)) await withTransaction((tx) => reservations.release(reserved, tx));
+        if (error instanceof ConnectError && error.code === Code.Unimplemented) return undefined;
+        throw error;
+      }
+    },
+
+    async record(kind, { turnId, userId, workspaceId, conversationId, agentId }, { usage, reserved }, db) {
+      // The usage of a deleted account is deleted, and nothing would delete this.
+      if (!(await deps.users.lockUser(userId, db))) return;
+      if (usage.length > 0) await reservations.release(reserved, db);
+      // A summary and a title may be recorded for the same turn concurrently.
+      await deps.turns.lock(turnId, db);
+      let step = await deps.turns.nextStep(turnId, db);
+      for (const {
+        provider,
+        model,
+        promptTokens,
+        completionTokens,
+        cachedTokens,
+        reasoningTokens,
+        estimated,
+      } of usage) {
+        const entry = {
+          turnId,
+          userId,
+          workspaceId,
+          conversationId,
+          agentId,
+          step,
+          kind,
+          provider,
+          model,
+          promptTokens: Number(promptTokens),
+          completionTokens: Number(completionTokens),
+          cachedTokens: Number(cachedTokens),
+          reasoningTokens: Number(reasoningTokens),
+          estimated,
+          ...deps.models.price(MODEL, provider),
+        };
+        const counted = await deps.turns.recordUsage(entry, db);
+        if (counted !== undefined) deps.metrics.used({ ...entry, ...counted });
+        step += 1;
+      }
+    },
+  };
+}

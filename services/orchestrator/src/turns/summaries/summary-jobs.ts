@@ -1,0 +1,97 @@
+import { storable } from '@uswarm/service-kit';
+import type { WithTransaction } from '../../platform/database/database.js';
+import type { JobStore, LeasedJob } from '../../platform/jobs/job-store.js';
+import type { JobResult } from '../../platform/jobs/job-worker.js';
+import { titleOf } from '../../records/title.js';
+import type { EventStore } from '../../records/events.store.js';
+import type { Summarizer } from './summarizer.js';
+import { usageLock } from '../../metering/usage-lock.js';
+import type { SummarizedMessage, SummaryStore } from './summaries.store.js';
+import { GROWTH, WHOLE } from '../request/summary-need.js';
+
+export interface SummaryJobDeps {
+  withTransaction: WithTransaction;
+  jobs: Pick<JobStore, 'holds'>;
+  store: SummaryStore;
+  summarizer: Summarizer;
+  events: Pick<EventStore, 'append'>;
+}
+
+/** Messages of one model call. */
+const MESSAGES = 200;
+const MESSAGE_BYTES = 256 * 1024;
+/** The length of a stored summary in UTF-16 code units: a model may ignore the limit that it is given. */
+const SUMMARY_LENGTH = 16_000;
+/** The messages that a title is made from: the first one and its answer. */
+const TITLE_MESSAGES = 4;
+/** The number of failures after which a job ends; the next turn enqueues another one. */
+const FAILURES = 5;
+
+const DONE: JobResult = { done: true };
+
+/** Handlers of the jobs that summarize conversations and give them titles. Their subject is the conversation. */
+export function createSummaryJobs({ withTransaction, jobs, store, summarizer, events }: SummaryJobDeps) {
+  /** Summarizes the oldest messages without a summary that are not sent whole. */
+  async function summary(job: LeasedJob, signal: AbortSignal): Promise<JobResult> {
+    const conversationId = job.subjectId;
+    const conversation = await store.conversation(conversationId);
+    if (conversation === undefined || job.failures >= FAILURES) return DONE;
+    const before = await store.find(conversationId);
+    const throughSeq = await store.lastExceeding(conversationId, WHOLE);
+    const range = { afterSeq: before?.throughSeq ?? 0, throughSeq, limit: MESSAGES };
+    const found = await store.messages(conversationId, range);
+    if (found.length < GROWTH) return DONE;
+    const messages = fitting(found);
+    const written = await summarizer.write('summary', conversation, { previous: before?.text ?? '', messages }, signal);
+    const last = messages.at(-1);
+    const text = storable(written?.text ?? '')
+      .slice(0, SUMMARY_LENGTH)
+      .trim();
+    if (written === undefined || last === undefined) return DONE;
+    await withTransaction(async (tx) => {
+      // A deleted or edited message has cancelled the job: its text must not remain in a summary.
+      if (await jobs.holds(job, tx)) {
+        if (text !== '') await store.save(conversationId, { text, throughSeq: last.seq }, tx);
+      }
+      await summarizer.record('summary', conversation, written, tx);
+    });
+    if (text === '') throw new Error('the runtime returned an empty summary');
+    return last.seq < throughSeq ? { againInMs: 0 } : DONE;
+  }
+
+  /** Replaces a title that was derived from the first message. */
+  async function title(job: LeasedJob, signal: AbortSignal): Promise<JobResult> {
+    const conversationId = job.subjectId;
+    const conversation = await store.conversation(conversationId);
+    if (conversation === undefined || job.failures >= FAILURES) return DONE;
+    const { workspaceId, titleSource } = conversation;
+    if (titleSource === 'user' || titleSource === 'model') return DONE;
+    const range = { afterSeq: 0, throughSeq: Number.MAX_SAFE_INTEGER, limit: TITLE_MESSAGES };
+    const messages = fitting(await store.messages(conversationId, range));
+    const last = messages.at(-1);
+    if (last === undefined) return DONE;
+    const written = await summarizer.write('title', conversation, { previous: '', messages }, signal);
+    if (written === undefined) return DONE;
+    const text = titleOf(storable(written.text));
+    await withTransaction(async (tx) => {
+      if (text !== undefined && (await jobs.holds(job, tx, usageLock(conversation.userId)))) {
+        await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
+        await store.saveTitle(conversationId, { text, seq: last.seq }, tx);
+      }
+      await summarizer.record('title', conversation, written, tx);
+    });
+    return DONE;
+  }
+
+  return { summary, title };
+}
+
+/** The first messages that fit into one call, at least one. */
+function fitting(messages: readonly SummarizedMessage[]): SummarizedMessage[] {
+  let bytes = 0;
+  const end = messages.findIndex(({ text }, index) => {
+    bytes += Buffer.byteLength(text);
+    return bytes > MESSAGE_BYTES && index > 0;
+  });
+  return end === -1 ? [...messages] : messages.slice(0, end);
+}

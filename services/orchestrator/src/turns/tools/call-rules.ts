@@ -1,0 +1,69 @@
+import type { AgentSettingsStore } from '../../records/agent-settings.store.js';
+import { toolsOf } from '../../records/agent-tools.js';
+import type { Tool } from '../../platform/core/catalog.js';
+import type { IntegrationStore } from '../../records/integrations.store.js';
+import type { ReceiptLog } from '../receipts/receipt-log.js';
+import type { Database } from '../../platform/database/database.js';
+import type { PlatformTool } from './platform-tool.js';
+import type { PrivateTextStore } from './private-texts.store.js';
+import { sharesText } from './shared-text.js';
+import type { UntrustedContentStore } from './untrusted-content.store.js';
+import type { UntrustedSource } from './untrusted-content.js';
+
+/** What a user allows at this moment. A turn can be days older, because it waited for an approval. */
+export interface CallRules {
+  /** The permission of an agent for a tool. */
+  permission(agentId: string, tool: Pick<PlatformTool, 'switchedBy' | 'effect'>): Promise<'allow' | 'ask' | 'deny'>;
+  /** Whether another turn of the agent has sent calls since the message of the user, which this turn answers again. */
+  mayRepeat: ReceiptLog['sentSince'];
+  /** The id of the connection that a tool uses; undefined if it uses none. */
+  connection(userId: string, tool: Pick<PlatformTool, 'provider'>): Promise<string | undefined>;
+  /** The kinds of content of others that agents have read in the conversation. */
+  untrustedSources(conversationId: string): Promise<UntrustedSource[]>;
+  /** Whether a query has text of the user that is not in messages of the user in the conversation. */
+  sharesPrivateText(place: { workspaceId: string; conversationId: string }, query: string): Promise<boolean>;
+}
+
+/** Finds the connection that a tool uses. */
+export const connectionOf =
+  (connections: Pick<IntegrationStore, 'findOf'>): CallRules['connection'] =>
+  async (userId, { provider }) =>
+    provider === undefined ? undefined : (await connections.findOf(userId, provider))?.id;
+
+export interface CallRulesDeps {
+  settings: Pick<AgentSettingsStore, 'ofAgent'>;
+  tools: readonly Tool[];
+  connections: Pick<IntegrationStore, 'findOf'>;
+  receipts: Pick<ReceiptLog, 'sentSince'>;
+  untrusted: Pick<UntrustedContentStore, 'sources'>;
+  privateTexts: PrivateTextStore;
+  /** The tools that the orchestrator executes. */
+  platformTools: readonly Pick<PlatformTool, 'name' | 'effect'>[];
+  database: Database;
+}
+
+export const createCallRules = ({
+  settings,
+  tools,
+  connections,
+  receipts,
+  untrusted,
+  privateTexts,
+  platformTools,
+  database,
+}: CallRulesDeps): CallRules => ({
+  async permission(agentId, { switchedBy, effect }) {
+    const row = await settings.ofAgent(agentId);
+    const tool = row && toolsOf(tools, row.toolSettings).find(({ name }) => name === switchedBy);
+    const permission = tool?.permission ?? 'deny';
+    return permission === 'ask' && effect === 'read' ? 'allow' : permission;
+  },
+  mayRepeat: receipts.sentSince,
+  connection: connectionOf(connections),
+  untrustedSources: (conversationId) => untrusted.sources(conversationId, database),
+  async sharesPrivateText(place, query) {
+    const readers = platformTools.filter(({ effect }) => effect === 'read').map(({ name }) => name);
+    const { texts, named } = await privateTexts.find(place, readers, database);
+    return sharesText(query, texts, named);
+  },
+});

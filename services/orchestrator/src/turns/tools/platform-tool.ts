@@ -1,0 +1,276 @@
+import { type IntegrationProvider, safeParseRequest } from '@uswarm/contract';
+import { z } from 'zod';
+import type { Transaction } from '../../platform/database/database.js';
+import type { PlacedMessage, Placement } from '../../records/events.store.js';
+import { oneLine } from '../../records/one-line.js';
+import type { Answer } from '../../records/answers.js';
+import type { OfferedContent } from '../content/agent-content-schema.js';
+
+/** The call of a tool by an agent. */
+export interface ToolCall {
+  /** Unique within the turn. */
+  id: string;
+  turnId: string;
+  /** The depth of the calling turn; 0 for a reply to the user. */
+  depth: number;
+  /** The message of the user that the turn answers, or that led to it. */
+  userMessageId: string;
+  /** What messages and events about the call belong to. */
+  answer: Answer;
+  workspaceId: string;
+  /** The owner of the workspace. */
+  userId: string;
+  agentId: string;
+  conversationId: string;
+  /** The connection of the user that the tool uses. */
+  integrationId?: string | undefined;
+  /** Aborted if the turn is stopped or exceeds a limit. Requests that change something are not aborted. */
+  signal: AbortSignal;
+}
+
+/** Whose call it is. A call can be looked up after its turn has ended. */
+export type CallOwner = Pick<ToolCall, 'userId'>;
+
+/** A text that agents wrote earlier, and that others of them read. */
+export type StoredText = { kind: 'memory'; key: string } | { kind: 'artifact'; id: string; version: number };
+
+export interface ToolOutcome {
+  /** For the model. */
+  text: string;
+  failed: boolean;
+  /** The stored texts that `text` shows parts of. */
+  read?: readonly StoredText[];
+  /** The stored texts that the call wrote. */
+  wrote?: readonly StoredText[];
+  /** The request was sent, and it is not known whether it changed anything. */
+  isUnknown?: boolean;
+  /** A message in addition to the reply. A message of the same turn with the same key is updated. */
+  message?: { key: string; content: OfferedContent };
+  /** The call has stored such a message itself. */
+  showsMessage?: boolean;
+}
+
+/**
+ * What a call changes. `read`: nothing. `own`: data of the orchestrator, in the transaction that stores the outcome. `keyed`:
+ * another system that recognizes a key, so that the request can be repeated. `once`: another system that does not, so that the
+ * request is never repeated.
+ */
+export type Effect = 'read' | 'own' | 'keyed' | 'once';
+
+/** Completes a call in a transaction. */
+export type Commit = (tx: Transaction) => Promise<ToolOutcome>;
+
+/** A value that a call changes. */
+export interface Change {
+  /** Not from a model or a third party. */
+  label: string;
+  /** Absent if there is no earlier value. */
+  before?: string;
+  after: string;
+}
+
+/** What a call will do, for the approval of the user. */
+export interface CallPreview {
+  title: string;
+  changes: Change[];
+}
+
+interface ToolBase {
+  name: string;
+  /** For the model. */
+  description: string;
+  /** JSON schema of the arguments. */
+  inputSchema: Record<string, unknown>;
+  /** The entry of the tool catalogue with which users enable the tool. */
+  switchedBy: string;
+  /** The integration that the user must have connected. */
+  provider?: IntegrationProvider;
+  /** Whether calls need an approval in conversations with untrusted content, although the tool changes only our data. */
+  asksAfterUntrustedContent?: boolean;
+  /** One line that describes the call to the user. */
+  describe(input: unknown): string;
+  /** The outcome of a call with invalid arguments; undefined if they are valid. */
+  check(input: unknown): ToolOutcome | undefined;
+  /** What the call will do, in full. Changes nothing. Its arguments must be valid. */
+  preview(input: unknown, call: ToolCall): Promise<CallPreview>;
+  /** The greatest depth of a background turn that may call the tool; 0: only replies to the user. Default: all turns. */
+  maxDepth?: number;
+}
+
+/** A tool that changes nothing, or only data of the orchestrator. */
+export interface OwnTool extends ToolBase {
+  effect: 'read' | 'own';
+  /** Prepares a call outside the transaction, for example uploads content. It can run more than once per call. */
+  prepare(input: unknown, call: ToolCall): Promise<Commit>;
+}
+
+/** The request of a call left, and it is not known whether it changed anything. */
+export class UncertainOutcome extends Error {
+  override name = 'UncertainOutcome';
+}
+
+/** Why a call is not sent, or what identifies its request in the other system. */
+export type Plan = { key: string } | { outcome: ToolOutcome };
+
+/** A tool that changes data in another system. */
+export interface ExternalTool extends ToolBase {
+  effect: 'keyed' | 'once';
+  /** Checks a call. Changes nothing. The key is stored before the request is sent. */
+  plan(input: unknown, call: ToolCall): Promise<Plan>;
+  /**
+   * Sends the request. `keyed` tools send the same request for the same key.
+   *
+   * @throws UncertainOutcome
+   */
+  send(input: unknown, key: string, call: ToolCall): Promise<ToolOutcome>;
+  /** What the request with this key changed; undefined if it left no trace. Changes nothing. */
+  lookUp(input: unknown, key: string, call: CallOwner): Promise<ToolOutcome | undefined>;
+}
+
+/** Shows what a turn waits for. @returns the message that shows it, and the sequence of its event */
+export type ShowMessage = (
+  message: Omit<PlacedMessage, 'turn'> & { key: string },
+  tx: Transaction,
+) => Promise<Pick<Placement, 'id' | 'seq'>>;
+
+/** Starts the task of a call in a transaction, and shows it. @returns the sequence of its event, or why the task is not started */
+export type StartTask = (tx: Transaction, show: ShowMessage) => Promise<number | ToolOutcome>;
+
+/** A tool whose call has its outcome when a background turn ends. The calling turn waits for it. */
+export interface TaskTool extends ToolBase {
+  effect: 'own';
+  /** Prepares a call with valid arguments, outside the transaction. It can run more than once per call. */
+  task(input: unknown, call: ToolCall): Promise<StartTask>;
+}
+
+/** A tool that ends the reply: another agent answers instead. */
+export interface HandOverTool extends ToolBase {
+  effect: 'own';
+  /** Checks a call with valid arguments. @returns the id of the agent that answers, or why it cannot */
+  recipient(input: unknown, call: ToolCall): Promise<string | ToolOutcome>;
+}
+
+/** A tool that the orchestrator executes. */
+export type PlatformTool = OwnTool | ExternalTool | TaskTool | HandOverTool;
+
+interface SpecBase<Input extends z.ZodObject> extends Pick<
+  ToolBase,
+  'name' | 'description' | 'switchedBy' | 'provider' | 'maxDepth' | 'asksAfterUntrustedContent'
+> {
+  /** Checks the arguments, and describes them to the model as JSON schema. */
+  input: Input;
+  describe(input: z.output<Input>): string;
+  /** What the call changes. Default: the arguments. */
+  changes?(input: z.output<Input>, call: ToolCall): Promise<Change[]>;
+}
+
+export interface OwnToolSpec<Input extends z.ZodObject> extends SpecBase<Input> {
+  effect: OwnTool['effect'];
+  prepare(input: z.output<Input>, call: ToolCall): Promise<Commit> | Commit;
+}
+
+export interface ExternalToolSpec<Input extends z.ZodObject> extends SpecBase<Input> {
+  effect: ExternalTool['effect'];
+  plan(input: z.output<Input>, call: ToolCall): Promise<Plan>;
+  send(input: z.output<Input>, key: string, call: ToolCall): Promise<ToolOutcome>;
+  lookUp(input: z.output<Input>, key: string, call: CallOwner): Promise<ToolOutcome | undefined>;
+}
+
+/** The arguments of a call as changes. */
+const listed = (input: Record<string, unknown>): Change[] =>
+  Object.entries(input).map(([label, after]) => ({
+    label,
+    after: typeof after === 'string' ? after : JSON.stringify(after),
+  }));
+
+function toolBase<Input extends z.ZodObject>(spec: SpecBase<Input>): ToolBase {
+  const { input, name, description, switchedBy, provider, maxDepth, asksAfterUntrustedContent } = spec;
+  const { $schema: _, ...inputSchema } = z.toJSONSchema(input, {
+    io: 'input',
+    // The format states the same in fewer tokens.
+    override: ({ jsonSchema }) => void (jsonSchema.format !== undefined && delete jsonSchema.pattern),
+  });
+  const base: ToolBase = {
+    name,
+    description,
+    switchedBy,
+    ...(provider === undefined ? {} : { provider }),
+    ...(maxDepth === undefined ? {} : { maxDepth }),
+    ...(asksAfterUntrustedContent === undefined ? {} : { asksAfterUntrustedContent }),
+    inputSchema,
+    describe(value) {
+      const { data } = safeParseRequest(input, value);
+      return data === undefined ? `Using ${name}` : oneLine(spec.describe(data));
+    },
+    check(value) {
+      const { error } = safeParseRequest(input, value);
+      return error === undefined ? undefined : invalid(name, error);
+    },
+    async preview(value, call) {
+      const data = parsed(input, value);
+      return { title: base.describe(value), changes: (await spec.changes?.(data, call)) ?? listed(data) };
+    },
+  };
+  return base;
+}
+
+/** Arguments that were checked before. @throws ZodError */
+function parsed<Input extends z.ZodObject>(input: Input, value: unknown): z.output<Input> {
+  const { data, error } = safeParseRequest(input, value);
+  if (error !== undefined) throw error;
+  return data;
+}
+
+/** The outcome of a call with invalid arguments. It names the field and the rule, so that the model can correct them. */
+function invalid(name: string, { issues }: z.ZodError): ToolOutcome {
+  const { path = [], message = '' } = issues[0] ?? {};
+  return { text: `${name}: ${path.join('.')}: ${message}`, failed: true };
+}
+
+/** Invalid arguments become a failed outcome. */
+export function definePlatformTool<Input extends z.ZodObject>(spec: OwnToolSpec<Input>): OwnTool {
+  const { input, name, effect } = spec;
+  return {
+    ...toolBase(spec),
+    effect,
+    async prepare(value, call) {
+      const { data, error } = safeParseRequest(input, value);
+      return error === undefined ? await spec.prepare(data, call) : () => Promise.resolve(invalid(name, error));
+    },
+  };
+}
+
+/** Calls with invalid arguments are not sent. */
+export function defineExternalTool<Input extends z.ZodObject>(spec: ExternalToolSpec<Input>): ExternalTool {
+  const { input, name, effect } = spec;
+  return {
+    ...toolBase(spec),
+    effect,
+    async plan(value, call) {
+      const { data, error } = safeParseRequest(input, value);
+      return error === undefined ? await spec.plan(data, call) : { outcome: invalid(name, error) };
+    },
+    send: (value, key, call) => spec.send(parsed(input, value), key, call),
+    lookUp: (value, key, call) => spec.lookUp(parsed(input, value), key, call),
+  };
+}
+
+export interface TaskToolSpec<Input extends z.ZodObject> extends SpecBase<Input> {
+  task(input: z.output<Input>, call: ToolCall): Promise<StartTask>;
+}
+
+export const defineTaskTool = <Input extends z.ZodObject>(spec: TaskToolSpec<Input>): TaskTool => ({
+  ...toolBase(spec),
+  effect: 'own',
+  task: (value, call) => spec.task(parsed(spec.input, value), call),
+});
+
+export interface HandOverToolSpec<Input extends z.ZodObject> extends SpecBase<Input> {
+  recipient(input: z.output<Input>, call: ToolCall): Promise<string | ToolOutcome>;
+}
+
+export const defineHandOverTool = <Input extends z.ZodObject>(spec: HandOverToolSpec<Input>): HandOverTool => ({
+  ...toolBase(spec),
+  effect: 'own',
+  recipient: (value, call) => spec.recipient(parsed(spec.input, value), call),
+});

@@ -1,0 +1,33 @@
+import type { Database } from '../../platform/database/database.js';
+
+/** The outcome of a call as the model learns it. */
+export interface StoredOutcome {
+  text: string;
+  failed: boolean;
+  /** Whether the call showed a message in addition to the reply. */
+  showsMessage: boolean;
+}
+
+/** Calls of tools that the orchestrator executed for running turns. */
+export interface ToolCallStore {
+  find(turnId: string, callId: string, db: Database): Promise<StoredOutcome | undefined>;
+  /** @throws DatabaseError if the call is stored already */
+  insert(turnId: string, call: { id: string; tool: string }, outcome: StoredOutcome, db: Database): Promise<void>;
+}
+
+export const createToolCallStore = (): ToolCallStore => ({
+  find: (turnId, callId, db) =>
+    db
+      .selectFrom('tool_calls')
+      .select(['text', 'failed', 'shows_message as showsMessage'])
+      .where('turn_id', '=', turnId)
+      .where('call_id', '=', callId)
+      .executeTakeFirst(),
+
+  async insert(turnId, { id, tool }, { text, failed, showsMessage }, db) {
+    await db
+      .insertInto('tool_calls')
+      .values({ turn_id: turnId, call_id: id, tool, text, failed, shows_message: showsMessage })
+      .execute();
+  },
+});

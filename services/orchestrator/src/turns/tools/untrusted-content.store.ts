@@ -1,0 +1,76 @@
+import { sql } from 'kysely';
+import type { Database } from '../../platform/database/database.js';
+import type { StoredText } from './platform-tool.js';
+import type { UntrustedSource } from './untrusted-content.js';
+
+/** The turn that reads or writes. */
+export interface ReadingTurn {
+  id: string;
+  conversation_id: string;
+  agent_id: string;
+}
+
+/** Which conversations have content of others, and what agents wrote in them. */
+export interface UntrustedContentStore {
+  sources(conversationId: string, db: Database): Promise<UntrustedSource[]>;
+  /** Records that the conversation has content of these kinds. */
+  add(turn: ReadingTurn, sources: readonly UntrustedSource[], db: Database): Promise<void>;
+  /** Records that the turn has read these texts, as far as they are untrusted. */
+  read(turn: ReadingTurn, texts: readonly StoredText[], db: Database): Promise<void>;
+  /** Records whether texts that the turn has written are untrusted: they are if its conversation has content of others. */
+  wrote(turn: ReadingTurn, texts: readonly StoredText[], db: Database): Promise<void>;
+}
+
+/** The table of the texts as `m`, and the condition that selects them. */
+function rowsOf(kind: StoredText['kind'], agentId: string, texts: readonly StoredText[]) {
+  if (kind === 'memory') {
+    const keys = texts.flatMap((text) => (text.kind === 'memory' ? [text.key] : []));
+    return { table: sql`agent_memories m`, condition: sql`m.agent_id = ${agentId} AND m.key = ANY (${keys})` };
+  }
+  const versions = texts.flatMap((text) => (text.kind === 'artifact' ? [text] : []));
+  const [ids, numbers] = [versions.map(({ id }) => id), versions.map(({ version }) => version)];
+  const named = sql`SELECT * FROM unnest(${ids}::uuid[], ${numbers}::int[])`;
+  return { table: sql`artifact_versions m`, condition: sql`(m.artifact_id, m.version) IN (${named})` };
+}
+
+const KINDS = ['memory', 'artifact'] as const;
+const kindsOf = (texts: readonly StoredText[]) => KINDS.filter((kind) => texts.some((text) => text.kind === kind));
+
+export const createUntrustedContentStore = (): UntrustedContentStore => ({
+  async sources(conversationId, db) {
+    const rows = await db
+      .selectFrom('untrusted_contents')
+      .select('source')
+      .where('conversation_id', '=', conversationId)
+      .execute();
+    return rows.map(({ source }) => source as UntrustedSource);
+  },
+
+  async add({ id, conversation_id: conversationId }, sources, db) {
+    if (sources.length === 0) return;
+    await sql`
+      INSERT INTO untrusted_contents (conversation_id, source, turn_id)
+      SELECT ${conversationId}::uuid, source, ${id}::uuid FROM unnest(${[...sources]}::text[]) AS kinds (source)
+      ON CONFLICT DO NOTHING`.execute(db);
+  },
+
+  async read({ id, conversation_id: conversationId, agent_id: agentId }, texts, db) {
+    for (const kind of kindsOf(texts)) {
+      const { table, condition } = rowsOf(kind, agentId, texts);
+      await sql`
+        INSERT INTO untrusted_contents (conversation_id, source, turn_id)
+        SELECT ${conversationId}, ${kind}, ${id} WHERE EXISTS (SELECT FROM ${table} WHERE ${condition} AND m.untrusted)
+        ON CONFLICT DO NOTHING`.execute(db);
+    }
+  },
+
+  async wrote({ conversation_id: conversationId, agent_id: agentId }, texts, db) {
+    for (const kind of kindsOf(texts)) {
+      const { table, condition } = rowsOf(kind, agentId, texts);
+      await sql`
+        UPDATE ${table} SET untrusted = EXISTS (
+          SELECT FROM untrusted_contents WHERE conversation_id = ${conversationId}
+        ) WHERE ${condition}`.execute(db);
+    }
+  },
+});

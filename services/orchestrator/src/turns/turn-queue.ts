@@ -1,0 +1,101 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { ApiError, LIMITS } from '@uswarm/contract';
+import type { Transaction } from '../platform/database/database.js';
+import { allInOrder } from '../platform/database/pipelined.js';
+import type { JobStore } from '../platform/jobs/job-store.js';
+import type { UsageLimits } from '../metering/usage-limits.js';
+import { TURN_JOB } from '../records/turn-job.js';
+import type { NewTurn, TurnRow, TurnStore } from './turns.store.js';
+
+/** The `Retry-After` of a full queue: about the duration of a turn. */
+const QUEUE_RETRY_MS = 5_000;
+
+/** For turns that are not refused. */
+const UNLIMITED = Number.MAX_SAFE_INTEGER;
+
+/** The length of the timestamp at the start of a UUID of version 7. */
+const TIMESTAMP_LENGTH = 13;
+
+export interface QueuedTurn extends Omit<NewTurn, 'id'> {
+  /** The owner of the workspace. */
+  userId: string;
+  /** The seq of the message that the turn answers. */
+  ordinal: number;
+}
+
+export interface TurnQueue {
+  /**
+   * Turns of a conversation run one at a time in the order of `ordinal`, the seq of the user message. Turns of one user
+   * message run in the order in which they are enqueued. A turn with `resumes` continues the suspended turn with this id.
+   * The transaction can be a pipelined one.
+   *
+   * @throws ApiError `token_limit_reached`, `turn_queue_full`
+   */
+  enqueue(turn: QueuedTurn & { resumes?: string }, tx: Transaction): Promise<void>;
+  /** Continues a suspended turn without a message of the user, after the turns whose `ordinal` is lower. */
+  continue(turn: TurnRow, ordinal: number, tx: Transaction): Promise<void>;
+  /** Lets an agent answer although the user sent no further message: it is not refused. */
+  follow(turn: QueuedTurn, tx: Transaction): Promise<void>;
+}
+
+export function createTurnQueue(
+  store: Pick<TurnStore, 'insert' | 'resume'>,
+  jobs: Pick<JobStore, 'enqueue'>,
+  limits: Pick<UsageLimits, 'requireTokensLeft'>,
+): TurnQueue {
+  let last = '';
+  /** Returns increasing ids, which order the turns of one message. UUIDs of the same millisecond are unordered. */
+  function nextId(): string {
+    let id = randomUUIDv7();
+    while (id.slice(0, TIMESTAMP_LENGTH) === last.slice(0, TIMESTAMP_LENGTH) && id <= last) id = randomUUIDv7();
+    last = id;
+    return id;
+  }
+
+  async function insert(turn: NewTurn, tx: Transaction): Promise<void> {
+    if (await store.insert(turn, LIMITS.queuedTurns, tx)) return;
+    throw new ApiError('turn_queue_full', { extra: { retry_after_ms: QUEUE_RETRY_MS } });
+  }
+
+  const jobOf = (
+    id: string,
+    { workspaceId, userId, ordinal }: Pick<QueuedTurn, 'workspaceId' | 'userId' | 'ordinal'>,
+  ) => ({
+    kind: TURN_JOB,
+    subjectId: id,
+    workspaceId,
+    ordinal,
+    fairKey: userId,
+  });
+
+  return {
+    async enqueue({ userId, ordinal, resumes, ...turn }, tx) {
+      const id = nextId();
+      const { workspaceId, conversationId } = turn;
+      // An error rolls back all of them.
+      await allInOrder([
+        limits.requireTokensLeft(workspaceId, tx),
+        insert({ id, ...turn }, tx),
+        ...(resumes === undefined ? [] : [store.resume(id, resumes, tx)]),
+        jobs.enqueue({ ...jobOf(id, { workspaceId, userId, ordinal }), serialKey: conversationId }, tx),
+      ]);
+    },
+
+    async continue({ id: suspendedId, task_depth: taskDepth, ...turn }, ordinal, tx) {
+      const id = nextId();
+      const { workspace_id: workspaceId, conversation_id: conversationId, user_id: userId } = turn;
+      const userMessageId = turn.user_message_id;
+      await store.insert({ id, workspaceId, conversationId, agentId: turn.agent_id, userMessageId }, UNLIMITED, tx);
+      await store.resume(id, suspendedId, tx);
+      const job = jobOf(id, { workspaceId, userId, ordinal });
+      await jobs.enqueue(taskDepth === null ? { ...job, serialKey: conversationId } : job, tx);
+    },
+
+    async follow({ userId, ordinal, ...turn }, tx) {
+      const id = nextId();
+      const { workspaceId, conversationId } = turn;
+      await store.insert({ id, ...turn }, UNLIMITED, tx);
+      await jobs.enqueue({ ...jobOf(id, { workspaceId, userId, ordinal }), serialKey: conversationId }, tx);
+    },
+  };
+}

@@ -1,0 +1,247 @@
+import type { Clock, Logger, Registry } from '@uswarm/service-kit';
+import type { OrchestratorConfig } from '../config.js';
+import type { Connections } from '../records/connections.js';
+import type { UrgentJobDefinition } from '../platform/jobs/job-definition.js';
+import { createApprovalStore } from '../records/approvals.store.js';
+import { createAgentContextLoader } from './request/agent-context.js';
+import { createAgentSettingsStore } from '../records/agent-settings.store.js';
+import type { AgentStatuses } from '../records/agent-statuses.js';
+import { createAgentStore } from '../records/agents.store.js';
+import { createMemoryStore } from '../records/memories.store.js';
+import { loadTools } from '../platform/core/catalog.js';
+import type { ModelCatalog } from '../platform/core/models.js';
+import { createDelegationTools } from './delegations/delegation-tools.js';
+import { createDelegationStore } from './delegations/delegations.store.js';
+import type { EventPublisher } from '../events/event-publisher.js';
+import type { ReceiptLog } from './receipts/receipt-log.js';
+import { createIntegrationStore } from '../records/integrations.store.js';
+import type { CreateViewContext } from '../chat/message-view.js';
+import { createMessageStore } from '../records/messages.store.js';
+import { createModelTokens } from './model-calls/model-tokens.js';
+import type { Plans } from '../metering/plans.js';
+import type { RuntimeClient } from '../runtimes/runtime-client.js';
+import { createRuntimeStore } from '../records/runtimes.store.js';
+import { createToolTokens } from '../records/tool-tokens.js';
+import { createCallRules } from './tools/call-rules.js';
+import type { PlatformTool } from './tools/platform-tool.js';
+import { createToolCallStore } from './tools/tool-calls.store.js';
+import { createPrivateTextStore } from './tools/private-texts.store.js';
+import { createUntrustedContentStore } from './tools/untrusted-content.store.js';
+import { createFollowUps } from './summaries/follow-ups.js';
+import { createSummaryStore } from './summaries/summaries.store.js';
+import { createUsageLimits, type UsageLimits } from '../metering/usage-limits.js';
+import { createReservationStore } from '../metering/reservations.store.js';
+import { createBudgetWarningOn } from '../metering/usage.module.js';
+import { createUsageStore } from '../metering/usage.store.js';
+import { createUserStore } from '../records/users.store.js';
+import { createContentObjects } from '../records/content-objects.js';
+import type { ObjectStore } from '../records/object-store.js';
+import { type Tasks, tasksOf } from './workflows/create-tasks.js';
+import { createWorkflowCancellation } from './workflows/workflow-cancellation.js';
+import { createWorkflowReports } from './workflows/workflow-reports.js';
+import { createWorkflowTools } from './workflows/workflow-tools.js';
+import { createWorkflowStore } from './workflows/workflows.store.js';
+import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import type { TurnSignals } from './turn-signals.js';
+import { createRuntimeTurnCancellation } from './cancellation/cancel-runtime-turn.js';
+import { createJournalBodies, JOURNAL_OBJECT_JOB } from './journal/journal-bodies.js';
+import { journalJobs } from './journal/journal-retention.js';
+import { createJournalStore } from './journal/journal.store.js';
+import { createSafeMarkdown } from './content/reply-text.js';
+import { createStopService } from './cancellation/stop.service.js';
+import { createTurnMetrics, type TurnMetrics } from './turn-metrics.js';
+import { createTurnContextStore } from './request/turn-contexts.store.js';
+import { createTurnQueue } from './turn-queue.js';
+import { TURN_JOB } from '../records/turn-job.js';
+import { createTurnRunner } from './runner/turn-runner.js';
+import { createTurnProgressStore } from './reply/turn-progress.store.js';
+import { createTurnStore } from './turns.store.js';
+
+export interface TurnsModuleDeps {
+  config: OrchestratorConfig;
+  requests: Connections;
+  background: Connections;
+  turnSignals: TurnSignals;
+  publisher: Pick<EventPublisher, 'live'>;
+  /** Uses the connections of requests. */
+  limits: UsageLimits;
+  plans: Plans;
+  models: ModelCatalog;
+  access: WorkspaceAccess;
+  client: RuntimeClient;
+  /** The tools that the orchestrator executes for agents. */
+  platformTools: readonly PlatformTool[];
+  receipts: ReceiptLog;
+  createViewContext: CreateViewContext;
+  statuses: AgentStatuses;
+  objects: ObjectStore;
+  metrics: Registry;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Turns of agents: the queue, the workers that run them, and their cancellation. */
+export function createTurnsModule(deps: TurnsModuleDeps) {
+  const { requests, background, limits, client, clock, logger } = deps;
+  const { statuses } = deps;
+  const publish = deps.publisher.live;
+  const backgroundLimits = createUsageLimits({
+    store: createUsageStore(background.database),
+    plans: deps.plans,
+    clock,
+  });
+  const markdown = createSafeMarkdown(deps.config.PUBLIC_URL);
+  const shared = { statuses, markdown, publish, clock };
+  const inBackground = {
+    limits: backgroundLimits,
+    tasks: tasksOf({
+      ...shared,
+      connections: background,
+      limits: backgroundLimits,
+      push: background.push,
+    }),
+  };
+  const platformTools = [
+    ...deps.platformTools,
+    ...createDelegationTools({
+      agents: createAgentStore(background.database),
+      turns: createTurnStore(background.database),
+      delegations: inBackground.tasks.delegations,
+      createViewContext: deps.createViewContext,
+    }),
+    ...createWorkflowTools({
+      store: createWorkflowStore(background.database),
+      workflows: inBackground.tasks.workflows,
+      agents: createAgentStore(background.database),
+    }),
+  ];
+  const turnMetrics = createTurnMetrics(deps.metrics, {
+    tools: [...loadTools(deps.config), ...platformTools].map(({ name }) => name),
+    clock,
+  });
+  const turns = createTurnStore(requests.database);
+  const runtimes = createRuntimeStore(background.database);
+  const stopInRuntime = createRuntimeTurnCancellation(runtimes, client, deps.turnSignals, logger);
+  const tasks = tasksOf({ ...shared, connections: requests, limits, push: requests.push });
+  const workflows = createWorkflowCancellation({
+    withTransaction: requests.withTransaction,
+    store: createWorkflowStore(requests.database),
+    workflows: tasks.workflows,
+    jobs: requests.jobs,
+    stopInRuntime,
+  });
+  const queue = createTurnQueue(turns, requests.jobs, limits);
+  const stops = createStopService({
+    delegations: createDelegationStore(),
+    tasks: { ...tasks.owners, stopSuspended: tasks.delegations.stopSuspended },
+    workflows,
+    queue,
+    withTransaction: requests.withTransaction,
+    withStatement: requests.withStatement,
+    jobs: requests.jobs,
+    turns,
+    journal: createJournalStore(requests.database),
+    toolCalls: createToolCallStore(),
+    approvals: createApprovalStore(),
+    receipts: deps.receipts,
+    progress: createTurnProgressStore(requests.database),
+    untrusted: createUntrustedContentStore(),
+    push: requests.push,
+    markdown,
+    reservations: createReservationStore(),
+    statuses: deps.statuses,
+    warnAboutBudget: createBudgetWarningOn(requests, clock),
+    messages: createMessageStore(requests.database),
+    limits,
+    events: requests.events,
+    metrics: turnMetrics,
+    access: deps.access,
+    stopInRuntime,
+  });
+  return {
+    queue,
+    stops,
+    tasks,
+    workflows,
+    stopInRuntime,
+    metrics: turnMetrics,
+    /** All tools that the orchestrator executes. */
+    tools: platformTools,
+    urgentJobs: [turnJob({ ...deps, platformTools }, inBackground, turnMetrics)],
+    jobs: journalJobs(deps),
+  };
+}
+
+function turnJob(
+  deps: TurnsModuleDeps,
+  { limits, tasks }: { limits: UsageLimits; tasks: Tasks },
+  metrics: TurnMetrics,
+): UrgentJobDefinition {
+  const { config, background, client, clock, logger } = deps;
+  const { database, withTransaction, withStatement, jobs, events, push } = background;
+  const turns = createTurnStore(database);
+  const handle = createTurnRunner({
+    withTransaction,
+    withStatement,
+    jobs,
+    turns,
+    queue: createTurnQueue(turns, jobs, limits),
+    delegations: createDelegationStore(),
+    tasks: tasks.owners,
+    reports: createWorkflowReports(createWorkflowStore(database)),
+    journal: createJournalStore(database),
+    bodies: createJournalBodies({
+      contents: createContentObjects({ ...background, job: JOURNAL_OBJECT_JOB, objects: deps.objects }),
+      logger,
+    }),
+    statuses: deps.statuses,
+    messages: createMessageStore(database),
+    users: createUserStore(database),
+    runtimes: createRuntimeStore(database),
+    events,
+    limits,
+    warnAboutBudget: createBudgetWarningOn(background, clock),
+    contexts: createTurnContextStore(database),
+    toolCalls: createToolCallStore(),
+    approvals: createApprovalStore(),
+    receipts: deps.receipts,
+    progress: createTurnProgressStore(database),
+    untrusted: createUntrustedContentStore(),
+    push,
+    markdown: createSafeMarkdown(deps.config.PUBLIC_URL),
+    reservations: createReservationStore(),
+    platformTools: deps.platformTools,
+    loadAgentContext: createAgentContextLoader({
+      platformTools: deps.platformTools,
+      settings: createAgentSettingsStore(database),
+      memories: createMemoryStore(database),
+      tools: loadTools(config),
+      connections: createIntegrationStore(database),
+      subAgentModel: deps.models.subAgentModel,
+    }),
+    models: deps.models,
+    summaries: createSummaryStore(database),
+    followUps:
+      config.SUMMARY_WORKERS === 0 ? undefined : createFollowUps({ jobs, store: createSummaryStore(database) }),
+    client,
+    rules: createCallRules({
+      settings: createAgentSettingsStore(database),
+      tools: loadTools(config),
+      connections: createIntegrationStore(database),
+      receipts: deps.receipts,
+      untrusted: createUntrustedContentStore(),
+      privateTexts: createPrivateTextStore(),
+      platformTools: deps.platformTools,
+      database,
+    }),
+    toolTokens: createToolTokens(config.SVC_MCP_SIGNING_KEY),
+    modelTokens: createModelTokens(config.MODEL_TOKEN_SIGNING_KEY),
+    turnSignals: deps.turnSignals,
+    publish: deps.publisher.live,
+    deadlineMs: config.TURN_DEADLINE_S * 1_000,
+    metrics,
+    clock,
+    logger,
+  });
+  return { type: TURN_JOB, handle, concurrency: config.TURN_WORKERS, perFairKey: config.TURNS_PER_USER };
+}

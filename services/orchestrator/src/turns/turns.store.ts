@@ -1,0 +1,424 @@
+import type { MessageContent } from '@uswarm/contract';
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../platform/database/database.js';
+import type { AgentActivity, TurnStatus } from '../platform/database/schema.js';
+import { heldLease, type LeasedJob } from '../platform/jobs/job-store.js';
+import type { CountedCall } from '../metering/settlement.js';
+import { recordCall, type UsageEntry } from '../metering/usage-entries.js';
+import { activityColumns, lockAgentOf } from '../records/agent-status.store.js';
+import { type HistoryRow, readHistory } from './request/history.store.js';
+import { inReplyTo } from '../records/answers.js';
+import { answersUser } from '../records/answers-user.js';
+import { queuedTurnsOf } from './insert-turns.js';
+import { KNOWN, type KnownOfTurn, type RuntimeOfTurn } from './known-of-turn.js';
+import type { TurnContext } from './request/turn-contexts.store.js';
+import {
+  finishTurn,
+  resumeTurn,
+  setReply,
+  suspendTurn,
+  type TurnEnd,
+  type Unfinished,
+  unfinishedOf,
+} from './writer/turn-ends.store.js';
+
+export interface NewTurn {
+  id: string;
+  workspaceId: string;
+  conversationId: string;
+  agentId: string;
+  userMessageId: string;
+  /** The message since which it can repeat calls. Default: `userMessageId` */
+  repeatsFromMessageId?: string | null | undefined;
+}
+
+export interface NewTask {
+  workspaceId: string;
+  conversationId: string;
+  /** The owner of the workspace. */
+  userId: string;
+  agentId: string;
+  /** The message of the user that led to the task. */
+  userMessageId: string;
+  /** The message that shows the task. Its id stops the turn. */
+  messageId: string;
+  /** The only message that the agent receives. */
+  prompt: string;
+  /** 1, or one more than the depth of the turn that gives the task. */
+  depth: number;
+  /** Tokens; null without a limit. */
+  budget: number | null;
+}
+
+export interface TurnRow {
+  id: string;
+  workspace_id: string;
+  conversation_id: string;
+  agent_id: string;
+  user_message_id: string;
+  reply_message_id: string | null;
+  status: TurnStatus;
+  generation: number;
+  /** What it does; null if it waits, or is not running. */
+  activity: AgentActivity | null;
+  runtime_instance: string | null;
+  created_at: Date;
+  started_at: Date | null;
+  user_id: string;
+  /** The user is banned: the turn must end without another model call. */
+  user_banned: boolean;
+  stop_requested: boolean;
+  /** The user message of the first turn, if this one continues it after an approval. */
+  resumes_message_id: string | null;
+  /** The message since which it can repeat calls that other turns have sent. */
+  repeats_from_message_id: string;
+  /** The entries of the journal whose text earlier replies show. */
+  shown_entries: number;
+  /** Until when the turn waits without a worker, because the model provider limits requests. */
+  waits_until: Date | null;
+  /** The turn under whose id usage is recorded: the first of those that continue each other. */
+  usage_turn_id: string;
+  /** The message of the user that it answers; null if there is none. */
+  in_reply_to: string | null;
+  /** 1 or more for a turn that works on a task in the background; null for a turn that answers the user. */
+  task_depth: number | null;
+  /** The only message of the history of a background turn. */
+  task_prompt: string | null;
+  /** What was known when the row was read; absent if unknown. */
+  known?: KnownOfTurn | undefined;
+}
+
+export type TurnToRun = TurnRow & { runtime: RuntimeOfTurn | undefined };
+
+/** A running turn. */
+export interface RunningTurn {
+  id: string;
+  agentId: string;
+  generation: number;
+}
+
+/** Which runtime has a turn. */
+export interface TurnInstance {
+  id: string;
+  /** Whether the runtime can suspend the turn because of its budget. Otherwise the turn has none. */
+  budgeted: boolean;
+  /** The context of the turn, unless it has one. */
+  context?: TurnContext | undefined;
+}
+
+export interface TurnStore {
+  /** @returns false if the conversation already has `most` queued or running turns */
+  insert(turn: NewTurn, most: number, db: Database): Promise<boolean>;
+  /** Adds a background turn. */
+  insertTask(id: string, task: NewTask, db: Database): Promise<void>;
+  get(id: string, db?: Database): Promise<TurnRow | undefined>;
+  /** As `get`, with what is known of its user and its conversation, and with its runtime. */
+  getToRun(id: string): Promise<TurnToRun | undefined>;
+  /**
+   * Marks the turn as running, and locks its agent, so that its status can be derived.
+   *
+   * @param started `budget`: the tokens that the turn may use, unless it continues another one; null without a limit
+   * @returns whether the turn must end: see `stopRequested`
+   */
+  start(
+    id: string,
+    started: { replyId: string; budget: number | null; activity?: AgentActivity; instance?: TurnInstance | undefined },
+    db: Database,
+  ): Promise<{ stopRequested: boolean } | undefined>;
+  /** @returns undefined without the lease */
+  setInstance(job: LeasedJob, instance: TurnInstance, db: Database): Promise<{ stopRequested: boolean } | undefined>;
+  /** @returns the new generation; undefined if the last `limit` generations added no entry to the journal */
+  nextGeneration(id: string, limit: number, db: Database): Promise<number | undefined>;
+  /** Begins the next generation, which runs after a wait in milliseconds. */
+  postpone(id: string, waitMs: number, db: Database): Promise<void>;
+  /** Whether another turn for the same user message is queued, is running, or wrote a reply. */
+  answeredElsewhere(turn: Pick<TurnRow, 'id' | 'user_message_id'>, db: Database): Promise<boolean>;
+  /** Also deletes the context and the tool calls. The journal is kept for later turns. */
+  finish(id: string, end: TurnEnd, db: Database): Promise<void>;
+  /** Sets the reply of a running turn. */
+  setReply(id: string, replyId: string, db: Database): Promise<void>;
+  /** What a turn has left unfinished. Requires its lease: nothing is added meanwhile. */
+  unfinished(id: string, db: Database): Promise<Unfinished>;
+  /** Ends a turn that waits for the user. Another turn can resume it. */
+  suspend(id: string, db: Database): Promise<void>;
+  /**
+   * Lets a new turn continue a suspended one, with its budget: moves journal, context, tool calls, receipts, approvals, open
+   * cards and tasks to it.
+   *
+   * @throws Error if the suspended turn has no context
+   */
+  resume(id: string, suspendedId: string, db: Database): Promise<void>;
+  /** Messages after `afterSeq` (default: all) and up to the user message of the turn, newest first. */
+  history(
+    turn: Pick<TurnRow, 'conversation_id' | 'user_message_id' | 'agent_id'>,
+    limit: number,
+    afterSeq?: number,
+  ): Promise<HistoryRow[]>;
+  /** The agents that answer or answered a message of the user. */
+  agentsOfMessage(userMessageId: string): Promise<string[]>;
+  /** The running turns of a conversation. */
+  running(conversationId: string, db: Database): Promise<RunningTurn[]>;
+  /** The turns that answer this user message or have this reply, in their order. */
+  ofMessage(workspaceId: string, messageId: string): Promise<TurnRow[]>;
+  status(id: string, db: Database): Promise<TurnStatus | undefined>;
+  requestStop(id: string, db: Database): Promise<void>;
+  /** Whether the turn must end: a stop was requested, the user was banned, or the turn was deleted. */
+  stopRequested(id: string, db?: Database): Promise<boolean>;
+  /** Cards of the turn that wait for a choice. */
+  openCards(turnId: string, db: Database): Promise<string[]>;
+  /** Tool messages that are running. */
+  runningTools(turnId: string, db: Database): Promise<{ id: string; key: string; content: MessageContent }[]>;
+  /**
+   * Idempotent per turn and step. The usage that a runtime reports is ignored if the calls of the turn pass the model
+   * gateway, which counts them; a runtime of release 0.2 does not use the gateway.
+   *
+   * @returns undefined if the step was recorded before, or if the gateway counts the calls
+   */
+  recordUsage(entry: UsageEntry, db: Database): Promise<CountedCall | undefined>;
+  /** The last recorded step plus one. */
+  nextStep(turnId: string, db?: Database): Promise<number>;
+  /** Locks the turn until the transaction ends. */
+  lock(id: string, db: Database): Promise<void>;
+}
+
+/** Whether the turn `t` must end: see `TurnStore.stopRequested`. */
+const MUST_END = sql<boolean>`
+  t.stop_requested OR (SELECT u.is_banned FROM workspaces w JOIN users u ON u.id = w.owner_id WHERE w.id = t.workspace_id)`;
+
+/** Part of a WITH clause. @param turn a query with the columns `id` and `agent_id` */
+const storedContext = (context: TurnContext, turn: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  context AS (
+    INSERT INTO turn_contexts (turn_id, agent_id, context)
+    SELECT turn.id, turn.agent_id, ${JSON.stringify(context)}::jsonb FROM ${turn} AS turn
+    ON CONFLICT (turn_id) DO NOTHING
+  )`;
+
+export function createTurnStore(database: Database): TurnStore {
+  const rows = (db = database) =>
+    db
+      .selectFrom('turns as t')
+      .innerJoin('workspaces as w', 'w.id', 't.workspace_id')
+      .innerJoin('users as u', 'u.id', 'w.owner_id')
+      .leftJoin('turn_tasks as task', 'task.turn_id', 't.id')
+      .select([
+        't.id',
+        't.workspace_id',
+        't.conversation_id',
+        't.agent_id',
+        't.user_message_id',
+        't.reply_message_id',
+        't.status',
+        't.generation',
+        't.activity',
+        't.runtime_instance',
+        't.created_at',
+        't.started_at',
+        'u.is_banned as user_banned',
+        't.stop_requested',
+        't.resumes_message_id',
+        't.shown_entries',
+        't.waits_until',
+        sql<string>`coalesce(t.first_turn_id, t.id)`.as('usage_turn_id'),
+        sql<string>`coalesce(t.repeats_from_message_id, t.resumes_message_id, t.user_message_id)`.as(
+          'repeats_from_message_id',
+        ),
+        inReplyTo('t').as('in_reply_to'),
+        'w.owner_id as user_id',
+        'task.depth as task_depth',
+        'task.prompt as task_prompt',
+      ]);
+  // All messages of a turn except its reply have a key; the condition matches a partial index.
+  const written = (turnId: string, db: Database) =>
+    db.selectFrom('messages').where('turn_id', '=', turnId).where('turn_key', 'is not', null);
+
+  return {
+    async insert({ id, workspaceId, conversationId, agentId, userMessageId, repeatsFromMessageId = null }, most, db) {
+      const { rows: inserted } = await sql`
+        INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, repeats_from_message_id)
+        SELECT ${id}, ${workspaceId}, ${conversationId}, ${agentId}, ${userMessageId}, ${repeatsFromMessageId}::uuid
+        WHERE ${queuedTurnsOf(sql`${conversationId}`)} < ${most}
+        RETURNING id`.execute(db);
+      return inserted.length === 1;
+    },
+
+    async insertTask(id, task, db) {
+      await sql`
+        WITH turn AS (
+          INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, reply_message_id, tokens_budget)
+          VALUES (${id}, ${task.workspaceId}, ${task.conversationId}, ${task.agentId}, ${task.userMessageId},
+            ${task.messageId}, ${task.budget})
+          RETURNING id
+        )
+        INSERT INTO turn_tasks (turn_id, depth, prompt) SELECT id, ${task.depth}, ${task.prompt} FROM turn`.execute(db);
+    },
+
+    get: (id, db) => rows(db).where('t.id', '=', id).executeTakeFirst(),
+
+    async getToRun(id) {
+      const row = await rows()
+        .leftJoin('runtimes as r', 'r.workspace_id', 't.workspace_id')
+        .select([KNOWN.as('known'), 'r.phase', 'r.reason', 'r.address', 'r.identified_at', 'r.wanted_at'])
+        .where('t.id', '=', id)
+        .executeTakeFirst();
+      if (row === undefined) return undefined;
+      const { phase, reason, address, identified_at, wanted_at, ...turn } = row;
+      const hasRuntime = phase !== null && reason !== null && wanted_at !== null;
+      return { ...turn, runtime: hasRuntime ? { phase, reason, address, identified_at, wanted_at } : undefined };
+    },
+
+    async start(id, { replyId, budget, activity = null, instance }, db) {
+      const { context } = instance ?? {};
+      const tokens = sql`coalesce(t.tokens_budget, ${budget}::bigint)`;
+      // A background turn can be stopped while it is queued.
+      const { rows: started } = await sql<{ stopRequested: boolean }>`
+        WITH turn AS (
+          UPDATE turns t SET status = 'running', reply_message_id = ${replyId}, started_at = now(),
+            tokens_budget = ${instance?.budgeted === false ? sql`NULL` : tokens}, ${activityColumns(activity)},
+            ${instance === undefined ? sql`` : sql`runtime_instance = ${instance.id},`}
+            stop_requested = t.stop_requested AND EXISTS (SELECT FROM turn_tasks task WHERE task.turn_id = t.id)
+          WHERE t.id = ${id} RETURNING t.id, t.agent_id, ${MUST_END} AS must_end
+        )${context === undefined ? sql`` : sql`, ${storedContext(context, sql`turn`)}`}
+        ${lockAgentOf(sql`turn`, sql`(SELECT must_end FROM turn) AS "stopRequested"`)}`.execute(db);
+      return started[0];
+    },
+
+    async setInstance(job, { id, budgeted, context }, db) {
+      const turn = sql`(SELECT t.id, t.agent_id FROM held JOIN turns t ON t.id = held.subject_id)`;
+      const { rows: updated } = await sql<{ stopRequested: boolean }>`
+        WITH ${sql.join([heldLease(job), ...(context === undefined ? [] : [storedContext(context, turn)])])}
+        UPDATE turns t SET runtime_instance = ${id}, tokens_budget = CASE WHEN ${budgeted} THEN t.tokens_budget END
+        FROM held WHERE t.id = held.subject_id
+        RETURNING ${MUST_END} AS "stopRequested"`.execute(db);
+      return updated[0];
+    },
+
+    async nextGeneration(id, limit, db) {
+      const row = await db
+        .updateTable('turns')
+        .set({ generation: sql<number>`generation + 1`, runtime_instance: null })
+        .where('id', '=', id)
+        .where(
+          sql<boolean>`generation - ${limit} < greatest(
+            waited_generation, (SELECT max(e.generation) FROM turn_entries e WHERE e.turn_id = turns.id)
+          )`,
+        )
+        .returning('generation')
+        .executeTakeFirst();
+      return row?.generation;
+    },
+
+    async postpone(id, waitMs, db) {
+      await db
+        .updateTable('turns')
+        .set({
+          generation: sql<number>`generation + 1`,
+          waited_generation: sql<number>`generation`,
+          runtime_instance: null,
+          waits_until: sql<Date>`now() + ${waitMs} * interval '1 millisecond'`,
+        })
+        .where('id', '=', id)
+        .execute();
+    },
+
+    async answeredElsewhere({ id, user_message_id: messageId }, db) {
+      const answered = await sql<{ found: boolean }>`
+        SELECT EXISTS (
+          SELECT FROM turns t LEFT JOIN messages reply ON reply.id = t.reply_message_id
+          WHERE t.user_message_id = ${messageId} AND t.id <> ${id}
+            AND ${answersUser('t.id')}
+            AND (t.status IN ('queued', 'running', 'done') OR reply.status = 'incomplete')
+        ) AS found`.execute(db);
+      return answered.rows[0]?.found ?? false;
+    },
+
+    finish: finishTurn,
+    setReply,
+    unfinished: unfinishedOf,
+    suspend: suspendTurn,
+    resume: resumeTurn,
+
+    history: (
+      { conversation_id: conversationId, user_message_id: messageId, agent_id: agentId },
+      limit,
+      afterSeq = 0,
+    ) => readHistory(database, { conversationId, messageId, agentId, afterSeq }, limit),
+
+    runningTools: (turnId, db) =>
+      written(turnId, db)
+        .select(['id', sql<string>`turn_key`.as('key'), 'content'])
+        .where(sql<boolean>`content ->> 'state' = 'running'`)
+        .execute(),
+
+    async agentsOfMessage(userMessageId) {
+      const found = await database
+        .selectFrom('turns as t')
+        .select('t.agent_id as id')
+        .leftJoin('turn_tasks as task', 'task.turn_id', 't.id')
+        .where(({ or, eb }) =>
+          or([eb('t.user_message_id', '=', userMessageId), eb('t.resumes_message_id', '=', userMessageId)]),
+        )
+        .where('task.turn_id', 'is', null)
+        .execute();
+      return found.map(({ id }) => id);
+    },
+
+    running: (conversationId, db) =>
+      db
+        .selectFrom('turns')
+        .select(['id', 'agent_id as agentId', 'generation'])
+        .where('conversation_id', '=', conversationId)
+        .where('status', '=', 'running')
+        .execute(),
+
+    ofMessage: (workspaceId, messageId) =>
+      rows()
+        .where('t.workspace_id', '=', workspaceId)
+        .where(({ or, eb }) =>
+          or([
+            eb('t.user_message_id', '=', messageId),
+            eb('t.reply_message_id', '=', messageId),
+            eb('t.resumes_message_id', '=', messageId),
+          ]),
+        )
+        .orderBy('t.id')
+        .execute(),
+
+    async status(id, db) {
+      const row = await db.selectFrom('turns').select('status').where('id', '=', id).executeTakeFirst();
+      return row?.status;
+    },
+
+    async requestStop(id, db) {
+      await db.updateTable('turns').set({ stop_requested: true }).where('id', '=', id).execute();
+    },
+
+    async stopRequested(id, db) {
+      const row = await rows(db).where('t.id', '=', id).executeTakeFirst();
+      return row === undefined || row.stop_requested || row.user_banned;
+    },
+
+    async openCards(turnId, db) {
+      const cards = await written(turnId, db)
+        .select('id')
+        .where('status', '!=', 'failed')
+        .where(sql<boolean>`content ->> 'type' = 'action_card' AND content ->> 'selected_action_id' IS NULL`)
+        .execute();
+      return cards.map(({ id }) => id);
+    },
+
+    recordUsage: recordCall,
+
+    async lock(id, db) {
+      await db.selectFrom('turns').select('id').where('id', '=', id).forUpdate().execute();
+    },
+
+    async nextStep(turnId, db = database) {
+      const row = await db
+        .selectFrom('usage_entries')
+        .select(({ fn }) => fn.max('step').as('step'))
+        .where('turn_id', '=', turnId)
+        .executeTakeFirst();
+      return (row?.step ?? 0) + 1;
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import type { Clock } from '@uswarm/service-kit';
+import type { Connections } from '../../records/connections.js';
+import { delegationsOf } from '../delegations/create-delegations.js';
+import type { AgentStatuses } from '../../records/agent-statuses.js';
+import type { Delegations } from '../delegations/delegations.js';
+import type { LiveEvent } from '../../events/event-publisher.js';
+import { createMessageStore } from '../../records/messages.store.js';
+import type { PushJobs } from '../../records/push-jobs.js';
+import { createBackgroundTurns, createTaskOwners, type TaskOwner } from '../background-turns.js';
+import type { SafeMarkdown } from '../content/reply-text.js';
+import { createTurnQueue } from '../turn-queue.js';
+import { createTurnStore } from '../turns.store.js';
+import type { UsageLimits } from '../../metering/usage-limits.js';
+import { createWorkflows, type Workflows } from './workflows.js';
+import { createWorkflowStore } from './workflows.store.js';
+
+export interface TasksDeps {
+  connections: Pick<Connections, 'database' | 'jobs' | 'events'>;
+  limits: Pick<UsageLimits, 'requireTokensLeft'>;
+  push: Pick<PushJobs, 'withdraw'>;
+  statuses: AgentStatuses;
+  markdown: Pick<SafeMarkdown, 'text'>;
+  publish: (event: LiveEvent) => Promise<boolean>;
+  clock: Clock;
+}
+
+/** The features that own the tasks of background turns. */
+export interface Tasks {
+  delegations: Delegations;
+  workflows: Workflows;
+  /** All of them. */
+  owners: TaskOwner;
+}
+
+/** The owners of tasks, which use the given connections. */
+export function tasksOf({ connections, limits, push, statuses, markdown, publish, clock }: TasksDeps): Tasks {
+  const { database, jobs, events } = connections;
+  const turns = createTurnStore(database);
+  const ended: TaskOwner['ended'] = (...end) => owners.ended(...end);
+  const delegations = delegationsOf(connections, { limits, push, statuses, markdown, publish, ended });
+  const workflows = createWorkflows({
+    store: createWorkflowStore(database),
+    background: createBackgroundTurns(turns, jobs),
+    delegations,
+    queue: createTurnQueue(turns, jobs, limits),
+    turns,
+    messages: createMessageStore(database),
+    events,
+    markdown,
+    clock,
+  });
+  const owners = createTaskOwners([delegations, workflows]);
+  return { delegations, workflows, owners };
+}

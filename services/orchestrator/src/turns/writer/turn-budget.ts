@@ -1,0 +1,69 @@
+import type { Transaction } from '../../platform/database/database.js';
+import { allInOrder } from '../../platform/database/pipelined.js';
+import { budgetCard } from '../../metering/budget-card.js';
+import type { WarnAboutBudget } from '../../metering/budget-warning.js';
+import type { Attempt, ReservationStore } from '../../metering/reservations.store.js';
+import type { CountedCall } from '../../metering/settlement.js';
+import type { UsageEntry } from '../../metering/usage-entries.js';
+import type { LimitReached, UsageLimits } from '../../metering/usage-limits.js';
+import type { TurnRow, TurnStore } from '../turns.store.js';
+
+export interface TurnBudgetDeps {
+  limits: Pick<UsageLimits, 'reached' | 'turnBudget'>;
+  reservations: Omit<ReservationStore, 'lock' | 'grant' | 'unallotted'>;
+  turns: Pick<TurnStore, 'recordUsage'>;
+  warnAboutBudget: WarnAboutBudget;
+}
+
+/** `reserved`: the usage replaces the estimate; `refused`: the provider did not count the reserved call */
+export type UsageOf = 'unannounced' | 'reserved' | 'refused';
+
+/** `busy`: running model calls of other turns have reserved what is left of the budget, and can give tokens back */
+export type Reserved = LimitReached | 'budget_reached' | 'busy' | 'reserved';
+
+/** The tokens of a turn. All methods require its lease. */
+export interface TurnBudget {
+  /** See `TurnWriter.reserve`. */
+  reserve(attempt: Attempt, metered: boolean, tx: Transaction): Promise<Reserved>;
+  /** @returns undefined if the usage was recorded before, or does not count */
+  record(entry: UsageEntry, call: UsageOf, tx: Transaction): Promise<CountedCall | undefined>;
+  /** The card that asks the user for more tokens. */
+  question(tx: Transaction): Promise<ReturnType<typeof budgetCard> & { id: string; grantedTokens: number }>;
+}
+
+export function createTurnBudget(deps: TurnBudgetDeps, turn: TurnRow): TurnBudget {
+  const { limits, reservations, turns } = deps;
+  return {
+    async reserve(attempt, metered, tx) {
+      const [limit, { left, isRepeated }] = await allInOrder([
+        limits.reached(turn.workspace_id, tx),
+        reservations.beforeStep(turn.id, attempt, tx),
+      ]);
+      if (isRepeated && !metered) return 'reserved';
+      if (limit !== undefined) return limit;
+      if (left !== 'some') return left === 'reserved' ? 'busy' : 'budget_reached';
+      if (!metered) await reservations.insert(attempt, tx);
+      return 'reserved';
+    },
+
+    async record(entry, call, tx) {
+      const step = { usageTurnId: entry.turnId, step: entry.step };
+      if (call === 'refused') {
+        await reservations.release(step, tx);
+        return undefined;
+      }
+      const settled = call === 'reserved' ? await reservations.settle(step, entry, tx) : undefined;
+      const counted = settled ?? (await turns.recordUsage(entry, tx));
+      // A budget that was set since the turn began is checked again by the next turn.
+      if (counted !== undefined && turn.known?.budget !== false) await deps.warnAboutBudget(entry, tx);
+      return counted;
+    },
+
+    async question(tx) {
+      const { used } = await reservations.tokensOf(turn.id, tx);
+      const { tokens } = await limits.turnBudget(turn.workspace_id, tx);
+      if (tokens === null) throw new Error('the workspace of the turn does not exist');
+      return { id: `budget:${used}`, ...budgetCard(used, tokens), grantedTokens: tokens };
+    },
+  };
+}

@@ -1,0 +1,149 @@
+import { messageError, type MessageStatus } from '@uswarm/contract';
+import type { Transaction } from '../../platform/database/database.js';
+import type { TurnStatus } from '../../platform/database/schema.js';
+import type { AgentStatuses } from '../../records/agent-statuses.js';
+import type { EventStore } from '../../records/events.store.js';
+import type { PushJobs } from '../../records/push-jobs.js';
+import { isBackground, type TaskOwner, type TaskResult } from '../background-turns.js';
+import type { TurnLeftovers } from './turn-leftovers.js';
+import type { Unfinished } from './turn-ends.store.js';
+import { isBlank } from '../../records/visible-text.js';
+import type { TurnRow, TurnStore } from '../turns.store.js';
+
+/** State after a turn has ended. */
+export interface Ended {
+  seq: number;
+}
+
+export interface FinishedReply {
+  turnStatus: Exclude<TurnStatus, 'queued' | 'running'>;
+  messageStatus: MessageStatus;
+  text: string;
+  errorCode: string | null;
+  /** Why a task failed, for the agent that gave it. Default: the message of the error code. */
+  reason?: string;
+}
+
+export interface TurnEndingDeps {
+  turns: Pick<TurnStore, 'suspend' | 'finish'>;
+  events: Pick<EventStore, 'changeMessage' | 'lock'>;
+  statuses: Pick<AgentStatuses, 'refreshAgent' | 'ended'>;
+  tasks: TaskOwner;
+  push: PushJobs;
+}
+
+/** Creates the loading reply of a turn that has none. */
+export type AddReply = (tx: Transaction) => Promise<{ id: string; seq: number }>;
+
+/** Finds what the turn leaves unfinished. */
+export type FindUnfinished = (tx: Transaction) => Promise<Unfinished>;
+
+/** The final state of the reply of a turn that waits for the user. */
+export const answeredReply = (text: string) =>
+  ({ turnStatus: 'done', messageStatus: 'delivered', text, errorCode: null }) as const;
+
+const whyOf = ({ turnStatus, errorCode }: Pick<FinishedReply, 'turnStatus' | 'errorCode'>): string =>
+  errorCode ?? (turnStatus === 'stopped' ? 'stopped' : 'internal_error');
+
+/** Makes a reply without visible text silent, or has it state why it failed. */
+function shownEnd(reply: FinishedReply): FinishedReply {
+  if (!isBlank(reply.text)) return reply;
+  const { messageStatus } = reply;
+  if (messageStatus === 'failed' || messageStatus === 'incomplete')
+    return { ...reply, messageStatus: 'failed', text: messageError(whyOf(reply)).message };
+  return { ...reply, messageStatus: messageStatus === 'delegated' ? 'delegated' : 'silent', text: '' };
+}
+
+/** A suspended turn has another reply later, or a card that is announced. The user knows of a stop. */
+const isAnnounced = ({ turnStatus, messageStatus }: FinishedReply, isSuspended: boolean): boolean =>
+  !isSuspended && turnStatus !== 'stopped' && messageStatus !== 'silent' && messageStatus !== 'delegated';
+
+/** What a background turn reports about its end. Pure. */
+function taskResult({ turnStatus, text, errorCode, reason }: FinishedReply): TaskResult {
+  if (turnStatus === 'done') return { status: 'completed', text };
+  if (turnStatus === 'stopped') return { status: 'stopped', text };
+  const why = reason ?? messageError(errorCode ?? 'internal_error').message;
+  return { status: 'failed', text: text === '' || text === why ? why : `${why}\n${text}` };
+}
+
+/**
+ * Creates the function that ends a turn, or suspends it, and shows the end. Call it under the lease of the turn, in the transaction that
+ * completes its job.
+ */
+export function createTurnEnding(
+  deps: TurnEndingDeps,
+  turn: TurnRow,
+  leftovers: TurnLeftovers,
+  unfinishedNow: FindUnfinished,
+  addReply: AddReply,
+) {
+  const { turns, events, statuses } = deps;
+  const workspaceId = turn.workspace_id;
+
+  /** Ends or suspends the turn, after the workspace is locked, as for every decision. */
+  async function endTurn(
+    { turnStatus, errorCode }: Pick<FinishedReply, 'turnStatus' | 'errorCode'>,
+    { approvals, tasks }: Pick<Unfinished, 'approvals' | 'tasks'>,
+    tx: Transaction,
+    { isSuspended, locksAgent = false }: { isSuspended: boolean; locksAgent?: boolean },
+  ): Promise<void> {
+    if (isSuspended) return turns.suspend(turn.id, tx);
+    if (approvals) await leftovers.closeApprovals(tx);
+    if (tasks) await deps.tasks.cancel(turn.id, tx);
+    await turns.finish(turn.id, { status: turnStatus, errorCode, locksAgent }, tx);
+  }
+
+  /** Ends a background turn, which has no reply. */
+  async function endTask(reply: FinishedReply, tx: Transaction, isSuspended: boolean): Promise<Ended> {
+    const unfinished = await unfinishedNow(tx);
+    if (unfinished.tools) await leftovers.endTools(tx);
+    await events.lock(workspaceId, tx);
+    await endTurn(reply, unfinished, tx, { isSuspended });
+    const seq = isSuspended ? undefined : await deps.tasks.ended(turn, taskResult(reply), tx);
+    await statuses.refreshAgent(turn.agent_id, tx, turn.conversation_id);
+    return { seq: seq ?? 0 };
+  }
+
+  /** The reply that shows the end; undefined if what the turn waits for has taken its place. */
+  async function shownReply(
+    { text }: FinishedReply,
+    { replyId }: Unfinished,
+    isSuspended: boolean,
+    tx: Transaction,
+  ): Promise<string | undefined> {
+    if (replyId !== null) return replyId;
+    return text === '' && isSuspended ? undefined : (await addReply(tx)).id;
+  }
+
+  return async function endReply(given: FinishedReply, tx: Transaction, isSuspended = false): Promise<Ended> {
+    if (isBackground(turn)) return endTask(given, tx, isSuspended);
+    const reply = shownEnd(given);
+    const { messageStatus, text } = reply;
+    const unfinished = await unfinishedNow(tx);
+    if (unfinished.tools) await leftovers.endTools(tx);
+    const failed = messageStatus === 'failed' || messageStatus === 'incomplete';
+    const change = {
+      content: { type: 'text', text },
+      status: messageStatus,
+      errorCode: failed ? messageError(whyOf(reply)).code : null,
+    } as const;
+    // Cards and tasks of the turn end before the reply is done.
+    const isBefore = unfinished.approvals || unfinished.tasks || unfinished.replyId === null;
+    if (isBefore) {
+      await events.lock(workspaceId, tx);
+      await endTurn(reply, unfinished, tx, { isSuspended });
+    }
+    const replyId = await shownReply(reply, unfinished, isSuspended, tx);
+    const types = ['message.updated', 'message.done'] as const;
+    const changed = replyId !== undefined && { workspaceId, id: replyId, change, isShown: true, types };
+    const seqs = changed ? await events.changeMessage(changed, tx) : undefined;
+    const seq = seqs?.at(-1) ?? 0;
+    if (replyId !== undefined && isAnnounced(reply, isSuspended))
+      await deps.push.announce({ messageId: replyId, workspaceId, seq }, tx);
+    const locksAgent = !isBefore && !isSuspended;
+    if (!isBefore) await endTurn(reply, unfinished, tx, { isSuspended, locksAgent });
+    if (locksAgent) await statuses.ended(turn, tx);
+    else await statuses.refreshAgent(turn.agent_id, tx, turn.conversation_id);
+    return { seq };
+  };
+}

@@ -1,0 +1,67 @@
+import type { Transaction } from '../../platform/database/database.js';
+import type { ApprovalStore } from '../../records/approvals.store.js';
+import { withdrawCards } from '../approvals/withdraw-cards.js';
+import type { PushJobs } from '../../records/push-jobs.js';
+import type { ReceiptLog } from '../receipts/receipt-log.js';
+import { callKey, type ToolStatus, type TurnMessagesDeps, unknownLine } from '../content/turn-messages.js';
+import type { TurnRow, TurnStore } from '../turns.store.js';
+
+export interface TurnLeftoversDeps extends TurnMessagesDeps {
+  turns: Pick<TurnStore, 'runningTools' | 'openCards'>;
+  approvals: Pick<ApprovalStore, 'supersedeOf'>;
+  receipts: Pick<ReceiptLog, 'leave'>;
+  push: Pick<PushJobs, 'withdraw'>;
+}
+
+/** What a turn or its generation leaves unfinished when it ends. */
+export interface TurnLeftovers {
+  /** Fails the lines of tools that a lost runtime ran. The outcomes of calls that were sent are still found out. */
+  failLostTools(tx: Transaction): Promise<void>;
+  /** Ends all running lines. The calls that were sent and have no outcome are looked up afterwards. */
+  endTools(tx: Transaction): Promise<void>;
+  /** Withdraws all open cards. */
+  withdrawCards(tx: Transaction): Promise<void>;
+  /** Closes the approvals of calls that are not executed. Call it before the end of the turn, which deletes its calls. */
+  closeApprovals(tx: Transaction): Promise<void>;
+}
+
+const failedLine = (line: ToolStatus): ToolStatus => ({ ...line, state: 'failed' });
+
+export function createTurnLeftovers(deps: TurnLeftoversDeps, turn: TurnRow): TurnLeftovers {
+  const { turns, messages, events } = deps;
+
+  // Appends first: lock order everywhere: workspace, messages.
+  async function update(id: string, change: Parameters<typeof messages.update>[1], tx: Transaction): Promise<void> {
+    await events.append({ workspaceId: turn.workspace_id, type: 'message.updated', subjectId: id }, tx);
+    await messages.update(id, change, tx);
+  }
+
+  async function endLines(lineOf: (line: ToolStatus, key: string) => ToolStatus, tx: Transaction): Promise<void> {
+    for (const { id, key, content } of await turns.runningTools(turn.id, tx)) {
+      if (content.type !== 'tool_status') continue;
+      const line = lineOf(content, key);
+      if (line.state !== 'running') await update(id, { content: line }, tx);
+    }
+  }
+
+  return {
+    failLostTools: (tx) => endLines((line, key) => (key.startsWith(callKey('')) ? line : failedLine(line)), tx),
+
+    async endTools(tx) {
+      const unknown = new Set((await deps.receipts.leave(turn.id, tx)).map(callKey));
+      await endLines((line, key) => (unknown.has(key) ? unknownLine(line) : failedLine(line)), tx);
+    },
+
+    async withdrawCards(tx) {
+      const cards = await turns.openCards(turn.id, tx);
+      const { workspace_id: workspaceId } = turn;
+      await withdrawCards(
+        deps,
+        cards.map((messageId) => ({ messageId, workspaceId })),
+        tx,
+      );
+    },
+
+    closeApprovals: async (tx) => withdrawCards(deps, await deps.approvals.supersedeOf({ turnIds: [turn.id] }, tx), tx),
+  };
+}

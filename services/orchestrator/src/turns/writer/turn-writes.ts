@@ -1,0 +1,177 @@
+import type { UntrustedSource } from '../tools/untrusted-content.js';
+import type { AgentActivity } from '../../platform/database/schema.js';
+import type { FoundApproval } from '../../records/approvals.store.js';
+import type { NewReceipt, SentReceipt } from '../receipts/receipts.store.js';
+import type { Commit, StartTask, ToolOutcome } from '../tools/platform-tool.js';
+import type { NotSent } from '../tools/send-call.js';
+import type { StoredOutcome } from '../tools/tool-calls.store.js';
+import type { Attempt } from '../../metering/reservations.store.js';
+import type { UsageEntry } from '../../metering/usage-entries.js';
+import type { LimitReached } from '../../metering/usage-limits.js';
+import type { OfferedContent } from '../content/agent-content-schema.js';
+import type { AskedCall } from './approval-cards.js';
+import type { EntryVerdict, StoredEntry } from '../journal/journal.store.js';
+import type { Reserved, UsageOf } from './turn-budget.js';
+import type { Ended, FinishedReply } from './turn-ending.js';
+import type { AppendedEntry, EntryParts, ToolMessage } from '../journal/turn-entries.js';
+import type { Progress, ReplyTexts } from '../reply/turn-progress.store.js';
+import type { TurnInstance } from '../turns.store.js';
+
+/** A call of a tool that the orchestrator executes. */
+export interface RequestedCall {
+  id: string;
+  tool: string;
+  /** One line that describes the call to the user. */
+  description: string;
+  /** Whether a stop of the turn prevents the call. */
+  stoppable: boolean;
+  /** The kind of content of others that the call returns. */
+  reads?: UntrustedSource | undefined;
+}
+
+/** What is stored about a call. */
+export interface StoredCall {
+  /** Absent while the call has no outcome. */
+  outcome?: StoredOutcome | undefined;
+  /** Absent unless the call was sent to another system. */
+  sent?: SentReceipt | undefined;
+  /** Absent unless the user was asked. */
+  approval?: FoundApproval | undefined;
+  /** Whether another agent works on the task of the call. */
+  isDelegated: boolean;
+}
+
+export interface Begun {
+  /** Empty if a card or a task has taken the place of the reply. */
+  replyId: string;
+  seq: number;
+  /** What the agent does. */
+  activity: AgentActivity;
+  /** Whether a new turn must end: its user was banned. Others find out before they call the runtime. */
+  stopRequested: boolean;
+}
+
+export interface SavedProgress {
+  progress: Progress;
+  /** Undefined if they did not change since they were saved. */
+  texts: ReplyTexts | undefined;
+  /** Of the texts. */
+  version: number;
+}
+
+export interface ProgressSource {
+  /**
+   * The progress now; undefined if no event is applied.
+   *
+   * @param completes whether the effects of the current event are complete
+   */
+  current(completes: boolean): SavedProgress | undefined;
+  /** Called when a version of the texts is saved. */
+  saved(version: number): void;
+  /** True if the reply shows no text: a card or a delegation can then take its place. */
+  isEmpty(): boolean;
+}
+
+/** A runtime that gets a turn. */
+export interface TurnStart {
+  instance: TurnInstance;
+  /** The kinds of content of others that the runtime receives or can get. */
+  untrusted: readonly UntrustedSource[];
+}
+
+/** Everything a turn stores. Each call is one transaction that commits only while the lease is held. */
+export interface TurnWriter {
+  /**
+   * Marks the user message as delivered and the agent as reading, and stores a loading reply.
+   *
+   * @param start as for `setInstance`, if the runtime of a new turn is known
+   * @returns id and seq of the reply
+   * @throws TokensReserved
+   * @throws TokensUsed
+   */
+  begin(start?: TurnStart): Promise<Begun>;
+  /** Stores a loading reply unless the turn has one. @returns id and seq of the reply */
+  showReply(): Promise<{ replyId: string; seq: number }>;
+  /** Marks the user message as read, with the next write. */
+  markRead(): void;
+  /** Stores what the turn does. It counts for two minutes unless it is stored again. */
+  activity(activity: AgentActivity): Promise<void>;
+  /**
+   * Stores which runtime has the turn, and the context of the turn unless it has one.
+   *
+   * @returns whether the turn must end: a stop was requested, or the user was banned
+   */
+  setInstance(start: TurnStart): Promise<boolean>;
+  /** Restarts the turn after the runtime lost it. @returns undefined if `limit` generations made no progress */
+  nextGeneration(limit: number): Promise<number | undefined>;
+  /** Lets the turn continue after a wait in milliseconds, with its next generation. */
+  postpone(waitMs: number): Promise<void>;
+  /** Whether an entry can be appended to the journal. @throws LeaseLost if the turn has a later generation */
+  judge(generation: number, entry: { number: number; size: number }): Promise<EntryVerdict>;
+  /** Appends an entry to the journal, in one transaction with what it produces and with a changed activity. @throws LeaseLost as `judge` */
+  entry(generation: number, entry: StoredEntry & EntryParts, activity?: AgentActivity): Promise<AppendedEntry>;
+  /**
+   * As `entry`, with the next write: another event follows, and both are one transaction.
+   *
+   * @param appended called after the commit
+   */
+  entryLater(
+    generation: number,
+    entry: StoredEntry & EntryParts,
+    appended: (entry: AppendedEntry) => void,
+    activity?: AgentActivity,
+  ): void;
+  /** Writes what waits for the next write. Call it before events are acknowledged. */
+  flush(): Promise<void>;
+  /** Sets what is stored with each complete event: how far the turn is. */
+  track(source: ProgressSource): void;
+  /** Stores the text so far. */
+  saveProgress(): Promise<void>;
+  /** @param reads the kind of content of others that the call returns. @returns the sequence of its event; undefined without one */
+  tool(tool: ToolMessage, reads?: UntrustedSource): Promise<number | undefined>;
+  /**
+   * Executes a call of a tool once per turn: with `commit`, in the transaction that stores and shows the outcome.
+   *
+   * @returns the outcome, and the sequence of its event unless the call was executed before
+   */
+  call(call: RequestedCall, commit: Commit): Promise<{ outcome: StoredOutcome; seq?: number | undefined }>;
+  findCall(callId: string): Promise<StoredCall>;
+  /** Starts the task of a call, unless the turn was stopped. @returns the sequence of its event, or why it is not started */
+  startTask(start: StartTask): Promise<number | ToolOutcome>;
+  /** Ends the reply with this text: another agent answers the message. */
+  handOver(text: string, agentId: string): Promise<Ended>;
+  /** Stores and shows that a call is about to be sent to another system. @returns why it must not be sent, if so */
+  markSent(receipt: NewReceipt, description: string): Promise<NotSent | undefined>;
+  /** Shows the card of a call that has none. @returns the sequence of its event */
+  ask(call: AskedCall): Promise<number>;
+  /**
+   * Ends the turn until the user decides on calls, and until other agents finish their tasks.
+   *
+   * @returns undefined if one of the calls has neither an open card nor an unfinished task
+   */
+  suspend(text: string, callIds: readonly string[]): Promise<Ended | undefined>;
+  /** Stores content as a separate message, or updates the message with this key. @returns the sequence of its event */
+  offer(key: string, content: OfferedContent): Promise<number>;
+  /**
+   * Counts the estimate of a model call before it is sent. Has no effect on a call that was reserved before.
+   *
+   * @param metered whether the model gateway reserves it
+   * @returns the token limit that is reached; `budget_reached` if only a budget that limits the turn is spent; `busy` if it may
+   *   not be spent when the running calls of other turns end
+   */
+  reserve(attempt: Attempt, metered: boolean, activity?: AgentActivity): Promise<Reserved>;
+  /** Ends the turn until the user grants it more tokens. */
+  askForTokens(text: string): Promise<Ended>;
+  /**
+   * Records the usage of a model call once, with the next write.
+   *
+   * @param recorded called after the commit, with the token limit if it is now reached
+   */
+  usage(entry: UsageEntry, call: UsageOf, recorded: (reached: LimitReached | undefined) => void): void;
+  /** Stores a system message once per key. */
+  note(key: string, text: string): Promise<void>;
+  /** Ends the turn and its job. @returns the sequence of its last event */
+  finish(reply: FinishedReply): Promise<Ended>;
+  /** Fails a turn: the user message fails, and the reply states the reason. */
+  abandon(errorCode: string, sentence: string, turnStatus?: 'failed' | 'stopped'): Promise<Ended>;
+}

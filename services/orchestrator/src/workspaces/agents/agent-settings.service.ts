@@ -1,0 +1,72 @@
+import {
+  type AgentSettings,
+  type AgentTool,
+  ApiError,
+  type UpdateAgentSettingsBody,
+  type UpdateAgentToolBody,
+} from '@uswarm/contract';
+import { visibleLine } from '../../platform/http/visible-text.js';
+import type { Tool } from '../../platform/core/catalog.js';
+import type { AgentSettingsRow, AgentSettingsStore } from '../../records/agent-settings.store.js';
+import { type ToolSetting, toolOf, toolsOf } from '../../records/agent-tools.js';
+import type { createShownModel } from './default-model.js';
+
+export interface AgentSettingsServiceDeps {
+  store: Pick<AgentSettingsStore, 'find' | 'update' | 'setTool'>;
+  tools: readonly Tool[];
+  /** See `createShownModel`. */
+  shownModel: ReturnType<typeof createShownModel>;
+}
+
+/** All methods throw ApiError `agent_not_found`, and the errors noted. */
+export interface AgentSettingsService {
+  settings(userId: string, agentId: string): Promise<AgentSettings>;
+  update(userId: string, agentId: string, change: UpdateAgentSettingsBody): Promise<AgentSettings>;
+  tools(userId: string, agentId: string): Promise<AgentTool[]>;
+  /** @throws ApiError `tool_not_found`, `permission_not_supported` */
+  updateTool(userId: string, agentId: string, name: string, change: UpdateAgentToolBody): Promise<AgentTool>;
+}
+
+export function createAgentSettingsService(deps: AgentSettingsServiceDeps): AgentSettingsService {
+  const { store, tools: catalog, shownModel } = deps;
+
+  async function require(userId: string, agentId: string): Promise<AgentSettingsRow> {
+    const row = await store.find(userId, agentId);
+    if (row === undefined) throw new ApiError('agent_not_found');
+    return row;
+  }
+
+  async function settings(userId: string, agentId: string): Promise<AgentSettings> {
+    const { model, kind, response_length, prompts } = await require(userId, agentId);
+    return { model: model ?? shownModel(kind), response_length, prompts };
+  }
+
+  return {
+    settings,
+
+    async update(userId, agentId, sent) {
+      const { prompts } = sent;
+      const cleaned = prompts?.map((prompt) => ({ ...prompt, name: visibleLine(prompt.name) }));
+      const change = cleaned === undefined ? sent : { ...sent, prompts: cleaned };
+      const changes = Object.values(change).some((value) => value !== undefined);
+      if (changes && !(await store.update(userId, agentId, change))) throw new ApiError('agent_not_found');
+      return settings(userId, agentId);
+    },
+
+    tools: async (userId, agentId) => toolsOf(catalog, (await require(userId, agentId)).toolSettings),
+
+    async updateTool(userId, agentId, name, { enabled, permission }) {
+      const row = await require(userId, agentId);
+      const entry = catalog.find((each) => each.name === name);
+      if (entry === undefined) throw new ApiError('tool_not_found');
+      if (permission === 'ask' && !entry.changes) throw new ApiError('permission_not_supported');
+      const setting: ToolSetting = {
+        enabled: enabled ?? permission !== 'deny',
+        permission: permission === 'allow' || permission === 'ask' ? permission : null,
+      };
+      if (!(await store.setTool(userId, agentId, name, setting))) throw new ApiError('agent_not_found');
+      const kept = setting.permission ?? row.toolSettings[name]?.permission ?? null;
+      return toolOf(entry, { ...setting, permission: kept });
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { type AgentDetails, type AgentSummary, ApiError, type MessagePage, type PageQuery } from '@uswarm/contract';
+import type { CursorCodec } from '../../records/cursor.js';
+import type { CreateViewContext } from '../../chat/message-view.js';
+import { readPage } from '../../chat/page.js';
+import type { WorkspaceAccess } from '../workspace-access.js';
+import type { AgentAccess } from './agent-access.js';
+import type { AgentHistoryStore } from './agent-history.store.js';
+import { agentDetails, agentSummary } from '../../records/agent-view.js';
+import type { AgentStore } from '../../records/agents.store.js';
+
+export interface AgentServiceDeps {
+  store: Pick<AgentStore, 'list' | 'find' | 'findDetails'>;
+  history: AgentHistoryStore;
+  workspaces: WorkspaceAccess;
+  access: AgentAccess;
+  cursors: CursorCodec;
+  /** Maximum number of memories per agent. */
+  memoryLimit: number;
+  createViewContext: CreateViewContext;
+}
+
+export interface AgentService {
+  /** @throws ApiError `workspace_not_found` */
+  list(userId: string, workspaceId: string): Promise<AgentSummary[]>;
+  /** @throws ApiError `agent_not_found` */
+  get(userId: string, agentId: string): Promise<AgentSummary>;
+  /** @throws ApiError `agent_not_found` */
+  details(userId: string, agentId: string): Promise<AgentDetails>;
+  /** Messages of all conversations with this agent. @throws ApiError `agent_not_found`, `cursor_invalid` */
+  history(userId: string, agentId: string, query: PageQuery): Promise<MessagePage>;
+}
+
+function found<T>(row: T | undefined): T {
+  if (row === undefined) throw new ApiError('agent_not_found');
+  return row;
+}
+
+export function createAgentService(deps: AgentServiceDeps): AgentService {
+  const { store, history, workspaces, access, cursors, memoryLimit, createViewContext } = deps;
+  return {
+    async list(userId, workspaceId) {
+      await workspaces.require(userId, workspaceId);
+      const rows = await store.list(workspaceId);
+      const viewContext = createViewContext();
+      return rows.map((row) => agentSummary(row, viewContext));
+    },
+
+    get: async (userId, agentId) => agentSummary(found(await store.find(userId, agentId)), createViewContext()),
+
+    details: async (userId, agentId) =>
+      agentDetails(found(await store.findDetails(userId, agentId)), memoryLimit, createViewContext()),
+
+    async history(userId, agentId, query) {
+      await access.require(userId, agentId);
+      // Agent ids and conversation ids differ, so a cursor of one list is invalid for the other.
+      return readPage({ store: history, cursors }, query, { userId, conversationId: agentId }, createViewContext());
+    },
+  };
+}

@@ -1,0 +1,113 @@
+import { CreateMemoryBody } from '@uswarm/contract';
+import { MEMORIES_TOOL } from '@uswarm/contract/agent-tools';
+import { z } from 'zod';
+import { failed, succeeded, withOutcome } from '../../turns/tools/outcomes.js';
+import { definePlatformTool, type PlatformTool } from '../../turns/tools/platform-tool.js';
+import { chooseMemories } from '../../turns/request/choose-memories.js';
+import type { MemoryLimits } from './memories.service.js';
+import type { MemoryStore, NewMemory } from '../../records/memories.store.js';
+
+export interface MemoryToolDeps {
+  store: Pick<MemoryStore, 'lock' | 'put' | 'textOfUser' | 'forget' | 'isDeleted' | 'rank' | 'read'>;
+  limits: MemoryLimits;
+}
+
+const line = ({ key, category, content }: NewMemory): string => JSON.stringify({ key, category, content });
+
+const replacing = (key: string, written: string): string =>
+  `The user wrote the memory “${key}”: ${JSON.stringify(written)}. Nothing was changed. If your text should replace it, call ` +
+  'remember again with this text in `replaces`.';
+
+const { key: Key, content: Content } = CreateMemoryBody.shape;
+
+/** Tools with which agents manage their memories. Users manage them with routes REST-024 to REST-026. */
+export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTool[] {
+  const remember = definePlatformTool({
+    name: 'remember',
+    description:
+      'Saves a fact about the user or the work for later conversations, or replaces the memory with the same key. Save what ' +
+      'stays useful: preferences, decisions, names. Do not save secrets, passwords or what is true only today. To replace a ' +
+      'text that the user wrote, repeat it in `replaces`.',
+    effect: 'own',
+    // Later conversations follow memories.
+    asksAfterUntrustedContent: true,
+    switchedBy: MEMORIES_TOOL,
+    input: z.object({
+      key: Key.describe('A short, stable name, such as "preferred airline".'),
+      content: Content.describe('The fact, in one or two sentences.'),
+      category: z.string().min(1).max(100).default('general').describe('"core" if it matters in every conversation.'),
+      replaces: Content.optional().describe('The present text of the memory, if the user wrote it.'),
+    }),
+    describe: ({ key }) => `Remembering “${key}”`,
+    async changes({ key, content, category }, { agentId }) {
+      const [before] = await store.read(agentId, [key]);
+      return [
+        { label: 'Key', after: key },
+        { label: 'Category', after: category },
+        { label: 'Content', after: content, ...(before === undefined ? {} : { before: before.content }) },
+      ];
+    },
+    prepare:
+      ({ key, content, category, replaces }, { userId, agentId, turnId }) =>
+      async (tx) => {
+        if (Buffer.byteLength(content) > limits.contentBytes)
+          return failed(`A memory has at most ${limits.contentBytes} bytes. Save a shorter text.`);
+        if ((await store.lock(userId, agentId, tx)) === undefined) return failed('The agent no longer exists.');
+        const written = await store.textOfUser(agentId, key, tx);
+        if (written !== undefined && ![content, replaces].includes(written)) return failed(replacing(key, written));
+        if (await store.isDeleted(agentId, { key, content }, tx))
+          return failed('The user deleted this memory. Do not save it again, under this or another key.');
+        const row = await store.put(agentId, { key, content, category }, { turnId }, limits.perAgent, tx);
+        return row === undefined
+          ? failed(`There are ${limits.perAgent} memories already. Forget one first.`)
+          : { ...succeeded(`Saved as “${key}”.`), wrote: [{ kind: 'memory', key }] };
+      },
+  });
+
+  const recall = definePlatformTool({
+    name: 'recall',
+    description:
+      'Searches your memories. Those that match the conversation best are in your instructions already: use this for others.',
+    effect: 'read',
+    switchedBy: MEMORIES_TOOL,
+    input: z.object({ query: z.string().trim().min(1).max(500).describe('Words that the memory contains.') }),
+    describe: ({ query }) => `Recalling “${query}”`,
+    async prepare({ query }, { agentId }) {
+      const ranked = await store.rank(agentId, [query]);
+      const keys = chooseMemories(ranked.flatMap((memory) => (memory.score > 0 ? [{ ...memory, core: false }] : [])));
+      const found = await store.read(agentId, keys);
+      const byKey = new Map(found.map((memory) => [memory.key, memory]));
+      const lines = keys.flatMap((key) => byKey.get(key) ?? []).map(line);
+      const outcome = succeeded(lines.length === 0 ? 'No memory matches.' : lines.join('\n'));
+      return withOutcome({ ...outcome, read: keys.map((key) => ({ kind: 'memory', key })) });
+    },
+  });
+
+  const forget = definePlatformTool({
+    name: 'forget',
+    description: 'Deletes one of your memories, because it is wrong or because the user asks for it.',
+    effect: 'own',
+    // Later conversations follow memories.
+    asksAfterUntrustedContent: true,
+    switchedBy: MEMORIES_TOOL,
+    input: z.object({ key: Key.describe('The key of the memory.') }),
+    describe: ({ key }) => `Forgetting “${key}”`,
+    async changes({ key }, { agentId }) {
+      const [before] = await store.read(agentId, [key]);
+      return [
+        { label: 'Key', after: key },
+        ...(before === undefined ? [] : [{ label: 'Content', before: before.content, after: '' }]),
+      ];
+    },
+    prepare:
+      ({ key }, { userId, agentId }) =>
+      async (tx) => {
+        if ((await store.lock(userId, agentId, tx)) === undefined) return failed('The agent no longer exists.');
+        return (await store.forget(agentId, key, tx))
+          ? succeeded(`Forgot “${key}”.`)
+          : failed(`There is no memory with the key “${key}”. Use recall to find its key.`);
+      },
+  });
+
+  return [remember, recall, forget];
+}

@@ -1,0 +1,55 @@
+import { LIMITS } from '@uswarm/contract';
+import type { OrchestratorConfig } from '../../config.js';
+import type { Connections } from '../../records/connections.js';
+import type { JobDefinition } from '../../platform/jobs/job-definition.js';
+import { createAgentStore } from '../../records/agents.store.js';
+import { createListCursors } from '../../records/list-cursor.js';
+import { createSafeMarkdown } from '../../turns/content/reply-text.js';
+import { createContentRetention } from '../../records/content-objects.js';
+import type { ObjectStore } from '../../records/object-store.js';
+import type { WorkspaceAccess } from '../workspace-access.js';
+import { ARTIFACT_OBJECT_JOB, createArtifactContents } from './artifact-contents.js';
+import { createArtifactTools } from './artifact-tools.js';
+import { artifactHandlers } from './artifacts.routes.js';
+import { createArtifactService } from './artifacts.service.js';
+import { createArtifactStore } from './artifacts.store.js';
+
+export interface ArtifactsModuleDeps {
+  config: Pick<OrchestratorConfig, 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS' | 'PUBLIC_URL'>;
+  requests: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
+  /** For calls of tools and for jobs. */
+  background: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
+  objects: ObjectStore;
+  access: WorkspaceAccess;
+}
+
+/** Documents that agents write, with their versions. */
+export function createArtifactsModule({ config, requests, background, objects, access }: ArtifactsModuleDeps) {
+  const store = createArtifactStore(background.database);
+  const retention: JobDefinition = {
+    type: ARTIFACT_OBJECT_JOB,
+    handle: createContentRetention({ ...background, store, objects }),
+  };
+  const service = createArtifactService({
+    withTransaction: requests.withTransaction,
+    store: createArtifactStore(requests.database),
+    contents: createArtifactContents({ ...requests, objects }),
+    access,
+    markdown: createSafeMarkdown(config.PUBLIC_URL),
+    cursors: createListCursors('artifacts', config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
+  });
+  return {
+    routes: artifactHandlers(service),
+    tools: createArtifactTools({
+      store,
+      contents: createArtifactContents({ ...background, objects }),
+      agents: createAgentStore(background.database),
+      limits: {
+        perWorkspace: LIMITS.artifactsPerWorkspace,
+        versions: LIMITS.artifactVersions,
+        bytes: LIMITS.artifactBytes,
+      },
+    }),
+    jobs: [retention],
+  };
+}

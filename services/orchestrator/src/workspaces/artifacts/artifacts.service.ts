@@ -1,0 +1,104 @@
+import {
+  ApiError,
+  type Artifact,
+  type ArtifactPage,
+  type ArtifactSummary,
+  type ArtifactVersion,
+  LIMITS,
+} from '@uswarm/contract';
+import type { WithTransaction } from '../../platform/database/database.js';
+import { fitting, jsonBytes } from '../../platform/http/bounded-list.js';
+import type { ListCursorCodec } from '../../records/list-cursor.js';
+import type { WorkspaceAccess } from '../workspace-access.js';
+import type { SafeMarkdown } from '../../turns/content/reply-text.js';
+import { ObjectMissing } from '../../records/object-store.js';
+import type { ArtifactContents } from './artifact-contents.js';
+import type { ArtifactRow, ArtifactStore, VersionRow } from './artifacts.store.js';
+
+export interface ArtifactServiceDeps {
+  withTransaction: WithTransaction;
+  store: Pick<ArtifactStore, 'list' | 'find' | 'versions' | 'lock' | 'delete'>;
+  contents: Pick<ArtifactContents, 'read'>;
+  access: WorkspaceAccess;
+  cursors: ListCursorCodec;
+  /** For what users display. Agents read what they wrote. */
+  markdown: Pick<SafeMarkdown, 'text'>;
+}
+
+export interface ArtifactQuery {
+  scrollId?: string | undefined;
+  limit?: number | undefined;
+}
+
+/** All methods throw ApiError `workspace_not_found`, and the errors noted. */
+export interface ArtifactService {
+  /** Last changed first; as many as fit into one response. @throws ApiError `cursor_invalid` */
+  list(userId: string, workspaceId: string, query: ArtifactQuery): Promise<ArtifactPage>;
+  /** The latest version, or this one. @throws ApiError `artifact_not_found` */
+  get(userId: string, workspaceId: string, id: string, version?: number): Promise<Artifact>;
+  /** @throws ApiError `artifact_not_found` */
+  delete(userId: string, workspaceId: string, id: string): Promise<void>;
+}
+
+export function createArtifactService(deps: ArtifactServiceDeps): ArtifactService {
+  const { withTransaction, store, contents, access, cursors, markdown } = deps;
+
+  const versionView = (row: VersionRow): ArtifactVersion => ({
+    version: row.version,
+    title: markdown.text(row.title),
+    status: row.status,
+    agent_slug: row.agent_slug,
+    content_preview: markdown.text(row.preview),
+    size: row.size,
+    created_at: row.created_at.toISOString(),
+  });
+
+  const summaryView = (row: ArtifactRow): ArtifactSummary => ({
+    id: row.id,
+    conversation_id: row.conversation_id,
+    ...versionView(row),
+  });
+
+  return {
+    async list(userId, workspaceId, { scrollId, limit = LIMITS.artifactsPerWorkspace }) {
+      await access.require(userId, workspaceId);
+      const scope = [userId, workspaceId];
+      const after = scrollId === undefined ? undefined : cursors.decode(scrollId, scope);
+      const rows = await store.list(workspaceId, limit + 1, after);
+      const page = fitting(rows.slice(0, limit), (row) => jsonBytes(summaryView(row)));
+      const last = page.at(-1);
+      const next = last === undefined || page.length === rows.length ? null : cursors.encode(last.position, scope);
+      return {
+        data: page.map(summaryView),
+        pagination: { next_scroll_id: next, prev_scroll_id: null, has_next: next !== null, has_prev: false },
+      };
+    },
+
+    async get(userId, workspaceId, id, version) {
+      await access.require(userId, workspaceId);
+      const row = await store.find(workspaceId, id, version);
+      if (row === undefined) throw new ApiError('artifact_not_found');
+      const [versions, stored] = await Promise.all([store.versions(id), readExisting(row)]);
+      const content = markdown.text(stored);
+      return { ...summaryView(row), latest_version: row.latest, content, versions: versions.map(versionView) };
+    },
+
+    async delete(userId, workspaceId, id) {
+      await access.require(userId, workspaceId);
+      const isDeleted = await withTransaction(async (tx) => {
+        await store.lock(workspaceId, tx);
+        return store.delete(workspaceId, id, tx);
+      });
+      if (!isDeleted) throw new ApiError('artifact_not_found');
+    },
+  };
+
+  /** The user may delete the artifact while it is read. */
+  async function readExisting({ object_id }: ArtifactRow): Promise<string> {
+    try {
+      return await contents.read(object_id);
+    } catch (error) {
+      throw error instanceof ObjectMissing ? new ApiError('artifact_not_found') : error;
+    }
+  }
+}

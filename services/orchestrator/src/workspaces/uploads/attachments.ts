@@ -1,0 +1,65 @@
+import { ApiError, type Attachment } from '@uswarm/contract';
+import type { Transaction } from '../../platform/database/database.js';
+import type { UploadLinks } from './upload-links.js';
+import type { UploadRow, UploadStore } from './uploads.store.js';
+
+/** An attachment as messages store it. Its link is created on each read. */
+export type StoredAttachment = Omit<Attachment, 'url'>;
+
+export interface AttachmentsDeps {
+  store: Pick<UploadStore, 'holdStored' | 'attach'>;
+  links: Pick<UploadLinks, 'url'>;
+}
+
+/** The uploads of messages. */
+export interface Attachments {
+  /**
+   * Returns the uploads in the given order without duplicates, and locks them against deletion until the transaction
+   * ends.
+   *
+   * @throws ApiError `attachment_invalid` if one is not an upload of this user
+   */
+  resolve(userId: string, uploadIds: readonly string[], tx: Transaction): Promise<StoredAttachment[]>;
+  /** Links resolved uploads to an inserted message, in the transaction that resolved them. */
+  attach(messageId: string, attachments: readonly StoredAttachment[], tx: Transaction): Promise<void>;
+  /** Adds a link that expires after 15 to 30 minutes. */
+  render(attachment: StoredAttachment): Attachment;
+}
+
+export function createAttachments({ store, links }: AttachmentsDeps): Attachments {
+  return {
+    async resolve(userId, uploadIds, tx) {
+      const ids = [...new Set(uploadIds)];
+      if (ids.length === 0) return [];
+      const rows = new Map((await store.holdStored(userId, ids, tx)).map((row) => [row.id, row]));
+      return ids.map((id) => {
+        const row = rows.get(id);
+        if (row === undefined) throw new ApiError('attachment_invalid');
+        return storedAttachment(row);
+      });
+    },
+
+    async attach(messageId, attachments, tx) {
+      if (attachments.length > 0)
+        await store.attach(
+          messageId,
+          attachments.map(({ id }) => id),
+          tx,
+        );
+    },
+
+    render: (attachment) => renderAttachment(attachment, links),
+  };
+}
+
+export function storedAttachment(row: UploadRow): StoredAttachment {
+  const { id, type, name, size, mime_type, duration, width, height } = row;
+  return { id, type, name, size, mime_type, duration, width, height };
+}
+
+// RES-060
+export function renderAttachment(attachment: StoredAttachment, links: Pick<UploadLinks, 'url'>): Attachment {
+  // Messages of earlier releases store no size.
+  const { width = null, height = null } = attachment;
+  return { ...attachment, width, height, url: links.url(attachment.id) };
+}

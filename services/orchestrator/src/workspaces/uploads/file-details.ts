@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import type { Logger } from '@uswarm/service-kit';
+import { attachmentType, isContainer, isMedia, isPicture } from './file-kind.js';
+import { readMedia } from './media.js';
+import { readOfficeType } from './office-files.js';
+import type { ObjectStore } from '../../records/object-store.js';
+import { ObjectTokenizer } from './object-tokenizer.js';
+import { readPictureSize } from './picture-size.js';
+import type { UploadRow } from './uploads.store.js';
+
+/** Without a header that states the duration, the whole file is read. */
+const MAX_BYTES = 64 * 1_024 * 1_024;
+/** Includes the time until one of the parsers is free. */
+const TIMEOUT_MS = 10_000;
+/** Concurrent parsers per process. A hostile file can briefly make each use up to about 100 MiB of memory. */
+const PARSERS = 2;
+
+const UNKNOWN = { duration: null, width: null, height: null } as const;
+
+export interface FileDetailsDeps {
+  objects: Pick<ObjectStore, 'open'>;
+  logger: Pick<Logger, 'debug'>;
+  timeoutMs?: number;
+}
+
+/** A stored file of which only the beginning was read. */
+export type SniffedUpload = Omit<UploadRow, 'duration' | 'width' | 'height'>;
+
+/**
+ * Reads what the beginning of a file does not tell: the tracks of audio and video and their duration in whole seconds, the size of
+ * pictures, and which document a container is. For files that cannot be read, the type stays, and duration and size are null.
+ */
+export type FileDetails = (upload: SniffedUpload) => Promise<UploadRow>;
+
+// RES-060
+export function createFileDetails({ objects, logger, timeoutMs = TIMEOUT_MS }: FileDetailsDeps): FileDetails {
+  async function read(upload: SniffedUpload, signal: AbortSignal): Promise<UploadRow> {
+    signal.throwIfAborted();
+    const open = (maxOperations: number) =>
+      new ObjectTokenizer({
+        objects,
+        key: upload.id,
+        fileInfo: { size: upload.size, mimeType: upload.mime_type },
+        maxBytes: MAX_BYTES,
+        maxOperations,
+        signal,
+      });
+    if (isPicture(upload.mime_type)) return { ...upload, ...UNKNOWN, ...(await readPictureSize(open(2), upload.size)) };
+    if (isContainer(upload.mime_type)) {
+      const mimeType = await readOfficeType(open, upload);
+      return { ...upload, ...UNKNOWN, mime_type: mimeType, type: attachmentType(mimeType) };
+    }
+    const { mimeType, seconds } = await readMedia(open, upload.mime_type);
+    return { ...upload, ...UNKNOWN, mime_type: mimeType, type: attachmentType(mimeType), duration: seconds };
+  }
+
+  const inTurn = createSlots(PARSERS);
+
+  return async (upload) => {
+    const hasDetails = [isMedia, isContainer, isPicture].some((is) => is(upload.mime_type));
+    if (!hasDetails) return { ...upload, ...UNKNOWN };
+    const [timeout, done] = [AbortSignal.timeout(timeoutMs), new AbortController()];
+    // The store may not answer: then no read notices the end of the time.
+    const late = once(timeout, 'abort', { signal: done.signal }).then(() => {
+      throw new Error('reading the file took too long');
+    });
+    try {
+      const signal = AbortSignal.any([timeout, done.signal]);
+      return await Promise.race([inTurn(() => read(upload, signal)), late]);
+    } catch (error) {
+      logger.debug({ err: error, upload: upload.id }, 'the details of a file cannot be read');
+      return { ...upload, ...UNKNOWN };
+    } finally {
+      done.abort();
+    }
+  };
+}
+
+/** Runs at most `count` tasks concurrently, the others in their order. */
+function createSlots(count: number) {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async <T>(task: () => Promise<T>): Promise<T> => {
+    if (running >= count) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running += 1;
+    try {
+      return await task();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
+}

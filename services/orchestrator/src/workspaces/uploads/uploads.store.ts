@@ -1,0 +1,149 @@
+import type { AttachmentType } from '@uswarm/contract';
+import { sql } from 'kysely';
+import type { Database } from '../../platform/database/database.js';
+import type { UploadState } from '../../platform/database/schema.js';
+import { lockUser } from '../../records/lock-user.js';
+
+/** A complete file. */
+export interface UploadRow {
+  id: string;
+  name: string;
+  type: AttachmentType;
+  mime_type: string;
+  size: number;
+  /** Seconds of audio and video; null if unknown. */
+  duration: number | null;
+  /** Pixels of a picture as it is displayed; null if unknown. */
+  width: number | null;
+  height: number | null;
+}
+
+/** The facts that decide whether an upload is kept. */
+export interface UploadFacts {
+  state: UploadState;
+  owned: boolean;
+  /** Whether the upload was ever attached to a message. */
+  attached: boolean;
+  ageMs: number;
+}
+
+export interface UploadStore {
+  insert(id: string, userId: string, db: Database): Promise<void>;
+  /** Locks the user against deletion and concurrent uploads. @returns false if the user does not exist */
+  lockUser(userId: string, db: Database): Promise<boolean>;
+  /** Stored bytes of a user, and the number of files including those in progress. */
+  stored(userId: string, db?: Database): Promise<{ bytes: number; files: number }>;
+  /** @returns false if the upload is no longer in progress */
+  finish(upload: UploadRow, db: Database): Promise<boolean>;
+  find(id: string): Promise<UploadRow | undefined>;
+  /** The stored uploads of the user with these ids, locked against deletion until the transaction ends. */
+  holdStored(userId: string, ids: readonly string[], db: Database): Promise<UploadRow[]>;
+  attach(messageId: string, ids: readonly string[], db: Database): Promise<void>;
+  /** Locks the upload. */
+  lock(id: string, db: Database): Promise<UploadFacts | undefined>;
+  /** Call it after `lock`, so that all committed attachments are visible. */
+  hasMessage(id: string, db: Database): Promise<boolean>;
+  markRemoving(id: string, db: Database): Promise<void>;
+  delete(id: string, db: Database): Promise<void>;
+}
+
+const COLUMNS = ['id', 'name', 'type', 'mime_type', 'size', 'duration', 'width', 'height'] as const;
+
+export function createUploadStore(database: Database): UploadStore {
+  return {
+    async insert(id, userId, db) {
+      await db.insertInto('uploads').values({ id, user_id: userId }).execute();
+    },
+
+    lockUser,
+
+    async stored(userId, db = database) {
+      const { rows } = await sql<{ bytes: number; files: number }>`
+        SELECT coalesce(sum(size), 0)::bigint AS bytes, count(*) AS files
+        FROM uploads WHERE user_id = ${userId}`.execute(db);
+      return rows[0] ?? { bytes: 0, files: 0 };
+    },
+
+    async finish({ id, ...upload }, db) {
+      const result = await db
+        .updateTable('uploads')
+        .set({ ...upload, state: 'stored' })
+        .where('id', '=', id)
+        .where('state', '=', 'receiving')
+        .executeTakeFirst();
+      return result.numUpdatedRows === 1n;
+    },
+
+    find: (id) =>
+      database
+        .selectFrom('uploads')
+        .select(COLUMNS)
+        .where('id', '=', id)
+        .where('state', '=', 'stored')
+        .where('user_id', 'is not', null)
+        .executeTakeFirst(),
+
+    holdStored: (userId, ids, db) =>
+      db
+        .selectFrom('uploads')
+        .select(COLUMNS)
+        .where('id', 'in', [...ids])
+        .where('user_id', '=', userId)
+        .where('state', '=', 'stored')
+        // A stronger lock can deadlock with a concurrent account deletion.
+        .forKeyShare()
+        .execute(),
+
+    async attach(messageId, ids, db) {
+      // The order by id prevents a deadlock between two messages with the same attachments.
+      await db
+        .selectFrom('uploads')
+        .select('id')
+        .where('id', 'in', [...ids])
+        .orderBy('id')
+        .forNoKeyUpdate()
+        .execute();
+      await db
+        .insertInto('message_attachments')
+        .values(ids.map((id) => ({ message_id: messageId, upload_id: id })))
+        .execute();
+      await db
+        .updateTable('uploads')
+        .set({ attached: true })
+        .where('id', 'in', [...ids])
+        .where('attached', '=', false)
+        .execute();
+    },
+
+    lock: (id, db) =>
+      db
+        .selectFrom('uploads')
+        .select([
+          'state',
+          'attached',
+          sql<boolean>`user_id IS NOT NULL`.as('owned'),
+          sql<number>`(extract(epoch FROM now() - created_at) * 1000)::bigint`.as('ageMs'),
+        ])
+        .where('id', '=', id)
+        .forUpdate()
+        .executeTakeFirst(),
+
+    async hasMessage(id, db) {
+      const row = await db
+        .selectFrom('message_attachments')
+        .select('upload_id')
+        .where('upload_id', '=', id)
+        .limit(1)
+        .executeTakeFirst();
+      return row !== undefined;
+    },
+
+    async markRemoving(id, db) {
+      await db.updateTable('uploads').set({ state: 'removing' }).where('id', '=', id).execute();
+    },
+
+    async delete(id, db) {
+      await db.deleteFrom('uploads').where('id', '=', id).execute();
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { ApiError, type Workspace } from '@uswarm/contract';
+import type { Clock } from '@uswarm/service-kit';
+import { requiredLine } from '../platform/http/visible-text.js';
+import type { WithTransaction } from '../platform/database/database.js';
+import type { JobStore } from '../platform/jobs/job-store.js';
+import type { EventStore } from '../records/events.store.js';
+import { type Idempotency, type KeyOwner, keyWithoutResult } from '../platform/idempotency/idempotency.service.js';
+import type { RuntimeRequests } from '../records/runtime-requests.js';
+import { TURN_JOB } from '../records/turn-job.js';
+import type { UserStore } from '../records/users.store.js';
+import type { Provision } from './provision.js';
+import type { WorkspaceListEvents } from './workspace-list-events.js';
+import { workspaceView } from './workspace-view.js';
+import type { WorkspaceStore } from './workspaces.store.js';
+
+export interface WorkspaceChangesDeps {
+  withTransaction: WithTransaction;
+  store: Pick<
+    WorkspaceStore,
+    'findOwned' | 'isOwnedBy' | 'rename' | 'namedConversations' | 'removeMessages' | 'remove'
+  >;
+  users: Pick<UserStore, 'lockOwned'>;
+  jobs: Pick<JobStore, 'cancel'>;
+  events: Pick<EventStore, 'append' | 'lock'>;
+  runtimes: Pick<RuntimeRequests, 'requestDeletion'>;
+  provision: Provision;
+  listEvents: WorkspaceListEvents;
+  idempotency: Pick<Idempotency, 'once'>;
+  /** Maximum number of workspaces per user. */
+  perUser: number;
+  clock: Clock;
+}
+
+export interface WorkspaceChanges {
+  /** @throws ApiError `workspace_limit_reached`, `idempotency_key_reused` */
+  create(owner: KeyOwner, name: string): Promise<Workspace>;
+  /** Changes the fields that are present. @throws ApiError `workspace_not_found` */
+  update(userId: string, workspaceId: string, patch: { name?: string | undefined }): Promise<Workspace>;
+  /** Deletes a workspace permanently with its contents and its runtime; its usage still counts. @throws ApiError `workspace_not_found` */
+  delete(userId: string, workspaceId: string): Promise<void>;
+}
+
+export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceChanges {
+  const { withTransaction, store, users, jobs, events, runtimes, clock } = deps;
+
+  async function read(userId: string, workspaceId: string): Promise<Workspace> {
+    const row = await store.findOwned(workspaceId, userId);
+    if (row === undefined) throw new ApiError('workspace_not_found');
+    return workspaceView(row, clock.now());
+  }
+
+  return {
+    async create(owner, sent) {
+      const name = requiredLine('name', sent);
+      const { userId } = owner;
+      const request = { ...owner, operation: 'createWorkspace', content: { name } } as const;
+      const id = await deps.idempotency.once(request, (claim) =>
+        withTransaction(async (tx) => {
+          // The lock of the user makes concurrent creations visible to each other.
+          const owned = await users.lockOwned(userId, tx);
+          const workspaceId = randomUUIDv7();
+          await claim(workspaceId, tx);
+          if (owned.length >= deps.perUser) throw new ApiError('workspace_limit_reached');
+          return deps.provision({ userId, name, workspaceId }, tx);
+        }),
+      );
+      const row = await store.findOwned(id, userId);
+      if (row === undefined) throw keyWithoutResult();
+      const workspace = workspaceView(row, clock.now());
+      deps.listEvents.created(userId, workspace);
+      return workspace;
+    },
+
+    async update(userId, workspaceId, patch) {
+      const name = patch.name === undefined ? undefined : requiredLine('name', patch.name);
+      const before = await read(userId, workspaceId);
+      if (name === undefined || name === before.name) return before;
+      await withTransaction(async (tx) => {
+        await events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
+        await store.rename(workspaceId, name, tx);
+        for (const subjectId of await store.namedConversations(workspaceId, tx)) {
+          await events.append({ workspaceId, type: 'conversation.updated', subjectId }, tx);
+        }
+      });
+      return read(userId, workspaceId);
+    },
+
+    async delete(userId, workspaceId) {
+      if (!(await store.isOwnedBy(workspaceId, userId))) throw new ApiError('workspace_not_found');
+      await withTransaction(async (tx) => {
+        const owned = await users.lockOwned(userId, tx);
+        if (!owned.includes(workspaceId)) throw new ApiError('workspace_not_found');
+        // Lock order everywhere: jobs, runtime, workspace.
+        await jobs.cancel(TURN_JOB, workspaceId, tx);
+        await runtimes.requestDeletion(workspaceId, tx);
+        await events.lock(workspaceId, tx);
+        await store.removeMessages(workspaceId, tx);
+        await store.remove(workspaceId, tx);
+      });
+      deps.listEvents.deleted(userId, workspaceId);
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import type { EventBus } from '@uswarm/event-bus';
+import type { Clock } from '@uswarm/service-kit';
+import type { OrchestratorConfig } from '../config.js';
+import type { Connections } from '../records/connections.js';
+import { createAgentStore } from '../records/agents.store.js';
+import { createConversationStore } from '../chat/conversations.store.js';
+import { loadAgentTemplates } from '../platform/core/catalog.js';
+import type { EventService } from '../events/events.service.js';
+import type { Idempotency } from '../platform/idempotency/idempotency.service.js';
+import type { RuntimeRequests } from '../records/runtime-requests.js';
+import { createUserStore } from '../records/users.store.js';
+import { createProvision } from './provision.js';
+import { createWorkspaceAccess } from './workspace-access.js';
+import { createWorkspaceChanges } from './workspace-changes.js';
+import { createWorkspaceListEvents } from './workspace-list-events.js';
+import { workspaceHandlers } from './workspaces.routes.js';
+import { createWorkspaceService } from './workspaces.service.js';
+import { createWorkspaceStore } from './workspaces.store.js';
+
+export interface WorkspacesModuleDeps {
+  config: Pick<OrchestratorConfig, 'WORKSPACES_PER_USER'>;
+  connections: Connections;
+  replay: EventService;
+  runtimes: RuntimeRequests;
+  bus: Pick<EventBus, 'publishUserEvent'>;
+  idempotency: Idempotency;
+  clock: Clock;
+}
+
+/** Workspaces, and the check that a workspace belongs to the caller. */
+export function createWorkspacesModule(deps: WorkspacesModuleDeps) {
+  const { config, replay, runtimes, idempotency, clock } = deps;
+  const { database, withTransaction, jobs, events } = deps.connections;
+  const store = createWorkspaceStore(database);
+  const service = createWorkspaceService({ store, clock });
+  const provision = createProvision({
+    workspaces: store,
+    agents: createAgentStore(database),
+    conversations: createConversationStore(database),
+    runtimes,
+    agentTemplates: loadAgentTemplates(),
+  });
+  const changes = createWorkspaceChanges({
+    withTransaction,
+    store,
+    users: createUserStore(database),
+    jobs,
+    events,
+    runtimes,
+    provision,
+    listEvents: createWorkspaceListEvents(deps.bus),
+    idempotency,
+    perUser: config.WORKSPACES_PER_USER,
+    clock,
+  });
+  return {
+    service,
+    provision,
+    access: createWorkspaceAccess(store),
+    routes: workspaceHandlers(service, changes, replay),
+  };
+}
