@@ -1,5 +1,4 @@
 import type { Registry } from '@uswarm/service-kit';
-import type { OrchestratorConfig } from '../../config.js';
 import { type ConnectedClient, type Database, openDatabase } from './database.js';
 
 /**
@@ -18,13 +17,19 @@ export interface Databases {
 /** Much shorter than a lease: a hanging connection is closed before the next attempt. */
 const LEASE_DEADLINE_MS = 2_000;
 
+interface PoolConfig {
+  DATABASE_MAX_CONNECTIONS: number;
+  DATABASE_BACKGROUND_CONNECTIONS?: number | undefined;
+  DATABASE_LEASE_CONNECTIONS?: number | undefined;
+}
+
+interface DatabasesConfig extends PoolConfig {
+  DATABASE_URL: string;
+  DATABASE_PREPARED_STATEMENTS: 'on' | 'off';
+}
+
 /** The sizes of the connection pools of this process. @throws Error if no connection remains for requests */
-export function connectionsOf(
-  config: Pick<
-    OrchestratorConfig,
-    'DATABASE_MAX_CONNECTIONS' | 'DATABASE_BACKGROUND_CONNECTIONS' | 'DATABASE_LEASE_CONNECTIONS'
-  >,
-): { requests: number; background: number; leases: number } {
+export function connectionsOf(config: PoolConfig): { requests: number; background: number; leases: number } {
   const { DATABASE_MAX_CONNECTIONS: total } = config;
   const leases = config.DATABASE_LEASE_CONNECTIONS ?? (total < 10 ? 1 : 2);
   const background = config.DATABASE_BACKGROUND_CONNECTIONS ?? Math.max(1, Math.floor(total * 0.3));
@@ -39,7 +44,7 @@ export function connectionsOf(
 
 /** @param onConnect called with each new connection, except those that only extend leases */
 export function openDatabases(
-  config: OrchestratorConfig,
+  config: DatabasesConfig,
   metrics: Registry,
   onConnect: (client: ConnectedClient) => void,
 ): Databases {

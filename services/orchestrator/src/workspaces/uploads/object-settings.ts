@@ -1,7 +1,17 @@
-import type { OrchestratorConfig } from '../../config.js';
+interface ObjectConfig {
+  OBJECT_STORE: 'file' | 's3';
+  OBJECT_DIRECTORY?: string | undefined;
+  S3_ENDPOINT?: string | undefined;
+  S3_REGION: string;
+  S3_BUCKET?: string | undefined;
+  S3_PREFIX: string;
+  S3_ACCESS_KEY_ID?: string | undefined;
+  S3_SECRET_ACCESS_KEY?: string | undefined;
+  S3_PATH_STYLE?: boolean | undefined;
+}
 
 /** Settings of the object store. @throws Error if a required one is not set */
-export function objectSettings(config: OrchestratorConfig) {
+export function objectSettings(config: ObjectConfig) {
   const { OBJECT_STORE, OBJECT_DIRECTORY: directory, S3_ENDPOINT: endpoint, S3_BUCKET: bucket } = config;
   const { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = config;
   if (OBJECT_STORE === 'file') {
