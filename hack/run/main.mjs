@@ -15,7 +15,7 @@ import { quietChildren } from './quiet.mjs';
 import { RunError } from './run-error.mjs';
 import { runScale, SCALE_USAGE } from './scale.mjs';
 import { runSoak, SOAK_USAGE } from './soak.mjs';
-import { runTests } from './test.mjs';
+import { checkTypes, runTests } from './test.mjs';
 
 // An `interactive` program reads the terminal, so it stays in the terminal's process group.
 const programs = {
@@ -32,6 +32,7 @@ const programs = {
 /** Tasks without a usage have no options, or pass them to a program that has one. */
 const tasks = {
   test: { run: runTests },
+  types: { run: checkTypes },
   e2e: { run: runE2e, usage: E2E_USAGE },
   scale: { run: runScale, usage: SCALE_USAGE },
   soak: { run: runSoak, usage: SOAK_USAGE },
@@ -43,8 +44,8 @@ const tasks = {
   build: { run: () => 0 },
 };
 
-// `test`, `e2e` and `generate` build as one of their steps; `format` needs no build.
-const withoutBuild = new Set(['test', 'e2e', 'generate', 'format']);
+// `test`, `types`, `e2e` and `generate` build as one of their steps; `format` needs no build.
+const withoutBuild = new Set(['test', 'types', 'e2e', 'generate', 'format']);
 
 function usage() {
   return `Usage: node hack/run.mjs <command> [argument…]

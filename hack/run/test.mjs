@@ -12,14 +12,15 @@ import { allPassed, runSteps, skippedParts, summary } from './steps.mjs';
 import { fileTimes, timeReport } from './timings.mjs';
 
 const TYPES = 'types';
+const SOURCES = 'sources';
 const TESTS = 'tests';
 const LEDGER = 'requirement ledger';
 
 const CHECKED_FOLDERS = ['packages', 'services', 'charts', 'e2e', 'bench', 'evals'];
 /**
  * `npm test`: every check; with `--all` also the route mutation check, all fault combinations, and more generated
- * cases, which takes much longer. Other arguments are passed to jest and select tests: only these and the types are
- * checked.
+ * cases, which takes much longer. Other arguments are passed to jest and select tests: only these run, after the
+ * sources are compiled.
  *
  * @returns the exit code
  */
@@ -52,8 +53,14 @@ export function selectSteps(args, files) {
     NODE_COMPILE_CACHE: files.compileCache,
     ...(all && { USWARM_ALL_TESTS: '1' }),
   };
-  if (selection.length > 0) return [typeCheck(), tests(selection, variables)];
+  if (selection.length > 0) return [compileSources(), tests({ needs: [SOURCES], args: selection, variables })];
   return [...standardSteps(files, variables), ...(all ? [routeMutationCheck(files.ledger)] : [])];
+}
+
+/** `npm run types`: compiles the sources, and checks the types of the tests. @returns the exit code */
+export async function checkTypes() {
+  const results = await runSteps([typeCheck()]);
+  return allPassed(results) ? 0 : 1;
 }
 
 function standardSteps({ skips, ledger, results }, variables) {
@@ -68,9 +75,10 @@ function standardSteps({ skips, ledger, results }, variables) {
       tool('dead code', 'knip', ['--no-progress', '--no-config-hints']),
       tool('dependency direction', 'depcruise', ['--config', '.dependency-cruiser.cjs', ...CHECKED_FOLDERS]),
     ].map((step) => ({ ...step, concurrent: true })),
-    tests(['--json', `--outputFile=${results}`], {
-      ...variables,
-      USWARM_LEDGER_FILE: ledger,
+    tests({
+      needs: [TYPES],
+      args: ['--json', `--outputFile=${results}`],
+      variables: { ...variables, USWARM_LEDGER_FILE: ledger },
     }),
     ledgerProgram({ name: LEDGER, needs: [TESTS], script: 'report.js', ledger }),
     turnMutationCheck(),
@@ -94,23 +102,31 @@ function tool(name, bin, args, advice = '') {
   };
 }
 
+async function compileWith(args) {
+  const { code, output } = await compile(args);
+  return { ok: code === 0, output };
+}
+
+/** Jest does not check types. */
+function compileSources() {
+  return { name: SOURCES, run: () => compileWith(['-b']) };
+}
+
 function typeCheck() {
   return {
     name: TYPES,
     run: async () => {
-      const sources = await compile(['-b']);
-      if (sources.code !== 0) return { ok: false, output: sources.output };
-      const { code, output } = await compile(['-p', 'tsconfig.test.json']);
-      return { ok: code === 0, output };
+      const sources = await compileWith(['-b']);
+      return sources.ok ? compileWith(['-p', 'tsconfig.test.json']) : sources;
     },
   };
 }
 
-function tests(args, variables) {
+/** @param needs a step that compiles the programs that integration tests start */
+function tests({ needs, args, variables }) {
   return {
     name: TESTS,
-    // The integration tests start the built programs.
-    needs: [TYPES],
+    needs,
     run: async () => {
       const jest = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
       const code = await runForeground(nodeBinary, [...jest, ...args], {

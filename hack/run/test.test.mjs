@@ -24,8 +24,8 @@ describe('npm test', () => {
     expect(names(['--all'])).toEqual([...names([]), 'mutation check of routes']);
   });
 
-  it('runs only the types and the selected tests if it has jest arguments', () => {
-    expect(names(['services/orchestrator', '--selectProjects', 'unit'])).toEqual(['types', 'tests']);
-    expect(names(['--all', 'server-faults'])).toEqual(['types', 'tests']);
+  it('compiles the sources and runs the selected tests if it has jest arguments', () => {
+    expect(names(['services/orchestrator', '--selectProjects', 'unit'])).toEqual(['sources', 'tests']);
+    expect(names(['--all', 'server-faults'])).toEqual(['sources', 'tests']);
   });
 });
