@@ -12,7 +12,7 @@ interface ScheduleParameters {
 }
 
 /** The number of generated schedules that `npm test` runs after the named ones. */
-const SEEDS = byTier({ core: 2, all: 8 });
+const SEEDS = byTier({ core: 1, all: 8 });
 
 /** How many schedules run, and how hard they are. `npm run soak -- realtime` sets the variables. */
 export function scheduleParameters(env = process.env): ScheduleParameters {

@@ -2,7 +2,7 @@ import { byTier } from '@uswarm/testkit/tier';
 import type fc from 'fast-check';
 
 /** Runs of a property in `npm test`. */
-const RUNS = byTier({ core: 100, all: 400 });
+const RUNS = byTier({ core: 60, all: 400 });
 
 /**
  * How often and with which seed a property runs. `npm run soak` sets the variables: it runs for a time, or repeats a failure.

@@ -11,7 +11,7 @@ import { soakParameters } from '../../../test/faults/soak.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
 /** Points of a turn between two runs with one fault. */
-const STEP = byTier({ core: 3, all: 1 });
+const STEP = byTier({ core: 5, all: 1 });
 /** `npm run soak` ends the property. */
 const NO_DEADLINE_MS = 24 * 3_600_000;
 
