@@ -57,7 +57,7 @@ export function selectSteps(args, files) {
   return [...standardSteps(files, variables), ...(all ? [routeMutationCheck(files.ledger)] : [])];
 }
 
-/** `npm run types`: compiles the sources, and checks the types of the tests. @returns the exit code */
+/** `npm run types`: compiles the sources, and checks test types too. @returns the exit code */
 export async function checkTypes() {
   const results = await runSteps([typeCheck()]);
   return allPassed(results) ? 0 : 1;

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** An import or re-export of a relative path, as the formatter writes it. */
+/** A relative import or re-export, as the formatter writes it. */
 const STATEMENT = /^(?:import|export) (?:([^'";]*?) from )?'(\.[^']+)';/gm;
 
-/** Whether the statement disappears when the types are removed. */
+/** True for statements that disappear when types are removed. */
 function isTypeOnly(clause = '') {
   if (clause.startsWith('type ')) return true;
   const names = /^\{(.*)\}$/s.exec(clause.trim())?.[1].split(',');
@@ -18,7 +18,7 @@ function fileOf(specifier) {
 }
 
 /**
- * The value imports between the files of a folder, as pairs of paths relative to it. Tests are left out: they may use everything.
+ * A folder's value imports, as pairs of paths relative to it. Tests are left out: they may use everything.
  *
  * @param {string} root
  * @returns {[from: string, to: string][]}
@@ -34,7 +34,7 @@ export function valueImports(root) {
 }
 
 /**
- * The imports between the entries of each folder: an import connects the two entries of the innermost folder that contains both files.
+ * Import graphs by folder: an import connects two entries in the innermost folder that contains both files.
  *
  * @param {[string, string][]} imports
  * @returns {Map<string, Map<string, Set<string>>>} by folder: the entries that an entry imports

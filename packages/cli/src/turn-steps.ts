@@ -2,11 +2,11 @@ import type { MessageData, TurnStep, TurnSteps } from '@uswarm/contract';
 import type { Session } from './session.js';
 import { fit, oneLine } from './terminal-text.js';
 
-/** Columns of what an agent wrote, and of arguments. */
+/** Columns for quoted texts and arguments. */
 const QUOTED = 100;
 const quoted = (text: string): string => fit(oneLine(text), QUOTED);
 
-/** One line about a step; steps of later releases have none. */
+/** One line about a step; unknown steps have none. */
 function lineOf({ model_call: model, text, tool_call: call, approval, delegation }: TurnStep): string | undefined {
   if (model !== null)
     return `asked ${oneLine(model.model)}: ${model.prompt_tokens + model.completion_tokens} tokens, ${model.status}`;
@@ -17,7 +17,7 @@ function lineOf({ model_call: model, text, tool_call: call, approval, delegation
   return undefined;
 }
 
-/** What the agents did for the newest question among the messages, with the steps of tasks below those that gave them. */
+/** Lines about each step for the newest question. The steps for a task follow the step that gave it. */
 export async function stepsOfAnswer(
   messages: readonly MessageData[],
   load: (turnId: string) => ReturnType<Session['steps']>,

@@ -10,7 +10,7 @@ type Place = { workspace_id: string; conversation_id: string };
 /**
  * A message that is not known to be stored. `refused`: the user can retry, edit or cancel it; later ones of its
  * conversation wait. `code`: the reason for waiting or refusal. `progress`: the sent share of the files. `attempted`:
- * the service may have it, so that it can no longer be edited or cancelled. `retry_at`: time of the next attempt, in milliseconds
+ * the service may have it, so that it can no longer be edited or cancelled. `retry_at`: when it is sent again, in milliseconds
  * since 1970.
  */
 export type OutboxItem = Required<NewMessage> &

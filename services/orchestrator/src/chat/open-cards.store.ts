@@ -14,7 +14,7 @@ export interface OpenCardStore {
   page(userId: string, limit: number, after?: ListPosition): Promise<ListedCard[]>;
 }
 
-/** The message `m` is a card without a choice. The condition of the index messages_open_cards. */
+/** The message `m` is a card without a choice: the condition in the index messages_open_cards. */
 const WITHOUT_CHOICE = sql`
   m.content ->> 'type' = 'action_card' AND m.content ->> 'selected_action_id' IS NULL AND m.error_code IS NULL`;
 

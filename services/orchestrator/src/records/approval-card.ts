@@ -13,7 +13,7 @@ const quoted = (value: string): string => `â€œ${value.replaceAll('\n', '\n  ')}â
 
 export type OfferedCard = OfferedContent & { type: 'action_card' };
 
-/** What the user allows the agent, by the entry of the tool catalogue. */
+/** The agent's permission for a tool in the catalogue. */
 export interface AskedTool {
   tool: string;
   permission: Exclude<AgentTool['permission'], 'deny'>;

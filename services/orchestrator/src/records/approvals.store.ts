@@ -5,7 +5,7 @@ import { answersUser } from './answers-user.js';
 
 export type ApprovalStatus = 'open' | 'approved' | 'denied' | 'expired' | 'superseded';
 
-/** The keys of the cards of a turn begin with it. */
+/** Prefix of card keys. */
 export const APPROVAL_KEY = 'approval:';
 
 export interface NewApproval {

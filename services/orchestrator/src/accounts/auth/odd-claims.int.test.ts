@@ -128,7 +128,7 @@ describe('a signed token with odd claims', () => {
     expect(errorLines()).toEqual([]);
   });
 
-  // In the core, each claim has a third of the values.
+  // In the core, each claim has every third value.
   it.each(OTHERS)('signs in without the claim, or is refused: %s', async (claim) => {
     for (const value of shareByTier(ODD, OTHERS.indexOf(claim), 3)) {
       const code = await signUp(
