@@ -18,7 +18,7 @@ function fileOf(specifier) {
 }
 
 /**
- * A folder's value imports, as pairs of paths relative to it. Tests are left out: they may use everything.
+ * A folder's value imports, as pairs relative to it. Tests are left out: they may use everything.
  *
  * @param {string} root
  * @returns {[from: string, to: string][]}

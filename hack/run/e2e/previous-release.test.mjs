@@ -33,7 +33,9 @@ describe('the release from which upgrades are tested', () => {
     const input = stored.subarray(0, 1_024);
     const commit = execFileSync('git', ['get-tar-commit-id'], { input, encoding: 'utf8' }).trim();
     const hasCommit = spawnSync('git', ['cat-file', '-e', commit], options).status === 0;
-    const archives = hasCommit ? [execFileSync('e2e/fixtures/archive.sh', [commit], options)] : [];
+    const archives = hasCommit
+      ? [execFileSync(join(repositoryRoot, 'e2e/fixtures', 'archive.sh'), [commit], options)]
+      : [];
     expect(commit).toMatch(/^[0-9a-f]{40}$/);
     expect(archives.map((archive) => archive.equals(stored))).toEqual(archives.map(() => true));
   });

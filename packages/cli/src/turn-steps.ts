@@ -38,7 +38,7 @@ export async function stepsOfAnswer(
     }
     return lines;
   }
-  // The turns of tasks are listed with the task.
+  // Delegated turns are listed below their task.
   const own = turns.filter(({ delegated_by: by }) => by === null);
   return (await Promise.all(own.map((turn) => linesOf(turn, '')))).flat();
 }

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { isCurrent } from './if-none-match.js';
 
-/** The files of pages. Others are not served, such as what a build notes beside them. */
+/** Served file types. Builds leave other files beside them. */
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
@@ -18,7 +18,7 @@ const TYPES: Readonly<Record<string, string>> = {
 export interface StaticFilesOptions {
   /** Read once, with the folders in it. */
   folder: URL;
-  /** The content security policy of each file. */
+  /** Content security policy for each file. */
   policy: string;
   headers?: Readonly<Record<string, string>>;
   /** Whether the name of a file changes with its content, so that browsers need not ask for it again. Default: none. */
@@ -29,13 +29,13 @@ export interface StaticFiles {
   /**
    * Answers GET and HEAD.
    *
-   * @param name relative to the folder, such as `assets/page.js`. It is looked up among the files that were read, never in the file system
-   * @returns false if there is no such file; then nothing is sent
+   * @param name relative to the folder, such as `assets/page.js`. Never read from the file system
+   * @returns false if the file is missing; then nothing is sent
    */
   send(name: string, request: IncomingMessage, response: ServerResponse): boolean;
 }
 
-/** The headers that keep a page from being more than its files. */
+/** Headers that keep a page from loading other code. */
 export const pageHeaders = (policy: string): Record<string, string> => ({
   'content-security-policy': policy,
   'referrer-policy': 'no-referrer',

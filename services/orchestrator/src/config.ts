@@ -129,7 +129,7 @@ export const OrchestratorConfig = z.object({
   /** An issuer of OIDC_ISSUERS. Default: the first one. */
   WEB_ISSUER: z.url().optional(),
   WEB_SCOPES: z.string().min(1).default('openid email profile'),
-  /** Origins of endpoints that the issuer has at other hosts than its own, comma-separated. Browsers let the page connect only to these. */
+  /** Further origins where the issuer has endpoints, comma-separated. Browsers let the page connect only to known origins. */
   WEB_ISSUER_ORIGINS: list
     .refine((urls) => urls.every(isOrigin), 'expected origins such as https://login.example.com')
     .default([]),

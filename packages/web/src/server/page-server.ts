@@ -33,7 +33,7 @@ function policy(origins: readonly string[]): string {
 /**
  * Serves the page: its files, its configuration, and `index.html` for each of its routes.
  *
- * @param issuerOrigins of endpoints that the issuer has at other hosts, such as that for tokens
+ * @param issuerOrigins further origins where the issuer has endpoints, for example for tokens
  * @returns a function that answers GET and HEAD, and returns false for all other paths, which belong to the API
  * @throws if the page was not built
  */

@@ -1,5 +1,3 @@
-import type { OrchestratorConfig } from '../../config.js';
-
 export interface PageSettings {
   issuer: string;
   clientId: string;
@@ -7,13 +5,17 @@ export interface PageSettings {
   issuerOrigins: readonly string[];
 }
 
-/** What the page needs for a sign-in; undefined if it is not served. @throws Error if its users could not call the API */
-export function pageSettings(
-  config: Pick<
-    OrchestratorConfig,
-    'OIDC_ISSUERS' | 'SIGNATURE_MODE' | 'WEB_CLIENT_ID' | 'WEB_ISSUER' | 'WEB_SCOPES' | 'WEB_ISSUER_ORIGINS'
-  >,
-): PageSettings | undefined {
+interface PageConfig {
+  OIDC_ISSUERS: readonly { issuer: string; audience: string | string[] }[];
+  SIGNATURE_MODE: 'off' | 'required';
+  WEB_CLIENT_ID?: string | undefined;
+  WEB_ISSUER?: string | undefined;
+  WEB_SCOPES: string;
+  WEB_ISSUER_ORIGINS: readonly string[];
+}
+
+/** Sign-in settings for the page; undefined if it is not served. @throws Error if its users could not call the API */
+export function pageSettings(config: PageConfig): PageSettings | undefined {
   const { WEB_CLIENT_ID: clientId, WEB_ISSUER: wanted } = config;
   if (clientId === undefined) return undefined;
   if (config.SIGNATURE_MODE === 'required') {
