@@ -61,6 +61,9 @@ export function App() {
   );
 }
 
+/** A screen without a workspace. */
+const outside = (content: ReactNode) => <Layout back="/">{content}</Layout>;
+
 function Screens() {
   return (
     <Switch>
@@ -69,30 +72,16 @@ function Screens() {
           <WorkspacesScreen />
         </Layout>
       </Route>
-      <Route path="/w/:workspace/*?">
-        <WorkspaceRoutes />
-      </Route>
-      <Route path="/waiting">
-        <Layout back="/">
-          <WaitingScreen />
-        </Layout>
-      </Route>
-      <Route path="/account">
-        <Layout back="/">
-          <AccountScreen />
-        </Layout>
-      </Route>
-      <Route path="/connected/:provider">
-        <Layout back="/">
-          <ConnectedScreen />
-        </Layout>
-      </Route>
+      <Route path="/w/:workspace/*?" component={WorkspaceRoutes} />
+      <Route path="/waiting">{outside(<WaitingScreen />)}</Route>
+      <Route path="/account">{outside(<AccountScreen />)}</Route>
+      <Route path="/connected/:provider">{outside(<ConnectedScreen />)}</Route>
       <Route>
-        <Layout>
+        {outside(
           <EmptyState icon="search" title="There is no such page">
             <p>The link may be of an older version of the page.</p>
-          </EmptyState>
-        </Layout>
+          </EmptyState>,
+        )}
       </Route>
     </Switch>
   );

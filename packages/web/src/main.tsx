@@ -3,9 +3,9 @@ import { createRoot } from 'react-dom/client';
 import { App } from './app.js';
 import './theme/tokens.css';
 import './theme/base.css';
-import { followTheme } from './theme/theme.js';
+import { showTheme } from './theme/theme.js';
 
-followTheme();
+showTheme();
 const root = document.getElementById('root');
 if (root !== null)
   createRoot(root).render(

@@ -1,10 +1,10 @@
 import { useState } from 'react';
-import { Choice, Confirm, MeterBar, Screen, Section, Show } from '../screen/screen.js';
-import styles from '../screen/screen.module.css';
+import { Choice, MeterBar, Screen, Section, Show } from '../screen/screen.js';
 import { useLoaded, useSession } from '../session/use-client.js';
 import { chooseTheme, chosenTheme } from '../theme/theme.js';
 import { Button } from '../ui/button.js';
-import { notifyError } from '../ui/notify.js';
+import { Confirm, DialogButton } from '../ui/dialog.js';
+import { ui } from '../ui/ui.js';
 import { metersOf } from '../usage/amounts.js';
 import { DeleteAccount } from './delete-account.js';
 import { DataExport } from './data-export.js';
@@ -62,30 +62,28 @@ export function AccountScreen() {
 
 function Devices() {
   const { client, signOut } = useSession();
-  const [isAsking, setAsking] = useState(false);
-  const everywhere = (): void =>
-    void client.api.post('/v1/auth/logout-all').then(signOut, notifyError('You are still signed in'));
   return (
     <Section
       title="Devices"
       lead="The service stores no list of sessions: whoever has a valid sign-in of yours is you."
     >
-      <div className={styles['row']}>
+      <div className={ui('row')}>
         <Button onClick={() => void signOut()}>Sign out here</Button>
-        <Button look="danger" onClick={() => setAsking(true)}>
+        <DialogButton
+          look="danger"
+          dialog={(close) => (
+            <Confirm
+              title="Sign out everywhere?"
+              description="All devices are signed out at once, also this one, and receive no notifications until you sign in there again. Messages that wait in this browser are lost."
+              action="Sign out everywhere"
+              onClose={close}
+              onConfirm={() => client.api.post('/v1/auth/logout-all').then(signOut)}
+            />
+          )}
+        >
           Sign out everywhere
-        </Button>
+        </DialogButton>
       </div>
-      {isAsking && (
-        <Confirm
-          title="Sign out everywhere?"
-          description="All devices are signed out at once, also this one, and receive no notifications until you sign in there again. Messages that wait in this browser are lost."
-          keep="Cancel"
-          action="Sign out everywhere"
-          onClose={() => setAsking(false)}
-          onConfirm={everywhere}
-        />
-      )}
     </Section>
   );
 }

@@ -1,13 +1,14 @@
 import type { Client, components } from '@uswarm/client';
 import { Section, Show } from '../screen/screen.js';
-import styles from '../screen/screen.module.css';
 import { useInterval } from '../screen/use-interval.js';
 import { ownUrl } from '../session/own-url.js';
 import { useLoaded } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
 import { fileSize } from '../ui/file-size.js';
+import { Facts, Item } from '../ui/item.js';
 import { notifyError } from '../ui/notify.js';
 import { Badge, RelativeTime, Spinner } from '../ui/parts.js';
+import { ui } from '../ui/ui.js';
 
 type Export = components['schemas']['Export'];
 const isRunning = ({ status }: Export): boolean => status === 'pending' || status === 'running';
@@ -30,7 +31,7 @@ export function DataExport({ client }: { client: Client }) {
       <Show loaded={loaded} what="exports">
         {(exports) => (
           <>
-            <ul className={styles['cards']}>
+            <ul className={ui('list')}>
               {exports.map((one) => (
                 <ExportCard key={one.id} one={one} />
               ))}
@@ -50,23 +51,24 @@ export function DataExport({ client }: { client: Client }) {
 function ExportCard({ one }: { one: Export }) {
   const { status, size, url } = one;
   return (
-    <li className={styles['card']}>
-      <div className={styles['about']}>
-        <p className={styles['facts']}>
-          {isRunning(one) && <Spinner label="The export is being made" />}
-          {isRunning(one) && <span>Being made. You can leave this page.</span>}
-          {status === 'ready' && <Badge tone="ok">Ready</Badge>}
-          {status === 'failed' && <Badge tone="bad">Failed, try again</Badge>}
-          <RelativeTime at={one.created_at} />
-          {size !== null && <span>{fileSize(size)}</span>}
-          {one.expires_at !== null && <span>until {new Date(one.expires_at).toLocaleDateString()}</span>}
-        </p>
-      </div>
-      {url !== null && (
-        <a href={ownUrl(url)} download>
-          Download
-        </a>
-      )}
-    </li>
+    <Item
+      actions={
+        url !== null && (
+          <a href={ownUrl(url)} className={ui('button')} download>
+            Download
+          </a>
+        )
+      }
+    >
+      <Facts>
+        {isRunning(one) && <Spinner label="The export is being made" />}
+        {isRunning(one) && <span>Being made. You can leave this page.</span>}
+        {status === 'ready' && <Badge tone="ok">Ready</Badge>}
+        {status === 'failed' && <Badge tone="bad">Failed, try again</Badge>}
+        <RelativeTime at={one.created_at} />
+        {size !== null && <span>{fileSize(size)}</span>}
+        {one.expires_at !== null && <span>until {new Date(one.expires_at).toLocaleDateString()}</span>}
+      </Facts>
+    </Item>
   );
 }

@@ -1,11 +1,10 @@
 import { useState } from 'react';
 import { UswarmError } from '@uswarm/client';
 import { Section } from '../screen/screen.js';
-import styles from '../screen/screen.module.css';
 import { useSession } from '../session/use-client.js';
-import { Button } from '../ui/button.js';
-import { Dialog, DialogActions } from '../ui/dialog.js';
-import ui from '../ui/ui.module.css';
+import { DialogButton, FormDialog } from '../ui/dialog.js';
+import { Field } from '../ui/field.js';
+import { ui } from '../ui/ui.js';
 
 const CONSEQUENCES = [
   'All workspaces, conversations, documents, files and memories are deleted. They cannot be restored.',
@@ -16,49 +15,51 @@ const CONSEQUENCES = [
 
 /** Deletes the account after the user has typed the e-mail address. */
 export function DeleteAccount() {
-  const { client, user, signOut } = useSession();
-  const [isOpen, setOpen] = useState(false);
-  const [typed, setTyped] = useState('');
-  const [problem, setProblem] = useState<string>();
-  function remove(): void {
-    client.api.delete('/v1/auth/delete', { body: {} }).then(signOut, (error: unknown) => {
-      const isOld = error instanceof UswarmError && error.code === 'reauthentication_required';
-      setProblem(isOld ? 'Sign out and in again first: your sign-in is too old for this.' : (error as Error).message);
-    });
-  }
-  const close = (): void => (setOpen(false), setTyped(''), setProblem(undefined));
   return (
     <Section title="Delete the account">
       <div>
-        <Button look="danger" onClick={() => setOpen(true)}>
+        <DialogButton look="danger" dialog={(close) => <DeleteForm onClose={close} />}>
           Delete my account…
-        </Button>
+        </DialogButton>
       </div>
-      {isOpen && (
-        <Dialog title="Delete your account?" onClose={close}>
-          <ul className={styles['bullets']}>
-            {CONSEQUENCES.map((text) => (
-              <li key={text}>{text}</li>
-            ))}
-          </ul>
-          <label className={ui['field']}>
-            Type {user.email} to confirm
-            <input
-              className={ui['input']}
-              autoComplete="off"
-              value={typed}
-              onChange={(event) => setTyped(event.target.value)}
-            />
-          </label>
-          {problem !== undefined && <p role="alert">{problem}</p>}
-          <DialogActions>
-            <Button onClick={close}>Keep my account</Button>
-            <Button look="danger" disabled={typed.trim().toLowerCase() !== user.email.toLowerCase()} onClick={remove}>
-              Delete everything
-            </Button>
-          </DialogActions>
-        </Dialog>
-      )}
     </Section>
+  );
+}
+
+function DeleteForm({ onClose }: { onClose: () => void }) {
+  const { client, user, signOut } = useSession();
+  const [typed, setTyped] = useState('');
+  async function remove(): Promise<void> {
+    try {
+      await client.api.delete('/v1/auth/delete', { body: {} });
+    } catch (error) {
+      if (error instanceof UswarmError && error.code === 'reauthentication_required')
+        throw new Error('Sign out and in again first: your sign-in is too old for this.', { cause: error });
+      throw error;
+    }
+    await signOut();
+  }
+  return (
+    <FormDialog
+      title="Delete your account?"
+      keep="Keep my account"
+      action="Delete everything"
+      isDangerous
+      isDisabled={typed.trim().toLowerCase() !== user.email.toLowerCase()}
+      onClose={onClose}
+      onSubmit={remove}
+    >
+      <ul className={ui('bullets')}>
+        {CONSEQUENCES.map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+      </ul>
+      <Field
+        label={`Type ${user.email} to confirm`}
+        autoComplete="off"
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+      />
+    </FormDialog>
   );
 }

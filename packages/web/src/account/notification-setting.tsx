@@ -1,6 +1,5 @@
 import { useDeviceNotifications } from '../notifications/use-device-notifications.js';
 import { Section } from '../screen/screen.js';
-import styles from '../screen/screen.module.css';
 import { Button } from '../ui/button.js';
 
 const EXPLAINED = {
@@ -17,7 +16,7 @@ export function NotificationSetting() {
   return (
     <Section title="Notifications" lead={state && EXPLAINED[state]}>
       {(state === 'on' || state === 'off') && (
-        <div className={styles['row']}>
+        <div>
           <Button disabled={busy} onClick={() => set(state === 'off')}>
             {state === 'on' ? 'Do not notify me on this device' : 'Notify me on this device'}
           </Button>

@@ -1,85 +1,52 @@
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { Link } from 'wouter';
-import { Confirm, Show } from '../screen/screen.js';
-import styles from '../screen/screen.module.css';
+import { Show } from '../screen/screen.js';
 import { pages } from '../session/pages.js';
 import { useClient, useLoaded } from '../session/use-client.js';
-import { Button } from '../ui/button.js';
-import { Dialog, DialogActions } from '../ui/dialog.js';
+import { Confirm, DialogButton, FormDialog } from '../ui/dialog.js';
+import { Field, SearchField } from '../ui/field.js';
 import { Icon } from '../ui/icon.js';
-import { notifyError } from '../ui/notify.js';
+import { Facts, Item } from '../ui/item.js';
 import { Badge, EmptyState, RelativeTime } from '../ui/parts.js';
-import ui from '../ui/ui.module.css';
+import { ui } from '../ui/ui.js';
 import type { AgentProps } from './agent-props.js';
 import { LIMIT, loadMemories, matching, type Memory, saveMemory } from './memories.js';
 
 /** An agent's memories, with their sources. Users correct and forget them. */
 export function AgentMemories({ workspaceId, agentId, name }: AgentProps) {
-  const { api } = useClient();
   const [words, setWords] = useState('');
-  const [opened, setOpened] = useState<{ edit?: Memory | 'new'; forget?: Memory }>({});
   const loaded = useLoaded(`memories ${agentId}`, (client, signal) => loadMemories(client, agentId, signal));
-  const refresh = (): void => (setOpened({}), loaded.reload());
-  const forget = (key: string): void =>
-    void api
-      .delete('/v1/agents/{id}/memories/{key}', { path: { id: agentId, key } })
-      .then(refresh, notifyError('It was not forgotten'));
+  const own = { workspaceId, agentId, name, onDone: loaded.reload };
   return (
     <Show loaded={loaded} what="memories">
       {(memories) => {
         const found = matching(memories, words);
+        const isFull = memories.length >= LIMIT;
         return (
           <>
-            <div className={styles['row']}>
-              <input
-                type="search"
-                className={ui['input']}
-                aria-label="Search memories"
-                placeholder="Search"
-                value={words}
-                onChange={(event) => setWords(event.target.value)}
-              />
-              <Button look="primary" disabled={memories.length >= LIMIT} onClick={() => setOpened({ edit: 'new' })}>
+            <div className={ui('row')}>
+              <SearchField label="Search memories" className={ui('grow')} value={words} onSearch={setWords} />
+              <DialogButton
+                look="primary"
+                disabled={isFull}
+                dialog={(close) => <MemoryForm {...own} onClose={close} />}
+              >
                 <Icon name="plus" /> Add
-              </Button>
+              </DialogButton>
             </div>
-            <p className={styles['lead']}>
-              {memories.length} of {LIMIT} memories{memories.length >= LIMIT && '. Forget some to make room.'}
+            <p className={ui('lead')}>
+              {memories.length} of {LIMIT} memories{isFull && '. Forget some to make room.'}
             </p>
             {found.length === 0 && (
               <EmptyState icon="search" title={words === '' ? `${name} remembers nothing yet` : 'No memory matches'}>
                 <p>Say “remember that my favourite tea is Darjeeling”, or add a fact here.</p>
               </EmptyState>
             )}
-            <ul className={styles['cards']}>
+            <ul className={ui('list')}>
               {found.map((memory) => (
-                <MemoryCard
-                  key={memory.key}
-                  workspaceId={workspaceId}
-                  memory={memory}
-                  onEdit={() => setOpened({ edit: memory })}
-                  onForget={() => setOpened({ forget: memory })}
-                />
+                <MemoryItem key={memory.key} {...own} memory={memory} />
               ))}
             </ul>
-            {opened.edit !== undefined && (
-              <MemoryForm
-                {...{ workspaceId, agentId }}
-                given={opened.edit}
-                onDone={refresh}
-                onClose={() => setOpened({})}
-              />
-            )}
-            {opened.forget !== undefined && (
-              <Confirm
-                title={`Forget “${opened.forget.key}”?`}
-                description={`${name} no longer takes it into account. Messages that mention it stay.`}
-                keep="Keep it"
-                action="Forget"
-                onClose={() => setOpened({})}
-                onConfirm={() => forget(opened.forget?.key ?? '')}
-              />
-            )}
           </>
         );
       }}
@@ -87,82 +54,78 @@ export function AgentMemories({ workspaceId, agentId, name }: AgentProps) {
   );
 }
 
-function MemoryCard(props: { workspaceId: string; memory: Memory; onEdit: () => void; onForget: () => void }) {
-  const { key, content, category, source, created_by: author, updated_at: at } = props.memory;
+interface Own extends AgentProps {
+  /** After a change. */
+  onDone: () => void;
+}
+
+function MemoryItem({ memory, ...own }: Own & { memory: Memory }) {
+  const { api } = useClient();
+  const { key, content, category, source, created_by: author, updated_at: at } = memory;
+  const forget = () =>
+    api.delete('/v1/agents/{id}/memories/{key}', { path: { id: own.agentId, key } }).then(own.onDone);
   return (
-    <li className={styles['card']}>
-      <div className={styles['about']}>
-        <h3>{key}</h3>
-        <p className={styles['text']}>{content}</p>
-        <p className={styles['facts']}>
-          <Badge>{category}</Badge>
-          <span>{author === 'user' ? 'Written by you' : 'Written by the agent'}</span>
-          <RelativeTime at={at} />
-          {source !== null && (
-            <Link href={pages.message(props.workspaceId, source.conversation_id, source.message_id)}>Where from</Link>
-          )}
-        </p>
-      </div>
-      <div className={styles['row']}>
-        <Button size="small" aria-label={`Correct ${key}`} onClick={props.onEdit}>
-          Correct
-        </Button>
-        <Button size="small" look="danger" aria-label={`Forget ${key}`} onClick={props.onForget}>
-          Forget
-        </Button>
-      </div>
-    </li>
+    <Item
+      title={key}
+      actions={
+        <>
+          <DialogButton
+            size="small"
+            aria-label={`Correct ${key}`}
+            dialog={(close) => <MemoryForm {...own} given={memory} onClose={close} />}
+          >
+            Correct
+          </DialogButton>
+          <DialogButton
+            size="small"
+            look="danger"
+            aria-label={`Forget ${key}`}
+            dialog={(close) => (
+              <Confirm
+                title={`Forget “${key}”?`}
+                description={`${own.name} no longer takes it into account. Messages that mention it stay.`}
+                keep="Keep it"
+                action="Forget"
+                onClose={close}
+                onConfirm={forget}
+              />
+            )}
+          >
+            Forget
+          </DialogButton>
+        </>
+      }
+    >
+      <p className={ui('plain')}>{content}</p>
+      <Facts>
+        <Badge>{category}</Badge>
+        <span>{author === 'user' ? 'Written by you' : 'Written by the agent'}</span>
+        <RelativeTime at={at} />
+        {source !== null && (
+          <Link href={pages.message(own.workspaceId, source.conversation_id, source.message_id)}>Where from</Link>
+        )}
+      </Facts>
+    </Item>
   );
 }
 
-interface FormProps {
-  workspaceId: string;
-  agentId: string;
-  given: Memory | 'new';
-  onDone: () => void;
-  onClose: () => void;
-}
-function MemoryForm({ workspaceId, agentId, given, onDone, onClose }: FormProps) {
+/** @param props.given the memory to correct; none for a new one */
+function MemoryForm({ workspaceId, agentId, given, onDone, onClose }: Own & { given?: Memory; onClose: () => void }) {
   const client = useClient();
-  function save(event: FormEvent<HTMLFormElement>): void {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
+  const isNew = given === undefined;
+  async function save(form: FormData): Promise<void> {
     const [key, content] = ['key', 'content'].map((field) => String(form.get(field) ?? '').trim()) as [string, string];
-    const saved = saveMemory(
-      client,
-      { workspaceId, agentId },
-      given === 'new' ? key : given.key,
-      content,
-      given === 'new',
-    );
-    void saved.then(onDone, notifyError('The memory was not saved'));
+    await saveMemory(client, { workspaceId, agentId }, given?.key ?? key, content, isNew);
+    onClose();
+    onDone();
   }
   return (
-    <Dialog title={given === 'new' ? 'Add a memory' : `Correct “${given.key}”`} onClose={onClose}>
-      <form onSubmit={save} className={styles['form']}>
-        {given === 'new' && (
-          <label className={ui['field']}>
-            Name
-            <input name="key" className={ui['input']} required maxLength={200} placeholder="favourite tea" />
-          </label>
-        )}
-        <label className={ui['field']}>
-          What to remember
-          <textarea
-            name="content"
-            className={ui['input']}
-            required
-            rows={4}
-            defaultValue={given === 'new' ? '' : given.content}
-          />
-        </label>
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit">
-            Save
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <FormDialog title={isNew ? 'Add a memory' : `Correct “${given.key}”`} onClose={onClose} onSubmit={save}>
+      {isNew && <Field label="Name" name="key" required maxLength={200} placeholder="favourite tea" />}
+      <label className={ui('field')}>
+        What to remember
+        <textarea name="content" className={ui('input')} required rows={4} defaultValue={given?.content} />
+      </label>
+    </FormDialog>
   );
 }

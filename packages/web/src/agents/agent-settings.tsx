@@ -1,9 +1,8 @@
 import { Choice, Section, Show } from '../screen/screen.js';
-import styles from '../screen/screen.module.css';
 import { useLoaded } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
 import { Icon } from '../ui/icon.js';
-import ui from '../ui/ui.module.css';
+import { ui } from '../ui/ui.js';
 import type { AgentProps } from './agent-props.js';
 import { type FormProps, LENGTHS, type Settings, useSettings } from './use-settings.js';
 
@@ -49,9 +48,9 @@ function Form(props: FormProps) {
         lead={`${props.name} follows them in every answer, for example “Answer in Polish”.`}
       >
         {prompts.map(({ id, content }, at) => (
-          <div key={id} className={styles['row']}>
+          <div key={id} className={ui('row')}>
             <textarea
-              className={ui['input']}
+              className={ui('input grow')}
               aria-label={`Instruction ${at + 1}`}
               rows={2}
               value={content}
@@ -67,7 +66,7 @@ function Form(props: FormProps) {
             </Button>
           </div>
         ))}
-        <div className={styles['row']}>
+        <div className={ui('row')}>
           <Button
             onClick={() =>
               setPrompts([...prompts, { id: crypto.randomUUID(), name: '', description: '', content: '' }])

@@ -1,10 +1,11 @@
 import type { components } from '@uswarm/client';
 import { useState } from 'react';
 import { Choice, Show } from '../screen/screen.js';
-import styles from '../screen/screen.module.css';
 import { ownUrl } from '../session/own-url.js';
 import { useClient, useLoaded } from '../session/use-client.js';
+import { Item } from '../ui/item.js';
 import { notifyError } from '../ui/notify.js';
+import { ui } from '../ui/ui.js';
 import type { AgentProps } from './agent-props.js';
 
 type Tool = components['schemas']['AgentTool'];
@@ -21,7 +22,7 @@ export function AgentTools({ agentId }: AgentProps) {
   return (
     <Show loaded={loaded} what="tools">
       {(tools) => (
-        <ul className={styles['cards']}>
+        <ul className={ui('list')}>
           {tools.map((tool) => (
             <ToolCard key={`${agentId} ${tool.name}`} agentId={agentId} given={tool} />
           ))}
@@ -46,13 +47,14 @@ function ToolCard({ agentId, given }: { agentId: string; given: Tool }) {
     }
   }
   return (
-    <li className={styles['card']}>
-      <img src={ownUrl(tool.icon_url)} alt="" width={24} height={24} />
-      <div className={styles['about']}>
-        <h3>{title}</h3>
-        <p>{tool.description}</p>
-      </div>
-      <Choice label={title} value={tool.permission} options={PERMISSIONS} onChange={(value) => void choose(value)} />
-    </li>
+    <Item
+      image={ownUrl(tool.icon_url)}
+      title={title}
+      actions={
+        <Choice label={title} value={tool.permission} options={PERMISSIONS} onChange={(value) => void choose(value)} />
+      }
+    >
+      <p className={ui('lead')}>{tool.description}</p>
+    </Item>
   );
 }

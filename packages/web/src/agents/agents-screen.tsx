@@ -6,6 +6,7 @@ import { pages } from '../session/pages.js';
 import { useAgents } from '../session/use-client.js';
 import { EmptyState } from '../ui/parts.js';
 import { Tabs } from '../ui/tabs.js';
+import { ui } from '../ui/ui.js';
 import { AgentMemories } from './agent-memories.js';
 import { AgentSettings } from './agent-settings.js';
 import { AgentTools } from './agent-tools.js';
@@ -31,22 +32,23 @@ export function AgentsScreen({ workspaceId }: { workspaceId: string }) {
       lead="The manager answers you and gives tasks to the others. Decide for each agent how it works, what it may do, and what it remembers."
     >
       <div className={styles['split']}>
-        <nav aria-label="Agents" className={styles['list']}>
+        <nav aria-label="Agents" className={styles['side']}>
           {agents.map(({ id, name, role, live, avatar }) => (
             <Link
               key={id}
+              className={ui('item')}
               href={`${pages.agents(workspaceId)}?agent=${id}&tab=${query.get('tab') ?? 'settings'}`}
               aria-current={id === agent.id ? 'page' : undefined}
             >
               <img src={ownUrl(avatar)} alt="" width={32} height={32} />
-              <span>
+              <span className={styles['two']}>
                 <strong>{name}</strong>
                 <small>{live === 'online' ? (role === name ? 'Idle' : role) : `${role}, ${live}`}</small>
               </span>
             </Link>
           ))}
         </nav>
-        <div key={agent.id}>
+        <div key={agent.id} className={ui('stack tight')}>
           <h2>{agent.name}</h2>
           <Tabs
             label={`About ${agent.name}`}

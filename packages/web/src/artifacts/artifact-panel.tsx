@@ -2,17 +2,16 @@ import { lazy, Suspense, useEffect, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { UswarmError } from '@uswarm/client';
 import { Text } from '../conversation/text.js';
-import { Choice, Confirm, PanelFrame, Show } from '../screen/screen.js';
-import shared from '../screen/screen.module.css';
+import { Choice, PanelFrame, Show } from '../screen/screen.js';
 import { useAgents, useClient, useLoaded, useMessages } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
 import { copy } from '../ui/copy.js';
+import { Confirm } from '../ui/dialog.js';
 import { Icon } from '../ui/icon.js';
+import { Facts } from '../ui/item.js';
 import { Menu } from '../ui/menu.js';
-import { notifyError } from '../ui/notify.js';
 import { Badge, EmptyState, RelativeTime, Spinner } from '../ui/parts.js';
-import ui from '../ui/ui.module.css';
-import styles from './artifact.module.css';
+import { ui } from '../ui/ui.js';
 import { type Artifact, download, loadArtifact, ROUTE, versionsOf, type View, viewsOf } from './artifact.js';
 import { fileOf } from './file.js';
 
@@ -80,16 +79,15 @@ function Document({ workspaceId, shown, previous, view, setView, onChoose, onDel
   const file = fileOf(title, content);
   const [isDeleting, setDeleting] = useState(false);
   const { api } = useClient();
-  const remove = (): void =>
-    void api.delete(ROUTE, { path: { workspaceId, id: shown.id } }).then(onDeleted, notifyError('It was not deleted'));
+  const remove = () => api.delete(ROUTE, { path: { workspaceId, id: shown.id } }).then(onDeleted);
   const author = useAgents(workspaceId).find(({ slug }) => slug === shown.agent_slug);
   const isWritten = status === 'draft' && version === latest;
   return (
     <>
-      <p className={shared['facts']}>
+      <Facts>
         <Menu
           label={`Version ${version} of ${latest}. Choose another one`}
-          className={`${ui['button']} ${ui['small']}`}
+          className={ui('button small')}
           trigger={
             <>
               Version {version} of {latest} <Icon name="chevron" size={14} />
@@ -103,13 +101,13 @@ function Document({ workspaceId, shown, previous, view, setView, onChoose, onDel
         <Badge tone={status === 'final' ? 'ok' : 'accent'}>{status === 'final' ? 'Final' : 'Draft'}</Badge>
         <span>{author?.name ?? shown.agent_slug}</span>
         <RelativeTime at={shown.created_at} />
-      </p>
+      </Facts>
       {isWritten && author !== undefined && author.live !== 'online' && (
-        <p role="status" className={shared['facts']}>
+        <p role="status" className={ui('notice')} data-tone="accent">
           {author.name} still works on it. New versions appear here.
         </p>
       )}
-      <div className={shared['row']}>
+      <div className={ui('row')}>
         <Choice label="View" value={view} options={viewsOf(version, file.isSource)} onChange={setView} />
         <Button size="small" onClick={() => void copy(content)}>
           Copy
@@ -143,9 +141,13 @@ function Content(props: { content: string; previous: string; isSource: boolean; 
   if (view === 'changes') return <Changes before={previous} after={content} />;
   return (
     <>
-      {isSource && <p role="note">This is code of a page or an image. It is shown as text, and does not run here.</p>}
+      {isSource && (
+        <p role="note" className={ui('notice')}>
+          This is code of a page or an image. It is shown as text, and does not run here.
+        </p>
+      )}
       {view === 'source' || isSource ? (
-        <pre className={styles['source']} tabIndex={0} aria-label="Source">
+        <pre tabIndex={0} aria-label="Source">
           {content}
         </pre>
       ) : (

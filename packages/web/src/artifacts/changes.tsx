@@ -1,9 +1,12 @@
 import { useMemo } from 'react';
 import styles from './artifact.module.css';
+import type { Tone } from '../ui/parts.js';
 import { diffOf, type DiffLine } from './diff.js';
 
 const SIGNS: Record<DiffLine['kind'], string> = { same: ' ', added: '+', removed: '−', skipped: '…' };
 const WORDS: Partial<Record<DiffLine['kind'], string>> = { added: 'Added: ', removed: 'Removed: ' };
+
+const TONES: Partial<Record<DiffLine['kind'], Tone>> = { added: 'ok', removed: 'bad', skipped: 'plain' };
 
 /** The changes of a version. */
 export default function Changes({ before, after }: { before: string; after: string }) {
@@ -13,7 +16,7 @@ export default function Changes({ before, after }: { before: string; after: stri
   return (
     <ol className={styles['changes']} aria-label="Changed lines">
       {lines.map(({ kind, text }, at) => (
-        <li key={at} data-kind={kind}>
+        <li key={at} data-tone={TONES[kind]}>
           <span aria-hidden>{SIGNS[kind]}</span>
           {WORDS[kind] !== undefined && <span className="hidden">{WORDS[kind]}</span>}
           <span>{text}</span>

@@ -1,14 +1,14 @@
 import type { ReactNode } from 'react';
-import { Confirm, Screen, Section, Show } from '../screen/screen.js';
-import styles from '../screen/screen.module.css';
+import { Screen, Section, Show } from '../screen/screen.js';
 import { ownUrl } from '../session/own-url.js';
 import { pages } from '../session/pages.js';
 import { Button, ButtonLink } from '../ui/button.js';
-import { Dialog, DialogActions } from '../ui/dialog.js';
-import { notifyError } from '../ui/notify.js';
+import { Confirm, Dialog, FormDialog } from '../ui/dialog.js';
+import { Facts, Item } from '../ui/item.js';
 import { Badge } from '../ui/parts.js';
+import { ui } from '../ui/ui.js';
 import { leaveFor, type Provider, returnsHere } from './connect.js';
-import { type Item, type Step, useConnections } from './use-connections.js';
+import { type App, type Step, useConnections } from './use-connections.js';
 
 /** The apps that agents can use for the user. */
 export function ConnectionsScreen({ workspaceId }: { workspaceId: string }) {
@@ -22,7 +22,7 @@ export function ConnectionsScreen({ workspaceId }: { workspaceId: string }) {
         {({ items }) => (
           <>
             <Section title="Apps">
-              <ul className={styles['cards']}>
+              <ul className={ui('list')}>
                 {items.map((item) => {
                   const { provider, enabled, name } = item;
                   if (provider === null) return null;
@@ -40,16 +40,14 @@ export function ConnectionsScreen({ workspaceId }: { workspaceId: string }) {
               </ul>
             </Section>
             <Section title="Built in" lead="These tools belong to every agent.">
-              <ul className={styles['cards']}>
+              <ul className={ui('list')}>
                 {items.map((item) => (item.provider === null ? <AppCard key={item.name} item={item} /> : null))}
               </ul>
               <div>
                 <ButtonLink href={`${pages.agents(workspaceId)}?tab=tools`}>Choose what each agent may do</ButtonLink>
               </div>
             </Section>
-            {step !== undefined && (
-              <StepDialog step={step} onClose={close} onDisconnect={(...one) => void disconnect(...one)} />
-            )}
+            {step !== undefined && <StepDialog step={step} onClose={close} onDisconnect={disconnect} />}
           </>
         )}
       </Show>
@@ -57,28 +55,23 @@ export function ConnectionsScreen({ workspaceId }: { workspaceId: string }) {
   );
 }
 
-function AppCard({ item, children }: { item: Item; children?: ReactNode }) {
+function AppCard({ item, children }: { item: App; children?: ReactNode }) {
   return (
-    <li className={styles['card']}>
-      <img src={ownUrl(item.icon_url)} alt="" width={24} height={24} />
-      <div className={styles['about']}>
-        <h3>{item.name}</h3>
-        <p>{item.description}</p>
-        {item.provider !== null && item.enabled && (
-          <p className={styles['facts']}>
-            <Badge tone="ok">Connected</Badge>
-          </p>
-        )}
-      </div>
-      {children}
-    </li>
+    <Item image={ownUrl(item.icon_url)} title={item.name} actions={children}>
+      <p className={ui('lead')}>{item.description}</p>
+      {item.provider !== null && item.enabled && (
+        <Facts>
+          <Badge tone="ok">Connected</Badge>
+        </Facts>
+      )}
+    </Item>
   );
 }
 
 function StepDialog(props: {
   step: Step;
   onClose: () => void;
-  onDisconnect: (item: Item, provider: Provider) => void;
+  onDisconnect: (item: App, provider: Provider) => Promise<void>;
 }) {
   const { step, onClose } = props;
   const { name } = step.item;
@@ -88,11 +81,7 @@ function StepDialog(props: {
         title={`${name} is not set up here`}
         description={`Whoever runs this installation must register it at ${name} first.`}
         onClose={onClose}
-      >
-        <DialogActions>
-          <Button onClick={onClose}>Close</Button>
-        </DialogActions>
-      </Dialog>
+      />
     );
   if (step.kind === 'disconnecting')
     return (
@@ -106,15 +95,24 @@ function StepDialog(props: {
       />
     );
   const { scopes } = step.configuration;
-  const isHere = returnsHere(step.configuration);
+  if (!returnsHere(step.configuration))
+    return (
+      <Dialog
+        title={`Connect ${name}`}
+        description={`This installation connects ${name} in the app for phones only. Open it there.`}
+        onClose={onClose}
+      />
+    );
   return (
-    <Dialog
+    <FormDialog
       title={`Connect ${name}`}
-      description={isHere ? `${name} asks you for these permissions, and brings you back here.` : undefined}
+      description={`${name} asks you for these permissions, and brings you back here.`}
+      action={`Continue to ${name}`}
       onClose={onClose}
+      onSubmit={() => leaveFor(step.provider, step.configuration, location.pathname)}
     >
       {scopes.length > 0 && (
-        <ul className={styles['bullets']}>
+        <ul className={ui('bullets')}>
           {scopes.map((scope) => (
             <li key={scope}>
               <code>{scope.replace('https://www.googleapis.com/auth/', '')}</code>
@@ -122,20 +120,6 @@ function StepDialog(props: {
           ))}
         </ul>
       )}
-      {!isHere && <p>This installation connects {name} in the app for phones only. Open it there.</p>}
-      <DialogActions>
-        <Button onClick={onClose}>Cancel</Button>
-        {isHere && (
-          <Button
-            look="primary"
-            onClick={() =>
-              void leaveFor(step.provider, step.configuration, location.pathname).catch(notifyError('It failed'))
-            }
-          >
-            Continue to {name}
-          </Button>
-        )}
-      </DialogActions>
-    </Dialog>
+    </FormDialog>
   );
 }

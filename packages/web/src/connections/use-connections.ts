@@ -4,11 +4,11 @@ import { useClient, useLoaded } from '../session/use-client.js';
 import { notify, notifyError } from '../ui/notify.js';
 import type { Configuration, Provider } from './connect.js';
 
-export type Item = components['schemas']['IntegrationItem'];
+export type App = components['schemas']['IntegrationItem'];
 export type Step =
-  | { kind: 'asking'; item: Item; provider: Provider; configuration: Configuration }
-  | { kind: 'not-configured'; item: Item }
-  | { kind: 'disconnecting'; item: Item; provider: Provider };
+  | { kind: 'asking'; item: App; provider: Provider; configuration: Configuration }
+  | { kind: 'not-configured'; item: App }
+  | { kind: 'disconnecting'; item: App; provider: Provider };
 
 /** The apps, and what the user does with one of them. */
 export function useConnections() {
@@ -18,7 +18,7 @@ export function useConnections() {
     load.get('/v1/integrations', { signal }).then(({ data }) => data),
   );
   const close = (): void => setStep(undefined);
-  async function connect(item: Item, provider: Provider): Promise<void> {
+  async function connect(item: App, provider: Provider): Promise<void> {
     try {
       const configuration = await api.post('/v1/integrations/connect', { body: { provider } });
       setStep({ kind: 'asking', item, provider, configuration });
@@ -28,15 +28,11 @@ export function useConnections() {
       else notifyError(`${item.name} could not be connected`)(error);
     }
   }
-  async function disconnect({ name }: Item, provider: Provider): Promise<void> {
-    try {
-      await api.delete('/v1/integrations/{provider}', { path: { provider } });
-      notify({ title: `${name} is disconnected`, description: 'Its access was also revoked there.' });
-      close();
-      loaded.reload();
-    } catch (error) {
-      notifyError(`${name} could not be disconnected`)(error);
-    }
+  async function disconnect({ name }: App, provider: Provider): Promise<void> {
+    await api.delete('/v1/integrations/{provider}', { path: { provider } });
+    notify({ title: `${name} is disconnected`, description: 'Its access was also revoked there.' });
+    close();
+    loaded.reload();
   }
   return { loaded, step, setStep, close, connect, disconnect };
 }

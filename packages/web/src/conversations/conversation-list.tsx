@@ -6,8 +6,10 @@ import { pages } from '../session/pages.js';
 import { useClient } from '../session/use-client.js';
 import { useKeys } from '../shell/use-keys.js';
 import { Button } from '../ui/button.js';
+import { SearchField } from '../ui/field.js';
 import { Icon } from '../ui/icon.js';
 import { Badge, RelativeTime } from '../ui/parts.js';
+import { ui } from '../ui/ui.js';
 import { RuntimeNote } from '../workspaces/runtime-note.js';
 import styles from './conversations.module.css';
 import { previewOf } from './preview.js';
@@ -23,26 +25,24 @@ export function ConversationList({ workspaceId }: { workspaceId: string }) {
   useKeys({ 'Ctrl+k': () => search.current?.focus() });
   const found = conversations.filter((one) => fits(one, words));
   return (
-    <div className={styles['list']}>
-      <div className={styles['head']}>
-        <h2>{name}</h2>
-        <Button look="quiet" size="icon" aria-label="New conversation" disabled={isBusy} onClick={() => void create()}>
-          <Icon name="plus" />
-        </Button>
-      </div>
-      <label className={styles['search']}>
-        <Icon name="search" size={16} />
-        <span className="hidden">Search conversations</span>
-        <input
-          ref={search}
-          type="search"
-          placeholder="Search"
-          value={words}
-          onChange={(event) => setWords(event.target.value)}
-        />
-      </label>
-      <div className={styles['note']}>
-        <RuntimeNote workspaceId={workspaceId} />
+    <>
+      <div className={ui('stack', styles['head'])}>
+        <div className={ui('row between')}>
+          <h2 className={ui('clip grow')}>{name}</h2>
+          <Button
+            look="quiet"
+            size="icon"
+            aria-label="New conversation"
+            disabled={isBusy}
+            onClick={() => void create()}
+          >
+            <Icon name="plus" />
+          </Button>
+        </div>
+        <SearchField label="Search conversations" ref={search} value={words} onSearch={setWords} />
+        <small>
+          <RuntimeNote workspaceId={workspaceId} />
+        </small>
       </div>
       <nav className={styles['scroll']} aria-label="Conversations">
         <ul>
@@ -51,12 +51,12 @@ export function ConversationList({ workspaceId }: { workspaceId: string }) {
           ))}
         </ul>
         {found.length === 0 && (
-          <p className={styles['empty']}>
+          <p className={ui('center lead')}>
             {words === '' ? 'What you ask is listed here.' : `Nothing contains “${words}”.`}
           </p>
         )}
       </nav>
-    </div>
+    </>
   );
 }
 
@@ -66,8 +66,13 @@ function ConversationItem({ workspaceId, conversation }: { workspaceId: string; 
   const href = pages.conversation(workspaceId, id);
   return (
     <li>
-      <Link href={href} className={styles['item']} aria-current={location === href ? 'page' : undefined}>
-        <span className={styles['title']} data-unread={unread > 0 || undefined}>
+      <Link
+        href={href}
+        className={ui('item', styles['item'])}
+        data-unread={unread > 0 || undefined}
+        aria-current={location === href ? 'page' : undefined}
+      >
+        <span className={ui('clip')}>
           {title}
           {muted && (
             <>
@@ -80,7 +85,7 @@ function ConversationItem({ workspaceId, conversation }: { workspaceId: string; 
         <small>
           <RelativeTime at={at} />
         </small>
-        <span className={styles['preview']}>{previewOf(conversation)}</span>
+        <small className={ui('clip')}>{previewOf(conversation)}</small>
         {unread > 0 && (
           <Badge tone="accent">
             {unread}

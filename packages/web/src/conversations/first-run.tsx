@@ -1,45 +1,13 @@
-import type { Client } from '@uswarm/client';
 import { useConversations } from '@uswarm/client/react';
 import { useState } from 'react';
 import { useAgents, useClient, useSession } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
-import { Icon, type IconName } from '../ui/icon.js';
+import { Icon } from '../ui/icon.js';
 import { notifyError } from '../ui/notify.js';
+import { ui } from '../ui/ui.js';
 import styles from './conversations.module.css';
+import { type Prompt, PROMPTS } from './prompts.js';
 import { useNewConversation } from './use-new-conversation.js';
-
-interface Prompt {
-  icon: IconName;
-  title: string;
-  text: string;
-  /** What the user sees. */
-  shows: string;
-  /** Changes the settings that the prompt needs. */
-  prepare?: (client: Client, managerId: string) => Promise<unknown>;
-}
-/** Requests of the built-in model, which real models understand as well. */
-const PROMPTS: readonly Prompt[] = [
-  {
-    icon: 'swarm',
-    title: 'Delegate to three agents',
-    text: 'delegate to three agents',
-    shows: 'Specialists work at the same time. Open “Swarm” to follow them.',
-  },
-  {
-    icon: 'check',
-    title: 'Ask me before you act',
-    text: 'show me an approval',
-    shows: 'The manager asks before it changes its memories. This prompt turns that on.',
-    prepare: (client, id) =>
-      client.api.patch('/v1/agents/{id}/tools/{name}', { path: { id, name: 'memories' }, body: { permission: 'ask' } }),
-  },
-  {
-    icon: 'document',
-    title: 'Write a document',
-    text: 'show me an artifact',
-    shows: 'It grows beside the conversation, in versions that you can compare.',
-  },
-];
 
 /** What a workspace shows while no conversation is open. */
 export function FirstRun({ workspaceId }: { workspaceId: string }) {
@@ -61,7 +29,7 @@ export function FirstRun({ workspaceId }: { workspaceId: string }) {
     setPreparing(false);
   }
   return (
-    <div className={styles['start']} data-known={isKnown || undefined}>
+    <div className={ui('stack', styles['start'])} data-known={isKnown || undefined}>
       <h1>What should the swarm do, {user.name}?</h1>
       <p>
         The manager answers, or gives parts of the work to specialists. You see each step, and decide what needs your
@@ -72,13 +40,13 @@ export function FirstRun({ workspaceId }: { workspaceId: string }) {
           <button
             key={prompt.text}
             type="button"
-            className={styles['prompt']}
+            className={ui('card', styles['prompt'])}
             disabled={isBusy || isPreparing}
             onClick={() => void begin(prompt)}
           >
             <Icon name={prompt.icon} size={22} />
             <strong>{prompt.title}</strong>
-            <span>{prompt.shows}</span>
+            <span className={ui('lead')}>{prompt.shows}</span>
           </button>
         ))}
       </div>

@@ -6,6 +6,7 @@ import { Button } from '../ui/button.js';
 import { copy } from '../ui/copy.js';
 import { Icon } from '../ui/icon.js';
 import { Badge, EmptyState } from '../ui/parts.js';
+import { ui } from '../ui/ui.js';
 import styles from './developer.module.css';
 import { type Document, examplesOf, type Kind, KINDS, type Place, PLACES, routeOf } from './examples.js';
 import type { Recorded } from '../session/recorder.js';
@@ -40,8 +41,8 @@ export function DeveloperDrawer({ onClose }: { onClose: () => void }) {
       aria-label="For developers"
       onKeyDown={(event) => event.key === 'Escape' && onClose()}
     >
-      <header>
-        <h2>For developers</h2>
+      <header className={ui('row')}>
+        <h2 className={ui('grow')}>For developers</h2>
         <Choice label="Kind" value={kind} options={KINDS} onChange={setKind} />
         <Choice label="Where" value={place} options={PLACES} onChange={setPlace} />
         <Button size="small" onClick={recorder.clear}>
@@ -72,7 +73,7 @@ function Entry({ one, document }: { one: Recorded; document: Document | undefine
   const route = one.kind === 'call' && document !== undefined ? routeOf(one, document) : undefined;
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>
+      <summary className={ui('item')}>
         <time dateTime={new Date(one.at).toISOString()}>{new Date(one.at).toLocaleTimeString()}</time>
         {one.kind === 'event' ? (
           <>
@@ -100,7 +101,7 @@ function Entry({ one, document }: { one: Recorded; document: Document | undefine
 function Code({ one, route }: { one: Recorded; route: ReturnType<typeof routeOf> }) {
   return examplesOf(one, route).map(([title, text]) => (
     <figure key={title}>
-      <figcaption>
+      <figcaption className={ui('row')}>
         {title}
         <Button size="small" look="quiet" aria-label={`Copy ${title}`} onClick={() => void copy(text)}>
           Copy

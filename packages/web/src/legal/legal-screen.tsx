@@ -1,6 +1,6 @@
-import { EmptyState, Spinner } from '../ui/parts.js';
 import { Text } from '../conversation/text.js';
-import styles from './legal.module.css';
+import { Screen } from '../screen/screen.js';
+import { EmptyState, Spinner } from '../ui/parts.js';
 import { type Legal, useLegal } from './use-legal.js';
 
 const TITLES: Readonly<Record<string, [title: string, text: (legal: Legal) => string]>> = {
@@ -15,15 +15,15 @@ export function LegalScreen({ document }: { document: string }) {
   if (title === undefined || text === undefined)
     return <EmptyState icon="document" title="There is no such document" />;
   return (
-    <main className={styles['page']}>
-      <a href="/">uswarm</a>
-      <h1>{title}</h1>
-      {error !== undefined && <p role="alert">{error}</p>}
-      {legal === undefined ? (
-        error === undefined && <Spinner label="Loading" />
-      ) : (
-        <Text text={text(legal)} above="h1" />
-      )}
+    <main>
+      <Screen title={title} actions={<a href="/">uswarm</a>}>
+        {error !== undefined && <p role="alert">{error}</p>}
+        {legal === undefined ? (
+          error === undefined && <Spinner label="Loading" />
+        ) : (
+          <Text text={text(legal)} above="h1" />
+        )}
+      </Screen>
     </main>
   );
 }

@@ -3,7 +3,7 @@ import { useState, type ReactNode } from 'react';
 import { useClient, useLoaded } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
 import { notifyError } from '../ui/notify.js';
-import styles from './legal.module.css';
+import { ui } from '../ui/ui.js';
 
 type Legal = components['schemas']['LegalStatus'];
 
@@ -20,7 +20,7 @@ export function NewTerms({ children }: { children: ReactNode }) {
     setBusy(false);
   }
   return (
-    <main className={styles['accept']}>
+    <main className={ui('center')}>
       <h1>Before you go on</h1>
       <p>
         Please read and accept the{' '}

@@ -1,12 +1,14 @@
 import { Fragment, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import { Screen, Show } from '../screen/screen.js';
-import styles from '../screen/screen.module.css';
 import { pages } from '../session/pages.js';
 import { useAgents } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
+import { Icon } from '../ui/icon.js';
+import { Facts, Item } from '../ui/item.js';
 import { notifyError } from '../ui/notify.js';
 import { Badge, EmptyState, RelativeTime } from '../ui/parts.js';
+import { ui } from '../ui/ui.js';
 import { OUTCOMES, type Receipt, type Shown, useReceipts, VERDICTS } from './receipts.js';
 
 /** What agents changed for the user, in other apps and here, with proof. */
@@ -27,7 +29,7 @@ export function ReceiptsScreen({ workspaceId }: { workspaceId: string }) {
                   <p>When an agent sends a mail, plans an event or saves a memory, its receipt appears here.</p>
                 </EmptyState>
               )}
-              <ul className={styles['cards']}>
+              <ul className={ui('list')}>
                 {shown.map((one) => (
                   <ReceiptCard key={one.receipt.id} workspaceId={workspaceId} {...one} />
                 ))}
@@ -61,35 +63,34 @@ function ReceiptCard({ workspaceId, receipt: given, verdict }: Shown & { workspa
     ['Receipt', <code key="id">{receipt.id}</code>],
   ];
   return (
-    <li className={styles['card']}>
-      <div className={styles['about']}>
-        <h2>{receipt.approval?.title ?? receipt.tool.replaceAll('_', ' ')}</h2>
-        <p className={styles['facts']}>
-          <Badge tone={tone}>{outcome}</Badge>
-          <Badge tone={proofTone}>{proof}</Badge>
-          <span>{agent}</span>
-          <RelativeTime at={receipt.sent_at} />
-          <Link href={pages.conversation(workspaceId, receipt.conversation_id)}>Conversation</Link>
+    <Item title={receipt.approval?.title ?? receipt.tool.replaceAll('_', ' ')} level="h2">
+      <Facts>
+        <Badge tone={tone}>{outcome}</Badge>
+        <Badge tone={proofTone}>{proof}</Badge>
+        <span>{agent}</span>
+        <RelativeTime at={receipt.sent_at} />
+        <Link href={pages.conversation(workspaceId, receipt.conversation_id)}>Conversation</Link>
+      </Facts>
+      {receipt.status === 'unknown' && (
+        <p className={ui('lead')}>
+          The request was sent, but it is not known whether it arrived. Look in the other app before you repeat it.
         </p>
-        {receipt.status === 'unknown' && (
-          <p>
-            The request was sent, but it is not known whether it arrived. Look in the other app before you repeat it.
-          </p>
-        )}
-        {receipt.outcome !== null && <p className={styles['text']}>{receipt.outcome}</p>}
-        <details>
-          <summary>Details</summary>
-          <dl className={styles['pairs']}>
-            {details.map(([name, value]) => (
-              <Fragment key={name}>
-                <dt>{name}</dt>
-                <dd>{value}</dd>
-              </Fragment>
-            ))}
-          </dl>
-        </details>
-      </div>
-    </li>
+      )}
+      {receipt.outcome !== null && <p className={ui('lead plain')}>{receipt.outcome}</p>}
+      <details>
+        <summary className={ui('row tight lead')}>
+          Details <Icon name="chevron" size={14} />
+        </summary>
+        <dl className={ui('pairs')}>
+          {details.map(([name, value]) => (
+            <Fragment key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </Fragment>
+          ))}
+        </dl>
+      </details>
+    </Item>
   );
 }
 

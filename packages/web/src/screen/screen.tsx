@@ -4,21 +4,21 @@ import { UswarmError } from '@uswarm/client';
 import type { Loaded } from '../session/use-client.js';
 import type { Meter } from '../usage/amounts.js';
 import { Button, ButtonLink } from '../ui/button.js';
-import { Dialog, DialogActions } from '../ui/dialog.js';
 import { Icon } from '../ui/icon.js';
-import { EmptyState, Spinner } from '../ui/parts.js';
+import { Bar, EmptyState, Spinner, type Tone } from '../ui/parts.js';
+import { ui } from '../ui/ui.js';
 import styles from './screen.module.css';
 
 /** A whole screen: what it is, one sentence that teaches it, and what can be done. */
 export function Screen(props: { title: string; lead?: ReactNode; actions?: ReactNode; children: ReactNode }) {
   return (
-    <div className={styles['screen']}>
-      <header className={styles['head']}>
-        <div>
+    <div className={ui('stack loose', styles['screen'])}>
+      <header className={ui('row between')}>
+        <div className={ui('stack tight')}>
           <h1>{props.title}</h1>
-          {props.lead !== undefined && <p className={styles['lead']}>{props.lead}</p>}
+          {props.lead !== undefined && <p className={ui('lead')}>{props.lead}</p>}
         </div>
-        {props.actions !== undefined && <div className={styles['row']}>{props.actions}</div>}
+        {props.actions}
       </header>
       {props.children}
     </div>
@@ -29,10 +29,10 @@ export function Screen(props: { title: string; lead?: ReactNode; actions?: React
 export function Section(props: { title: string; lead?: ReactNode; children: ReactNode }) {
   const id = useId();
   return (
-    <section aria-labelledby={id} className={styles['section']}>
-      <div>
+    <section aria-labelledby={id} className={ui('stack')}>
+      <div className={ui('stack tight')}>
         <h2 id={id}>{props.title}</h2>
-        {props.lead !== undefined && <p className={styles['lead']}>{props.lead}</p>}
+        {props.lead !== undefined && <p className={ui('lead')}>{props.lead}</p>}
       </div>
       {props.children}
     </section>
@@ -45,7 +45,7 @@ export function Show<Value>(props: { loaded: Loaded<Value>; what: string; childr
   if (data !== undefined) return props.children(data);
   if (error === undefined)
     return (
-      <p className={styles['loading']}>
+      <p className={ui('center')}>
         <Spinner label={`Loading ${props.what}`} />
       </p>
     );
@@ -58,19 +58,25 @@ export function Show<Value>(props: { loaded: Loaded<Value>; what: string; childr
   );
 }
 
-const NOTES = { within: '', near: 'Nearly used', over: 'Used up' } as const;
+const STATES = {
+  within: ['', 'accent'],
+  near: ['Nearly used · ', 'attention'],
+  over: ['Used up · ', 'bad'],
+} as const satisfies Record<Meter['state'], [note: string, tone: Tone]>;
 
 /** How much of a limit is used. */
-export function MeterBar({ meter }: { meter: Meter }) {
+export function MeterBar({ meter: { label, used, limit, text, left, state } }: { meter: Meter }) {
   const id = useId();
-  const { label, used, limit, text, left, state } = meter;
+  const [note, tone] = STATES[state];
   return (
-    <div className={styles['meter']} data-state={state}>
-      <span id={id}>{label}</span>
-      <span>
-        {NOTES[state] !== '' && <strong>{NOTES[state]} · </strong>}
-        {text} · {left}
-      </span>
+    <div className={ui('stack tight')}>
+      <p className={ui('row between')}>
+        <span id={id}>{label}</span>
+        <small>
+          <strong>{note}</strong>
+          {text} · {left}
+        </small>
+      </p>
       <div
         role="meter"
         aria-labelledby={id}
@@ -79,7 +85,7 @@ export function MeterBar({ meter }: { meter: Meter }) {
         aria-valuenow={Math.min(used, limit)}
         aria-valuetext={`${text}, ${left}`}
       >
-        <i style={{ inlineSize: `${Math.min(100, (100 * used) / Math.max(1, limit))}%` }} />
+        <Bar tone={tone} length={Math.min(1, used / Math.max(1, limit))} />
       </div>
     </div>
   );
@@ -112,40 +118,21 @@ export function Choice<Value extends string>(props: {
 }
 
 /** A side panel of a conversation. */
-export function PanelFrame(props: { title: string; actions?: ReactNode; children: ReactNode }) {
+export function PanelFrame({ title, children }: { title: string; children: ReactNode }) {
   const [path] = useLocation();
+  const id = useId();
   return (
-    <div className={styles['panel']}>
-      <header className={styles['head']}>
-        <h2>{props.title}</h2>
-        {props.actions}
+    <section aria-labelledby={id} className={ui('stack', styles['panel'])}>
+      <header className={ui('row')}>
+        <h2 id={id} className={ui('grow')}>
+          {title}
+        </h2>
         <ButtonLink href={path} look="quiet" size="icon">
           <Icon name="close" />
           <span className="hidden">Close the details</span>
         </ButtonLink>
       </header>
-      {props.children}
-    </div>
-  );
-}
-
-/** Asks before something is lost. `keep` is the way out. */
-export function Confirm(props: {
-  title: string;
-  description: string;
-  keep: string;
-  action: string;
-  onClose: () => void;
-  onConfirm: () => void;
-}) {
-  return (
-    <Dialog title={props.title} description={props.description} onClose={props.onClose}>
-      <DialogActions>
-        <Button onClick={props.onClose}>{props.keep}</Button>
-        <Button look="danger" onClick={props.onConfirm}>
-          {props.action}
-        </Button>
-      </DialogActions>
-    </Dialog>
+      {children}
+    </section>
   );
 }

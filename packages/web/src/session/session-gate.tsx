@@ -32,7 +32,7 @@ export function SessionGate({ children }: { children: ReactNode }) {
 }
 
 const Loading = () => (
-  <main className={styles['center']}>
+  <main className={styles['screen']}>
     <Spinner label="Loading" />
   </main>
 );

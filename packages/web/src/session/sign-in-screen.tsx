@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { Button } from '../ui/button.js';
-import ui from '../ui/ui.module.css';
+import { Field } from '../ui/field.js';
+import { ui } from '../ui/ui.js';
 import type { Configuration } from './configuration.js';
 import { beginSignIn, type LocalUser } from './sign-in.js';
 import styles from './sign-in.module.css';
@@ -29,15 +30,15 @@ export function SignInScreen({ configuration, problem, returnTo, isOver = false 
   }
   const shown = state.error ?? problem;
   return (
-    <Landmark className={styles['center']}>
-      <div className={styles['card']}>
+    <Landmark className={styles['screen']}>
+      <div className={ui('stack', styles['box'])}>
         <img src="/icon.svg" width={52} height={52} alt="" />
-        <div>
+        <div className={ui('stack tight')}>
           <h1>Welcome to uswarm</h1>
-          <p className={styles['lead']}>A manager and four specialists work for you, and you see what they do.</p>
+          <p className={ui('lead')}>A manager and four specialists work for you, and you see what they do.</p>
         </div>
         {shown !== undefined && (
-          <p role="alert" className={styles['problem']}>
+          <p role="alert" className={ui('notice')} data-tone="bad">
             {shown}
           </p>
         )}
@@ -64,31 +65,28 @@ function NameForm({ busy, onSignIn }: { busy: boolean; onSignIn: (user: LocalUse
     .replaceAll(/^-|-$/g, '');
   return (
     <form
-      className={styles['form']}
+      className={ui('stack', styles['form'])}
       onSubmit={(event) => {
         event.preventDefault();
         onSignIn({ name: name.trim(), email: `${slug || 'user'}@example.com` });
       }}
     >
-      <label className={ui['field']}>
-        Or under another name
-        <input
-          className={ui['input']}
-          value={name}
-          required
-          maxLength={60}
-          autoComplete="name"
-          onChange={(event) => setName(event.target.value)}
-        />
-      </label>
+      <Field
+        label="Or under another name"
+        value={name}
+        required
+        maxLength={60}
+        autoComplete="name"
+        onChange={(event) => setName(event.target.value)}
+      />
       <Button type="submit" disabled={busy || name.trim() === ''}>
         Continue
       </Button>
-      <p className={styles['note']}>
+      <small>
         Local mode has no passwords, and keeps everything on this machine. By continuing, you accept the{' '}
         <a href="/legal/terms">terms</a> and the <a href="/legal/privacy">privacy policy</a>.{' '}
         <a href="/developers">For developers</a>
-      </p>
+      </small>
     </form>
   );
 }

@@ -5,6 +5,7 @@ import { useClient, useOpenCards, useSession } from '../session/use-client.js';
 import { chooseTheme, chosenTheme } from '../theme/theme.js';
 import { Icon } from '../ui/icon.js';
 import { Badge } from '../ui/parts.js';
+import { ui } from '../ui/ui.js';
 import { ConnectionLine } from './connection-line.js';
 import { LazyMenu } from './lazy-menu.js';
 import styles from './layout.module.css';
@@ -14,16 +15,16 @@ export function Header({ workspaceId, back }: { workspaceId: string | undefined;
   return (
     <header className={styles['header']}>
       {back !== undefined && (
-        <Link href={back} className={`${styles['trigger']} ${styles['back']}`} aria-label="Back">
+        <Link href={back} className={ui('button quiet icon', styles['back'])} aria-label="Back">
           <Icon name="back" />
         </Link>
       )}
-      <Link href="/" className={styles['brand']} aria-label="uswarm: all workspaces">
+      <Link href="/" className={ui('button quiet', styles['brand'])} aria-label="uswarm: all workspaces">
         <img src="/icon.svg" width={26} height={26} alt="" />
         <span>uswarm</span>
       </Link>
       <WorkspaceSwitcher workspaceId={workspaceId} />
-      <span className={styles['grow']} />
+      <span className={ui('grow')} />
       <ConnectionLine />
       <WaitingLink />
       <AccountMenu />
@@ -43,10 +44,10 @@ function WorkspaceSwitcher({ workspaceId }: { workspaceId: string | undefined })
   return (
     <LazyMenu
       label={`Workspaces: ${shown?.name ?? 'choose one'}`}
-      className={styles['trigger']}
+      className={ui('button quiet', styles['switcher'])}
       trigger={
         <>
-          <span>{shown?.name ?? 'Workspaces: choose one'}</span>
+          <span className={ui('clip')}>{shown?.name ?? 'Workspaces: choose one'}</span>
           <Icon name="chevron" size={14} />
         </>
       }
@@ -58,7 +59,7 @@ function WorkspaceSwitcher({ workspaceId }: { workspaceId: string | undefined })
 function WaitingLink() {
   const count = useOpenCards().length;
   return (
-    <Link href={pages.waiting} className={styles['trigger']} aria-label={`Waiting for me: ${count}`}>
+    <Link href={pages.waiting} className={ui('button quiet')} aria-label={`Waiting for me: ${count}`}>
       <Icon name="bell" />
       {count > 0 && <Badge tone="attention">{count}</Badge>}
     </Link>
@@ -77,9 +78,9 @@ function AccountMenu() {
   return (
     <LazyMenu
       label={`Account of ${user.name}`}
-      className={styles['trigger']}
+      className={ui('button quiet icon')}
       trigger={
-        <span className={styles['avatar']} aria-hidden>
+        <span className={ui('symbol round')} aria-hidden>
           {user.name.slice(0, 1).toUpperCase()}
         </span>
       }

@@ -1,8 +1,10 @@
 import { lazy, Suspense, type ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import { pages } from '../session/pages.js';
-import { Icon, type IconName } from '../ui/icon.js';
+import { Icon } from '../ui/icon.js';
+import type { IconName } from '../ui/icons.js';
 import { Spinner } from '../ui/parts.js';
+import { ui } from '../ui/ui.js';
 import { Header } from './header.js';
 import styles from './layout.module.css';
 
@@ -21,7 +23,7 @@ export interface LayoutProps {
 export function Layout({ workspaceId, side, panel, back, children }: LayoutProps) {
   return (
     <div className={styles['shell']} data-detail={back !== undefined || side === undefined || undefined}>
-      <a href="#main" className={styles['skip']}>
+      <a href="#main" className={ui('button primary', styles['skip'])}>
         Go to the content
       </a>
       <Header workspaceId={workspaceId} back={back} />
@@ -60,12 +62,7 @@ function WorkspaceLinks({ workspaceId }: { workspaceId: string }) {
       {LINKS.map(([path, label, icon]) => {
         const href = pages[path](workspaceId);
         return (
-          <Link
-            key={path}
-            href={href}
-            className={styles['navLink']}
-            aria-current={location === href ? 'page' : undefined}
-          >
+          <Link key={path} href={href} className={ui('item')} aria-current={location === href ? 'page' : undefined}>
             <Icon name={icon} size={16} />
             {label}
           </Link>
@@ -76,7 +73,7 @@ function WorkspaceLinks({ workspaceId }: { workspaceId: string }) {
 }
 
 const Waiting = ({ label }: { label: string }) => (
-  <div className={styles['center']}>
+  <div className={ui('center')}>
     <Spinner label={label} />
   </div>
 );

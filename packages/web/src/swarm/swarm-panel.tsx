@@ -2,14 +2,15 @@ import { useEffect } from 'react';
 import { Link } from 'wouter';
 import { useSignal } from '@uswarm/client/react';
 import { MeterBar, PanelFrame } from '../screen/screen.js';
-import shared from '../screen/screen.module.css';
 import { panel } from '../session/pages.js';
 import { useInterval } from '../screen/use-interval.js';
 import { useClient, useLoaded, useMessages } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
 import { Icon } from '../ui/icon.js';
+import { Facts } from '../ui/item.js';
 import { notifyError } from '../ui/notify.js';
 import { Badge, EmptyState, RelativeTime } from '../ui/parts.js';
+import { ui } from '../ui/ui.js';
 import { costOf, metersOf, tokens, tokensOf } from '../usage/amounts.js';
 import { type Activity, activityOf, LABELS, summaryOf } from './activity.js';
 import styles from './swarm.module.css';
@@ -44,7 +45,7 @@ export function SwarmPanel({ workspaceId, conversationId }: { workspaceId: strin
   const meters = metersOf(usage?.budget, usage?.plan);
   return (
     <PanelFrame title="Swarm">
-      <div className={shared['head']}>
+      <div className={ui('row between')}>
         <p>{summaryOf(running, isActive, runtime)}</p>
         {isActive && question?.id && (
           <Button size="small" look="danger" onClick={() => stop(question.id ?? '')}>
@@ -60,7 +61,7 @@ export function SwarmPanel({ workspaceId, conversationId }: { workspaceId: strin
         <Tasks tasks={tree} activities={activities} currency={usage?.currency ?? 'USD'} onStop={stop} />
       )}
       {meters.length > 0 && (
-        <section aria-label="Budget" className={shared['section']}>
+        <section aria-label="Budget" className={ui('stack')}>
           {meters.map((meter) => (
             <MeterBar key={meter.label} meter={meter} />
           ))}
@@ -79,7 +80,7 @@ interface TasksProps {
 /** Nested lists, not a `tree`: the items of a tree cannot contain links and buttons. */
 function Tasks({ tasks, ...rest }: TasksProps) {
   return (
-    <ul className={styles['tasks']}>
+    <ul className={ui('stack', styles['tasks'])}>
       {tasks.map((task) => (
         <li key={task.key}>
           <TaskRow task={task} {...rest} />
@@ -96,9 +97,9 @@ function TaskRow({ task, activities, currency, onStop }: { task: Task } & Omit<T
   const name = task.title === '' ? task.agent : `${task.agent}: ${task.title}`;
   const at = task.at ?? activity?.at;
   return (
-    <article className={styles['task']} data-state={task.state} aria-label={name}>
-      <div className={styles['who']}>
-        <strong>{task.agent}</strong>
+    <article className={ui('card')} data-tone={tone === 'accent' ? tone : undefined} aria-label={name}>
+      <div className={ui('row')}>
+        <strong className={ui('grow')}>{task.agent}</strong>
         {task.turnId !== null && (
           <Link href={panel.timeline(task.turnId)} aria-label={`Steps of ${name}`}>
             Steps
@@ -111,15 +112,19 @@ function TaskRow({ task, activities, currency, onStop }: { task: Task } & Omit<T
           </Button>
         )}
       </div>
-      {task.title !== '' && <p>{task.title}</p>}
-      {task.problem !== '' && <p role="alert">{task.problem}</p>}
-      {task.state === 'running' && task.agentId !== null && (
-        <p className={styles['activity']}>{activity?.text ?? 'No news from this agent'}</p>
+      {task.title !== '' && <p className={ui('lead')}>{task.title}</p>}
+      {task.problem !== '' && (
+        <p role="alert" className={ui('notice')} data-tone="bad">
+          {task.problem}
+        </p>
       )}
-      <p className={shared['facts']}>
+      {task.state === 'running' && task.agentId !== null && (
+        <p className={ui('lead', styles['activity'])}>{activity?.text ?? 'No news from this agent'}</p>
+      )}
+      <Facts>
         {task.own !== null && <Figures task={task} currency={currency} />}
         {at !== undefined && at !== null && <RelativeTime at={at} />}
-      </p>
+      </Facts>
     </article>
   );
 }

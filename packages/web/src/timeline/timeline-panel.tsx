@@ -1,10 +1,10 @@
 import { useMemo, useState } from 'react';
-import { Link, useSearchParams } from 'wouter';
+import { useSearchParams } from 'wouter';
 import { durationText } from '../screen/duration-text.js';
+import { PanelFrame } from '../screen/screen.js';
 import { useNow } from '../screen/use-now.js';
-import { pages } from '../session/pages.js';
-import { Icon } from '../ui/icon.js';
 import { Badge, EmptyState, Spinner } from '../ui/parts.js';
+import { ui } from '../ui/ui.js';
 import { costText, tokensText, turnState } from './labels.js';
 import { timelineOf, type TurnSteps } from './rows.js';
 import { Row } from './timeline-row.js';
@@ -12,23 +12,13 @@ import styles from './timeline.module.css';
 import { useTurns } from './use-turns.js';
 
 /** What an agent did in a turn, and with its tasks opened, what the other agents did. */
-export function TimelinePanel({ workspaceId, conversationId }: { workspaceId: string; conversationId: string }) {
+export function TimelinePanel({ conversationId }: { conversationId: string }) {
   const [query] = useSearchParams();
   const turnId = query.get('turn') ?? '';
   return (
-    <section className={styles['panel']} aria-labelledby="timeline-title">
-      <header className={styles['top']}>
-        <h2 id="timeline-title">What happened</h2>
-        <Link
-          href={pages.conversation(workspaceId, conversationId)}
-          className={styles['close']}
-          aria-label="Close what happened"
-        >
-          <Icon name="close" />
-        </Link>
-      </header>
+    <PanelFrame title="What happened">
       <Steps key={turnId} conversationId={conversationId} turnId={turnId} />
-    </section>
+    </PanelFrame>
   );
 }
 
@@ -72,13 +62,17 @@ function Steps({ conversationId, turnId }: { conversationId: string; turnId: str
 function Summary({ turn, usage }: { turn: TurnSteps; usage: string }) {
   const state = turnState(turn);
   return (
-    <div className={styles['summary']}>
-      <p className={styles['who']}>
+    <div className={ui('stack tight')}>
+      <p className={ui('row')}>
         <strong>{turn.agent.name}</strong> <Badge tone={state.tone}>{state.text}</Badge>
       </p>
       {turn.task !== null && <p>{turn.task}</p>}
-      {turn.error !== null && <p className={styles['error']}>{turn.error.message}</p>}
-      <p className={styles['note']}>{usage}</p>
+      {turn.error !== null && (
+        <p className={ui('notice')} data-tone="bad">
+          {turn.error.message}
+        </p>
+      )}
+      <small>{usage}</small>
     </div>
   );
 }

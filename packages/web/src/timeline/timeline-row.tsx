@@ -1,6 +1,9 @@
-import { useId, useState, type CSSProperties } from 'react';
+import { type CSSProperties, Fragment, useId, useState } from 'react';
 import { durationText } from '../screen/duration-text.js';
-import { Icon, type IconName } from '../ui/icon.js';
+import { Icon } from '../ui/icon.js';
+import type { IconName } from '../ui/icons.js';
+import { Bar, type Tone } from '../ui/parts.js';
+import { ui } from '../ui/ui.js';
 import { costText, labelOf, stateText, tokensText } from './labels.js';
 import type { TimelineRow, TurnStep } from './rows.js';
 import styles from './timeline.module.css';
@@ -12,6 +15,9 @@ const ICONS: Readonly<Record<string, IconName>> = {
   approval: 'user',
   delegation: 'agents',
 };
+
+const TYPES: Readonly<Record<string, Tone>> = { text: 'plain', tool_call: 'ok', approval: 'attention' };
+const STATES: Readonly<Record<string, Tone>> = { failed: 'bad', waiting: 'attention', running: 'accent' };
 
 export interface RowProps {
   row: TimelineRow;
@@ -28,38 +34,31 @@ export function Row({ row, isExpanded, onToggle }: RowProps) {
   const details = useId();
   const { title, note } = labelOf(step);
   const task = step.delegation?.turn_id;
-  const place = { '--depth': depth, '--from': from, '--length': length } as CSSProperties;
   const toggle = () => (task === undefined ? setOpen(!isOpen) : onToggle(task));
   const time = durationMs === null ? '' : durationText(durationMs);
   return (
-    <li className={styles['row']} data-type={step.type} data-state={state} style={place}>
+    <li style={{ '--depth': depth } as CSSProperties}>
       <button
         type="button"
-        className={styles['head']}
+        className={ui('item', styles['head'])}
+        data-type={step.type}
         aria-expanded={task === undefined ? isOpen : isExpanded}
         aria-controls={task === undefined && isOpen ? details : undefined}
         onClick={toggle}
       >
-        <span className={styles['icon']}>
-          <Icon name={ICONS[step.type] ?? 'clock'} size={16} />
+        <Icon name={ICONS[step.type] ?? 'clock'} size={16} />
+        <span className={ui('grow', styles['label'])}>
+          <strong className={ui('clip')}>{title}</strong>
+          {note !== undefined && <small className={ui('clip')}>{note}</small>}
         </span>
-        <span className={styles['label']}>
-          <span className={styles['title']}>{title}</span>
-          {note !== undefined && <span className={styles['note']}>{note}</span>}
-        </span>
-        <span className={styles['time']}>
-          {state === 'done' ? <span className="hidden">done</span> : <span>{stateText(state)}</span>}
-          {time}
-        </span>
-        <span className={styles['chevron']}>
-          <Icon name="chevron" size={14} />
-        </span>
-        <span className={styles['track']} aria-hidden>
-          <span className={styles['bar']} />
-        </span>
+        <small data-tone={STATES[state] ?? 'plain'}>
+          {state === 'done' ? <span className="hidden">done</span> : <b>{stateText(state)}</b>} {time}
+        </small>
+        <Icon name="chevron" size={14} />
+        <Bar tone={STATES[state] ?? TYPES[step.type] ?? 'accent'} from={from} length={length} />
       </button>
       {isOpen && (
-        <div id={details} className={styles['details']}>
+        <div id={details} className={ui('stack', styles['details'])}>
           <Details step={step} />
         </div>
       )}
@@ -88,12 +87,12 @@ function Details({ step }: { step: TurnStep }) {
       {text !== null && <Cut label="Text" value={text.text} truncated={text.truncated} />}
       {call !== null && <Cut label="Arguments" value={call.arguments} truncated={call.arguments_truncated} />}
       {call !== null && <Cut label="Result" value={call.result} truncated={call.result_truncated} />}
-      <dl className={styles['facts']}>
+      <dl className={ui('pairs')}>
         {facts.map(([name, value]) => (
-          <div key={name}>
+          <Fragment key={name}>
             <dt>{name}</dt>
             <dd>{value}</dd>
-          </div>
+          </Fragment>
         ))}
       </dl>
     </>
@@ -102,9 +101,9 @@ function Details({ step }: { step: TurnStep }) {
 
 /** Text of models and of others: never as Markdown. */
 function Cut({ label, value, truncated }: { label: string; value: string | null; truncated: boolean }) {
-  if (value === null) return <p className={styles['none']}>{label}: not shown or not stored.</p>;
+  if (value === null) return <small>{label}: not shown or not stored.</small>;
   return (
-    <figure className={styles['cut']}>
+    <figure className={ui('stack tight')}>
       <figcaption>{truncated ? `${label}, the beginning` : label}</figcaption>
       <pre tabIndex={0}>{value}</pre>
     </figure>

@@ -1,24 +1,104 @@
-import { Dialog as Base } from '@base-ui/react/dialog';
-import type { ReactNode } from 'react';
-import styles from './ui.module.css';
+import { type ComponentProps, type FormEvent, type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react';
+import { Button } from './button.js';
+import styles from './overlay.module.css';
+import { ui } from './ui.js';
 
-/** Is open while it is rendered. */
-export function Dialog(props: { title: string; description?: ReactNode; children?: ReactNode; onClose: () => void }) {
+interface DialogProps {
+  title: string;
+  description?: ReactNode;
+  children?: ReactNode;
+  onClose: () => void;
+}
+/** Is open while it is rendered. Without children, it only tells something. The browser keeps the focus inside, and returns it. */
+export function Dialog({ title, description, children, onClose }: DialogProps) {
+  const [name, text] = [useId(), useId()];
+  const element = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    const dialog = element.current;
+    dialog?.showModal();
+    // An element that is removed while it is open does not return the focus.
+    return () => dialog?.close();
+  }, []);
   return (
-    <Base.Root open onOpenChange={(open) => open || props.onClose()}>
-      <Base.Portal>
-        <Base.Backdrop className={styles['backdrop']} />
-        <Base.Popup className={styles['dialog']}>
-          <Base.Title>{props.title}</Base.Title>
-          {props.description !== undefined && <Base.Description>{props.description}</Base.Description>}
-          {props.children}
-        </Base.Popup>
-      </Base.Portal>
-    </Base.Root>
+    <dialog
+      ref={element}
+      className={styles['dialog']}
+      aria-labelledby={name}
+      aria-describedby={description === undefined ? undefined : text}
+      {...{ closedby: 'any' }}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <h2 id={name}>{title}</h2>
+      {description !== undefined && <p id={text}>{description}</p>}
+      {children ?? (
+        <Actions>
+          <Button onClick={onClose}>Close</Button>
+        </Actions>
+      )}
+    </dialog>
   );
 }
 
-/** The buttons at the end of a dialog. */
-export const DialogActions = ({ children }: { children: ReactNode }) => (
-  <div className={styles['actions']}>{children}</div>
+const Actions = ({ children }: { children: ReactNode }) => <div className={ui('row end')}>{children}</div>;
+
+interface FormDialogProps extends DialogProps {
+  /** What the buttons say. */
+  keep?: string;
+  action?: string;
+  isDangerous?: boolean;
+  isDisabled?: boolean;
+  /** Gets the fields by their names. If it fails, the dialog stays open and says why. */
+  onSubmit: (values: FormData) => unknown;
+}
+/** Asks for something, and saves it. */
+export function FormDialog(props: FormDialogProps) {
+  const { children, onSubmit, keep = 'Cancel', action = 'Save', isDangerous, isDisabled, ...dialog } = props;
+  const [state, setState] = useState<{ busy: boolean; problem?: string }>({ busy: false });
+  async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
+    event.preventDefault();
+    setState({ busy: true });
+    try {
+      await onSubmit(new FormData(event.currentTarget));
+    } catch (error) {
+      setState({ busy: false, problem: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  return (
+    <Dialog {...dialog}>
+      <form className={ui('stack')} onSubmit={(event) => void submit(event)}>
+        {children}
+        {state.problem !== undefined && (
+          <p role="alert" className={ui('notice')} data-tone="bad">
+            {state.problem}
+          </p>
+        )}
+        <Actions>
+          <Button onClick={dialog.onClose}>{keep}</Button>
+          <Button type="submit" look={isDangerous ? 'danger' : 'primary'} disabled={state.busy || isDisabled}>
+            {action}
+          </Button>
+        </Actions>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Asks before something is lost. `keep` is the way out. */
+export const Confirm = ({ onConfirm, ...props }: Omit<FormDialogProps, 'onSubmit'> & { onConfirm: () => unknown }) => (
+  <FormDialog {...props} isDangerous onSubmit={onConfirm} />
 );
+
+type DialogButtonProps = ComponentProps<typeof Button> & { dialog: (close: () => void) => ReactNode };
+/** A button that opens a dialog. */
+export function DialogButton({ dialog, ...props }: DialogButtonProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button {...props} onClick={() => setOpen(true)} />
+      {isOpen && dialog(() => setOpen(false))}
+    </>
+  );
+}

@@ -1,7 +1,8 @@
 import { Menu as Base } from '@base-ui/react/menu';
 import type { ReactNode } from 'react';
 import { useLocation } from 'wouter';
-import styles from './ui.module.css';
+import styles from './overlay.module.css';
+import { ui } from './ui.js';
 
 /** For lists that another control opens. They share the code of the menus. */
 export { Base as MenuParts };
@@ -53,7 +54,7 @@ function MenuItem({ entry, onChoose }: { entry: MenuEntry; onChoose: () => void 
   return (
     <>
       {entry.separated && <Base.Separator className={styles['separator']} />}
-      <Base.Item className={styles['item']} data-current={entry.current || undefined} onClick={onChoose}>
+      <Base.Item className={ui('item')} data-current={entry.current || undefined} onClick={onChoose}>
         {entry.label}
       </Base.Item>
     </>

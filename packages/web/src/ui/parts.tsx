@@ -1,12 +1,13 @@
-import { useEffect, useState, type ReactNode } from 'react';
-import { Icon, type IconName } from './icon.js';
-import styles from './ui.module.css';
+import { type CSSProperties, type ReactNode, useEffect, useState } from 'react';
+import { Icon } from './icon.js';
+import type { IconName } from './icons.js';
+import { ui } from './ui.js';
 
 export type Tone = 'plain' | 'accent' | 'attention' | 'ok' | 'bad';
 
 export function Badge({ tone = 'plain', children }: { tone?: Tone; children: ReactNode }) {
   return (
-    <span className={styles['badge']} data-tone={tone}>
+    <span className={ui('badge')} data-tone={tone}>
       {children}
     </span>
   );
@@ -16,7 +17,7 @@ export function Badge({ tone = 'plain', children }: { tone?: Tone; children: Rea
 export function Spinner({ label }: { label: string }) {
   return (
     <span role="status">
-      <span className={styles['spinner']} aria-hidden />
+      <span className={ui('spinner')} aria-hidden />
       <span className="hidden">{label}</span>
     </span>
   );
@@ -25,13 +26,22 @@ export function Spinner({ label }: { label: string }) {
 /** An empty screen says what would be here, and what to do. */
 export function EmptyState(props: { icon: IconName; title: string; children?: ReactNode }) {
   return (
-    <div className={styles['empty']}>
-      <span className={styles['symbol']} aria-hidden>
+    <div className={ui('center')}>
+      <span className={ui('symbol large')} aria-hidden>
         <Icon name={props.icon} size={24} />
       </span>
       <h2>{props.title}</h2>
       {props.children}
     </div>
+  );
+}
+
+/** A part of a whole: what `length` and `from` say are shares of 1. */
+export function Bar({ tone = 'accent', length, from = 0 }: { tone?: Tone; length: number; from?: number }) {
+  return (
+    <span className={ui('bar')} data-tone={tone} aria-hidden>
+      <i style={{ '--length': length, '--from': from } as CSSProperties} />
+    </span>
   );
 }
 

@@ -1,6 +1,6 @@
 import { Tabs as Base } from '@base-ui/react/tabs';
 import type { ReactNode } from 'react';
-import styles from './ui.module.css';
+import styles from './overlay.module.css';
 
 export interface Tab {
   id: string;

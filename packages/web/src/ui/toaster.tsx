@@ -2,7 +2,7 @@ import { Toast } from '@base-ui/react/toast';
 import { useEffect } from 'react';
 import { Button } from './button.js';
 import { onNotice } from './notify.js';
-import styles from './ui.module.css';
+import styles from './overlay.module.css';
 
 /** Shows what `notify` was called with. */
 export default function Toaster() {

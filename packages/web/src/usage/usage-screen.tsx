@@ -2,9 +2,9 @@ import { useState } from 'react';
 import { Choice, MeterBar, Screen, Section, Show } from '../screen/screen.js';
 import styles from '../screen/screen.module.css';
 import { useLoaded } from '../session/use-client.js';
-import { Button } from '../ui/button.js';
-import { EmptyState } from '../ui/parts.js';
-import ui from '../ui/ui.module.css';
+import { DialogButton } from '../ui/dialog.js';
+import { Bar, EmptyState } from '../ui/parts.js';
+import { ui } from '../ui/ui.js';
 import { type Amount, costOf, metersOf, monthsUntil, tokens, tokensOf } from './amounts.js';
 import { BudgetForm } from './budget-form.js';
 import { type By, type Group, GROUPS, loadUsage, nameOf, nameOfMonth, resetOf } from './report.js';
@@ -14,7 +14,6 @@ export function UsageScreen({ workspaceId }: { workspaceId: string }) {
   const months = monthsUntil(new Date(), 12);
   const [month, setMonth] = useState(months[0] ?? '');
   const [by, setBy] = useState<By>('agent');
-  const [isEditing, setEditing] = useState(false);
   const loaded = useLoaded(`usage ${workspaceId} ${month} ${by}`, (client, signal) =>
     loadUsage(client, { workspaceId, month, by }, signal),
   );
@@ -24,7 +23,7 @@ export function UsageScreen({ workspaceId }: { workspaceId: string }) {
       lead="What the agents of this workspace used, in tokens that models read and write, and what it cost."
       actions={
         <select
-          className={ui['input']}
+          className={ui('input', styles['month'])}
           aria-label="Month"
           value={month}
           onChange={(event) => setMonth(event.target.value)}
@@ -45,9 +44,18 @@ export function UsageScreen({ workspaceId }: { workspaceId: string }) {
                 <MeterBar key={meter.label} meter={meter} />
               ))}
               <div>
-                <Button onClick={() => setEditing(true)}>
+                <DialogButton
+                  dialog={(close) => (
+                    <BudgetForm
+                      workspaceId={workspaceId}
+                      budget={report.budget}
+                      onClose={close}
+                      onSaved={loaded.reload}
+                    />
+                  )}
+                >
                   {report.budget.state === 'none' ? 'Set a monthly budget' : 'Change the budget'}
-                </Button>
+                </DialogButton>
               </div>
             </Section>
             <Section title={nameOfMonth(month)} lead={<Total amount={report.total} currency={report.currency} />}>
@@ -60,14 +68,6 @@ export function UsageScreen({ workspaceId }: { workspaceId: string }) {
                 <Table by={by} groups={report.groups} total={report.total} currency={report.currency} />
               )}
             </Section>
-            {isEditing && (
-              <BudgetForm
-                workspaceId={workspaceId}
-                budget={report.budget}
-                onClose={() => setEditing(false)}
-                onSaved={() => (setEditing(false), loaded.reload())}
-              />
-            )}
           </>
         )}
       </Show>
@@ -94,11 +94,11 @@ interface Rows {
   currency: string;
 }
 function Table({ by, groups, total, currency }: Rows) {
-  const share = (amount: Amount): number => (100 * tokensOf(amount)) / Math.max(1, tokensOf(total));
+  const share = (amount: Amount): number => tokensOf(amount) / Math.max(1, tokensOf(total));
   const sorted = by === 'day' ? groups : groups.toSorted((a, b) => tokensOf(b.usage) - tokensOf(a.usage));
   return (
     <div className={styles['scroll']} tabIndex={0} role="region" aria-label={`Usage by ${by}`}>
-      <table className={styles['table']}>
+      <table>
         <thead>
           <tr>
             <th scope="col">{GROUPS.find(({ value }) => value === by)?.label}</th>
@@ -112,7 +112,7 @@ function Table({ by, groups, total, currency }: Rows) {
             <tr key={group.key}>
               <th scope="row">
                 {nameOf(by, group)}
-                <i style={{ inlineSize: `${share(group.usage)}%` }} />
+                <Bar length={share(group.usage)} />
               </th>
               <td>{tokens(group.usage.prompt_tokens)}</td>
               <td>{tokens(group.usage.completion_tokens)}</td>

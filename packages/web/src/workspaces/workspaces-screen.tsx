@@ -2,26 +2,26 @@ import { UswarmError, type Workspace } from '@uswarm/client';
 import { useConnection, useWorkspaces } from '@uswarm/client/react';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
+import { Screen } from '../screen/screen.js';
 import { pages } from '../session/pages.js';
 import { useClient } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
+import { Field } from '../ui/field.js';
 import { Icon } from '../ui/icon.js';
+import { Facts } from '../ui/item.js';
 import { notify, notifyError } from '../ui/notify.js';
 import { Badge, EmptyState, RelativeTime, Spinner } from '../ui/parts.js';
-import ui from '../ui/ui.module.css';
+import { ui } from '../ui/ui.js';
 import { describeRuntime } from './runtime.js';
-import styles from './workspaces.module.css';
 
 export function WorkspacesScreen() {
   const client = useClient();
   const workspaces = useWorkspaces(client);
   const { state } = useConnection(client);
   return (
-    <div className={styles['screen']}>
-      <h1>Workspaces</h1>
-      <p className={styles['lead']}>Each has its own agents, conversations, memories and budget.</p>
+    <Screen title="Workspaces" lead="Each has its own agents, conversations, memories and budget.">
       {workspaces.length > 0 && (
-        <ul className={styles['list']}>
+        <ul className={ui('stack')}>
           {workspaces.map((workspace) => (
             <WorkspaceCard key={workspace.id} workspace={workspace} />
           ))}
@@ -36,7 +36,7 @@ export function WorkspacesScreen() {
           <Spinner label="Loading the workspaces" />
         ))}
       <CreateForm />
-    </div>
+    </Screen>
   );
 }
 
@@ -46,28 +46,23 @@ function WorkspaceCard({ workspace }: { workspace: Workspace }) {
   const preview = runtime.last_message_preview;
   return (
     <li>
-      <Link href={pages.workspace(id)} className={styles['card']}>
-        <span className={styles['title']}>
-          <strong>{name}</strong>
+      <Link href={pages.workspace(id)} className={ui('card')}>
+        <div className={ui('row')}>
+          <h2 className={ui('grow')}>{name}</h2>
           {unread > 0 && <Badge tone="accent">{unread} unread</Badge>}
           <Badge tone={tone}>{label}</Badge>
-        </span>
-        <span className={styles['preview']}>
+        </div>
+        <p className={ui('lead clip')}>
           {preview
             ? `${preview.sender_name}: ${preview.text}`
             : runtime.status === 'ready'
               ? 'No messages yet'
               : detail}
-        </span>
-        <span className={styles['facts']}>
-          {runtime.total_agents} agents
-          {preview && (
-            <>
-              {' · '}
-              <RelativeTime at={preview.timestamp} />
-            </>
-          )}
-        </span>
+        </p>
+        <Facts>
+          <span>{runtime.total_agents} agents</span>
+          {preview && <RelativeTime at={preview.timestamp} />}
+        </Facts>
       </Link>
     </li>
   );
@@ -96,23 +91,20 @@ function CreateForm() {
   }
   return (
     <form
-      className={styles['form']}
+      className={ui('row')}
       onSubmit={(event) => {
         event.preventDefault();
         void create();
       }}
     >
-      <label className={ui['field']}>
-        New workspace
-        <input
-          className={ui['input']}
-          value={name}
-          required
-          maxLength={100}
-          placeholder="Research"
-          onChange={(event) => setName(event.target.value)}
-        />
-      </label>
+      <Field
+        label="New workspace"
+        value={name}
+        required
+        maxLength={100}
+        placeholder="Research"
+        onChange={(event) => setName(event.target.value)}
+      />
       <Button type="submit" disabled={isBusy || name.trim() === ''}>
         <Icon name="plus" size={16} />
         Create

@@ -1,0 +1,25 @@
+import type { ComponentProps } from 'react';
+import { Icon } from './icon.js';
+import { ui } from './ui.js';
+
+/** An input with its name above it. */
+export function Field({ label, ...props }: ComponentProps<'input'> & { label: string }) {
+  return (
+    <label className={ui('field')}>
+      {label}
+      <input className={ui('input')} {...props} />
+    </label>
+  );
+}
+
+type SearchProps = Omit<ComponentProps<'input'>, 'onChange'> & { label: string; onSearch: (words: string) => void };
+/** Finds while the user writes. */
+export function SearchField({ label, onSearch, className, ...props }: SearchProps) {
+  return (
+    <label className={ui('input search', className)}>
+      <Icon name="search" size={16} />
+      <span className="hidden">{label}</span>
+      <input type="search" placeholder="Search" onChange={(event) => onSearch(event.target.value)} {...props} />
+    </label>
+  );
+}

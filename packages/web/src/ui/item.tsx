@@ -1,0 +1,29 @@
+import type { ReactNode } from 'react';
+import { ui } from './ui.js';
+
+interface ItemProps {
+  /** The address of a picture before the text. */
+  image?: string;
+  title?: string;
+  /** Of the title. */
+  level?: 'h2' | 'h3';
+  /** Below the title. */
+  children?: ReactNode;
+  actions?: ReactNode;
+}
+/** One of a `ui('list')`. */
+export function Item({ image, title, level: Heading = 'h3', children, actions }: ItemProps) {
+  return (
+    <li>
+      {image !== undefined && <img src={image} alt="" width={24} height={24} />}
+      <div className={ui('stack tight body')}>
+        {title !== undefined && <Heading>{title}</Heading>}
+        {children}
+      </div>
+      {actions !== undefined && <div className={ui('row')}>{actions}</div>}
+    </li>
+  );
+}
+
+/** Metadata in one line. */
+export const Facts = ({ children }: { children: ReactNode }) => <p className={ui('facts')}>{children}</p>;
