@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import { panel } from '../session/pages.js';
 import { Icon } from '../ui/icon.js';
 import { Badge } from '../ui/parts.js';
+import { ui } from '../ui/ui.js';
 import styles from './message.module.css';
 import { visibleText } from './visible-text.js';
 
@@ -12,8 +13,8 @@ type Content = components['schemas']['ArtifactContent'];
 export function ArtifactCard({ content }: { content: Content }) {
   const { artifact_id: id, title, version, status, agent_slug: agent, content_preview: preview } = content;
   return (
-    <Link href={panel.artifact(id)} className={styles['artifact']}>
-      <span className={styles['symbol']} aria-hidden>
+    <Link href={panel.artifact(id)} className={ui('card', `${styles['beside']} ${styles['narrow']}`)}>
+      <span className={ui('symbol large')} aria-hidden>
         <Icon name="document" size={22} />
       </span>
       <span>

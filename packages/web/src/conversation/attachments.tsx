@@ -5,8 +5,8 @@ import { useClient } from '../session/use-client.js';
 import { fileSize } from '../ui/file-size.js';
 import { Icon } from '../ui/icon.js';
 import { notifyError } from '../ui/notify.js';
+import { ui } from '../ui/ui.js';
 import { usePlace } from './chat.js';
-import styles from './message.module.css';
 
 /** The files of a message; of one that is not sent, their names. */
 export function Attachments({ shown: { message, local } }: { shown: ShownMessage }) {
@@ -15,14 +15,14 @@ export function Attachments({ shown: { message, local } }: { shown: ShownMessage
   const waiting = local?.files ?? [];
   if (sent.length + waiting.length === 0) return null;
   return (
-    <ul className={styles['files']} aria-label="Files">
+    <ul className={ui('row')} aria-label="Files">
       {sent.map((file) => (
         <li key={file.id}>
           <a
             href={ownUrl(file.url)}
             target="_blank"
             rel="noreferrer"
-            className={styles['file']}
+            className={ui('notice')}
             onClick={(event) => open(event, file)}
           >
             <Icon name="clip" size={15} />
@@ -31,7 +31,7 @@ export function Attachments({ shown: { message, local } }: { shown: ShownMessage
         </li>
       ))}
       {waiting.map((file, index) => (
-        <li key={index} className={styles['file']}>
+        <li key={index} className={ui('notice')}>
           <Icon name="clip" size={15} />
           {nameOf(file)}
         </li>

@@ -3,6 +3,7 @@ import { Fragment } from 'react';
 import { closedText } from '../session/open-cards.js';
 import { Button } from '../ui/button.js';
 import { Badge } from '../ui/parts.js';
+import { ui } from '../ui/ui.js';
 import styles from './message.module.css';
 import { APPROVE, useChoice } from './use-choice.js';
 import { visibleText } from './visible-text.js';
@@ -19,15 +20,15 @@ export function Card(props: { shown: Pick<ShownMessage, 'id' | 'message'>; conte
   const isOpen = chosen === undefined && !withdrawn && refusal === undefined;
   const outcome = chosen && (chosenHere === chosen.id ? `You chose: ${chosen.label}` : `Chosen: ${chosen.label}`);
   return (
-    <section className={styles['card']} data-open={isOpen || undefined} data-card aria-label={content.title}>
-      <header>
+    <section className={ui('card', styles['narrow'])} data-open={isOpen || undefined} data-card aria-label={content.title}>
+      <header className={ui('row between')}>
         <Heading>{visibleText(content.title)}</Heading>
         {isOpen && <Badge tone="attention">Waits for you</Badge>}
       </header>
       <Facts content={content} isOpen={isOpen} />
-      {content.description !== '' && <p className={styles['plain']}>{visibleText(content.description)}</p>}
+      {content.description !== '' && <p className={ui('plain')}>{visibleText(content.description)}</p>}
       {isOpen && (
-        <div className={styles['choices']}>
+        <div className={ui('row')}>
           {content.actions.map(({ id, label, style }) => (
             <Fragment key={id}>
               <Button look={LOOKS[style]} disabled={isBusy} onClick={() => choose(id)}>
@@ -43,7 +44,7 @@ export function Card(props: { shown: Pick<ShownMessage, 'id' | 'message'>; conte
         </div>
       )}
       {!isOpen && (
-        <p className={styles['note']} role="status">
+        <p className={ui('lead')} role="status">
           {outcome ?? refusal ?? closedText({ content, error: withdrawn ?? null })}
         </p>
       )}
@@ -57,5 +58,5 @@ function Facts({ content: { approval, expires_at: end }, isOpen }: { content: Co
     ...(approval ? [`Tool: ${approval.tool.replaceAll('_', ' ')}`] : []),
     ...(end && isOpen ? [`Expires ${new Date(end).toLocaleString(undefined, SHORT)}`] : []),
   ];
-  return facts.length > 0 && <p className={styles['note']}>{facts.join(' · ')}</p>;
+  return facts.length > 0 && <p className={ui('lead')}>{facts.join(' · ')}</p>;
 }

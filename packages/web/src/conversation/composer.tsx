@@ -2,7 +2,7 @@ import { lazy, Suspense, useRef } from 'react';
 import { Button } from '../ui/button.js';
 import { fileSize } from '../ui/file-size.js';
 import { Icon } from '../ui/icon.js';
-import message from './message.module.css';
+import { ui } from '../ui/ui.js';
 import styles from './screen.module.css';
 import { useComposer } from './use-composer.js';
 
@@ -12,7 +12,7 @@ export function Composer({ isWorking }: { isWorking: boolean }) {
   const { field, mentions, files, problem, excess, canSend, add, remove, send, stop } = useComposer(isWorking);
   return (
     <form
-      className={styles['composer']}
+      className={ui('input', ui('input', styles['composer']))}
       aria-label="Write a message"
       onSubmit={(event) => {
         event.preventDefault();
@@ -26,21 +26,17 @@ export function Composer({ isWorking }: { isWorking: boolean }) {
     >
       <PickedFiles files={files} onRemove={remove} />
       {problem !== '' && (
-        <p className={message['state']} data-tone="bad" role="alert">
+        <p className={ui('facts')} data-tone="bad" role="alert">
           {problem}
         </p>
       )}
-      <textarea
-        className={styles['input']}
-        aria-label="Message"
-        placeholder="Ask the swarm, or @mention an agent"
-        rows={1}
-        {...field}
-      />
+      <textarea aria-label="Message" placeholder="Ask the swarm, or @mention an agent" rows={1} {...field} />
       <Suspense>{mentions && mentions.offered.length > 0 && <MentionMenu {...mentions} />}</Suspense>
-      <div className={styles['tools']}>
+      <div className={ui('row')}>
         <AttachButton onPick={add} />
-        <span role={excess === '' ? undefined : 'alert'}>{excess || 'Enter sends, Shift+Enter adds a line'}</span>
+        <small className={ui('grow')} role={excess === '' ? undefined : 'alert'}>
+          {excess || 'Enter sends, Shift+Enter adds a line'}
+        </small>
         {isWorking && (
           <Button size="icon" aria-label="Stop the answer" onClick={stop}>
             <Icon name="stop" />
@@ -80,9 +76,9 @@ function PickedFiles({ files, onRemove }: { files: File[]; onRemove: (file: File
   if (files.length === 0) return null;
   return (
     <>
-      <ul className={message['files']} aria-label="Attached files">
+      <ul className={ui('row')} aria-label="Attached files">
         {files.map((file, index) => (
-          <li key={index} className={message['file']}>
+          <li key={index} className={ui('notice')}>
             {file.name} <small>{fileSize(file.size)}</small>
             <Button look="quiet" size="small" aria-label={`Remove ${file.name}`} onClick={() => onRemove(file)}>
               <Icon name="close" size={14} />
@@ -90,7 +86,7 @@ function PickedFiles({ files, onRemove }: { files: File[]; onRemove: (file: File
           </li>
         ))}
       </ul>
-      <p className={message['state']}>Agents see the name and the type of a file. They cannot read it yet.</p>
+      <p className={ui('facts')}>Agents see the name and the type of a file. They cannot read it yet.</p>
     </>
   );
 }

@@ -1,14 +1,16 @@
 import { useConversation, useConversations } from '@uswarm/client/react';
 import { useEffect } from 'react';
-import { Link, useSearchParams } from 'wouter';
+import { useSearchParams } from 'wouter';
 import { MuteButton } from '../conversations/mute-button.js';
 import { panel } from '../session/pages.js';
 import { useClient } from '../session/use-client.js';
 import { useKeys } from '../shell/use-keys.js';
-import { Icon, type IconName } from '../ui/icon.js';
+import { ButtonLink } from '../ui/button.js';
+import { Icon } from '../ui/icon.js';
+import type { IconName } from '../ui/icons.js';
 import { EmptyState, Spinner } from '../ui/parts.js';
-import button from '../ui/ui.module.css';
 import { RuntimeNote } from '../workspaces/runtime-note.js';
+import { ui } from '../ui/ui.js';
 import { PlaceContext } from './chat.js';
 import { Composer } from './composer.js';
 import { useOpenedAt, useRead } from './reading.js';
@@ -36,8 +38,10 @@ export function ConversationScreen({ workspaceId, conversationId }: { workspaceI
   return (
     <PlaceContext value={{ workspaceId, conversationId }}>
       <section className={styles['screen']} aria-labelledby="conversation-title">
-        <div className={styles['bar']}>
-          <h1 id="conversation-title">{title}</h1>
+        <div className={ui('row', styles['bar'])}>
+          <h1 id="conversation-title" className={ui('clip grow')}>
+            {title}
+          </h1>
           {conversation && <MuteButton workspaceId={workspaceId} conversation={conversation} />}
           <PanelLink href={panel.search} icon="search" label="Search" />
           <PanelLink href={panel.swarm} icon="swarm" label="Swarm" />
@@ -50,7 +54,7 @@ export function ConversationScreen({ workspaceId, conversationId }: { workspaceI
           <Transcript messages={messages} older={older} lastReadId={lastReadId} targetId={query.get('message')} />
         )}
         <div className={styles['below']}>
-          <div className={styles['activity']}>
+          <div className={ui('facts', ui('facts', styles['activity']))}>
             {activity.isWorking ? (
               <>
                 <Spinner label="" />
@@ -70,9 +74,9 @@ export function ConversationScreen({ workspaceId, conversationId }: { workspaceI
 
 function PanelLink({ href, icon, label }: { href: string; icon: IconName; label: string }) {
   return (
-    <Link href={href} className={`${button['button']} ${button['quiet']} ${button['small']}`}>
+    <ButtonLink href={href} look="quiet" size="small">
       <Icon name={icon} size={16} />
       {label}
-    </Link>
+    </ButtonLink>
   );
 }

@@ -2,6 +2,7 @@ import type { components, ShownMessage } from '@uswarm/client';
 import { Link } from 'wouter';
 import { panel } from '../session/pages.js';
 import { Icon } from '../ui/icon.js';
+import { ui } from '../ui/ui.js';
 import styles from './message.module.css';
 import { State } from './tool-lines.js';
 
@@ -11,16 +12,16 @@ type Content = components['schemas']['DelegationContent'];
 export function DelegationLine({ shown, content }: { shown: ShownMessage; content: Content }) {
   const turn = shown.message?.turn_id;
   return (
-    <div className={styles['delegation']} data-state={content.status}>
+    <div className={ui('card', styles['beside'])}>
       <State state={content.status} />
       <p>
         <strong>{content.from?.name ?? 'An agent'}</strong>
         <Icon name="arrow" size={13} />
         <strong>{content.to?.name ?? 'a former agent'}</strong>
-        <span>{content.task_preview}</span>
+        <span className={ui('block lead')}>{content.task_preview}</span>
       </p>
       {turn !== undefined && (
-        <Link className={styles['more']} href={panel.timeline(turn)}>
+        <Link className={ui('more')} href={panel.timeline(turn)}>
           Steps
         </Link>
       )}

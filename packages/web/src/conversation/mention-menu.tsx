@@ -1,7 +1,8 @@
 import type { AgentSummary } from '@uswarm/client';
 import type { KeyboardEvent, RefObject } from 'react';
 import { MenuParts as Menu } from '../ui/menu.js';
-import ui from '../ui/ui.module.css';
+import styles from '../ui/overlay.module.css';
+import { ui } from '../ui/ui.js';
 
 interface Props {
   offered: AgentSummary[];
@@ -28,9 +29,9 @@ export default function MentionMenu({ offered, input, type, pick, close }: Props
     <Menu.Root open modal={false} onOpenChange={(open) => open || close()}>
       <Menu.Portal>
         <Menu.Positioner anchor={input} side="top" align="start" sideOffset={6}>
-          <Menu.Popup className={ui['popup']} aria-label="Agents" finalFocus={input} onKeyDownCapture={onKey}>
+          <Menu.Popup className={styles['popup']} aria-label="Agents" finalFocus={input} onKeyDownCapture={onKey}>
             {offered.map(({ id, name, slug }) => (
-              <Menu.Item key={id} className={ui['item']} onClick={() => pick(slug)}>
+              <Menu.Item key={id} className={ui('item')} onClick={() => pick(slug)}>
                 {name} <small>@{slug}</small>
               </Menu.Item>
             ))}

@@ -1,6 +1,7 @@
 import type { ShownMessage } from '@uswarm/client';
 import { memo, type ReactNode } from 'react';
 import { RelativeTime } from '../ui/parts.js';
+import { ui } from '../ui/ui.js';
 import { ArtifactCard } from './artifact-card.js';
 import { Card } from './card.js';
 import { DelegationLine } from './delegation-line.js';
@@ -45,12 +46,16 @@ function Author({ shown: { role, message }, isShown }: { shown: ShownMessage; is
   const name = role === 'system' ? 'uswarm' : (message?.agent?.name ?? 'Agent');
   if (!isShown) return <h2 className="hidden">{name}</h2>;
   return (
-    <header className={styles['author']}>
-      <span className={styles['avatar']} data-slug={message?.agent?.slug} aria-hidden>
+    <header className={ui('row', styles['author'])}>
+      <span className={ui('symbol')} data-tone={message?.agent?.slug === 'manager' ? 'accent' : 'plain'} aria-hidden>
         {name.slice(0, 1)}
       </span>
       <h2>{name}</h2>
-      {message && <RelativeTime at={message.created_at} />}
+      {message && (
+        <small>
+          <RelativeTime at={message.created_at} />
+        </small>
+      )}
     </header>
   );
 }
@@ -71,12 +76,12 @@ function Content({ row, first }: { row: Row; first: ShownMessage }): ReactNode {
     case 'artifact':
       return <ArtifactCard content={content} />;
     case 'system':
-      return <p className={styles['system']}>{content.text}</p>;
+      return <p className={ui('lead')}>{content.text}</p>;
     default:
       return (
         <>
           <Plain text={first.text} />
-          <p className={styles['note']}>A newer version of the page shows more of this message ({content.type}).</p>
+          <p className={ui('lead')}>A newer version of the page shows more of this message ({content.type}).</p>
         </>
       );
   }

@@ -2,6 +2,7 @@ import type { OutboxItem, ShownMessage } from '@uswarm/client';
 import { useClient } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
 import { notifyError } from '../ui/notify.js';
+import { ui } from '../ui/ui.js';
 import { Attachments } from './attachments.js';
 import styles from './message.module.css';
 import { Plain } from './text.js';
@@ -35,7 +36,7 @@ export function OwnMessage({ shown, isTarget }: { shown: ShownMessage; isTarget:
         {text !== '' && <Plain text={text} />}
         <Attachments shown={shown} />
       </div>
-      {local ? <Unsent item={local} /> : <p className={styles['state']}>{(STATES[status] ?? status) + edited}</p>}
+      {local ? <Unsent item={local} /> : <p className={ui('facts')}>{(STATES[status] ?? status) + edited}</p>}
     </article>
   );
 }
@@ -47,7 +48,7 @@ function Unsent({ item }: { item: OutboxItem }) {
   const reason = REASONS[code ?? 'network_error'] ?? code;
   if (state === 'refused')
     return (
-      <p className={styles['state']} data-tone="bad" role="alert">
+      <p className={ui('facts')} data-tone="bad" role="alert">
         Not sent. {reason}
         <Action label="Retry" onClick={() => outbox.retry(id)} />
         <Action label="Delete" onClick={() => outbox.cancel(id)} />
@@ -55,7 +56,7 @@ function Unsent({ item }: { item: OutboxItem }) {
     );
   const isUploading = state === 'sending' && !attempted && files.length > 0;
   return (
-    <p className={styles['state']}>
+    <p className={ui('facts')}>
       {isUploading && `Uploading… ${Math.round(progress * 100)} %`}
       {state === 'sending' && !isUploading && 'Sending…'}
       {state === 'queued' && reason}

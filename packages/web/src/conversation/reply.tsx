@@ -5,6 +5,7 @@ import { panel } from '../session/pages.js';
 import { useClient } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
 import { notifyError } from '../ui/notify.js';
+import { ui } from '../ui/ui.js';
 import { usePlace } from './chat.js';
 import styles from './message.module.css';
 import { Text } from './text.js';
@@ -16,21 +17,13 @@ export function Reply({ shown }: { shown: ShownMessage }) {
   const hasText = text !== '' && text !== message?.error?.message;
   return (
     <>
-      {isQuiet ? <p className={styles['system']}>{text}</p> : hasText && <Text text={text} />}
-      {streaming && <Writing hasText={hasText} />}
+      {isQuiet ? <p className={ui('lead')}>{text}</p> : hasText && <Text text={text} />}
+      {streaming && <span className={styles['writing']} aria-hidden />}
       {message?.error && <Failure shown={shown} />}
       {!streaming && !message?.error && !isQuiet && <ReplyActions shown={shown} />}
     </>
   );
 }
-
-const Writing = ({ hasText }: { hasText: boolean }) => (
-  <span className={styles['writing']} data-inline={hasText || undefined} aria-hidden>
-    <i />
-    <i />
-    <i />
-  </span>
-);
 
 /** The part of the text that was written is above it. */
 function Failure({ shown }: { shown: ShownMessage }) {
@@ -38,8 +31,8 @@ function Failure({ shown }: { shown: ShownMessage }) {
   if (!error) return null;
   const isMild = shown.status === 'incomplete' || error.code === 'stopped';
   return (
-    <div className={styles['failure']} data-tone={isMild ? 'plain' : 'bad'} role={isMild ? undefined : 'alert'}>
-      <span>{error.code === 'stopped' ? 'Stopped.' : error.message}</span>
+    <div className={ui('notice')} data-tone={isMild ? 'plain' : 'bad'} role={isMild ? undefined : 'alert'}>
+      <span className={ui('grow')}>{error.code === 'stopped' ? 'Stopped.' : error.message}</span>
       {error.retryable && <Regenerate shown={shown} label="Try again" />}
     </div>
   );
@@ -53,12 +46,12 @@ function ReplyActions({ shown }: { shown: ShownMessage }) {
     setCopied(true);
   }
   return (
-    <div className={styles['actions']}>
+    <div className={ui('row', styles['actions'])}>
       <Button look="quiet" size="small" onClick={() => void copy().catch(notifyError('The text could not be copied'))}>
         {isCopied ? 'Copied' : 'Copy'}
       </Button>
       {turn !== undefined && (
-        <Link className={styles['more']} href={panel.timeline(turn)}>
+        <Link className={ui('more')} href={panel.timeline(turn)}>
           How it was made
         </Link>
       )}

@@ -2,10 +2,10 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { PanelFrame, Show } from '../screen/screen.js';
 import { useLoaded } from '../session/use-client.js';
+import { Field } from '../ui/field.js';
 import { RelativeTime } from '../ui/parts.js';
-import ui from '../ui/ui.module.css';
+import { ui } from '../ui/ui.js';
 import { excerptOf } from './excerpt.js';
-import styles from './search.module.css';
 
 /** Searches the messages of a conversation, also those that are not loaded. */
 export function SearchPanel(place: { workspaceId: string; conversationId: string }) {
@@ -13,17 +13,14 @@ export function SearchPanel(place: { workspaceId: string; conversationId: string
   return (
     <PanelFrame title="Search">
       <form
-        className={styles['search']}
+        className={ui('stack')}
         role="search"
         onSubmit={(event) => {
           event.preventDefault();
           setWords(String(new FormData(event.currentTarget).get('words')).trim());
         }}
       >
-        <label className={ui['field']}>
-          Words in this conversation
-          <input className={ui['input']} name="words" type="search" maxLength={256} autoFocus />
-        </label>
+        <Field label="Words in this conversation" name="words" type="search" maxLength={256} autoFocus />
         {words !== '' && <Hits {...place} words={words} />}
       </form>
     </PanelFrame>
@@ -43,10 +40,10 @@ function Hits({ workspaceId, conversationId, words }: { workspaceId: string; con
           <ul>
             {data.map((message) => (
               <li key={message.id}>
-                <Link href={`?panel=search&message=${message.id}`}>
+                <Link className={ui('item block')} href={`?panel=search&message=${message.id}`}>
                   <strong>{message.role === 'user' ? 'You' : (message.agent?.name ?? 'uswarm')}</strong>{' '}
                   <RelativeTime at={message.created_at} />
-                  <span>{excerptOf(message.content, words)}</span>
+                  <span className={ui('block lead')}>{excerptOf(message.content, words)}</span>
                 </Link>
               </li>
             ))}

@@ -1,3 +1,4 @@
+import { ui } from '../ui/ui.js';
 import { lazy, Suspense } from 'react';
 import type { Above } from './markdown.js';
 import styles from './message.module.css';
@@ -9,11 +10,11 @@ const Markdown = lazy(() => import('./markdown.js'));
 export function Text({ text, above = 'h2' }: { text: string; above?: Above }) {
   return (
     <div className={styles['text']}>
-      <Suspense fallback={<p className={styles['plain']}>{visibleText(text)}</p>}>
+      <Suspense fallback={<p className={ui('plain')}>{visibleText(text)}</p>}>
         <Markdown text={text} above={above} />
       </Suspense>
     </div>
   );
 }
 
-export const Plain = ({ text }: { text: string }) => <p className={styles['plain']}>{visibleText(text)}</p>;
+export const Plain = ({ text }: { text: string }) => <p className={ui('plain')}>{visibleText(text)}</p>;

@@ -3,6 +3,8 @@ import { Link } from 'wouter';
 import { useNow } from '../screen/use-now.js';
 import { panel } from '../session/pages.js';
 import { Icon } from '../ui/icon.js';
+import type { Tone } from '../ui/parts.js';
+import { ui } from '../ui/ui.js';
 import { durationOf } from './duration.js';
 import styles from './message.module.css';
 
@@ -19,7 +21,7 @@ export function ToolLines({ messages, isPinned }: { messages: ShownMessage[]; is
     calls.length === 1 ? only?.description : `${calls.length} steps${failed > 0 ? `, ${failed} failed` : ''}`;
   return (
     <details className={styles['tools']} open={isRunning || isPinned || undefined}>
-      <summary>
+      <summary className={ui('row')}>
         <State state={isRunning ? 'running' : failed > 0 ? 'failed' : 'completed'} />
         <span>
           {isRunning ? (calls.findLast(({ state }) => state === 'running')?.description ?? summary) : summary}
@@ -29,12 +31,12 @@ export function ToolLines({ messages, isPinned }: { messages: ShownMessage[]; is
       </summary>
       <ul>
         {calls.map(({ key, tool, description, state, message }) => (
-          <li key={key}>
+          <li key={key} className={ui('row')}>
             <State state={state} />
             <code>{tool}</code> {description}{' '}
             {calls.length > 1 && <small>{durationOf([{ state, message }], now)}</small>}
             {message?.turn_id !== undefined && (
-              <Link className={styles['more']} href={panel.timeline(message.turn_id)}>
+              <Link className={ui('more')} href={panel.timeline(message.turn_id)}>
                 Arguments and result
               </Link>
             )}
@@ -52,11 +54,13 @@ const LABELS: Readonly<Record<string, string>> = {
   pending: 'Waits',
 };
 
+const TONES: Readonly<Record<string, Tone>> = { completed: 'ok', failed: 'bad' };
+
 export function State({ state }: { state: string }) {
   const name = state === 'failed' ? 'alert' : state === 'completed' ? 'check' : 'clock';
   return (
-    <span className={styles['mark']} data-state={state}>
-      {state !== 'running' && <Icon name={name} size={14} />}
+    <span className={styles['mark']} data-tone={TONES[state] ?? 'plain'}>
+      {state === 'running' ? <span className={ui('spinner')} /> : <Icon name={name} size={14} />}
       <span className="hidden">{LABELS[state] ?? state}:</span>
     </span>
   );

@@ -9,6 +9,7 @@ import { useFollow } from './follow.js';
 import { moveTo, useJump, useOlder, usePrepended } from './history.js';
 import { MessageRow } from './message-row.js';
 import { rowsOf } from './rows.js';
+import message from './message.module.css';
 import styles from './screen.module.css';
 
 interface Props {
@@ -49,7 +50,7 @@ export function Transcript({ messages, older, lastReadId, targetId }: Props) {
               <Spinner label="Loading older messages" />
             </div>
           )}
-          {!history.hasMore && <p className={styles['start']}>The conversation begins here.</p>}
+          {!history.hasMore && <p className={message['pause']}>The conversation begins here.</p>}
           <Virtualizer ref={handle} scrollRef={scroller} shift={isPrepended}>
             {rows.map((row) => (
               <MessageRow key={row.key} row={row} isTarget={row.messages.some(({ id }) => id === targetId)} />
@@ -59,7 +60,7 @@ export function Transcript({ messages, older, lastReadId, targetId }: Props) {
       </div>
       {isAway && (
         <div className={styles['below']} style={{ padding: 0 }}>
-          <Button className={styles['down'] ?? ''} size="icon" aria-label="Go to the newest message" onClick={follow}>
+          <Button className={styles['down']} size="icon" aria-label="Go to the newest message" onClick={follow}>
             <Icon name="chevron" />
           </Button>
         </div>

@@ -1,18 +1,19 @@
+import { Fragment } from 'react';
 import { Dialog } from '../ui/dialog.js';
 import { KEYS } from './keys.js';
-import styles from './keys.module.css';
+import { ui } from '../ui/ui.js';
 
 export function KeysDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Keys" onClose={onClose}>
-      <dl className={styles['keys']}>
+      <dl className={ui('pairs')}>
         {KEYS.map(([keys, effect]) => (
-          <div key={keys}>
+          <Fragment key={keys}>
             <dt>
               <kbd>{keys}</kbd>
             </dt>
             <dd>{effect}</dd>
-          </div>
+          </Fragment>
         ))}
       </dl>
     </Dialog>
