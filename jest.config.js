@@ -8,13 +8,24 @@ const shared = {
   testEnvironmentOptions: { customExportConditions: ['uswarm-source', 'node', 'node-addons'] },
   roots: ['packages', 'services', 'hack', 'charts', 'bench', 'evals'].map((folder) => `<rootDir>/${folder}`),
   modulePathIgnorePatterns: ['/dist/'],
-  extensionsToTreatAsEsm: ['.ts'],
+  extensionsToTreatAsEsm: ['.ts', '.tsx'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
     '^.+\\.ts$': [
       // The mutation check of turns changes one file while it is transformed.
       process.env.USWARM_MUTATION ? '<rootDir>/hack/mutations/transform.mjs' : '@swc/jest',
       { jsc: { parser: { syntax: 'typescript' }, target: 'es2024' }, module: { type: 'es6' } },
+    ],
+    '^.+\\.tsx$': [
+      '@swc/jest',
+      {
+        jsc: {
+          parser: { syntax: 'typescript', tsx: true },
+          target: 'es2024',
+          transform: { react: { runtime: 'automatic' } },
+        },
+        module: { type: 'es6' },
+      },
     ],
   },
 };

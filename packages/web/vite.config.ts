@@ -34,6 +34,17 @@ export default defineConfig({
       // The address of a service worker never changes, and it may control only what is below its path.
       output: {
         entryFileNames: ({ name }) => (name === 'service-worker' ? '[name].js' : 'assets/[name]-[hash].js'),
+        // Small chunks compress badly. Neither group is part of the first load.
+        codeSplitting: {
+          includeDependenciesRecursively: false,
+          groups: [
+            { name: 'base-ui', test: /node_modules.*(?:@base-ui|@floating-ui|tabbable|reselect)/ },
+            {
+              name: 'screens',
+              test: /src.(?:account|agents|artifacts|connections|developer|receipts|swarm|timeline|usage|waiting)/,
+            },
+          ],
+        },
       },
     },
     // The content security policy does not allow data: URLs.

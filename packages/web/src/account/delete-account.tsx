@@ -49,7 +49,7 @@ function DeleteForm({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       onSubmit={remove}
     >
-      <ul className={ui('bullets')}>
+      <ul className={ui('stack tight bullets')}>
         {CONSEQUENCES.map((text) => (
           <li key={text}>{text}</li>
         ))}

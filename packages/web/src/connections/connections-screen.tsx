@@ -112,7 +112,7 @@ function StepDialog(props: {
       onSubmit={() => leaveFor(step.provider, step.configuration, location.pathname)}
     >
       {scopes.length > 0 && (
-        <ul className={ui('bullets')}>
+        <ul className={ui('stack tight bullets')}>
           {scopes.map((scope) => (
             <li key={scope}>
               <code>{scope.replace('https://www.googleapis.com/auth/', '')}</code>

@@ -20,7 +20,12 @@ export function Card(props: { shown: Pick<ShownMessage, 'id' | 'message'>; conte
   const isOpen = chosen === undefined && !withdrawn && refusal === undefined;
   const outcome = chosen && (chosenHere === chosen.id ? `You chose: ${chosen.label}` : `Chosen: ${chosen.label}`);
   return (
-    <section className={ui('card', styles['narrow'])} data-open={isOpen || undefined} data-card aria-label={content.title}>
+    <section
+      className={ui('card', styles['narrow'])}
+      data-open={isOpen || undefined}
+      data-card
+      aria-label={content.title}
+    >
       <header className={ui('row between')}>
         <Heading>{visibleText(content.title)}</Heading>
         {isOpen && <Badge tone="attention">Waits for you</Badge>}

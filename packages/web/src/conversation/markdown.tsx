@@ -1,50 +1,82 @@
 import { memo, type ReactNode } from 'react';
-import ReactMarkdown, { type Components } from 'react-markdown';
-import remarkGfm from 'remark-gfm';
+import { allowedUrl, hostOf, type MarkdownNode, plainTextOf, treeOf } from './markdown-tree.js';
 import { blocksOf, visibleText } from './visible-text.js';
 
 /** The level of the heading above a text. */
 export type Above = 'h1' | 'h2';
 
-const plugins = [remarkGfm];
-/** Only `https:` and `mailto:` addresses become links. */
-const allowedUrl = (url: string): string => (/^(?:https:|mailto:)/i.test(url) ? url : '');
-const hostOf = (url: string): string => URL.parse(url)?.host ?? '';
+/** Markdown of agents, which nobody has checked: HTML stays text, and nothing is loaded. */
+export default function Markdown({ text, above = 'h2' }: { text: string; above?: Above }) {
+  return blocksOf(visibleText(text)).map((block, index) => <Block key={index} text={block} above={above} />);
+}
 
-/** The text of children that have no elements in them. */
-const textOf = (children: ReactNode): string =>
-  Array.isArray(children) ? children.map(textOf).join('') : typeof children === 'string' ? children : '';
+const Block = memo(function Block({ text, above }: { text: string; above: Above }) {
+  return <Nodes nodes={treeOf(text)} above={above} />;
+});
 
-const components: Components = {
-  a: ({ href, children }) => <Link href={href ?? ''}>{children}</Link>,
-  // A picture of another host would tell it who reads the message.
-  img: ({ src, alt }) => (
-    <Link href={allowedUrl(typeof src === 'string' ? src : '')}>Picture: {alt || 'without a name'}</Link>
-  ),
-  table: ({ children }) => (
-    <div role="region" aria-label="Table" tabIndex={0} data-scroll>
-      <table>{children}</table>
-    </div>
-  ),
-  pre: ({ children }) => (
-    <pre tabIndex={0} aria-label="Code">
-      {children}
-    </pre>
-  ),
-};
-/** The headings of a message are below that of its author, those of a document below its title. */
-const below: Readonly<Record<Above, Components>> = {
-  h1: { ...components, h1: 'h2', h2: 'h3', h3: 'h4' },
-  h2: { ...components, h1: 'h3', h2: 'h4', h3: 'h5' },
-};
+const Nodes = ({ nodes, above }: { nodes: readonly MarkdownNode[]; above: Above }) =>
+  nodes.map((node, index) => <Node key={index} node={node} above={above} />);
+
+/** What is not listed here shows its content. */
+function Node({ node, above }: { node: MarkdownNode; above: Above }): ReactNode {
+  const inside = 'children' in node && <Nodes nodes={node.children} above={above} />;
+  switch (node.type) {
+    case 'text':
+    case 'html':
+      return node.value;
+    case 'paragraph':
+      return <p>{inside}</p>;
+    case 'heading': {
+      // The headings of a message are below that of its author, those of a document below its title.
+      const Heading = `h${Math.min(6, node.depth + (above === 'h1' ? 1 : 2))}` as 'h2';
+      return <Heading>{inside}</Heading>;
+    }
+    case 'emphasis':
+      return <em>{inside}</em>;
+    case 'strong':
+      return <strong>{inside}</strong>;
+    case 'delete':
+      return <del>{inside}</del>;
+    case 'inlineCode':
+      return <code>{node.value}</code>;
+    case 'code':
+      return (
+        <pre tabIndex={0} aria-label="Code">
+          <code>{node.value}</code>
+        </pre>
+      );
+    case 'blockquote':
+      return <blockquote>{inside}</blockquote>;
+    case 'list':
+      return node.ordered ? <ol start={node.start ?? 1}>{inside}</ol> : <ul>{inside}</ul>;
+    case 'listItem':
+      return <ListItem node={node} above={above} />;
+    case 'break':
+      return <br />;
+    case 'thematicBreak':
+      return <hr />;
+    case 'link':
+      return (
+        <Link url={node.url} plain={plainTextOf(node)}>
+          {inside}
+        </Link>
+      );
+    // A picture of another host would tell it who reads the message.
+    case 'image':
+      return <Link url={node.url}>Picture: {node.alt || 'without a name'}</Link>;
+    case 'table':
+      return <Table node={node} above={above} />;
+    default:
+      return inside;
+  }
+}
 
 /** Shows the host unless the text is the address: a text that only contains it can look like another host. */
-function Link({ href, children }: { href: string; children: ReactNode }) {
+function Link({ url, plain = '', children }: { url: string; plain?: string; children: ReactNode }) {
+  const href = allowedUrl(url);
   if (href === '') return <span>{children}</span>;
   const host = hostOf(href);
-  const isShown = [href, host, href.replace(/^https:\/\//i, ''), href.replace(/^mailto:/i, '')].includes(
-    textOf(children),
-  );
+  const isShown = [href, host, href.replace(/^https:\/\//i, ''), href.replace(/^mailto:/i, '')].includes(plain);
   return (
     <a href={href} target="_blank" rel="noreferrer noopener">
       {children}
@@ -53,15 +85,41 @@ function Link({ href, children }: { href: string; children: ReactNode }) {
   );
 }
 
-const Block = memo(function Block({ text, above }: { text: string; above: Above }) {
-  return (
-    <ReactMarkdown remarkPlugins={plugins} components={below[above]} urlTransform={allowedUrl}>
-      {text}
-    </ReactMarkdown>
-  );
-});
+type Of<Type> = { node: Extract<MarkdownNode, { type: Type }>; above: Above };
 
-/** Markdown of agents, which nobody has checked: HTML stays text, and nothing is loaded. */
-export default function Markdown({ text, above = 'h2' }: { text: string; above?: Above }) {
-  return blocksOf(visibleText(text)).map((block, index) => <Block key={index} text={block} above={above} />);
+function ListItem({ node, above }: Of<'listItem'>) {
+  const mark = { true: '☑ ', false: '☐ ', null: '' }[`${node.checked ?? null}`];
+  // The paragraphs of an item without blank lines are only text.
+  const children = node.spread
+    ? node.children
+    : node.children.flatMap((child): MarkdownNode[] => (child.type === 'paragraph' ? child.children : [child]));
+  return (
+    <li>
+      {mark}
+      <Nodes nodes={children} above={above} />
+    </li>
+  );
+}
+
+function Table({ node, above }: Of<'table'>) {
+  return (
+    <div role="region" aria-label="Table" tabIndex={0} data-scroll>
+      <table>
+        <tbody>
+          {node.children.map(({ children: cells }, row) => (
+            <tr key={row}>
+              {cells.map(({ children }, column) => {
+                const Cell = row === 0 ? 'th' : 'td';
+                return (
+                  <Cell key={column} style={{ textAlign: node.align?.[column] ?? 'start' }}>
+                    <Nodes nodes={children} above={above} />
+                  </Cell>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
 }

@@ -29,7 +29,12 @@ export default function MentionMenu({ offered, input, type, pick, close }: Props
     <Menu.Root open modal={false} onOpenChange={(open) => open || close()}>
       <Menu.Portal>
         <Menu.Positioner anchor={input} side="top" align="start" sideOffset={6}>
-          <Menu.Popup className={styles['popup']} aria-label="Agents" finalFocus={input} onKeyDownCapture={onKey}>
+          <Menu.Popup
+            className={ui('card', styles['popup'])}
+            aria-label="Agents"
+            finalFocus={input}
+            onKeyDownCapture={onKey}
+          >
             {offered.map(({ id, name, slug }) => (
               <Menu.Item key={id} className={ui('item')} onClick={() => pick(slug)}>
                 {name} <small>@{slug}</small>

@@ -1,8 +1,9 @@
-import { lazy, Suspense, type ReactNode } from 'react';
+import { lazy, Suspense, useEffect, useState, type ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import { pages } from '../session/pages.js';
 import { Icon } from '../ui/icon.js';
 import type { IconName } from '../ui/icons.js';
+import { onFirstNotice } from '../ui/notify.js';
 import { Spinner } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import { Header } from './header.js';
@@ -21,6 +22,8 @@ export interface LayoutProps {
 }
 
 export function Layout({ workspaceId, side, panel, back, children }: LayoutProps) {
+  const [hasNotice, setHasNotice] = useState(false);
+  useEffect(() => onFirstNotice(() => setHasNotice(true)), []);
   return (
     <div className={styles['shell']} data-detail={back !== undefined || side === undefined || undefined}>
       <a href="#main" className={ui('button primary', styles['skip'])}>
@@ -41,9 +44,7 @@ export function Layout({ workspaceId, side, panel, back, children }: LayoutProps
           <Suspense fallback={<Waiting label="Loading the details" />}>{panel}</Suspense>
         </aside>
       )}
-      <Suspense>
-        <Toaster />
-      </Suspense>
+      <Suspense>{hasNotice && <Toaster />}</Suspense>
     </div>
   );
 }

@@ -22,7 +22,7 @@ export function Dialog({ title, description, children, onClose }: DialogProps) {
   return (
     <dialog
       ref={element}
-      className={styles['dialog']}
+      className={ui('card', styles['dialog'])}
       aria-labelledby={name}
       aria-describedby={description === undefined ? undefined : text}
       {...{ closedby: 'any' }}

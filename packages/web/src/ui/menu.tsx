@@ -39,7 +39,7 @@ export function Menu(props: {
       </Base.Trigger>
       <Base.Portal>
         <Base.Positioner sideOffset={6} align="end">
-          <Base.Popup className={styles['popup']}>
+          <Base.Popup className={ui('card', styles['popup'])}>
             {props.entries.map((entry, index) => (
               <MenuItem key={index} entry={entry} onChoose={() => choose(entry)} />
             ))}

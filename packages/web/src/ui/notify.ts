@@ -8,10 +8,19 @@ type Listener = (notice: Notice) => void;
 const waiting: Notice[] = [];
 let listener: Listener | undefined;
 
+/** Called with the first notice, so that the toaster is loaded only then. */
+let wanted: (() => void) | undefined;
+export function onFirstNotice(load: () => void): () => void {
+  wanted = load;
+  if (waiting.length > 0) load();
+  return () => void (wanted = undefined);
+}
+
 /** Shows a short message in the corner. It works before the toaster is loaded. */
 export function notify(notice: Notice): void {
-  if (listener === undefined) waiting.push(notice);
-  else listener(notice);
+  if (listener !== undefined) return listener(notice);
+  waiting.push(notice);
+  wanted?.();
 }
 
 /** For the toaster. */

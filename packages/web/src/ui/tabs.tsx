@@ -1,6 +1,7 @@
 import { Tabs as Base } from '@base-ui/react/tabs';
 import type { ReactNode } from 'react';
 import styles from './overlay.module.css';
+import { ui } from './ui.js';
 
 export interface Tab {
   id: string;
@@ -13,9 +14,9 @@ export function Tabs(props: { label: string; tabs: Tab[]; value?: string; onChan
   const chosen = props.value === undefined ? { defaultValue: first } : { value: props.value };
   return (
     <Base.Root {...chosen} onValueChange={(id) => props.onChange?.(String(id))}>
-      <Base.List className={styles['tabs']} aria-label={props.label}>
+      <Base.List className={ui('row', styles['tabs'])} aria-label={props.label}>
         {props.tabs.map(({ id, label }) => (
-          <Base.Tab key={id} value={id} className={styles['tab']}>
+          <Base.Tab key={id} value={id} className={ui('button quiet', styles['tab'])}>
             {label}
           </Base.Tab>
         ))}

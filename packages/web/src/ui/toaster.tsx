@@ -3,6 +3,7 @@ import { useEffect } from 'react';
 import { Button } from './button.js';
 import { onNotice } from './notify.js';
 import styles from './overlay.module.css';
+import { ui } from './ui.js';
 
 /** Shows what `notify` was called with. */
 export default function Toaster() {
@@ -20,7 +21,7 @@ function Toasts() {
     <Toast.Portal>
       <Toast.Viewport className={styles['toasts']}>
         {toasts.map((toast) => (
-          <Toast.Root key={toast.id} toast={toast} className={styles['toast']}>
+          <Toast.Root key={toast.id} toast={toast} className={ui('card', styles['toast'])}>
             <Toast.Title />
             <Toast.Close render={<Button look="quiet" size="small" aria-label="Dismiss" />}>×</Toast.Close>
             <Toast.Description />

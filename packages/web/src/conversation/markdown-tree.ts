@@ -1,0 +1,34 @@
+import { fromMarkdown } from 'mdast-util-from-markdown';
+import { gfmFromMarkdown } from 'mdast-util-gfm';
+import { gfm } from 'micromark-extension-gfm';
+
+export type MarkdownNode = ReturnType<typeof fromMarkdown>['children'][number];
+
+/** Markdown with the tables, task lists and addresses of GitHub. */
+export function treeOf(text: string): MarkdownNode[] {
+  const tree = fromMarkdown(text, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
+  return withLinks(tree.children, new Map(tree.children.flatMap((node) => definition(node))));
+}
+
+const definition = (node: MarkdownNode): [name: string, url: string][] =>
+  node.type === 'definition' ? [[node.identifier, node.url]] : [];
+
+/** Links that name an address which is written below the text, as links with that address. */
+function withLinks(nodes: readonly MarkdownNode[], urls: ReadonlyMap<string, string>): MarkdownNode[] {
+  return nodes.map((node): MarkdownNode => {
+    const inside = 'children' in node ? { children: withLinks(node.children, urls) } : {};
+    if (node.type === 'linkReference')
+      return { ...node, ...inside, type: 'link', url: urls.get(node.identifier) ?? '' } as MarkdownNode;
+    if (node.type === 'imageReference') return { ...node, type: 'image', url: urls.get(node.identifier) ?? '' };
+    return { ...node, ...inside } as MarkdownNode;
+  });
+}
+
+/** Only `https:` and `mailto:` addresses become links. */
+export const allowedUrl = (url: string): string => (/^(?:https:|mailto:)/i.test(url) ? url : '');
+
+export const hostOf = (url: string): string => URL.parse(url)?.host ?? '';
+
+/** The text of a node that contains nothing else. */
+export const plainTextOf = ({ children }: { children: readonly MarkdownNode[] }): string =>
+  children.map((child) => (child.type === 'text' ? child.value : '\0')).join('');
