@@ -18,7 +18,7 @@ const THEMES = [
 
 /** The user, the devices, and what happens with the data. */
 export function AccountScreen() {
-  const { user, client } = useSession();
+  const { user } = useSession();
   const [theme, setTheme] = useState(chosenTheme);
   const loaded = useLoaded('profile', async ({ api }, signal) => {
     const [profile, usage] = await Promise.all([
@@ -54,7 +54,7 @@ export function AccountScreen() {
         </Show>
       </Section>
       <Devices />
-      <DataExport client={client} />
+      <DataExport />
       <DeleteAccount />
     </Screen>
   );

@@ -1,28 +1,15 @@
-import type { Client, components } from '@uswarm/client';
 import { Section, Show } from '../screen/screen.js';
-import { useInterval } from '../screen/use-interval.js';
 import { ownUrl } from '../session/own-url.js';
-import { useLoaded } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
 import { fileSize } from '../ui/file-size.js';
 import { Facts, Item } from '../ui/item.js';
-import { notifyError } from '../ui/notify.js';
 import { Badge, RelativeTime, Spinner } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
-
-type Export = components['schemas']['Export'];
-const isRunning = ({ status }: Export): boolean => status === 'pending' || status === 'running';
+import { type Export, isRunning, useExports } from './use-exports.js';
 
 /** All data of the user as a file. */
-export function DataExport({ client }: { client: Client }) {
-  const loaded = useLoaded('exports', ({ api }, signal) =>
-    api.get('/v1/users/exports', { signal }).then(({ data }) => data),
-  );
-  const running = loaded.data?.some(isRunning) ?? false;
-  const { reload } = loaded;
-  useInterval(running, reload, 3_000);
-  const start = (): void =>
-    void client.api.post('/v1/users/export').then(reload, notifyError('The export could not be started'));
+export function DataExport() {
+  const { loaded, running, start } = useExports();
   return (
     <Section
       title="Your data"

@@ -1,14 +1,11 @@
-import type { components } from '@uswarm/client';
-import { useState } from 'react';
 import { Choice, Show } from '../screen/screen.js';
 import { ownUrl } from '../session/own-url.js';
-import { useClient, useLoaded } from '../session/use-client.js';
+import { useLoaded } from '../session/use-client.js';
 import { Item } from '../ui/item.js';
-import { notifyError } from '../ui/notify.js';
 import { ui } from '../ui/ui.js';
 import type { AgentProps } from './agent-props.js';
+import { type Tool, useTool } from './use-tool.js';
 
-type Tool = components['schemas']['AgentTool'];
 const PERMISSIONS = [
   { value: 'allow', label: 'Allow' },
   { value: 'ask', label: 'Ask me' },
@@ -33,19 +30,7 @@ export function AgentTools({ agentId }: AgentProps) {
 }
 
 function ToolCard({ agentId, given }: { agentId: string; given: Tool }) {
-  const { api } = useClient();
-  const [tool, setTool] = useState(given);
-  const title = tool.name.replaceAll('_', ' ');
-  async function choose(permission: Tool['permission']): Promise<void> {
-    setTool({ ...tool, permission });
-    try {
-      const path = { id: agentId, name: tool.name };
-      setTool((await api.patch('/v1/agents/{id}/tools/{name}', { path, body: { permission } })).data);
-    } catch (error) {
-      setTool(tool);
-      notifyError(`“${title}” was not changed`)(error);
-    }
-  }
+  const { tool, title, choose } = useTool(agentId, given);
   return (
     <Item
       image={ownUrl(tool.icon_url)}

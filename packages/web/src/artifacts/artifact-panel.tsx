@@ -1,9 +1,8 @@
-import { lazy, Suspense, useEffect, useState } from 'react';
-import { useSearchParams } from 'wouter';
+import { lazy, Suspense, useState } from 'react';
 import { UswarmError } from '@uswarm/client';
 import { Text } from '../conversation/text.js';
 import { Choice, PanelFrame, Show } from '../screen/screen.js';
-import { useAgents, useClient, useLoaded, useMessages } from '../session/use-client.js';
+import { useAgents, useClient } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
 import { copy } from '../ui/copy.js';
 import { Confirm } from '../ui/dialog.js';
@@ -12,34 +11,16 @@ import { Facts } from '../ui/item.js';
 import { Menu } from '../ui/menu.js';
 import { Badge, EmptyState, RelativeTime, Spinner } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
-import { type Artifact, download, loadArtifact, ROUTE, versionsOf, type View, viewsOf } from './artifact.js';
+import { type Artifact, download, ROUTE, versionsOf, type View, viewsOf } from './artifact.js';
 import { fileOf } from './file.js';
+import { useArtifact } from './use-artifact.js';
 
 const Changes = lazy(() => import('./changes.js'));
 
 /** A document of the agents, in each of its versions. */
 export function ArtifactPanel({ workspaceId, conversationId }: { workspaceId: string; conversationId: string }) {
-  const [query, setQuery] = useSearchParams();
-  const id = query.get('artifact') ?? '';
-  const version = query.has('version') ? Number(query.get('version')) : undefined;
-  // A message about the document comes with each version, and tells when it is final.
-  const news = useMessages(workspaceId, conversationId).findLast(
-    ({ content }) => content.type === 'artifact' && 'artifact_id' in content && content.artifact_id === id,
-  )?.content;
-  const signal = JSON.stringify(news ?? null);
-  const loaded = useLoaded(`artifact ${id} ${version}`, (client, ending) =>
-    loadArtifact(client, { workspaceId, id, version }, ending),
-  );
+  const { id, loaded, choose } = useArtifact(workspaceId, conversationId);
   const [view, setView] = useState<View>('read');
-  const { reload } = loaded;
-  useEffect(reload, [signal, reload]);
-  const choose = (chosen: number | undefined): void =>
-    setQuery((known) => {
-      const next = new URLSearchParams(known);
-      if (chosen === undefined) next.delete('version');
-      else next.set('version', String(chosen));
-      return next;
-    });
   const isGone = loaded.error instanceof UswarmError && loaded.error.code === 'artifact_not_found';
   if (isGone)
     return (
@@ -57,7 +38,7 @@ export function ArtifactPanel({ workspaceId, conversationId }: { workspaceId: st
             key={id}
             {...{ workspaceId, shown, previous, view, setView }}
             onChoose={choose}
-            onDeleted={reload}
+            onDeleted={loaded.reload}
           />
         )}
       </Show>

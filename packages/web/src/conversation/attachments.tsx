@@ -1,12 +1,9 @@
-import type { Attachment, OutboxItem, ShownMessage } from '@uswarm/client';
-import type { MouseEvent } from 'react';
+import type { OutboxItem, ShownMessage } from '@uswarm/client';
 import { ownUrl } from '../session/own-url.js';
-import { useClient } from '../session/use-client.js';
 import { fileSize } from '../ui/file-size.js';
 import { Icon } from '../ui/icon.js';
-import { notifyError } from '../ui/notify.js';
 import { ui } from '../ui/ui.js';
-import { usePlace } from './chat.js';
+import { useFreshLink } from './use-fresh-link.js';
 
 /** The files of a message; of one that is not sent, their names. */
 export function Attachments({ shown: { message, local } }: { shown: ShownMessage }) {
@@ -42,18 +39,3 @@ export function Attachments({ shown: { message, local } }: { shown: ShownMessage
 
 /** A file that is uploaded has only its id. */
 const nameOf = (file: OutboxItem['files'][number]): string => ('name' in file && file.name) || 'Uploaded file';
-
-/** Links are valid for some minutes, and the page can be open for days. */
-function useFreshLink(messageId: string) {
-  const client = useClient();
-  const { workspaceId } = usePlace();
-  async function openFresh({ id, url }: Attachment): Promise<void> {
-    const path = { workspaceId, id: messageId };
-    const { data } = await client.api.get('/v1/workspaces/{workspaceId}/messages/{id}', { path });
-    window.open(ownUrl(data.attachments.find((one) => one.id === id)?.url ?? url), '_blank', 'noreferrer');
-  }
-  return (event: MouseEvent, file: Attachment): void => {
-    event.preventDefault();
-    openFresh(file).catch(notifyError('The file could not be opened'));
-  };
-}

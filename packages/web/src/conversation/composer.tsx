@@ -1,6 +1,7 @@
 import { lazy, Suspense, useRef } from 'react';
 import { Button } from '../ui/button.js';
 import { fileSize } from '../ui/file-size.js';
+import { Form } from '../ui/form.js';
 import { Icon } from '../ui/icon.js';
 import { ui } from '../ui/ui.js';
 import styles from './screen.module.css';
@@ -11,13 +12,10 @@ const MentionMenu = lazy(() => import('./mention-menu.js'));
 export function Composer({ isWorking }: { isWorking: boolean }) {
   const { field, mentions, files, problem, excess, canSend, add, remove, send, stop } = useComposer(isWorking);
   return (
-    <form
+    <Form
       className={ui('input', ui('input', styles['composer']))}
       aria-label="Write a message"
-      onSubmit={(event) => {
-        event.preventDefault();
-        send();
-      }}
+      onSubmit={send}
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
         event.preventDefault();
@@ -46,7 +44,7 @@ export function Composer({ isWorking }: { isWorking: boolean }) {
           <Icon name="arrow" />
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }
 

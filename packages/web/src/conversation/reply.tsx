@@ -2,13 +2,12 @@ import type { ShownMessage } from '@uswarm/client';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { panel } from '../session/pages.js';
-import { useClient } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
 import { notifyError } from '../ui/notify.js';
 import { ui } from '../ui/ui.js';
-import { usePlace } from './chat.js';
 import styles from './message.module.css';
 import { Text } from './text.js';
+import { useRegenerate } from './use-regenerate.js';
 
 /** An answer: while it is written, complete, or ended in another way. */
 export function Reply({ shown }: { shown: ShownMessage }) {
@@ -60,17 +59,7 @@ function ReplyActions({ shown }: { shown: ShownMessage }) {
 }
 
 function Regenerate({ shown, label }: { shown: ShownMessage; label: string }) {
-  const client = useClient();
-  const { workspaceId } = usePlace();
-  const [isBusy, setBusy] = useState(false);
-  async function repeat(): Promise<void> {
-    setBusy(true);
-    const path = { workspaceId, id: shown.id ?? '' };
-    await client.api
-      .post('/v1/workspaces/{workspaceId}/messages/{id}/regenerate', { path })
-      .catch(notifyError('The answer could not be repeated'));
-    setBusy(false);
-  }
+  const { isBusy, repeat } = useRegenerate(shown.id ?? '');
   return (
     <Button size="small" disabled={isBusy} onClick={() => void repeat()}>
       {label}

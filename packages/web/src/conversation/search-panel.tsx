@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import { PanelFrame, Show } from '../screen/screen.js';
 import { useLoaded } from '../session/use-client.js';
 import { Field } from '../ui/field.js';
+import { Form } from '../ui/form.js';
 import { RelativeTime } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import { excerptOf } from './excerpt.js';
@@ -12,17 +13,10 @@ export function SearchPanel(place: { workspaceId: string; conversationId: string
   const [words, setWords] = useState('');
   return (
     <PanelFrame title="Search">
-      <form
-        className={ui('stack')}
-        role="search"
-        onSubmit={(event) => {
-          event.preventDefault();
-          setWords(String(new FormData(event.currentTarget).get('words')).trim());
-        }}
-      >
+      <Form className={ui('stack')} role="search" onSubmit={(form) => setWords(String(form.get('words')).trim())}>
         <Field label="Words in this conversation" name="words" type="search" maxLength={256} autoFocus />
         {words !== '' && <Hits {...place} words={words} />}
-      </form>
+      </Form>
     </PanelFrame>
   );
 }

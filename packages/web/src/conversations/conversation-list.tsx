@@ -13,6 +13,7 @@ import { ui } from '../ui/ui.js';
 import { RuntimeNote } from '../workspaces/runtime-note.js';
 import styles from './conversations.module.css';
 import { previewOf } from './preview.js';
+import { fits } from './search.js';
 import { useNewConversation } from './use-new-conversation.js';
 
 export function ConversationList({ workspaceId }: { workspaceId: string }) {
@@ -96,9 +97,3 @@ function ConversationItem({ workspaceId, conversation }: { workspaceId: string; 
     </li>
   );
 }
-
-const fits = (conversation: Conversation, words: string): boolean =>
-  words
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => `${conversation.title} ${previewOf(conversation)}`.toLowerCase().includes(word));

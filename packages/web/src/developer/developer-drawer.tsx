@@ -1,38 +1,20 @@
-import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
-import { useLocation } from 'wouter';
+import { useEffect, useRef, useState } from 'react';
 import { Choice } from '../screen/screen.js';
-import { useClient, useSession } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
 import { copy } from '../ui/copy.js';
 import { Icon } from '../ui/icon.js';
 import { Badge, EmptyState } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import styles from './developer.module.css';
-import { type Document, examplesOf, type Kind, KINDS, type Place, PLACES, routeOf } from './examples.js';
+import { type Document, examplesOf, KINDS, PLACES, routeOf } from './examples.js';
+import { useRecorded } from './use-recorded.js';
 import type { Recorded } from '../session/recorder.js';
-
-const SHOWN = 100;
 
 /** What this screen asked the API, and what it was told: each as code for an own app. */
 export function DeveloperDrawer({ onClose }: { onClose: () => void }) {
-  const { recorder } = useSession();
-  const { api } = useClient();
-  const [screen] = useLocation();
-  const all = useSyncExternalStore(recorder.subscribe, recorder.getSnapshot);
-  const [kind, setKind] = useState<Kind>('all');
-  const [place, setPlace] = useState<Place>('screen');
-  const [document, setDocument] = useState<Document>();
+  const { shown, document, clear, kind, setKind, place, setPlace } = useRecorded();
   const region = useRef<HTMLElement>(null);
-  useEffect(() => {
-    region.current?.focus();
-    void api.get('/v1/openapi.json').then(
-      (body) => setDocument(body as unknown as Document),
-      () => undefined,
-    );
-  }, [api]);
-  const shown = all
-    .filter((one) => (kind === 'all' || one.kind === kind) && (place === 'page' || one.screen === screen))
-    .slice(0, SHOWN);
+  useEffect(() => region.current?.focus(), []);
   return (
     <aside
       ref={region}
@@ -45,7 +27,7 @@ export function DeveloperDrawer({ onClose }: { onClose: () => void }) {
         <h2 className={ui('grow')}>For developers</h2>
         <Choice label="Kind" value={kind} options={KINDS} onChange={setKind} />
         <Choice label="Where" value={place} options={PLACES} onChange={setPlace} />
-        <Button size="small" onClick={recorder.clear}>
+        <Button size="small" onClick={clear}>
           Clear
         </Button>
         <Button size="icon" look="quiet" aria-label="Close" onClick={onClose}>

@@ -1,24 +1,12 @@
-import type { components } from '@uswarm/client';
-import { useState, type ReactNode } from 'react';
-import { useClient, useLoaded } from '../session/use-client.js';
+import type { ReactNode } from 'react';
 import { Button } from '../ui/button.js';
-import { notifyError } from '../ui/notify.js';
 import { ui } from '../ui/ui.js';
-
-type Legal = components['schemas']['LegalStatus'];
+import { useTerms } from './use-terms.js';
 
 /** Asks for the acceptance of documents that are new to the user. Until their state is known, the page is shown. */
 export function NewTerms({ children }: { children: ReactNode }) {
-  const client = useClient();
-  const { data, reload } = useLoaded('legal', async ({ api }) => (await api.get('/v1/users/legal')).data);
-  const [isBusy, setBusy] = useState(false);
-  if (data === undefined || (data.has_agreed_with_terms && data.has_agreed_with_privacy_policy)) return children;
-  async function accept({ terms_of_service_version, privacy_policy_version }: Legal): Promise<void> {
-    setBusy(true);
-    const body = { terms_of_service_version, privacy_policy_version };
-    await client.api.post('/v1/users/legal/accept', { body }).then(reload, notifyError('This was not accepted'));
-    setBusy(false);
-  }
+  const { isNeeded, isBusy, accept } = useTerms();
+  if (!isNeeded) return children;
   return (
     <main className={ui('center')}>
       <h1>Before you go on</h1>
@@ -33,7 +21,7 @@ export function NewTerms({ children }: { children: ReactNode }) {
         </a>
         . You have not accepted their present versions.
       </p>
-      <Button look="primary" disabled={isBusy} onClick={() => void accept(data)}>
+      <Button look="primary" disabled={isBusy} onClick={accept}>
         I accept both
       </Button>
     </main>

@@ -1,10 +1,12 @@
 import { useState } from 'react';
 import { Button } from '../ui/button.js';
 import { Field } from '../ui/field.js';
+import { Form } from '../ui/form.js';
 import { ui } from '../ui/ui.js';
 import type { Configuration } from './configuration.js';
-import { beginSignIn, type LocalUser } from './sign-in.js';
+import type { LocalUser } from './sign-in.js';
 import styles from './sign-in.module.css';
+import { useSignIn } from './use-sign-in.js';
 
 interface Props {
   configuration: Configuration | undefined;
@@ -17,18 +19,7 @@ const DEMO: LocalUser = { name: 'Ada', email: 'ada@example.com' };
 
 export function SignInScreen({ configuration, problem, returnTo, isOver = false }: Props) {
   const Landmark = isOver ? 'div' : 'main';
-  const [state, setState] = useState<{ busy: boolean; error?: string }>({ busy: false });
-  async function signIn(user?: LocalUser): Promise<void> {
-    if (configuration === undefined) return location.reload();
-    setState({ busy: true });
-    await beginSignIn(configuration, {
-      returnTo,
-      again: problem !== undefined,
-      accepts: user !== undefined,
-      user,
-    }).catch((error: Error) => setState({ busy: false, error: error.message }));
-  }
-  const shown = state.error ?? problem;
+  const { isBusy, shown, signIn } = useSignIn(configuration, problem, returnTo);
   return (
     <Landmark className={styles['screen']}>
       <div className={ui('stack', styles['box'])}>
@@ -42,14 +33,10 @@ export function SignInScreen({ configuration, problem, returnTo, isOver = false 
             {shown}
           </p>
         )}
-        <Button
-          look="primary"
-          disabled={state.busy}
-          onClick={() => void signIn(configuration?.local ? DEMO : undefined)}
-        >
+        <Button look="primary" disabled={isBusy} onClick={() => void signIn(configuration?.local ? DEMO : undefined)}>
           {configuration === undefined ? 'Try again' : configuration.local ? `Continue as ${DEMO.name}` : 'Sign in'}
         </Button>
-        {configuration?.local && <NameForm busy={state.busy} onSignIn={(user) => void signIn(user)} />}
+        {configuration?.local && <NameForm busy={isBusy} onSignIn={(user) => void signIn(user)} />}
       </div>
     </Landmark>
   );
@@ -64,12 +51,9 @@ function NameForm({ busy, onSignIn }: { busy: boolean; onSignIn: (user: LocalUse
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '');
   return (
-    <form
+    <Form
       className={ui('stack', styles['form'])}
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSignIn({ name: name.trim(), email: `${slug || 'user'}@example.com` });
-      }}
+      onSubmit={() => onSignIn({ name: name.trim(), email: `${slug || 'user'}@example.com` })}
     >
       <Field
         label="Or under another name"
@@ -87,6 +71,6 @@ function NameForm({ busy, onSignIn }: { busy: boolean; onSignIn: (user: LocalUse
         <a href="/legal/terms">terms</a> and the <a href="/legal/privacy">privacy policy</a>.{' '}
         <a href="/developers">For developers</a>
       </small>
-    </form>
+    </Form>
   );
 }

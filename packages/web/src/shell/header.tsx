@@ -1,14 +1,13 @@
-import { useWorkspaces } from '@uswarm/client/react';
 import { Link } from 'wouter';
 import { pages } from '../session/pages.js';
-import { useClient, useOpenCards, useSession } from '../session/use-client.js';
-import { chooseTheme, chosenTheme } from '../theme/theme.js';
+import { useOpenCards } from '../session/use-client.js';
 import { Icon } from '../ui/icon.js';
 import { Badge } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import { ConnectionLine } from './connection-line.js';
 import { LazyMenu } from './lazy-menu.js';
 import styles from './layout.module.css';
+import { useAccountMenu, useWorkspaceMenu } from './menus.js';
 
 /** On each screen. @param props.back on phones, the screen that leads here */
 export function Header({ workspaceId, back }: { workspaceId: string | undefined; back: string | undefined }) {
@@ -33,25 +32,19 @@ export function Header({ workspaceId, back }: { workspaceId: string | undefined;
 }
 
 function WorkspaceSwitcher({ workspaceId }: { workspaceId: string | undefined }) {
-  const workspaces = useWorkspaces(useClient());
-  const shown = workspaces.find(({ id }) => id === workspaceId);
-  if (workspaces.length === 0) return null;
-  const entries = workspaces.map(({ id, name, unread_count: unread }) => ({
-    label: unread > 0 && id !== workspaceId ? `${name} · ${unread} unread` : name,
-    href: pages.workspace(id),
-    current: id === workspaceId,
-  }));
+  const { name, entries } = useWorkspaceMenu(workspaceId);
+  if (entries.length === 0) return null;
   return (
     <LazyMenu
-      label={`Workspaces: ${shown?.name ?? 'choose one'}`}
+      label={`Workspaces: ${name ?? 'choose one'}`}
       className={ui('button quiet', styles['switcher'])}
       trigger={
         <>
-          <span className={ui('clip')}>{shown?.name ?? 'Workspaces: choose one'}</span>
+          <span className={ui('clip')}>{name ?? 'Workspaces'}</span>
           <Icon name="chevron" size={14} />
         </>
       }
-      entries={[...entries, { label: 'All workspaces', href: '/', separated: true }]}
+      entries={entries}
     />
   );
 }
@@ -67,30 +60,17 @@ function WaitingLink() {
 }
 
 function AccountMenu() {
-  const { user, signOut, configuration } = useSession();
-  const theme = chosenTheme();
-  const themes = (['system', 'light', 'dark'] as const).map((each, index) => ({
-    label: { system: 'Colours of the device', light: 'Light', dark: 'Dark' }[each],
-    current: each === theme,
-    separated: index === 0,
-    onSelect: () => chooseTheme(each),
-  }));
+  const { user, entries } = useAccountMenu();
   return (
     <LazyMenu
-      label={`Account of ${user.name}`}
+      label={`Account of ${user}`}
       className={ui('button quiet icon')}
       trigger={
         <span className={ui('symbol round')} aria-hidden>
-          {user.name.slice(0, 1).toUpperCase()}
+          {user.slice(0, 1).toUpperCase()}
         </span>
       }
-      entries={[
-        { label: 'Account', href: pages.account },
-        { label: 'Reference of the API', href: '/docs', external: true },
-        ...(configuration.local ? [{ label: 'For developers', href: '/developers', external: true }] : []),
-        ...themes,
-        { label: 'Sign out', separated: true, onSelect: () => void signOut() },
-      ]}
+      entries={entries}
     />
   );
 }

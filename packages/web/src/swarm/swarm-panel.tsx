@@ -1,48 +1,23 @@
-import { useEffect } from 'react';
 import { Link } from 'wouter';
-import { useSignal } from '@uswarm/client/react';
 import { MeterBar, PanelFrame } from '../screen/screen.js';
 import { panel } from '../session/pages.js';
-import { useInterval } from '../screen/use-interval.js';
-import { useClient, useLoaded, useMessages } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
 import { Icon } from '../ui/icon.js';
 import { Facts } from '../ui/item.js';
-import { notifyError } from '../ui/notify.js';
 import { Badge, EmptyState, RelativeTime } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
-import { costOf, metersOf, tokens, tokensOf } from '../usage/amounts.js';
-import { type Activity, activityOf, LABELS, summaryOf } from './activity.js';
+import { costOf, tokens, tokensOf } from '../usage/amounts.js';
+import { type Activity, LABELS, summaryOf } from './activity.js';
 import styles from './swarm.module.css';
-import { loadSpending } from './spending.js';
-import { flat, type Task, treeOf } from './tree.js';
-
-const isOpen = ({ state }: Task): boolean => state === 'running' || state === 'waiting';
+import type { Task } from './tree.js';
+import { isOpen, useSwarm } from './use-swarm.js';
 
 /** Who works on the newest question, and what it costs. */
 export function SwarmPanel({ workspaceId, conversationId }: { workspaceId: string; conversationId: string }) {
-  const client = useClient();
-  const messages = useMessages(workspaceId, conversationId);
-  const swarm = useSignal(client.workspace(workspaceId).swarm);
-  const runtime = useSignal(client.workspaces).find(({ id }) => id === workspaceId)?.runtime.status;
-  const question = messages.findLast(({ role, id }) => role === 'user' && id !== null);
-  const names = new Map(swarm.agents.map(({ id, slug, name }) => [slug, { id, name }]));
-  const spent = useLoaded(`swarm ${workspaceId}`, (one, signal) => loadSpending(one, workspaceId, signal));
-  const { data: usage, reload } = spent;
-  useEffect(reload, [messages.length, reload]);
-  const tree = treeOf(question?.id ?? '', messages, usage?.groups ?? [], names);
-  const running = flat(tree).filter(({ state }) => state === 'running').length;
-  // Between the end of a task and the next words of the agent that gave it, nothing else tells that more follows.
-  const isOver = question === undefined || question.answered || question.status === 'failed';
-  const isActive = tree.some(isOpen) || !(isOver || (question.status === 'read' && tree.length === 0));
-  useInterval(isActive, reload, 5_000);
-
-  const stop = (id: string): void =>
-    void client.api
-      .post('/v1/workspaces/{workspaceId}/messages/{id}/stop', { path: { workspaceId, id } })
-      .catch(notifyError('It could not be stopped'));
-  const activities = activityOf(swarm.agents, messages);
-  const meters = metersOf(usage?.budget, usage?.plan);
+  const { question, tree, running, isActive, runtime, usage, activities, meters, stop } = useSwarm(
+    workspaceId,
+    conversationId,
+  );
   return (
     <PanelFrame title="Swarm">
       <div className={ui('row between')}>

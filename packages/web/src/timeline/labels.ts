@@ -1,4 +1,6 @@
-import type { StepState, TurnStep, TurnSteps } from './rows.js';
+import type { IconName } from '../ui/icons.js';
+import type { Tone } from '../ui/parts.js';
+import type { StepState, TimelineRow, TurnStep, TurnSteps } from './rows.js';
 
 /** “$0.0123”, and “less than $0.0001”. */
 export function costText(micros: number): string {
@@ -59,3 +61,37 @@ const TURNS: Readonly<Record<string, { text: string; tone: 'plain' | 'accent' | 
   stopped: { text: 'Stopped', tone: 'plain' },
 };
 export const turnState = ({ status }: TurnSteps) => TURNS[status] ?? { text: status, tone: 'plain' as const };
+
+/** What is known about a step, with names. */
+export function factsOf(step: TurnStep): [name: string, value: string][] {
+  const { model_call: model, tool_call: call, approval } = step;
+  const facts: [name: string, value: string][] = [];
+  if (model !== null) {
+    facts.push(['Model', `${model.model} (${model.provider})`]);
+    facts.push([
+      'Read',
+      `${tokensText(model.prompt_tokens)}, ${model.cached_tokens.toLocaleString('en')} of them cached`,
+    ]);
+    facts.push(['Wrote', tokensText(model.completion_tokens)]);
+    if (model.cost_micros !== null) facts.push(['Cost', costText(model.cost_micros)]);
+    if (model.estimated) facts.push(['Note', 'The tokens are an estimate.']);
+  }
+  if (call?.receipt_id) facts.push(['Receipt', call.receipt_id]);
+  if (approval !== null) facts.push(['Could be decided until', new Date(approval.expires_at).toLocaleString()]);
+  facts.push(['Began', new Date(step.started_at).toLocaleTimeString()]);
+  return facts;
+}
+
+const ICONS: Readonly<Record<string, IconName>> = {
+  model_call: 'swarm',
+  text: 'chat',
+  tool_call: 'tool',
+  approval: 'user',
+  delegation: 'agents',
+};
+export const iconOf = ({ type }: TurnStep): IconName => ICONS[type] ?? 'clock';
+
+const TYPE_TONES: Readonly<Record<string, Tone>> = { text: 'plain', tool_call: 'ok', approval: 'attention' };
+const STATE_TONES: Readonly<Record<string, Tone>> = { failed: 'bad', waiting: 'attention', running: 'accent' };
+/** Of the bar: the state, or what is done. */
+export const toneOf = ({ step, state }: TimelineRow): Tone => STATE_TONES[state] ?? TYPE_TONES[step.type] ?? 'accent';

@@ -1,15 +1,13 @@
-import { useMemo, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { durationText } from '../screen/duration-text.js';
 import { PanelFrame } from '../screen/screen.js';
-import { useNow } from '../screen/use-now.js';
 import { Badge, EmptyState, Spinner } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import { costText, tokensText, turnState } from './labels.js';
-import { timelineOf, type TurnSteps } from './rows.js';
+import type { TurnSteps } from './rows.js';
 import { Row } from './timeline-row.js';
 import styles from './timeline.module.css';
-import { useTurns } from './use-turns.js';
+import { useTimeline } from './use-timeline.js';
 
 /** What an agent did in a turn, and with its tasks opened, what the other agents did. */
 export function TimelinePanel({ conversationId }: { conversationId: string }) {
@@ -23,14 +21,7 @@ export function TimelinePanel({ conversationId }: { conversationId: string }) {
 }
 
 function Steps({ conversationId, turnId }: { conversationId: string; turnId: string }) {
-  const [expanded, setExpanded] = useState<readonly string[]>([]);
-  const { turns, error } = useTurns(conversationId, turnId === '' ? [] : [turnId, ...expanded]);
-  const turn = turns.get(turnId);
-  const now = useNow(turn?.finished_at === null);
-  const tasks = useMemo(() => new Map([...turns].filter(([id]) => expanded.includes(id))), [turns, expanded]);
-  const timeline = useMemo(() => turn && timelineOf(turn, tasks, now), [turn, tasks, now]);
-  const toggle = (id: string) =>
-    setExpanded((known) => (known.includes(id) ? known.filter((each) => each !== id) : [...known, id]));
+  const { turn, tasks, timeline, error, toggle } = useTimeline(conversationId, turnId);
   if (turn === undefined || timeline === undefined) {
     if (error === undefined && turnId !== '') return <Spinner label="Loading what happened" />;
     return (

@@ -1,23 +1,11 @@
 import { type CSSProperties, Fragment, useId, useState } from 'react';
 import { durationText } from '../screen/duration-text.js';
 import { Icon } from '../ui/icon.js';
-import type { IconName } from '../ui/icons.js';
-import { Bar, type Tone } from '../ui/parts.js';
+import { Bar } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
-import { costText, labelOf, stateText, tokensText } from './labels.js';
+import { factsOf, iconOf, labelOf, stateText, toneOf } from './labels.js';
 import type { TimelineRow, TurnStep } from './rows.js';
 import styles from './timeline.module.css';
-
-const ICONS: Readonly<Record<string, IconName>> = {
-  model_call: 'swarm',
-  text: 'chat',
-  tool_call: 'tool',
-  approval: 'user',
-  delegation: 'agents',
-};
-
-const TYPES: Readonly<Record<string, Tone>> = { text: 'plain', tool_call: 'ok', approval: 'attention' };
-const STATES: Readonly<Record<string, Tone>> = { failed: 'bad', waiting: 'attention', running: 'accent' };
 
 export interface RowProps {
   row: TimelineRow;
@@ -46,16 +34,16 @@ export function Row({ row, isExpanded, onToggle }: RowProps) {
         aria-controls={task === undefined && isOpen ? details : undefined}
         onClick={toggle}
       >
-        <Icon name={ICONS[step.type] ?? 'clock'} size={16} />
+        <Icon name={iconOf(step)} size={16} />
         <span className={ui('grow', styles['label'])}>
           <strong className={ui('clip')}>{title}</strong>
           {note !== undefined && <small className={ui('clip')}>{note}</small>}
         </span>
-        <small data-tone={STATES[state] ?? 'plain'}>
+        <small data-tone={state === 'done' ? 'plain' : toneOf(row)}>
           {state === 'done' ? <span className="hidden">done</span> : <b>{stateText(state)}</b>} {time}
         </small>
         <Icon name="chevron" size={14} />
-        <Bar tone={STATES[state] ?? TYPES[step.type] ?? 'accent'} from={from} length={length} />
+        <Bar tone={toneOf(row)} from={from} length={length} />
       </button>
       {isOpen && (
         <div id={details} className={ui('stack', styles['details'])}>
@@ -67,28 +55,14 @@ export function Row({ row, isExpanded, onToggle }: RowProps) {
 }
 
 function Details({ step }: { step: TurnStep }) {
-  const { model_call: model, text, tool_call: call, approval } = step;
-  const facts: [string, string][] = [];
-  if (model !== null) {
-    facts.push(['Model', `${model.model} (${model.provider})`]);
-    facts.push([
-      'Read',
-      `${tokensText(model.prompt_tokens)}, ${model.cached_tokens.toLocaleString('en')} of them cached`,
-    ]);
-    facts.push(['Wrote', tokensText(model.completion_tokens)]);
-    if (model.cost_micros !== null) facts.push(['Cost', costText(model.cost_micros)]);
-    if (model.estimated) facts.push(['Note', 'The tokens are an estimate.']);
-  }
-  if (call?.receipt_id) facts.push(['Receipt', call.receipt_id]);
-  if (approval !== null) facts.push(['Could be decided until', new Date(approval.expires_at).toLocaleString()]);
-  facts.push(['Began', new Date(step.started_at).toLocaleTimeString()]);
+  const { text, tool_call: call } = step;
   return (
     <>
       {text !== null && <Cut label="Text" value={text.text} truncated={text.truncated} />}
       {call !== null && <Cut label="Arguments" value={call.arguments} truncated={call.arguments_truncated} />}
       {call !== null && <Cut label="Result" value={call.result} truncated={call.result_truncated} />}
       <dl className={ui('pairs')}>
-        {facts.map(([name, value]) => (
+        {factsOf(step).map(([name, value]) => (
           <Fragment key={name}>
             <dt>{name}</dt>
             <dd>{value}</dd>

@@ -1,5 +1,6 @@
-import { type ComponentProps, type FormEvent, type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react';
+import { type ComponentProps, type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react';
 import { Button } from './button.js';
+import { Form } from './form.js';
 import styles from './overlay.module.css';
 import { ui } from './ui.js';
 
@@ -57,18 +58,17 @@ interface FormDialogProps extends DialogProps {
 export function FormDialog(props: FormDialogProps) {
   const { children, onSubmit, keep = 'Cancel', action = 'Save', isDangerous, isDisabled, ...dialog } = props;
   const [state, setState] = useState<{ busy: boolean; problem?: string }>({ busy: false });
-  async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
-    event.preventDefault();
+  async function submit(values: FormData): Promise<void> {
     setState({ busy: true });
     try {
-      await onSubmit(new FormData(event.currentTarget));
+      await onSubmit(values);
     } catch (error) {
       setState({ busy: false, problem: error instanceof Error ? error.message : String(error) });
     }
   }
   return (
     <Dialog {...dialog}>
-      <form className={ui('stack')} onSubmit={(event) => void submit(event)}>
+      <Form className={ui('stack')} onSubmit={(values) => void submit(values)}>
         {children}
         {state.problem !== undefined && (
           <p role="alert" className={ui('notice')} data-tone="bad">
@@ -81,7 +81,7 @@ export function FormDialog(props: FormDialogProps) {
             {action}
           </Button>
         </Actions>
-      </form>
+      </Form>
     </Dialog>
   );
 }

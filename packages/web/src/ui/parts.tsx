@@ -1,4 +1,5 @@
 import { type CSSProperties, type ReactNode, useEffect, useState } from 'react';
+import { describeAge } from './age.js';
 import { Icon } from './icon.js';
 import type { IconName } from './icons.js';
 import { ui } from './ui.js';
@@ -43,22 +44,6 @@ export function Bar({ tone = 'accent', length, from = 0 }: { tone?: Tone; length
       <i style={{ '--length': length, '--from': from } as CSSProperties} />
     </span>
   );
-}
-
-const UNITS = [
-  [86_400_000, 'day'],
-  [3_600_000, 'hour'],
-  [60_000, 'minute'],
-] as const;
-
-/** @param now milliseconds since 1970 */
-function describeAge(date: Date, now: number): string {
-  const age = now - date.getTime();
-  if (age > 6 * 86_400_000) return date.toLocaleDateString(undefined, { dateStyle: 'medium' });
-  const [size, unit] = UNITS.find(([each]) => age >= each) ?? [];
-  return size === undefined
-    ? 'now'
-    : new Intl.RelativeTimeFormat(undefined, { style: 'narrow' }).format(-Math.floor(age / size), unit ?? 'minute');
 }
 
 /** “3 min ago”, kept up to date; the exact time is its title. */

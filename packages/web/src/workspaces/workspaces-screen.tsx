@@ -1,18 +1,18 @@
-import { UswarmError, type Workspace } from '@uswarm/client';
+import type { Workspace } from '@uswarm/client';
 import { useConnection, useWorkspaces } from '@uswarm/client/react';
-import { useState } from 'react';
-import { Link, useLocation } from 'wouter';
+import { Link } from 'wouter';
 import { Screen } from '../screen/screen.js';
 import { pages } from '../session/pages.js';
 import { useClient } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
 import { Field } from '../ui/field.js';
+import { Form } from '../ui/form.js';
 import { Icon } from '../ui/icon.js';
 import { Facts } from '../ui/item.js';
-import { notify, notifyError } from '../ui/notify.js';
 import { Badge, EmptyState, RelativeTime, Spinner } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import { describeRuntime } from './runtime.js';
+import { useCreate } from './use-create.js';
 
 export function WorkspacesScreen() {
   const client = useClient();
@@ -69,34 +69,9 @@ function WorkspaceCard({ workspace }: { workspace: Workspace }) {
 }
 
 function CreateForm() {
-  const client = useClient();
-  const [, go] = useLocation();
-  const [name, setName] = useState('');
-  const [isBusy, setBusy] = useState(false);
-  async function create(): Promise<void> {
-    setBusy(true);
-    try {
-      const { data } = await client.api.post('/v1/workspaces', { body: { name: name.trim() } });
-      go(pages.workspace(data.id));
-    } catch (error) {
-      if (error instanceof UswarmError && error.code === 'workspace_limit_reached')
-        notify({
-          title: 'You have all workspaces of your plan',
-          description: 'Delete one, or use another.',
-          kind: 'error',
-        });
-      else notifyError('The workspace was not created')(error);
-    }
-    setBusy(false);
-  }
+  const { name, setName, create, isBusy } = useCreate();
   return (
-    <form
-      className={ui('row')}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void create();
-      }}
-    >
+    <Form className={ui('row')} onSubmit={create}>
       <Field
         label="New workspace"
         value={name}
@@ -109,6 +84,6 @@ function CreateForm() {
         <Icon name="plus" size={16} />
         Create
       </Button>
-    </form>
+    </Form>
   );
 }

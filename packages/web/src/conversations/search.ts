@@ -1,0 +1,9 @@
+import type { Conversation } from '@uswarm/client';
+import { previewOf } from './preview.js';
+
+/** Whether a conversation has all of these words. */
+export const fits = (conversation: Conversation, words: string): boolean =>
+  words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => `${conversation.title} ${previewOf(conversation)}`.toLowerCase().includes(word));

@@ -1,0 +1,17 @@
+import type { ComponentProps } from 'react';
+
+/** `onSubmit` gets the fields by their names. */
+export function Form({
+  onSubmit,
+  ...props
+}: Omit<ComponentProps<'form'>, 'onSubmit'> & { onSubmit: (values: FormData) => void }) {
+  return (
+    <form
+      {...props}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit(new FormData(event.currentTarget));
+      }}
+    />
+  );
+}
