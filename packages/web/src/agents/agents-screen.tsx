@@ -41,8 +41,8 @@ export function AgentsScreen({ workspaceId }: { workspaceId: string }) {
               aria-current={id === agent.id ? 'page' : undefined}
             >
               <img src={ownUrl(avatar)} alt="" width={32} height={32} />
-              <span className={styles['two']}>
-                <strong>{name}</strong>
+              <span>
+                <strong className={ui('block')}>{name}</strong>
                 <small>{live === 'online' ? (role === name ? 'Idle' : role) : `${role}, ${live}`}</small>
               </span>
             </Link>

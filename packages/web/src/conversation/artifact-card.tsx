@@ -17,7 +17,7 @@ export function ArtifactCard({ content }: { content: Content }) {
       <span className={ui('symbol large')} aria-hidden>
         <Icon name="document" size={22} />
       </span>
-      <span>
+      <span className={ui('stack tight')}>
         <strong>{title}</strong>
         <small>{plainPreview(visibleText(preview), title)}</small>
         <small>

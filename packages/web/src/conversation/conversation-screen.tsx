@@ -74,9 +74,9 @@ export function ConversationScreen({ workspaceId, conversationId }: { workspaceI
 
 function PanelLink({ href, icon, label }: { href: string; icon: IconName; label: string }) {
   return (
-    <ButtonLink href={href} look="quiet" size="small">
+    <ButtonLink href={href} look="quiet" size="small" aria-label={label}>
       <Icon name={icon} size={16} />
-      {label}
+      <span className={styles['label']}>{label}</span>
     </ButtonLink>
   );
 }

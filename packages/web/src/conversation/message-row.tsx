@@ -1,5 +1,5 @@
 import type { ShownMessage } from '@uswarm/client';
-import { memo, type ReactNode } from 'react';
+import { type CSSProperties, memo, type ReactNode } from 'react';
 import { RelativeTime } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import { ArtifactCard } from './artifact-card.js';
@@ -30,7 +30,7 @@ export const MessageRow = memo(function MessageRow({ row, isTarget }: { row: Row
       ) : (
         <article
           className={styles['reply']}
-          data-depth={Math.min(row.depth, 3)}
+          style={{ '--depth': Math.min(row.depth, 3) } as CSSProperties}
           data-first={row.isFirst || undefined}
           data-target={isTarget || undefined}
         >

@@ -17,7 +17,11 @@ export function Reply({ shown }: { shown: ShownMessage }) {
   return (
     <>
       {isQuiet ? <p className={ui('lead')}>{text}</p> : hasText && <Text text={text} />}
-      {streaming && <span className={styles['writing']} aria-hidden />}
+      {streaming && (
+        <span className={ui('more')} aria-hidden>
+          ▍
+        </span>
+      )}
       {message?.error && <Failure shown={shown} />}
       {!streaming && !message?.error && !isQuiet && <ReplyActions shown={shown} />}
     </>

@@ -21,7 +21,7 @@ export function ToolLines({ messages, isPinned }: { messages: ShownMessage[]; is
     calls.length === 1 ? only?.description : `${calls.length} steps${failed > 0 ? `, ${failed} failed` : ''}`;
   return (
     <details className={styles['tools']} open={isRunning || isPinned || undefined}>
-      <summary className={ui('row')}>
+      <summary className={ui('row lead')}>
         <State state={isRunning ? 'running' : failed > 0 ? 'failed' : 'completed'} />
         <span>
           {isRunning ? (calls.findLast(({ state }) => state === 'running')?.description ?? summary) : summary}
@@ -31,7 +31,7 @@ export function ToolLines({ messages, isPinned }: { messages: ShownMessage[]; is
       </summary>
       <ul>
         {calls.map(({ key, tool, description, state, message }) => (
-          <li key={key} className={ui('row')}>
+          <li key={key} className={ui('row lead')}>
             <State state={state} />
             <code>{tool}</code> {description}{' '}
             {calls.length > 1 && <small>{durationOf([{ state, message }], now)}</small>}

@@ -16,7 +16,7 @@ export function FirstRun({ workspaceId }: { workspaceId: string }) {
   return (
     <div className={ui('stack', styles['start'])} data-known={isKnown || undefined}>
       <h1>What should the swarm do, {user.name}?</h1>
-      <p>
+      <p className={ui('lead')}>
         The manager answers, or gives parts of the work to specialists. You see each step, and decide what needs your
         approval.
       </p>

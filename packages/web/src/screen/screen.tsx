@@ -100,9 +100,9 @@ export function Choice<Value extends string>(props: {
 }) {
   const name = useId();
   return (
-    <div role="radiogroup" aria-label={props.label} className={styles['choice']}>
+    <div role="radiogroup" aria-label={props.label} className={ui('row', styles['choice'])}>
       {props.options.map(({ value, label, disabled }) => (
-        <label key={value}>
+        <label key={value} className={ui('button quiet small')}>
           <input
             type="radio"
             name={name}
@@ -110,7 +110,7 @@ export function Choice<Value extends string>(props: {
             disabled={disabled}
             onChange={() => props.onChange(value)}
           />
-          <span>{label}</span>
+          {label}
         </label>
       ))}
     </div>

@@ -7,7 +7,9 @@ export function ConnectionLine() {
   const { state, text } = useConnectionText(useClient());
   return (
     <span className={ui('facts', styles['connection'])} data-tone={state === 'live' ? 'ok' : 'attention'} role="status">
-      <span className={styles['dot']} aria-hidden />
+      <span className={styles['dot']} aria-hidden>
+        ●
+      </span>
       {text}
     </span>
   );

@@ -12,7 +12,7 @@ import { useAccountMenu, useWorkspaceMenu } from './menus.js';
 /** On each screen. @param props.back on phones, the screen that leads here */
 export function Header({ workspaceId, back }: { workspaceId: string | undefined; back: string | undefined }) {
   return (
-    <header className={styles['header']}>
+    <header className={ui('row', styles['header'])}>
       {back !== undefined && (
         <Link href={back} className={ui('button quiet icon', styles['back'])} aria-label="Back">
           <Icon name="back" />

@@ -1,4 +1,4 @@
-import type { ComponentProps } from 'react';
+import type { ComponentProps, ReactNode } from 'react';
 import { Link } from 'wouter';
 import { ui } from './ui.js';
 
@@ -14,7 +14,12 @@ export function Button({ look, size, className, ...props }: ComponentProps<'butt
   return <button type="button" {...props} className={ui(namesOf({ look, size }), className)} />;
 }
 
+interface LinkProps {
+  href: string;
+  children: ReactNode;
+  'aria-label'?: string;
+}
 /** A link of the page that looks like a button. */
-export function ButtonLink({ look, size, ...props }: { href: string; children: React.ReactNode } & Look) {
+export function ButtonLink({ look, size, ...props }: LinkProps & Look) {
   return <Link {...props} className={ui(namesOf({ look, size }))} />;
 }

@@ -13,7 +13,7 @@ export function Tabs(props: { label: string; tabs: Tab[]; value?: string; onChan
   const first = props.tabs[0]?.id;
   const chosen = props.value === undefined ? { defaultValue: first } : { value: props.value };
   return (
-    <Base.Root {...chosen} onValueChange={(id) => props.onChange?.(String(id))}>
+    <Base.Root {...chosen} className={ui('stack')} onValueChange={(id) => props.onChange?.(String(id))}>
       <Base.List className={ui('row', styles['tabs'])} aria-label={props.label}>
         {props.tabs.map(({ id, label }) => (
           <Base.Tab key={id} value={id} className={ui('button quiet', styles['tab'])}>
@@ -22,7 +22,7 @@ export function Tabs(props: { label: string; tabs: Tab[]; value?: string; onChan
         ))}
       </Base.List>
       {props.tabs.map(({ id, content }) => (
-        <Base.Panel key={id} value={id}>
+        <Base.Panel key={id} value={id} className={ui('stack loose')}>
           {content}
         </Base.Panel>
       ))}
