@@ -1,6 +1,7 @@
 import { useDeviceNotifications } from '../notifications/use-device-notifications.js';
 import { Section } from '../screen/screen.js';
 import { Button } from '../ui/button.js';
+import { Problem } from '../ui/parts.js';
 
 const EXPLAINED = {
   unsupported: 'This browser has no notifications. On an iPhone, add the page to the home screen first.',
@@ -22,7 +23,7 @@ export function NotificationSetting() {
           </Button>
         </div>
       )}
-      {error !== undefined && <p role="alert">{error.message}</p>}
+      {error !== undefined && <Problem>{error.message}</Problem>}
     </Section>
   );
 }

@@ -1,6 +1,7 @@
 import { Screen } from '../screen/screen.js';
 import { ButtonLink } from '../ui/button.js';
 import { useReturn } from './use-return.js';
+import { Problem } from '../ui/parts.js';
 
 /** Where a provider returns to. */
 export function ConnectedScreen() {
@@ -9,7 +10,7 @@ export function ConnectedScreen() {
     <Screen title={problem === undefined ? 'Connecting…' : 'It is not connected'}>
       {problem !== undefined && (
         <>
-          <p role="alert">{problem}</p>
+          <Problem>{problem}</Problem>
           <div>
             <ButtonLink href="/">Back</ButtonLink>
           </div>

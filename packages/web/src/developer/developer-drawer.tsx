@@ -55,7 +55,7 @@ function Entry({ one, document }: { one: Recorded; document: Document | undefine
   const route = one.kind === 'call' && document !== undefined ? routeOf(one, document) : undefined;
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary className={ui('item')}>
+      <summary className={ui('row')}>
         <time dateTime={new Date(one.at).toISOString()}>{new Date(one.at).toLocaleTimeString()}</time>
         {one.kind === 'event' ? (
           <>

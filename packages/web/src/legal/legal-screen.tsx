@@ -1,6 +1,6 @@
 import { Text } from '../conversation/text.js';
 import { Screen } from '../screen/screen.js';
-import { EmptyState, Spinner } from '../ui/parts.js';
+import { EmptyState, Problem, Spinner } from '../ui/parts.js';
 import { type Legal, useLegal } from './use-legal.js';
 
 const TITLES: Readonly<Record<string, [title: string, text: (legal: Legal) => string]>> = {
@@ -17,7 +17,7 @@ export function LegalScreen({ document }: { document: string }) {
   return (
     <main>
       <Screen title={title} actions={<a href="/">uswarm</a>}>
-        {error !== undefined && <p role="alert">{error}</p>}
+        {error !== undefined && <Problem>{error}</Problem>}
         {legal === undefined ? (
           error === undefined && <Spinner label="Loading" />
         ) : (

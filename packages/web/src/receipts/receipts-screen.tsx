@@ -57,7 +57,7 @@ function ReceiptCard({ workspaceId, receipt: given, verdict }: Shown & { workspa
   const [proof, proofTone] = VERDICTS[verdict.state];
   const { approval, arguments: sent } = receipt;
   const details: [name: string, value: ReactNode][] = [
-    ['Approval', approval ? <ApprovedAt at={approval.approved_at} /> : 'Not needed: the tool is allowed'],
+    ['Approved by you', approval ? <RelativeTime at={approval.approved_at} /> : 'Not needed: the tool is allowed'],
     ['Tool', receipt.tool],
     ['Arguments', sent ? <pre tabIndex={0}>{JSON.stringify(sent, null, 2)}</pre> : NOT_KEPT],
     ['Receipt', <code key="id">{receipt.id}</code>],
@@ -93,9 +93,3 @@ function ReceiptCard({ workspaceId, receipt: given, verdict }: Shown & { workspa
     </Item>
   );
 }
-
-const ApprovedAt = ({ at }: { at: string }) => (
-  <>
-    Approved by you, <RelativeTime at={at} />
-  </>
-);

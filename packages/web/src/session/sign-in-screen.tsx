@@ -4,9 +4,10 @@ import { Field } from '../ui/field.js';
 import { Form } from '../ui/form.js';
 import { ui } from '../ui/ui.js';
 import type { Configuration } from './configuration.js';
-import type { LocalUser } from './sign-in.js';
+import { type LocalUser, localUser } from './sign-in.js';
 import styles from './sign-in.module.css';
 import { useSignIn } from './use-sign-in.js';
+import { Problem } from '../ui/parts.js';
 
 interface Props {
   configuration: Configuration | undefined;
@@ -28,11 +29,7 @@ export function SignInScreen({ configuration, problem, returnTo, isOver = false 
           <h1>Welcome to uswarm</h1>
           <p className={ui('lead')}>A manager and four specialists work for you, and you see what they do.</p>
         </div>
-        {shown !== undefined && (
-          <p role="alert" className={ui('notice')} data-tone="bad">
-            {shown}
-          </p>
-        )}
+        {shown !== undefined && <Problem>{shown}</Problem>}
         <Button look="primary" disabled={isBusy} onClick={() => void signIn(configuration?.local ? DEMO : undefined)}>
           {configuration === undefined ? 'Try again' : configuration.local ? `Continue as ${DEMO.name}` : 'Sign in'}
         </Button>
@@ -42,19 +39,10 @@ export function SignInScreen({ configuration, problem, returnTo, isOver = false 
   );
 }
 
-/** The e-mail address, which identifies the user, follows from the name. */
 function NameForm({ busy, onSignIn }: { busy: boolean; onSignIn: (user: LocalUser) => void }) {
   const [name, setName] = useState('');
-  const slug = name
-    .trim()
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .replaceAll(/^-|-$/g, '');
   return (
-    <Form
-      className={ui('stack', styles['form'])}
-      onSubmit={() => onSignIn({ name: name.trim(), email: `${slug || 'user'}@example.com` })}
-    >
+    <Form className={ui('stack', styles['form'])} onSubmit={() => onSignIn(localUser(name))}>
       <Field
         label="Or under another name"
         value={name}

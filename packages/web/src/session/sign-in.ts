@@ -142,3 +142,13 @@ export function forgetSignIn(): void {
   sessionStorage.removeItem(SIGNED_IN);
   sessionStorage.setItem(SIGNED_OUT, 'yes');
 }
+
+/** The e-mail address, which identifies the user, follows from the name. */
+export function localUser(name: string): LocalUser {
+  const slug = name
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '');
+  return { name: name.trim(), email: `${slug || 'user'}@example.com` };
+}

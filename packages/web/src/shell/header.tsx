@@ -66,7 +66,7 @@ function AccountMenu() {
       label={`Account of ${user}`}
       className={ui('button quiet icon')}
       trigger={
-        <span className={ui('symbol round')} aria-hidden>
+        <span className={ui('symbol')} aria-hidden>
           {user.slice(0, 1).toUpperCase()}
         </span>
       }

@@ -4,7 +4,7 @@ import { panel } from '../session/pages.js';
 import { Button } from '../ui/button.js';
 import { Icon } from '../ui/icon.js';
 import { Facts } from '../ui/item.js';
-import { Badge, EmptyState, RelativeTime } from '../ui/parts.js';
+import { Badge, EmptyState, Problem, RelativeTime } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import { costOf, tokens, tokensOf } from '../usage/amounts.js';
 import { type Activity, LABELS, summaryOf } from './activity.js';
@@ -88,13 +88,9 @@ function TaskRow({ task, activities, currency, onStop }: { task: Task } & Omit<T
         )}
       </div>
       {task.title !== '' && <p className={ui('lead')}>{task.title}</p>}
-      {task.problem !== '' && (
-        <p role="alert" className={ui('notice')} data-tone="bad">
-          {task.problem}
-        </p>
-      )}
+      {task.problem !== '' && <Problem>{task.problem}</Problem>}
       {task.state === 'running' && task.agentId !== null && (
-        <p className={ui('lead', styles['activity'])}>{activity?.text ?? 'No news from this agent'}</p>
+        <p className={ui('lead')}>{activity?.text ?? 'No news from this agent'}</p>
       )}
       <Facts>
         {task.own !== null && <Figures task={task} currency={currency} />}

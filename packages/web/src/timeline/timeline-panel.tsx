@@ -1,7 +1,7 @@
 import { useSearchParams } from 'wouter';
 import { durationText } from '../screen/duration-text.js';
 import { PanelFrame } from '../screen/screen.js';
-import { Badge, EmptyState, Spinner } from '../ui/parts.js';
+import { Badge, EmptyState, Problem, Spinner } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import { costText, tokensText, turnState } from './labels.js';
 import type { TurnSteps } from './rows.js';
@@ -58,11 +58,7 @@ function Summary({ turn, usage }: { turn: TurnSteps; usage: string }) {
         <strong>{turn.agent.name}</strong> <Badge tone={state.tone}>{state.text}</Badge>
       </p>
       {turn.task !== null && <p>{turn.task}</p>}
-      {turn.error !== null && (
-        <p className={ui('notice')} data-tone="bad">
-          {turn.error.message}
-        </p>
-      )}
+      {turn.error !== null && <Problem>{turn.error.message}</Problem>}
       <small>{usage}</small>
     </div>
   );

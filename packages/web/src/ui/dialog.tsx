@@ -3,6 +3,7 @@ import { Button } from './button.js';
 import { Form } from './form.js';
 import styles from './overlay.module.css';
 import { ui } from './ui.js';
+import { Problem } from './parts.js';
 
 interface DialogProps {
   title: string;
@@ -70,11 +71,7 @@ export function FormDialog(props: FormDialogProps) {
     <Dialog {...dialog}>
       <Form className={ui('stack')} onSubmit={(values) => void submit(values)}>
         {children}
-        {state.problem !== undefined && (
-          <p role="alert" className={ui('notice')} data-tone="bad">
-            {state.problem}
-          </p>
-        )}
+        {state.problem !== undefined && <Problem>{state.problem}</Problem>}
         <Actions>
           <Button onClick={dialog.onClose}>{keep}</Button>
           <Button type="submit" look={isDangerous ? 'danger' : 'primary'} disabled={state.busy || isDisabled}>

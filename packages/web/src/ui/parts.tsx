@@ -14,6 +14,13 @@ export function Badge({ tone = 'plain', children }: { tone?: Tone; children: Rea
   );
 }
 
+/** Why something failed. */
+export const Problem = ({ children }: { children: ReactNode }) => (
+  <p role="alert" className={ui('notice')} data-tone="bad">
+    {children}
+  </p>
+);
+
 /** Says what it waits for to screen readers. */
 export function Spinner({ label }: { label: string }) {
   return (

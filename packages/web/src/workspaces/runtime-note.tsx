@@ -1,5 +1,5 @@
 import { useWorkspaces } from '@uswarm/client/react';
-import { useEffect, useState } from 'react';
+import { useSeconds } from '../screen/use-seconds.js';
 import { useClient } from '../session/use-client.js';
 import { Spinner } from '../ui/parts.js';
 import { describeRuntime } from './runtime.js';
@@ -16,16 +16,4 @@ export function RuntimeNote({ workspaceId }: { workspaceId: string }) {
       {seconds > 0 && ` (${seconds} s)`}
     </span>
   );
-}
-
-/** How long a condition has held. */
-function useSeconds(holds: boolean): number {
-  const [seconds, setSeconds] = useState(0);
-  useEffect(() => {
-    setSeconds(0);
-    if (!holds) return undefined;
-    const timer = setInterval(() => setSeconds((known) => known + 1), 1_000);
-    return () => clearInterval(timer);
-  }, [holds]);
-  return seconds;
 }

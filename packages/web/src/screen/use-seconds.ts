@@ -1,0 +1,13 @@
+import { useEffect, useState } from 'react';
+
+/** How long a condition has held. */
+export function useSeconds(holds: boolean): number {
+  const [seconds, setSeconds] = useState(0);
+  useEffect(() => {
+    setSeconds(0);
+    if (!holds) return undefined;
+    const timer = setInterval(() => setSeconds((known) => known + 1), 1_000);
+    return () => clearInterval(timer);
+  }, [holds]);
+  return seconds;
+}
