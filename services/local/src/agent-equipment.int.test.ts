@@ -8,7 +8,7 @@ import { type RunningProgram, runLocalMode } from '../test/local.js';
 
 const MANY = 40;
 
-/** The whole prompt of a request. */
+/** A request's whole prompt. */
 const told = ({ messages }: ModelServerRequest): string => messages.map(({ content }) => textOf(content)).join('\n');
 /** The offered tools that the user can switch. */
 const offered = ({ tools = [] }: ModelServerRequest): string[] =>
@@ -25,7 +25,7 @@ describe('the next model request after a change of an agent', () => {
   let local: RunningProgram;
   let client: TestClient;
   let agents: AgentSummary[];
-  /** `/v1/agents/<id>` of the manager, which answers in the swarm conversation. */
+  /** `/v1/agents/<id>` for the manager, which answers in the swarm conversation. */
   let manager: string;
   beforeAll(async () => {
     model = await startModelServer({ script: () => [{ text: 'Understood.' }] });

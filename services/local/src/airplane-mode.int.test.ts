@@ -29,7 +29,7 @@ interface App {
   start(options: object): Promise<void>;
   shown(): string[];
   chat: { send(message: { text: string; files?: File[] }): Promise<string> };
-  /** Each progress of an unsent message that the app has seen. */
+  /** Each upload progress that the app has seen for an unsent message. */
   progress: number[];
   client: { connection: { get(): { state: string } } };
 }

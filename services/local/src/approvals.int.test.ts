@@ -10,7 +10,7 @@ describe('a call that needs the approval of the user', () => {
   let servers: AppServers;
   let services: SeparateServices;
   let user: AppUser;
-  /** Model requests of earlier tests. */
+  /** Earlier tests' model requests. */
   let earlier = 0;
 
   beforeAll(async () => {

@@ -30,7 +30,7 @@ describe.each([
     expect((await world.view.agents()).map(({ status }) => status)).toContain('pending');
 
     expect((await world.view.choose(first, 'continue')).status).toBe(200);
-    // The whole counts: the second budget begins after the tokens of the first reply.
+    // The whole counts: the second budget begins after the first reply's tokens.
     const second = await world.view.card(2);
     expect(second.content.title).toBe('This answer has used 2,200 tokens. Continue?');
     expect(textOf(await world.view.done(2))).toBe('Part 1. ');

@@ -60,7 +60,7 @@ describeWith('chromium', 'examples/web', () => {
     const page = await browser.newPage();
     const problems: string[] = [];
     page.on('pageerror', (error) => problems.push(String(error)));
-    // The development server of the app.
+    // The app's development server.
     const server = await listen(
       (request, response) => {
         const isScript = request.url === '/www/app.js';

@@ -7,7 +7,7 @@ import { KILLED, type Killed } from '../test/separate.js';
 /** With these, no process is left that knows the call. */
 const WITH_ORCHESTRATOR = KILLED.filter((killed) => killed !== 'the runtime');
 
-/** In the core, each moment has one of the processes. */
+/** In the core, each moment has one process. */
 const killedAt = (moment: number): readonly Killed[] => shareByTier(KILLED, moment, KILLED.length);
 
 describe('invariant 4: a call that changes another system', () => {

@@ -24,7 +24,7 @@ describe('invariant 4: a call that changes another system', () => {
       const other = await calls.services.addOrchestrator();
       await other.printed(/expired lease taken over/);
       const end = await calls.atTheEnd();
-      // The first one reads the answer after the end of the turn.
+      // The first one reads the answer after the turn has ended.
       calls.servers.google.release();
       process.kill(hung.pid, 'SIGCONT');
       await hung.stop();

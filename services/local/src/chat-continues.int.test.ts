@@ -14,7 +14,7 @@ describe('npm run chat that is killed in the middle of an answer and started aga
   let model: ModelServer;
   let local: RunningProgram;
   let email: string;
-  /** Sees the conversation of the same user. */
+  /** Sees the same user's conversation. */
   let observer: TestClient;
   let chats: Program[];
 
@@ -57,7 +57,7 @@ describe('npm run chat that is killed in the middle of an answer and started aga
     return saved.some((turn) => turn.includes(text));
   }
 
-  /** Asks, and kills the chat when it has printed and saved half of the answer. @returns the hold of the other half */
+  /** Asks, and kills the chat when it has printed and saved half of the answer. @returns the other half's hold */
   async function askAndKill(): Promise<string> {
     const hold = `middle-${model.requests.length}`;
     const chat = startChat();

@@ -17,11 +17,11 @@ describe('an app with the packed @uswarm/client that is killed in the middle of 
   let model: ModelServer;
   let local: RunningProgram;
   let folder: string;
-  /** Sees the conversation of the same user. */
+  /** Sees the same user's conversation. */
   let observer: TestClient;
   let apps: Program[];
   let settings: Record<string, string>;
-  /** A folder outside of the repository. */
+  /** A folder outside the repository. */
   let app: Consumer;
   let packed: string;
   let tarball: string;
@@ -67,7 +67,7 @@ describe('an app with the packed @uswarm/client that is killed in the middle of 
   it.each([
     ['app.mjs', 'socket'],
     ['app.mjs', 'sse'],
-    // What an app without the client has to do; README.md of the client compares the lines.
+    // Work for an app without the client; the client's README.md compares the lines.
     ['bare-app.mjs', 'socket'],
   ])('shows the whole answer, and has sent its question once: %s with %s', async (file, transport) => {
     const requests = model.requests.length;

@@ -13,5 +13,5 @@ export function chatCommand(
   return `${elsewhere}npm run chat -- "${message}"`;
 }
 
-/** A word of a shell command. */
+/** A shell word. */
 const quoted = (text: string): string => (/^[\w./:@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

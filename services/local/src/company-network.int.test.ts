@@ -33,7 +33,7 @@ async function startOutside({ certificate, key }: ServerCertificate, servers: Re
   return server;
 }
 
-/** Replaces the origin of a URL, or of each URL in a JSON text. */
+/** Replaces the origin in a URL, or in each URL of a JSON text. */
 const moved = (text: string, from: string, host: string): string =>
   text.replaceAll(new URL(from).origin, `https://${host}`);
 

@@ -34,7 +34,7 @@ describe('apps that the user has connected', () => {
   let google: GoogleServer;
   let services: SeparateServices;
   let client: TestClient;
-  /** What the model was told about the last call. */
+  /** Result of the last call, as the model saw it. */
   let results: string[] = [];
   /** The user has removed the app in the Google account. */
   let isRevoked = false;

@@ -23,13 +23,13 @@ describe.each([
     client = await installation.newClient();
     view = viewOf(client);
     usage = watchUsage(model, services);
-    // The estimate of a killed call exceeds the budget of the other tests.
+    // A killed call's estimate exceeds the other tests' budget.
     await setPlan(services, client, 'large');
   });
   afterEach(() => client?.close());
   afterAll(() => installation?.close());
 
-  /** The estimate of a call whose process was killed. The model gateway settles it. */
+  /** Estimate for a call whose process was killed. The model gateway settles it. */
   const LOST = { estimated: true, reserved: !modelGateway };
 
   const rows = () =>
@@ -41,7 +41,7 @@ describe.each([
   const turns = () =>
     installation.services.query('SELECT status, generation FROM turns WHERE workspace_id = $1', [client.workspaceId]);
 
-  /** Asks, and waits until the client has the text before the hold point. @returns the id of the reply */
+  /** Asks, and waits until the client has the text before the hold point. @returns the reply id */
   async function askAndHold(hold: string): Promise<string> {
     await client.send(`Count to six, ${hold}`);
     await installation.model.reached(hold);
@@ -64,7 +64,7 @@ describe.each([
       const isLost = killed !== 'the orchestrator';
       await services.kill(killed, client.workspaceId);
       await services.recover(killed);
-      // The call of a killed runtime is cut.
+      // A killed runtime's call is cut.
       if (isLost) await eventually(() => model.requests, { until: ({ length }) => length > requests });
       model.release(hold);
       expect(textOf(await view.done(1))).toBe('one two three four five six');

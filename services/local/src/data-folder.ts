@@ -46,7 +46,7 @@ export interface DataFolder {
 
 export interface DataFolderOptions {
   directory: string;
-  /** URL of this instance, for the error of a second one. */
+  /** This instance's URL, for the error in a second one. */
   url: string;
 }
 

@@ -11,7 +11,7 @@ import { durableEvents, finalTexts, positionOf, shownText } from '../test/defaul
 import { modelSettings } from '../test/model-settings.js';
 import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 
-/** A client with the default options of its library, which uses only events of the specification, and `since`. */
+/** A client with its library's default options, which uses only specified events, and `since`. */
 interface DefaultClient {
   events: { name: string; payload: unknown }[];
   emit(event: string, payload: object): void;
@@ -48,7 +48,7 @@ const LIBRARIES: Record<string, Start> = {
 
 const ANSWER = 'one two three four five six';
 
-/** Milliseconds of the outage beside the failed attempts; `npm run soak -- reconnect --away <seconds>` sets it. */
+/** Outage in milliseconds beside the failed attempts; `npm run soak -- reconnect --away <seconds>` sets it. */
 const AWAY_MS = Number(process.env['USWARM_SOAK_AWAY_S'] ?? 0) * 1_000;
 
 describeWith('valkey', 'default clients of two languages', () => {
@@ -122,7 +122,7 @@ describeWith('valkey', 'default clients of two languages', () => {
       const path = `/v1/workspaces/${user.workspaceId}/conversations`;
       expect((await user.api('POST', path, { type: 'swarm' })).status).toBe(201);
     };
-    /** The client has received every event of the log since its first subscribe, once and in order. */
+    /** The client has received every event in the log since its first subscribe, once and in order. */
     async function hasEveryEvent(client: DefaultClient): Promise<void> {
       const { body } = await user.api('GET', `/v1/workspaces/${user.workspaceId}/events?since=0`);
       const log = (body as { data: { seq: number; event: string }[] }).data;
@@ -175,7 +175,8 @@ describeWith('valkey', 'default clients of two languages', () => {
       const startAnother = await services.killGateway();
       await services.orchestrators.at(-1)!.stop('SIGKILL');
       await startAnother();
-      // The gateway waits for the orchestrator, and closes the transport of the client of JavaScript. That of Python does not wait.
+      // The gateway waits for the orchestrator, and closes the JavaScript client's transport. The Python client does
+      // not wait.
       await eventually(async () => (await handshakes('failed')) >= 1 && (await handshakes('left')) >= 2);
       await sleep(AWAY_MS);
       await services.addOrchestrator({ atTheSamePorts: true });

@@ -207,7 +207,7 @@ describe('a manager that delegates', () => {
     await world.services.recover('the runtime');
     await answer('Together: 5 results.');
     expect((await delegations()).map(({ status }) => status)).toEqual(agents.map(() => 'completed'));
-    // The steps of the manager are not repeated.
+    // The manager's steps are not repeated.
     expect(world.calls.filter((agent) => agent === 'manager')).toHaveLength(2);
     await expectNothingLeft();
     expect(await budgets()).toEqual({ tasks: 5, left: true });

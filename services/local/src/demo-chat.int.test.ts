@@ -41,7 +41,7 @@ describe('npm run chat with the demo model', () => {
     return ((await response.json()) as { data: Data }).data;
   }
 
-  /** Lets an agent of a new user ask before it changes its memories. */
+  /** Lets a new user's agent ask before it changes its memories. */
   async function ask(user: string, slug: string): Promise<void> {
     await talk(user, '/quit');
     const [workspace] = await api<Workspace[]>(user, 'GET', '/v1/workspaces');

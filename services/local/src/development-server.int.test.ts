@@ -9,7 +9,7 @@ const LISTED = 'https://staging.example.com';
 const FOREIGN = 'https://evil.example';
 const POLLING = '/socket.io/?EIO=4&transport=polling';
 
-/** What a client of a page calls: the page of local mode, REST, the issuer, and the long poll of a socket. */
+/** Addresses that a page's client calls: the page of local mode, REST, the issuer, and a socket's long poll. */
 const PATHS = [
   '/v1/health',
   '/v1/workspaces',

@@ -15,7 +15,7 @@ import { type SeparateServices, startSeparateServices } from '../test/separate.j
 
 const ANSWER = 'one two three four five six';
 
-/** What a client of a stream has received. */
+/** Received by a stream client. */
 function createReceived() {
   const names: string[] = [];
   const seqs: number[] = [];

@@ -19,7 +19,7 @@ describeWith('searxng', 'a question about an earlier search', () => {
   let model: ModelServer;
   let services: SeparateServices;
   let client: TestClient;
-  /** The newest message of the user in each model call. */
+  /** The newest user message in each model call. */
   let asked: string[] = [];
 
   beforeAll(async () => {

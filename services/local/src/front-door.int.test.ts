@@ -63,7 +63,7 @@ describe('local mode with its defaults', () => {
     '/dev/issuer/jwks',
     '/nothing',
   ])('answers HEAD %s like GET, without a body', async (route) => {
-    // The length of a compressed body is not known before.
+    // A compressed body's length is not known before.
     const uncompressed = { headers: { 'accept-encoding': 'identity' } };
     const [get, head] = await Promise.all(
       ['GET', 'HEAD'].map((method) => fetch(`${local.url}${route}`, { method, ...uncompressed })),
@@ -132,14 +132,14 @@ describe('local mode with SIGNATURE_MODE=required', () => {
   });
   afterAll(() => local?.stop());
 
-  /** The signature of a client, independent of the production code. */
+  /** A client's signature, independent of the production code. */
   function signed(secret = SIGNATURE_SECRET): Record<string, string> {
     const timestamp = String(Date.now());
     const signature = createHmac('sha256', secret).update(`${token}:${timestamp}`).digest('hex');
     return { 'x-token': token, 'x-timestamp': timestamp, 'x-signature': signature };
   }
 
-  /** The connection error of a rejected socket. */
+  /** Connection error of a rejected socket. */
   async function socketRefusal(credentials: Record<string, string>): Promise<unknown> {
     const socket = io(`${local.url}/v1`, { auth: credentials, forceNew: true, reconnection: false });
     const code = await new Promise((resolve, reject) => {

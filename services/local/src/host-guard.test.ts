@@ -9,7 +9,7 @@ describe('isTrustedHost', () => {
     'LOCALHOST:1',
     '[::1]',
     '[::1]:65535',
-    // The host of an Android emulator, and of Genymotion.
+    // Hosts of an Android emulator, and of Genymotion.
     '10.0.2.2:8080',
     '10.0.3.2',
     // A tunnel that listens on another local address.

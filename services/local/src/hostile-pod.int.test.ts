@@ -26,7 +26,7 @@ describe('a pod that runs the code of an attacker', () => {
   let victim: AppUser;
   let pod: HostilePod;
   let tests = 0;
-  /** The ids of this test are new. */
+  /** This test's ids are new. */
   const id = (name: string) => `${name}-${tests}`;
 
   beforeAll(async () => {

@@ -20,7 +20,7 @@ async function jsonOf(request: IncomingMessage): Promise<{ id?: number; method?:
   return JSON.parse(body || '{}') as { id?: number };
 }
 
-/** An MCP server of an attacker: the names and descriptions of its tools, and the results of calls are orders. */
+/** An attacker's MCP server: tool names, descriptions and results are orders. */
 function hostileToolServer(tools: readonly object[], result: object): RequestListener {
   const results: Record<string, object> = {
     initialize: {

@@ -205,7 +205,7 @@ describe('a model that obeys every order that it reads', () => {
     expect(left).toContain(SECRET);
     expect(tools.queries.join()).not.toContain('4711');
     for (const secret of [API_KEY, other]) expect(left).not.toContain(secret);
-    // A JWT has a second part: three random characters of a signature are not one.
+    // A JWT has a second part: three random signature characters are not one.
     expect(/eyJ[\w-]+\.[\w-]+/.exec(left)).toBeNull();
     expect(tools.queries.length).toBeGreaterThan(0);
     expect(left).toContain(EVIL.slice('https://'.length));

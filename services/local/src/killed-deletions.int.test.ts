@@ -7,7 +7,7 @@ import { FoldingClient, signUp } from '../test/realtime/folding-client.js';
 import { RestClient } from '../test/realtime/rest-client.js';
 import { differencesFromSnapshot } from '../test/realtime/judge.js';
 
-/** A batch of the deletion has 2,000. */
+/** A deletion batch has 2,000. */
 const MESSAGES = 2_500;
 
 interface Moment {
@@ -53,7 +53,7 @@ describeWith('valkey', 'a deletion with many messages, seen by two devices at tw
   let cluster: RealtimeCluster;
   let devices: FoldingClient[] = [];
   let ids: Deleted;
-  /** Ends the lock of the test. */
+  /** Ends the test's lock. */
   let unlock: (() => Promise<void>) | undefined;
 
   beforeAll(async () => {
@@ -69,7 +69,7 @@ describeWith('valkey', 'a deletion with many messages, seen by two devices at tw
     const workspaceId = (body as { data: { id: string } }).data.id;
     const created = await rest.request('POST', `/v1/workspaces/${workspaceId}/conversations`, { type: 'swarm' });
     ids = { workspaceId, conversationId: (created.body as { data: { id: string } }).data.id };
-    // Before any device connects, so that none has a position of the workspace.
+    // Before any device connects, so that none has a position in the workspace.
     await cluster.query('DELETE FROM workspace_events WHERE workspace_id = $1', [workspaceId]);
     await cluster.query(
       `INSERT INTO messages (id, workspace_id, conversation_id, seq, role, content, status)
@@ -115,7 +115,7 @@ describeWith('valkey', 'a deletion with many messages, seen by two devices at tw
     const sql = 'SELECT count(*)::int AS count FROM messages WHERE conversation_id = $1';
     return (await cluster.query<{ count: number }>(sql, [ids.conversationId]))[0]!.count;
   };
-  /** No statement of the killed process runs any more. */
+  /** No statement from the killed process runs any more. */
   const untilRolledBack = () =>
     eventually(
       () =>

@@ -57,7 +57,7 @@ export interface LocalModeDeps {
 
 /**
  * Starts all services in this process, in the order of their dependencies.
- * @throws LocalError; the reason of the signal if it ended startup
+ * @throws LocalError; the signal's reason if it ended startup
  */
 export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal> {
   const { settings, createLog, progress, stack, signal } = deps;
@@ -170,7 +170,7 @@ async function checkPortsFree({ port, network }: Settings): Promise<void> {
   for (const host of network.addresses) await checkPortFree({ port, host });
 }
 
-/** The connections of all addresses belong to one server, so that the gateway sees each of them. */
+/** All addresses' connections belong to one server, so that the gateway sees each of them. */
 async function openPublicPorts(server: Server, { port, network }: Settings, stack: CloseStack): Promise<void> {
   const [first, ...others] = network.addresses;
   const http = await listen(server, { host: first, port, requestTimeoutMs: LIMITS.requestMs });
@@ -233,7 +233,7 @@ async function prepareSearch(
 
 type ToolServer = NonNullable<Settings['toolServer']>;
 
-/** Starts the server of the search tool. */
+/** Starts the search tool's server. */
 async function startTools(
   { webSearch }: LocalSearch,
   { secrets }: DataFolder,
@@ -268,7 +268,7 @@ function orchestratorEnvironment(options: OrchestratorSettings) {
         id: 'development',
         issuer: issuerUrl,
         audience: DEVELOPMENT_CLIENT_ID,
-        // By loopback, which no proxy of a company is asked for.
+        // By loopback, for which no company proxy is asked.
         jwks_uri: `http://${HOST}:${settings.port}${ISSUER_PATH}/jwks`,
       },
     ]),
@@ -330,5 +330,5 @@ function route(pages: ServePage, issuer: RequestListener, app: RequestListener):
   };
 }
 
-/** Node leaves out the body of a response to HEAD. */
+/** Node leaves out the body in a response to HEAD. */
 const isRead = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD';

@@ -12,7 +12,7 @@ import type { Settings } from './settings.js';
 
 /** Milliseconds that a search waits for a SearXNG that is being installed or started. */
 const WAIT_MS = 180_000;
-/** Milliseconds between the reports of a search that waits. */
+/** Milliseconds between the reports while a search waits. */
 const REPORT_MS = 10_000;
 
 const OTHER_SEARXNG = 'or set SVC_SEARCH_ENDPOINT to the address of a SearXNG';
@@ -35,7 +35,7 @@ export interface LocalSearchDeps {
   outgoing?: Pick<Outgoing, 'request'>;
   /** Called before everything else starts. @throws LocalError if this machine cannot run SearXNG */
   findPython: () => Promise<string>;
-  /** Installs and starts SearXNG. @throws LocalError, the reason of the signal */
+  /** Installs and starts SearXNG. @throws LocalError, the signal's reason */
   start: (python: string, signal: AbortSignal) => Promise<RunningSearxng>;
   /** Called with one line about the installation and the start. */
   progress: (line: string) => void;

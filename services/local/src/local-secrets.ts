@@ -5,29 +5,29 @@ import { LocalError, writePrivateFile } from '@uswarm/dev-servers';
 import { z } from 'zod';
 
 const secrets = z.object({
-  /** `<id>:<secret>`, for service tokens of the internal API. */
+  /** `<id>:<secret>`, for service tokens on the internal API. */
   internal_api_key: z.string().min(1),
   /** `<id>:<secret>`, for the tokens of `uswarmctl`. */
   admin_api_key: z.string().min(1),
-  /** `<id>:<secret>`, for the tokens of runtimes for MCP servers. */
+  /** `<id>:<secret>`, for runtimes' tokens for MCP servers. */
   mcp_signing_key: z.string().min(1),
-  /** `<id>:<secret>`, for the tokens of runtimes for the model gateway. */
+  /** `<id>:<secret>`, for runtimes' tokens for the model gateway. */
   model_token_key: z.string().min(1),
   /** `<id>:<secret>`, with which the model gateway reports model calls. */
   model_calls_key: z.string().min(1),
-  /** PEM of the Ed25519 key that signs calls to runtimes. */
+  /** PEM: the Ed25519 key that signs calls to runtimes. */
   call_private_key: z.string().min(1),
   /** Signs page cursors. */
   cursor_key: z.string().min(1),
-  /** Key of the hash that remains of a deleted user. */
+  /** Key for the hash that remains of a deleted user. */
   identity_key: z.string().min(1),
-  /** `<id>:<32 bytes as base64>`; encrypts the tokens of integrations. */
+  /** `<id>:<32 bytes as base64>`; encrypts integration tokens. */
   integration_token_keys: z.string().min(1),
-  /** The private key of VAPID, by which push services of browsers know this installation. */
+  /** VAPID private key, by which browser push services know this installation. */
   web_push_private_key: z.string().min(1),
 });
 
-/** The secrets of the services, created once per data folder. */
+/** Service secrets, created once per data folder. */
 export type LocalSecrets = z.infer<typeof secrets>;
 
 const random = (): string => randomBytes(32).toString('base64url');

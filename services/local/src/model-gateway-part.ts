@@ -9,7 +9,7 @@ import { type CloseStack, listen, type Logger, type Registry } from '@uswarm/ser
 import type { LocalSecrets } from './local-secrets.js';
 
 export interface ModelGatewayPartOptions {
-  /** The environment of the user, with the settings of model providers. */
+  /** The user's environment, with the model provider settings. */
   environment: Record<string, string | undefined>;
   secrets: Pick<LocalSecrets, 'model_calls_key' | 'model_token_key'>;
   host: string;
@@ -21,12 +21,12 @@ export interface ModelGatewayPartOptions {
 export interface ModelGatewayPart {
   /** Origin for runtimes. */
   url: string;
-  /** Begins to serve, as soon as the internal API of the orchestrator listens. */
+  /** Begins to serve, as soon as the orchestrator's internal API listens. */
   connect(internalUrl: string): void;
 }
 
 /**
- * Starts the model gateway in this process, so that runtimes have no key of a provider. Its address is an input of the
+ * Starts the model gateway in this process, so that runtimes have no provider key. Its address is an input of the
  * orchestrator, whose address is an input of the gateway: it listens first, and serves after `connect`.
  */
 export async function startModelGatewayPart(options: ModelGatewayPartOptions): Promise<ModelGatewayPart> {

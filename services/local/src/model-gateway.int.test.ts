@@ -8,7 +8,7 @@ import { type RunningProgram, runLocalMode } from '../test/local.js';
 import { loggedRuntimes } from '../test/processes.js';
 
 const KEY = 'provider-key-of-this-test';
-/** The environment of a process is a file on Linux only. */
+/** A process' environment is a file on Linux only. */
 const onLinux = process.platform === 'linux' ? describe : describe.skip;
 const USAGE = { prompt: 40, completion: 7 };
 

@@ -4,7 +4,7 @@ import { type Habit, type HabitRun, habitsOf, type SeenHabit, startHabits } from
 
 const PROTOCOLS = ['openai', 'anthropic'] as const;
 
-/** Characters of a reply. */
+/** Characters per reply. */
 const LONGEST_REPLY = 1_000_000;
 
 /** The model's text after the tool results. */

@@ -8,7 +8,7 @@ import { runLocalMode } from '../test/local.js';
 import { modelLines } from '../test/models-page.js';
 
 const page = readFileSync(path.resolve(import.meta.dirname, '../../../docs/models.md'), 'utf8');
-/** One line per protocol, with a base URL and a placeholder of a key, which the test replaces. */
+/** One line per protocol, with a base URL and a placeholder key, which the test replaces. */
 const protocols = ['OPENAI', 'ANTHROPIC'].map((name) => {
   const [found] = modelLines(page).filter(({ environment }) => `${name}_BASE_URL` in environment);
   return {

@@ -30,7 +30,7 @@ describe('docs/models.md', () => {
     const [prefix, defaultBaseUrl] = Object.keys(environment).some((name) => name.startsWith('ANTHROPIC_'))
       ? ['ANTHROPIC', 'https://api.anthropic.com/v1']
       : ['OPENAI', 'https://api.openai.com/v1'];
-    // The gateway refuses the placeholder of the page.
+    // The gateway refuses the page's placeholder.
     const key = `${prefix}_API_KEY` in environment ? { [`${prefix}_API_KEY`]: 'key-of-this-test' } : {};
     const { providers } = loadModelGatewayConfig({ ...environment, ...key, ...GATEWAY_SECRETS });
     expect(providers).toMatchObject({

@@ -21,7 +21,8 @@ function machineAddresses(): string[] {
 }
 
 /**
- * Reads the address of `--host`. Loopback is always included, because the commands of this checkout, emulators and `adb reverse` use it.
+ * Reads the address in `--host`. Loopback is always included, because this checkout's commands, emulators and `adb
+ * reverse` use it.
  * @throws LocalError
  */
 export function readNetwork(host: string | undefined, known = machineAddresses()): Network {

@@ -8,9 +8,9 @@ const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'
 export type TrustsOrigin = (request: Pick<IncomingMessage, 'headers'>) => boolean;
 
 /**
- * Trusts pages of this machine on any port, pages whose host is also the host of the request (a development server that a phone
- * opens), and the listed origins. The host of a request is `localhost` or an address of this machine (`isTrustedHost`), so no other
- * machine has a page with the same one.
+ * Trusts pages on this machine, on any port, pages whose host is also the request's host (a development server that a
+ * phone opens), and the listed origins. A request's host is `localhost` or an address of this machine
+ * (`isTrustedHost`), so no other machine has a page with the same one.
  */
 export function createOriginRule(listed: readonly string[]): TrustsOrigin {
   return ({ headers: { origin, host } }) => {
@@ -22,7 +22,10 @@ export function createOriginRule(listed: readonly string[]): TrustsOrigin {
   };
 }
 
-/** Refuses pages of other sites. They could otherwise act as any user, because the development issuer knows no passwords. */
+/**
+ * Refuses pages from other sites. They could otherwise act as any user, because the development issuer knows no
+ * passwords.
+ */
 function refuseForeignOrigin(request: IncomingMessage, response: ServerResponse, trusts: TrustsOrigin): boolean {
   if (trusts(request)) return false;
   const { origin } = request.headers;
@@ -36,8 +39,8 @@ function refuseForeignOrigin(request: IncomingMessage, response: ServerResponse,
 }
 
 /**
- * Checks the requests of all listeners that the server has now, and lets the pages of trusted origins read the responses. Upgrades are
- * not requests: their handler checks host and origin.
+ * Checks the requests to all listeners that the server has now, and lets pages from trusted origins read the responses.
+ * Upgrades are not requests: their handler checks host and origin.
  */
 export function guardRequests(server: Server, trusts: TrustsOrigin): void {
   const listeners = server.listeners('request');
@@ -49,7 +52,7 @@ export function guardRequests(server: Server, trusts: TrustsOrigin): void {
       for (const listener of listeners) listener.call(server, request, response);
     };
     if (request.headers.origin !== undefined) return allow(request, response, handle);
-    // A cache must not answer a page with the response to a request of a program.
+    // A cache must not answer a page with the response to a program's request.
     response.setHeader('Vary', 'Origin');
     handle();
   });

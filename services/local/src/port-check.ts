@@ -83,7 +83,7 @@ export function listeningInodes(table: string | undefined, port: number): string
     .map((columns) => columns[9] ?? '');
 }
 
-/** Processes of other users are not readable, and any process may end meanwhile. */
+/** Other users' processes are not readable, and any process may end meanwhile. */
 function quietly<T>(read: () => T): T | undefined {
   try {
     return read();

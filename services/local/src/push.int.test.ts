@@ -74,7 +74,7 @@ describeWith('valkey', 'push notifications', () => {
   const pushed = (count = 1) =>
     eventually(() => Promise.resolve(received()), { until: ({ length }) => length >= count });
 
-  /** Asks, waits for the answer, and goes offline. @returns the id of the reply */
+  /** Asks, waits for the answer, and goes offline. @returns the reply id */
   async function askAndLeave(text: string): Promise<string> {
     await user.send(text);
     const replyId = await user.replies(1);

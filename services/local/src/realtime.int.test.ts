@@ -92,7 +92,7 @@ describe('the realtime interface', () => {
     };
     let messages = await listed();
     while (messages[0]?.id === messageId || messages[0]?.content.type === 'loading') {
-      // Below the rate limit of a user.
+      // Below a user's rate limit.
       await sleep(200);
       messages = await listed();
     }

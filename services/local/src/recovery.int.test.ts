@@ -102,8 +102,8 @@ describeWith('valkey', 'services as separate processes', () => {
     const ofWorkspace = (sql: string) => services.query(sql, [client.workspaceId]);
     const lease = (until: string) =>
       ofWorkspace(`UPDATE work SET lease_expires_at = ${until} WHERE kind = 'turn' AND workspace_id = $1`);
-    // No process follows the turn, and two minutes pass. Repeated, because Postgres can still execute a statement of the
-    // killed process that extends the lease.
+    // No process follows the turn, and two minutes pass. Repeated, because Postgres can still execute a statement from
+    // the killed process that extends the lease.
     const shown = await eventually(async () => {
       await lease(`now() + interval '1 hour'`);
       await ofWorkspace(`UPDATE turns SET activity_until = now() WHERE workspace_id = $1`);

@@ -63,7 +63,7 @@ describeWith('valkey', 'services as separate processes while Redis is unavailabl
   const readiness = (): Promise<number[]> =>
     Promise.all(Object.values(services.operations).map(async (url) => (await fetch(`${url}/readyz`)).status));
 
-  /** Sends over REST and over the socket. @returns the ids of all messages, each of which was acknowledged */
+  /** Sends over REST and over the socket. @returns all message ids, each of which was acknowledged */
   async function sendBothWays(): Promise<string[]> {
     const conversations = `/v1/workspaces/${client.workspaceId}/conversations`;
     // A separate conversation, because each accepts a limited number of unanswered messages.

@@ -81,7 +81,7 @@ describe('a memory that is saved while a process is killed', () => {
     memories: [{ ...MEMORY, savedOnce: true }],
     shown: [{ tool: 'remember', state: 'completed' }],
     turns: [{ status: 'done', generation }],
-    // One call per step. The second has the instructions of the first: the new memory is not among them.
+    // One call per step. The second has the first one's instructions: the new memory is not among them.
     prompts: [prompts[0], prompts[0]],
     kept: [],
     receipts: [

@@ -53,7 +53,7 @@ describeWith('searxng', 'a turn whose runtime is killed after each step', () => 
     });
     const token = await services.issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' });
     client = await startTestClient({ ...services, token });
-    // Killed model calls count with their output limit, which exceeds the budget of a turn of the smallest plan.
+    // Killed model calls count with their output limit, which exceeds a turn budget in the smallest plan.
     await services.query(`UPDATE users SET plan_code = 'pro'`);
   });
   afterAll(async () => {
@@ -96,7 +96,7 @@ describeWith('searxng', 'a turn whose runtime is killed after each step', () => 
         { kind: 'result', generation: step + 1 },
       ]),
     );
-    // Each step of the journal has the usage of its model call, and the repeated calls have further steps.
+    // Each journal step has its model call's usage, and the repeated calls have further steps.
     const usage = await services.query<{ step: number }>('SELECT step FROM usage_entries ORDER BY step');
     expect(usage.map(({ step }) => step)).toEqual(usage.map((_, index) => index + 1));
     expect(usage.length).toBeGreaterThanOrEqual(STEPS + 1);

@@ -5,7 +5,7 @@ export interface RunningLocal {
   e2eToken: string | undefined;
   /** The configured model, or `demo`. */
   model: string;
-  /** The state of the search, which changes when SearXNG is ready. */
+  /** Search state, which changes when SearXNG is ready. */
   search: () => string;
   dataDirectory: string;
   /** Other machines can reach it. */

@@ -31,7 +31,7 @@ interface AtTheEnd {
 
 const DONE = { type: 'text', text: 'Done.' };
 
-/** The end of a turn without a fault: the model searches, and answers. */
+/** The end without a fault: the model searches, and answers. */
 const UNBROKEN: AtTheEnd = {
   asked: 2,
   searches: 1,
@@ -39,7 +39,7 @@ const UNBROKEN: AtTheEnd = {
   left: {},
 };
 
-/** The end of a turn that the agent cannot answer, as a user sees it. */
+/** The end if the agent cannot answer, as a user sees it. */
 const failed = (error: string, more: Partial<AtTheEnd>): AtTheEnd => ({
   asked: 1,
   searches: 0,
@@ -64,9 +64,9 @@ describe.each(byTier({ core: [WITH_GATEWAY], all: [WITH_GATEWAY, WITHOUT_GATEWAY
     let client: TestClient;
     let usage: UsageCheck;
     let before: { asked: number; searches: number };
-    /** What the model server does with the next requests. Without an entry, it answers. */
+    /** The model server's reactions to the next requests. Without an entry, it answers. */
     let faults: (readonly ModelStep[])[] = [];
-    /** What the model was told about its calls. */
+    /** Call results, as the model saw them. */
     let results: string[] = [];
     let holds = 0;
 
@@ -115,7 +115,7 @@ describe.each(byTier({ core: [WITH_GATEWAY], all: [WITH_GATEWAY, WITHOUT_GATEWAY
       await tools?.close();
     });
 
-    /** Waits for the end of the turn. */
+    /** Waits until the turn ends. */
     async function atTheEnd(): Promise<AtTheEnd> {
       await client.saw('message.done');
       const path = `/v1/workspaces/${client.workspaceId}/conversations/${client.conversationId}/messages`;
@@ -138,7 +138,7 @@ describe.each(byTier({ core: [WITH_GATEWAY], all: [WITH_GATEWAY, WITHOUT_GATEWAY
       };
     }
 
-    /** The names of the tools in the last request to the model. */
+    /** Tool names in the last request to the model. */
     const offered = () => model.requests.at(-1)?.body.tools?.map((tool) => tool.function.name);
 
     /** Sends a message, and waits until the model writes the call. @returns lets it end the call */

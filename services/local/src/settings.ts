@@ -50,20 +50,20 @@ const Environment = z.object({
 export interface Settings {
   port: number;
   network: Network;
-  /** Origins whose pages may call, in addition to those of this machine. */
+  /** Origins whose pages may call, in addition to this machine's. */
   corsOrigins: readonly string[];
   dataDirectory: string;
   /** Maximum runtime processes. */
   maxRuntimes: number;
   /** The user's SearXNG, one that local mode starts, or none. */
   search: { kind: 'own'; endpoint: string } | { kind: 'searxng' } | { kind: 'off' };
-  /** A running tool server, used in place of the one that local mode starts. */
+  /** A running tool server, used in place of local mode's own. */
   toolServer: { endpoint: string; signingKey: string } | undefined;
   e2eToken: string | undefined;
   signature: { mode: 'off' | 'required'; secret: string | undefined };
   modelProvider: ModelProvider;
   logLevel: string;
-  /** The proxies of calls that leave this machine. */
+  /** Proxies for calls that leave this machine. */
   proxy: OutgoingProxy;
   environment: Record<string, string | undefined>;
 }

@@ -14,7 +14,7 @@ interface Answer {
 
 /** Below the rate that the gateway allows. */
 const SENDS_PER_S = 15;
-/** So long that the queue of the socket is full for most of the time. */
+/** So long that the socket's queue is full for most of the time. */
 const HANG_S = 15;
 
 describeWith('valkey', 'a client with default options that sends while the service hangs', () => {

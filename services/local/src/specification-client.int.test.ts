@@ -38,7 +38,7 @@ describe('a client that knows only the specification', () => {
     }).catch(() => expect(byId(client.shown(conversationId))).toEqual(listed));
   }
 
-  /** Plays a scene of the demo model, and takes an action of each card. @returns the conversation */
+  /** Plays a scene of the demo model, and takes an action on each card. @returns the conversation */
   async function play(request: string, action: number): Promise<string> {
     const conversation = await client.open();
     await client.send(conversation, request);

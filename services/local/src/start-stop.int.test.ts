@@ -9,7 +9,7 @@ import { newDataFolder, type RunningProgram, runLocalMode, startLocalMode } from
 import { childrenOf, loggedRuntimes } from '../test/processes.js';
 import { checkPortFree } from './port-check.js';
 
-/** The data of a user. */
+/** A user's data. */
 interface UserData {
   profile: unknown;
   workspaceId: string;

@@ -14,7 +14,7 @@ const BUDGET = 60_000;
 const PLAN = { code: 'free', name: 'Free', token_limit: 1e9, workspace_token_limit: 1e9, turn_token_limit: BUDGET };
 writeFileSync(plansFile, JSON.stringify([PLAN]));
 
-/** The content of the block of a tool result, which names the tool as its source. */
+/** Content of a tool result's block, which names the tool as its source. */
 const read = (result: string): string =>
   /^<untrusted id="(\w+)" source="\w+">\n([^]*)\n<\/untrusted id="\1">$/.exec(result)?.[2] ?? '';
 
@@ -74,7 +74,7 @@ describe('the result of a task that the manager reads', () => {
     };
     await world.client.send('Ask your team');
     await world.model.reached('late');
-    // The turn of the manager waits, so that only the task is late.
+    // The manager's turn waits, so that only the task is late.
     await eventually(async () => {
       const running = await world.services.query(
         `SELECT id FROM turns WHERE workspace_id = $1 AND status = 'running'`,

@@ -91,7 +91,7 @@ describe.each(['title', 'summary'] as const)('a model call after a turn, for the
        WHERE workspace_id = $1 AND kind = $2 ORDER BY created_at`,
         [client.workspaceId, kind],
       );
-      // The estimate of the lost call, and what the model reported for the other one.
+      // The lost call's estimate, and the model's report for the other one.
       expect(usage).toMatchObject([{ reserved: true }, { reserved: false }]);
       expect(usage[0]!.prompt).toBeGreaterThanOrEqual(usage[1]!.prompt);
       expect(usage[0]!.completion).toBeGreaterThanOrEqual(usage[1]!.completion);

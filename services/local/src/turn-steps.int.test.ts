@@ -7,7 +7,7 @@ const MEMORY = { key: 'tea', content: 'The user drinks green tea.' };
 const TASK = { agent: 'researcher', task: 'Find facts on tea', expected: 'One sentence' };
 
 const typesOf = ({ steps }: TurnSteps): string[] => steps.map(({ type }) => type);
-/** The details of the steps of a type, with the time of their end. */
+/** Details of all steps with a type, with their end times. */
 const stepsOf = <Type extends TurnStep['type']>({ steps }: TurnSteps, type: Type) =>
   steps.flatMap((step) => {
     const details = step[type];

@@ -27,7 +27,7 @@ const PLAN = {
 };
 const MEMORY = { key: 'trip', content: 'The user travels to Lyon.' };
 
-/** The last message of the user in a request, which the app or an agent can have written. */
+/** A request's last user message, which the app or an agent can have written. */
 const askedBy = ({ messages }: ModelServerRequest): string =>
   textOf(messages.findLast(({ role }) => role === 'user')?.content);
 
@@ -37,7 +37,7 @@ describe('a workflow in the product', () => {
   let client: TestClient;
   /** What the model is asked for, in order; a step by its id. */
   let asked: string[] = [];
-  /** What each step was told. */
+  /** Instructions by step. */
   let prompts: Record<string, string> = {};
   /** Steps whose model call waits, or that call a tool first. */
   let holds: Record<string, string> = {};
@@ -87,7 +87,7 @@ describe('a workflow in the product', () => {
 
   const messageOf = ({ payload }: { payload: Record<string, unknown> }) => payload['message'] as MessageData;
   const isWorkflow = (message: MessageData): message is WorkflowMessage => message.content.type === 'workflow';
-  /** The states of the message that clients receive. */
+  /** Message states that clients receive. */
   const shown = (): WorkflowMessage['content'][] =>
     client.events
       .filter(({ name }) => name === 'message.new' || name === 'message.updated')
@@ -146,7 +146,7 @@ describe('a workflow in the product', () => {
     expect(prompts['plan']).toMatch(/Found trains\.[^]*Found hotels\./);
     expect(prompts['report']).toMatch(/Found trains\.[^]*Found hotels\.[^]*Found plan\./);
     expect(asked.toSorted()).toEqual(['hotels', 'plan', 'report', 'start', 'started', 'trains']);
-    // The results of steps are not replies.
+    // Step results are not replies.
     const replies = await services.query<{ text: string }>(
       `SELECT content ->> 'text' AS text FROM messages WHERE workspace_id = $1 AND role = 'agent' AND content ->> 'type' = 'text'
        ORDER BY seq`,

@@ -52,7 +52,7 @@ describeWith('valkey', 'two devices of a user at two gateways and two orchestrat
     const isHello = ({ message }: { message: MessageData }): boolean => message.conversation_id === conversationId;
     await tablet.saw('message.new', isHello);
 
-    // The phone has no subscription: it learns the end from the event of the user alone.
+    // The phone has no subscription: only the user's event tells it the end.
     expect((await tablet.api('DELETE', `/v1/workspaces/${id}`)).status).toBe(204);
     for (const device of [phone, tablet]) {
       await device.saw('workspace.deleted', ({ workspace_id }: { workspace_id: string }) => workspace_id === id);

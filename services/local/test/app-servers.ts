@@ -13,7 +13,7 @@ import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { modelSettings } from './model-settings.js';
 import type { SeparateServices } from './separate.js';
 
-/** A tool call that the model makes when the last message of the user contains the word. */
+/** A tool call that the model makes when the last user message contains the word. */
 export interface WordedCall {
   name: string;
   arguments: object;
@@ -26,18 +26,18 @@ export interface AppServers {
   connect: ConnectedApps['connect'];
   /** What the model was told about each call, in order. */
   results: string[];
-  /** Settings of an orchestrator that uses these servers. */
+  /** Settings for an orchestrator that uses these servers. */
   env: Record<string, string>;
   close(): Promise<void>;
 }
 
 /**
- * A model that makes one call, or several, when a message asks for them, and then answers `Done.`; the servers of the apps that
- * the user can connect.
+ * A model that makes one call, or several, when a message asks for them, and then answers `Done.`; the servers for the
+ * apps that the user can connect.
  *
- * @param callsFor the calls for a message of the user; none for a message that is answered with `Hello.`
+ * @param callsFor the calls for a user message; none for a message that is answered with `Hello.`
  * @param stepsFor how the calls are streamed. Default: as one step
- * @param script the answers of a model that does something else
+ * @param script answers from a model that does something else
  */
 export async function startAppServers(
   callsFor: (message: string) => readonly WordedCall[],
@@ -80,18 +80,18 @@ export async function startAppServers(
   };
 }
 
-/** A card of a call. */
+/** A call's card. */
 export type Card = MessageData & { content: { type: 'action_card' } };
 
 /** A user of apps. */
 export interface AppUser extends TestClient {
   connect(app: App): Promise<void>;
-  /** Sets whether calls of a tool of the catalogue need an approval, for all agents. */
+  /** Sets whether calls to a catalogue tool need an approval, for all agents. */
   permit(tool: string, permission: 'allow' | 'ask'): Promise<void>;
-  /** The card of the first call that needs an approval. */
+  /** Card for the first call that needs an approval. */
   card(): Promise<Card>;
   choose(card: Pick<MessageData, 'id'>, action: 'approve' | 'deny'): Promise<{ status: number; body: never }>;
-  /** Resolves when that many replies have ended. @returns the id of the last one */
+  /** Resolves when that many replies have ended. @returns the last one's id */
   replies(count: number): Promise<string>;
   /** Resolves when the answer after the calls has ended. */
   answered(): Promise<unknown>;

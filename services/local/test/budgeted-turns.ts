@@ -17,7 +17,7 @@ import { modelSettings } from './model-settings.js';
 import { type SeparateOptions, type SeparateServices, startSeparateServices } from './separate.js';
 
 const BUDGET = 1_000;
-/** Each model call uses more than the budget of a turn. */
+/** Each model call uses more than a turn's budget. */
 const USAGE = { prompt: 900, completion: 200 };
 const PLANS = [
   { code: 'free', name: 'Free', token_limit: 1_000_000, workspace_token_limit: 1_000_000, turn_token_limit: BUDGET },
@@ -51,7 +51,7 @@ function scriptOf({ messages }: ModelServerRequest): ModelStep[] {
   return [{ text: `Part ${results}. ` }, next, { usage: USAGE }];
 }
 
-/** What a client sees of a conversation. */
+/** A client's view of a conversation. */
 export function viewOf(client: TestClient) {
   const messageOf = ({ payload }: { payload: Record<string, unknown> }) => payload['message'] as MessageData;
   const cards = (): Card[] => {
@@ -160,7 +160,7 @@ interface BudgetedTurns<Started extends Installation> {
   view: ReturnType<typeof viewOf>;
 }
 
-/** One installation for the tests of a block, and a client for each test. */
+/** One installation for a block of tests, and a client for each test. */
 export function useInstallation<Started extends Installation>(start: () => Promise<Started>): BudgetedTurns<Started> {
   const world = {} as BudgetedTurns<Started>;
   beforeAll(async () => {

@@ -72,7 +72,7 @@ export class CallFixture {
   servers!: AppServers;
   services!: SeparateServices;
   user!: AppUser;
-  /** The subject of the mail or event of this test. */
+  /** Subject of this test's mail or event. */
   name = '';
   private tests = 0;
   private usage!: UsageCheck;
@@ -152,7 +152,7 @@ export class CallFixture {
     return unlock;
   }
 
-  /** Waits until a step of the turn is in its journal. */
+  /** Waits until a step is in the turn's journal. */
   async untilCommitted(): Promise<void> {
     const steps = 'SELECT FROM turn_entries e JOIN turns t ON t.id = e.turn_id WHERE t.workspace_id = $1';
     await eventually(() => this.ofWorkspace(steps), { until: ({ length }) => length > 0 });
@@ -176,7 +176,7 @@ export class CallFixture {
 
   ofWorkspace = (sql: string): Promise<never[]> => this.services.query(sql, [this.user.workspaceId]);
 
-  /** How many mails of this test were sent. */
+  /** Number of mails that this test sent. */
   mails = (): number => this.servers.google.mailbox.mails.filter(({ parsed }) => parsed.subject === this.name).length;
 
   /** Waits for the answer after the call. */

@@ -3,7 +3,7 @@ import { type ModelServer, startModelServer, words } from '@uswarm/dev-servers';
 /** The answer of `startCountingModel`. */
 export const ANSWER = 'one two three four five six';
 
-/** A model server that streams `ANSWER`. It stops in the middle at the hold `middle-<index of the request>` if `holds`. */
+/** A model server that streams `ANSWER`. It stops in the middle at the hold `middle-<request index>` if `holds`. */
 export const startCountingModel = (holds: () => boolean = () => true): Promise<ModelServer> =>
   startModelServer({
     script: (_request, index) => [

@@ -1,7 +1,7 @@
 import type { MessageData } from '@uswarm/contract';
 import { type SeenEvent, streamedText } from '@uswarm/testkit/test-client';
 
-/** The events of the log, without those that only raise the position. */
+/** The logged events, without events that only raise the position. */
 export const durableEvents = (events: readonly SeenEvent[]): { seq: number; event: string }[] =>
   events
     .filter(({ name, payload }) => name !== 'workspace.position' && typeof payload?.['seq'] === 'number')
@@ -15,7 +15,7 @@ export function positionOf(events: readonly SeenEvent[], workspaceId: string): n
   return seqs.at(-1) ?? (subscribed['last_seq'] as Record<string, number>)[workspaceId];
 }
 
-/** The streamed text of the only answer, which continues from the state of each subscribe. */
+/** The only answer's streamed text, which continues from each subscribe's state. */
 export function shownText(events: readonly SeenEvent[], workspaceId: string): string {
   const texts = events.flatMap((event): SeenEvent[] => {
     if (event.name === 'message.chunk') return [event];

@@ -13,7 +13,7 @@ import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { modelSettings } from './model-settings.js';
 import { type SeparateServices, startSeparateServices } from './separate.js';
 
-/** What the model of an agent does: `results` are the results of its tool calls so far. */
+/** The model's next step for an agent: `results` are its tool results so far. */
 export type Behaviour = (agent: string, prompt: string, results: readonly string[]) => ModelStep[];
 
 const textOf = ({ content }: ModelServerRequest['messages'][number]): string => contentText(content);
@@ -39,18 +39,18 @@ export interface DelegatingAgents {
   behave: Behaviour;
   /** The agents that called the model, in order. */
   calls: string[];
-  /** The messages of the conversation, oldest first. */
+  /** The conversation's messages, oldest first. */
   listed(): Promise<MessageData[]>;
   delegations(): Promise<Delegation[]>;
   /** Waits for a delivered answer with this text. */
   answer(text: string): Promise<unknown>;
   /**
-   * Checks that no turn of the workspace exceeds its budget by more than one call, together with its tasks.
+   * Checks that no turn in the workspace exceeds its budget by more than one call, together with its tasks.
    *
    * @returns the number of tasks, and whether the answer has tokens left
    */
   budgets(): Promise<{ tasks: number; left: boolean }>;
-  /** Waits until no turn, task or activity of an agent is unfinished. */
+  /** Waits until no turn, task or agent activity is unfinished. */
   expectNothingLeft(): Promise<void>;
 }
 

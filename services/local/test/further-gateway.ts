@@ -6,12 +6,12 @@ export interface FurtherGateway {
   program: Program;
   port: number;
   url: string;
-  /** The status of its readiness. */
+  /** Readiness status. */
   readiness(): Promise<number>;
   metrics(): Promise<string>;
 }
 
-/** Starts another gateway beside that of the services. */
+/** Starts another gateway beside the services' own. */
 export async function startFurtherGateway(
   services: Pick<SeparateServices, 'internal'>,
   { port, ...env }: { port?: number } & Record<string, string | number> = {},

@@ -14,7 +14,7 @@ interface ResolvedCall {
   toolToken?: string;
 }
 
-/** What a pod tells. Messages of the protocol are in their JSON form. */
+/** Messages sent by a pod. Protocol messages are in their JSON form. */
 type Told =
   | { got: 'hello'; workspaceId: string }
   | {
@@ -31,7 +31,7 @@ type ToldOf<Got extends Told['got']> = Extract<Told, { got: Got }>;
 export interface HostilePod {
   /** The next turn that the orchestrator runs in it. */
   turn(): Promise<ToldOf<'turn'>>;
-  /** Whether the orchestrator runs a turn that was not taken. */
+  /** True if the orchestrator runs a turn that was not taken. */
   hasTurn(): boolean;
   emit(event: object): void;
   /** The answer to a call. */
@@ -50,7 +50,7 @@ export interface HostilePods {
   /** The value of RUNTIME_PROGRAM. */
   program: string;
   pod(workspaceId: string): Promise<HostilePod>;
-  /** All that the pod of a workspace received. */
+  /** Everything that a workspace's pod received. */
   received(workspaceId: string): string;
   close(): Promise<void>;
 }

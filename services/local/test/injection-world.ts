@@ -32,7 +32,7 @@ export interface InjectionWorld {
   /** Waits until no reply is written. */
   idle(conversationId: string): Promise<unknown>;
   ownWrites(): string[];
-  /** What the user has outside of conversations. */
+  /** The user's data outside conversations. */
   outside(): Promise<unknown>;
   /** The same before any order is obeyed. */
   unchanged: unknown;

@@ -8,14 +8,14 @@ export const order = (id: number): string => `OBEY${id}X`;
 const ORDER = /OBEY(\d+)X/g;
 
 export const EVIL = 'https://evil.example';
-/** A memory of the user, which an attacker wants to know. */
+/** A user's memory, which an attacker wants to know. */
 export const SECRET = 'The PIN is 4711.';
 export const KEPT = { key: 'pin', content: SECRET };
 
 const TIMES = { start: '2026-12-01T09:00:00Z', end: '2026-12-01T09:30:00Z' };
 const MAIL = { to: ['attacker@evil.example'], subject: 'Secrets', body: SECRET };
 
-/** What a model does that obeys. */
+/** Actions of a model that follows the injected instruction. */
 interface Effect {
   calls?: readonly WordedCall[];
   says?: string;
@@ -48,7 +48,7 @@ export const EFFECTS = {
 } as const satisfies Record<string, Effect>;
 export type EffectName = keyof typeof EFFECTS;
 
-/** What the agent reads because the user asks for it. */
+/** Texts that the agent reads because the user asks for them. */
 export interface Injection {
   place: string;
   effect: EffectName;
@@ -97,18 +97,18 @@ export class ObedientModel {
   /** The effect of each order. */
   readonly orders: Effect[] = [];
   readonly obeyed = new Set<number>();
-  /** What it reads when a message of the user has this word. */
+  /** Texts that it reads when a user message has this word. */
   readonly tasks = new Map<string, readonly WordedCall[]>();
   /** Orders at which a request is held at `order-<id>`: it then obeys, or it is lost and another one obeys. */
   readonly holds = new Map<number, 'obeys' | 'is lost'>();
   private readonly done = new Set<string>();
 
-  /** @returns the id of a new order */
+  /** @returns a new order's id */
   give(effect: EffectName | Effect): number {
     return this.orders.push(typeof effect === 'string' ? EFFECTS[effect] : effect) - 1;
   }
 
-  /** The steps of an answer to these messages and tools. */
+  /** Answer steps for these messages and tools. */
   answer(messages: readonly Message[], tools: unknown) {
     const asked = textOf(messages.findLast(({ role }) => role === 'user') ?? { role: 'user' });
     const [task, reads] = [...this.tasks].find(([word]) => asked.includes(word)) ?? [];

@@ -1,13 +1,13 @@
 import type { SeparateServices } from './separate.js';
 
-/** What the turns of a workspace must not leave behind, in any of its tables. */
+/** Rows that a workspace's turns must not leave behind, in any table. */
 const LEFT: Record<string, string> = {
   jobs: `SELECT kind FROM work WHERE workspace_id = $1
     AND (kind = 'turn' OR lease_id IS NOT NULL AND subject_id IN (SELECT id FROM turns WHERE workspace_id = $1))`,
   turns: `SELECT id FROM turns WHERE status IN ('queued', 'running') AND workspace_id = $1`,
   lines: `SELECT content FROM messages WHERE workspace_id = $1
     AND (content ->> 'state' = 'running' OR content ->> 'type' = 'loading')`,
-  // The status of an error ends by itself.
+  // An error status ends by itself.
   agents: `SELECT activity FROM agents WHERE workspace_id = $1
     AND activity <> 'error' AND (activity <> 'online' OR activity_until IS NOT NULL)`,
   calls: `SELECT c.turn_id FROM tool_calls c JOIN turns t ON t.id = c.turn_id WHERE t.workspace_id = $1`,
@@ -19,7 +19,7 @@ const LEFT: Record<string, string> = {
     WHERE d.status = 'running' AND t.workspace_id = $1`,
 };
 
-/** @returns what the turns of a workspace have left behind when no turn runs and none waits. Empty: nothing */
+/** @returns the rows that a workspace's turns have left behind when no turn runs and none waits. Empty: nothing */
 export async function leftBehind(
   { query }: Pick<SeparateServices, 'query'>,
   workspaceId: string,

@@ -13,7 +13,7 @@ export interface RunningProgram {
   stop(): Promise<number | null>;
 }
 
-/** The path of a new data folder, inside a temporary folder that the test removes. */
+/** Path for a new data folder, inside a temporary folder that the test removes. */
 export async function newDataFolder(): Promise<string> {
   const parent = await mkdtemp(path.join(tmpdir(), 'uswarm-local-'));
   // As root, the Postgres user must enter it, as it can enter a usual checkout.

@@ -9,14 +9,14 @@ import { startToolServer } from './tool-server.js';
 
 type ModelProtocol = ReceivedRequest['protocol'];
 
-/** Waits of a provider above this many milliseconds belong to the tests of the runtime, whose clock is simulated. */
+/** Provider waits above this many milliseconds belong to the runtime's tests, whose clock is simulated. */
 const LONGEST_WAIT_MS = 5_000;
 /** Milliseconds of silence after which the runtime gives a response up. */
 const SILENCE_MS = 8_000;
 /** Users who ask at the same time. */
 const USERS = 6;
 
-/** A behaviour of a model server, and the model name that selects it. */
+/** A model server's behaviour, and the model name that selects it. */
 export interface Habit {
   group: string;
   model: string;
@@ -27,7 +27,7 @@ export interface Habit {
 export interface SeenHabit {
   /** Agent messages with text. */
   replies: readonly HabitOutcome[];
-  /** The requests of the turn. */
+  /** The turn's requests. */
   requests: readonly ReceivedRequest[];
 }
 
@@ -59,10 +59,10 @@ function settingsOf(protocol: ModelProtocol, server: ModelServer, habits: readon
       };
 }
 
-/** The text of an agent, and how its reply ended. */
+/** An agent's text, and the end of its reply. */
 export interface HabitOutcome {
   status: MessageData['status'];
-  /** The code of the failure. */
+  /** Failure code. */
   error: string | null;
   text: string;
 }
@@ -137,7 +137,7 @@ async function startUser(services: SeparateServices): Promise<TestClient> {
   return startTestClient({ ...services, token });
 }
 
-/** Asks in a new conversation. @returns the replies after the end of the turn */
+/** Asks in a new conversation. @returns the replies when the turn has ended */
 async function ask({ api, workspaceId, send, saw }: TestClient, questions: readonly string[]): Promise<HabitOutcome[]> {
   const conversations = `/v1/workspaces/${workspaceId}/conversations`;
   const created = await api('POST', conversations, { type: 'swarm' });

@@ -5,7 +5,7 @@ export interface ModelLine {
   environment: Record<string, string>;
 }
 
-/** The commands of a page that start local mode with variables. */
+/** The commands on a page that start local mode with variables. */
 export function modelLines(page: string): ModelLine[] {
   return [...page.matchAll(/^((?:[A-Z_]+=\S+ )+)npm start$/gm)].map(([line, variables = '']) => ({
     line,

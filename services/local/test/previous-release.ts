@@ -9,7 +9,7 @@ const ARCHIVE = path.join(REPOSITORY, 'e2e/fixtures/previous-release.tar.gz');
 const REQUIRE = `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`;
 const run = promisify(execFile);
 
-/** A program of the previous release. */
+/** A program from the previous release. */
 export interface PreviousProgram {
   folder: string;
   /** The built `main.ts`. */
@@ -20,13 +20,13 @@ export interface PreviousProgram {
 export interface PreviousProgramOptions {
   /** The name of its folder in `services`. */
   service: string;
-  /** The names of the folders in `packages` that it uses. */
+  /** Folders in `packages` that it uses. */
   packages: readonly string[];
   /** Libraries that this release does not have, with the modules that replace them. */
   replaced?: Readonly<Record<string, string>>;
 }
 
-/** Builds a program of the previous release from its sources, with the libraries of this release. */
+/** Builds a program from the previous release's sources, with this release's libraries. */
 export async function buildPreviousProgram(options: PreviousProgramOptions): Promise<PreviousProgram> {
   const { service, packages, replaced = {} } = options;
   const folder = await mkdtemp(path.join(tmpdir(), 'uswarm-previous-'));

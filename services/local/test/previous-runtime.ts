@@ -10,12 +10,12 @@ const CURRENT = programFile('services/agent-runtime/dist/main.js');
 export interface ReplaceableRuntime {
   /** The value of RUNTIME_PROGRAM. */
   program: string;
-  /** Replaces the runtime of the previous release by the current one. */
+  /** Replaces the previous release's runtime by the current one. */
   replace(): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** Builds the runtime of the previous release from its sources, with the demo model only. */
+/** Builds the previous release's runtime from its sources, with the demo model only. */
 export async function buildPreviousRuntime(): Promise<ReplaceableRuntime> {
   const folder = await mkdtemp(path.join(tmpdir(), 'uswarm-replaceable-'));
   const openai = path.join(folder, 'no-openai.mjs');

@@ -17,7 +17,7 @@ export function descendantsOf(parent: number): ProcessIdentity[] {
   return [...children, ...children.flatMap(({ pid }) => descendantsOf(pid))];
 }
 
-/** All agent runtimes in the log of local mode, including those that started during shutdown. */
+/** All agent runtimes in local mode's log, including ones that started during shutdown. */
 export function loggedRuntimes(directory: string): number[] {
   const log = readFileSync(path.join(directory, 'uswarm.log'), 'utf8');
   return [...log.matchAll(/"pid":(\d+),"port":\d+,"msg":"runtime process listening"/g)].map(([, pid]) => Number(pid));

@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from 'node:http';
 
 export interface RawAnswer {
   status: number;
-  /** Whether the connection became a WebSocket. */
+  /** True if the connection became a WebSocket. */
   upgraded: boolean;
 }
 
@@ -24,7 +24,7 @@ export async function rawRequest(url: string, headers: Record<string, string>): 
   return { status: first.response.statusCode ?? 0, upgraded: first.upgraded };
 }
 
-/** The headers of a WebSocket upgrade. */
+/** Headers for a WebSocket upgrade. */
 export const UPGRADE = {
   connection: 'Upgrade',
   upgrade: 'websocket',

@@ -10,13 +10,13 @@ import {
   type UpstreamResult,
 } from '@uswarm/dev-servers';
 
-/** SearXNG of the tests, installed once. */
+/** The tests' SearXNG, installed once. */
 export const SEARXNG_FOLDER = path.join(cacheFolder(), 'searxng');
 
 export interface ControlledSearch {
   searxng: RunningSearxng;
   upstream: SearchUpstream;
-  /** The results of the upstream, with random titles and URLs. */
+  /** The upstream's results, with random titles and URLs. */
   results: UpstreamResult[];
   close(): Promise<void>;
 }

@@ -19,33 +19,35 @@ export const KILLED = byTier({ core: EACH, all: [...EACH, 'both'] });
 export interface SeparateServices {
   restUrl: string;
   socketUrl: string;
-  /** The internal API of the orchestrator that clients reach, and the key of its service tokens. */
+  /** Internal API of the orchestrator that clients reach, and its service token key. */
   internal: { url: string; key: string };
   issuer: OidcIssuer;
   orchestrators: Program[];
   /** The running gateway. */
   gateway: Program;
-  /** Base URLs of the operations ports of the first orchestrator and the gateway. */
+  /** Base URLs for the operations ports of the first orchestrator and the gateway. */
   operations: { orchestrator: string; gateway: string };
   /** Between the orchestrators and Postgres. */
   databaseProxy: FaultInjectionProxy;
-  /** Starts another orchestrator on the same database. With `atTheSamePorts`, clients reach it in place of an ended one. */
+  /**
+   * Starts another orchestrator on the same database. With `atTheSamePorts`, clients reach it in place of an ended one.
+   */
   addOrchestrator(options?: { atTheSamePorts?: boolean }): Promise<Program>;
   /** Kills the gateway. @returns starts another one at the same port */
   killGateway(): Promise<() => Promise<void>>;
   runtimePid(workspaceId: string): Promise<number>;
-  /** Kills the orchestrator that clients reach, the runtime of the workspace, or both. */
+  /** Kills the orchestrator that clients reach, the workspace's runtime, or both. */
   kill(killed: Killed, workspaceId: string): Promise<void>;
   /** Another orchestrator takes over, if one was killed. */
   recover(killed: Killed): Promise<void>;
   query<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
   /** Blocks all statements that use the table. @returns ends it */
   lockTable(table: string): Promise<() => Promise<void>>;
-  /** Blocks all statements that change the agents of the workspace, such as the begin of a turn. @returns ends it */
+  /** Blocks all statements that change the workspace's agents, such as a turn's begin. @returns ends it */
   lockAgents(workspaceId: string): Promise<() => Promise<void>>;
-  /** Blocks the begin of a turn of the owner, and all changes of the usage. A choice needs neither. @returns ends it */
+  /** Blocks the owner's turns before they begin, and all usage changes. A choice needs neither. @returns ends it */
   lockUsage(workspaceId: string): Promise<() => Promise<void>>;
-  /** Blocks all events of the workspace. @returns ends it */
+  /** Blocks all workspace events. @returns ends it */
   lockWorkspace(workspaceId: string): Promise<() => Promise<void>>;
   /** Resolves when a statement waits for a lock. */
   untilBlocked(): Promise<void>;
@@ -75,7 +77,7 @@ export function createServiceSecrets(): ServiceSecrets {
   };
 }
 
-/** Settings of an orchestrator that starts runtimes as processes; the ports are missing. */
+/** Settings for an orchestrator that starts runtimes as processes; the ports are missing. */
 export function orchestratorEnvironment({
   databaseUrl,
   issuer,
@@ -106,7 +108,7 @@ export function orchestratorEnvironment({
   };
 }
 
-/** Settings of a gateway; its port is missing. */
+/** Gateway settings; the port is missing. */
 export function gatewayEnvironment({
   internalPort,
   redis,
@@ -125,7 +127,7 @@ export function gatewayEnvironment({
   };
 }
 
-/** @param env the settings of the model provider. @returns it, and the settings of orchestrators whose runtimes use it */
+/** @param env the model provider settings. @returns it, and the settings for orchestrators whose runtimes use it */
 async function startModelGateway(env: Record<string, string>, internalUrl: string) {
   const port = await freePort();
   const keys = { MODEL_TOKEN_SIGNING_KEY: `test:${secret()}`, MODEL_CALLS_KEY: `test:${secret()}` };
@@ -142,13 +144,16 @@ async function startModelGateway(env: Record<string, string>, internalUrl: strin
 }
 
 export interface SeparateOptions {
-  /** Default: the Valkey of the test run. */
+  /** Default: the test run's Valkey. */
   redis?: string;
-  /** Whether runtimes call the model with a model gateway. It uses the first orchestrator, and those at the same ports. */
+  /**
+   * True if runtimes call the model with a model gateway. It uses the first orchestrator, and its replacements at the
+   * same ports.
+   */
   modelGateway?: boolean;
 }
 
-/** Orchestrator and gateway as separate processes, with the Postgres of the test run. */
+/** Orchestrator and gateway as separate processes, with the test run's Postgres. */
 export async function startSeparateServices(
   env: Record<string, string> = {},
   options: SeparateOptions = {},

@@ -1,6 +1,6 @@
 import { io, type Socket } from 'socket.io-client';
 
-/** The fields of a message that the specification names, as far as they are shown. */
+/** The specified message fields, as far as they are shown. */
 interface Message {
   id: string;
   conversation_id: string;
@@ -21,7 +21,7 @@ export interface SpecificationClient {
   /** Opens a conversation with the swarm. @returns its id */
   open(): Promise<string>;
   send(conversationId: string, text: string): Promise<void>;
-  /** Chooses an action of the last card that waits for a decision. @returns false if none waits */
+  /** Chooses an action on the last card that waits for a decision. @returns false if none waits */
   choose(conversationId: string, action: number): Promise<boolean>;
   /** The visible messages, in arrival order. */
   shown(conversationId: string): Bubble[];
@@ -45,7 +45,7 @@ const bubble = ({ id, role, content }: Message): Bubble => ({ id, role, type: co
 const isEmptyBubble = ({ role, content, status }: Message): boolean =>
   role === 'agent' && content.type === 'text' && (content.text ?? '').trim() === '' && status !== 'pending';
 
-/** A client that knows nothing but the specification of the API: its routes, events and fields, and no order of revisions. */
+/** A client that knows nothing but the API specification: its routes, events and fields, and no revision order. */
 export async function startSpecificationClient(
   { restUrl, socketUrl }: { restUrl: string; socketUrl: string },
   token: string,

@@ -8,14 +8,14 @@ import { listen, parseSigningKey, silentLogger } from '@uswarm/service-kit';
 /** The tool server with a search whose results a test chooses. */
 export interface TestToolServer {
   url: string;
-  /** Settings of an orchestrator that uses it. */
+  /** Settings for an orchestrator that uses it. */
   env: Record<string, string>;
-  /** What the next search finds. */
+  /** Next search results. */
   found: SearchOutcome['results'];
   notes: string[];
-  /** What was searched for. */
+  /** Searched queries. */
   queries: string[];
-  /** What happens to the answers of the next searches, which were executed. Without an entry, they are sent. */
+  /** Treatment of the answers to the next searches, which were executed. Without an entry, they are sent. */
   lostAnswers: ((response: ServerResponse) => void)[];
   /** Answers in place of the tool server. */
   replacement: RequestListener | undefined;

@@ -20,11 +20,11 @@ interface Recorded {
   estimated: number;
   /** Calls that the model gateway has not settled. */
   unsettled: number;
-  /** Whether the model gateway counts the calls. */
+  /** True if the model gateway counts the calls. */
   metered: boolean;
 }
 
-/** Compares the recorded usage of a workspace with what the model server has counted since then. */
+/** Compares a workspace's recorded usage with the model server's count since then. */
 export interface UsageCheck {
   /** How the usage breaks invariant 8. Empty: not at all. */
   broken(workspaceId: string): Promise<string[]>;

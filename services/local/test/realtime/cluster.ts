@@ -27,12 +27,12 @@ import { createServiceProcess, type ServiceProcess } from './service-process.js'
 
 const VALKEY_CLIENT = join(import.meta.dirname, '../../../../packages/event-bus/node_modules/@redis/client');
 
-/** The index of the gateway that can be of the previous release. */
+/** Index of the gateway that can have the previous release. */
 export const PREVIOUS_GATEWAY = 1;
 const CURRENT_GATEWAY = 'services/realtime-gateway/dist/main.js';
 
 export interface ModelCall {
-  /** The last message of the prompt, as JSON. */
+  /** The prompt's last message, as JSON. */
   lastMessage: string;
   /** When it was received, by `performance.now()`. */
   at: number;
@@ -50,17 +50,17 @@ export interface RealtimeCluster {
   postgres: Pick<OwnPostgres, 'restart' | 'promoteStandby' | 'lost'>;
   /** The requests that the model server has received. */
   modelCalls: readonly ModelCall[];
-  /** Replaces the gateway with the index `PREVIOUS_GATEWAY` by one of the previous release. */
+  /** Replaces the gateway with the index `PREVIOUS_GATEWAY` by the previous release. */
   runPreviousGateway(): Promise<void>;
   runCurrentGateways(): Promise<void>;
   restartValkey(): Promise<void>;
   pauseValkey(): void;
   resumeValkey(): void;
-  /** Sends a signal to the runtimes of these workspaces that run. @returns their process ids */
+  /** Sends a signal to these workspaces' running runtimes. @returns their process ids */
   signalRuntimes(workspaceIds: readonly string[], signal: NodeJS.Signals): Promise<number[]>;
-  /** Kills the runtimes of these workspaces, and those of which a promoted standby has no row. */
+  /** Kills these workspaces' runtimes, and runtimes without a row in a promoted standby. */
   killRuntimes(workspaceIds: readonly string[]): Promise<void>;
-  /** The orchestrator that publishes the late events of a workspace; undefined if none does. */
+  /** The orchestrator that publishes a workspace's late events; undefined if none does. */
   relayOf(workspaceId: string): Promise<ServiceProcess | undefined>;
   newToken(): Promise<string>;
   query<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
@@ -70,7 +70,7 @@ export interface RealtimeCluster {
   close(): Promise<void>;
 }
 
-/** @param random the source of chance of the bus */
+/** @param random the bus' source of chance */
 export async function startRealtimeCluster(random: () => number): Promise<RealtimeCluster> {
   await using stack = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), 'uswarm-realtime-'));

@@ -1,4 +1,4 @@
-/** An object of the API with its revision. */
+/** An API object with its revision. */
 export interface Revised {
   id: string;
   rev: number;
@@ -8,7 +8,7 @@ export interface Message extends Revised {
   conversation_id: string;
   role: string;
   local_id: string | null;
-  /** Sorts the messages of a conversation. */
+  /** Sorts a conversation's messages. */
   position: string;
   created_at: string;
   agent: { name: string } | null;
@@ -36,7 +36,7 @@ interface Stream {
 
 export type Payload = Record<string, unknown>;
 
-/** What a client knows of a workspace. */
+/** A client's knowledge of a workspace. */
 export interface FoldedWorkspace {
   epoch: string;
   position: number;
@@ -48,7 +48,7 @@ export interface FoldedWorkspace {
   statuses: Map<string, { status: string; until: number }>;
 }
 
-/** Folds an event into what a client knows, by the rules of docs/realtime.md. @param violation reports a broken promise */
+/** Folds an event into a client's state, by the rules in docs/realtime.md. @param violation reports a broken promise */
 export function fold(folded: FoldedWorkspace, name: string, payload: Payload, violation: (text: string) => void): void {
   switch (name) {
     case 'message.new':
@@ -100,7 +100,7 @@ export function restore(folded: FoldedWorkspace, state: unknown): void {
   folded.streams = new Map(streams.map(({ message_id: id, generation, text }) => [id, { generation, text }]));
 }
 
-/** The status of an agent that a client shows now. */
+/** An agent's status that a client shows now. */
 export function shownStatus({ statuses }: FoldedWorkspace, agentId: string, now = performance.now()): string {
   const known = statuses.get(agentId);
   return known !== undefined && known.until > now ? known.status : 'online';
@@ -124,7 +124,7 @@ function deleteConversation(folded: FoldedWorkspace, id: string): void {
   }
 }
 
-/** What an event about a message changes in its conversation and its workspace. */
+/** Changes by a message event to its conversation and its workspace. */
 function change(folded: FoldedWorkspace, payload: Payload): void {
   const conversationId = (payload['conversation_id'] ??
     (payload['message'] as Message | undefined)?.conversation_id) as string;

@@ -25,7 +25,7 @@ export interface SentMessage {
   text: string;
   conversationId: string;
   workspaceId: string;
-  /** The id of the stored message, once it was acknowledged. */
+  /** The stored message's id, once it was acknowledged. */
   messageId?: string;
   /** When it was sent first, by `performance.now()`. */
   at: number;
@@ -47,11 +47,11 @@ export interface SendOptions {
   twice?: boolean;
   /** With a request instead of the socket. */
   overRest?: boolean;
-  /** The beginning of the text. */
+  /** Beginning of the text. */
   prefix?: string;
 }
 
-/** The name of the user of all clients. */
+/** Name of all clients' user. */
 export const USER_NAME = 'Ada';
 const ATTEMPT_MS = 5_000;
 const RETRYABLE = new Set(['service_unavailable', 'rate_limited', 'internal_error', 'turn_queue_full']);
@@ -60,9 +60,10 @@ const RETRYABLE = new Set(['service_unavailable', 'rate_limited', 'internal_erro
 type Attempt = { messageId?: string } | { retryAfterMs: number };
 
 /**
- * A client as the documentation of the realtime API asks for: it reads the list of workspaces after each connect, and follows
- * `workspace.new` and `workspace.deleted` in between; it reads a snapshot, subscribes from its position, replaces an object only by one with a higher `rev`, continues
- * after a reconnect from its position, and reads a new snapshot after `workspace.resync`. It records what breaks the promises of the API.
+ * A client as the realtime documentation asks for: it reads the workspace list after each connect, and follows
+ * `workspace.new` and `workspace.deleted` in between; it reads a snapshot, subscribes from its position, replaces an
+ * object only by one with a higher `rev`, continues after a reconnect from its position, and reads a new snapshot after
+ * `workspace.resync`. It records broken API promises.
  */
 export class FoldingClient {
   readonly known = new Map<string, FoldedWorkspace>();
@@ -131,7 +132,7 @@ export class FoldingClient {
     };
   }
 
-  /** The ids of the workspaces of the user. */
+  /** The user's workspace ids. */
   async workspaceIds(): Promise<string[]> {
     const { status, body } = await this.rest.read('/v1/workspaces');
     if (status !== 200) throw new Error(`GET /v1/workspaces returned ${status} ${JSON.stringify(body)}`);
@@ -181,7 +182,7 @@ export class FoldingClient {
     if (name === 'workspace.subscribed') return this.subscribed(payload);
     if (name === 'workspace.new') {
       const { id } = payload['workspace'] as Workspace;
-      // Events of a workspace that is subscribed already would come twice.
+      // Events in a workspace that is subscribed already would come twice.
       if (!this.known.has(id)) this.load(id).catch(() => undefined);
       return;
     }
@@ -194,7 +195,7 @@ export class FoldingClient {
     const folded = this.known.get(workspaceId);
     if (folded === undefined) return;
     if (name === 'workspace.resync') {
-      // What follows belongs to another history.
+      // The next events belong to another history.
       this.resyncs.push(String(payload['reason']));
       this.known.delete(workspaceId);
       this.pause(Number(payload['in_ms'] ?? 0))
@@ -278,7 +279,7 @@ export class FoldingClient {
     }
   }
 
-  /** Chooses an action of the newest open card of a workspace, if there is one. */
+  /** Chooses an action on a workspace's newest open card, if there is one. */
   async choose(workspaceId: string, pick: number): Promise<void> {
     const card = [...(this.known.get(workspaceId)?.messages.values() ?? [])].findLast(
       ({ content }) => content.type === 'action_card' && (content.selected_action_id ?? null) === null,
@@ -326,7 +327,7 @@ export class FoldingClient {
     await sleep(ms, undefined, { signal: this.closing.signal });
   }
 
-  /** Ends its connection and all that it waits for. */
+  /** Ends its connection and everything that it waits for. */
   async close(): Promise<void> {
     if (this.closing.signal.aborted) return;
     this.closing.abort(new Error('the client is closed'));

@@ -6,8 +6,8 @@ import type { PlainClient } from './plain-client.js';
 const ANSWER_WITHIN_MS = 20_000;
 
 /**
- * Lets a client of the previous gateway read everything again, and see the end of an answer that follows. Its gateway may need
- * some time to find its connections again.
+ * Lets a client on the previous gateway read everything again, and see how a following answer ends. Its gateway may
+ * need some time to find its connections again.
  */
 export async function untilReloaded(client: PlainClient, timeoutMs: number): Promise<void> {
   await eventually(
@@ -25,12 +25,12 @@ export async function untilReloaded(client: PlainClient, timeoutMs: number): Pro
   );
 }
 
-/** Fields that follow from other events, or that events of the previous release do not have. */
+/** Fields that follow from other events, or that the previous release's events do not have. */
 const UNKNOWN: ReadonlySet<string> = new Set(['rev', 'unread_count', 'last_message', 'last_message_preview']);
-/** Fields that change with events about other objects. The first message of a conversation is its title. */
+/** Fields that change with events about other objects. A conversation's first message is its title. */
 const OF_OTHERS: ReadonlySet<string> = new Set(['updated_at', 'title']);
 
-/** What a client of the previous gateway has, compared with a snapshot: each field that its events have. */
+/** State of a client on the previous gateway, compared with a snapshot: each field that its events have. */
 export function plainDifferences(folded: FoldedWorkspace, snapshot: FoldedWorkspace): string[] {
   const of = (
     kind: string,
@@ -51,7 +51,7 @@ export function plainDifferences(folded: FoldedWorkspace, snapshot: FoldedWorksp
   ];
 }
 
-/** Whether `whole` has all fields of `part` with the same values. The status of an agent depends on the time. */
+/** True if `whole` has all fields of `part` with the same values. An agent's status depends on the time. */
 function isPart(part: unknown, whole: unknown, ignored: ReadonlySet<string>, within = ''): boolean {
   if (typeof part !== 'object' || part === null) return part === whole;
   if (typeof whole !== 'object' || whole === null) return false;

@@ -61,7 +61,7 @@ function untilAnswered(cluster: RealtimeCluster): Promise<unknown> {
 }
 
 /**
- * `workspace.new` may be lost. If a fault has lost it, the next connect of the client makes it read the list.
+ * `workspace.new` may be lost. If a fault has lost it, the client's next connect makes it read the list.
  *
  * @returns the clients that had a workspace missing without a reason
  */
@@ -146,10 +146,10 @@ interface Agent {
   status: string;
 }
 
-/** The status of agent routes. */
+/** Status in agent routes. */
 const reduced = (status: string): string => (['reading', 'thinking', 'writing'].includes(status) ? 'busy' : status);
 
-/** The status of an agent inside another resource depends on the time. `agent.status` reports it. */
+/** An agent's status inside another resource depends on the time. `agent.status` reports it. */
 const withoutStatus = (item: unknown): unknown =>
   JSON.parse(JSON.stringify(item), (key, value: unknown) => {
     if (key !== 'agent' || value === null) return value;
@@ -176,7 +176,7 @@ function exactDifferences(folded: FoldedWorkspace, snapshot: FoldedWorkspace): s
   ];
 }
 
-/** I11: no text is in progress, and the statuses are those of the agents. */
+/** I11: no text is in progress, and the statuses are the agents' own. */
 function wrongStates(folded: FoldedWorkspace, agents: readonly Agent[]): string[] {
   return [
     ...[...folded.streams].map(([id, { text }]) => `the text "${text}" of ${id} has no end`),
@@ -191,7 +191,7 @@ function wrongStates(folded: FoldedWorkspace, agents: readonly Agent[]): string[
 const inOrder = (messages: Iterable<Message>): Message[] =>
   [...messages].toSorted((a, b) => (a.position < b.position ? -1 : 1));
 
-/** The last message and the time of the last activity follow from the messages. */
+/** The last message and the last activity's time follow from the messages. */
 function withLastMessages({ conversations, messages }: FoldedWorkspace): Map<string, Conversation> {
   return new Map(
     [...conversations].map(([id, conversation]) => {
@@ -257,7 +257,9 @@ async function lostChoices(cluster: RealtimeCluster, clients: readonly FoldingCl
   return wrong;
 }
 
-/** The model is called at most once per generation of a turn. A failover can lose a generation, or the message itself. */
+/**
+ * The model is called at most once per generation of a turn. A failover can lose a generation, or the message itself.
+ */
 async function repeatedCalls(cluster: RealtimeCluster, clients: readonly FoldingClient[]): Promise<string[]> {
   const wrong: string[] = [];
   const begun = clients.flatMap(({ sent, choices }) => [
@@ -278,7 +280,7 @@ async function repeatedCalls(cluster: RealtimeCluster, clients: readonly Folding
   return wrong;
 }
 
-/** How many generations of a turn can be lost: at most one with each failover between its message and its last call. */
+/** Number of generations that a turn can lose: at most one with each failover between its message and its last call. */
 function lostSince({ postgres }: RealtimeCluster, at: number, calls: readonly ModelCall[]): number {
   const request = { from: at, to: calls.at(-1)?.at ?? at };
   return postgres.lost().filter((lost) => canBeLost(request, [lost])).length;

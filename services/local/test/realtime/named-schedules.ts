@@ -38,7 +38,7 @@ export const NAMED_SCHEDULES: Readonly<Record<string, Schedule>> = {
     wait(2_000),
     send(1),
   ),
-  // The events of the list of workspaces must reach all devices.
+  // Workspace list events must reach all devices.
   'nothing but devices fails': current(
     { do: 'create workspace', client: 0 },
     send(0),

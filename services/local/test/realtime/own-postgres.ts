@@ -13,7 +13,7 @@ import type { Interval } from './lost-commits.js';
 export interface OwnPostgres {
   /** The URL of its database, also after restarts and promotions. */
   url: string;
-  /** Restarts it at the same port, after a SIGKILL or a fast shutdown. Changes of the server run one after another. */
+  /** Restarts it at the same port, after a SIGKILL or a fast shutdown. Server changes run one after another. */
   restart(how: 'kill' | 'shutdown'): Promise<void>;
   /** Kills it, and promotes an asynchronous standby that lacks what was committed in the last `lackMs`, or a little more. */
   promoteStandby(lackMs: number): Promotion;
@@ -37,7 +37,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
   await chmod(folder, 0o755);
   let directory = join(folder, 'postgres-0');
   let server = await startPostgres({ directory });
-  // The address of the installation.
+  // Installation address.
   const address = await startFaultInjectionProxy(server.url);
   const lost: Interval[] = [];
   let changing = Promise.resolve();
@@ -65,7 +65,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
       await sleep(lackMs);
       await address.disconnect();
       lost.push({ from, to: performance.now() });
-      // Nothing reaches the standby any more, as if the host of the primary server had failed.
+      // Nothing reaches the standby any more, as if the primary server's host had failed.
       await replication.close();
       killIfAlive(server.pid);
       await standby.promote();

@@ -13,13 +13,14 @@ interface Subscribed {
 }
 
 /**
- * A client of a gateway of release 0.2, which knows only the events of the specification: after each connect it subscribes to
- * its workspaces, and reads them again. Such a gateway does not repair a loss, which the client sees after its next connect.
+ * A client on a gateway of release 0.2, which knows only specified events: after each connect it subscribes to its
+ * workspaces, and reads them again. Such a gateway does not repair a loss, which the client sees after its next
+ * connect.
  */
 export class PlainClient extends FoldingClient {
   /** The number of answers whose end it has received. */
   answers = 0;
-  /** The events of workspaces that are being read. */
+  /** Events in workspaces that are being read. */
   private readonly waiting = new Map<string, [name: string, payload: Payload][]>();
   private reading: Promise<void> = Promise.resolve();
   /** Increases with each connect. */

@@ -16,7 +16,7 @@ const PAGE = 100;
 export interface RestClientOptions {
   urls: readonly string[];
   token: string;
-  /** The index of the URL that is tried first. */
+  /** Index of the URL that is tried first. */
   first: number;
   /** Ends all requests. */
   signal?: AbortSignal;

@@ -166,7 +166,7 @@ class Run {
       case 'promote a standby': {
         const { begun, ended } = cluster.postgres.promoteStandby(fault.lackMs);
         this.begin(fault.do, ended);
-        // Later steps happen while the standby lacks what they change. Only the copy of the primary server is awaited.
+        // Later steps happen while the standby lacks their changes. Only the primary server's copy is awaited.
         return begun;
       }
       case 'close connections to Postgres':
@@ -201,7 +201,7 @@ class Run {
     );
   }
 
-  /** What a user does. Nothing but time is awaited: users do not wait for faults. */
+  /** User actions. Nothing but time is awaited: users do not wait for faults. */
   private async take(step: Exclude<Step, Fault>): Promise<void> {
     if (step.do === 'wait') return void (await sleep(step.ms));
     const client = this.clients[step.client]!;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 /** A client, by its index. */
 export const CLIENTS = 3;
 
-/** A step of a schedule. Faults end by themselves after `seconds`, while later steps run. */
+/** A schedule step. Faults end by themselves after `seconds`, while later steps run. */
 export type Step =
   | { do: 'send'; client: number; retry: boolean; overRest?: boolean }
   | { do: 'read' | 'create conversation' | 'delete conversation' | 'stop the answer'; client: number }
@@ -13,7 +13,7 @@ export type Step =
   | { do: 'wait'; ms: number }
   | Fault;
 
-/** A fault of the installation, not of a client. */
+/** A fault in the installation, not in a client. */
 export type Fault =
   | { do: 'kill gateway' | 'kill orchestrator'; index: number; seconds: number }
   | { do: 'pause gateway' | 'pause orchestrator'; index: number; seconds: number }
@@ -29,7 +29,7 @@ export type Fault =
   | { do: 'close connections to Postgres' };
 
 export interface Schedule {
-  /** Whether the last gateway is of the previous release, as during a roll-out. */
+  /** True if the last gateway has the previous release, as during a roll-out. */
   previousGateway: boolean;
   steps: Step[];
 }

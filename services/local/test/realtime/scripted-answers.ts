@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type ModelScript, words } from '@uswarm/dev-servers';
 
-/** Begins the text of a message that an agent answers with a card. */
+/** Begins a message text that an agent answers with a card. */
 export const ASK_FOR_CARD = 'Let me choose. ';
 
 /** Models stream this many words, one every 30 ms. */

@@ -6,7 +6,7 @@ import { io, type Socket } from 'socket.io-client';
 import type { Place } from './folding-client.js';
 import { RestClient } from './rest-client.js';
 
-/** The fields of a message that the specification names, as far as devices are compared. */
+/** The specified message fields, as far as devices are compared. */
 interface ShownMessage {
   id: string;
   conversation_id: string;
@@ -44,7 +44,7 @@ export class SpecificationDevice {
   private readonly socket: Socket;
   private readonly rest: RestClient;
   private readonly closing = new AbortController();
-  /** Events of workspaces that are being read. */
+  /** Events in workspaces that are being read. */
   private readonly waiting = new Map<string, [name: string, payload: EventPayload][]>();
   private readonly subscribed = new Set<string>();
   private connects = 0;
@@ -160,7 +160,7 @@ export class SpecificationDevice {
   }
 }
 
-/** As plain JSON: objects of responses and of events come from different realms in tests. */
+/** As plain JSON: objects in responses and in events come from different realms in tests. */
 const partOf = ({ conversation_id, role, local_id, content, status, extended_status }: ShownMessage): unknown =>
   JSON.parse(
     JSON.stringify({
