@@ -1,4 +1,4 @@
-// Completes the record of the cluster. The release stays; the run that created the cluster deletes it.
+// Completes the cluster's record. The release stays; the run that created the cluster deletes it.
 export default async function tearDown() {
   await globalThis.uswarmRecorder?.finish();
 }

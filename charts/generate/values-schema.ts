@@ -6,16 +6,16 @@ type Json = Record<string, unknown>;
 
 interface Overlay {
   definitions: Record<string, Json>;
-  /** By the last key of a path. */
+  /** By a path's last key. */
   keys: Record<string, Json | string>;
   /** By path. */
   values: Record<string, Json | string>;
 }
 
 /**
- * The JSON schema of a chart's values: structure, types and descriptions from values.yaml, everything else from
- * the overlay. Unknown keys are rejected. helm-tool would do the first part, but it drops the descriptions of maps and
- * closes maps such as resource limits, so most of its schema would have to be replaced.
+ * JSON schema for a chart's values: structure, types and descriptions from values.yaml, everything else from the
+ * overlay. Unknown keys are rejected. helm-tool would do the first part, but it drops map descriptions and closes maps
+ * such as resource limits, so most of its schema would have to be replaced.
  * @throws Error if the overlay names a value that does not exist
  */
 export function valuesSchema(title: string, valuesYaml: string, overlayYaml: string): Json {
@@ -32,7 +32,7 @@ export function valuesSchema(title: string, valuesYaml: string, overlayYaml: str
   const properties = (map: YAMLMap, prefix: string): Json => {
     const entries = map.items.map((pair, index): [string, Json] => {
       const key = String(isScalar(pair.key) ? pair.key.value : pair.key);
-      // The comment before the first key of a map is attached to the map.
+      // The comment before a map's first key is attached to the map.
       const comment =
         (index === 0 ? map.commentBefore : undefined) ?? (pair.key as { commentBefore?: string }).commentBefore;
       return [key, property(pair, `${prefix}${key}`, key, descriptionOf(comment))];
@@ -63,7 +63,7 @@ export function valuesSchema(title: string, valuesYaml: string, overlayYaml: str
 
 const closed = (properties: Json): Json => ({ type: 'object', additionalProperties: false, properties });
 
-/** The last paragraph of a comment, without the `--` that marks it for helm-docs. */
+/** A comment's last paragraph, without the `--` that marks it for helm-docs. */
 function descriptionOf(comment: string | undefined): Json {
   const lines = comment?.split('\n\n').at(-1)?.split('\n') ?? [];
   const description = lines.map((line) => line.trim().replace(/^-- /, '')).join(' ');
@@ -77,7 +77,7 @@ function typeOf(value: unknown): string {
   return typeof scalar === 'number' ? 'integer' : typeof scalar;
 }
 
-/** The text of values.schema.json of the chart in a folder. */
+/** The text for values.schema.json in a chart folder. */
 export async function chartSchema(chart: string): Promise<string> {
   const values = await readFile(`${chart}/values.yaml`, 'utf8');
   const overlay = await readFile(`${chart}/values.schema.overlay.yaml`, 'utf8');

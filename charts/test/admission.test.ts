@@ -3,7 +3,7 @@ import { API_GROUP, USERSWARM_PLURAL } from '@uswarm/contract/userswarm';
 import { evaluation, external, find, podTemplates, render } from './support/rendering.js';
 import { merge } from './support/value-paths.js';
 
-// e2e/platform/admission-policy.e2e.test.ts tests the decisions of the policy on a real API server.
+// e2e/platform/admission-policy.e2e.test.ts tests the policy's decisions on a real API server.
 describe('the admission policy', () => {
   it('can be disabled', async () => {
     const none = await render({ ...evaluation, admissionPolicy: { enabled: false } });

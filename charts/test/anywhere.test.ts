@@ -13,7 +13,7 @@ import {
   repositoryFile,
 } from './support/rendering.js';
 
-// Common faults of charts under unusual release names, namespaces and clusters.
+// Common chart faults under unusual release names, namespaces and clusters.
 
 const everything = { files: [`${CHART}/ci/everything-values.yaml`] };
 
@@ -36,7 +36,7 @@ it('all objects use the configured release name and namespaces', async () => {
 it('object names are short enough for the longest release name', async () => {
   const release = `r${'x'.repeat(52)}`;
   const manifests = await render({}, { ...everything, release });
-  // Names of RBAC objects and ConfigMaps may be longer.
+  // RBAC object and ConfigMap names may be longer.
   const limit = (kind: string): number => (/^(Service|Deployment|Job|Pod|Namespace)$/.test(kind) ? 63 : 253);
   const long = manifests
     .filter(({ kind, metadata }) => metadata.name.length > limit(kind))
@@ -44,7 +44,7 @@ it('object names are short enough for the longest release name', async () => {
   expect(long).toEqual([]);
   const labels = manifests.flatMap(({ metadata }) => Object.values(metadata.labels ?? {}));
   expect(labels.filter((label) => label.length > 63)).toEqual([]);
-  // Hooks may reuse the name of an earlier hook.
+  // Hooks may reuse an earlier hook's name.
   const lasting = manifests.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === undefined);
   const names = lasting.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`);
   expect(new Set(names).size).toBe(names.length);
@@ -73,7 +73,7 @@ it('components share common settings', async () => {
   expect([...found].filter(([, sources]) => sources.size > 1).map(([name]) => name)).toEqual([]);
 });
 
-/** The values of fields with these names, at any depth. */
+/** The values in fields with these names, at any depth. */
 function fieldsOf(value: unknown, names: ReadonlySet<string>): unknown[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, field]) =>

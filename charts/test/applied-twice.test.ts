@@ -5,7 +5,7 @@ import { CHART, evaluation, type Manifest, render, repositoryFile } from './supp
 import { merge, pathsOf, valueAt } from './support/value-paths.js';
 import { SCENARIOS } from './support/value-sets.js';
 
-/** Keys of objects that the API server stores also if they are empty. Empty lists and maps are dropped. */
+/** Object keys that the API server stores also if they are empty. Empty lists and maps are dropped. */
 const STORED_IF_EMPTY =
   /(^|\.)(podSelector|namespaceSelector|paramRef\.selector|emptyDir|resources|default|subresources\.status)$/;
 /** Fields that the API server writes itself. */
@@ -20,7 +20,7 @@ function isCanonical(value: unknown): boolean {
   return suffix === '' || Number(number) % step !== 0;
 }
 
-/** Keys of lists that the API server merges: a second entry with the same key replaces the first. */
+/** List keys that the API server merges: a second entry with the same key replaces the first. */
 const KEYS: Record<string, (entry: Record<string, unknown>) => string> = {
   env: ({ name }) => String(name),
   containers: ({ name }) => String(name),
@@ -31,7 +31,7 @@ const KEYS: Record<string, (entry: Record<string, unknown>) => string> = {
   ports: ({ containerPort, port, protocol = 'TCP' }) => `${String(containerPort ?? port)}/${String(protocol)}`,
 };
 
-/** The fields of a manifest that differ from those that the API server stores. */
+/** The manifest fields that differ from what the API server stores. */
 function changedFields(value: unknown, path = ''): string[] {
   if (value === null || OF_THE_SERVER.test(path)) return [path];
   if (typeof value !== 'object')
@@ -51,7 +51,7 @@ const changedIn = (manifests: readonly Manifest[]): string[] =>
     ).map((field) => `${manifest.kind} ${manifest.metadata.name}: ${field}`),
   );
 
-/** A schema contains the texts of users, such as defaults. */
+/** A schema contains user-facing texts, such as defaults. */
 const withoutSchema = ({ spec }: Manifest): object => ({
   ...spec,
   versions: (spec.versions as object[]).map((version) => ({ ...version, schema: undefined })),

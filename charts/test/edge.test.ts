@@ -222,7 +222,7 @@ describe('the rules of an edge', () => {
     plainUrl: { ...proxies, publicUrl: `http://${host}` },
     insecure: { ...proxies, insecure: true },
   };
-  /** The values that the chart demands with each of the settings above. */
+  /** The values that the chart demands with each setting above. */
   type Row = [edge: string, values: object, ...demanded: string[]];
   const P = 'http.trustedProxies';
   const U = 'http.publicUrl';

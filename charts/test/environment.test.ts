@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(policies, { recursive: true, force: true }));
 
-/** A directory with the files of the mounted ConfigMap. */
+/** A directory with the mounted ConfigMap's files. */
 async function mountedPolicy(manifests: Manifest[]): Promise<string> {
   const directory = await mkdtemp(join(policies, 'policy-'));
   const lists = find(manifests, 'ConfigMap', 'uswarm-policy')['data'] as Record<string, string>;

@@ -86,7 +86,7 @@ describe('example values', () => {
 const onTopOfProduction = (path: string): Promise<Manifest[]> =>
   render({}, { files: ['deploy/production/values.yaml', path].map(repositoryFile) });
 
-/** The readiness endpoint of a component, for a load balancer in front of its pods. */
+/** A component's readiness endpoint, for a load balancer in front of its pods. */
 function readiness(manifests: readonly Manifest[], owner: string): { port: number; path: string } {
   const pod = podTemplates(manifests).find((each) => each.owner === owner)!;
   const serving = pod.spec.containers[0] as Container;
@@ -95,7 +95,7 @@ function readiness(manifests: readonly Manifest[], owner: string): { port: numbe
 }
 const EDGE = ['uswarm-orchestrator', 'uswarm-realtime-gateway'];
 
-/** Whether the NetworkPolicies allow a connection from this address to an edge pod. */
+/** True if the NetworkPolicies allow a connection from this address to an edge pod. */
 function takes(manifests: readonly Manifest[], owner: string, address: string, port: number): boolean {
   const pod = networkPod(
     podTemplates(manifests).find((each) => each.owner === owner)!,
@@ -104,7 +104,7 @@ function takes(manifests: readonly Manifest[], owner: string, address: string, p
   return enters(policiesOf(manifests), address, pod, port);
 }
 
-/** By path of each Ingress and HTTPRoute: the name of the Service. */
+/** By path in each Ingress and HTTPRoute: the Service name. */
 const backends = (manifests: readonly Manifest[]): Record<string, string>[] => [
   ...ofKind(manifests, 'Ingress').map(({ spec }) =>
     Object.fromEntries(
@@ -212,7 +212,7 @@ const KEYS_OF_KIND: Record<string, string[]> = {
   tls: ['tls.crt', 'tls.key'],
 };
 
-/** The objects that the commands of a document create. */
+/** The objects that a document's commands create. */
 async function shownIn(path: string): Promise<string[]> {
   const text = (await readFile(repositoryFile(path), 'utf8')).replaceAll('\\\n', ' ');
   const commands = text.matchAll(/^kubectl -n (\S+) create (?:secret (\S+)|configmap) (\S+)(.*)$/gm);

@@ -6,7 +6,7 @@ import { loadControllerConfig } from '@uswarm/controller/config';
 import { container, environmentOf, evaluation, type Manifest, modelProvider, render } from './support/rendering.js';
 import { merge } from './support/value-paths.js';
 
-/** Uses another key of the generated Secret as the previous one. */
+/** Uses another key in the generated Secret as the previous one. */
 const rotating = merge(merge(evaluation, modelProvider), {
   secrets: {
     internalApi: { previousKey: 'sync-token' },

@@ -66,7 +66,7 @@ describe('values that cannot work', () => {
     modelGateway?: object;
     runtime?: object;
   }
-  /** The values of an installation with other parts of `secrets`, `modelGateway` and `runtime`. */
+  /** Values for an installation with other parts of `secrets`, `modelGateway` and `runtime`. */
   const replaced = ({ secrets = {}, modelGateway, runtime = {} }: Replaced): object => ({
     ...external,
     runtime,

@@ -196,7 +196,7 @@ describe('egress from the cluster', () => {
         oidc: { issuers: [{ issuer: 'http://login.example.com:9000/realms/a', audience: 'app' }] },
         objectStorage: { bucket: 'files', endpoint: 'http://minio.storage.svc' },
         runtime: { stores: { existingSecret: 's', database: { host: 'db', port: 6432, name: 'n', user: 'u' } } },
-        // Only the database of the platform.
+        // Only the platform's database.
         networkPolicy: { database: { to: [{ ipBlock: { cidr: '192.0.2.1/32' } }] } },
         searxngClient: { endpoint: 'https://search.example.com' },
       }),

@@ -15,7 +15,7 @@ import { merge } from './support/value-paths.js';
 
 // Support for managed platforms.
 
-/** Key in the values → name of the objects. */
+/** Key in the values → object names. */
 const COMPONENTS = {
   orchestrator: 'uswarm-orchestrator',
   gateway: 'uswarm-realtime-gateway',

@@ -129,7 +129,7 @@ describe('every pod', () => {
     for (const { owner, spec } of pods) {
       const account = find(manifests, 'ServiceAccount', spec.serviceAccountName, 'backend');
       expect(account['automountServiceAccountToken']).toBe(false);
-      // The two Jobs of an uninstall share one.
+      // Both uninstall Jobs share one.
       expect(account.metadata.name).toBe(owner.replace(/-finish$/, ''));
     }
     const withToken = pods.filter(({ spec }) => spec.automountServiceAccountToken !== false);
@@ -242,7 +242,7 @@ describe('rolling updates', () => {
         SHUTDOWN_SOCKETS_PER_S: 50,
       });
       const { spec } = find(rendered, 'Deployment', 'uswarm-realtime-gateway');
-      // 5 s of preStop, the window, and the margin of the process.
+      // 5 s of preStop, the window, and the process' margin.
       expect(spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(5 + shutdownWindowMs / 1_000 + 8);
     },
   );

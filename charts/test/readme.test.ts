@@ -7,12 +7,12 @@ import { pathsOf } from './support/value-paths.js';
 
 const README = await readFile(`${CHART}/README.md`, 'utf8');
 
-/** Key → description, from the tables of values. */
+/** Key → description, from the value tables. */
 const rows = new Map(
   [...README.matchAll(/^\| `([\w.]+)` \| \w+ \| .+ \| (.*) \|$/gm)].map(([, key, text]) => [key!, text!]),
 );
 
-/** Whether a row describes the value or a group that contains it. */
+/** True if a row describes the value or a group that contains it. */
 const isDescribed = (path: string): boolean =>
   path.split('.').some((_, index, keys) => rows.has(keys.slice(0, keys.length - index).join('.')));
 

@@ -27,7 +27,7 @@ beforeAll(async () => {
   alerts = new Set(texts.flatMap((text) => (parse(text) as { alert: string }[]).map(({ alert }) => alert)));
 });
 
-/** The lines in fences of a language. A line that ends in \ is joined with the next. */
+/** The lines in a language's fences. A line that ends in \ is joined with the next. */
 const fenced = (language: string, text: string): string[] =>
   text
     .split(/^```/m)

@@ -22,7 +22,7 @@ const CLOSED = merge(
     runtime: { dns: { enabled: false } },
   },
 );
-/** The server of the cluster, and one on the internet. */
+/** The cluster's server, and one on the internet. */
 const DNS: NetworkPod = {
   name: 'kube-system/dns',
   namespace: 'kube-system',

@@ -25,7 +25,7 @@ const runtimePod = {
   ports: { grpc: 42_618 },
 };
 
-/** The settings of runtime pods in the environment of the webhook. */
+/** Runtime pod settings in the webhook's environment. */
 function podSettings(manifests: readonly Manifest[]): ReturnType<typeof runtimePods.parse> {
   const { env = [] } = container(manifests, 'uswarm-webhook', 'webhook');
   return runtimePods.parse(JSON.parse(env.find(({ name }) => name === 'RUNTIME_PODS')!.value!));

@@ -15,10 +15,10 @@ const FIRST_TIME_MS = 15 * 60_000;
 const CRDS = repositoryFile('crds');
 const files = (paths: string): { files: string[] } => ({ files: paths.split(' ').map(repositoryFile) });
 
-/** Kinds of clouds without published schemas; examples.test.ts compares their fields. */
+/** Cloud kinds without published schemas; examples.test.ts compares their fields. */
 const CLOUD_KINDS = ['BackendConfig', 'GCPBackendPolicy', 'HealthCheckPolicy'];
 
-/** The output of the program, even if it reports faults. */
+/** Program output, even if it reports faults. */
 function judge(program: string, args: readonly string[], input: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = execFile(program, args, { timeout: 60_000, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {

@@ -34,7 +34,7 @@ let asVariables: Manifest[];
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'uswarm-mounted-'));
   const files = [`${CHART}/ci/everything-values.yaml`];
-  // The keys of other Secrets are unknown here, so all values come from the generated one.
+  // Keys in other Secrets are unknown here, so all values come from the generated one.
   const generated = {
     secrets: {
       signature: { previousKey: 'cursor-key' },
@@ -62,14 +62,14 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const ours = (manifests: readonly Manifest[]): PodTemplate[] =>
   podTemplates(manifests).filter(({ owner }) => !FOREIGN.includes(owner));
 
-/** The sources of the projected volume of a container. */
+/** Sources in a container's projected volume. */
 function sourcesOf(pod: PodTemplate, { volumeMounts = [] }: Container): Source[] {
   const mount = volumeMounts.find(({ mountPath }) => mountPath === MOUNTED_AT);
   const volume = pod.spec.volumes?.find(({ name }: { name: string }) => name === mount?.name);
   return volume?.projected.sources ?? [];
 }
 
-/** The environment of a container, with its mounted files in a temporary folder. */
+/** A container's environment, with its mounted files in a temporary folder. */
 async function environment(owner: string, name: string): Promise<Record<string, string>> {
   const pod = podTemplates(asFiles).find((each) => each.owner === `uswarm-${owner}`)!;
   const container = containersOf(pod).find((each) => each.name === name)!;

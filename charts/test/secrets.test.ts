@@ -14,11 +14,11 @@ import {
 } from './support/rendering.js';
 
 const MESSAGE = /^Required: [^\n]+\. Name existing Secrets in namespace backend, or [^\n]+\.$/;
-/** Secrets of optional features. */
+/** Secrets for optional features. */
 const OPTIONAL = ['admin', 'e2e', 'integrations', 'migrations', 'modelProviders', 'objectStorage', 'push', 'search'];
 const without = (name: string): object => ({ ...external, secrets: { ...external.secrets, [name]: {} } });
 
-/** Names of the Secrets that pods of the release refer to. */
+/** Secrets that the release's pods refer to, by name. */
 function referenced(manifests: readonly Manifest[]): Set<string> {
   return new Set(
     podTemplates(manifests).flatMap((pod) => [
@@ -143,7 +143,7 @@ describe('existing Secrets', () => {
     );
     expect(literals.length).toBeGreaterThan(30);
     const secret = literals.filter((name) => /PASSWORD|TOKEN$|_KEY$|_SECRET$|DATABASE_URL|REDIS_URL/.test(name));
-    // Its value is the name of a Secret.
+    // Its value is a Secret name.
     expect([...new Set(secret)]).toEqual(['RUNTIME_ENV_SECRET']);
   });
 });

@@ -4,7 +4,7 @@ import { eventually } from '@uswarm/testkit/eventually';
 import { imageOf } from '../support/settings.js';
 import { type ControllerFixture, FIXTURE_RESYNC_S } from './fixture.js';
 
-/** This fixture cannot change the responses of the hook or the start limiter. */
+/** This fixture cannot change hook responses or the start limiter. */
 export const CAPABILITIES: readonly Capability[] = ['pods', 'reasons', 'namespaces', 'hook faults', 'counting'];
 /** Longer than a few pods take to start on two cores. */
 const WITHIN_S = 120;

@@ -16,7 +16,7 @@ function runAll(scenarios: readonly Scenario[], run: (scenario: Scenario, at: nu
   const results = new Map<Scenario, PromiseWithResolvers<void>>();
   for (const scenario of scenarios) {
     const result = Promise.withResolvers<void>();
-    // The test of the scenario reports a failure when it starts.
+    // The scenario's test reports a failure when it starts.
     result.promise.catch(() => {});
     results.set(scenario, result);
   }

@@ -15,7 +15,7 @@ import type { Fault, ProxiedRequest } from './fault-proxy.js';
 
 /** Limit until the status shows a fault, and until it shows the recovery. */
 const SHOWN_WITHIN_MS = 10_000;
-/** Limit until the status shows an outage of the webhook, which it does after ten seconds. */
+/** Limit until the status shows a webhook outage, which it does after ten seconds. */
 const OUTAGE_SHOWN_WITHIN_MS = 20_000;
 /** Limit until an informer recovers: it closes a silent connection after 30 s. */
 const RECOVERED_WITHIN_MS = 60_000;

@@ -14,7 +14,7 @@ import { throwawayCrd } from '../support/throwaway-crd.js';
 import { type FaultProxy, startFaultProxy } from './fault-proxy.js';
 import { type HookServer, startHookServer } from './hook-server.js';
 
-/** The key of an object; `namespace` only for namespaced kinds. */
+/** Object key; `namespace` only for namespaced kinds. */
 export interface ObjectKey {
   kind: string;
   namespace?: string | undefined;
@@ -22,22 +22,22 @@ export interface ObjectKey {
 }
 
 /**
- * A separate resource kind that only the controllers of this fixture reconcile, with separate namespaces, the real
- * webhook, and a fault-injection proxy in front of the API server.
+ * A separate resource kind that only this fixture's controllers reconcile, with separate namespaces, the real webhook,
+ * and a fault-injection proxy in front of the API server.
  */
 export interface ControllerFixture {
   settings: Settings;
   api: KubeApi;
   proxy: FaultProxy;
   hook: HookServer;
-  /** The token of the webhook. */
+  /** Webhook token. */
   token: string;
-  /** The apiVersion of the UserSwarms of this fixture. */
+  /** The apiVersion of this fixture's UserSwarms. */
   apiVersion: string;
   namespace: string;
   /** Allowed namespaces that do not exist yet. */
   spareNamespaces: readonly string[];
-  /** Lets every rendering of the webhook fail. */
+  /** Lets every webhook rendering fail. */
   setRenderingFault(broken: boolean): void;
   start(overrides?: Partial<ControllerOptions>): Promise<RunningController>;
   get(key: ObjectKey): Promise<KubernetesObject | undefined>;
@@ -55,7 +55,7 @@ export interface ControllerFixture {
 
 export interface RunningController extends Controller {
   registry: Registry;
-  /** The sum of the values of a metric with these labels. */
+  /** The sum of a metric's values with these labels. */
   metric(name: string, labels?: Record<string, string>): Promise<number>;
 }
 
@@ -208,7 +208,7 @@ async function unlessNotFound<T>(result: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Deletes the UserSwarms of a failed test; removes their finalizers if the deletion does not complete. */
+/** Deletes a failed test's UserSwarms; removes their finalizers if the deletion does not complete. */
 async function removeUserSwarms({ list, patch, delete: remove }: Objects): Promise<void> {
   for (const { metadata } of await list('UserSwarm')) await remove({ kind: 'UserSwarm', name: metadata.name });
   const none = async (): Promise<boolean> => (await list('UserSwarm')).length === 0;
@@ -225,7 +225,7 @@ async function lenientCrd(group: string): Promise<object> {
   return JSON.parse(JSON.stringify(crd, (_key, value: unknown) => withoutResourceRules(value))) as object;
 }
 
-/** The production webhook, with a policy for the namespaces of this fixture. */
+/** The production webhook, with a policy for this fixture's namespaces. */
 async function webhook(
   { images }: Settings,
   namespaces: readonly string[],

@@ -6,12 +6,12 @@ import type { KubernetesObject } from '@uswarm/kube-client';
 import { eventually } from '@uswarm/testkit/eventually';
 import { type ControllerFixture, openFixture } from './fixture.js';
 
-// This file simulates the kubelet of a node and then stops its heartbeat. The node lifecycle controller of the cluster
-// detects that the node is lost.
+// This file simulates a node's kubelet and then stops its heartbeat. The cluster's node lifecycle controller detects
+// that the node is lost.
 
 const LABEL = 'e2e.uswarm.dev/simulated';
 const SHOWN_WITHIN_MS = 10_000;
-/** Limit for the scheduler and the controllers of the cluster. */
+/** Limit for the scheduler and the cluster's controllers. */
 const DONE_WITHIN_MS = 120_000;
 /** The node lifecycle controller waits 50 s for a heartbeat. */
 const LOST_WITHIN_MS = 240_000;
@@ -124,7 +124,7 @@ const container = (state: object, ready: boolean): object => ({
   state,
 });
 
-/** What the kubelet writes while the pod has no sandbox. */
+/** The kubelet's status while the pod has no sandbox. */
 const withoutSandbox = () => ({
   phase: 'Pending',
   startTime: time(),

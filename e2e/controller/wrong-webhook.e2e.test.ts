@@ -57,7 +57,7 @@ describe('a webhook that answers wrongly, on a real API server', () => {
       return reason === answer.reason && answer.message.test(message);
     };
 
-  // The namespace of the fixture is known only when it runs; the answers differ in nothing else.
+  // The fixture's namespace is known only when it runs; the answers differ in nothing else.
   it.each(wrongAnswers('').map(({ what }, at) => [what, at] as const))(
     'is named in REASON by new UserSwarms and changes no other: %s',
     async (_what, at) => {
@@ -67,7 +67,7 @@ describe('a webhook that answers wrongly, on a real API server', () => {
       await create(name);
       const shown = await shows(name, `shows ${answer.reason}: ${answer.message}`, names(answer));
       expect(statusOf(shown).phase).toBe('Progressing');
-      // The text of the fault before does not stay.
+      // The text about the previous fault does not stay.
       await shows('workspace-wrong-1', `shows ${answer.reason}: ${answer.message}`, names(answer));
       const { metadata } = (await fixture.get({ kind: 'UserSwarm', name: 'workspace-healthy' }))!;
       expect(metadata.resourceVersion).toBe(healthy?.metadata.resourceVersion);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Condition, UserSwarm } from '@uswarm/contract/userswarm';
 import { connect, rejectionOf, uniqueName, type UserSwarms } from './userswarms.js';
 
-// Unique users, so that the field selector matches only objects of this file.
+// Unique users, so that the field selector matches only this file's objects.
 const [alice, bob] = [uniqueName(), uniqueName()];
 const OTHER_NAMESPACE = 'crd-other';
 

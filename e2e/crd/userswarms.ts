@@ -20,7 +20,7 @@ const CRD = {
   name: `${USERSWARM_PLURAL}.${API_GROUP}`,
 };
 
-/** The metadata of the Helm release, so that a later installation adopts the CRD. */
+/** Helm release metadata, so that a later installation adopts the CRD. */
 const RELEASE_METADATA = {
   labels: { 'app.kubernetes.io/managed-by': 'Helm' },
   annotations: { 'meta.helm.sh/release-name': 'uswarm', 'meta.helm.sh/release-namespace': 'backend' },
@@ -69,7 +69,7 @@ export interface UserSwarms {
   /** Stores a suspended UserSwarm, which has no pod. `removeStored` deletes it. */
   store(spec: object): Promise<UserSwarm>;
   removeStored(): Promise<void>;
-  /** Names of the UserSwarms that match a field selector. */
+  /** UserSwarms that match a field selector, by name. */
   select(fieldSelector: string): Promise<string[]>;
   table(fieldSelector: string): Promise<Table>;
   discover(): Promise<ApiResource[]>;

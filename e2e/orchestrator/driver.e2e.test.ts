@@ -268,7 +268,7 @@ describe('the kubernetes driver', () => {
     await applied();
     const { uid } = (await cluster.merge(name, { metadata: { finalizers: [FINALIZER] } })).metadata;
     await cluster.delete(name);
-    // The first notification can be that of the finalizer.
+    // The first notification can be about the finalizer.
     const deleting = await eventually(() => ensureAfterNotification(), { until: ({ phase }) => phase === 'Deleting' });
     expect(deleting).toMatchObject({ phase: 'Deleting', address: null });
     expect((await stored()).metadata.uid).toBe(uid);

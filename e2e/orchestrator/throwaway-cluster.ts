@@ -25,9 +25,9 @@ const APPLY = setHeaderOptions('Content-Type', PatchStrategy.ServerSideApply);
 /** UserSwarms in a separate API group, which no controller reconciles, and a user with rights to them. */
 export interface ThrowawayCluster {
   type: Resource;
-  /** URL of the API server. */
+  /** API server URL. */
   server: string;
-  /** Kubeconfig of a user with only the rights of the orchestrator. @param server replaces the URL of the API server */
+  /** Kubeconfig for a user with only the orchestrator's rights. @param server replaces the API server URL */
   orchestratorConfig(server?: string): KubeConfig;
   get(name: string): Promise<StoredUserSwarm | undefined>;
   create(object: object): Promise<StoredUserSwarm>;

@@ -17,7 +17,7 @@ import {
 } from '../support/index.js';
 import { applyManifest, policyInForce, renderAdmission } from '../support/admission-policy.js';
 
-// The chart's policy with the lists of the table, for the same kind in a separate API group, which the release's policy
+// The chart's policy with the lists in the table, for the same kind in a separate API group, which the release's policy
 // and controller ignore.
 const NAME = 'e2e-admission';
 const POLICY = `${NAME}-policy`;

@@ -8,7 +8,7 @@ import {
   specOf,
 } from '../support/admission-children.js';
 
-/** Values that set every field of a runtime pod. */
+/** Values that set every field in a runtime pod. */
 const ALL_SETTINGS = {
   name: 'e2e-admission-all',
   runtime: {

@@ -8,7 +8,7 @@ import {
   podOf,
 } from '../support/admission-children.js';
 
-// A stored Deployment that an administrator has changed, and updates of the controller.
+// A stored Deployment that an administrator has changed, and the controller's updates.
 const NAME = 'e2e-admission-old';
 
 let tools: Tools;

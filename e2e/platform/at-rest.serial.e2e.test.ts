@@ -24,13 +24,13 @@ import { keepTalking } from '../support/keep-talking.js';
 import { waitForCurrentLeader } from '../support/leader.js';
 import { signUp } from '../support/sign-up.js';
 
-/** The value of the release. */
+/** The release's value. */
 const RESYNC_S = 30;
 const PERIODS = 2;
 /** Time without a write, in milliseconds, after which all pending work is complete. */
 const QUIET_MS = 6_000;
 
-/** Users of the platform and of runtimes, but not of kubelets. */
+/** Platform and runtime users, but not kubelets. */
 const PLATFORM_NAMESPACES = [NAMESPACE.release, NAMESPACE.runtime, ...EXTRA_RUNTIME_NAMESPACES];
 const isByPlatform = ({ user }: AuditedRequest): boolean =>
   PLATFORM_NAMESPACES.some((namespace) => user.startsWith(`system:serviceaccount:${namespace}:`));
@@ -68,7 +68,7 @@ const { auditLog } = loadSettings();
     // Events and status updates do not change running objects.
     talk = keepTalking(talker);
     session.onClose(() => talk.stop());
-    // Runtimes of earlier tests can use the whole grace period of their pods.
+    // Runtimes in earlier tests can use their pods' whole grace period.
     await eventually(() => session.api.list('UserSwarm'), {
       until: (all) => all.every(({ metadata }) => metadata?.deletionTimestamp === undefined),
       description: 'no UserSwarm is being deleted',

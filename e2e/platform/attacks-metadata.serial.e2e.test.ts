@@ -4,7 +4,7 @@ import { imageOf, NAMESPACE, openSession, type Session } from '../support/index.
 import { waitForOutcome, tryConnection, type Caller, allowConnection } from '../support/attack.js';
 import { writeRuntimeSecret } from '../support/own-provider.js';
 
-/** The metadata server of cloud providers, which returns credentials of the node. */
+/** The cloud providers' metadata server, which returns the node's credentials. */
 const METADATA = { host: '169.254.169.254', port: 80, cidr: '169.254.169.254/32' };
 /** A documentation address that represents an internet host. */
 const INTERNET = { host: '203.0.113.10', port: 443, cidr: '203.0.113.10/32' };

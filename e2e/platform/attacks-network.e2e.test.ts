@@ -13,9 +13,9 @@ import { type Connection, RUNTIME_CONNECTIONS } from '../support/attacks/parts.j
 
 let session: Session;
 let victim: string;
-/** A pod of another tenant; its own policy and that of the target block connections. */
+/** Another tenant's pod; its own policy and the target's block connections. */
 let tenant: Caller;
-/** A pod of a namespace without any policy. */
+/** A pod in a namespace without any policy. */
 let elsewhere: Caller;
 
 beforeAll(async () => {

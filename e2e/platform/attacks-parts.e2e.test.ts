@@ -35,7 +35,7 @@ let runtime: string;
 beforeAll(async () => {
   session = await openSession();
   ({ workspaceId } = await signUp(session));
-  // Not the runtime of the workspace, which is suspended when it is idle.
+  // Not the workspace's runtime, which is suspended when it is idle.
   runtime = await session.create();
   await session.ready(runtime);
   const parsed = await Promise.all(

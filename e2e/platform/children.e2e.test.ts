@@ -34,7 +34,7 @@ beforeAll(async () => {
   session = await openSession();
   name = session.newName();
   await plantCanary(`${name}-env`);
-  // Shared Secrets of workspaces, in addition to the generated ones.
+  // Shared workspace Secrets, in addition to the generated ones.
   const shared = { name: 'uswarm-model-env', namespace: NAMESPACE.runtime };
   await session.api.merge('Secret', shared, { stringData: { E2E_CANARY: `canary-${randomUUID()}` } });
   await session.create(

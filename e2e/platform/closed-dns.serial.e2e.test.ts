@@ -9,7 +9,7 @@ import { answerWith, podOf, type RuntimeUser, send } from '../support/rolling-sw
 let session: Session;
 let user: RuntimeUser;
 let runtime: Caller;
-/** The address of the DNS server of the cluster. */
+/** Address of the cluster's DNS server. */
 let server: string;
 
 const clusterIP = async (name: string, namespace: string = NAMESPACE.release): Promise<string> => {
@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => session?.close());
 
-/** The address, or the code of the error. */
+/** The address, or the error code. */
 const lookup = (host: string): Promise<string> =>
   evaluateInPod(
     session.tools,

@@ -38,7 +38,7 @@ beforeAll(async () => {
   proxyTargets = await deployForwardProxy(session);
   const release = createRollingRelease(session);
   await release.upgrade(VALUES);
-  // The keys of the issuer are in the cluster.
+  // The issuer's keys are in the cluster.
   [user] = (await release.signUp(1)) as [RuntimeUser];
 });
 afterAll(() => session?.close());

@@ -48,7 +48,7 @@ interface Round {
   accounts: TestAccount[];
   names: string[];
   since: AuditMark;
-  /** How many were Ready right before and right after. */
+  /** Ready ones right before and right after. */
   ready: [before: number, after: number];
   seconds: { untilReady: number; untilReplaced: number };
 }
@@ -87,7 +87,7 @@ async function runRound(inject: CrashFault): Promise<Round> {
 
 const auditLog = () => (session.settings.auditLog === undefined ? undefined : openAuditLog(session.settings.auditLog));
 
-/** The current objects of a workspace. */
+/** A workspace's current objects. */
 async function objectsOf(name: string): Promise<Record<string, number>> {
   const selection = { namespace: NAMESPACE.runtime, labelSelector: `${LABEL.instance}=${name}` };
   const counts = (['ServiceAccount', 'Service', 'Deployment', 'ReplicaSet', 'Pod'] as const).map(
@@ -159,7 +159,7 @@ describe(`${ALL} creations, while 5 to 15 of them are Ready`, () => {
       );
       expect(shown).toEqual(accounts.map(() => WORKSPACES));
 
-      // A UserSwarm that was Ready and due during the outage of the webhook may not have been synced again.
+      // A UserSwarm that was Ready and due during the webhook outage may not have been synced again.
       const isSynced = (swarm?: UserSwarm): boolean =>
         swarm !== undefined && conditionOf(swarm, 'Synced')?.status === 'True';
       await Promise.all(names.map((name) => session.swarms.until(name, 'synced', isSynced, 60_000)));

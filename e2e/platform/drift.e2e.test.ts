@@ -24,7 +24,7 @@ afterAll(() => session?.close());
 const place = (swarm = name) => ({ name: childName(swarm), namespace: NAMESPACE.runtime });
 const read = (kind: ChildKind, swarm?: string): Promise<Child> => session.api.get(kind, place(swarm));
 
-/** The desired fields of a child, without those that servers default, count and record. */
+/** A child's desired fields, without fields that servers default, count and record. */
 function desiredFields(child: Child): object {
   const { metadata, status: _status, ...rest } = child as Kinds['Deployment'];
   const { 'deployment.kubernetes.io/revision': _revision, ...annotations } = metadata?.annotations ?? {};

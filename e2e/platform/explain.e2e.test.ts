@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => session?.close());
 
-/** Runs with a kubeconfig only, without URL and key of the orchestrator. */
+/** Runs with a kubeconfig only, without the orchestrator's URL and key. */
 async function explain(...args: string[]): Promise<string> {
   const { context, kubeconfig } = session.settings;
   const { stdout } = await run(process.execPath, [PROGRAM, 'explain', ...args, '--context', context], {

@@ -51,7 +51,7 @@ describe('the installed release', () => {
     expect(result).toMatchObject({ code: 0, stdout: expect.stringMatching(/Phase:\s+Succeeded/) });
   });
 
-  /** On a busy node runc may fail to create a container ("unable to freeze"). The pod of the test is not restarted. */
+  /** On a busy node runc may fail to create a container ("unable to freeze"). The test's pod is not restarted. */
   const hasNotStarted = async (): Promise<boolean> => {
     const pod = await session.api.find('Pod', { name: `${RELEASE}-test`, namespace: NAMESPACE.release });
     return pod?.status?.containerStatuses?.[0]?.state?.terminated?.reason === 'StartError';
@@ -187,7 +187,7 @@ interface SearxngEngine {
   categories: string[];
 }
 
-/** A second SearXNG with the default engines of the chart; the release uses test engines. */
+/** A second SearXNG with the chart's default engines; the release uses test engines. */
 async function startDefaultSearxng({ api, onClose, settings, tools }: Session): Promise<number> {
   const namespace = NAMESPACE.search;
   const secret = 'default-searxng';

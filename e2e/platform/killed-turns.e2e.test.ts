@@ -41,7 +41,7 @@ async function deletePod(): Promise<void> {
   await session.tools.kubectl(['delete', 'pod', pod, '-n', namespace, '--grace-period=0', '--force']);
 }
 
-/** The results in the prompts of the turn with this word. */
+/** Tool results in the prompts for the turn with this word. */
 const asked = async (word: string): Promise<number[]> =>
   (await modelRequests(session)).flatMap((request) => (request.word === word ? [request.results ?? 0] : []));
 
@@ -90,7 +90,7 @@ describe('a turn whose runtime is killed', () => {
         times: 'ten times, of which four are deletions of its pod',
         interruptions: [
           killContainer,
-          // The kubelet delays the second restart of a container by ten seconds.
+          // The kubelet delays a container's second restart by ten seconds.
           killContainer,
           deletePod,
           killContainer,

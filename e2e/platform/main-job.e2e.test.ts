@@ -54,7 +54,7 @@ async function logOf({ metadata }: Kinds['Pod']): Promise<{ pod: string; text: s
   return { pod, text: await (await session.api.request(HttpMethod.GET, path)).text() };
 }
 
-/** The names of the server-sent events up to the first one with this name. */
+/** Server-sent event names up to the first one with this name. */
 async function eventsOf({ status, body }: EdgeAnswer, last: string): Promise<string[]> {
   expect(status).toBe(200);
   let text = '';

@@ -48,7 +48,7 @@ afterAll(() => session?.close());
 
 const textOf = ({ content }: MessageData): string => (content.type === 'text' ? content.text : '');
 
-/** The log lines of calls of this workspace. */
+/** Log lines for this workspace's calls. */
 async function loggedCalls(): Promise<{ turn_id: string }[]> {
   const labelSelector = 'app.kubernetes.io/component=model-gateway';
   const pods = await session.api.list('Pod', { namespace: NAMESPACE.release, labelSelector });
@@ -62,7 +62,9 @@ async function loggedCalls(): Promise<{ turn_id: string }[]> {
   return lines.map((line) => JSON.parse(line) as { turn_id: string }).filter(({ turn_id: turn }) => turn !== undefined);
 }
 
-/** Calls the model gateway from the current pod of the runtime, which is another one after a suspension. @returns the status */
+/**
+ * Calls the model gateway from the runtime's current pod, which is another one after a suspension. @returns the status
+ */
 const callGateway = async (token: string): Promise<{ status: number; body: string }> =>
   evaluateInPod(
     session.tools,
@@ -128,7 +130,7 @@ describe('a workspace whose provider is behind the model gateway', () => {
     const turn = { workspaceId, agentId, turnId: call!.turn_id };
     // A runtime that answers now is not suspended during the calls.
     await mobile.ask('Hello again.');
-    // As for the summary of a conversation: the turn has ended.
+    // As for a conversation summary: the turn has ended.
     const tokenOf = (): Promise<string> => signModelToken(key, { ...turn, purpose: 'summary' });
     expect(await callGateway(await tokenOf())).toMatchObject({ status: 200 });
     expect(await callGateway(await signModelToken(key, { ...turn, purpose: 'turn' }))).toMatchObject({ status: 403 });

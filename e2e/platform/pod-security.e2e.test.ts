@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => session?.close());
 
-/** Runs a function in the container of the runtime. */
+/** Runs a function in the runtime's container. */
 const inside = <T>(code: () => T | Promise<T>): Promise<T> =>
   evaluateInPod(session.tools, { namespace: NAMESPACE.runtime, pod: pod.metadata!.name! }, code);
 

@@ -103,7 +103,7 @@ describe('an admission policy that is disabled and enabled', () => {
       timeoutMs: 30_000,
     });
 
-  // API servers without a binding keep the last lists of the ConfigMap, or none.
+  // API servers without a binding keep the ConfigMap's last lists, or none.
   it('is in force again with the current lists', async () => {
     expect(await admits()).toBe(false);
     session.onClose(() => upgradeRelease(session, {}));

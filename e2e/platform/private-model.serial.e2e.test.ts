@@ -56,7 +56,7 @@ const pod = async (): Promise<{ namespace: string; pod: string }> => ({
   pod: (await podOf(session, user.name))?.metadata?.name ?? '',
 });
 
-/** The values of a field of the runtime's log. */
+/** A field's values in the runtime's log. */
 async function logged(field: string): Promise<unknown[]> {
   const { namespace, pod: name } = await pod();
   const log = await session.api.request(HttpMethod.GET, `/api/v1/namespaces/${namespace}/pods/${name}/log`);

@@ -3,7 +3,7 @@ import { messageOf, openSession, type Session } from '../support/index.js';
 import { gatePods } from '../support/pod-gate.js';
 
 const NAMESPACE_OF_THIS_FILE = 'e2e-deadline';
-/** `progressDeadlineSeconds` of the Deployment. */
+/** The Deployment's `progressDeadlineSeconds`. */
 const START_DEADLINE_MS = 300_000;
 const DEADLINE_PASSED = '--for=jsonpath={.status.conditions[?(@.type=="Progressing")].reason}=ProgressDeadlineExceeded';
 

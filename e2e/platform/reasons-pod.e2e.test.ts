@@ -112,7 +112,7 @@ describe('PHASE-002 CTRL-003: a UserSwarm whose pod does not start', () => {
   beforeAll(() => {
     for (const failureCase of FAILURE_CASES) {
       const outcome = observeFailure(failureCase);
-      // The test of the case reports the error.
+      // The case's own test reports the error.
       outcome.catch(() => undefined);
       outcomes.set(failureCase.reason, outcome);
     }

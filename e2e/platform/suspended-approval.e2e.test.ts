@@ -28,7 +28,7 @@ const artifacts = async (): Promise<string[]> => {
   return (body as { data: ArtifactSummary[] }).data.map(({ title }) => title);
 };
 
-/** The results in the prompts of the turn with this word. */
+/** Tool results in the prompts for the turn with this word. */
 const asked = async (word: string): Promise<number[]> =>
   (await modelRequests(session)).flatMap((request) => (request.word === word ? [request.results ?? 0] : []));
 

@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => session?.close());
 
-/** Durations of creation and deletion of a UserSwarm in milliseconds, from request to watch event. */
+/** Milliseconds to create and to delete a UserSwarm, from request to watch event. */
 async function liveAsUserSwarm(): Promise<{ ready: number; gone: number }> {
   const name = session.newName();
   const created = Date.now();
@@ -44,7 +44,7 @@ async function liveAsUserSwarm(): Promise<{ ready: number; gone: number }> {
   return { ready: ready.at - created, gone: gone.at - deleted };
 }
 
-/** The same durations for a Deployment with the pod of a UserSwarm. */
+/** The same durations for a Deployment with a UserSwarm's pod. */
 async function liveAsDeployment(model: Kinds['Deployment']): Promise<{ ready: number; gone: number }> {
   const name = session.newName().replace('workspace-', 'bare-');
   const labels = { [LABEL.name]: name };
@@ -71,7 +71,7 @@ async function liveAsDeployment(model: Kinds['Deployment']): Promise<{ ready: nu
   }
 }
 
-/** A random delay, to decouple the rounds from the period of the kubelet. */
+/** A random delay, to decouple the rounds from the kubelet's period. */
 const pause = (): Promise<void> => sleep(Math.random() * 1000);
 
 it('reports the durations of a UserSwarm and of a Deployment with the same pod', async () => {
@@ -130,7 +130,7 @@ async function liveTogetherAsUserSwarms(pods: Pods): Promise<{ ready: number; go
   return { ready: Math.max(...ready.map(({ at }) => at)) - created, gone: gone - deleted };
 }
 
-/** The same durations for Deployments with the pods of UserSwarms. */
+/** The same durations for Deployments with UserSwarm pods. */
 async function liveTogetherAsDeployments(
   pods: Pods,
   model: Kinds['Deployment'],
@@ -173,7 +173,7 @@ it(`writes down how long ${TOGETHER} UserSwarms take together beside as many bar
   const sample = await session.create();
   await session.ready(sample);
   const { deployment } = await session.children(sample);
-  // It receives the pods of UserSwarms, but not the bare ones.
+  // It receives UserSwarm pods, but not the bare ones.
   session.pods.stop();
   const pods = await watchPods();
   const timings: Timings = { userSwarm: [], deployment: [] };
@@ -199,7 +199,7 @@ type TestClient = Awaited<ReturnType<typeof signUp>>;
 interface Wake {
   /** From sending a message to a suspended runtime until the first chunk of its answer. */
   ms: number;
-  /** Whether the UserSwarm was not Ready then. */
+  /** True if the UserSwarm was not Ready then. */
   early: boolean;
 }
 

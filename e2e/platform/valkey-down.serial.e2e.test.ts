@@ -55,7 +55,7 @@ const endpointsNow = (): Record<string, number> =>
   );
 
 interface Sent {
-  /** Ids of the acknowledged messages. */
+  /** Acknowledged message ids. */
   ids: string[];
   /** Errors, with the transport. */
   refused: unknown[];
@@ -142,7 +142,7 @@ describe('an outage of Valkey', () => {
   });
 });
 
-/** The ids of all messages in the event log. */
+/** All message ids in the event log. */
 async function storedMessages(): Promise<Set<string>> {
   interface Replayed {
     seq: number;

@@ -5,7 +5,7 @@ import { childrenDeleted, conditionOf, NAMESPACE, openSession, type Session } fr
 
 const WEBHOOK = { name: 'uswarm-webhook', namespace: NAMESPACE.release };
 
-/** The default of the chart. */
+/** The chart's default. */
 const REPLICAS = 2;
 
 let session: Session;

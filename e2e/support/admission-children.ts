@@ -49,11 +49,11 @@ export const containerOf = (child: Child): Container => podOf(child).containers[
 
 /** The chart's policies for children, for a release that is not installed, and the children that its webhook renders. */
 export interface AdmissionOfChildren {
-  /** The children of a UserSwarm that exists. */
+  /** Children of an existing UserSwarm. */
   children: RenderedChildren;
   /** The children of that UserSwarm with this spec. */
   rendered(spec: object): Promise<RenderedChildren>;
-  /** The error of a dry run as the controller or another user; undefined if it is accepted. */
+  /** The error from a dry run as the controller or another user; undefined if it is accepted. */
   refusal(child: object, as?: 'controller' | 'administrator', verb?: 'create' | 'replace'): Promise<string | undefined>;
   close(): Promise<void>;
 }
@@ -104,7 +104,7 @@ export async function openAdmissionOfChildren(
     for (const child of Object.values(children)) {
       await policyInForce(() => refusal(ownedBy(child, [])), /PolicyDenied: A child must/);
     }
-    // The API server discovers the kind of the parameters up to half a minute later.
+    // The API server discovers the parameter kind up to half a minute later.
     const impostor = ownedBy(children.Deployment, [{ ...ownerReference(userSwarm), uid: 'made-up' }]);
     await policyInForce(() => refusal(impostor), /PolicyDenied: The uid of the owner/);
     return { children, rendered, refusal, close };
@@ -122,7 +122,7 @@ async function createUserSwarm({ kubectl }: Pick<Tools, 'kubectl'>, name: string
   return (JSON.parse(stdout) as { metadata: { uid: string } }).metadata.uid;
 }
 
-/** The settings that the webhook of the release reads from its environment. */
+/** The settings that the release's webhook reads from its environment. */
 async function settingsOfWebhook(manifest: string): Promise<RenderSettings> {
   const manifests = parseAllDocuments(manifest).map((document) => document.toJS() as Manifest | null);
   const env = manifests.find((object) => object?.kind === 'Deployment')?.spec?.template.spec.containers[0]?.env ?? [];

@@ -14,7 +14,7 @@ interface AdmissionRelease {
 }
 
 /**
- * Renders admission templates of the chart and the lists that they read, for a release that is not installed.
+ * Renders the chart's admission templates and the lists that they read, for a release that is not installed.
  *
  * @returns the manifest as YAML
  */
@@ -44,7 +44,7 @@ export async function applyManifest(
   { kubectl }: Pick<Tools, 'kubectl'>,
   manifest: string,
 ): Promise<() => Promise<void>> {
-  // A policy without its list refuses all writes, also those of other tests.
+  // A policy without its list refuses all writes, also by other tests.
   const input = manifest.split(/^---$/m).toReversed().join('\n---\n');
   const cleanUp = async (): Promise<void> => void (await kubectl(DELETE, { input }));
   try {

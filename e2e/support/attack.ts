@@ -3,7 +3,7 @@ import { eventually } from '@uswarm/testkit/eventually';
 import { evaluateInPod, type PodPlace } from './pods.js';
 import type { Session } from './session.js';
 
-/** A part of the platform that an attacker controls. */
+/** A platform part that an attacker controls. */
 export type CompromisedPart = 'controller' | 'webhook' | 'model gateway' | 'realtime gateway' | 'runtime';
 
 /**

@@ -11,7 +11,7 @@ export interface AuditedRequest {
   resource: string;
   namespace: string | undefined;
   name: string | undefined;
-  /** HTTP status of the response. */
+  /** HTTP response status. */
   status: number;
 }
 

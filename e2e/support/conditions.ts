@@ -7,7 +7,7 @@ export const conditionOf = (swarm: UserSwarm, type: ConditionType): Condition | 
 /** `kubectl get` prints its reason in the column REASON. */
 export const readyCondition = (swarm: UserSwarm): Condition | undefined => conditionOf(swarm, 'Ready');
 
-/** Whether the status describes the current spec. */
+/** True if the status describes the current spec. */
 const isCurrent = (swarm: UserSwarm): boolean => swarm.status?.observedGeneration === swarm.metadata.generation;
 
 /** True in this phase, with this reason if given, for the current spec. */

@@ -12,11 +12,11 @@ export interface Target {
 }
 
 export interface ContainerKiller {
-  /** Stops all processes of a container with SIGSTOP. */
+  /** Stops all of a container's processes with SIGSTOP. */
   freeze(target: Target): Promise<void>;
-  /** Stops all processes of a container for 1.5 of every 2 seconds. Resolves after the given time. */
+  /** Stops all of a container's processes for 1.5 of every 2 seconds. Resolves after the given time. */
   pulse(target: Target, forMs: number): Promise<void>;
-  /** Kills all processes of a container with SIGKILL. */
+  /** Kills all of a container's processes with SIGKILL. */
   kill(target: Target): Promise<KilledContainer>;
 }
 
@@ -25,7 +25,7 @@ export interface KilledContainer {
   replaced(): Promise<void>;
 }
 
-/** Runs as root in the PID namespace of the node; the argument is the id of a container. */
+/** Runs as root in the node's PID namespace; the argument is a container id. */
 const FIND = `
 const { readdirSync, readFileSync } = require('node:fs');
 const inContainer = (pid) => {

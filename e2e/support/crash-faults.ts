@@ -8,7 +8,7 @@ import type { ContainerKiller, Target } from './container-killer.js';
 /** Resolves when the process is dead. @returns a function that waits until a replica works again */
 export type CrashFault = () => Promise<() => Promise<void>>;
 
-/** Processes of the platform and of the cluster whose crash must not lose work. */
+/** Platform and cluster processes whose crash must not lose work. */
 export const CRASH_TARGETS = [
   'the leading controller',
   'the webhook',

@@ -10,7 +10,7 @@ import { secretValue } from './secrets.js';
 import type { Settings } from './settings.js';
 import type { Tools } from './tools.js';
 
-/** Client of the platform outside the cluster. */
+/** Platform client outside the cluster. */
 export interface EdgeClient {
   url: string;
   fetch(url: string, init: { method: string; headers: Record<string, string>; body?: string }): Promise<EdgeAnswer>;
@@ -67,7 +67,7 @@ export async function openIssuer(
   };
 }
 
-/** Returns a token of the issuer in the cluster. */
+/** Returns a token from the issuer in the cluster. */
 export async function issueToken(tools: Tools, email: string): Promise<string> {
   const issuer = await openIssuer(tools);
   try {

@@ -1,6 +1,6 @@
 import type { Kinds } from './kinds.js';
 
-/** Addresses `host:port` of the pods behind a backend of the Ingress. */
+/** Addresses `host:port` of the pods behind an Ingress backend. */
 export type Resolve = (service: string, port: string | number) => readonly string[];
 
 export interface EdgeConfigOptions {

@@ -15,7 +15,7 @@ interface EdgeDeps {
 const TLS_SECRET = 'uswarm-tls';
 const CA_SECRET = 'uswarm-e2e-ca';
 
-/** The TLS Secret of the Ingress, created once per run. */
+/** The Ingress' TLS Secret, created once per run. */
 export async function ensureCertificate({ api }: Pick<EdgeDeps, 'api'>): Promise<void> {
   if ((await api.find('Secret', { name: CA_SECRET, namespace: NAMESPACE.edge })) !== undefined) return;
   const { ca, certificate, key } = await createCertificate(HOST);
@@ -34,7 +34,7 @@ export async function ensureCertificate({ api }: Pick<EdgeDeps, 'api'>): Promise
   });
 }
 
-/** The CA certificate of the edge, PEM. */
+/** The edge's CA certificate, PEM. */
 export function edgeAuthority(api: Pick<KubeApi, 'get'>): Promise<string> {
   return secretValue(api, { name: CA_SECRET, namespace: NAMESPACE.edge }, 'ca.crt');
 }
@@ -83,7 +83,7 @@ export async function deployEdge({ api, tools }: EdgeDeps, image: string): Promi
   });
 }
 
-/** Pod addresses of a Service, which session affinity needs. */
+/** A Service's pod addresses, which session affinity needs. */
 async function resolver(api: KubeApi): Promise<(service: string, port: string | number) => string[]> {
   const slices = await api.list('EndpointSlice', { namespace: NAMESPACE.release });
   const services = await api.list('Service', { namespace: NAMESPACE.release });

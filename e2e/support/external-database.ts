@@ -8,7 +8,7 @@ const PORT = 5432;
 
 const KEYS = { name: 'e2e-keys', namespace: NAMESPACE.release };
 
-/** Copies the generated keys to a separate Secret. @returns the value `secrets` of the chart */
+/** Copies the generated keys to a separate Secret. @returns the chart's value `secrets` */
 export async function createExternalKeys({ api, onClose }: Session): Promise<object> {
   const { data } = await api.get('Secret', GENERATED_SECRET);
   await api.delete('Secret', KEYS);
@@ -29,7 +29,7 @@ export async function createExternalKeys({ api, onClose }: Session): Promise<obj
   return Object.fromEntries(names.map((name) => [name, { existingSecret: KEYS.name }]));
 }
 
-/** Starts a database in a separate namespace. @returns the value `secrets` of the chart */
+/** Starts a database in a separate namespace. @returns the chart's value `secrets` */
 export async function createExternalDatabase({ api, onClose, settings, tools }: Session): Promise<object> {
   const password = crypto.randomUUID();
   const apply = (items: object[]): Promise<unknown> =>

@@ -1,4 +1,4 @@
-/** Fixtures of a run: an OIDC issuer, a search engine, a model server and the edge. */
+/** Shared fixtures: an OIDC issuer, a search engine, a model server and the edge. */
 export const NAMESPACE = {
   release: 'backend',
   runtime: 'userswarms',
@@ -24,7 +24,7 @@ export const HOST = 'uswarm.e2e.test';
 export const OIDC_ISSUER = `http://oidc.${NAMESPACE.oidc}.svc.cluster.local:8080`;
 export const SEARCH_UPSTREAM = `http://upstream.${NAMESPACE.search}.svc.cluster.local:8080`;
 export const MODEL_SERVER = `http://models.${NAMESPACE.models}.svc.cluster.local:8080/v1`;
-/** The Secret with the key of the model provider. */
+/** Secret with the model provider's key. */
 export const PROVIDER_SECRET = { name: 'e2e-model-providers', namespace: NAMESPACE.release };
 export const PROVIDER_KEY = 'e2e-provider-key';
 export const EDGE_PORT = 8443;

@@ -4,7 +4,9 @@ import { keepBusy } from './test-users.js';
 /** Interval of messages in milliseconds, shorter than the idle timeout. */
 const EVERY_MS = 8_000;
 
-/** Sends messages to the runtime of a user, so that it is not suspended. @returns ends it and returns how the answers ended */
+/**
+ * Sends messages to a user's runtime, so that it is not suspended. @returns ends it and returns how the answers ended
+ */
 export function keepTalking(talker: TestClient): { stop(): Promise<unknown[]> } {
   const outcomes: unknown[] = [];
   const talk = keepBusy(async () => {

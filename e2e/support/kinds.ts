@@ -33,7 +33,7 @@ export type Plain<T> = T extends Date
       ? { [Key in keyof T]: Plain<T[Key]> }
       : T;
 
-/** The object types of the tests, by kind. */
+/** The tests' object types, by kind. */
 export interface Kinds {
   ClusterRole: Plain<V1ClusterRole>;
   ConfigMap: Plain<V1ConfigMap>;

@@ -30,7 +30,7 @@ export interface Write {
 }
 export type Propagation = 'Foreground' | 'Background' | 'Orphan';
 
-/** Client of the API server. Objects are plain JSON, exactly as stored. */
+/** API server client. Objects are plain JSON, exactly as stored. */
 export interface KubeApi {
   config: KubeConfig;
   /** Returns undefined if the object does not exist. */

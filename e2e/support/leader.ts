@@ -8,11 +8,11 @@ const CONTROLLERS = {
   labelSelector: `app.kubernetes.io/instance=${RELEASE},app.kubernetes.io/component=controller`,
 };
 
-/** Name of the leader pod; empty if there is none. */
+/** The leader pod's name; empty if there is none. */
 export const leaderOf = async (api: KubeApi): Promise<string> =>
   (await api.get('Lease', LEASE)).spec?.holderIdentity ?? '';
 
-/** Waits until a current pod is the leader: pods of the previous release lead until they stop. */
+/** Waits until a current pod is the leader: the previous release's pods lead until they stop. */
 export const waitForCurrentLeader = (api: KubeApi): Promise<string> =>
   eventually(
     async () => {

@@ -1,4 +1,4 @@
-/** The sum of the samples of a metric with these labels, from the text format of Prometheus. */
+/** The sum of a metric's samples with these labels, in Prometheus' text format. */
 export function sumOf(exposition: string, name: string, labels: Record<string, string> = {}): number {
   const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
   return exposition

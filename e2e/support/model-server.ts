@@ -7,13 +7,13 @@ import type { Session } from './session.js';
 export interface ReceivedModelRequest {
   authorization: string;
   model: string;
-  /** The word of the plan in the message of the user: see `e2e/images/model-server/server.mjs`. */
+  /** The plan's word in the user's message: see `e2e/images/model-server/server.mjs`. */
   word?: string;
   /** The number of tool results in its turn. */
   results?: number;
 }
 
-/** The runtime of the workspace calls the model server. The other workspaces of the release use the demo provider. */
+/** The workspace's runtime calls the model server. The release's other workspaces use the demo provider. */
 export async function useModelServer(session: Session, name: string): Promise<Kinds['Pod'] | undefined> {
   // A pod that is deleted while it starts uses its whole grace period, and the next pod waits for it.
   await session.ready(name);

@@ -5,7 +5,7 @@ import { NAMESPACE } from './fixtures.js';
 import { isUpToDate, type RuntimeUser } from './rolling-swarms.js';
 import type { Session } from './session.js';
 
-/** Creates or replaces a Secret with variables of runtimes until the session is closed. */
+/** Creates or replaces a Secret with runtime variables until the session is closed. */
 export async function writeRuntimeSecret(
   session: Session,
   name: string,
@@ -20,7 +20,7 @@ export async function writeRuntimeSecret(
   session.onClose(() => session.api.delete('Secret', place));
 }
 
-/** The runtime calls its model provider itself, with the keys of this Secret, rather than through the model gateway. */
+/** The runtime calls its model provider itself, with the keys in this Secret, rather than through the model gateway. */
 export async function useOwnProvider(session: Session, { name }: RuntimeUser, secret: string): Promise<void> {
   // A pod that is deleted while it starts uses its whole grace period, and the next pod waits for it.
   await session.ready(name);
@@ -46,7 +46,7 @@ export const untilChanged = (
     240_000,
   );
 
-/** Waits for the failed answer to the newest message of the user. @returns the code of its error */
+/** Waits for the failed answer to the user's newest message. @returns its error code */
 export function failureOf({ mobile }: RuntimeUser, withinMs = 180_000): Promise<string> {
   const path = `/v1/workspaces/${mobile.workspaceId}/conversations/${mobile.conversationId}/messages?limit=100`;
   return eventually(

@@ -27,7 +27,7 @@ require('node:https')
   .listen(${PORT});
 `;
 
-/** Gates every new pod of the namespace until `open` is called, like a queueing system. */
+/** Gates every new pod in the namespace until `open` is called, like a queueing system. */
 export async function gatePods(
   { api, onClose, settings, tools }: Session,
   namespace: string,

@@ -8,7 +8,7 @@ export interface PodPlace {
   container?: string;
 }
 
-/** The container of a runtime, in its current pod. @throws Error if no pod of the runtime is running */
+/** A runtime's container, in its current pod. @throws Error if no runtime pod is running */
 export async function runningContainer(
   { children }: Pick<Session, 'children'>,
   name: string,

@@ -9,7 +9,7 @@ export interface Forwarded {
   close(): Promise<void>;
 }
 
-/** @param target in the format of kubectl: `service/x`, `pod/x`; connections arrive at the loopback of the pod */
+/** @param target as for kubectl: `service/x`, `pod/x`; connections arrive at the pod's loopback */
 export async function forwardPort(
   { kubectlCommand }: Pick<Tools, 'kubectlCommand'>,
   namespace: string,

@@ -16,7 +16,7 @@ export const PRIVATE_MODEL = `https://${PRIVATE_MODEL_HOST}:${PRIVATE_MODEL_PORT
 const FORWARD_PROXY_PORT = 3128;
 export const FORWARD_PROXY = `http://${PROXY}.${NAMESPACE.models}.svc.cluster.local:${FORWARD_PROXY_PORT}`;
 
-/** Egress rules of the chart for the pods of one fixture. */
+/** The chart's egress rules for one fixture's pods. */
 const egressTo = (app: string, port: number) => ({
   namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': NAMESPACE.models } },
   podSelector: { matchLabels: { app } },
@@ -26,8 +26,8 @@ export const TO_PRIVATE_MODEL = egressTo(NAME, PRIVATE_MODEL_PORT);
 export const TO_FORWARD_PROXY = egressTo(PROXY, FORWARD_PROXY_PORT);
 
 /**
- * The model server over TLS, with a certificate of an authority that no image trusts. The ConfigMap `authority` exists until
- * the session closes.
+ * The model server over TLS, with a certificate from an authority that no image trusts. The ConfigMap `authority`
+ * exists until the session closes.
  */
 export async function deployPrivateModel(
   session: Session,
@@ -63,7 +63,7 @@ export async function deployPrivateModel(
   session.onClose(() => session.api.delete('ConfigMap', authority));
 }
 
-/** A proxy that supports only CONNECT. @returns reads the targets of its connections so far */
+/** A proxy that supports only CONNECT. @returns reads its connections' targets so far */
 export async function deployForwardProxy(session: Session): Promise<() => Promise<string[]>> {
   const image = imageOf(session.settings.images, PROXY);
   await deploy(

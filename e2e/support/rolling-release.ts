@@ -14,7 +14,7 @@ export const AWAKE = { idleSuspendAfterSeconds: 36_000 };
 /** One runtime at a time, and a halt after two failures. */
 export const ONE_BY_ONE = { maxConcurrent: 1, deadlineSeconds: 36_000, maxFailures: 2 };
 
-/** The pause between an answer and the next message of a user, in milliseconds. */
+/** The pause between an answer and a user's next message, in milliseconds. */
 const ASK_EVERY_MS = 10_000;
 
 /** A release that a test changes while users use it. */
@@ -85,7 +85,10 @@ export async function everyUserIsAnswered(
 
 /** Users who send messages until it is stopped. */
 export interface Load {
-  /** Waits for the answers of the sent messages. @returns their number, and the errors of those that were not answered once */
+  /**
+   * Waits for the answers to the sent messages. @returns their number, and the errors for messages that were not
+   * answered once
+   */
   stop(): Promise<{ asked: number; unanswered: string[] }>;
 }
 

@@ -6,7 +6,7 @@ import { conditionOf } from './conditions.js';
 import type { Kinds } from './kinds.js';
 import type { Session } from './session.js';
 
-/** A user during a change of the release. Uses only REST, because a gateway rollout closes sockets. */
+/** A user during a release change. Uses only REST, because a gateway rollout closes sockets. */
 export interface RuntimeUser {
   mobile: TestClient;
   name: string;

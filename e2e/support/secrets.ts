@@ -1,6 +1,6 @@
 import type { KubeApi, Place } from './kube-api.js';
 
-/** Returns a decoded value of a Secret. @throws Error if it does not exist */
+/** Returns a decoded Secret value. @throws Error if it does not exist */
 export async function secretValue(api: Pick<KubeApi, 'get'>, place: Place, key: string): Promise<string> {
   const value = (await api.get('Secret', place)).data?.[key];
   if (value === undefined) throw new Error(`the Secret ${place.namespace}/${place.name} has no ${key}`);

@@ -60,12 +60,12 @@ export interface Session {
   create(spec?: SpecInput, name?: string): Promise<string>;
   /** Merges a patch into the spec. Resolves when the watch has observed it. */
   patch(name: string, spec: SpecInput): Promise<UserSwarm>;
-  /** Waits for phase and reason of the current spec. */
+  /** Waits for the current spec's phase and reason. */
   shows(name: string, phase: UserSwarmPhase, reason?: string, withinMs?: number): Promise<UserSwarm>;
   ready(name: string): Promise<UserSwarm>;
   deleted(name: string, withinMs?: number): Promise<void>;
   children(name: string, namespace?: string): Promise<Children>;
-  /** Resolves with the first pod of the UserSwarm in this state. */
+  /** Resolves with the UserSwarm's first pod in this state. */
   pod(name: string, what: string, fits: (pod: Kinds['Pod']) => boolean, withinMs?: number): Promise<Seen<Kinds['Pod']>>;
   /** Registers a cleanup. Cleanups run in reverse order when the session is closed. */
   onClose(cleanUp: () => Promise<unknown>): void;
@@ -170,7 +170,7 @@ async function readChildren(api: KubeApi, name: string, namespace: string = NAME
   return { serviceAccount, service, deployment, pods };
 }
 
-/** Waits until all children of the UserSwarm are deleted. */
+/** Waits until all of the UserSwarm's children are deleted. */
 export function childrenDeleted(api: KubeApi, name: string, namespace?: string): Promise<true> {
   return eventually(
     async () => {
@@ -182,7 +182,7 @@ export function childrenDeleted(api: KubeApi, name: string, namespace?: string):
   );
 }
 
-/** Saves the logs of runtime pods, which are deleted with the UserSwarm. */
+/** Saves runtime pods' logs, which are deleted with the UserSwarm. */
 async function saveLogs({ api, pods, settings }: Session, names: ReadonlySet<string>): Promise<void> {
   const folder = path.join(settings.artifacts, 'runtime-logs');
   await mkdir(folder, { recursive: true });
@@ -202,5 +202,5 @@ async function saveLogs({ api, pods, settings }: Session, names: ReadonlySet<str
   }
 }
 
-/** Message of the Ready condition. */
+/** The Ready condition's message. */
 export const messageOf = (swarm: UserSwarm): string => readyCondition(swarm)?.message ?? '';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { flag, loadConfig, port } from '@uswarm/service-kit';
 import { z } from 'zod';
 
-/** The images of a run by their names in charts and fixtures. */
+/** The run's images by their names in charts and fixtures. */
 const Images = z.record(z.string(), z.string().min(1));
 export type Images = z.output<typeof Images>;
 
@@ -13,15 +13,15 @@ const Environment = z.object({
   E2E_CONTEXT: z.string().min(1),
   /** JSON file `{"<name>": "<image>"}`. */
   E2E_IMAGES_FILE: z.string().min(1),
-  /** Folder of the chart of the previous release; its images are `previous-<name>`. */
+  /** Folder with the previous release's chart; its images are `previous-<name>`. */
   E2E_PREVIOUS_CHART: z.string().min(1),
-  /** Port on 127.0.0.1 that is mapped to the node port of the edge. */
+  /** Port on 127.0.0.1 that is mapped to the edge's node port. */
   E2E_EDGE_PORT: port.default(30_080),
-  /** Audit log of the API server; only clusters of `npm run e2e` have it. */
+  /** API server audit log; only clusters from `npm run e2e` have it. */
   E2E_AUDIT_LOG: z.string().min(1).optional(),
   /** Folder for diagnostics. */
   E2E_ARTIFACTS: z.string().default('.cache/e2e'),
-  /** Enables tests that stop parts of the platform. */
+  /** Enables tests that stop platform parts. */
   E2E_DISRUPTIVE: flag.default(false),
 });
 

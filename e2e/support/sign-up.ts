@@ -3,7 +3,7 @@ import { type TestClient, startTestClient } from '@uswarm/testkit/test-client';
 import { signedHeaders, openEdgeClient, issueToken } from './edge-client.js';
 import type { Session } from './session.js';
 
-/** A user who has just signed up through the edge, with a token of the issuer in the cluster. */
+/** A user who has just signed up through the edge, with a token from the issuer in the cluster. */
 export async function signUp(
   { api, onClose, settings, tools }: Session,
   { unchecked = false }: { unchecked?: boolean } = {},

@@ -2,7 +2,7 @@ import { NAMESPACE, RELEASE } from './fixtures.js';
 import type { RuntimeUser } from './rolling-swarms.js';
 import type { Session } from './session.js';
 
-/** Runs a statement in the evaluation Postgres of the release. @returns the lines of the answer */
+/** Runs a statement in the release's evaluation Postgres. @returns the answer's lines */
 export async function queryReleaseDatabase({ tools }: Session, query: string): Promise<string[]> {
   const psql = ['psql', '-h', '/var/run/postgresql', '-U', 'uswarm', '-d', 'uswarm', '-X', '-A', '-t', '-c', query];
   const pod = ['-n', NAMESPACE.release, `deployment/${RELEASE}-postgres`, '-c', 'postgres'];
@@ -10,7 +10,7 @@ export async function queryReleaseDatabase({ tools }: Session, query: string): P
   return stdout.split('\n').filter((line) => line !== '');
 }
 
-/** The entries of all journals of the user's workspace, as `<kind> <tool>`. */
+/** The entries in all journals of the user's workspace, as `<kind> <tool>`. */
 export const storedJournal = (session: Session, { mobile }: RuntimeUser): Promise<string[]> =>
   queryReleaseDatabase(
     session,

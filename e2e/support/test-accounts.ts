@@ -9,7 +9,7 @@ import type { Session } from './session.js';
 /** A user who uses only REST. */
 export interface TestAccount {
   api: Api;
-  /** Signs up, which creates the first workspace, and creates more. @returns the names of their UserSwarms */
+  /** Signs up, which creates the first workspace, and creates more. @returns their UserSwarms' names */
   signUp(workspaces: number): Promise<string[]>;
   workspaces(): Promise<Workspace[]>;
   /** Deletes the account, if there is one. */

@@ -11,7 +11,7 @@ export interface TestUser {
   token: string;
   workspaceId: string;
   conversationId: string;
-  /** The name of the workspace's UserSwarm. */
+  /** The workspace's UserSwarm. */
   swarm: string;
   /** Milliseconds since the epoch. */
   signedUpAt: number;
@@ -20,11 +20,11 @@ export interface TestUser {
 /** Creates users who use the API through the edge, with REST only. */
 export interface TestUsers {
   signUp(): Promise<TestUser>;
-  /** @returns the status of the answer. */
+  /** @returns the answer's status. */
   send(user: TestUser, text: string): Promise<number>;
   /** Deletes the account. @throws Error when the deletion does not succeed within a minute */
   deleteAccount(user: TestUser): Promise<unknown>;
-  /** The newest messages of the conversation. */
+  /** The conversation's newest messages. */
   messages(user: TestUser): Promise<MessageData[]>;
 }
 

@@ -53,7 +53,7 @@ export interface WakeTimings {
   deployment: number[];
 }
 
-/** From a message to a suspended runtime until the first chunk, and the start of a bare Deployment. */
+/** From a message to a suspended runtime until the first chunk, and a bare Deployment's start. */
 export function wakeTable({ wake, deployment }: WakeTimings): string {
   const rows = ([0.5, 0.95] as const).map((share) => {
     const [ours, bare] = [quantile(wake, share), quantile(deployment, share)];

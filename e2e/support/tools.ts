@@ -11,7 +11,7 @@ export interface RunOptions {
   input?: string;
   /** Milliseconds after which the program is killed. */
   timeoutMs?: number;
-  /** Return the output of a failing program instead of throwing. */
+  /** Return a failing program's output instead of throwing. */
   mayFail?: boolean;
 }
 

@@ -38,7 +38,7 @@ const keyOf = ({ metadata }: Named): string =>
   metadata?.namespace === undefined ? `${metadata?.name}` : `${metadata.namespace}/${metadata.name}`;
 
 export interface WatchOptions<T> extends Selection {
-  /** Formats a state for the error message of a failed wait. */
+  /** Formats a state for the error message after a failed wait. */
   show?: (object: T) => string;
 }
 

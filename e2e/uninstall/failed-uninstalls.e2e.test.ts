@@ -29,7 +29,7 @@ describe('a release with a failing webhook and ten UserSwarms', () => {
   let said: string;
 
   beforeAll(async () => {
-    // The built-in database again, with only the workspaces of this test.
+    // The built-in database again, with only this test's workspaces.
     await uninstallRelease(session);
     await installRelease(session, { ...AWAKE, drain: { graceSeconds: 10 } });
     names = await Promise.all(Array.from({ length: 10 }, () => session.create()));

@@ -33,7 +33,7 @@ const label = (name: string): Promise<unknown> =>
 const podOf = async (name: string): Promise<string | undefined> =>
   (await session.children(name)).pods[0]?.metadata?.uid;
 
-/** Names of the UserSwarms that were created after this time, in milliseconds since the epoch. */
+/** UserSwarms that were created after this time, in milliseconds since the epoch, by name. */
 function cameAfter(moment: number): string[] {
   const { swarms } = session;
   const names = new Set(swarms.all().map(({ metadata }) => metadata.name));
@@ -47,7 +47,7 @@ function cameAfter(moment: number): string[] {
 }
 const seenNames = new Set<string>();
 
-/** The remaining objects of the release, except those that are kept intentionally. */
+/** The release's remaining objects, except those that are kept intentionally. */
 async function leftovers(): Promise<string[]> {
   const { api } = session;
   const { release, runtime } = NAMESPACE;
@@ -140,7 +140,7 @@ describe('a release in use with an external database', () => {
   it('leaves no finalizer, RBAC object, ServiceAccount or drain flag', async () => {
     const [swarm] = await session.api.list('UserSwarm');
     expect(swarm?.metadata.finalizers ?? []).toEqual([]);
-    // Pods of the release may still terminate.
+    // The release's pods may still terminate.
     await eventually(
       async () => {
         const left = await leftovers();

@@ -1,7 +1,7 @@
 import { container, environmentOf, evaluation, type Manifest, render } from './rendering.js';
 import { merge } from './value-paths.js';
 
-/** Values that set everything that reaches the environment of a service. */
+/** Values that set everything that reaches a service's environment. */
 export const FULL = merge(evaluation, {
   secrets: {
     internalApi: { previousKey: 'sync-token' },
@@ -79,7 +79,7 @@ export const FULL = merge(evaluation, {
   },
 });
 
-/** The environment of a container, with the generated secrets. `name` defaults to the component. */
+/** A container's environment, with the generated secrets. `name` defaults to the component. */
 export const environment = (manifests: Manifest[], component: string, name = component): Record<string, string> =>
   environmentOf(manifests, container(manifests, `uswarm-${component}`, name));
 

@@ -10,9 +10,9 @@ const USERSWARMS = 'uswarm.dev/v1alpha1';
 
 /** A fake API server that serves `lookup` of Secrets, ClusterRoles, Namespaces and the namespace `default`. */
 export interface KnownCluster {
-  /** Path of the kubeconfig. */
+  /** Kubeconfig path. */
   kubeconfig: string;
-  /** The objects of the cluster. */
+  /** Cluster objects. */
   objects: Manifest[];
   close(): Promise<void>;
 }

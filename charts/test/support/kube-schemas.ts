@@ -9,7 +9,7 @@ import { CHART, repositoryFile } from './rendering.js';
 
 const OPENAPI = 'api/openapi-spec/swagger.json';
 
-/** Built-in kinds use the Kubernetes version of the test cluster. */
+/** Built-in kinds use the test cluster's Kubernetes version. */
 async function modules(): Promise<GoModule[]> {
   const pinned = await readFile(repositoryFile('hack/cluster/go/kube/go.mod'), 'utf8');
   const version = /^\s*k8s\.io\/kubernetes (v\S+)/m.exec(pinned)![1]!;
@@ -29,7 +29,7 @@ async function modules(): Promise<GoModule[]> {
   ];
 }
 
-/** Sources of the schemas, downloaded once into the user's cache. */
+/** Schema sources, downloaded once into the user's cache. */
 async function sources(): Promise<string> {
   const wanted = await modules();
   const key = createHash('sha256').update(JSON.stringify(wanted)).digest('hex').slice(0, 12);
@@ -46,7 +46,7 @@ async function sources(): Promise<string> {
   return folder;
 }
 
-/** The parts of an OpenAPI schema that differ from JSON Schema. */
+/** The parts in which an OpenAPI schema differs from JSON Schema. */
 interface OpenApi {
   [key: string]: unknown;
   format?: string;
@@ -120,7 +120,10 @@ function ofCrd({ spec }: Crd): Record<string, unknown> {
   );
 }
 
-/** Writes strict JSON schemas of every kind of the chart to `folder`. @returns their location for kubeconform. @throws LocalError */
+/**
+ * Writes a strict JSON schema to `folder` for every kind in the chart. @returns their location for kubeconform. @throws
+ * LocalError
+ */
 export async function writeSchemas(folder: string): Promise<string> {
   const from = await sources();
   const read = (file: string): Promise<string> => readFile(file, 'utf8');

@@ -1,10 +1,10 @@
 /** Accepted findings of kube-score. An unused exception fails the tests. */
 interface Exception {
-  /** Id of the check: `kube-score list`. */
+  /** Check id: `kube-score list`. */
   check: string;
-  /** Names of the objects. Default: all. */
+  /** Object names. Default: all. */
   objects?: readonly string[];
-  /** Part of the finding. Default: all findings of the check. */
+  /** Part of the finding. Default: all of the check's findings. */
   says?: string;
   /** Value files. Default: all. */
   scenarios?: RegExp;

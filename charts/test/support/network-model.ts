@@ -30,7 +30,7 @@ export interface Policy {
   egress: Rule[];
 }
 
-/** The properties of a pod that policies use. */
+/** The pod properties that policies use. */
 export interface NetworkPod {
   name: string;
   namespace: string;
@@ -86,7 +86,7 @@ const hasPort = ({ ports }: Rule, number: number, named: Record<string, number>)
   ports === undefined ||
   ports.some(({ port, protocol }) => protocol === 'TCP' && (typeof port === 'string' ? named[port] : port) === number);
 
-/** Whether the policies allow a connection between two pods. */
+/** True if the policies allow a connection between two pods. */
 export function connects(policies: readonly Policy[], from: NetworkPod, to: NetworkPod, port: number): boolean {
   const allows = (direction: 'Ingress' | 'Egress', at: NetworkPod, other: NetworkPod): boolean => {
     const relevant = selecting(policies, at).filter(({ policyTypes }) => policyTypes.includes(direction));
@@ -112,7 +112,7 @@ function covers(range: string, address: string): boolean {
   return block.check(address, family(address));
 }
 
-/** Whether the policies allow a pod to reach an external address. */
+/** True if the policies allow a pod to reach an external address. */
 export function leaves(policies: readonly Policy[], from: NetworkPod, address: string, port: number): boolean {
   return selecting(policies, from).some(({ egress }) =>
     egress.some((rule) => {
@@ -127,7 +127,7 @@ export function leaves(policies: readonly Policy[], from: NetworkPod, address: s
   );
 }
 
-/** Whether the policies allow an external address to reach a pod. */
+/** True if the policies allow an external address to reach a pod. */
 export function enters(policies: readonly Policy[], address: string, to: NetworkPod, port: number): boolean {
   return selecting(policies, to).some(({ ingress }) =>
     ingress.some((rule) => {

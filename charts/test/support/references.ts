@@ -34,7 +34,7 @@ function ofPod(namespace: string, pod: PodTemplate): string[] {
   return [...variables, ...volumes, ...pullSecrets(namespace, pod.spec.imagePullSecrets)];
 }
 
-/** References of runtime pods, from the environment of the webhook. */
+/** Runtime pods' references, from the webhook's environment. */
 function ofRuntimes(manifests: readonly Manifest[]): string[] {
   const webhook = find(manifests, 'Deployment', 'uswarm-webhook')['spec'].template.spec.containers[0];
   const env = webhook.env as { name: string; value?: string; valueFrom?: { secretKeyRef?: { key: string } } }[];

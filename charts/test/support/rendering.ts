@@ -9,11 +9,11 @@ const run = promisify(execFile);
 export const repositoryFile = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 export const CHART = repositoryFile('charts/uswarm');
 
-/** The release name of the documentation. */
+/** Release name in the documentation. */
 const RELEASE = 'uswarm';
 const NAMESPACE = 'backend';
 
-/** The parts of a manifest that tests use. */
+/** The manifest parts that tests use. */
 export interface Manifest {
   apiVersion: string;
   kind: string;
@@ -27,7 +27,7 @@ export interface Manifest {
   [field: string]: any;
 }
 
-/** The registry of the project's images. */
+/** Registry for the project's images. */
 export const REGISTRY = 'registry.example.com/team';
 
 /** Renders the hooks of Helm, which `auto` omits without a cluster. */
@@ -41,7 +41,7 @@ export const evaluation = {
   oidc: { issuers: [{ issuer: 'https://login.example.com', audience: 'app' }] },
 };
 
-/** Values of a release with a model provider, in addition to those of an evaluation. */
+/** Values for a release with a model provider, in addition to evaluation values. */
 export const modelProvider = {
   modelGateway: { openai: { enabled: true, model: 'model-a' } },
   secrets: { modelProviders: { existingSecret: 'my-models' } },
@@ -105,7 +105,7 @@ export async function render(values: object, options: RenderOptions = {}): Promi
   return parseManifests(await helm(['template'], values, options));
 }
 
-/** With a parser that needs a quarter of the time of `yaml`: a release has 130 KB. */
+/** With a parser that needs a quarter of the time that `yaml` needs: a release has 130 KB. */
 export function parseManifests(text: string): Manifest[] {
   const documents = loadAll(text) as (Manifest | null | undefined)[];
   return documents.filter((manifest) => manifest !== null && manifest !== undefined);
@@ -136,7 +136,7 @@ export function find(manifests: readonly Manifest[], kind: string, name: string,
 export const ofKind = (manifests: readonly Manifest[], kind: string): Manifest[] =>
   manifests.filter((manifest) => manifest.kind === kind);
 
-/** Every pod of the release: of Deployments and of hooks. */
+/** Every pod in the release: from Deployments and from hooks. */
 export interface PodTemplate {
   owner: string;
   /** The hook event; undefined for permanent objects. */
@@ -184,7 +184,7 @@ export function container(manifests: readonly Manifest[], owner: string, name: s
   return found;
 }
 
-/** The environment of a container, with secrets from the rendered Secret. */
+/** A container's environment, with secrets from the rendered Secret. */
 export function environmentOf(manifests: readonly Manifest[], { env = [] }: Container): Record<string, string> {
   return Object.fromEntries(
     env.map(({ name, value, valueFrom }) => {

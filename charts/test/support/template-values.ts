@@ -15,8 +15,8 @@ const REFERENCE = /(?<![\w.)])(\$\w*)?((?:\.[a-zA-Z]\w*)+)/g;
 const ONLY_REFERENCE = /^(\$\w*)?((?:\.[a-zA-Z]\w*)+)$/;
 
 /**
- * Paths of the values that a template reads, found in its text, also through `with`, `range` and variables.
- * Paths in the values of any component begin with `*.`.
+ * Value paths that a template reads, found in its text, also through `with`, `range` and variables. Paths in any
+ * component's values begin with `*.`.
  */
 export function valuesRead(template: string): string[] {
   const read = new Set<string>();

@@ -30,7 +30,7 @@ const isMap = (value: unknown): value is Record<string, unknown> =>
 /** Maps that count as one value each. */
 const WHOLE = /(^|\.)(annotations|requests|limits)$/;
 
-/** Dotted paths of all values. */
+/** Dotted paths to all values. */
 export function pathsOf(values: object, prefix = ''): string[] {
   return Object.entries(values).flatMap(([key, value]) => {
     const path = `${prefix}${key}`;

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { CHART } from './rendering.js';
 
-/** Value files of the repository. Several, separated by spaces, are used together. */
+/** The repository's value files. Several, separated by spaces, are used together. */
 export const SCENARIOS = [
   ...(await readdir(`${CHART}/ci`)).map((name) => `charts/uswarm/ci/${name}`),
   'deploy/kind/values.yaml',

@@ -1,7 +1,7 @@
 import { type Child, containerOf, podOf, type RenderedChildren, specOf } from '../admission-children.js';
 import type { Attack } from '../attack.js';
 
-// What a compromised controller writes. It has the permission to write these kinds.
+// Writes by a compromised controller. It has the permission to write these kinds.
 
 type Kind = keyof RenderedChildren;
 type Change = (child: Child) => void;

@@ -9,9 +9,9 @@ import {
 } from '@uswarm/service-kit';
 import type { Attack, CompromisedPart } from '../attack.js';
 
-// What a compromised pod of the platform, or a runtime, sends from where it is.
+// Requests that a compromised platform pod, or a runtime, sends from its network.
 
-/** A component of the release, as in the label of its pods. */
+/** A release component, as in its pods' label. */
 export type Component =
   | 'controller'
   | 'model-gateway'
@@ -73,7 +73,7 @@ export const CONNECTIONS: Attack<Connection>[] = [
   ]),
 ];
 
-/** From the pod of another workspace. The policies of the target and of the caller both block them. */
+/** From another workspace's pod. The target's and the caller's policies both block them. */
 export const RUNTIME_CONNECTIONS = connections('runtime', [
   ['another runtime', RUNTIME],
   ['/sync of the webhook', SYNC],
@@ -82,17 +82,17 @@ export const RUNTIME_CONNECTIONS = connections('runtime', [
   ['Valkey', VALKEY],
 ]);
 
-/** The keys of the release that sign tokens. */
+/** The release's keys that sign tokens. */
 export type KeyName = 'internal-api-key' | 'model-calls-key' | 'mcp-signing-key' | 'model-token-signing-key';
 export type Keys = Record<KeyName, SigningKey> & {
-  /** Of the attacker, with an id of the release. */
+  /** The attacker's own, with an id from the release. */
   own: SigningKey;
 };
 
-/** A request from a pod of the compromised part. */
+/** A request from one of the compromised part's pods. */
 export interface ForgedRequest {
   method: 'POST' | 'PUT';
-  /** The variable of the pod with the address. */
+  /** The pod's variable with the address. */
   at: 'INTERNAL_API_URL' | 'MODEL_GATEWAY_URL' | 'SVC_MCP_ENDPOINT';
   path: string;
   token(keys: Keys, workspaceId: string): Promise<string>;
@@ -113,7 +113,7 @@ const internal = (path: string, token: ForgedRequest['token'], method: 'POST' | 
   token,
 });
 const USER = '0197a000-0000-7000-8000-000000000001';
-/** Calls of operators that would do the most harm. */
+/** Operator calls that would do the most harm. */
 const ADMIN: AdminCall[] = ['user.show', 'user.ban', 'user.plan', 'workspace.show', 'turns.list'];
 /** A release without a key for operators has no such routes. */
 const adminAttacks = (by: CompromisedPart, key: KeyName): Attack<ForgedRequest>[] =>

@@ -2,8 +2,8 @@ import type { WrongAnswer } from '@uswarm/testkit/wrong-webhook';
 import type { Attack } from '../attack.js';
 import { CONTROLLER_ATTACKS, type EvilChild } from './controller.js';
 
-// What a compromised webhook answers. The controller does not know what a runtime may be, so it would write such a child;
-// the API server refuses it, as it would refuse a compromised controller.
+// Answers from a compromised webhook. The controller does not know what a runtime may be, so it would write such a
+// child; the API server refuses it, as it would refuse a compromised controller.
 
 const RENDERED = [
   'sets NODE_OPTIONS',

@@ -2,7 +2,7 @@ import { createCredentials } from '@uswarm/kube-client';
 import { KubeConfig } from '@kubernetes/client-node';
 import { request } from 'undici';
 
-/** Client of the API server with few keep-alive connections, to limit the load of the measurement. */
+/** API server client with few keep-alive connections, to limit the measurement's own load. */
 export interface ScaleApi {
   /** PATCH is a merge patch. @throws Error with the response, except 404 for DELETE and PATCH */
   call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<Record<string, unknown>>;

@@ -18,9 +18,9 @@ export interface Target {
 /** A separate kind, namespace and nodes, with the controller and the webhook as local processes. */
 export interface ScaleEnvironment {
   api: ScaleApi;
-  /** The user name of the controller. */
+  /** The controller's user name. */
   user: string;
-  /** Paths of collections. */
+  /** Collection paths. */
   paths: Record<'swarms' | 'accounts' | 'services' | 'deployments' | 'replicaSets' | 'pods', string>;
   nodes: SimulatedNodes;
   webhook: RunningService;
@@ -41,7 +41,7 @@ const CREATE_CONCURRENCY = 24;
 
 const built = (file: string): string => path.resolve(import.meta.dirname, '../../..', file);
 
-/** @param folder for logs and configuration of the processes */
+/** @param folder for logs and process configuration */
 export async function openScaleEnvironment(target: Target, folder: string): Promise<ScaleEnvironment> {
   const id = randomBytes(4).toString('hex');
   const group = `scale-${id}.uswarm.test`;
@@ -103,7 +103,7 @@ export async function openScaleEnvironment(target: Target, folder: string): Prom
   }
 }
 
-/** kwok uses only the current context of a file. */
+/** kwok uses only a file's current context. */
 function contextAlone(target: Target): KubeConfig {
   const config = loadKubeConfig(target);
   config.contexts = config.contexts.filter(({ name }) => name === target.context);
@@ -116,7 +116,7 @@ interface Names {
   user: string;
 }
 
-/** Creates the kind, the namespace and the rights of the controller, and registers their cleanup. */
+/** Creates the kind, the namespace and the controller's rights, and registers their cleanup. */
 async function prepareCluster(
   api: ScaleApi,
   { group, namespace, user }: Names,
@@ -151,8 +151,8 @@ async function prepareCluster(
 }
 
 /**
- * Waits until UserSwarms can be owners: the admission plugin for owner references observes a new kind with a delay. Runs
- * as the user of the controller, because the plugin ignores administrators.
+ * Waits until UserSwarms can be owners: the admission plugin for owner references observes a new kind with a delay.
+ * Runs as the controller's user, because the plugin ignores administrators.
  */
 async function untilOwning(config: KubeConfig, { group, namespace, user }: Names): Promise<void> {
   const api = await createScaleApi(config, user);
@@ -185,14 +185,14 @@ const rules = (group: string): object[] => [
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch', 'list'] },
 ];
 
-/** Deletes single objects: the API server exceeds its timeout of a minute for a collection of a thousand. */
+/** Deletes single objects: the API server exceeds its one-minute timeout for a collection with a thousand. */
 async function deleteSwarms(api: ScaleApi, swarms: string): Promise<void> {
   await forAll(await api.list(swarms), CREATE_CONCURRENCY, ({ metadata }) =>
     api.call('DELETE', `${swarms}/${metadata.name}`),
   );
 }
 
-/** Objects of a failed run have no controller that removes their finalizer. */
+/** Objects in a failed run have no controller that removes their finalizer. */
 async function releaseSwarms(api: ScaleApi, swarms: string): Promise<void> {
   await deleteSwarms(api, swarms);
   await forAll(await api.list(swarms), CREATE_CONCURRENCY, ({ metadata }) =>

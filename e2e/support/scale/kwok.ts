@@ -14,10 +14,10 @@ const NAME = 'sigs.k8s.io/kwok';
 const STAGES = ['node/fast', 'node/heartbeat-with-lease', 'pod/fast'].map((name) => `kustomize/stage/${name}`);
 const BUILD_DEADLINE_MS = 20 * 60_000;
 
-/** kwok simulates the kubelets of nodes. */
+/** kwok simulates kubelets. */
 export interface Kwok {
   program: string;
-  /** The file with the stages of nodes and pods. */
+  /** File with node and pod stages. */
   stages: string;
 }
 

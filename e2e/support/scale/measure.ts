@@ -13,9 +13,9 @@ import { openScaleEnvironment, type ScaleEnvironment, type Target } from './envi
 export interface ScaleOptions extends Target {
   swarms: number;
   limitsLifted: boolean;
-  /** Audit log of the API server, if it is readable. */
+  /** API server audit log, if it is readable. */
   auditLog?: string | undefined;
-  /** Folder for the report, and for logs of the processes. */
+  /** Folder for the report, and for process logs. */
   artifacts: string;
   say: (line: string) => void;
   /** Ends the measurement early; the created objects are still deleted. */
@@ -62,7 +62,7 @@ async function live(world: ScaleEnvironment, options: ScaleOptions): Promise<Sca
 }
 
 interface Audit {
-  /** Starts to count requests of the controller. @returns a function that returns the counts */
+  /** Starts to count the controller's requests. @returns a function that returns the counts */
   begin(): Promise<() => Promise<AuditedRequest[]>>;
 }
 

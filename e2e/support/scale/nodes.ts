@@ -33,7 +33,7 @@ export async function simulateNodes(
 ): Promise<SimulatedNodes> {
   const { program, stages } = await kwok();
   const label = 'e2e.uswarm.dev/simulated';
-  // Not in the artifacts: the file contains credentials of the cluster.
+  // Not in the artifacts: the file contains cluster credentials.
   const secrets = await mkdtemp(path.join(tmpdir(), 'uswarm-kwok-'));
   closing.push(() => rm(secrets, { recursive: true }));
   const kubeconfig = path.join(secrets, 'kubeconfig');
@@ -83,7 +83,7 @@ function isReady(node: object): boolean {
   return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
 }
 
-/** Deletes pods of DaemonSets that tolerate all taints: deleting a node does not delete its pods. */
+/** Deletes DaemonSet pods that tolerate all taints: deleting a node does not delete its pods. */
 async function removePods(api: ScaleApi, node: string): Promise<void> {
   const pods = await api.list(`/api/v1/pods?fieldSelector=${encodeURIComponent(`spec.nodeName=${node}`)}`);
   for (const { metadata } of pods as { metadata: { name: string; namespace?: string } }[]) {

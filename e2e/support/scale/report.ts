@@ -2,7 +2,7 @@
 export interface ScaleReport {
   swarms: number;
   nodes: number;
-  /** Whether the controllers of the cluster have no client-side rate limit. */
+  /** True if the cluster's controllers have no client-side rate limit. */
   limitsLifted: boolean;
   processors: number;
   seconds: {
@@ -20,7 +20,7 @@ export interface ScaleReport {
     events: number;
     reads: number | undefined;
   };
-  /** Writes until all were Ready, by the metrics of the controller and by the audit log. */
+  /** Writes until all were Ready, by the controller's metrics and by the audit log. */
   writes: { counted: number; audited: number | undefined; byResource: Record<string, number> };
   refused: number | undefined;
   /** Over some resync periods, with a restarted controller. */

@@ -9,7 +9,7 @@ const COMPONENTS = [
   'model-gateway',
 ];
 
-/** Labels of a scraped pod, including those of the Prometheus operator. */
+/** Labels on a scraped pod, including the Prometheus operator's. */
 export const pod = (component: string, number = 0): string =>
   `component="${component}",instance="10.0.0.${COMPONENTS.indexOf(component)}${number}:8081",` +
   `pod="uswarm-${component}-${number}",service="uswarm-${component}",namespace="backend"`;

@@ -1,16 +1,16 @@
 import { MODELS, pod } from './healthy.js';
 import { becomes, type Figures, rises } from './series.js';
 
-/** All replicas of a component disappear at the fault. */
+/** All of a component's replicas disappear at the fault. */
 export const gone = (component: string): Figures => ({
   [`uswarm_build_info{${pod(component)},version="1"}`]: becomes(1, 1).slice(0, 50),
 });
 
-/** The counter of the calls with a result. */
+/** Counter for calls with a result. */
 const calls = (result: string): string =>
   `uswarm_model_gateway_calls_total{${MODELS},provider="openai",result="${result}"}`;
 
-/** Faults of the model gateway, as in faults.ts. */
+/** Model gateway faults, as in faults.ts. */
 export const modelFaults: [what: string, alerts: string[], figures: Figures][] = [
   [
     'a model provider rejects the key',

@@ -18,7 +18,7 @@ interface Known {
   isCounter: boolean;
 }
 
-/** Faults of an expression: unknown metrics and labels, and rates of gauges. */
+/** Faults in an expression: unknown metrics and labels, and gauge rates. */
 export function misused(expression: Expression, documented: readonly DocumentedMetric[]): string[] {
   const { error, selectors, labels, calls } = expression;
   if (error !== undefined) return [error];
@@ -39,7 +39,7 @@ export function misused(expression: Expression, documented: readonly DocumentedM
   ];
 }
 
-/** The metric of a series name. A histogram has three. */
+/** A series' metric. A histogram has three series names. */
 function lookUp(name: string, documented: readonly DocumentedMetric[]): Known | undefined {
   const base = name.replace(/_(bucket|count|sum)$/, '');
   const ofNode = OF_EVERY_PROCESS[name] ?? (OF_EVERY_PROCESS[base] === 'histogram' ? 'histogram' : undefined);

@@ -30,7 +30,7 @@ export const none = always(0);
 /** A series without values. */
 export const absent: number[] = [];
 
-/** Buckets and count of a histogram; `fast` of ten observations are within `le`, before and during the fault. */
+/** Histogram buckets and count; `fast` of ten observations are within `le`, before and during the fault. */
 export function histogram(
   name: string,
   labels: string,
