@@ -49,8 +49,6 @@ export default defineConfig({
     },
     // The content security policy does not allow data: URLs.
     assetsInlineLimit: 0,
-    // All browsers that run this syntax preload modules by themselves.
-    modulePreload: { polyfill: false },
   },
   // For work on the page: `npx vite packages/web` beside `npm start`.
   server: {
