@@ -27,7 +27,7 @@ export interface GoogleServerOptions {
 export interface GoogleAccount {
   calendar: GoogleCalendar;
   mailbox: Mailbox;
-  /** Methods by request with a valid token, in order, for example `calendar.events.insert`. */
+  /** The method of each request with a valid token, in order, for example `calendar.events.insert`. */
   requests: readonly string[];
   /** Fault for the next request to this method. */
   failNext(method: string, fault: GoogleFault): void;
