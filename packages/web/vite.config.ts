@@ -41,7 +41,7 @@ export default defineConfig({
             { name: 'base-ui', test: /node_modules.*(?:@base-ui|@floating-ui|tabbable|reselect)/ },
             {
               name: 'screens',
-              test: /src.(?:account|agents|artifacts|connections|developer|receipts|swarm|timeline|usage|waiting)/,
+              test: /src.(?:account|agents|artifacts|connections|developer|receipts|swarm|timeline|usage)/,
             },
           ],
         },
