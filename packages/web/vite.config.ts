@@ -16,6 +16,11 @@ const inputs: Plugin = {
   },
 };
 
+const OVERLAYS =
+  /node_modules.*(?:@base-ui|@floating-ui|tabbable|reselect|with-selector)|src.(?:ui.(?:menu|tabs|toaster|overlay)|conversation.mention-menu)/;
+const SCREENS =
+  /src.(?:account|agents|artifacts|connections|developer|legal.legal|receipts|swarm|timeline|usage|ui.(?:copy|dialog)|shell.keys-dialog|conversation.search-panel)|node_modules.diff/;
+
 /** `npm run build` writes the page to dist/page. The server part (src/server) serves it, and local mode uses that at `/`. */
 export default defineConfig({
   root: import.meta.dirname,
@@ -38,11 +43,8 @@ export default defineConfig({
         codeSplitting: {
           includeDependenciesRecursively: false,
           groups: [
-            { name: 'base-ui', test: /node_modules.*(?:@base-ui|@floating-ui|tabbable|reselect)/ },
-            {
-              name: 'screens',
-              test: /src.(?:account|agents|artifacts|connections|developer|receipts|swarm|timeline|usage)/,
-            },
+            { name: 'overlays', test: OVERLAYS },
+            { name: 'screens', test: SCREENS },
           ],
         },
       },

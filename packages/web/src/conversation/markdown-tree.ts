@@ -1,12 +1,17 @@
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmFromMarkdown } from 'mdast-util-gfm';
-import { gfm } from 'micromark-extension-gfm';
+import { gfmAutolinkLiteral } from 'micromark-extension-gfm-autolink-literal';
+import { gfmStrikethrough } from 'micromark-extension-gfm-strikethrough';
+import { gfmTable } from 'micromark-extension-gfm-table';
+import { gfmTaskListItem } from 'micromark-extension-gfm-task-list-item';
 
 export type MarkdownNode = ReturnType<typeof fromMarkdown>['children'][number];
 
+const extensions = [gfmAutolinkLiteral(), gfmStrikethrough(), gfmTable(), gfmTaskListItem()];
+
 /** Markdown with the tables, task lists and addresses of GitHub. */
 export function treeOf(text: string): MarkdownNode[] {
-  const tree = fromMarkdown(text, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
+  const tree = fromMarkdown(text, { extensions, mdastExtensions: [gfmFromMarkdown()] });
   return withLinks(tree.children, new Map(tree.children.flatMap((node) => definition(node))));
 }
 
