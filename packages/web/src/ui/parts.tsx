@@ -44,13 +44,12 @@ export function EmptyState(props: { icon: IconName; title: string; children?: Re
   );
 }
 
-/** A part of a whole: what `length` and `from` say are shares of 1. */
+/** A part of a whole: `length` and `from` are shares of 1. */
 export function Bar({ tone = 'accent', length, from = 0 }: { tone?: Tone; length: number; from?: number }) {
-  return (
-    <span className={ui('bar')} data-tone={tone} aria-hidden>
-      <i style={{ '--length': length, '--from': from } as CSSProperties} />
-    </span>
-  );
+  // The position of a background is a share of what it leaves free.
+  const at = length < 1 ? from / (1 - length) : 0;
+  const place = { '--length': `${100 * length}%`, '--at': `${100 * at}%` } as CSSProperties;
+  return <span className={ui('bar')} data-tone={tone} style={place} aria-hidden />;
 }
 
 /** “3 min ago”, kept up to date; the exact time is its title. */
