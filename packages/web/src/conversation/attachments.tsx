@@ -7,7 +7,7 @@ import { useFreshLink } from './use-fresh-link.js';
 
 /** The files of a message; of one that is not sent, their names. */
 export function Attachments({ shown: { message, local } }: { shown: ShownMessage }) {
-  const open = useFreshLink(message?.id ?? '');
+  const save = useFreshLink(message?.id ?? '');
   const sent = message?.attachments ?? [];
   const waiting = local?.files ?? [];
   if (sent.length + waiting.length === 0) return null;
@@ -15,13 +15,7 @@ export function Attachments({ shown: { message, local } }: { shown: ShownMessage
     <ul className={ui('row')} aria-label="Files">
       {sent.map((file) => (
         <li key={file.id}>
-          <a
-            href={ownUrl(file.url)}
-            target="_blank"
-            rel="noreferrer"
-            className={ui('notice')}
-            onClick={(event) => open(event, file)}
-          >
+          <a href={ownUrl(file.url)} className={ui('notice')} onClick={(event) => save(event, file)}>
             <Icon name="clip" size={15} />
             {file.name} <small>{fileSize(file.size)}</small>
           </a>

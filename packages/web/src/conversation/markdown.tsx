@@ -103,7 +103,7 @@ function ListItem({ node, above }: Of<'listItem'>) {
 
 function Table({ node, above }: Of<'table'>) {
   return (
-    <div role="region" aria-label="Table" tabIndex={0} data-scroll>
+    <div role="group" aria-label="Table" tabIndex={0} data-scroll>
       <table>
         <tbody>
           {node.children.map(({ children: cells }, row) => (

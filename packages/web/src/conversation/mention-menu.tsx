@@ -26,7 +26,7 @@ export default function MentionMenu({ offered, input, type, pick, close }: Props
     event.stopPropagation();
   }
   return (
-    <Menu.Root open modal={false} onOpenChange={(open) => open || close()}>
+    <Menu.Root open onOpenChange={(open) => open || close()}>
       <Menu.Portal>
         <Menu.Positioner anchor={input} side="top" align="start" sideOffset={6}>
           <Menu.Popup

@@ -13,10 +13,10 @@ export function SearchPanel(place: { workspaceId: string; conversationId: string
   const [words, setWords] = useState('');
   return (
     <PanelFrame title="Search">
-      <Form className={ui('stack')} role="search" onSubmit={(form) => setWords(String(form.get('words')).trim())}>
+      <Form role="search" onSubmit={(form) => setWords(String(form.get('words')).trim())}>
         <Field label="Words in this conversation" name="words" type="search" maxLength={256} autoFocus />
-        {words !== '' && <Hits {...place} words={words} />}
       </Form>
+      {words !== '' && <Hits {...place} words={words} />}
     </PanelFrame>
   );
 }
@@ -31,17 +31,17 @@ function Hits({ workspaceId, conversationId, words }: { workspaceId: string; con
       {({ data }) => (
         <>
           <p role="status">{data.length === 0 ? 'No message contains all of these words.' : `${data.length} found`}</p>
-          <ul>
+          <nav aria-label="Found messages">
             {data.map((message) => (
-              <li key={message.id}>
-                <Link className={ui('item block')} href={`?panel=search&message=${message.id}`}>
-                  <strong>{message.role === 'user' ? 'You' : (message.agent?.name ?? 'uswarm')}</strong>{' '}
+              <Link key={message.id} className={ui('item block')} href={`?panel=search&message=${message.id}`}>
+                <strong>{message.role === 'user' ? 'You' : (message.agent?.name ?? 'uswarm')}</strong>{' '}
+                <small>
                   <RelativeTime at={message.created_at} />
-                  <span className={ui('block lead')}>{excerptOf(message.content, words)}</span>
-                </Link>
-              </li>
+                </small>
+                <span className={ui('block lead')}>{excerptOf(message.content, words)}</span>
+              </Link>
             ))}
-          </ul>
+          </nav>
         </>
       )}
     </Show>

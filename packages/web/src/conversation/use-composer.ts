@@ -24,11 +24,11 @@ export function useComposer(isWorking: boolean) {
   const excess =
     length > MAX_TEXT ? `${length.toLocaleString('en')} of ${MAX_TEXT.toLocaleString('en')} characters` : '';
   const canSend = (text.trim() !== '' || files.length > 0) && excess === '';
-  const query = mention && queryOf(text, mention);
-  const offered =
-    query === undefined
-      ? []
-      : agents.filter(({ name, slug }) => [name.toLowerCase(), slug].some((each) => each.startsWith(query)));
+  function offeredFor(written: string, range: MentionRange) {
+    const query = queryOf(written, range);
+    if (query === undefined) return [];
+    return agents.filter(({ name, slug }) => [name.toLowerCase(), slug].some((each) => each.startsWith(query)));
+  }
 
   function send(): void {
     if (!canSend) return;
@@ -52,14 +52,17 @@ export function useComposer(isWorking: boolean) {
     await client.outbox.cancel(unsent.local_id);
     write(unsent.text);
   }
-  /** Replaces a part of the text, and puts the caret behind the new part. */
-  function replace(start: number, end: number, part: string): void {
-    write(text.slice(0, start) + part + text.slice(end));
+  /** Replaces a part of the text. The list of agents stays open while it has some. */
+  function replace(start: number, end: number, part: string, mentioned?: MentionRange): void {
+    const next = text.slice(0, start) + part + text.slice(end);
+    write(next);
     place(start + part.length);
+    const isOpen = mentioned !== undefined && offeredFor(next, mentioned).length > 0;
+    setMention(isOpen ? mentioned : undefined);
+    if (!isOpen) input.current?.focus();
   }
 
   return {
-    text,
     files,
     problem,
     excess,
@@ -69,20 +72,16 @@ export function useComposer(isWorking: boolean) {
     stop,
     remove: (file: File) => setFiles(files.filter((one) => one !== file)),
     mentions: mention && {
-      offered,
+      offered: offeredFor(text, mention),
       input,
       close: () => setMention(undefined),
       /** A key that the user types while the list has the focus. */
       type(key: string): void {
         const { start, end } = mention;
-        const isDeletion = key === 'Backspace';
-        replace(isDeletion ? end - 1 : end, end, isDeletion ? '' : key);
-        setMention(isDeletion && end - 1 === start ? undefined : { start, end: end + (isDeletion ? -1 : 1) });
+        if (key === 'Backspace') replace(end - 1, end, '', { start, end: end - 1 });
+        else replace(end, end, key, { start, end: end + 1 });
       },
-      pick(slug: string): void {
-        replace(mention.start, mention.end, `@${slug} `);
-        setMention(undefined);
-      },
+      pick: (slug: string) => replace(mention.start, mention.end, `@${slug} `),
     },
     field: {
       ref: input,
@@ -95,9 +94,12 @@ export function useComposer(isWorking: boolean) {
       },
       onKeyDown(event: KeyboardEvent): void {
         if (event.nativeEvent.isComposing) return;
+        const [first] = mention ? offeredFor(text, mention) : [];
         if (event.key === 'Enter' && !event.shiftKey) {
           event.preventDefault();
-          send();
+          // The list does not have the focus until it is loaded.
+          if (mention && first) replace(mention.start, mention.end, `@${first.slug} `);
+          else send();
         } else if (event.key === 'Escape') onEscape();
         else if (event.key === 'ArrowUp' && text === '') void takeBack();
       },

@@ -9,13 +9,14 @@ import { usePlace } from './chat.js';
 export function useFreshLink(messageId: string) {
   const client = useClient();
   const { workspaceId } = usePlace();
-  async function openFresh({ id, url }: Attachment): Promise<void> {
+  async function saveFresh({ id, url }: Attachment): Promise<void> {
     const path = { workspaceId, id: messageId };
     const { data } = await client.api.get('/v1/workspaces/{workspaceId}/messages/{id}', { path });
-    window.open(ownUrl(data.attachments.find((one) => one.id === id)?.url ?? url), '_blank', 'noreferrer');
+    const fresh = data.attachments.find((one) => one.id === id)?.url ?? url;
+    Object.assign(document.createElement('a'), { href: ownUrl(fresh), download: '' }).click();
   }
   return (event: MouseEvent, file: Attachment): void => {
     event.preventDefault();
-    openFresh(file).catch(notifyError('The file could not be opened'));
+    saveFresh(file).catch(notifyError('The file could not be saved'));
   };
 }

@@ -2,7 +2,7 @@ import type { Client } from '@uswarm/client';
 import { useConnection, useOutbox } from '@uswarm/client/react';
 import { useEffect, useState } from 'react';
 
-export interface ConnectionText {
+interface ConnectionText {
   state: 'live' | 'connecting' | 'offline';
   text: string;
 }

@@ -19,7 +19,7 @@ function Toasts() {
   useEffect(() => onNotice(({ kind, ...notice }) => void add({ ...notice, type: kind ?? 'info' })), [add]);
   return (
     <Toast.Portal>
-      <Toast.Viewport className={styles['toasts']}>
+      <Toast.Viewport className={styles['toasts']} aria-label="Notices">
         {toasts.map((toast) => (
           <Toast.Root key={toast.id} toast={toast} className={ui('card', styles['toast'])}>
             <Toast.Title />
