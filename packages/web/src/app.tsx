@@ -4,11 +4,13 @@ import { ConversationScreen } from './conversation/conversation-screen.js';
 import { ConversationList } from './conversations/conversation-list.js';
 import { FirstRun } from './conversations/first-run.js';
 import { NewTerms } from './legal/new-terms.js';
+import { KeepNotifications } from './notifications/keep-notifications.js';
+import { Screen } from './screen/screen.js';
 import { pages } from './session/pages.js';
 import { SessionGate } from './session/session-gate.js';
 import { Layout } from './shell/layout.js';
 import { PageKeys } from './shell/page-keys.js';
-import { EmptyState } from './ui/parts.js';
+import { WaitingScreen } from './waiting/waiting-screen.js';
 import { WorkspacesScreen } from './workspaces/workspaces-screen.js';
 
 interface PanelProps {
@@ -26,9 +28,7 @@ const UsageScreen = screen('UsageScreen', () => import('./usage/usage-screen.js'
 const ReceiptsScreen = screen('ReceiptsScreen', () => import('./receipts/receipts-screen.js'));
 const AccountScreen = screen('AccountScreen', () => import('./account/account-screen.js'));
 const LegalScreen = screen('LegalScreen', () => import('./legal/legal-screen.js'));
-const WaitingScreen = screen('WaitingScreen', () => import('./waiting/waiting-screen.js'));
 const ConnectedScreen = screen('ConnectedScreen', () => import('./connections/connected-screen.js'));
-const KeepNotifications = screen('KeepNotifications', () => import('./notifications/keep-notifications.js'));
 const PANELS: Readonly<Record<string, ComponentType<PanelProps>>> = {
   swarm: screen('SwarmPanel', () => import('./swarm/swarm-panel.js')),
   search: screen('SearchPanel', () => import('./conversation/search-panel.js')),
@@ -52,9 +52,7 @@ export function App() {
             <Screens />
           </NewTerms>
           <PageKeys />
-          <Suspense>
-            <KeepNotifications />
-          </Suspense>
+          <KeepNotifications />
         </SessionGate>
       </Route>
     </Switch>
@@ -77,11 +75,7 @@ function Screens() {
       <Route path="/account">{outside(<AccountScreen />)}</Route>
       <Route path="/connected/:provider">{outside(<ConnectedScreen />)}</Route>
       <Route>
-        {outside(
-          <EmptyState icon="search" title="There is no such page">
-            <p>The link may be of an older version of the page.</p>
-          </EmptyState>,
-        )}
+        {outside(<Screen title="There is no such page" lead="The link may be of an older version of the page." />)}
       </Route>
     </Switch>
   );

@@ -15,7 +15,7 @@ const EXPLAINED = {
 export function NotificationSetting() {
   const { state, busy, error, set } = useDeviceNotifications();
   return (
-    <Section title="Notifications" lead={state && EXPLAINED[state]}>
+    <Section title="Notifications on this device" lead={state && EXPLAINED[state]}>
       {(state === 'on' || state === 'off') && (
         <div>
           <Button disabled={busy} onClick={() => set(state === 'off')}>

@@ -20,11 +20,11 @@ export const MessageRow = memo(function MessageRow({ row, isTarget }: { row: Row
   return (
     <>
       {row.pausedUntil !== undefined && (
-        <p className={styles['pause']}>
+        <p className={ui('facts', styles['pause'])}>
           {new Date(row.pausedUntil).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })}
         </p>
       )}
-      {row.isFirstUnread && <p className={styles['unread']}>New</p>}
+      {row.isFirstUnread && <p className={ui('facts', styles['unread'])}>New</p>}
       {first.role === 'user' ? (
         <OwnMessage shown={first} isTarget={isTarget} />
       ) : (

@@ -30,7 +30,7 @@ export function OwnMessage({ shown, isTarget }: { shown: ShownMessage; isTarget:
   const { local, message, text, status } = shown;
   const edited = message?.edited_at ? ' · edited' : '';
   return (
-    <article className={styles['own']} data-target={isTarget || undefined}>
+    <article className={ui('stack tight', styles['own'])} data-target={isTarget || undefined}>
       <h2 className="hidden">You</h2>
       <div className={styles['bubble']} data-state={status}>
         {text !== '' && <Plain text={text} />}

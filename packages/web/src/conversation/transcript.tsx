@@ -5,6 +5,7 @@ import { useKeys } from '../shell/use-keys.js';
 import { Button } from '../ui/button.js';
 import { Icon } from '../ui/icon.js';
 import { Spinner } from '../ui/parts.js';
+import { ui } from '../ui/ui.js';
 import { useFollow } from './follow.js';
 import { moveTo, useJump, useOlder, usePrepended } from './history.js';
 import { MessageRow } from './message-row.js';
@@ -50,7 +51,7 @@ export function Transcript({ messages, older, lastReadId, targetId }: Props) {
               <Spinner label="Loading older messages" />
             </div>
           )}
-          {!history.hasMore && <p className={message['pause']}>The conversation begins here.</p>}
+          {!history.hasMore && <p className={ui('facts', message['pause'])}>The conversation begins here.</p>}
           <Virtualizer ref={handle} scrollRef={scroller} shift={isPrepended}>
             {rows.map((row) => (
               <MessageRow key={row.key} row={row} isTarget={row.messages.some(({ id }) => id === targetId)} />

@@ -10,7 +10,7 @@ import { ui } from '../ui/ui.js';
 import styles from './screen.module.css';
 
 /** A whole screen: what it is, one sentence that teaches it, and what can be done. */
-export function Screen(props: { title: string; lead?: ReactNode; actions?: ReactNode; children: ReactNode }) {
+export function Screen(props: { title: string; lead?: ReactNode; actions?: ReactNode; children?: ReactNode }) {
   return (
     <div className={ui('stack loose', styles['screen'])}>
       <header className={ui('row between')}>
