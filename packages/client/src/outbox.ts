@@ -3,7 +3,7 @@ import { valuesIn } from './fold.js';
 import { SESSION_CODES, type Attachment, type MentionDraft } from './gen/types.js';
 import type { Database } from './store.js';
 
-type File = Uploadable | Pick<Attachment, 'id'>;
+type File = Uploadable | Pick<Attachment, 'id'> | Pick<Attachment, 'id' | 'name'>;
 /** A message to send. `files` are uploads, or files to upload. A `local_id` identifies the message permanently; default: a new UUID. */
 export type NewMessage = { text: string; mentions?: MentionDraft[]; files?: File[]; local_id?: string };
 type Place = { workspace_id: string; conversation_id: string };
@@ -32,7 +32,7 @@ export interface OutboxDeps {
   upload(
     file: Uploadable,
     options: { idempotencyKey: string; onProgress(part: number): void },
-  ): Promise<{ id: string }>;
+  ): Promise<Pick<Attachment, 'id' | 'name'>>;
 }
 const UNSENT = { state: 'queued', code: null, progress: 0, attempted: false, retry_at: null } as const;
 
@@ -61,7 +61,7 @@ export function createOutbox({ db, closing, ready, send, upload }: OutboxDeps) {
       const onProgress = (part: number) =>
         void change(id, { progress: (index + part) / files.length }).catch(() => undefined);
       const uploaded = await upload(file, { idempotencyKey: `${id}:${index}`, onProgress });
-      files[index] = { id: uploaded.id };
+      files[index] = { id: uploaded.id, name: uploaded.name };
       await change(id, { files: [...files] });
     }
     return change(id, { attempted: true });

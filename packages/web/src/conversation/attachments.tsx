@@ -31,5 +31,5 @@ export function Attachments({ shown: { message, local } }: { shown: ShownMessage
   );
 }
 
-/** A file that is uploaded has only its id. */
-const nameOf = (file: OutboxItem['files'][number]): string => ('name' in file && file.name) || 'Uploaded file';
+/** Apps may give a file only by its id. */
+const nameOf = (file: OutboxItem['files'][number]): string => ('name' in file && file.name) || 'A file';

@@ -5,8 +5,8 @@ import type { Row } from './rows.js';
 
 /** Pixels: closer to the start, the page before is loaded. */
 const NEAR_START = 600;
-/** Frames in which the list shows a row that it scrolls to. */
-const FRAMES = 60;
+/** Frames in which the list shows a row that it scrolls to, and measures those around it. */
+const FRAMES = 120;
 
 type Scroller = RefObject<HTMLElement | null>;
 type History = ReturnType<typeof useOlder>;
@@ -71,10 +71,11 @@ export function useJump({ targetId, rows, history, scroller, handle, unfollow }:
   }, [targetId, rows, isLoading, hasMore]);
 }
 
-function focusTarget(scroller: Scroller, frames: number): void {
+/** The list may remove the row and show it again while it measures others. */
+function focusTarget(scroller: Scroller, frames: number, isFirst = true): void {
   const target = scroller.current?.querySelector<HTMLElement>('[data-target]');
-  if (target) focus(target, { preventScroll: true });
-  else if (frames > 0) requestAnimationFrame(() => focusTarget(scroller, frames - 1));
+  if (target && (isFirst || document.activeElement === document.body)) focus(target, { preventScroll: true });
+  if (frames > 0) requestAnimationFrame(() => focusTarget(scroller, frames - 1, isFirst && !target));
 }
 function focus(article: HTMLElement, options?: FocusOptions): void {
   article.tabIndex = -1;

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { PanelFrame, Show } from '../screen/screen.js';
+import { panel } from '../session/pages.js';
 import { useLoaded } from '../session/use-client.js';
 import { Field } from '../ui/field.js';
 import { Form } from '../ui/form.js';
@@ -31,19 +32,27 @@ function Hits({ workspaceId, conversationId, words }: { workspaceId: string; con
       {({ data }) => (
         <>
           <p role="status">{data.length === 0 ? 'No message contains all of these words.' : `${data.length} found`}</p>
-          <nav aria-label="Found messages">
+          <ul aria-label="Found messages">
             {data.map((message) => (
-              <Link key={message.id} className={ui('item block')} href={`?panel=search&message=${message.id}`}>
-                <strong>{message.role === 'user' ? 'You' : (message.agent?.name ?? 'uswarm')}</strong>{' '}
-                <small>
-                  <RelativeTime at={message.created_at} />
-                </small>
-                <span className={ui('block lead')}>{excerptOf(message.content, words)}</span>
-              </Link>
+              <li key={message.id}>
+                <Link
+                  className={ui('item block')}
+                  href={`${isBeside() ? `${panel.search}&` : '?'}message=${message.id}`}
+                >
+                  <strong>{message.role === 'user' ? 'You' : (message.agent?.name ?? 'uswarm')}</strong>{' '}
+                  <small>
+                    <RelativeTime at={message.created_at} />
+                  </small>
+                  <span className={ui('block lead')}>{excerptOf(message.content, words)}</span>
+                </Link>
+              </li>
             ))}
-          </nav>
+          </ul>
         </>
       )}
     </Show>
   );
 }
+
+/** On small screens, the panel covers the conversation. */
+const isBeside = (): boolean => matchMedia('(min-width: 861px)').matches;
