@@ -7,6 +7,7 @@ import { repositoryRoot } from './environment.mjs';
 const PAGES = [
   ['docs/faults.md', 70],
   ['docs/realtime.md', 33],
+  ['docs/page-states.md', 45],
 ];
 
 describe.each(PAGES)('%s', (path, leastRows) => {

@@ -5,12 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from '@uswarm/dev-servers';
+import { queryLocalDatabase } from '@uswarm/testkit/local-database';
 import { programFile } from '@uswarm/testkit/program-file';
 
 export interface LocalMode {
   url: string;
   /** Of a user, by the name that the page derives the e-mail address from. */
   token(name: string): Promise<string>;
+  /** Runs a statement in its database. */
+  query<Row extends Record<string, unknown>>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
   /** As an operator. */
   publishTerms(version: string, text: string): Promise<void>;
   stop(): Promise<void>;
@@ -23,7 +26,8 @@ export async function startLocalMode(environment: Record<string, string>): Promi
   await chmod(parent, 0o755);
   const port = environment['USWARM_PORT'] ?? String(await freePort());
   const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env;
-  const child = spawn(process.execPath, [programFile('services/local/dist/main.js'), '--no-search'], {
+  const search = environment['SVC_SEARCH_ENDPOINT'] === undefined ? ['--no-search'] : [];
+  const child = spawn(process.execPath, [programFile('services/local/dist/main.js'), ...search], {
     env: {
       PATH,
       HOME,
@@ -52,6 +56,7 @@ export async function startLocalMode(environment: Record<string, string>): Promi
       const response = await fetch(`${url}/dev/issuer/dev/token`, { method: 'POST', headers, body });
       return ((await response.json()) as { id_token: string }).id_token;
     },
+    query: (sql, values) => queryLocalDatabase(join(parent, 'data'), sql, values),
     async publishTerms(version, text) {
       const file = join(parent, 'terms.md');
       await writeFile(file, text);

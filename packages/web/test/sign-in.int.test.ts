@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeWith } from '@uswarm/testkit';
+import { refuse } from './altered.js';
 import { type PageFixture, signInAs, startPage, violations } from './page.js';
 
 describeWith('chromium', 'the sign-in of the page', () => {
@@ -84,6 +85,31 @@ describeWith('chromium', 'the sign-in of the page', () => {
     const { page } = await fixture.open('/signed-in?error=access_denied&state=x');
     await page.getByRole('alert').waitFor();
     expect(await violations(page)).toEqual([]);
+    await page.context().close();
+  });
+
+  it.each([
+    ['the account is blocked', 403, 'user_banned', 'Your account is blocked.'],
+    ['the account was deleted', 403, 'user_deleted', 'This account was deleted.'],
+    ['the clock of the device is wrong', 401, 'timestamp_out_of_window', 'The clock of this device is wrong.'],
+  ])('says that %s', async (_, status, code, text) => {
+    const { page } = await fixture.open();
+    await refuse(page, /\/v1\/auth\/sign-up$/, status, code);
+    await page.getByRole('button', { name: 'Continue as Ada' }).click();
+    await page.getByRole('alert').getByText(text).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.context().close();
+  });
+
+  it('says that the page could not be loaded completely, and tries again', async () => {
+    const { page } = await fixture.open('/legal/terms');
+    await page.route('**/page.json', (route) => route.fulfill({ status: 503 }));
+    await page.goto(fixture.local.url);
+    await page.getByRole('alert').getByText('The configuration of the page could not be loaded').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.unroute('**/page.json');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('button', { name: 'Continue as Ada' }).waitFor();
     await page.context().close();
   });
 });

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ModelServer, type ModelStep, startModelServer, textOf } from '@uswarm/dev-servers';
 import type { Page } from 'playwright-core';
@@ -97,4 +97,12 @@ export async function shoot(page: Page, name: string): Promise<void> {
     }
   await page.setViewportSize(SIZES.desktop);
   await page.emulateMedia({ colorScheme: 'light' });
+}
+
+/** With `USWARM_FIGURES`, writes measurements into this folder. */
+export async function report(name: string, figures: object): Promise<void> {
+  const folder = process.env['USWARM_FIGURES'];
+  if (folder === undefined) return;
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, `${name}.json`), `${JSON.stringify(figures)}\n`);
 }

@@ -1,0 +1,56 @@
+import type { BrowserContext, Page } from 'playwright-core';
+
+type Json = Record<string, unknown>;
+
+/**
+ * Changes JSON answers of the API on their way to the page: for states that local mode reaches only by faults of its machine.
+ *
+ * @param pattern of the path @returns ends it
+ */
+export async function alter(page: Page, pattern: RegExp, change: (body: Json) => void): Promise<() => Promise<void>> {
+  const isIt = (url: URL): boolean => pattern.test(url.pathname);
+  await page.route(isIt, async (route) => {
+    if (route.request().method() !== 'GET') return route.fallback();
+    const response = await route.fetch();
+    const body = (await response.json()) as Json;
+    change(body);
+    return route.fulfill({ response, json: body });
+  });
+  return () => page.unroute(isIt);
+}
+
+/** Refuses requests as the service does. @returns ends it */
+export async function refuse(
+  page: Page,
+  pattern: RegExp,
+  status: number,
+  code: string,
+  extra: Json = {},
+): Promise<() => Promise<void>> {
+  const isIt = (url: URL): boolean => pattern.test(url.pathname);
+  await page.route(isIt, (route) =>
+    route.request().method() === 'POST'
+      ? route.fulfill({ status, json: { code, message: code, extra: { request_id: 'test', ...extra } } })
+      : route.fallback(),
+  );
+  return () => page.unroute(isIt);
+}
+
+/**
+ * The socket of the pages of a context. Call it before they connect.
+ *
+ * @param change of what the service sends @returns sends an event to the page as the service does
+ */
+export async function interposeSocket(
+  context: BrowserContext,
+  change: (packet: string) => string = (packet) => packet,
+): Promise<(name: string, payload: object) => void> {
+  let toPage = (_packet: string): void => undefined;
+  await context.routeWebSocket(/\/socket\.io\//, (socket) => {
+    const service = socket.connectToServer();
+    toPage = (packet) => socket.send(packet);
+    socket.onMessage((packet) => service.send(packet));
+    service.onMessage((packet) => socket.send(typeof packet === 'string' ? change(packet) : packet));
+  });
+  return (name, payload) => toPage(`42/v1,${JSON.stringify([name, payload])}`);
+}
