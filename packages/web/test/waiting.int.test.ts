@@ -4,11 +4,11 @@ import { violations } from './page.js';
 import { type Person, shoot, startWorld, type World } from './world.js';
 
 const MEMORY = { key: 'favourite tea', content: 'The favourite tea is Darjeeling.', category: 'general' };
-const QUESTION = {
-  title: 'Which tea?',
+const question = (title: string) => ({
+  title,
   description: '',
   actions: [{ label: 'Green', style: 'primary' }],
-};
+});
 
 describeWith('chromium', 'what waits for the user', () => {
   let world: World;
@@ -18,7 +18,8 @@ describeWith('chromium', 'what waits for the user', () => {
     world.behave = (_agent, prompt, results) => {
       if (results.length > 0) return [{ text: 'Noted.' }];
       if (prompt.includes('Remember')) return [{ toolCalls: [{ name: 'remember', arguments: MEMORY }] }];
-      if (prompt.includes('Ask me')) return [{ toolCalls: [{ name: 'action_card_tool', arguments: QUESTION }] }];
+      const [title] = /Which tea \d\?/.exec(prompt) ?? [];
+      if (title !== undefined) return [{ toolCalls: [{ name: 'action_card_tool', arguments: question(title) }] }];
       return [{ text: 'Hello.' }];
     };
     ada = await world.person('Ada');
@@ -80,7 +81,7 @@ describeWith('chromium', 'what waits for the user', () => {
     const asked: string[] = [];
     for (let n = 1; n <= 6; n += 1) {
       if (n > 1) await ada.converse();
-      await ada.ask('Ask me');
+      await ada.ask(`Which tea ${n}?`);
       await count(n);
       asked.push(ada.conversation);
     }
@@ -88,7 +89,7 @@ describeWith('chromium', 'what waits for the user', () => {
     await page.reload();
     await count(6);
     await ada.visit('/waiting');
-    await card('Which tea?').nth(5).waitFor();
+    await card('Which tea 6?').waitFor();
     expect(await violations(page)).toEqual([]);
     await shoot(page, 'waiting');
     const { data: cards } = await ada.api<Listed>('GET', '/v1/open-cards');

@@ -15,7 +15,14 @@ export function MuteButton(props: { workspaceId: string; conversation: Conversat
       .patch(route, { path: { workspaceId, id }, body: { muted: !muted } })
       .catch(notifyError('The notifications were not changed'));
   return (
-    <Button look="quiet" size="icon" aria-label="Mute notifications" aria-pressed={muted} onClick={change}>
+    <Button
+      look="quiet"
+      size="icon"
+      title={muted ? 'Notifications of this conversation are muted' : 'Mute notifications'}
+      aria-label="Mute notifications"
+      aria-pressed={muted}
+      onClick={change}
+    >
       <Icon name={muted ? 'muted' : 'bell'} size={16} />
     </Button>
   );

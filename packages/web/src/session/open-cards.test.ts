@@ -65,6 +65,7 @@ describe('createOpenCards', () => {
     ['a card is deleted', 'message.deleted', { message_id: 'old' }],
     ['a conversation with a card is deleted', 'conversation.deleted', { conversation_id: 'c' }],
     ['a workspace is deleted', 'workspace.deleted', {}],
+    ['events are lost', 'workspace.resync', {}],
   ])('loads them again when %s', async (_, name, payload) => {
     const stored = [card('old')];
     const { ids, changed, emit } = await connected(stored);

@@ -59,7 +59,8 @@ export function createOpenCards(client: Source): OpenCards {
   }
   const concerns = (name: string, event: AnyEvent): boolean => {
     const { message, message_id: id = message?.id, conversation_id: conversation = message?.conversation_id } = event;
-    if (message?.content.type === 'action_card') return true;
+    // After a resync, what happened before has no events.
+    if (message?.content.type === 'action_card' || name === 'workspace.resync') return true;
     // A deletion, or a message of the user, which answers questions.
     const isEnd = name.endsWith('.deleted') || (name === 'message.new' && message?.role === 'user');
     const isOf = (card: OpenCard): boolean =>

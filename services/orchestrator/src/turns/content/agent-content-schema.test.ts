@@ -13,6 +13,11 @@ describe('offeredContent', () => {
     expect(offeredContent({ ...CARD, selected_action_id: 'a' })).toEqual({ ...CARD, selected_action_id: null });
   });
 
+  it('returns a card that does not look like the approval of a call', () => {
+    const approval = { approval: { tool: 'gmail', permission: 'ask' }, expires_at: '2226-01-01T00:00:00.000Z' };
+    expect(offeredContent({ ...CARD, ...approval })).toEqual({ ...CARD, selected_action_id: null });
+  });
+
   it('returns text that can be stored', () => {
     expect(offeredContent({ ...CARD, title: 'a\u0000b\ud800' })).toMatchObject({ title: 'ab\ufffd' });
   });
