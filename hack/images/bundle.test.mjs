@@ -285,7 +285,7 @@ describe('the image of the orchestrator', () => {
     const main = pathToFileURL(join(app('orchestrator'), 'dist/main.js'));
     expect(fileURLToPath(new URL(path, new URL(module, main)))).toBe(join(page, '/'));
     const licences = readdirSync(join(folder, 'orchestrator/modules/licenses'));
-    for (const name of ['virtua', 'wouter', 'react-markdown', 'oauth4webapi'])
+    for (const name of ['virtua', 'mdast-util-from-markdown', 'oauth4webapi'])
       expect(licences).toContainEqual(expect.stringMatching(new RegExp(`^${name}@`)));
   });
 

@@ -124,7 +124,7 @@ describeWith('chromium', 'the history of a conversation', () => {
       .getByRole('article')
       .filter({ hasText: `Message ${MESSAGES - 299} ` });
     await target.waitFor();
-    const hasFocus = () => target.evaluate((element) => element.ownerDocument.activeElement === element);
+    const hasFocus = () => target.evaluate('(element) => element === document.activeElement');
     expect(await eventually(hasFocus, { until: Boolean })).toBe(true);
   });
 

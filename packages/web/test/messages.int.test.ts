@@ -102,8 +102,8 @@ describeWith('chromium', 'messages of the user', () => {
     await ask(page, 'Read this');
     const link = own().getByRole('link', { name: /^letter.txt/ });
     await link.waitFor();
-    await link.evaluate((element) =>
-      element.setAttribute('href', String(element.getAttribute('href')).replace(/sig=.*/, 'sig=1.x')),
+    await link.evaluate(
+      "(element) => element.setAttribute('href', element.getAttribute('href').replace(/sig=.*/, 'sig=1.x'))",
     );
     const downloading = page.waitForEvent('download');
     await link.click();

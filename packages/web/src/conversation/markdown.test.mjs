@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
-import Markdown from './markdown.js';
+// Types of React replace those of the browser in all tests, so this test has none.
+import Markdown from './markdown.tsx';
 
-const shown = (text: string): string => renderToStaticMarkup(createElement(Markdown, { text }));
+const shown = (text) => renderToStaticMarkup(createElement(Markdown, { text }));
 
 describe('the text of an agent', () => {
   it.each([
