@@ -6,6 +6,7 @@ import { describe, expect, it } from '@jest/globals';
 import { repositoryRoot } from '../environment.mjs';
 
 const ARCHIVE = 'e2e/fixtures/previous-release.tar.gz';
+const WRITER = join(repositoryRoot, 'e2e/fixtures/archive.sh');
 const file = (name) => readFileSync(join(repositoryRoot, name), 'utf8');
 const archived = (name) => execFileSync('tar', ['-xzOf', join(repositoryRoot, ARCHIVE), name], { encoding: 'utf8' });
 const files = (pattern) => globSync(pattern, { cwd: repositoryRoot, exclude: ['**/node_modules/**'] });
@@ -33,9 +34,7 @@ describe('the release from which upgrades are tested', () => {
     const input = stored.subarray(0, 1_024);
     const commit = execFileSync('git', ['get-tar-commit-id'], { input, encoding: 'utf8' }).trim();
     const hasCommit = spawnSync('git', ['cat-file', '-e', commit], options).status === 0;
-    const archives = hasCommit
-      ? [execFileSync(join(repositoryRoot, 'e2e/fixtures', 'archive.sh'), [commit], options)]
-      : [];
+    const archives = hasCommit ? [execFileSync(WRITER, [commit], options)] : [];
     expect(commit).toMatch(/^[0-9a-f]{40}$/);
     expect(archives.map((archive) => archive.equals(stored))).toEqual(archives.map(() => true));
   });
