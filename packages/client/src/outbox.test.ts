@@ -61,7 +61,7 @@ async function startClient(store: Store, service: Service) {
       await db.update((draft) => draft.set(`outbox/${item.local_id}`));
       return id;
     },
-    upload: async () => ({ id: 'upload-1', name: 'a.txt' }),
+    upload: async () => ({ id: 'upload-1' }),
   });
   return Object.assign(client, outbox);
 }

@@ -3,7 +3,7 @@ import { valuesIn } from './fold.js';
 import { SESSION_CODES, type Attachment, type MentionDraft } from './gen/types.js';
 import type { Database } from './store.js';
 
-type File = Uploadable | Pick<Attachment, 'id'> | Pick<Attachment, 'id' | 'name'>;
+type File = Uploadable | Pick<Attachment, 'id'>;
 /** A message to send. `files` are uploads, or files to upload. A `local_id` identifies the message permanently; default: a new UUID. */
 export type NewMessage = { text: string; mentions?: MentionDraft[]; files?: File[]; local_id?: string };
 type Place = { workspace_id: string; conversation_id: string };
@@ -19,7 +19,7 @@ export type OutboxItem = Required<NewMessage> &
     code: string | null;
     progress: number;
     attempted: boolean;
-    retry_at: number | null;
+    retry_at?: number | undefined;
     order: number;
   };
 export interface OutboxDeps {
@@ -32,9 +32,9 @@ export interface OutboxDeps {
   upload(
     file: Uploadable,
     options: { idempotencyKey: string; onProgress(part: number): void },
-  ): Promise<Pick<Attachment, 'id' | 'name'>>;
+  ): Promise<{ id: string }>;
 }
-const UNSENT = { state: 'queued', code: null, progress: 0, attempted: false, retry_at: null } as const;
+const UNSENT = { state: 'queued', code: null, progress: 0, attempted: false } as const;
 
 /** Sends messages in their order, one at a time per conversation, each until it is acknowledged or refused. */
 export function createOutbox({ db, closing, ready, send, upload }: OutboxDeps) {
@@ -61,7 +61,7 @@ export function createOutbox({ db, closing, ready, send, upload }: OutboxDeps) {
       const onProgress = (part: number) =>
         void change(id, { progress: (index + part) / files.length }).catch(() => undefined);
       const uploaded = await upload(file, { idempotencyKey: `${id}:${index}`, onProgress });
-      files[index] = { id: uploaded.id, name: uploaded.name };
+      files[index] = { id: uploaded.id };
       await change(id, { files: [...files] });
     }
     return change(id, { attempted: true });
@@ -76,16 +76,14 @@ export function createOutbox({ db, closing, ready, send, upload }: OutboxDeps) {
       const [error, item] = [toError(cause), find(id)];
       if (item === undefined) return 0;
       const isSignedOut = SESSION_CODES.includes(error.code);
-      const [isFinal, isUnknown] = [!error.retryable && !isSignedOut, error.status === 0 || error.status >= 500];
-      const attempted = item.attempted && isUnknown && !isFinal;
-      const wait = isFinal || isSignedOut ? undefined : backOff(attempts, error.retry_after_ms);
-      const [state, retry_at] = [
-        isFinal ? 'refused' : 'queued',
-        wait === undefined ? null : Date.now() + wait,
-      ] as const;
-      await change(id, { state, code: error.code, attempted, retry_at }).catch(() => undefined);
+      const isFinal = !error.retryable && !isSignedOut;
+      // Without an answer, or after a fault of the service.
+      const attempted = item.attempted && !isFinal && (error.status || 500) >= 500;
+      const ms = error.retryable && !isSignedOut ? backOff(attempts, error.retry_after_ms) : undefined;
+      const state = isFinal ? 'refused' : 'queued';
+      await change(id, { state, code: error.code, attempted, retry_at: ms && Date.now() + ms }).catch(() => undefined);
       if (isFinal) settle(id, error);
-      return wait;
+      return ms;
     }
   }
   async function run(conversationId: string): Promise<void> {

@@ -34,11 +34,14 @@ export function missingChromium(): MissingPart | undefined {
   };
 }
 
-/** @throws Error if there is none; see `describeWith('chromium', …)` */
-export async function startChromium(): Promise<Browser> {
+/**
+ * @param more arguments of the browser
+ * @throws Error if there is none; see `describeWith('chromium', …)`
+ */
+export async function startChromium(more: readonly string[] = []): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error(missingChromium()?.reason);
   // The sandbox of Chromium does not work for root and in most containers. There is no user who could allow a page to connect to this machine.
-  const args = ['--no-sandbox', '--disable-features=LocalNetworkAccessChecks'];
+  const args = ['--no-sandbox', '--disable-features=LocalNetworkAccessChecks,AutofillServerCommunication', ...more];
   return chromium.launch({ executablePath, args });
 }

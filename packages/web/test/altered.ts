@@ -3,7 +3,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 type Json = Record<string, unknown>;
 
 /**
- * Changes JSON answers of the API on their way to the page: for states that local mode reaches only by faults of its machine.
+ * Changes JSON answers of the API before they reach the page: for states that local mode reaches only by faults of its machine.
  *
  * @param pattern of the path @returns ends it
  */

@@ -124,15 +124,15 @@ describeWith('chromium', 'the history of a conversation', () => {
       .getByRole('article')
       .filter({ hasText: `Message ${MESSAGES - 299} ` });
     await target.waitFor();
-    const hasFocus = () => target.evaluate('(element) => element === document.activeElement');
+    const hasFocus = () => target.evaluate((element) => element.ownerDocument.activeElement === element);
     expect(await eventually(hasFocus, { until: Boolean })).toBe(true);
   });
 
-  it('says that the message which a link names was deleted', async () => {
+  it('reports that the message which a link names was deleted', async () => {
     await ada.converse();
     await ada.ask('Hello');
     await open('?message=00000000-0000-4000-8000-000000000000');
-    await page.getByText('There is no such message').waitFor();
+    await page.getByText('Message not found').waitFor();
     expect(await violations(page)).toEqual([]);
   });
 
@@ -178,7 +178,7 @@ describeWith('chromium', 'the history of a conversation', () => {
     expect(shown).toEqual(['Question one', 'Answer one.', 'Question two', 'Answer two.']);
   });
 
-  it('is loaded again when events were lost, and says so', async () => {
+  it('is loaded again when events were lost, and reports it', async () => {
     const { page: second } = await world.open();
     const send = await interposeSocket(second.context());
     await second.getByLabel('Or under another name').fill('Ada');

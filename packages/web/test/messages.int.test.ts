@@ -75,7 +75,6 @@ describeWith('chromium', 'messages of the user', () => {
     expect(await violations(page)).toEqual([]);
     await limit(-1, true);
     await own().getByText('Waits for the network').waitFor();
-    await own().getByText('large.bin').waitFor();
     await limit(-1);
     await own()
       .getByRole('link', { name: /^large.bin/ })
@@ -102,8 +101,8 @@ describeWith('chromium', 'messages of the user', () => {
     await ask(page, 'Read this');
     const link = own().getByRole('link', { name: /^letter.txt/ });
     await link.waitFor();
-    await link.evaluate(
-      "(element) => element.setAttribute('href', element.getAttribute('href').replace(/sig=.*/, 'sig=1.x'))",
+    await link.evaluate((element) =>
+      element.setAttribute('href', String(element.getAttribute('href')).replace(/sig=.*/, 'sig=1.x')),
     );
     const downloading = page.waitForEvent('download');
     await link.click();
@@ -134,19 +133,27 @@ describeWith('chromium', 'messages of the user', () => {
   });
 
   it.each([
-    ['too many messages', 'rate_limited', 60_000, /^Waits: too many messages at once, tries again at /],
-    ['a full queue', 'turn_queue_full', 60_000, /^Waits: too many questions are not answered yet, tries again at /],
-    ['an outage', 'service_unavailable', 60_000, /^Waits for the service, tries again at /],
-  ])('wait after %s, and say until when', async (_, code, wait, text) => {
-    const allow = await refuse(ada.page, SENDS, code === 'service_unavailable' ? 503 : 429, code, {
-      retry_after_ms: wait,
-    });
+    ['too many messages', 'rate_limited', /^Waits: too many messages at once, tries again at /],
+    ['a full queue', 'turn_queue_full', /^Waits: too many questions are not answered yet, tries again at /],
+  ])('wait after %s, and say until when', async (_, code, text) => {
+    const allow = await refuse(ada.page, SENDS, 429, code, { retry_after_ms: 60_000 });
     await ask(ada.page, 'Hello');
     await own().getByText(text).waitFor();
     expect(await violations(ada.page)).toEqual([]);
     await own().getByRole('button', { name: 'Cancel' }).click();
     await own().waitFor({ state: 'detached' });
     await allow();
+  });
+
+  it('wait for a service that is not available, and cannot be cancelled, because it may have them', async () => {
+    const allow = await refuse(ada.page, SENDS, 503, 'service_unavailable', { retry_after_ms: 2_000 });
+    await ask(ada.page, 'Hello');
+    await own()
+      .getByText(/^Waits for the service, tries again at /)
+      .waitFor();
+    expect(await own().getByRole('button').count()).toBe(0);
+    await allow();
+    await log().getByText('Done.').waitFor();
   });
 
   it('say why they were refused, and can be sent again', async () => {

@@ -14,13 +14,12 @@ describeWith('chromium', 'the state of a workspace and of the connection', () =>
   /** A page of a new user, whose workspaces have this runtime in all answers and events; without one, there are none. */
   async function withRuntime(name: string, runtime?: { status: string; phase: string }): Promise<Page> {
     const { page } = await fixture.open();
-    const { status, phase } = runtime ?? {};
-    await interposeSocket(page.context(), (packet) =>
-      packet.replaceAll(
-        /"runtime":\{"status":"\w+","phase":"\w+"/g,
-        `"runtime":{"status":"${status}","phase":"${phase}"`,
-      ),
-    );
+    const withIt = (key: string, value: unknown): unknown =>
+      key === 'runtime' && typeof value === 'object' ? { ...value, ...runtime } : value;
+    await interposeSocket(page.context(), (packet) => {
+      const [, head, body] = /^(42\/v1,)(.*)$/s.exec(packet) ?? [];
+      return body === undefined ? packet : `${head}${JSON.stringify(JSON.parse(body, withIt))}`;
+    });
     await alter(page, /\/v1\/workspaces(\/[^/]+)?$/, (body) => {
       for (const workspace of [body['data']].flat() as { runtime: object }[]) Object.assign(workspace.runtime, runtime);
       if (runtime === undefined) body['data'] = [];
@@ -45,7 +44,7 @@ describeWith('chromium', 'the state of a workspace and of the connection', () =>
     ['sleeps', 'offline', 'Pending', 'Sleeping', /^The next message wakes the agents/],
     ['wakes up', 'offline', 'Progressing', 'Waking', /^The agents wake up\. \(1[2-9] s\)$/],
     ['failed', 'failed', 'Error', 'Failed', /^The agents did not start\. The operator was told/],
-  ])('says that a runtime %s, in the list and in the conversation', async (_, status, phase, label, note) => {
+  ])('reports that a runtime %s, in the list and in the conversation', async (_, status, phase, label, note) => {
     const page = await withRuntime(label.replaceAll(' ', ''), { status, phase });
     await page
       .getByRole('link', { name: /^My workspace/ })
@@ -62,7 +61,7 @@ describeWith('chromium', 'the state of a workspace and of the connection', () =>
     await page.context().close();
   });
 
-  it('says that the plan has no more workspaces', async () => {
+  it('reports that the plan has no more workspaces', async () => {
     const { page } = await fixture.signIn('Lima');
     await page.getByRole('link', { name: 'uswarm: all workspaces' }).click();
     await refuse(page, /\/v1\/workspaces$/, 409, 'workspace_limit_reached');
@@ -100,7 +99,7 @@ describeWith('chromium', 'the state of a workspace and of the connection', () =>
     await page.context().close();
   });
 
-  it('says that a newer device replaced this one, or that the service restarts', async () => {
+  it('reports that a newer device replaced this one, or that the service restarts', async () => {
     const { page } = await fixture.open();
     const send = await interposeSocket(page.context());
     await page.getByRole('button', { name: 'Continue as Ada' }).click();

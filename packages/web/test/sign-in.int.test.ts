@@ -92,7 +92,7 @@ describeWith('chromium', 'the sign-in of the page', () => {
     ['the account is blocked', 403, 'user_banned', 'Your account is blocked.'],
     ['the account was deleted', 403, 'user_deleted', 'This account was deleted.'],
     ['the clock of the device is wrong', 401, 'timestamp_out_of_window', 'The clock of this device is wrong.'],
-  ])('says that %s', async (_, status, code, text) => {
+  ])('reports that %s', async (_, status, code, text) => {
     const { page } = await fixture.open();
     await refuse(page, /\/v1\/auth\/sign-up$/, status, code);
     await page.getByRole('button', { name: 'Continue as Ada' }).click();
@@ -101,7 +101,7 @@ describeWith('chromium', 'the sign-in of the page', () => {
     await page.context().close();
   });
 
-  it('says that the page could not be loaded completely, and tries again', async () => {
+  it('reports that the page could not be loaded completely, and tries again', async () => {
     const { page } = await fixture.open('/legal/terms');
     await page.route('**/page.json', (route) => route.fulfill({ status: 503 }));
     await page.goto(fixture.local.url);

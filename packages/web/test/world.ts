@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ModelServer, type ModelStep, startModelServer, textOf } from '@uswarm/dev-servers';
-import type { Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { type PageFixture, startPage } from './page.js';
 
 /** What the model of an agent does: `results` are those of its calls so far. */
@@ -12,7 +12,7 @@ export interface World extends PageFixture {
   /** Set by each test. */
   behave: Behaviour;
   /** A new user with a page, a workspace and a conversation. */
-  person(name: string): Promise<Person>;
+  person(name: string, options?: BrowserContextOptions): Promise<Person>;
 }
 export interface Person {
   page: Page;
@@ -40,8 +40,8 @@ export async function startWorld(environment: Record<string, string> = {}): Prom
   });
   const settings = { OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: 'test', OPENAI_MODEL: 'scripted' };
   const fixture = await startPage({ ...settings, ...environment });
-  async function person(name: string): Promise<Person> {
-    const { page, problems } = await fixture.signIn(name);
+  async function person(name: string, options: BrowserContextOptions = {}): Promise<Person> {
+    const { page, problems } = await fixture.signIn(name, options);
     const token = await fixture.local.token(name);
     async function api<Body>(method: string, path: string, body?: object): Promise<Body> {
       const headers = { 'x-token': token, 'content-type': 'application/json' };

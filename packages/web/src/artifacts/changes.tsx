@@ -1,6 +1,6 @@
 import { useMemo } from 'react';
 import styles from './artifact.module.css';
-import type { Tone } from '../ui/parts.js';
+import type { Tone } from '../ui/tone.js';
 import { diffOf, type DiffLine } from './diff.js';
 
 const SIGNS: Record<DiffLine['kind'], string> = { same: ' ', added: '+', removed: '−', skipped: '…' };

@@ -31,5 +31,5 @@ export function Attachments({ shown: { message, local } }: { shown: ShownMessage
   );
 }
 
-/** Apps may give a file only by its id. */
+/** A file that was uploaded has only its id. */
 const nameOf = (file: OutboxItem['files'][number]): string => ('name' in file && file.name) || 'A file';

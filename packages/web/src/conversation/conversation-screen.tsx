@@ -1,5 +1,4 @@
 import { useConversation, useConversations } from '@uswarm/client/react';
-import { useEffect } from 'react';
 import { useSearchParams } from 'wouter';
 import { MuteButton } from '../conversations/mute-button.js';
 import { panel } from '../session/pages.js';
@@ -13,7 +12,7 @@ import { RuntimeNote } from '../workspaces/runtime-note.js';
 import { ui } from '../ui/ui.js';
 import { PlaceContext } from './chat.js';
 import { Composer } from './composer.js';
-import { useOpenedAt, useRead } from './reading.js';
+import { useOpenedAt, useRead, useTitle } from './reading.js';
 import { activityOf } from './rows.js';
 import styles from './screen.module.css';
 import { StatusRegion } from './status-region.js';
@@ -30,10 +29,7 @@ export function ConversationScreen({ workspaceId, conversationId }: { workspaceI
   useKeys({ a: () => document.querySelector<HTMLElement>('[data-card][data-open] button')?.focus() });
   const [query] = useSearchParams();
   const title = conversation?.title ?? 'Conversation';
-  useEffect(() => {
-    document.title = `${title} · uswarm`;
-    return () => void (document.title = 'uswarm');
-  }, [title]);
+  useTitle(title);
 
   return (
     <PlaceContext value={{ workspaceId, conversationId }}>

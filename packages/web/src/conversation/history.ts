@@ -65,7 +65,7 @@ export function useJump({ targetId, rows, history, scroller, handle, unfollow }:
       return;
     }
     shown.current = targetId;
-    if (index === -1) return notify({ title: 'There is no such message', description: 'It was deleted.' });
+    if (index === -1) return notify({ title: 'Message not found', description: 'It was deleted.' });
     handle.current?.scrollToIndex(index, { align: 'center' });
     focusTarget(scroller, FRAMES);
   }, [targetId, rows, isLoading, hasMore]);

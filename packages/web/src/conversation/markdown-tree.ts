@@ -29,11 +29,12 @@ function withLinks(nodes: readonly MarkdownNode[], urls: ReadonlyMap<string, str
   });
 }
 
-/** Only `https:` and `mailto:` addresses become links. */
-export const allowedUrl = (url: string): string => (/^(?:https:|mailto:)/i.test(url) ? url : '');
-
-export const hostOf = (url: string): string => URL.parse(url)?.host ?? '';
-
 /** The text of a node that contains nothing else. */
 export const plainTextOf = ({ children }: { children: readonly MarkdownNode[] }): string =>
   children.map((child) => (child.type === 'text' ? child.value : '\0')).join('');
+
+/** Of an item of a list: paragraphs of one without blank lines are only text. */
+export const contentOf = ({ spread, children }: Extract<MarkdownNode, { type: 'listItem' }>): MarkdownNode[] =>
+  spread
+    ? children
+    : children.flatMap((child): MarkdownNode[] => (child.type === 'paragraph' ? child.children : [child]));

@@ -1,13 +1,25 @@
 import { memo, type ReactNode } from 'react';
-import { allowedUrl, hostOf, type MarkdownNode, plainTextOf, treeOf } from './markdown-tree.js';
-import { blocksOf, visibleText } from './visible-text.js';
+import { allowEntities } from './entities.js';
+import { allowedUrl, targetBeside } from './links.js';
+import { contentOf, type MarkdownNode, plainTextOf, treeOf } from './markdown-tree.js';
+import { blocksOf, isParsable, visibleText } from './visible-text.js';
 
 /** The level of the heading above a text. */
 export type Above = 'h1' | 'h2';
 
+allowEntities();
+
 /** Markdown of agents, which nobody has checked: HTML stays text, and nothing is loaded. */
 export default function Markdown({ text, above = 'h2' }: { text: string; above?: Above }) {
-  return blocksOf(visibleText(text)).map((block, index) => <Block key={index} text={block} above={above} />);
+  return blocksOf(visibleText(text)).map((block, index) =>
+    isParsable(block) ? (
+      <Block key={index} text={block} above={above} />
+    ) : (
+      <pre key={index} tabIndex={0} aria-label="Source">
+        {block}
+      </pre>
+    ),
+  );
 }
 
 const Block = memo(function Block({ text, above }: { text: string; above: Above }) {
@@ -71,16 +83,14 @@ function Node({ node, above }: { node: MarkdownNode; above: Above }): ReactNode 
   }
 }
 
-/** Shows the host unless the text is the address: a text that only contains it can look like another host. */
 function Link({ url, plain = '', children }: { url: string; plain?: string; children: ReactNode }) {
   const href = allowedUrl(url);
   if (href === '') return <span>{children}</span>;
-  const host = hostOf(href);
-  const isShown = [href, host, href.replace(/^https:\/\//i, ''), href.replace(/^mailto:/i, '')].includes(plain);
+  const target = targetBeside(plain, href);
   return (
     <a href={href} target="_blank" rel="noreferrer noopener">
       {children}
-      {host !== '' && !isShown && <small> ({host})</small>}
+      {target !== '' && <small> ({target})</small>}
     </a>
   );
 }
@@ -89,14 +99,10 @@ type Of<Type> = { node: Extract<MarkdownNode, { type: Type }>; above: Above };
 
 function ListItem({ node, above }: Of<'listItem'>) {
   const mark = { true: '☑ ', false: '☐ ', null: '' }[`${node.checked ?? null}`];
-  // The paragraphs of an item without blank lines are only text.
-  const children = node.spread
-    ? node.children
-    : node.children.flatMap((child): MarkdownNode[] => (child.type === 'paragraph' ? child.children : [child]));
   return (
     <li>
       {mark}
-      <Nodes nodes={children} above={above} />
+      <Nodes nodes={contentOf(node)} above={above} />
     </li>
   );
 }

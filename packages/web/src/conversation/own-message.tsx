@@ -54,13 +54,13 @@ function Unsent({ item }: { item: OutboxItem }) {
         <Action label="Delete" onClick={() => outbox.cancel(id)} />
       </p>
     );
+  const again = at && code && code !== 'network_error' ? `, tries again at ${new Date(at).toLocaleTimeString()}` : '';
   const isUploading = state === 'sending' && !attempted && files.length > 0;
   return (
     <p className={ui('facts')}>
       {isUploading && `Uploading… ${Math.round(progress * 100)} %`}
       {state === 'sending' && !isUploading && 'Sending…'}
-      {state === 'queued' && reason}
-      {state === 'queued' && at && code !== 'network_error' && `, tries again at ${new Date(at).toLocaleTimeString()}`}
+      {state === 'queued' && reason + again}
       {!attempted && <Action label="Cancel" onClick={() => outbox.cancel(id)} />}
     </p>
   );

@@ -22,3 +22,11 @@ export function useRead(read: () => Promise<void>, unread: number): void {
     return () => document.removeEventListener('visibilitychange', markRead);
   }, [unread]);
 }
+
+/** Names the tab of the browser after the conversation. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · uswarm`;
+    return () => void (document.title = 'uswarm');
+  }, [title]);
+}

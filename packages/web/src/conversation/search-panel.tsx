@@ -32,7 +32,7 @@ function Hits({ workspaceId, conversationId, words }: { workspaceId: string; con
       {({ data }) => (
         <>
           <p role="status">{data.length === 0 ? 'No message contains all of these words.' : `${data.length} found`}</p>
-          <ul aria-label="Found messages">
+          <ul>
             {data.map((message) => (
               <li key={message.id}>
                 <Link

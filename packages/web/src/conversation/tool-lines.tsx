@@ -3,7 +3,7 @@ import { Link } from 'wouter';
 import { useNow } from '../screen/use-now.js';
 import { panel } from '../session/pages.js';
 import { Icon } from '../ui/icon.js';
-import type { Tone } from '../ui/parts.js';
+import type { Tone } from '../ui/tone.js';
 import { ui } from '../ui/ui.js';
 import { durationOf } from './duration.js';
 import styles from './message.module.css';

@@ -1,25 +1,44 @@
 /** Characters that hide or reorder text. Joiners and marks of direction are part of scripts and emoji. */
-const INVISIBLE = /[\u00ad\u200b\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]|[\u{e0000}-\u{e007f}]/gu;
+const INVISIBLE =
+  /[\u00ad\u115f\u1160\u180e\u200b\u202a-\u202e\u2060-\u2064\u2066-\u206f\u3164\ufeff\uffa0]|[\u{e0000}-\u{e007f}]|[\u{e0100}-\u{e01ef}]/gu;
 
 /** Replaces what would be invisible, so that a text shows what it contains. */
 export const visibleText = (text: string): string => text.replaceAll(INVISIBLE, '␣');
 
+/** Quotes and lists in each other: far more than a readable text has. */
+const NESTED = /^(?:[ \t]*(?:>|(?:[*+-]|\d{1,9}[.)])[ \t])){40}|^[ \t]{80,}(?:[*+-]|\d{1,9}[.)])[ \t]/m;
+const MARKS = /[*_~]/g;
+const UNDERLINES = /^ {0,3}(?:=+|-+)[ \t]*$/gm;
+const [MOST_MARKS, MOST_UNDERLINES, MOST_CELLS] = [2_500, 100, 10_000];
+
+/**
+ * Whether the parser takes less than a moment, and less stack than there is. It needs the square of the depth and of the number of
+ * marks, and fills each row of a table up to the number of columns.
+ */
+export function isParsable(block: string): boolean {
+  const lines = block.split('\n');
+  const columns = Math.max(...lines.map((line) => line.split('|').length - 1));
+  const count = (pattern: RegExp): number => block.match(pattern)?.length ?? 0;
+  return (
+    !NESTED.test(block) &&
+    count(MARKS) <= MOST_MARKS &&
+    count(UNDERLINES) <= MOST_UNDERLINES &&
+    columns * lines.length <= MOST_CELLS
+  );
+}
+
 /** Splits Markdown at blank lines outside fences, so that finished blocks are not parsed again with each chunk. */
 export function blocksOf(markdown: string): string[] {
   const blocks: string[] = [];
-  let [block, fence] = ['', undefined as string | undefined];
+  let [block, last, fence] = ['', '', undefined as string | undefined];
   for (const line of markdown.split('\n')) {
     const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
     if (fence === undefined && mark !== undefined) fence = mark;
     else if (mark?.startsWith(fence ?? ' ') && line.trim() === mark) fence = undefined;
-    if (
-      line.trim() === '' &&
-      fence === undefined &&
-      !/^(?: {2,}|\t|[-*+] |\d+[.)] )/.test(block.split('\n').at(-2) ?? '')
-    ) {
+    if (line.trim() === '' && fence === undefined && !/^(?: {2,}|\t|[-*+] |\d+[.)] )/.test(last)) {
       if (block !== '') blocks.push(block);
-      block = '';
-    } else block += `${line}\n`;
+      [block, last] = ['', ''];
+    } else [block, last] = [`${block}${line}\n`, line];
   }
   return block === '' ? blocks : [...blocks, block];
 }

@@ -1,5 +1,6 @@
 import type { components } from '@uswarm/client';
-import { Badge, type Tone } from '../ui/parts.js';
+import { Badge } from '../ui/parts.js';
+import type { Tone } from '../ui/tone.js';
 import { ui } from '../ui/ui.js';
 import styles from './message.module.css';
 import { State } from './tool-lines.js';

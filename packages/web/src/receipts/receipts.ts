@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { Client, components } from '@uswarm/client';
 import { useClient, useLoaded } from '../session/use-client.js';
-import type { Tone } from '../ui/parts.js';
+import type { Tone } from '../ui/tone.js';
 import { type ReceiptKey, type Verdict, verify } from './verify.js';
 
 export type Receipt = components['schemas']['Receipt'];

@@ -5,7 +5,8 @@ import type { Loaded } from '../session/use-client.js';
 import type { Meter } from '../usage/amounts.js';
 import { Button, ButtonLink } from '../ui/button.js';
 import { Icon } from '../ui/icon.js';
-import { Bar, EmptyState, Spinner, type Tone } from '../ui/parts.js';
+import { Bar, EmptyState, Spinner } from '../ui/parts.js';
+import type { Tone } from '../ui/tone.js';
 import { ui } from '../ui/ui.js';
 import styles from './screen.module.css';
 

@@ -10,7 +10,7 @@ export function ConnectionLine() {
       <span className={styles['dot']} aria-hidden>
         ●
       </span>
-      {text}
+      <span>{text}</span>
     </span>
   );
 }

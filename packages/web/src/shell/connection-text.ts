@@ -26,7 +26,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   server_leaving: 'The service restarts, back in some seconds',
 };
 
-/** What the service said about the present connection: its events were lost, or it ends. */
+/** What the service announced about the present connection: its events were lost, or it ends. */
 function useAnnounced(client: Client): 'reload' | 'server_leaving' | undefined {
   const [announced, set] = useState<'reload' | 'server_leaving'>();
   useEffect(() => {

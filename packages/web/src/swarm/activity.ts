@@ -1,5 +1,5 @@
 import type { MessageData } from '@uswarm/client';
-import type { Tone } from '../ui/parts.js';
+import type { Tone } from '../ui/tone.js';
 import type { TaskState } from './tree.js';
 
 export interface Activity {

@@ -1,5 +1,5 @@
 import type { IconName } from '../ui/icons.js';
-import type { Tone } from '../ui/parts.js';
+import type { Tone } from '../ui/tone.js';
 import type { StepState, TimelineRow, TurnStep, TurnSteps } from './rows.js';
 
 /** “$0.0123”, and “less than $0.0001”. */

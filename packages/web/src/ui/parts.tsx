@@ -2,9 +2,8 @@ import { type CSSProperties, type ReactNode, useEffect, useState } from 'react';
 import { describeAge } from './age.js';
 import { Icon } from './icon.js';
 import type { IconName } from './icons.js';
+import type { Tone } from './tone.js';
 import { ui } from './ui.js';
-
-export type Tone = 'plain' | 'accent' | 'attention' | 'ok' | 'bad';
 
 export function Badge({ tone = 'plain', children }: { tone?: Tone; children: ReactNode }) {
   return (

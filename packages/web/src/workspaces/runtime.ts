@@ -1,5 +1,5 @@
 import type { Workspace } from '@uswarm/client';
-import type { Tone } from '../ui/parts.js';
+import type { Tone } from '../ui/tone.js';
 
 /** What the state of a runtime means for the user. */
 export function describeRuntime({ status, phase }: Workspace['runtime']): {

@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { createElement } from 'react';
-import { renderToStaticMarkup } from 'react-dom/server';
-// Types of React replace those of the browser in all tests, so this test has none.
-import Markdown from './markdown.tsx';
 
-const shown = (text) => renderToStaticMarkup(createElement(Markdown, { text }));
+// By a variable, because the types of React would replace those of the elements in the tests that use Chromium.
+const modules = ['./markdown.js', 'react', 'react-dom/server'];
+const [{ default: Markdown }, { createElement }, { renderToStaticMarkup }] = await Promise.all(
+  modules.map((name) => import(name)),
+);
+const shown = (text: string): string => renderToStaticMarkup(createElement(Markdown, { text }));
 
 describe('the text of an agent', () => {
   it.each([
