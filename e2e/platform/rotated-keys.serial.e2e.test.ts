@@ -13,7 +13,13 @@ import { isUpToDate, mostStopped, type RuntimeUser } from '../support/rolling-sw
 
 const SWARMS = 3;
 const SECRET = 'e2e-rotated-keys';
-const VALUES = { runtime: AWAKE, rollout: ONE_BY_ONE };
+const VALUES = {
+  runtime: AWAKE,
+  rollout: ONE_BY_ONE,
+  // The release of the other tests has the page instead.
+  signature: { mode: 'required' },
+  web: { enabled: false },
+};
 
 let session: Session;
 let release: RollingRelease;

@@ -72,6 +72,9 @@ export function releaseValues(images: Images): object {
       valkey: { ...image('valkey'), podSecurityContext: unprivileged },
     },
     oidc: { issuers: [{ issuer: OIDC_ISSUER, audience: AUDIENCE }] },
+    // The page cannot sign requests. `rotated-keys` requires signatures instead.
+    web: { enabled: true, clientId: AUDIENCE },
+    signature: { mode: 'off' },
     http: { trustedProxies: ['uniquelocal'] },
     ingress: { enabled: true, host: HOST, tls: { secretName: 'uswarm-tls' } },
     searxng: { ...image('searxng'), engines: [controlledEngine], podSecurityContext: unprivileged },

@@ -4,6 +4,7 @@ import {
   EXTRA_RUNTIME_NAMESPACES,
   FIXTURE_LABEL,
   fixtureObjects,
+  HOST,
   NAMESPACE,
   namespaceObject,
   OIDC_ISSUER,
@@ -73,7 +74,7 @@ async function applyFixtures(tools: Tools, { images }: Settings): Promise<void> 
       namespace: NAMESPACE.oidc,
       image: imageOf(images, 'oidc'),
       port: 8080,
-      env: { ISSUER_URL: OIDC_ISSUER },
+      env: { ISSUER_URL: OIDC_ISSUER, REDIRECT_URIS: `https://${HOST}/signed-in` },
     }),
     ...fixtureObjects({
       name: 'upstream',

@@ -1,15 +1,20 @@
 // ISSUER_URL  as services and clients know it, for instance http://oidc.e2e-oidc.svc.cluster.local:8080
 // PORT        where it listens (8080)
 // AUDIENCE    of the tokens of /dev/token (the app's client id)
+// REDIRECT_URIS of the app besides those on this machine, separated by spaces
 // KEYS_FILE   keeps the keys between starts; without it they are new each time
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { DEVELOPMENT_CLIENT_ID, startOidcIssuer } from '../../../packages/dev-servers/dist/oidc/oidc.js';
 
-const { AUDIENCE = DEVELOPMENT_CLIENT_ID, ISSUER_URL, KEYS_FILE, PORT = '8080' } = process.env;
+const { AUDIENCE = DEVELOPMENT_CLIENT_ID, ISSUER_URL, KEYS_FILE, PORT = '8080', REDIRECT_URIS = '' } = process.env;
 if (!ISSUER_URL) throw new Error('ISSUER_URL is not set');
 
-const oidc = await startOidcIssuer({ issuerUrl: ISSUER_URL, ...(KEYS_FILE ? { keysFile: KEYS_FILE } : {}) });
+const oidc = await startOidcIssuer({
+  issuerUrl: ISSUER_URL,
+  redirectUris: REDIRECT_URIS.split(' ').filter((uri) => uri !== ''),
+  ...(KEYS_FILE ? { keysFile: KEYS_FILE } : {}),
+});
 const tokenPath = new URL('dev/token', `${oidc.issuer}/`).pathname;
 
 // The issuer's own gives tokens to its own machine only; here the caller is another pod.

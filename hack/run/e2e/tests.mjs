@@ -21,6 +21,7 @@ export const PROJECTS = [
     core: [
       'e2e/platform/install.e2e.test.ts',
       'e2e/platform/main-job.e2e.test.ts',
+      'e2e/platform/page.e2e.test.ts',
       'e2e/platform/model-gateway.e2e.test.ts',
       'e2e/platform/killed-turns.e2e.test.ts',
       'e2e/platform/suspended-approval.e2e.test.ts',

@@ -1,5 +1,6 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import { startChromium } from '@uswarm/testkit/chromium';
+import { watchPage } from '@uswarm/testkit/page-walk';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { startLocalMode, type LocalMode } from './local-mode.js';
 
@@ -29,7 +30,7 @@ export async function startPage(environment: Record<string, string> = {}): Promi
       // Only ends tests that hang, also on a busy machine.
       context.setDefaultTimeout(HANGS_MS);
       const page = await context.newPage();
-      const problems = watch(page, local.url);
+      const problems = watchPage(page, [local.url]);
       await page.goto(`${local.url}${path}`);
       return { page, problems };
     },
@@ -54,18 +55,6 @@ export async function signInAs(page: Page, name?: string): Promise<void> {
     await page.getByRole('button', { name: 'Continue', exact: true }).click();
   }
   await page.getByRole('button', { name: /^Account of/ }).waitFor();
-}
-
-function watch(page: Page, origin: string): string[] {
-  const problems: string[] = [];
-  page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) problems.push(message.text());
-  });
-  page.on('pageerror', (error) => problems.push(String(error)));
-  page.on('request', (request) => {
-    if (!/^(?:data|blob):/.test(request.url()) && !request.url().startsWith(origin)) problems.push(request.url());
-  });
-  return problems;
 }
 
 /** What axe finds, as `rule: element`; a test expects none in each state that it shows. Open menus are outside the landmarks, where they belong. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeWith } from '@uswarm/testkit';
+import { signInAtIssuer } from '@uswarm/testkit/page-walk';
 import { refuse } from './altered.js';
 import { type PageFixture, signInAs, startPage, violations } from './page.js';
 
@@ -35,6 +36,20 @@ describeWith('chromium', 'the sign-in of the page', () => {
     await page.getByRole('heading', { name: 'My workspace' }).waitFor();
     await page.goBack();
     expect(new URL(page.url()).pathname).toBe('/page.json');
+    await page.context().close();
+  });
+
+  it('signs in at another issuer, which after a reload does not ask again', async () => {
+    const { page, problems } = await fixture.open();
+    await page.route('**/page.json', async (route) => {
+      const configuration = (await (await route.fetch()).json()) as object;
+      await route.fulfill({ json: { ...configuration, local: false } });
+    });
+    await page.reload();
+    await signInAtIssuer(page, { email: 'una@example.com', name: 'Una' });
+    await page.reload();
+    await page.getByRole('button', { name: 'Account of Una' }).waitFor();
+    expect(problems).toEqual([]);
     await page.context().close();
   });
 

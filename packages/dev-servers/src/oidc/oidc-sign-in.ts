@@ -16,11 +16,13 @@ export type Profile = z.infer<typeof profile>;
 /** Users who have signed in since the issuer started. */
 export interface AccountRegistry {
   remember(subject: string, given: Profile): void;
+  find(subject: string): Profile | undefined;
 }
 
 /**
- * The sign-in page: e-mail address and name without a password; signing in grants all scopes. A page that sends both as `login_hint` and
- * `login_name` has asked for them itself, so the form is not shown.
+ * The sign-in page: e-mail address and name without a password; signing in grants all scopes. The form is not shown again
+ * while the browser's session lasts, unless the app wants it, nor for a page that sends both as `login_hint` and `login_name`, because it
+ * has asked for them itself.
  */
 export async function answerSignIn(
   provider: Provider,
@@ -29,12 +31,14 @@ export async function answerSignIn(
   response: ServerResponse,
 ): Promise<void> {
   const interaction = await provider.interactionDetails(request, response);
-  const { params } = interaction;
+  const { params, prompt, session } = interaction;
+  // The library asks native apps for the consent at each sign-in.
+  const known = prompt.name === 'consent' ? accounts.find(session?.accountId ?? '') : undefined;
   const isForm = request.method === 'POST';
   const given = profile.safeParse(
     isForm
       ? Object.fromEntries(new URLSearchParams((await readBody(request)) ?? ''))
-      : { email: params['login_hint'], name: params['login_name'] },
+      : { email: params['login_hint'] ?? known?.email, name: params['login_name'] ?? known?.name },
   );
   if (!given.success) {
     showForm(response, isForm ? 400 : 200, isForm ? '<p>Please give an e-mail address and a name.</p>' : '');

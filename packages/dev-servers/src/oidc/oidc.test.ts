@@ -96,6 +96,13 @@ describe.each([
     expect(payload.sub).toBe(decodeJwt(await issuer.issueToken(ada)).sub);
   });
 
+  it('does not ask a browser again whose user has signed in', async () => {
+    const { issuer } = await make();
+    const cookies = new Map<string, string>();
+    await signInByFlow(issuer, ada, { cookies });
+    expect(decodeJwt(await signInByFlow(issuer, ada, { cookies, isKnown: true }))).toMatchObject(ada);
+  });
+
   it('signs in the user whom a page names without a form, also after another user', async () => {
     const { issuer } = await make();
     const cookies = new Map<string, string>();
@@ -109,11 +116,12 @@ describe.each([
 /**
  * Runs the flow like an app: opens the page, submits the form, follows the redirect, exchanges the code.
  * @param options.isNamed the app has asked for the user, so there is no form
+ * @param options.isKnown the user of these cookies has signed in, so there is no form either
  */
 async function signInByFlow(
   issuer: string,
   who: { email: string; name: string },
-  { cookies: jar = new Map<string, string>(), isNamed = false } = {},
+  { cookies: jar = new Map<string, string>(), isNamed = false, isKnown = false } = {},
 ): Promise<string> {
   const { authorization_endpoint: authorize = '', token_endpoint: token = '' } = await discover(issuer);
   const verifier = 'v'.repeat(64);
@@ -142,9 +150,10 @@ async function signInByFlow(
   const page = await browse(`${authorize}?${query}`);
   const headers = { cookie: [...jar].map((pair) => pair.join('=')).join('; ') };
   // Without a form, the first request finishes the sign-in.
-  const shown = isNamed ? '<form' : await (await fetch(page, { headers })).text();
+  const hasForm = !isNamed && !isKnown;
+  const shown = !hasForm ? '<form' : await (await fetch(page, { headers })).text();
   expect(shown).toContain('<form');
-  const resumed = await (isNamed ? browse(page) : browse(page, who));
+  const resumed = await (hasForm ? browse(page, who) : browse(page));
   const callback = new URL(await browse(resumed));
   const exchange = await fetch(token, {
     method: 'POST',
@@ -236,6 +245,27 @@ describe('key rotation', () => {
     const second = await started({ keysFile });
     expect((await publishedKeys(second.issuer)).keys).toEqual(keys);
     expect(statSync(keysFile).mode & 0o777).toBe(0o600);
+  });
+});
+
+it('returns to further addresses of the app', async () => {
+  const redirectUri = 'https://swarm.example.com/signed-in';
+  const query = (uri: string) =>
+    new URLSearchParams({
+      client_id: DEVELOPMENT_CLIENT_ID,
+      redirect_uri: uri,
+      response_type: 'code',
+      scope: 'openid',
+      code_challenge: 'v'.repeat(43),
+      code_challenge_method: 'S256',
+    });
+  const { issuer } = await started({ redirectUris: [redirectUri] });
+  const { authorization_endpoint: authorize = '' } = await discover(issuer);
+  const status = async (uri: string): Promise<number> =>
+    (await fetch(`${authorize}?${query(uri)}`, { redirect: 'manual' })).status;
+  expect({ own: await status(redirectUri), other: await status('https://evil.example/signed-in') }).toEqual({
+    own: 303,
+    other: 400,
   });
 });
 

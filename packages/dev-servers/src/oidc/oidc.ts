@@ -20,6 +20,8 @@ export interface OidcIssuerOptions {
   /** Stores the keys between runs. Default: new keys on each start. */
   keysFile?: string;
   clients?: ClientMetadata[];
+  /** Redirect URIs for the app, besides those on this machine. */
+  redirectUris?: readonly string[];
   /** Gives tokens to programs on other machines too. */
   tokensForOtherMachines?: boolean;
 }
@@ -75,13 +77,14 @@ interface IssuerParts {
   keys: PrivateKey[];
   keysFile?: string;
   clients?: ClientMetadata[];
+  redirectUris?: readonly string[];
   tokensForOtherMachines?: boolean;
   close: () => Promise<void>;
 }
 
-function createIssuer({ clients, close, issuer, keysFile, ...parts }: IssuerParts): OidcIssuer {
+function createIssuer({ clients, close, issuer, keysFile, redirectUris = [], ...parts }: IssuerParts): OidcIssuer {
   const prefix = new URL(issuer).pathname.replace(/\/$/, '');
-  const base = baseConfiguration(clients ?? [developmentClient], prefix);
+  const base = baseConfiguration(clients ?? [developmentClient(redirectUris)], prefix);
   let keys = parts.keys;
   // A provider reads its keys once, so a rotation creates a new one with the same store.
   let provider = new Provider(issuer, { ...base.configuration, jwks: { keys } });
@@ -134,19 +137,20 @@ function originalUrl(request: IncomingMessage): string {
   return (request as { originalUrl?: string }).originalUrl ?? request.url ?? '/';
 }
 
-const developmentClient: ClientMetadata = {
+const developmentClient = (redirectUris: readonly string[]): ClientMetadata => ({
   client_id: DEVELOPMENT_CLIENT_ID,
   application_type: 'native',
   // A native client may use any port on these hosts, so a page on a development server may, too.
   redirect_uris: [
     ...['127.0.0.1', 'localhost', '[::1]'].flatMap((host) => [`http://${host}/callback`, `http://${host}/signed-in`]),
     'uswarm.app:/callback',
+    ...redirectUris,
   ],
   grant_types: ['authorization_code', 'refresh_token'],
   response_types: ['code'],
   token_endpoint_auth_method: 'none',
   id_token_signed_response_alg: SIGNING_ALGORITHM,
-};
+});
 
 /** Sets all options for whose defaults the library prints warnings. */
 function baseConfiguration(clients: ClientMetadata[], prefix: string) {
@@ -180,6 +184,9 @@ function baseConfiguration(clients: ClientMetadata[], prefix: string) {
   };
   return {
     configuration,
-    accounts: { remember: (subject: string, profile: Profile) => void accounts.set(subject, profile) },
+    accounts: {
+      remember: (subject: string, profile: Profile) => void accounts.set(subject, profile),
+      find: (subject: string) => accounts.get(subject),
+    },
   };
 }
