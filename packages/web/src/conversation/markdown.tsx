@@ -116,8 +116,9 @@ function Table({ node, above }: Of<'table'>) {
             <tr key={row}>
               {cells.map(({ children }, column) => {
                 const Cell = row === 0 ? 'th' : 'td';
+                const align = node.align?.[column];
                 return (
-                  <Cell key={column} style={{ textAlign: node.align?.[column] ?? 'start' }}>
+                  <Cell key={column} style={align ? { textAlign: align } : undefined}>
                     <Nodes nodes={children} above={above} />
                   </Cell>
                 );
