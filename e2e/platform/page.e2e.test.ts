@@ -23,11 +23,11 @@ describeWith('chromium', 'the page of the cluster', () => {
     const { hostname } = new URL(OIDC_ISSUER);
     const browser = await startChromium([
       `--host-resolver-rules=MAP ${HOST} 127.0.0.1:${edgePort},MAP ${hostname} 127.0.0.1:${issuer.port}`,
-      // The issuer of the cluster has no certificate, and a page with https may not call it otherwise.
+      // The cluster's issuer has no certificate, and a page with https may not call it otherwise.
       `--unsafely-treat-insecure-origin-as-secure=${OIDC_ISSUER}`,
     ]);
     session.onClose(() => browser.close());
-    // The authority of the edge is not one of the machine.
+    // The machine does not trust the edge's authority.
     const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1280, height: 800 } });
     page = await context.newPage();
     page.setDefaultTimeout(120_000);

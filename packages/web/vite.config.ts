@@ -32,14 +32,14 @@ export default defineConfig({
     emptyOutDir: true,
     target: 'es2023',
     manifest: true,
-    // All browsers of the target preload modules.
+    // All target browsers preload modules.
     modulePreload: { polyfill: false },
     rollupOptions: {
       input: { page: 'index.html', 'service-worker': 'src/service-worker/service-worker.ts' },
-      // The address of a service worker never changes, and it may control only what is below its path.
+      // A service worker's address never changes, and it may control only what is below its path.
       output: {
         entryFileNames: ({ name }) => (name === 'service-worker' ? '[name].js' : 'assets/[name]-[hash].js'),
-        // Small chunks compress badly. Neither group is part of the first load.
+        // Small chunks compress badly. The first load contains neither group.
         codeSplitting: {
           includeDependenciesRecursively: false,
           groups: [

@@ -1,7 +1,7 @@
 // ISSUER_URL  as services and clients know it, for instance http://oidc.e2e-oidc.svc.cluster.local:8080
 // PORT        where it listens (8080)
 // AUDIENCE    of the tokens of /dev/token (the app's client id)
-// REDIRECT_URIS of the app besides those on this machine, separated by spaces
+// REDIRECT_URIS for the app besides those on this machine, separated by spaces
 // KEYS_FILE   keeps the keys between starts; without it they are new each time
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';

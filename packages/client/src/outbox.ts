@@ -9,7 +9,7 @@ export type NewMessage = { text: string; mentions?: MentionDraft[]; files?: File
 type Place = { workspace_id: string; conversation_id: string };
 /**
  * A message that is not known to be stored. `refused`: the user can retry, edit or cancel it; later ones of its
- * conversation wait. `code`: the reason for waiting or refusal. `progress`: the sent share of the files. `attempted`:
+ * conversation wait. `code`: the reason for waiting or refusal. `progress`: the uploaded share. `attempted`:
  * the service may have it, so that it can no longer be edited or cancelled. `retry_at`: when it is sent again, in milliseconds
  * since 1970.
  */

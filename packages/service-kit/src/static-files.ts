@@ -21,7 +21,7 @@ export interface StaticFilesOptions {
   /** Content security policy for each file. */
   policy: string;
   headers?: Readonly<Record<string, string>>;
-  /** Whether the name of a file changes with its content, so that browsers need not ask for it again. Default: none. */
+  /** True for files whose name changes with their content: browsers keep them. Default: none. */
   isImmutable?: (name: string) => boolean;
 }
 
@@ -81,7 +81,7 @@ function createFile(bytes: Buffer, headers: Record<string, string>) {
       return;
     }
     const isCompressed = acceptsGzip(request.headers['accept-encoding']);
-    // At the first request of the file: all of them would delay the start.
+    // At the first request: compressing all files would delay the start.
     const body = isCompressed ? await (compressed ??= promisify(gzip)(bytes, { level: 9 })) : bytes;
     const encoding = isCompressed ? { 'content-encoding': 'gzip' } : {};
     // Node.js leaves out the body of an answer to HEAD.

@@ -25,7 +25,7 @@ export async function signInAtIssuer(page: Page, { email, name }: { email: strin
 }
 
 /**
- * What somebody does who sees the page for the first time, with the demo model: asks, watches two specialists, loads the page again in
+ * A first visit with the demo model: the user asks, watches two specialists, loads the page again in
  * the middle, approves a call, and reads the document. Each step waits for what a user would see.
  *
  * @param page of a user who has just signed in for the first time

@@ -3,9 +3,9 @@ import type { BrowserContext, Page } from 'playwright-core';
 type Json = Record<string, unknown>;
 
 /**
- * Changes JSON answers of the API before they reach the page: for states that local mode reaches only by faults of its machine.
+ * Changes JSON answers before they reach the page: for states that local mode only reaches when its machine fails.
  *
- * @param pattern of the path @returns ends it
+ * @param pattern for the path @returns ends it
  */
 export async function alter(page: Page, pattern: RegExp, change: (body: Json) => void): Promise<() => Promise<void>> {
   const isIt = (url: URL): boolean => pattern.test(url.pathname);
@@ -37,9 +37,9 @@ export async function refuse(
 }
 
 /**
- * The socket of the pages of a context. Call it before they connect.
+ * Interposes the sockets in a browser context. Call it before they connect.
  *
- * @param change of what the service sends @returns sends an event to the page as the service does
+ * @param change applied to each sent packet @returns sends an event to the page as the service does
  */
 export async function interposeSocket(
   context: BrowserContext,

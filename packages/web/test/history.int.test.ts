@@ -15,7 +15,7 @@ describeWith('chromium', 'the history of a conversation', () => {
   let world: World;
   let ada: Person;
   let page: Page;
-  /** The messages of the long conversation, oldest first. */
+  /** Message ids, oldest first. */
   let ids: string[];
   beforeAll(async () => {
     world = await startWorld();
@@ -35,7 +35,7 @@ describeWith('chromium', 'the history of a conversation', () => {
     await page.goto(`${world.local.url}${path()}${query}`);
     await logOf(page).waitFor();
   }
-  /** Stores messages of the past days, every other one of the manager. @returns their ids */
+  /** Stores messages from past days; the manager wrote every other one. @returns their ids */
   async function fill(count: number): Promise<string[]> {
     await ada.converse();
     const sql = `

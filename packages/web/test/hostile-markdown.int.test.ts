@@ -50,8 +50,8 @@ const ELEMENTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * What the texts below this element contain that is not Markdown: elements, attributes, addresses, links that hide their target, hidden
- * characters. Samples that are not shown are named, too.
+ * Findings below this element: elements, attributes and addresses that are not Markdown, links that hide their target, hidden
+ * characters, and missing samples.
  */
 const oddities = (page: Page, root: string, text: string): Promise<string[]> =>
   page.evaluate(
@@ -100,7 +100,7 @@ describeWith('chromium', 'hostile Markdown', () => {
       .locator('p:not([class])', { hasText: `End ${index}.` })
       .last()
       .waitFor();
-  /** What the text did that is shown below this element. */
+  /** Effects caused by the text below this element. */
   const harm = async (root: string, text: string): Promise<object> => ({
     oddities: await oddities(page, root, text),
     pwned: await page.evaluate('String(globalThis.pwned)'),

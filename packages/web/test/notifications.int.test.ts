@@ -17,7 +17,7 @@ describeWith('chromium', 'notifications on this device', () => {
     await push?.close();
   });
 
-  /** Sends a request as the user. @returns the data of its answer */
+  /** Sends a request as the user. @returns the answer's data */
   async function call<Data>(method: string, path: string, body?: object): Promise<Data> {
     const response = await fetch(`${fixture.local.url}/v1${path}`, {
       method,
@@ -91,7 +91,7 @@ describeWith('chromium', 'notifications on this device', () => {
     await page.getByRole('link', { name: /, muted/ }).waitFor({ state: 'detached' });
   });
 
-  /** Turns them on by the page, whose browser subscribes to the server of the test instead of the one of its vendor. */
+  /** Turns them on in the page. Its browser subscribes to the test's server instead of its vendor's. */
   async function turnOn(page: Page) {
     const origin = fixture.local.url;
     const context = page.context();

@@ -11,7 +11,7 @@ export interface SearchServer {
   close(): Promise<void>;
 }
 
-/** A SearXNG whose searches wait until the test answers them, so that calls of tools can be seen while they run. */
+/** A SearXNG whose searches wait until the test answers them, so that running calls can be seen. */
 export async function startSearchServer(): Promise<SearchServer> {
   const waiting: ServerResponse[] = [];
   let asked = Promise.withResolvers<void>();

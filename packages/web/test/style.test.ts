@@ -10,7 +10,7 @@ const classesOf = (css: string): Set<string> =>
   new Set([...css.replaceAll(/\/\*.*?\*\//gs, '').matchAll(/\.([a-z][\w-]*)(?=[^;{}]*\{)/gi)].map(([, name]) => name!));
 
 describe('the style sheets of the page', () => {
-  /** Names of style sheets are unique, so that a file name is enough. */
+  /** Style sheet names are unique, so that a file name is enough. */
   const sheets = new Map<string, Set<string>>();
   const sources = new Map<string, string>();
   beforeAll(async () => {

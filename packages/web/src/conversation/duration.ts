@@ -1,14 +1,14 @@
 import type { MessageData } from '@uswarm/client';
 import { durationText } from '../screen/duration-text.js';
 
-/** Milliseconds: the time of a running call is shown only when it is longer, so that short ones do not flicker. */
+/** Milliseconds after which a running call shows its duration, so that short calls do not flicker. */
 const LONG_MS = 10_000;
 
 interface Call {
   state: string;
   message: Pick<MessageData, 'created_at' | 'updated_at'> | null;
 }
-/** From the begin of the first call to the end of the last one, or to `now` while one runs; empty if it is not worth showing. */
+/** Duration from the first call to the last result, or to `now` while a call runs; empty if too short to show. */
 export function durationOf(calls: readonly Call[], now: number): string {
   const times = calls.flatMap(({ message }) => message ?? []);
   if (times.length === 0) return '';

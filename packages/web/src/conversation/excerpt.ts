@@ -4,7 +4,7 @@ import { visibleText } from './visible-text.js';
 /** Characters before the first word that was found, and in all. */
 const [BEFORE, LENGTH] = [40, 160];
 
-/** A part of a message, around the first of the words. */
+/** Part of a message around the first word found. */
 export function excerptOf(content: MessageContent, words: string): string {
   const { text, title, description } = content as { text?: string; title?: string; description?: string };
   const whole = visibleText(text ?? [title, description].filter(Boolean).join(': ')).replaceAll(/[#*_`>|]+|\s+/g, ' ');

@@ -90,7 +90,7 @@ export function moveTo(log: HTMLElement | null, step: 1 | -1): void {
   if (next !== undefined) focus(next);
 }
 
-/** Whether older messages were added before those of the last render. */
+/** True if older messages were added since the last render. */
 export function usePrepended(rows: readonly Row[]): boolean {
   const first = rows[0]?.key;
   const before = useRef(first);

@@ -9,7 +9,7 @@ export type MarkdownNode = ReturnType<typeof fromMarkdown>['children'][number];
 
 const extensions = [gfmAutolinkLiteral(), gfmStrikethrough(), gfmTable(), gfmTaskListItem()];
 
-/** Markdown with the tables, task lists and addresses of GitHub. */
+/** Markdown with GitHub's tables, task lists and addresses. */
 export function treeOf(text: string): MarkdownNode[] {
   const tree = fromMarkdown(text, { extensions, mdastExtensions: [gfmFromMarkdown()] });
   return withLinks(tree.children, new Map(tree.children.flatMap((node) => definition(node))));
@@ -29,11 +29,11 @@ function withLinks(nodes: readonly MarkdownNode[], urls: ReadonlyMap<string, str
   });
 }
 
-/** The text of a node that contains nothing else. */
+/** The text if a node contains nothing else. */
 export const plainTextOf = ({ children }: { children: readonly MarkdownNode[] }): string =>
   children.map((child) => (child.type === 'text' ? child.value : '\0')).join('');
 
-/** Of an item of a list: paragraphs of one without blank lines are only text. */
+/** List item content: without blank lines, its paragraphs are only text. */
 export const contentOf = ({ spread, children }: Extract<MarkdownNode, { type: 'listItem' }>): MarkdownNode[] =>
   spread
     ? children

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-// By a variable, because the types of React would replace those of the elements in the tests that use Chromium.
+// A variable, because React's types would replace the element types that Chromium tests use.
 const modules = ['./markdown.js', 'react', 'react-dom/server'];
 const [{ default: Markdown }, { createElement }, { renderToStaticMarkup }] = await Promise.all(
   modules.map((name) => import(name)),

@@ -12,17 +12,17 @@ export function mentionsIn(text: string, agents: readonly Pick<AgentSummary, 'id
   });
 }
 
-/** The place of a mention while it is written, from its `@` to the caret. */
+/** Place of an unfinished mention, from its `@` to the caret. */
 export interface MentionRange {
   start: number;
   end: number;
 }
-/** Whether the user just wrote an `@` that begins a word. @param caret the place behind it */
+/** True if the user just wrote an `@` that begins a word. @param caret the place behind it */
 export function beginsMention(text: string, caret: number, event: Event): boolean {
   const isTyped = event instanceof InputEvent && event.data === '@';
   return isTyped && text[caret - 1] === '@' && !/[\p{L}\p{N}]$/u.test(text.slice(0, caret - 1));
 }
-/** What was written of the name, in lower case; undefined if it cannot be one. */
+/** The name written so far, in lower case; undefined if it cannot be a name. */
 export function queryOf(text: string, { start, end }: MentionRange): string | undefined {
   return /^@([\p{L}\p{N}_-]*)$/u.exec(text.slice(start, end))?.[1]?.toLowerCase();
 }

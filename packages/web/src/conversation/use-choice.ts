@@ -13,7 +13,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   message_not_found: 'This was withdrawn.',
 };
 
-/** What the user chooses on a card. */
+/** The user's choice on a card. */
 export function useChoice({ id, message }: Pick<ShownMessage, 'id' | 'message'>, { approval }: Content) {
   const client = useClient();
   const { workspaceId, conversationId } = usePlace();

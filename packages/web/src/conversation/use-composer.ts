@@ -6,10 +6,10 @@ import { usePlace } from './chat.js';
 import { useDraft } from './drafts.js';
 import { beginsMention, mentionsIn, queryOf, type MentionRange } from './mentions.js';
 
-/** Of the API: characters, files, and bytes of a file. */
+/** API limits: characters, files, and bytes per file. */
 const [MAX_TEXT, MAX_FILES, MAX_BYTES] = [32_000, 20, 25 * 1024 ** 2];
 
-/** What the user writes, and what the keys of the field do. */
+/** The draft, and the field's keys. */
 export function useComposer(isWorking: boolean) {
   const { workspaceId, conversationId } = usePlace();
   const client = useClient();
@@ -52,7 +52,7 @@ export function useComposer(isWorking: boolean) {
     await client.outbox.cancel(unsent.local_id);
     write(unsent.text);
   }
-  /** Replaces a part of the text. The list of agents stays open while it has some. */
+  /** Replaces a part of the text. The agent list stays open while it has entries. */
   function replace(start: number, end: number, part: string, mentioned?: MentionRange): void {
     const next = text.slice(0, start) + part + text.slice(end);
     write(next);

@@ -1,4 +1,4 @@
-/** Characters that hide or reorder text. Joiners and marks of direction are part of scripts and emoji. */
+/** Characters that hide or reorder text. Joiners and direction marks are part of scripts and emoji. */
 const INVISIBLE =
   /[\u00ad\u115f\u1160\u180e\u200b\u202a-\u202e\u2060-\u2064\u2066-\u206f\u3164\ufeff\uffa0]|[\u{e0000}-\u{e007f}]|[\u{e0100}-\u{e01ef}]/gu;
 
@@ -12,8 +12,8 @@ const UNDERLINES = /^ {0,3}(?:=+|-+)[ \t]*$/gm;
 const [MOST_MARKS, MOST_UNDERLINES, MOST_CELLS] = [2_500, 100, 10_000];
 
 /**
- * Whether the parser takes less than a moment, and less stack than there is. It needs the square of the depth and of the number of
- * marks, and fills each row of a table up to the number of columns.
+ * True if parsing is quick and fits on the stack. The parser's time grows with the square of depth and marks, and it fills each table
+ * row up to the column count.
  */
 export function isParsable(block: string): boolean {
   const lines = block.split('\n');

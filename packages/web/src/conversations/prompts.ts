@@ -5,12 +5,12 @@ export interface Prompt {
   icon: IconName;
   title: string;
   text: string;
-  /** What the user sees. */
+  /** Shown to the user. */
   shows: string;
   /** Changes the settings that the prompt needs. */
   prepare?: (client: Client, managerId: string) => Promise<unknown>;
 }
-/** Requests of the built-in model, which real models understand as well. */
+/** Requests that the built-in model knows and real models understand. */
 export const PROMPTS: readonly Prompt[] = [
   {
     icon: 'swarm',

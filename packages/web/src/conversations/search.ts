@@ -1,7 +1,7 @@
 import type { Conversation } from '@uswarm/client';
 import { previewOf } from './preview.js';
 
-/** Whether a conversation has all of these words. */
+/** True if a conversation has all words. */
 export const fits = (conversation: Conversation, words: string): boolean =>
   words
     .toLowerCase()

@@ -1,4 +1,4 @@
-/** Shows and withdraws notifications while the page is closed. The server decides about their texts: without previews they contain none of a message. */
+/** Shows and withdraws notifications while the page is closed. The server writes their texts: without previews they contain no message text. */
 
 import { pathOf, readPush, type ReadPush } from './push-payload.js';
 
@@ -43,7 +43,7 @@ async function open(path: string): Promise<void> {
 
 const ANSWERS_WITHIN_MS = 1_000;
 
-/** Whether the page changes to the path. Documents without a session do not answer: the sign-in, the reference of the API. */
+/** Asks a page to change to the path. Documents without a session do not answer, such as the sign-in and the API reference. */
 function changes(page: WindowClient, path: string): Promise<boolean> {
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {

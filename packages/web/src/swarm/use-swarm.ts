@@ -10,7 +10,7 @@ import { flat, type Task, treeOf } from './tree.js';
 
 export const isOpen = ({ state }: Task): boolean => state === 'running' || state === 'waiting';
 
-/** The tasks of the newest question, with what they cost, and how to stop them. */
+/** Tasks for the newest question, with their cost, and functions to stop them. */
 export function useSwarm(workspaceId: string, conversationId: string) {
   const client = useClient();
   const messages = useMessages(workspaceId, conversationId);
@@ -23,7 +23,7 @@ export function useSwarm(workspaceId: string, conversationId: string) {
   useEffect(reload, [messages.length, reload]);
   const tree = treeOf(question?.id ?? '', messages, usage?.groups ?? [], names);
   const running = flat(tree).filter(({ state }) => state === 'running').length;
-  // Between the end of a task and the next words of the agent that gave it, nothing else tells that more follows.
+  // Between a task's end and the next words from the agent that gave it, nothing else tells that more follows.
   const isOver = question === undefined || question.answered || question.status === 'failed';
   const isActive = tree.some(isOpen) || !(isOver || (question.status === 'read' && tree.length === 0));
   useInterval(isActive, reload, 5_000);

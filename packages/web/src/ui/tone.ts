@@ -1,2 +1,2 @@
-/** What a state means; `theme/tokens.css` has its colours. */
+/** Meaning of a state; `theme/tokens.css` has its colours. */
 export type Tone = 'plain' | 'accent' | 'attention' | 'ok' | 'bad';
