@@ -121,7 +121,7 @@ describeWith('chromium', 'hostile Markdown', () => {
     world.behave = () => [{ text: 'Still here.' }];
     await page.getByRole('textbox', { name: 'Message' }).fill('Are you there?');
     await page.getByRole('textbox', { name: 'Message' }).press('Enter');
-    await page.getByText('Still here.').waitFor();
+    await page.getByText('Still here.', { exact: true }).waitFor();
   });
 
   it('loads, runs and hides nothing in documents', async () => {
