@@ -106,6 +106,7 @@ describeWith('chromium', 'the screens of a workspace and an account', () => {
     await page.getByLabel('What to remember').fill('The favourite tea is Assam.');
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog', { name: /^Correct/ }).waitFor({ state: 'detached' });
     await page.getByLabel('Search memories').fill('');
     await memory.getByText('Assam').waitFor();
     expect(await violations(page)).toEqual([]);
