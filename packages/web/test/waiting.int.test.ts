@@ -76,10 +76,10 @@ describeWith('chromium', 'what waits for the user', () => {
     expect(await card(/^Approve/).count()).toBe(1);
   });
 
-  it('is complete in all workspaces, whatever else happened since, and follows the events', async () => {
+  it('is complete, whatever else happened since, and follows the events', async () => {
     const { page } = ada;
     const asked: string[] = [];
-    for (let n = 1; n <= 6; n += 1) {
+    for (let n = 1; n <= 3; n += 1) {
       if (n > 1) await ada.converse();
       await ada.ask(`Which tea ${n}?`);
       await count(n);
@@ -87,19 +87,17 @@ describeWith('chromium', 'what waits for the user', () => {
     }
     // Another session has no events of the past.
     await page.reload();
-    await count(6);
+    await count(3);
     await ada.visit('/waiting');
-    await card('Which tea 6?').waitFor();
+    await card('Which tea 3?').waitFor();
     expect(await violations(page)).toEqual([]);
     await shoot(page, 'waiting');
     const { data: cards } = await ada.api<Listed>('GET', '/v1/open-cards');
     await ada.api('POST', `${workspacePath()}/messages/${cards[0]!.message.id}/action`, { action_id: 'action_1' });
-    await count(5);
+    await count(2);
     await ada.ask('Never mind');
-    await count(4);
-    await ada.api('DELETE', `${workspacePath()}/conversations/${asked[2]}`);
-    await count(3);
-    await ada.api('DELETE', workspacePath());
+    await count(1);
+    await ada.api('DELETE', `${workspacePath()}/conversations/${asked[1]}`);
     await page.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
     await count(0);
   });
