@@ -10,6 +10,7 @@ import { images, IMAGES_USAGE } from './images.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
 import { endWithParent } from './parent-watch.mjs';
+import { PICTURES_USAGE, runPictures } from './pictures.mjs';
 import { PROSE_USAGE, runProse } from './prose.mjs';
 import { quietChildren } from './quiet.mjs';
 import { RunError } from './run-error.mjs';
@@ -41,6 +42,7 @@ const tasks = {
   'lint:prose': { run: runProse, usage: PROSE_USAGE },
   images: { run: images, usage: IMAGES_USAGE },
   chart: { run: chart, usage: CHART_USAGE },
+  pictures: { run: runPictures, usage: PICTURES_USAGE },
   build: { run: () => 0 },
 };
 

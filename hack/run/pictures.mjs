@@ -1,0 +1,15 @@
+import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
+import { runForeground } from './foreground.mjs';
+
+export const PICTURES_USAGE = `Usage: npm run pictures
+Writes the pictures of the page: all of them to .cache/pictures, and those of the docs to docs/pictures. Needs Chromium.`;
+
+/** The pictures are made by a test, which knows how to start the page with a scripted model. @returns the exit code */
+export function runPictures() {
+  const jest = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
+  return runForeground(nodeBinary, [...jest, 'packages/web/test/pictures'], {
+    cwd: repositoryRoot,
+    env: { ...serviceEnvironment(), USWARM_PICTURES: '1' },
+    interactive: true,
+  });
+}
