@@ -25,13 +25,8 @@ export async function signInAtIssuer(page: Page, { email, name }: { email: strin
 }
 
 /**
-<<<<<<< ours
  * A first visit with the demo model: the user asks, watches two specialists, loads the page again in
  * the middle, approves a call, and reads the document. Each step waits for what a user would see.
-=======
- * What new users of the page do, with the demo model: they ask, watch two specialists, load the page again in the middle, approve a
- * call, and read the document. Each step waits for what a user would see.
->>>>>>> theirs
  *
  * @param page of a user who has just signed in for the first time
  */
