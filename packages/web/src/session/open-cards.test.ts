@@ -66,6 +66,7 @@ describe('createOpenCards', () => {
     ['a conversation with a card is deleted', 'conversation.deleted', { conversation_id: 'c' }],
     ['a workspace is deleted', 'workspace.deleted', {}],
     ['events are lost', 'workspace.resync', {}],
+    ['the events begin', 'workspace.subscribed', { workspace_ids: ['w'] }],
   ])('loads them again when %s', async (_, name, payload) => {
     const stored = [card('old')];
     const { ids, changed, emit } = await connected(stored);

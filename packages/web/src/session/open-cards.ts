@@ -39,7 +39,7 @@ async function loadAll(api: Source['api']): Promise<OpenCard[]> {
   return cards;
 }
 
-/** Loads the cards when the connection is live, and again after each event that can change them: the service has the rules. */
+/** Loads the cards when the connection is live, when its events begin, and after each that can change them: the service has the rules. */
 export function createOpenCards(client: Source): OpenCards {
   const listeners = new Set<() => void>();
   let shown: OpenCard[] = [];
@@ -59,8 +59,8 @@ export function createOpenCards(client: Source): OpenCards {
   }
   const concerns = (name: string, event: AnyEvent): boolean => {
     const { message, message_id: id = message?.id, conversation_id: conversation = message?.conversation_id } = event;
-    // After a resync, what happened before has no events.
-    if (message?.content.type === 'action_card' || name === 'workspace.resync') return true;
+    // What happened before a subscription or a resync has no events.
+    if (message?.content.type === 'action_card' || /^workspace\.(?:subscribed|resync)$/.test(name)) return true;
     // A deletion, or a message of the user, which answers questions.
     const isEnd = name.endsWith('.deleted') || (name === 'message.new' && message?.role === 'user');
     const isOf = (card: OpenCard): boolean =>
