@@ -59,7 +59,7 @@ export function createOpenCards(client: Source): OpenCards {
   }
   const concerns = (name: string, event: AnyEvent): boolean => {
     const { message, message_id: id = message?.id, conversation_id: conversation = message?.conversation_id } = event;
-    // What happened before a subscription or a resync has no events.
+    // Changes before a subscription or a resync have no events.
     if (message?.content.type === 'action_card' || /^workspace\.(?:subscribed|resync)$/.test(name)) return true;
     // A deletion, or a message of the user, which answers questions.
     const isEnd = name.endsWith('.deleted') || (name === 'message.new' && message?.role === 'user');
