@@ -221,6 +221,7 @@ export function createTurnHarness(
     },
     contexts: { find: async () => context },
     approvals: {
+      expiry: async (afterMs) => new Date(Date.now() + afterMs),
       find: async (_turn, callId) => approvals.get(callId),
       insert: async ({ callId, argumentsHash, key = null, integrationId = null }) =>
         void approvals.set(callId, { status: 'open', argumentsHash, key, integrationId, decidedAt: null }),

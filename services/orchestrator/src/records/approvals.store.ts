@@ -70,6 +70,8 @@ export const hasOpenApprovals = (conversationId: RawBuilder<unknown>): RawBuilde
 )`;
 
 export interface ApprovalStore {
+  /** Expiry time by the database clock, which also decides what has expired. */
+  expiry(afterMs: number, db: Database): Promise<Date>;
   insert(approval: NewApproval, db: Database): Promise<void>;
   find(turnId: string, callId: string, db: Database): Promise<FoundApproval | undefined>;
   /** Locks the approval of a card, if it has one. */
@@ -146,6 +148,11 @@ export function createApprovalStore(): ApprovalStore {
   };
 
   return {
+    async expiry(afterMs, db) {
+      const at = sql<Date>`now() + ${afterMs} * interval '1 millisecond'`.as('at');
+      return (await db.selectNoFrom(at).executeTakeFirstOrThrow()).at;
+    },
+
     async insert({ cardMessageId, turnId, conversationId, callId, tool, ...bound }, db) {
       await db
         .insertInto('tool_approvals')

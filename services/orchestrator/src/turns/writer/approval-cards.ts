@@ -22,7 +22,7 @@ export interface AskedCall {
 }
 
 export interface ApprovalCardDeps {
-  approvals: Pick<ApprovalStore, 'insert'>;
+  approvals: Pick<ApprovalStore, 'expiry' | 'insert'>;
   push: PushJobs;
 }
 
@@ -34,7 +34,7 @@ export async function showApproval(
   { id: callId, card, ...approved }: AskedCall,
   tx: Transaction,
 ): Promise<number> {
-  const expiresAt = new Date(Date.now() + APPROVAL_MS);
+  const expiresAt = await approvals.expiry(APPROVAL_MS, tx);
   const content = { ...card, expires_at: expiresAt.toISOString() };
   const { id: cardMessageId, seq } = await shown.ask(`${APPROVAL_KEY}${callId}`, content, tx);
   const call = { cardMessageId, turnId: turn.id, conversationId: turn.conversation_id, callId };

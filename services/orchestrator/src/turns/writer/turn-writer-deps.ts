@@ -46,7 +46,7 @@ export interface TurnWriterDeps extends TurnMessagesDeps, TrackedProgressDeps {
   reservations: TurnBudgetDeps['reservations'];
   warnAboutBudget: TurnBudgetDeps['warnAboutBudget'];
   toolCalls: ToolCallStore;
-  approvals: Pick<ApprovalStore, 'find' | 'insert' | 'allOpen' | 'supersedeOf'>;
+  approvals: Pick<ApprovalStore, 'find' | 'expiry' | 'insert' | 'allOpen' | 'supersedeOf'>;
   receipts: Pick<ReceiptLog, 'find' | 'count' | 'insert' | 'finish' | 'leave'>;
   delegations: Pick<DelegationStore, 'isOpen' | 'openOf'>;
   tasks: TaskOwner;
