@@ -1362,13 +1362,13 @@ export interface components {
             actions: components["schemas"]["CardAction"][];
             /** @description The button that was chosen; null or absent while the card waits. Then disable all buttons. */
             selected_action_id?: string | null;
-            /** @description The call that waits for the choice; null or absent if the card asks about something else. */
-            approval?: components["schemas"]["CardApproval"] | null;
+            /** @description The call that waits for the choice; absent if the card asks about something else. */
+            approval?: components["schemas"]["CardApproval"];
             /**
              * Format: date-time
-             * @description When the card is withdrawn if nothing is chosen; null or absent if it is not.
+             * @description When the card is withdrawn if nothing is chosen; absent if it is not.
              */
-            expires_at?: string | null;
+            expires_at?: string;
         };
         /**
          * @description How to draw a button: `primary` is recommended, `destructive` cannot be undone.

@@ -73,12 +73,12 @@ const actionCard = kind(
     selected_action_id: z.string().nullish().meta({
       description: 'The button that was chosen; null or absent while the card waits. Then disable all buttons.',
     }),
-    approval: CardApproval.nullish().meta({
-      description: 'The call that waits for the choice; null or absent if the card asks about something else.',
+    approval: CardApproval.optional().meta({
+      description: 'The call that waits for the choice; absent if the card asks about something else.',
       'x-extension': true,
     }),
-    expires_at: Timestamp.nullish().meta({
-      description: 'When the card is withdrawn if nothing is chosen; null or absent if it is not.',
+    expires_at: Timestamp.optional().meta({
+      description: 'When the card is withdrawn if nothing is chosen; absent if it is not.',
       'x-extension': true,
     }),
   },
