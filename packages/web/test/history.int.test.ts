@@ -4,7 +4,7 @@ import { eventually } from '@uswarm/testkit/eventually';
 import { byTier } from '@uswarm/testkit/tier';
 import type { Page } from 'playwright-core';
 import { interposeSocket } from './altered.js';
-import { violations } from './page.js';
+import { ask, violations } from './page.js';
 import { type Person, shoot, startWorld, type World } from './world.js';
 
 const MESSAGES = byTier({ core: 1_500, all: 10_000 });
@@ -198,6 +198,20 @@ describeWith('chromium', 'the history of a conversation', () => {
     answering.resolve();
     await second.getByText('Live', { exact: true }).waitFor();
     await text(second, 'Answer two.').waitFor();
+    await second.context().close();
+  });
+
+  it('can be written as soon as it was created, although its event has not arrived', async () => {
+    world.behave = () => [{ text: 'Hello.' }];
+    const { page: second } = await world.open();
+    await interposeSocket(second.context(), (packet) => packet.replace('"conversation.new"', '"conversation.later"'));
+    await second.getByLabel('Or under another name').fill('Ada');
+    await second.getByRole('button', { name: 'Continue', exact: true }).click();
+    await second.getByText('Live', { exact: true }).waitFor();
+    await second.getByRole('button', { name: 'New conversation' }).first().click();
+    await second.waitForURL(/\/c\//);
+    await ask(second, 'Hi');
+    await text(second, 'Hello.').waitFor();
     await second.context().close();
   });
 });

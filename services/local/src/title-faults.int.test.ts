@@ -48,16 +48,17 @@ describe.each(['title', 'summary'] as const)('a model call after a turn, for the
     const { status } = await client.api('PATCH', path, { title: 'Mine' });
     if (status !== 200) throw new Error(`the conversation was not renamed: ${status}`);
     await services.query(
-      `WITH talked AS (
+      // The lock keeps other events from taking the same sequence numbers.
+      `WITH place AS (
+         UPDATE workspaces SET last_seq = last_seq + $3 WHERE id = $1 RETURNING id, owner_id, last_seq - $3 AS before
+       ), talked AS (
          INSERT INTO messages (id, workspace_id, conversation_id, seq, role, content, status, sender_id, agent_id)
-         SELECT gen_random_uuid(), w.id, $2, w.last_seq + n, CASE n % 2 WHEN 1 THEN 'user' ELSE 'agent' END,
-           jsonb_build_object('type', 'text', 'text', 'Tea ' || n), 'delivered', CASE n % 2 WHEN 1 THEN w.owner_id END,
-           CASE n % 2 WHEN 0 THEN (SELECT id FROM agents WHERE workspace_id = w.id ORDER BY sort_order LIMIT 1) END
-         FROM workspaces w CROSS JOIN generate_series(1, $3::int) n WHERE w.id = $1 RETURNING workspace_id, seq, id
-       ), events AS (
-         INSERT INTO workspace_events (workspace_id, seq, type, subject_id) SELECT workspace_id, seq, 'message.new', id FROM talked
+         SELECT gen_random_uuid(), p.id, $2, p.before + n, CASE n % 2 WHEN 1 THEN 'user' ELSE 'agent' END,
+           jsonb_build_object('type', 'text', 'text', 'Tea ' || n), 'delivered', CASE n % 2 WHEN 1 THEN p.owner_id END,
+           CASE n % 2 WHEN 0 THEN (SELECT id FROM agents WHERE workspace_id = p.id ORDER BY sort_order LIMIT 1) END
+         FROM place p CROSS JOIN generate_series(1, $3::int) n RETURNING workspace_id, seq, id
        )
-       UPDATE workspaces SET last_seq = last_seq + $3 WHERE id = $1`,
+       INSERT INTO workspace_events (workspace_id, seq, type, subject_id) SELECT workspace_id, seq, 'message.new', id FROM talked`,
       [client.workspaceId, client.conversationId, LONG],
     );
   }

@@ -1,6 +1,7 @@
-import { useConversation, useConversations } from '@uswarm/client/react';
+import { useConversation } from '@uswarm/client/react';
 import { useSearchParams } from 'wouter';
 import { MuteButton } from '../conversations/mute-button.js';
+import { useListed } from '../conversations/use-listed.js';
 import { panel } from '../session/pages.js';
 import { useClient } from '../session/use-client.js';
 import { useKeys } from '../shell/use-keys.js';
@@ -21,8 +22,7 @@ import { Transcript } from './transcript.js';
 export function ConversationScreen({ workspaceId, conversationId }: { workspaceId: string; conversationId: string }) {
   const client = useClient();
   const { messages, older, read } = useConversation(client, workspaceId, conversationId);
-  const conversations = useConversations(client, workspaceId);
-  const conversation = conversations.find(({ id }) => id === conversationId);
+  const { conversation, isGone } = useListed(client, workspaceId, conversationId);
   const lastReadId = useOpenedAt(conversation);
   const activity = activityOf(messages);
   useRead(read, conversation?.unread_count ?? 0);
@@ -42,7 +42,7 @@ export function ConversationScreen({ workspaceId, conversationId }: { workspaceI
           <PanelLink href={panel.search} icon="search" label="Search" />
           <PanelLink href={panel.swarm} icon="swarm" label="Swarm" />
         </div>
-        {conversation === undefined && conversations.length > 0 ? (
+        {isGone ? (
           <EmptyState icon="chat" title="There is no such conversation">
             <p>It was deleted, perhaps on another device.</p>
           </EmptyState>

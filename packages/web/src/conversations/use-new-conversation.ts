@@ -3,6 +3,7 @@ import { useLocation } from 'wouter';
 import { pages } from '../session/pages.js';
 import { useClient } from '../session/use-client.js';
 import { notifyError } from '../ui/notify.js';
+import { awaitConversation } from './use-listed.js';
 
 /** Creates a conversation with the whole swarm, sends its first question if there is one, and shows it. */
 export function useNewConversation(workspaceId: string) {
@@ -16,6 +17,7 @@ export function useNewConversation(workspaceId: string) {
         path: { workspaceId },
         body: { type: 'swarm' },
       });
+      awaitConversation(data.id);
       if (text !== undefined)
         client
           .workspace(workspaceId)
