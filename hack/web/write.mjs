@@ -21,7 +21,8 @@ export async function writePage(root) {
   const folder = join(root, WEB);
   const { code, output } = await runQuietly(nodeBinary, [join(folder, 'node_modules/vite/bin/vite.js'), 'build'], {
     cwd: folder,
-    env: serviceEnvironment(),
+    // Tests also build. With their NODE_ENV, the page would contain the development build of React.
+    env: { ...serviceEnvironment(), NODE_ENV: 'production' },
   });
   if (code !== 0) throw new RunError(`${tail(output)}\n\nThe page could not be bundled: see above.`);
   mkdirSync(dirname(stamp), { recursive: true });

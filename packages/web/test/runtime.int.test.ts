@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeWith } from '@uswarm/testkit';
+import { eventually } from '@uswarm/testkit/eventually';
 import type { Page } from 'playwright-core';
 import { alter, interposeSocket, refuse } from './altered.js';
 import { ask, type PageFixture, startPage, violations } from './page.js';
@@ -41,10 +42,16 @@ describeWith('chromium', 'the state of a workspace and of the connection', () =>
   });
 
   it.each([
-    ['waits for its start', 'provisioning', 'Pending', 'Waits for its start', /^The first message starts the agents/],
-    ['starts', 'provisioning', 'Progressing', 'Starting', /^The agents start\. Messages are answered .* \(1[2-9] s\)$/],
-    ['sleeps', 'offline', 'Pending', 'Sleeping', /^The next message wakes the agents/],
-    ['failed', 'failed', 'Error', 'Failed', /^The agents did not start\. The operator was told/],
+    ['waits for its start', 'provisioning', 'Pending', 'Waits for its start', /^The first message starts the agents/m],
+    [
+      'starts',
+      'provisioning',
+      'Progressing',
+      'Starting',
+      /^The agents start\. Messages are answered .* \(1[2-9] s\)$/m,
+    ],
+    ['sleeps', 'offline', 'Pending', 'Sleeping', /^The next message wakes the agents/m],
+    ['failed', 'failed', 'Error', 'Failed', /^The agents did not start\. The operator was told/m],
   ])('reports that a runtime %s, in the list and in the conversation', async (_, status, phase, label, note) => {
     const page = await withRuntime('Rita', { status, phase });
     await page
@@ -57,7 +64,8 @@ describeWith('chromium', 'the state of a workspace and of the connection', () =>
     await page.getByRole('button', { name: 'New conversation' }).first().click();
     await page.getByRole('textbox', { name: 'Message' }).waitFor();
     await page.clock.runFor(12_000);
-    await page.getByText(note).first().waitFor();
+    const shown = (): Promise<string> => page.evaluate('document.body.innerText');
+    await eventually(shown, { until: (text) => note.test(text) });
     expect(await violations(page)).toEqual([]);
     await page.context().close();
   });
@@ -75,6 +83,7 @@ describeWith('chromium', 'the state of a workspace and of the connection', () =>
 
   it('follows what another device creates and deletes', async () => {
     const { page } = await fixture.signIn('Paul');
+    await page.getByText('Live', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'uswarm: all workspaces' }).click();
     const headers = { 'x-token': await fixture.local.token('Paul'), 'content-type': 'application/json' };
     const url = `${fixture.local.url}/v1/workspaces`;
