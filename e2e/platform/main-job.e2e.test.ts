@@ -112,7 +112,7 @@ describe('a user who signs up, sends a message and deletes the account', () => {
   it('reaches only the documented paths through the edge', async () => {
     const { status, body } = await mobile.api('GET', '/v1/health');
     expect({ status, body }).toMatchObject({ status: 200, body: { data: { online: true } } });
-    for (const path of ['/', '/metrics', '/readyz', '/internal', '/internal/v1/messages', '/sync', '/mcp', '/v10']) {
+    for (const path of ['/metrics', '/readyz', '/internal', '/internal/v1/messages', '/sync', '/mcp', '/v10']) {
       const answer = await edge.fetch(`${edge.url}${path}`, { method: 'GET', headers: {} });
       expect({ path, status: answer.status }).toEqual({ path, status: 404 });
     }

@@ -4,7 +4,10 @@ import type { Page } from 'playwright-core';
 export function watchPage(page: Page, origins: readonly string[]): string[] {
   const problems: string[] = [];
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) problems.push(message.text());
+    const { url } = message.location();
+    // Browsers ask each origin for an icon, and an issuer may have none.
+    const isIcon = url.endsWith('/favicon.ico');
+    if (['error', 'warning'].includes(message.type()) && !isIcon) problems.push(`${message.text()} ${url}`.trim());
   });
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('request', (request) => {
