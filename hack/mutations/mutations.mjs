@@ -144,7 +144,7 @@ export const MUTATIONS = [
   {
     name: 'untrusted content changes no permission',
     file: REQUESTS,
-    from: "return sources.length > 0 ? { ask: sources } : 'execute';",
+    from: "return sources.length > 0 ? { ask: sources, permission } : 'execute';",
     to: "return 'execute';",
     tests: [
       { file: UNTRUSTED, name: 'invariant 11: asks after the agent has read a web page, and states why: send' },

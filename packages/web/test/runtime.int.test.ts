@@ -48,7 +48,7 @@ describeWith('chromium', 'the state of a workspace and of the connection', () =>
       'provisioning',
       'Progressing',
       'Starting',
-      /^The agents start\. Messages are answered .* \(1[2-9] s\)$/m,
+      /^\s*The agents start\. Messages are answered .* \(\d\d+ s\)$/m,
     ],
     ['sleeps', 'offline', 'Pending', 'Sleeping', /^The next message wakes the agents/m],
     ['failed', 'failed', 'Error', 'Failed', /^The agents did not start\. The operator was told/m],
