@@ -92,7 +92,13 @@ describeWith('java', 'a Kotlin client generated from openapi.json', () => {
   });
 
   it('encodes each content as in the example', () => {
-    expect(decoded.map(({ again }) => again)).toEqual(shownContents);
+    // Kotlin writes null for absent fields.
+    const written = decoded.map(({ again }, index) =>
+      Object.fromEntries(
+        Object.entries(again).filter(([key, value]) => value !== null || key in shownContents[index]!),
+      ),
+    );
+    expect(written).toEqual(shownContents);
   });
 });
 
