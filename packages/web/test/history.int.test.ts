@@ -212,6 +212,7 @@ describeWith('chromium', 'the history of a conversation', () => {
     await second.waitForURL(/\/c\//);
     await ask(second, 'Hi');
     await text(second, 'Hello.').waitFor();
+    expect(await logOf(second).getByText('Hi', { exact: true }).count()).toBe(1);
     await second.context().close();
   });
 });
