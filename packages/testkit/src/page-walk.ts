@@ -46,12 +46,9 @@ export async function walkThroughPage(page: Page): Promise<void> {
   // Without @, which would address the agents themselves. Long enough to be seen, and to load the page again before it ends.
   await box.fill('delegate to researcher and analyst: show me a long answer');
   await box.press('Enter');
-  await details.getByText('2 agents work.').waitFor();
+  // On a slow machine, the tasks have ended before the panel is loaded.
   for (const agent of ['Researcher', 'Analyst'])
-    await details
-      .getByRole('article', { name: new RegExp(`^${agent}`) })
-      .getByText('Working')
-      .waitFor();
+    await details.getByRole('article', { name: new RegExp(`^${agent}`) }).waitFor();
 
   await page.reload();
   for (const agent of ['Researcher', 'Analyst']) await log.getByText(agent, { exact: true }).first().waitFor();
