@@ -6,7 +6,7 @@ import { type PageFixture, startPage } from './page.js';
 describeWith('chromium', 'a first visit of the page in local mode', () => {
   let fixture: PageFixture;
   beforeAll(async () => {
-    fixture = await startPage({ USWARM_DEMO_DELAY_MS: '50' });
+    fixture = await startPage({ USWARM_DEMO_DELAY_MS: '15' });
   });
   afterAll(() => fixture?.stop());
 
