@@ -47,7 +47,7 @@ function cameAfter(moment: number): string[] {
 }
 const seenNames = new Set<string>();
 
-/** The release's remaining objects, except those that are kept intentionally. */
+/** Objects that the uninstall should have deleted. */
 async function leftovers(): Promise<string[]> {
   const { api } = session;
   const { release, runtime } = NAMESPACE;

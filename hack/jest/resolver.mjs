@@ -9,8 +9,7 @@ import { repositoryRoot } from '../run/environment.mjs';
 
 /**
  * Packages whose state no test changes. Not suitable: packages that tests run with fake timers, and packages that
- * compare the classes of plain values, because a sandbox's objects, promises and regular expressions have other
- * classes.
+ * compare the classes of plain values, because the sandbox has its own `Object`, `Promise` and `RegExp`.
  */
 const SHARED = new Set([
   '@ai-sdk/anthropic',

@@ -15,7 +15,7 @@ describe.each(PAGES)('%s', (path, leastRows) => {
   const [text, index] = page.split('\n## Tests\n');
   const files = new Map([...index.matchAll(/^\| `([\w-]+)` +\| `([^`]+)`/gm)].map(([, name, file]) => [name, file]));
 
-  /** The tests that a row names: a file name, then parts of test names in it. */
+  /** A row names a file, then parts of test names in it. */
   function namedTests(row) {
     const named = [];
     let file;

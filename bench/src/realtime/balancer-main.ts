@@ -1,7 +1,7 @@
 import { CloseStack, silentLogger } from '@uswarm/service-kit';
 import { startTapProxy } from './tap-proxy.js';
 
-// The balancer process: sends its host, then takes lists of ready servers, and confirms each.
+// Balancer process. It sends its host, then confirms each list that it receives.
 
 let targets: readonly string[] = [];
 let connections = 0;

@@ -4,7 +4,7 @@ import { frameLength } from '@uswarm/testkit/resp';
 type Seen = (size: number, text: string) => void;
 
 const END_OF_HEAD = '\r\n\r\n';
-/** Lengths of 7 bits, and the codes for longer ones. */
+/** WebSocket frame lengths: up to 125 in 7 bits; 126 and 127 announce a longer field. */
 const LENGTH_BITS = 0x7f;
 const TWO_BYTES = 126;
 

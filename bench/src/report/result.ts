@@ -10,7 +10,7 @@ export interface Round extends Measured {
   serverCores: number | null;
 }
 
-/** One case's rounds on one side, and the medians of their metrics. */
+/** One side's rounds for a case, and the median per metric. */
 export interface Side {
   requests: number;
   perSecond: number;

@@ -57,7 +57,7 @@ const STEPS = { programs: 5400, rootfs: 1200, 'node-image': 900 };
 /** Steps whose results are files, so that the next run does not repeat them. */
 const KEPT_STEPS = ['programs', 'rootfs'];
 
-/** Removes the results of unfinished builds, except for this key. @returns this key's folder */
+/** Removes unfinished builds with other keys. @returns this key's folder */
 export function draftFolder(root, key) {
   const name = `building-${key}`;
   mkdirSync(join(root, name), { recursive: true });

@@ -9,7 +9,7 @@ export interface Progress {
   remove(messageId: string): void;
   /** Later delegations are not nested in ended ones. */
   forgetEnded(): void;
-  /** Message ids of ended delegations. */
+  /** Ended delegations, by message id. */
   ended(): string[];
   /** Continues after an earlier chat, which has shown these to their end. */
   resume(endedIds: readonly string[]): void;

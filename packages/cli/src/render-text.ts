@@ -39,7 +39,7 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
   let conversation: string | undefined;
   /** True while a turn runs. */
   let waiting = false;
-  /** Revisions of rendered messages. */
+  /** Rendered revisions by message id. */
   const known = new Map<string, number>();
   /** Messages rendered since the user's last one. */
   let ofTurn = new Set<string>();
@@ -47,7 +47,7 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
   const lines = new Map<string, string>();
   /** Local ids that this chat has sent. */
   const own = new Set<string>();
-  /** Labels of chosen actions, which become user messages. */
+  /** Chosen labels, which come back as user messages. */
   const chosenLabels: string[] = [];
   /** True while earlier messages are rendered. */
   let isListing = false;

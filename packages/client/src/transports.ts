@@ -3,7 +3,7 @@ import { errorOf, toError, UswarmError, type Fetch } from './api.js';
 
 /** A connection for events. */
 export interface Transport {
-  /** Also receives events of these workspaces, after their positions. */
+  /** Adds workspaces. Their events follow their stored positions. */
   subscribe(ids: readonly string[]): void;
   /** Sends an event, if the transport can. */
   emit?(name: string, payload: object): void;

@@ -52,7 +52,7 @@ export const SubscriptionsAnswer = z.object({
 });
 export type SubscriptionsAnswer = z.output<typeof SubscriptionsAnswer>;
 
-/** Reads the last sequences of several workspaces, for a check of many hubs. */
+/** A gateway checks many hubs with one request for their last sequences. */
 export const PositionsBody = z.object({ workspace_ids: z.array(Id).max(1_000) });
 export const PositionsAnswer = z.object({
   epoch: Epoch,
@@ -74,8 +74,8 @@ export const EventsAnswer = z.object({
   epoch: Epoch,
   last_seq: seq,
   /**
-   * At least one event if any follows `after`, even if it is larger than `max_bytes`. Compacted: only a resource's
-   * creation and last change have bodies; other changes and the events of deleted resources are skipped.
+   * At least one event if any follows `after`, even if it is larger than `max_bytes`. Compacted: a resource's creation
+   * and last change keep their bodies; events for other changes and deleted resources are left out.
    */
   events: z.array(
     z.union([

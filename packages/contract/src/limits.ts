@@ -8,7 +8,7 @@ const memories = { memoriesPerAgent: 500, memoryBytes: 8 * 1024 } as const;
 /** A memory's bytes without its content. */
 const MEMORY_FIELD_BYTES = 2_000;
 
-/** API limits: defaults of settings, and the bounds that schemas state. */
+/** API limits. Settings use them as defaults, schemas as bounds. */
 export const LIMITS = {
   /** Unicode code points in a message text, as all limits on characters: what `maxLength` counts in JSON Schema. */
   messageText: 32_000,

@@ -16,8 +16,8 @@ export function serverEvent(name: string, payload: object): ServerEvent {
 }
 
 /**
- * An event as a later release could send it: `change` may add fields, and replace values of open lists by unknown
- * strings. The rest must match the contract.
+ * Simulates a later release: `change` may add fields to an event, and set open enums to unknown strings. The rest must
+ * match the contract.
  *
  * @throws Error if the change does more
  */

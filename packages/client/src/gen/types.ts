@@ -1021,7 +1021,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the cards of all workspaces that wait for the user, oldest first
+         * List all cards that wait for the user, oldest first
          * @description A card about a call or about the budget of an answer waits until it is decided, withdrawn or expired. Other questions wait until the user chooses an answer, or sends another message to the conversation; they can still be answered then. Choose with `POST /v1/workspaces/{workspaceId}/messages/{id}/action`. The events about messages report each change. Pages are listed forward only: `prev_scroll_id` is always null.
          */
         get: operations["listOpenCards"];
@@ -2711,7 +2711,7 @@ export interface components {
         ArtifactPage: {
             /** @description The documents of this page, last changed first. */
             data: components["schemas"]["ArtifactSummary"][];
-            /** @description Where the neighbours of this page are. */
+            /** @description Cursors of the neighbouring pages. */
             pagination: components["schemas"]["Pagination"];
         };
         /** @description A document that agents write, as its latest version. */
@@ -2808,7 +2808,7 @@ export interface components {
         ConversationPage: {
             /** @description The conversations of this page, most recently active first. */
             data: components["schemas"]["Conversation"][];
-            /** @description Where the neighbours of this page are. */
+            /** @description Cursors of the neighbouring pages. */
             pagination: components["schemas"]["Pagination"];
         };
         /**
@@ -3066,7 +3066,7 @@ export interface components {
         MessagePage: {
             /** @description The messages of this page, in the order of `direction`. */
             data: components["schemas"]["MessageData"][];
-            /** @description Where the neighbours of this page are. */
+            /** @description Cursors of the neighbouring pages. */
             pagination: components["schemas"]["Pagination"];
         };
         /** @description A request to a model. */
@@ -3161,17 +3161,17 @@ export interface components {
         OpenCard: {
             /**
              * Format: uuid
-             * @description Where the conversation of the message is.
+             * @description Workspace that contains the message.
              */
             workspace_id: string;
-            /** @description A message with an `action_card`, as lists of messages show it. */
+            /** @description The message with the `action_card`, as `listMessages` returns it. */
             message: components["schemas"]["MessageData"];
         };
-        /** @description A part of the cards that wait for a user. */
+        /** @description A page of cards that wait for the user. */
         OpenCardPage: {
-            /** @description The cards of this page, oldest first. */
+            /** @description Cards, oldest first. */
             data: components["schemas"]["OpenCard"][];
-            /** @description Where the neighbours of this page are. */
+            /** @description Cursors of the neighbouring pages. */
             pagination: components["schemas"]["Pagination"];
         };
         /** @description Cursors to the neighbours of a page. */
@@ -3374,7 +3374,7 @@ export interface components {
         ReceiptPage: {
             /** @description The receipts of this page, newest first. */
             data: components["schemas"]["Receipt"][];
-            /** @description Where the neighbours of this page are. */
+            /** @description Cursors of the neighbouring pages. */
             pagination: components["schemas"]["Pagination"];
         };
         /** @description A durable event in the format of the socket. */
@@ -3517,7 +3517,7 @@ export interface components {
         TurnStepPage: {
             /** @description Who worked and how it ended, with the steps of this page. */
             data: components["schemas"]["TurnSteps"];
-            /** @description Where the neighbours of this page are. */
+            /** @description Cursors of the neighbouring pages. */
             pagination: components["schemas"]["Pagination"];
         };
         /** @description A turn of an agent with what it did. */
@@ -3684,7 +3684,7 @@ export interface components {
         UsageReportPage: {
             /** @description The report with the groups of this page. */
             data: components["schemas"]["UsageReport"];
-            /** @description Where the neighbours of this page are. */
+            /** @description Cursors of the neighbouring pages. */
             pagination: components["schemas"]["Pagination"];
         };
         /** @description Fields that are absent do not change; null clears only `date_of_birth`. */
@@ -3820,7 +3820,7 @@ export interface components {
         WorkflowPage: {
             /** @description The workflows of this page, newest first. */
             data: components["schemas"]["WorkflowSummary"][];
-            /** @description Where the neighbours of this page are. */
+            /** @description Cursors of the neighbouring pages. */
             pagination: components["schemas"]["Pagination"];
         };
         /** @description A part of a workflow with its task and result. */
@@ -4827,7 +4827,7 @@ export interface operations {
             query?: {
                 /** @description The `next_scroll_id` or `prev_scroll_id` of a page of the same list; without it, the first page. */
                 scrollId?: string;
-                /** @description The most items of a page, 1 to 100. Pages of large items have fewer. */
+                /** @description Maximum number of items, 1 to 100. Pages with large items have fewer. */
                 limit?: number;
                 /** @description The kind of rows in the report. */
                 group_by?: "agent" | "conversation" | "turn" | "model" | "day";
@@ -5128,7 +5128,7 @@ export interface operations {
             query?: {
                 /** @description The `next_scroll_id` or `prev_scroll_id` of a page of the same list; without it, the first page. */
                 scrollId?: string;
-                /** @description The most items of a page, 1 to 100. Pages of large items have fewer. */
+                /** @description Maximum number of items, 1 to 100. Pages with large items have fewer. */
                 limit?: number;
                 /** @description `backward`: newest first. `forward`: oldest first. */
                 direction?: "forward" | "backward";
@@ -5380,7 +5380,7 @@ export interface operations {
             query?: {
                 /** @description The `next_scroll_id` or `prev_scroll_id` of a page of the same list; without it, the first page. */
                 scrollId?: string;
-                /** @description The most items of a page, 1 to 100. Pages of large items have fewer. Without it, all that fit into one response. */
+                /** @description Maximum number of items, 1 to 100. Pages with large items have fewer. Without it, all that fit into one response. */
                 limit?: number;
             };
             header?: never;
@@ -5544,7 +5544,7 @@ export interface operations {
             query?: {
                 /** @description The `next_scroll_id` or `prev_scroll_id` of a page of the same list; without it, the first page. */
                 scrollId?: string;
-                /** @description The most items of a page, 1 to 100. Pages of large items have fewer. */
+                /** @description Maximum number of items, 1 to 100. Pages with large items have fewer. */
                 limit?: number;
                 /** @description `backward`: newest first. `forward`: oldest first. */
                 direction?: "forward" | "backward";
@@ -5612,7 +5612,7 @@ export interface operations {
             query: {
                 /** @description The `next_scroll_id` or `prev_scroll_id` of a page of the same list; without it, the first page. */
                 scrollId?: string;
-                /** @description The most items of a page, 1 to 100. Pages of large items have fewer. */
+                /** @description Maximum number of items, 1 to 100. Pages with large items have fewer. */
                 limit?: number;
                 /** @description Up to 8 different words, separated by spaces; every character is matched literally. */
                 q: string;
@@ -5777,7 +5777,7 @@ export interface operations {
             query?: {
                 /** @description The `next_scroll_id` or `prev_scroll_id` of a page of the same list; without it, the first page. */
                 scrollId?: string;
-                /** @description The most items of a page, 1 to 100. Pages of large items have fewer. */
+                /** @description Maximum number of items, 1 to 100. Pages with large items have fewer. */
                 limit?: number;
             };
             header?: never;
@@ -5825,7 +5825,7 @@ export interface operations {
             query?: {
                 /** @description The `next_scroll_id` or `prev_scroll_id` of a page of the same list; without it, the first page. */
                 scrollId?: string;
-                /** @description The most items of a page, 1 to 100. Pages of large items have fewer. */
+                /** @description Maximum number of items, 1 to 100. Pages with large items have fewer. */
                 limit?: number;
             };
             header?: never;
@@ -5855,7 +5855,7 @@ export interface operations {
             query?: {
                 /** @description The `next_scroll_id` or `prev_scroll_id` of a page of the same list; without it, the first page. */
                 scrollId?: string;
-                /** @description The most items of a page, 1 to 100. Pages of large items have fewer. Without it, all that fit into one response. */
+                /** @description Maximum number of items, 1 to 100. Pages with large items have fewer. Without it, all that fit into one response. */
                 limit?: number;
             };
             header?: never;
@@ -5934,7 +5934,7 @@ export interface operations {
             query?: {
                 /** @description The `next_scroll_id` or `prev_scroll_id` of a page of the same list; without it, the first page. */
                 scrollId?: string;
-                /** @description The most items of a page, 1 to 100. Pages of large items have fewer. Without it, all that fit into one response. */
+                /** @description Maximum number of items, 1 to 100. Pages with large items have fewer. Without it, all that fit into one response. */
                 limit?: number;
             };
             header?: never;
@@ -6010,7 +6010,7 @@ export interface operations {
             query?: {
                 /** @description The `next_scroll_id` or `prev_scroll_id` of a page of the same list; without it, the first page. */
                 scrollId?: string;
-                /** @description The most items of a page, 1 to 100. Pages of large items have fewer. */
+                /** @description Maximum number of items, 1 to 100. Pages with large items have fewer. */
                 limit?: number;
                 /** @description Only receipts of this workspace, which may be deleted. */
                 workspace_id?: string;

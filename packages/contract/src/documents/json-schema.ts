@@ -66,8 +66,8 @@ function openValues(node: unknown): unknown {
 }
 
 /**
- * A document copy in which unions of plain types, such as nullable values, have a type list like `["string", "null"]`
- * instead of `anyOf`: client generators create an optional field from a type, but some create a class from a union.
+ * Copies a document and replaces `anyOf` of plain types, such as nullable values, by a type list like `["string", "null"]`:
+ * client generators create an optional field from a type, but some create a class from a union.
  * Nullable references and unions stay unions.
  */
 export function withPlainUnions<Document>(document: Document): Document {

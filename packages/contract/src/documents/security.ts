@@ -38,7 +38,7 @@ const REQUIREMENTS: Record<RouteAuth, oas31.SecurityRequirementObject[]> = {
   identity: [{ idToken: [] }],
 };
 
-/** Differences between the documents of installations. */
+/** An installation's settings that change its documents. */
 export interface DocumentOptions {
   /** Product version. Default: this package's. */
   version?: string;

@@ -23,7 +23,7 @@ const WorkspaceChange = z
   .meta({ id: 'WorkspaceChange', description: 'What a message changed in its workspace.' });
 
 /**
- * Additional fields of message events: what the message changes in other resources, and in the answer to a question.
+ * Optional fields in message events: the message's effect on its conversation, its workspace and the answer to a question.
  */
 const changes = {
   conversation: ConversationChange.optional().meta({

@@ -74,7 +74,7 @@ export const SessionEndingCode = z
 export const SessionEnd = z.object({
   v: z.literal(1),
   user_id: Id,
-  /** Only sockets with this credential; null means all sockets of this user. */
+  /** Limits the event to sockets with this credential; null means all the user's sockets. */
   token_hash: TokenHash.nullable(),
   /** Sent to the clients. A code from a later release counts as none. */
   code: SessionEndingCode.optional().catch(undefined),

@@ -276,7 +276,7 @@ export const Pagination = z
 export type Pagination = z.output<typeof Pagination>;
 
 /** The field of that name in all pages. */
-export const pagination = Pagination.meta({ description: 'Where the neighbours of this page are.' });
+export const pagination = Pagination.meta({ description: 'Cursors of the neighbouring pages.' });
 
 export const MessagePage = z
   .strictObject({
@@ -288,18 +288,18 @@ export type MessagePage = z.output<typeof MessagePage>;
 
 const OpenCard = z
   .strictObject({
-    workspace_id: Id.meta({ description: 'Where the conversation of the message is.' }),
-    message: MessageData.meta({ description: 'A message with an `action_card`, as lists of messages show it.' }),
+    workspace_id: Id.meta({ description: 'Workspace that contains the message.' }),
+    message: MessageData.meta({ description: 'The message with the `action_card`, as `listMessages` returns it.' }),
   })
   .meta({ id: 'OpenCard', description: 'A card that waits for the user.' });
 export type OpenCard = z.output<typeof OpenCard>;
 
 export const OpenCardPage = z
   .strictObject({
-    data: z.array(OpenCard).meta({ description: 'The cards of this page, oldest first.' }),
+    data: z.array(OpenCard).meta({ description: 'Cards, oldest first.' }),
     pagination,
   })
-  .meta({ id: 'OpenCardPage', description: 'A part of the cards that wait for a user.' });
+  .meta({ id: 'OpenCardPage', description: 'A page of cards that wait for the user.' });
 export type OpenCardPage = z.output<typeof OpenCardPage>;
 
 export const LocalId = z

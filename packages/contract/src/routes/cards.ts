@@ -11,7 +11,7 @@ export const cardRoutes = [
     path: '/v1/open-cards',
     auth: 'user',
     tag: 'messages',
-    summary: 'List the cards of all workspaces that wait for the user, oldest first',
+    summary: 'List all cards that wait for the user, oldest first',
     description:
       'A card about a call or about the budget of an answer waits until it is decided, withdrawn or expired. Other questions wait until ' +
       'the user chooses an answer, or sends another message to the conversation; they can still be answered then. Choose with ' +

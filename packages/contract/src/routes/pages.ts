@@ -5,7 +5,7 @@ const scrollId = z.string().max(512).optional().meta({
   description: 'The `next_scroll_id` or `prev_scroll_id` of a page of the same list; without it, the first page.',
 });
 const limit = z.coerce.number().int().min(1).max(LIMITS.pageMaximum);
-const SIZE = `The most items of a page, 1 to ${LIMITS.pageMaximum}. Pages of large items have fewer.`;
+const SIZE = `Maximum number of items, 1 to ${LIMITS.pageMaximum}. Pages with large items have fewer.`;
 
 /** Query for message lists. */
 export const pageQuery = z.object({
