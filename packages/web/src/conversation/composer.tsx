@@ -13,7 +13,7 @@ export function Composer({ isWorking }: { isWorking: boolean }) {
   const { field, mentions, files, problem, excess, canSend, add, remove, send, stop } = useComposer(isWorking);
   return (
     <Form
-      className={ui('input', ui('input', styles['composer']))}
+      className={ui('input', styles['composer'])}
       aria-label="Write a message"
       onSubmit={send}
       onDragOver={(event) => event.preventDefault()}

@@ -50,7 +50,7 @@ export function ConversationScreen({ workspaceId, conversationId }: { workspaceI
           <Transcript messages={messages} older={older} lastReadId={lastReadId} targetId={query.get('message')} />
         )}
         <div className={styles['below']}>
-          <div className={ui('facts', ui('facts', styles['activity']))}>
+          <div className={ui('facts', styles['activity'])}>
             {activity.isWorking ? (
               <>
                 <Spinner label="" />
