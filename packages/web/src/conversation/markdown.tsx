@@ -11,19 +11,17 @@ allowEntities();
 
 /** Markdown of agents, which nobody has checked: HTML stays text, and nothing is loaded. */
 export default function Markdown({ text, above = 'h2' }: { text: string; above?: Above }) {
-  return blocksOf(visibleText(text)).map((block, index) =>
-    isParsable(block) ? (
-      <Block key={index} text={block} above={above} />
-    ) : (
-      <pre key={index} tabIndex={0} aria-label="Source">
-        {block}
-      </pre>
-    ),
-  );
+  return blocksOf(visibleText(text)).map((block, index) => <Block key={index} text={block} above={above} />);
 }
 
+/** Finished blocks are neither checked nor parsed again with each chunk. */
 const Block = memo(function Block({ text, above }: { text: string; above: Above }) {
-  return <Nodes nodes={treeOf(text)} above={above} />;
+  if (isParsable(text)) return <Nodes nodes={treeOf(text)} above={above} />;
+  return (
+    <pre tabIndex={0} aria-label="Source">
+      {text}
+    </pre>
+  );
 });
 
 const Nodes = ({ nodes, above }: { nodes: readonly MarkdownNode[]; above: Above }) =>

@@ -34,6 +34,7 @@ describe('isParsable', () => {
     ['rules', `${'-'.repeat(100)}\n`.repeat(50)],
     ['a long table', `| a | b |\n| - | - |\n${'| 1 | 2 |\n'.repeat(2_000)}`],
     ['lists in each other', Array.from({ length: 12 }, (_, depth) => `${'  '.repeat(depth)}- a`).join('\n')],
+    ['a fence with very many lines', `\`\`\`\n${'a\n'.repeat(300_000)}\`\`\``],
     ['a long text', '**Much** text, _also_ in `code_with_words`.\n'.repeat(300)],
   ])('is true for %s', (_, block) => {
     expect(isParsable(block)).toBe(true);

@@ -17,7 +17,8 @@ const [MOST_MARKS, MOST_UNDERLINES, MOST_CELLS] = [2_500, 100, 10_000];
  */
 export function isParsable(block: string): boolean {
   const lines = block.split('\n');
-  const columns = Math.max(...lines.map((line) => line.split('|').length - 1));
+  // Spread arguments would overflow the stack with a hundred thousand lines.
+  const columns = lines.reduce((most, line) => Math.max(most, line.split('|').length - 1), 0);
   const count = (pattern: RegExp): number => block.match(pattern)?.length ?? 0;
   return (
     !NESTED.test(block) &&

@@ -49,11 +49,12 @@ export function createWebPushSender({ vapid, outgoing, clock, logger }: WebPushS
       signal: AbortSignal.any([signal, AbortSignal.timeout(PUSH_TIMEOUT_MS)]),
     });
     const text = await readText(body, MAX_ANSWER_BYTES);
-    if (statusCode >= 200 && statusCode < 300 && !isFromProxy(statusCode, text)) return 'sent';
+    const isForeign = isFromProxy(statusCode, text);
+    if (statusCode >= 200 && statusCode < 300 && !isForeign) return 'sent';
     if (statusCode === 404 || statusCode === 410) return 'unregistered';
     const retry = retryOf(statusCode, headers['retry-after'], clock);
     if (retry !== undefined) return retry;
-    if (isFromProxy(statusCode, text)) return answeredByProxy(statusCode, logger);
+    if (isForeign) return answeredByProxy(statusCode, logger);
     logger.warn({ status: statusCode, message: text.slice(0, 300) }, 'a push notification was rejected');
     return 'rejected';
   }
