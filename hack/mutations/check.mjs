@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { nodeBinary, repositoryRoot, serviceEnvironment } from '../run/environment.mjs';
+import { JEST, nodeBinary, repositoryRoot, serviceEnvironment } from '../run/environment.mjs';
 import { runQuietly } from '../run/quiet.mjs';
 import { MUTATIONS } from './mutations.mjs';
 
@@ -13,9 +13,7 @@ async function runNamed(tests, mutation, folder) {
   const { output } = await runQuietly(
     nodeBinary,
     [
-      '--experimental-vm-modules',
-      '--no-warnings=ExperimentalWarning',
-      'node_modules/jest/bin/jest.js',
+      ...JEST,
       '--selectProjects',
       'unit',
       '--json',

@@ -8,6 +8,9 @@ export const repositoryRoot = resolve(dirname(fileURLToPath(import.meta.url)), '
 /** The pinned Node.js from the installed packages. */
 export const nodeBinary = join(repositoryRoot, 'node_modules/node/bin/node');
 
+/** Arguments of `nodeBinary` that run jest in the repository's root; jest's own follow. */
+export const JEST = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
+
 /** Required files, which are missing in a partial copy. */
 const ESSENTIAL = ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'tsconfig.json'];
 

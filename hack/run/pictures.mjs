@@ -1,4 +1,4 @@
-import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
+import { JEST, nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
 import { runForeground } from './foreground.mjs';
 
 export const PICTURES_USAGE = `Usage: npm run pictures
@@ -6,8 +6,7 @@ Writes the pictures of the page: all of them to .cache/pictures, and those of th
 
 /** The pictures are made by a test, which knows how to start the page with a scripted model. @returns the exit code */
 export function runPictures() {
-  const jest = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
-  return runForeground(nodeBinary, [...jest, 'packages/web/test/pictures'], {
+  return runForeground(nodeBinary, [...JEST, 'packages/web/test/pictures'], {
     cwd: repositoryRoot,
     env: { ...serviceEnvironment(), USWARM_PICTURES: '1' },
     interactive: true,

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
+import { JEST, nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
 import { runForeground } from './foreground.mjs';
 import { RunError } from './run-error.mjs';
 
@@ -31,11 +31,10 @@ const PROPERTIES = {
 export async function runSoak(args) {
   const { property, timeoutMs, environment } = readSoakSettings(args);
   const { file, name } = PROPERTIES[property];
-  const jest = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
   const selection = ['--selectProjects', 'int', '--testNamePattern', name, '--runTestsByPath', file];
   const folder = mkdtempSync(join(tmpdir(), 'uswarm-soak-'));
   const stopFile = join(folder, 'stop');
-  const code = await runForeground(nodeBinary, [...jest, '--forceExit', `--testTimeout=${timeoutMs}`, ...selection], {
+  const code = await runForeground(nodeBinary, [...JEST, '--forceExit', `--testTimeout=${timeoutMs}`, ...selection], {
     cwd: repositoryRoot,
     env: { ...serviceEnvironment(), ...environment, USWARM_SOAK_STOP_FILE: stopFile },
     interactive: false,

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compile } from './build.mjs';
-import { nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
+import { JEST, nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
 import { checkMutations } from '../mutations/check.mjs';
 import { commitsStep } from './commits.mjs';
 import { runForeground } from './foreground.mjs';
@@ -128,8 +128,7 @@ function tests({ needs, args, variables }) {
     name: TESTS,
     needs,
     run: async () => {
-      const jest = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
-      const code = await runForeground(nodeBinary, [...jest, ...args], {
+      const code = await runForeground(nodeBinary, [...JEST, ...args], {
         cwd: repositoryRoot,
         env: environment(variables),
         interactive: true,

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { nodeBinary, repositoryRoot, serviceEnvironment } from '../environment.mjs';
+import { JEST, nodeBinary, repositoryRoot, serviceEnvironment } from '../environment.mjs';
 import { runForeground } from '../foreground.mjs';
 
 /** The limit of one project, so that the run still collects diagnostics when a test hangs. */
@@ -71,14 +71,13 @@ export const resultsFile = (artifacts, project) => join(artifacts, `jest-${proje
  */
 export async function runProject({ project, workers, patterns, limitMs }, { variables, artifacts }) {
   const outputFile = resultsFile(artifacts, project);
-  const jest = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
   const selection = ['--config', 'e2e/jest.config.js', '--selectProjects', project, workers, '--passWithNoTests'];
   // A connection that a test file leaves open does not keep jest running after its last result.
   const options = [...selection, '--forceExit'];
   const code = await runForeground(
     nodeBinary,
     // Patterns come first: --selectProjects would read them as projects.
-    [...jest, ...patterns, ...options, '--json', `--outputFile=${outputFile}`],
+    [...JEST, ...patterns, ...options, '--json', `--outputFile=${outputFile}`],
     {
       cwd: repositoryRoot,
       env: { ...serviceEnvironment(), ...variables },
