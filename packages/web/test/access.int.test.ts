@@ -68,6 +68,11 @@ describeWith('chromium', 'the page', () => {
       return isCut || isOutside;
     }).map((one) => one.outerHTML.slice(0, 120)).concat(document.documentElement.scrollWidth > innerWidth ? ['document'] : [])`);
 
+  /** Panels slide in. Spinners never end. */
+  const moved = (page: Page): Promise<unknown> =>
+    page.evaluate(`Promise.allSettled(document.getAnimations()
+      .filter((one) => one.effect.getTiming().iterations !== Infinity).map((one) => one.finished)).then(() => true)`);
+
   it.each([
     ['the workspaces', () => '/', 'Workspaces'],
     ['a workspace', () => `/w/${ada.workspace}`, 'What should the swarm do, Ada?'],
@@ -84,6 +89,7 @@ describeWith('chromium', 'the page', () => {
     const { page } = ada;
     await ada.visit(path());
     if (heading !== '') await page.getByRole('heading', { name: heading, exact: true }).first().waitFor();
+    await moved(page);
     const found: Record<string, string[]> = {};
     for (const direction of ['rtl', 'ltr'])
       for (const width of WIDTHS) {
