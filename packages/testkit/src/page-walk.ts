@@ -27,6 +27,13 @@ export async function signInAtIssuer(page: Page, { email, name }: { email: strin
   await page.getByRole('button', { name: `Account of ${name}` }).waitFor();
 }
 
+/** Returns when the new conversation is shown; until then, the composer belongs to the one before. */
+export async function openNewConversation(page: Page): Promise<void> {
+  const before = page.url();
+  await page.getByRole('button', { name: 'New conversation' }).first().click();
+  await page.waitForURL((url) => url.href !== before && url.pathname.includes('/c/'));
+}
+
 /**
  * A first visit with the demo model: the user asks, watches two specialists, loads the page again in
  * the middle, approves a call, and reads the document. Each step waits for what a user would see.
@@ -39,8 +46,7 @@ export async function walkThroughPage(page: Page): Promise<void> {
   const workspace = page.getByRole('link', { name: /^My workspace/ });
 
   await workspace.click();
-  await page.getByRole('button', { name: 'New conversation' }).first().click();
-  await page.waitForURL((url) => url.pathname.includes('/c/'));
+  await openNewConversation(page);
   await page.getByRole('link', { name: 'Swarm', exact: true }).click();
   const box = page.getByRole('textbox', { name: 'Message' });
   // Without @, which would address the agents themselves. Long enough to be seen, and to load the page again before it ends.

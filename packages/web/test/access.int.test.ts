@@ -110,7 +110,7 @@ describeWith('chromium', 'the page', () => {
     await ada.converse();
     await ada.visit(conversation());
     await ask(page, 'Hold moving');
-    await page.getByText('So far.').waitFor();
+    await page.getByRole('log').getByText('So far.').waitFor();
     expect((await moving()).length).toBeGreaterThan(0);
     await page.emulateMedia({ reducedMotion: 'reduce' });
     expect(await eventually(moving, { until: ({ length }) => length === 0 })).toEqual([]);
@@ -171,7 +171,7 @@ describeWith('chromium', 'the page', () => {
     expect(await page.evaluate('document.activeElement.tagName')).toBe('ARTICLE');
     await page.keyboard.press('a');
     await page.keyboard.press('Enter');
-    await page.getByText('You chose: Green').waitFor();
+    await page.getByRole('log').getByText('You chose: Green').waitFor();
   });
 
   it('lists its keys on “?”, but not while the user writes', async () => {
@@ -207,7 +207,7 @@ describeWith('chromium', 'the page', () => {
     await page.keyboard.type('about tea');
     expect(await box().inputValue()).toBe('Ask @writer about tea');
     await page.keyboard.press('Enter');
-    await page.getByText('I am the writer.').waitFor();
+    await page.getByRole('log').getByText('I am the writer.').waitFor();
     await page.keyboard.type('Not @xyz@');
     expect(await box().inputValue()).toBe('Not @xyz@');
     expect(await menu.count()).toBe(0);

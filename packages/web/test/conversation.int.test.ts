@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeWith } from '@uswarm/testkit';
+import { openNewConversation } from '@uswarm/testkit/page-walk';
 import type { Page } from 'playwright-core';
 import { ask, type PageFixture, signInAs, startPage, violations } from './page.js';
 
@@ -24,11 +25,6 @@ describeWith('chromium', 'a conversation on the page', () => {
       .getByRole('link', { name: 'uswarm: all workspaces' })
       .click()
       .then(() => page.getByRole('link', { name: /^My workspace/ }).click());
-  async function newConversation(): Promise<void> {
-    const before = page.url();
-    await page.getByRole('button', { name: 'New conversation' }).first().click();
-    await page.waitForURL((url) => url.href !== before && url.pathname.includes('/c/'));
-  }
 
   it('shows three agents at work, and their results', async () => {
     expect(await violations(page)).toEqual([]);
@@ -45,7 +41,7 @@ describeWith('chromium', 'a conversation on the page', () => {
   });
 
   it('indents the task that a sub-agent gives to another agent', async () => {
-    await newConversation();
+    await openNewConversation(page);
     await ask(page, 'show me a nested delegation');
     await log().getByText('Analyst', { exact: true }).waitFor();
     const left = async (task: RegExp): Promise<number> =>
@@ -72,7 +68,7 @@ describeWith('chromium', 'a conversation on the page', () => {
   });
 
   it('lists a decision under “Waiting for me”, where it can be made', async () => {
-    await newConversation();
+    await openNewConversation(page);
     await ask(page, 'show me a card');
     await page.getByRole('link', { name: 'Waiting for me: 1' }).click();
     const card = page.getByRole('region', { name: 'How should we continue?' });
@@ -84,7 +80,7 @@ describeWith('chromium', 'a conversation on the page', () => {
   });
 
   it('opens a document beside the conversation', async () => {
-    await newConversation();
+    await openNewConversation(page);
     await ask(page, 'show me an artifact');
     await log()
       .getByRole('link', { name: /Tea party/ })
@@ -97,7 +93,7 @@ describeWith('chromium', 'a conversation on the page', () => {
   });
 
   it('shows the steps of a workflow until all are done', async () => {
-    await newConversation();
+    await openNewConversation(page);
     await ask(page, 'show me a workflow');
     const workflow = page.getByRole('region', { name: /^Workflow/ });
     await workflow.getByText(/^running · \d of 4$/).waitFor();
@@ -106,7 +102,7 @@ describeWith('chromium', 'a conversation on the page', () => {
   });
 
   it('continues an answer after a reload in the middle of it', async () => {
-    await newConversation();
+    await openNewConversation(page);
     await ask(page, 'show me a long answer');
     await log().getByText('The leaves are picked by hand').first().waitFor();
     await page.reload();
@@ -120,7 +116,7 @@ describeWith('chromium', 'a conversation on the page', () => {
   });
 
   it('stops an answer, and keeps what was written', async () => {
-    await newConversation();
+    await openNewConversation(page);
     await ask(page, 'show me a long answer');
     await log().getByText('The leaves are picked by hand').first().waitFor();
     await page.getByRole('button', { name: 'Stop the answer' }).click();
@@ -129,7 +125,7 @@ describeWith('chromium', 'a conversation on the page', () => {
   });
 
   it('tells how an answer ended that is not complete', async () => {
-    await newConversation();
+    await openNewConversation(page);
     await ask(page, 'show me a failure');
     await log()
       .getByText(/^The model is unavailable/)
@@ -143,7 +139,7 @@ describeWith('chromium', 'a conversation on the page', () => {
   });
 
   it('keeps messages without a network, and sends them afterwards', async () => {
-    await newConversation();
+    await openNewConversation(page);
     await page.context().setOffline(true);
     await page.getByText(/^Offline since/).waitFor();
     await ask(page, 'help');
@@ -155,7 +151,7 @@ describeWith('chromium', 'a conversation on the page', () => {
   });
 
   it('keeps the draft when the session is ended on another device', async () => {
-    await newConversation();
+    await openNewConversation(page);
     await page.getByRole('textbox', { name: 'Message' }).fill('half a thought');
     const headers = { 'x-token': await fixture.local.token('Ida') };
     const answer = await fetch(`${fixture.local.url}/v1/auth/logout-all`, { method: 'POST', headers });

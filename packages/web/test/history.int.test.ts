@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeWith } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
+import { openNewConversation } from '@uswarm/testkit/page-walk';
 import { byTier } from '@uswarm/testkit/tier';
 import type { Page } from 'playwright-core';
 import { interposeSocket } from './altered.js';
-import { ask, violations } from './page.js';
+import { ask, signInAs, violations } from './page.js';
 import { type Person, shoot, startWorld, type World } from './world.js';
 
 const MESSAGES = byTier({ core: 1_500, all: 10_000 });
@@ -205,10 +206,9 @@ describeWith('chromium', 'the history of a conversation', () => {
     world.behave = () => [{ text: 'Hello.' }];
     const { page: second } = await world.open();
     await interposeSocket(second.context(), (packet) => packet.replace('"conversation.new"', '"conversation.later"'));
-    await second.getByLabel('Or under another name').fill('Ada');
-    await second.getByRole('button', { name: 'Continue', exact: true }).click();
+    await signInAs(second, 'Ada');
     await second.getByText('Live', { exact: true }).waitFor();
-    await second.getByRole('button', { name: 'New conversation' }).first().click();
+    await openNewConversation(second);
     await ask(second, 'Hi');
     await text(second, 'Hello.').waitFor();
     expect(await logOf(second).getByRole('article').count()).toBe(2);

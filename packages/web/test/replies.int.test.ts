@@ -55,7 +55,7 @@ describeWith('chromium', 'messages of agents', () => {
     await text.waitFor();
     expect(await violations(second)).toEqual([]);
     world.model.release('late');
-    for (const page of [ada.page, second]) await page.getByText('Half of the answer.').waitFor();
+    for (const page of [ada.page, second]) await page.getByRole('log').getByText('Half of the answer.').waitFor();
     await second.context().close();
   });
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeWith } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
+import { openNewConversation } from '@uswarm/testkit/page-walk';
 import type { Page } from 'playwright-core';
 import { alter, interposeSocket, refuse } from './altered.js';
 import { ask, type PageFixture, startPage, violations } from './page.js';
@@ -13,7 +14,7 @@ describeWith('chromium', 'the state of a workspace and of the connection', () =>
     const { page } = await fixture.signIn('Rita');
     await page.getByRole('link', { name: 'uswarm: all workspaces' }).click();
     await page.getByRole('link', { name: /^My workspace/ }).click();
-    await page.getByRole('button', { name: 'New conversation' }).first().click();
+    await openNewConversation(page);
     await ask(page, 'help');
     await page.getByText('I am the demo model').first().waitFor();
     await page.context().close();
@@ -61,7 +62,7 @@ describeWith('chromium', 'the state of a workspace and of the connection', () =>
     expect(await violations(page)).toEqual([]);
     await page.clock.install();
     await page.getByRole('link', { name: /^My workspace/ }).click();
-    await page.getByRole('button', { name: 'New conversation' }).first().click();
+    await openNewConversation(page);
     await page.getByRole('textbox', { name: 'Message' }).waitFor();
     await page.clock.runFor(12_000);
     const shown = (): Promise<string> => page.evaluate('document.body.innerText');
