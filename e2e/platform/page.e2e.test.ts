@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeWith } from '@uswarm/testkit';
 import { startChromium } from '@uswarm/testkit/chromium';
-import { signInAtIssuer, walkThroughPage, watchPage } from '@uswarm/testkit/page-walk';
+import { signInAtIssuer, visitPage, walkThroughPage, watchPage } from '@uswarm/testkit/page-walk';
 import { issueToken } from '../support/edge-client.js';
 import { HOST, OIDC_ISSUER } from '../support/fixtures.js';
 import { forwardPort, NAMESPACE, openEdgeClient, openSession, type Session } from '../support/index.js';
@@ -38,9 +38,11 @@ describeWith('chromium', 'the page of the cluster', () => {
   it('signs a user in at the issuer, and shows a whole first visit', async () => {
     const email = `${randomUUID()}@example.com`;
     session.onClose(() => deleteAccount(session, email));
-    await page.goto(ORIGIN);
-    await signInAtIssuer(page, { email, name: 'Eve' });
-    await walkThroughPage(page);
+    await visitPage(page, problems, async () => {
+      await page.goto(ORIGIN);
+      await signInAtIssuer(page, { email, name: 'Eve' });
+      await walkThroughPage(page);
+    });
     expect(problems).toEqual([]);
   });
 });

@@ -17,6 +17,22 @@ export function watchPage(page: Page, origins: readonly string[]): string[] {
   return problems;
 }
 
+/** Tells what the page showed and reported when the visit failed. */
+export async function visitPage(page: Page, problems: readonly string[], visit: () => Promise<void>): Promise<void> {
+  try {
+    await visit();
+  } catch (error) {
+    const shown = await page
+      .locator('body')
+      .innerText({ timeout: 10_000 })
+      .catch((reason: unknown) => `nothing (${String(reason)})`);
+    const [reason] = String(error).split('\n');
+    throw new Error([reason, page.url(), `The page shows: ${shown}`, 'It reports:', ...problems].join('\n'), {
+      cause: error,
+    });
+  }
+}
+
 /** Signs in at the development issuer, as at an issuer of another company, and accepts the legal documents. */
 export async function signInAtIssuer(page: Page, { email, name }: { email: string; name: string }): Promise<void> {
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -27,11 +43,14 @@ export async function signInAtIssuer(page: Page, { email, name }: { email: strin
   await page.getByRole('button', { name: `Account of ${name}` }).waitFor();
 }
 
-/** Returns when the new conversation is shown; until then, the composer belongs to the one before. */
+/** Returns when the new conversation is shown; until then, links and the composer belong to the one before. */
 export async function openNewConversation(page: Page): Promise<void> {
-  const before = page.url();
+  const created = page.waitForResponse(
+    (response) => response.request().method() === 'POST' && response.url().endsWith('/conversations'),
+  );
   await page.getByRole('button', { name: 'New conversation' }).first().click();
-  await page.waitForURL((url) => url.href !== before && url.pathname.includes('/c/'));
+  const { data } = (await (await created).json()) as { data: { id: string } };
+  await page.waitForURL(`**/c/${data.id}`);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeWith } from '@uswarm/testkit';
-import { walkThroughPage } from '@uswarm/testkit/page-walk';
+import { visitPage, walkThroughPage } from '@uswarm/testkit/page-walk';
 import { type PageFixture, startPage } from './page.js';
 
 describeWith('chromium', 'a first visit of the page in local mode', () => {
@@ -12,7 +12,7 @@ describeWith('chromium', 'a first visit of the page in local mode', () => {
 
   it('shows a delegation, survives a reload in the middle of it, asks for an approval, and opens a document', async () => {
     const { page, problems } = await fixture.signIn('Eve');
-    await walkThroughPage(page);
+    await visitPage(page, problems, () => walkThroughPage(page));
     expect(problems).toEqual([]);
   });
 });
