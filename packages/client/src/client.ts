@@ -42,14 +42,12 @@ export function createClient({ url, realtimeUrl = url, store, device = {}, ...op
   const loader = createLoader(db, http, opened);
   const outbox = createOutbox({ db, closing: closing.signal, ready, send, upload: http.upload });
   const open = options.transport === 'sse' ? openStream : openSocket;
-  const { since, prepare } = loader;
   const connection = createConnection({
     url: realtimeUrl,
     fetch,
     open,
     headers,
-    since,
-    prepare,
+    ...loader,
     onEvent,
     onChange,
     backgroundMs: options.backgroundMs ?? 10_000,

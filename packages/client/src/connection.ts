@@ -111,6 +111,8 @@ export function createConnection({ open, headers, prepare, onEvent, onChange, ba
       else if (code === 'token_expired') void renew(inMs);
     }
     if (name === 'workspace.subscribed' && current !== undefined) {
+      // Events of workspaces that were created or deleted after the list was loaded are lost.
+      if (!current.liveAt) void synchronize();
       current.liveAt ??= performance.now();
       refresh = false;
       set('live');

@@ -31,7 +31,7 @@ interface App {
   chat: { send(message: { text: string; files?: File[] }): Promise<string> };
   /** Each upload progress that the app has seen for an unsent message. */
   progress: number[];
-  client: { connection: { get(): { state: string } } };
+  client: { connection: { get(): { state: string } }; workspaces: { get(): { name: string }[] } };
 }
 /** Functions that run in the page call it. */
 declare function app(): App;
@@ -98,6 +98,36 @@ describeWith('chromium', 'a page with @uswarm/client', () => {
       expect(messages.flatMap(({ role, content }) => (role === 'user' ? [content.text] : []))).toEqual(TEXTS);
       await context.close();
       observer.close();
+    },
+  );
+
+  it.each(['socket', 'sse'])(
+    'shows a workspace that another device creates between its list and its connection, with %s',
+    async (transport) => {
+      const token = await developmentToken(local.issuer, `${randomUUID()}@example.com`);
+      const other: TestClient = await startTestClient({ restUrl: local.url, socketUrl: local.url, token });
+      const { workspaceId, conversationId } = other;
+      const context = await browser.newContext();
+      const page = await openPage(context);
+      await page.route(
+        `${local.url}/v1/workspaces`,
+        async (route) => {
+          const response = await route.fetch();
+          expect((await other.api('POST', '/v1/workspaces', { name: 'Garden' })).status).toBe(201);
+          await route.fulfill({ response });
+        },
+        { times: 1 },
+      );
+      const options = { url: local.url, token, workspaceId, conversationId, transport };
+      await page.evaluate((given) => app().start(given), options);
+      await page.waitForFunction(() => {
+        const { client } = app();
+        return (
+          client.connection.get().state === 'live' && client.workspaces.get().some(({ name }) => name === 'Garden')
+        );
+      });
+      await context.close();
+      other.close();
     },
   );
 
