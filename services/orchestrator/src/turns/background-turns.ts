@@ -4,28 +4,26 @@ import type { JobStore } from '../platform/jobs/job-store.js';
 import { TURN_JOB } from '../records/turn-job.js';
 import type { NewTask, TurnRow, TurnStore } from './turns.store.js';
 
-/** How a background turn ended. */
 export interface TaskResult {
   status: 'completed' | 'failed' | 'stopped';
-  /** For the agent or the workflow that gave the task. */
+  /** Shown to the agent or the workflow that gave the task. */
   text: string;
 }
 
-/** A feature whose tasks background turns work on. */
+/** Gives tasks to background turns. */
 export interface TaskOwner {
   /**
-   * Stores the result of a task and shows it, in the transaction that ends its turn. Locks the workspace.
+   * Stores and shows a task result in the transaction that ends its turn. Locks the workspace.
    *
-   * @returns the sequence of its event; undefined if the turn works on a task of another feature
+   * @returns the sequence of its event; undefined if the turn works on another feature's task
    */
   ended(turn: TurnRow, result: TaskResult, tx: Transaction): Promise<number | undefined>;
   /** Stops the tasks that depend on a turn that ends. Call it after the workspace is locked. */
   cancel(turnId: string, tx: Transaction): Promise<void>;
 }
 
-/** Starts turns that do not answer a message of the user. They run beside the turns of the conversation. */
+/** Such turns do not answer a user message. They run beside the conversation's other turns. */
 export interface BackgroundTurns {
-  /** @returns the id of the turn */
   start(task: NewTask, tx: Transaction): Promise<string>;
 }
 
@@ -42,7 +40,6 @@ export const createBackgroundTurns = (
   },
 });
 
-/** Passes the end of a turn to the feature that owns its task. */
 export const createTaskOwners = (owners: readonly TaskOwner[]): TaskOwner => ({
   async ended(turn, result, tx) {
     for (const owner of owners) {
@@ -56,5 +53,5 @@ export const createTaskOwners = (owners: readonly TaskOwner[]): TaskOwner => ({
   },
 });
 
-/** Whether a turn works on a task, instead of a reply to the user. */
+/** True if the turn works on a task instead of a reply to the user. */
 export const isBackground = ({ task_depth: depth }: Pick<TurnRow, 'task_depth'>): boolean => depth !== null;

@@ -3,7 +3,6 @@ import type { InternalPhase } from '../platform/database/schema.js';
 import { IS_SENT } from './receipts/receipts.store.js';
 import { type Reader, READER } from '../records/users.store.js';
 
-/** The runtime of the workspace of a turn. */
 export interface RuntimeOfTurn {
   phase: InternalPhase;
   reason: string;
@@ -12,7 +11,6 @@ export interface RuntimeOfTurn {
   wanted_at: Date;
 }
 
-/** The user of a turn, whether its conversation has a summary and receipts of sent calls, and whether its workspace has a budget. */
 export interface KnownOfTurn {
   reader: Reader;
   summary: boolean;
@@ -20,7 +18,7 @@ export interface KnownOfTurn {
   budget: boolean;
 }
 
-/** What is known of the turn `t`, its user `u` and its workspace `w`. */
+/** Requires the aliases `t` (turn), `u` (its user) and `w` (its workspace). */
 export const KNOWN = sql<KnownOfTurn>`jsonb_build_object(
   'reader', ${READER},
   'summary', EXISTS (SELECT FROM conversation_summaries s WHERE s.conversation_id = t.conversation_id),

@@ -7,7 +7,6 @@ import { approvalCard, callHash } from '../../records/approval-card.js';
 describe('the approval of a call', () => {
   const world = useTurnFixture();
 
-  /** Begins a turn that asks about calls. */
   async function asked(...ids: string[]) {
     await world.user.post(world.home.messages, { content: { type: 'text', text: 'go' } }, 201);
     const job = await world.turnWorker.claim();

@@ -26,36 +26,36 @@ export interface ApprovalsDeps {
   push: Pick<PushJobs, 'withdraw'>;
   statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
   metrics: Pick<TurnMetrics, 'budget'>;
-  /** Continues background turns whose approval is closed without a decision. */
+  /** Continues background turns whose approval was closed without a decision. */
   tasks: Pick<Delegations, 'proceed'>;
   runtimes: Pick<RuntimeRequests, 'ensureResumed'>;
 }
 
-/** What the model learns about a call whose card the user deleted. */
 const CARD_DELETED = 'The user deleted the request to approve this call. Nothing was changed. Do not repeat it.';
 
-/** What follows from a decision. */
 export interface Decided {
-  /** The turn that must continue; absent if it is still running. */
+  /** Must continue; absent if it is still running. */
   suspendedTurnId?: string;
-  /** The turn has ended with what it has. */
+  /** The turn has ended with its reply so far. */
   stopped?: boolean;
 }
 
-/** Decisions of users on calls of tools, and on the budgets of turns. */
 export interface Approvals {
   /**
-   * Records the decision on a card that a turn waits for. Call it after the workspace is locked.
+   * Call it after the workspace is locked.
    *
    * @returns undefined if no turn waits for the card
    * @throws ApiError `approval_closed`
    */
   decide(cardMessageId: string, actionId: string, tx: Transaction): Promise<Decided | undefined>;
-  /** Withdraws the open cards of a conversation, because the user sent another message. */
+  /** Withdraws a conversation's open cards, because the user sent another message. */
   supersede(conversationId: string, tx: Transaction): Promise<void>;
-  /** Withdraws the cards of turns that end or disappear. Call it after the workspace is locked, and then refresh its statuses. */
+  /**
+   * Withdraws the cards of turns that end or disappear. Call it after the workspace is locked and refresh its statuses
+   * afterwards.
+   */
   withdraw(ended: EndedTurns, tx: Transaction): Promise<void>;
-  /** Withdraws one expired card, and the others for which its turn waits. @returns false if there is none */
+  /** Withdraws one expired card, and the other cards for which its turn waits. @returns false if there is none */
   expireNext(tx: Transaction): Promise<boolean>;
 }
 
@@ -116,7 +116,8 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     async expireNext(tx) {
       const next = await store.nextExpired(tx);
       if (next === undefined) return false;
-      // A background turn continues, and needs its runtime. Locks the workspace before the approval, as every decision does.
+      // A background turn continues and needs its runtime. Locks the workspace before the approval, as every decision
+      // does.
       await deps.runtimes.ensureResumed(next.workspaceId, tx);
       await events.lock(next.workspaceId, tx);
       await withdraw(await store.expire(next.messageId, tx), tx);
@@ -129,7 +130,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
 const APPROVAL_EXPIRY_JOB = 'approval-expiry';
 const MINUTE_MS = 60_000;
 
-/** The job that withdraws expired cards, one transaction each. */
+/** Withdraws expired cards, one transaction each. */
 export const approvalExpiry = (
   approvals: Pick<Approvals, 'expireNext'>,
   withTransaction: WithTransaction,

@@ -65,7 +65,7 @@ describe('approvals of a turn that can no longer continue', () => {
     await writer.begin();
     return writer;
   };
-  /** A turn that executed a call, and waits for the user to approve others. */
+  /** The turn executed one call and waits for the user to approve others. */
   async function suspended(calls = ['c1', 'c2']) {
     const userMessage = await send();
     const writer = await begin();
@@ -88,7 +88,7 @@ describe('approvals of a turn that can no longer continue', () => {
     const [one, other] = await cards();
     return { userMessage, cards: [one!, other!] as const };
   }
-  /** Executes the first call after its approval, and waits for the second. */
+  /** Approves and executes the first call, and waits for the second. */
   async function secondWait() {
     const asked = await suspended();
     await choose(asked.cards[0]);

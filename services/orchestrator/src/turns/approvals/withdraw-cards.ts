@@ -10,7 +10,6 @@ export interface WithdrawCardsDeps {
   push: Pick<PushJobs, 'withdraw'>;
 }
 
-/** Shows that cards can no longer be decided on. */
 export async function withdrawCards(
   { messages, events, push }: WithdrawCardsDeps,
   cards: readonly Pick<ClosedCard, 'messageId' | 'workspaceId'>[],

@@ -1,27 +1,22 @@
 export interface CancellationPollerOptions {
-  /** Whether a stop was requested. */
   requested: () => Promise<boolean>;
-  /** Called when a stop was requested, until it succeeds. */
+  /** Called after a stop request, again until it succeeds. */
   stop: () => Promise<void>;
   everyMs: number;
   onError: (error: unknown) => void;
 }
 
 export interface CancellationPoller {
-  /** Polls immediately. */
   check(): void;
-  /** Another statement has read whether a stop was requested. If it was not, the next poll can wait. */
+  /** Reports what another statement has just read. Without a stop request, the next poll can wait. */
   known(isRequested: boolean): void;
-  /** Ends the polling. */
   end(): void;
 }
 
-/** Less than between two polls: a stop that the runtime did not receive is sent again. */
+/** Shorter than the poll interval, because the runtime may not have received the stop. */
 const RETRY_MS = 1_000;
 
-/**
- * Polls for a stop request until one is handled. It covers lost signals, and lost notifications of the runtime.
- */
+/** Polls for a stop request until one is handled. This covers lost signals and lost runtime notifications. */
 export function pollForCancellation({
   requested,
   stop,

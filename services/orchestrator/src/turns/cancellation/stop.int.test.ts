@@ -154,7 +154,7 @@ describe('a stop request for a running turn', () => {
   });
   afterAll(() => uswarm.close());
 
-  /** A text that the demo model streams for minutes. */
+  /** The demo model streams this for minutes. */
   const LONG = Array.from({ length: 2_000 }, (_, n) => `word${n}`).join(' ');
 
   it('ends the turn soon with its text so far, and the next turn completes', async () => {

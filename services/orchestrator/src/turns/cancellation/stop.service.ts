@@ -28,27 +28,27 @@ export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turn
 
 export interface StopService {
   /**
-   * Stops a reply by its id, all replies to a user message by the id of that message, the task of a sub-agent by the id of its
-   * delegation, or the workflow that a message shows. A running turn ends soon and keeps its text so far; a queued one ends
-   * immediately. A turn that waits for sub-agents ends when they have stopped.
+   * Stops a reply by its message id, all replies to a user message, a sub-agent's task by its delegation id, or the
+   * workflow that a message shows. A running turn ends soon and keeps its text so far; a queued one ends immediately. A
+   * turn that waits for sub-agents ends when they have stopped.
    *
    * @throws ApiError `message_not_found`, `turn_not_running`
    */
   stop(userId: string, workspaceId: string, messageId: string): Promise<void>;
 }
 
-/** The turn has ended in the meantime. */
+/** The turn may have ended in the meantime. */
 function ignoreEnded(error: unknown): void {
   if (!(error instanceof ApiError) || error.code !== 'turn_not_running') throw error;
 }
 
-/** Milliseconds; long enough to store the end of the turn. */
+/** Long enough to store how the turn ended. */
 const LEASE_MS = 10_000;
 
 export function createStopService(deps: StopServiceDeps): StopService {
   const { withTransaction, messages, turns, jobs, access } = deps;
 
-  /** @returns the unfinished turns, the last one first, so that the end of one does not start the next */
+  /** @returns the unfinished turns, last one first, so that stopping one does not start the next */
   async function requireTurns(workspaceId: string, messageId: string): Promise<TurnRow[]> {
     const [message] = await messages.find([messageId]);
     if (message?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
@@ -60,10 +60,7 @@ export function createStopService(deps: StopServiceDeps): StopService {
     return all.toSorted((a, b) => (a.id < b.id ? 1 : -1));
   }
 
-  /**
-   * Marks the suspended turns among these that wait for a sub-agent, or that are tasks. None of them continues when a sub-agent
-   * stops.
-   */
+  /** Marks suspended turns that wait for a sub-agent or are tasks, so that none continues when a sub-agent stops. */
   async function markWaiting(ended: readonly TurnRow[]): Promise<TurnRow[]> {
     const waiting: TurnRow[] = [];
     await withTransaction(async (tx) => {
@@ -77,7 +74,7 @@ export function createStopService(deps: StopServiceDeps): StopService {
     return waiting;
   }
 
-  /** Stops a suspended turn: it ends with its sub-agents. */
+  /** Ends the turn together with its sub-agents. */
   async function stopSuspended(turn: TurnRow): Promise<void> {
     const tasks = await withTransaction(async (tx) => {
       await turns.requestStop(turn.id, tx);
@@ -87,13 +84,13 @@ export function createStopService(deps: StopServiceDeps): StopService {
       const task = await turns.get(turnId);
       if (task !== undefined) await stopTree(task).catch(ignoreEnded);
     }
-    // A turn that waits for the user, or whose sub-agents were all suspended.
+    // The turn waits for the user, or all its sub-agents were suspended.
     await withTransaction((tx) => deps.tasks.stopSuspended(turn.id, tx));
   }
 
   const stopTree = (turn: TurnRow): Promise<void> => (isUnfinished(turn) ? stopTurn(turn) : stopSuspended(turn));
 
-  /** @returns the lease of a queued turn; undefined if the turn runs and its stop was requested */
+  /** @returns a queued turn's lease; undefined if the turn runs and its stop was requested */
   async function claimOrRequestStop({ id }: TurnRow, tx: Transaction): Promise<LeasedJob | undefined> {
     // The lock is held when a turn begins or ends, so the status below is final.
     const exists = await jobs.lock(TURN_JOB, id, tx);

@@ -42,7 +42,7 @@ describe('a turn with a stop request', () => {
   });
 
   it('does not reach the runtime if it must end when it begins', async () => {
-    // Such as by a ban after the turn was read.
+    // Simulates a ban after the turn was read.
     const harness = createTurnHarness([], { onIdentify: () => harness.requestStop() });
     expect(await harness.run()).toEqual({ done: true, isCompleted: true });
     expect(harness.recorded.ended).toEqual(STOPPED);

@@ -3,12 +3,12 @@ import { storable } from '@uswarm/service-kit';
 import { oneLine } from '../../records/one-line.js';
 import { visibleText } from '../../records/visible-text.js';
 
-/** Content of messages that a turn sends in addition to its reply. */
+/** Sent in addition to the reply. */
 export type OfferedContent = Extract<MessageContent, { type: 'action_card' | 'artifact' | 'workflow' }>;
 
 const MAX_BYTES = 64 * 1024;
 
-/** `storable` for all strings of a value. */
+/** Applies `storable` to all strings. */
 export function storableJson(value: unknown): unknown {
   if (typeof value === 'string') return storable(value);
   if (Array.isArray(value)) return value.map(storableJson);
@@ -16,7 +16,7 @@ export function storableJson(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, storableJson(entry)]));
 }
 
-/** A choice becomes a message of the user, so the user must see all of its label. */
+/** A choice becomes a user message, so the user must see its whole label. */
 function offeredCard(card: OfferedContent & { type: 'action_card' }): OfferedContent | undefined {
   const actions = card.actions.map((action) => ({ ...action, label: oneLine(action.label) }));
   const ids = new Set(actions.map(({ id }) => id));
@@ -27,7 +27,7 @@ function offeredCard(card: OfferedContent & { type: 'action_card' }): OfferedCon
 }
 
 /**
- * Validates the untrusted content of a runtime. Artifacts are not accepted: only the orchestrator knows them.
+ * Validates a runtime's untrusted content. Artifacts are not accepted: only the orchestrator knows them.
  *
  * @returns undefined if clients cannot display it
  */

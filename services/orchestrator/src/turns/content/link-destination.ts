@@ -1,35 +1,33 @@
-/** Whether an absolute address is of our own host. */
+/** True for our own host. */
 export type IsOwn = (address: string) => boolean;
 
 /**
- * Where a link leads. `own`: to our own host, or nowhere else; `host`: to this other host; `unclear`: readers can disagree about
- * the host; `hold`: it depends on characters that are not known yet.
+ * Link target. `own`: our own host or none; `host`: this other host; `unclear`: readers can disagree about the host;
+ * `hold`: depends on characters that have not arrived.
  */
 export type Destination = { kind: 'own' } | { kind: 'host'; host: string } | { kind: 'unclear' } | { kind: 'hold' };
 
 interface At {
-  /** Whether the source ends here. */
   isLast: boolean;
   isOwn: IsOwn;
-  /** Whether it is the address of a reference, which ends with white space. */
+  /** True for a reference definition, whose address ends with white space. */
   isDefinition?: boolean;
 }
 
 const MAX_LENGTH = 2_048;
 const MAX_SPACE = 100;
 const SPACE = ' \t\n';
-/** An address whose host no reader can misunderstand. */
+/** No reader can misunderstand the host. */
 const CLEAR = /^https?:\/\/([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::\d{1,5})?(?:[/?#][^\\\s<>]*)?$/i;
 /**
- * A path on our own host: no scheme, no second slash at its start, also not as an entity, and no dot in its first part, because apps
- * open `example.com` as a host.
+ * A path on our own host: no scheme and no second slash at its start, not even as an entity. Its first part has no dot,
+ * because apps open `example.com` as a host.
  */
 const PATH = /^(?:\/|\/[A-Za-z0-9][^\\]*|[#?][^\\]*|\.{1,2}\/[^\\:&]*|[^\\:&./#?][^\\:&./]*(?:[/#?][^\\:&]*)?|)$/;
 
-/** An address in angle brackets that is not also a tag. */
+/** An address in angle brackets that no reader takes for a tag. */
 const IN_BRACKETS = /^https?:\/\/(?:[^\s\\@[\]&]|&(?![#a-z0-9]*;))*$/i;
 
-/** Where an address leads. Pure. */
 function destinationOf(address: string, isOwn: IsOwn): Exclude<Destination, { kind: 'hold' }> {
   if (PATH.test(address)) return { kind: 'own' };
   const host = CLEAR.exec(address)?.[1];
@@ -38,7 +36,7 @@ function destinationOf(address: string, isOwn: IsOwn): Exclude<Destination, { ki
 }
 
 /**
- * The length of an address that ends with white space, or with a parenthesis that closes none in it; `unclear` if another link
+ * Length up to white space, or up to a parenthesis that closes none within the address; `unclear` if another link
  * begins in it.
  */
 function lengthAt(source: string, at: number, isDefinition: boolean): number | 'unclear' {
@@ -55,7 +53,7 @@ function lengthAt(source: string, at: number, isDefinition: boolean): number | '
   return end - at > MAX_LENGTH ? 'unclear' : end - at;
 }
 
-/** Where the address at a position leads, after white space and the marks of quotes. Pure. */
+/** Skips white space and quote marks first. Pure. */
 export function destinationAt(source: string, from: number, { isLast, isOwn, isDefinition = false }: At): Destination {
   const space = /[\s>]*/y;
   space.lastIndex = from;

@@ -1,18 +1,16 @@
-/** Where code is, as far as all readers agree. In doubt there is none: then tags in it are changed. */
+/** Code as far as all readers agree. In doubt, text is not code, so tags in it are changed. */
 export interface CodeState {
-  /** The open fence; empty outside of one. Tags are text there. */
+  /** Empty outside a fence. Tags are text inside one. */
   fence: string;
-  /** Spaces before the fence. */
   indent: number;
-  /** The backticks that have opened a span in this line; empty outside of one. */
+  /** Backticks that opened a span in this line; empty outside a span. */
   span: string;
-  /** Readers can disagree about this paragraph's code spans: it has unpaired backticks, or a processing instruction. */
+  /** Readers can disagree about code spans in this paragraph: it has unpaired backticks or a processing instruction. */
   isUnclear: boolean;
-  /** HTML begins a line of this paragraph, in which backticks and fences can mean nothing. */
+  /** A line of this paragraph begins with HTML, in which backticks and fences can mean nothing. */
   isHtml: boolean;
-  /** Readers can disagree about fences, until the end, or until the list or the quote ends with a line further left. */
+  /** Readers can disagree about fences: up to the end, or until a line further left ends the list or quote. */
   lost: '' | 'list' | 'end';
-  /** True if the previous line is empty. */
   isAfterBlank: boolean;
 }
 
@@ -27,14 +25,13 @@ export const NO_CODE: CodeState = {
 };
 
 const MAX_LINE = 200;
-/** Readers disagree about fences that are further right. */
+/** Readers disagree about fences that are indented further. */
 const MAX_INDENT = 3;
-/** List and quote markers. */
 const MARKS = String.raw`(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])(?=[ \t\n]|$)))`;
 const START = new RegExp(`^(${MARKS}*[ \\t]*)(\`+|~+|)`);
 const MAYBE_MARK = /^[ \t>]*(?:\d{0,9}|[-*+]|\d{1,9}[.)])$/;
 
-/** The state at the start of a line. `hold`: it depends on characters that are not known yet. */
+/** `hold`: it depends on characters that have not arrived. */
 export function lineStart(source: string, at: number, isLast: boolean, before: CodeState): CodeState | 'hold' {
   const line = source.slice(at, at + MAX_LINE);
   const end = line.indexOf('\n');
@@ -53,14 +50,14 @@ export function lineStart(source: string, at: number, isLast: boolean, before: C
   if (state.lost === 'list') return found(state, run, indent, before.isAfterBlank);
   if (state.lost === 'end') return state;
   if (state.fence === '') return opened(state, run, rest, indent);
-  // The item of a list that the fence is in may have ended, and so has the fence.
+  // The fence's list item may have ended, and the fence with it.
   if (indent === undefined ? startsFurtherLeft(marks, state.indent) : indent < state.indent) return lose(state, 'end');
   return closed(state, run, rest, indent);
 }
 
 const lose = (state: CodeState, lost: 'list' | 'end'): CodeState => ({ ...state, fence: '', lost });
 
-/** A line without space before it, after an empty one, ends all lists and quotes, and their blocks of code. */
+/** An unindented line after an empty one ends all lists and quotes and the code blocks in them. */
 function found(state: CodeState, run: string, indent: number | undefined, isAfterBlank: boolean): CodeState {
   if (run.length > 2) return indent === undefined || indent > MAX_INDENT ? state : lose(state, 'end');
   return indent === 0 && isAfterBlank ? { ...state, lost: '' } : state;
@@ -82,28 +79,27 @@ function closed(state: CodeState, run: string, rest: string, indent: number | un
   return state.indent === 0 ? state : lose(state, 'end');
 }
 
-/** The state after backticks in a line. */
 export function afterBackticks(run: string, state: CodeState): CodeState {
   if (state.fence !== '') return state;
   if (state.span === '') return { ...state, span: run };
   return state.span === run ? { ...state, span: '' } : state;
 }
 
-/** Characters of a line before a span that are looked at. */
+/** Look-behind in characters. */
 const MAX_BEFORE = 280;
-/** With them in the line, readers can disagree about which backticks are a pair: tables, formulas, escapes, tags, addresses. */
+/** A line with one of these makes backtick pairs ambiguous: tables, formulas, escapes, tags, addresses. */
 const UNCLEAR = /[|$\\<]|:\/\/|www\.|@/;
 
 const SPAN = /(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)/g;
 
-/** The line before a position; undefined if it is long. */
+/** @returns undefined if the text is too long */
 export function lineBefore(source: string, at: number): string | undefined {
   const before = source.slice(Math.max(0, at - MAX_BEFORE), at);
   const start = before.lastIndexOf('\n');
   return start === -1 && at > MAX_BEFORE ? undefined : before.slice(start + 1);
 }
 
-/** Returns true if the position is in a code span that ends in its line. */
+/** True in a code span that ends in the same line. */
 export function isInSpan(source: string, at: number, isLast: boolean, state: CodeState): boolean | 'hold' {
   const { span } = state;
   if (span === '' || state.isUnclear || state.isHtml || state.lost !== '') return false;

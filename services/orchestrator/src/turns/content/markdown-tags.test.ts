@@ -107,7 +107,7 @@ const ELEMENTS = new Set(
 const EFFECTS =
   /^(?:on.*|style|hidden|srcset|srcdoc|action|formaction|data|background|ping|poster|xlink:href|http-equiv|is|popover)$/;
 
-/** Lists the forbidden elements and attributes in the tree that a browser builds. */
+/** Lists forbidden elements and attributes in the tree that a browser builds. */
 function effects(html: string): string[] {
   const found: string[] = [];
   const visit = (node: DefaultTreeAdapterTypes.ChildNode | DefaultTreeAdapterTypes.DocumentFragment): void => {
@@ -126,10 +126,9 @@ function effects(html: string): string[] {
   return found;
 }
 
-/** HTML by CommonMark, with HTML in it as it is. */
+/** CommonMark output with raw HTML left as it is. */
 const commonMark = (text: string): string =>
   micromark(text, { allowDangerousHtml: true, allowDangerousProtocol: true });
-/** The same with the additions of GitHub. */
 const github = (text: string): string =>
   micromark(text, {
     allowDangerousHtml: true,
@@ -138,7 +137,7 @@ const github = (text: string): string =>
     htmlExtensions: [gfmHtml()],
   });
 
-/** Simple readers know code, and pass everything else on. */
+/** Simple readers know code and pass everything else on. */
 const withoutCode = (text: string): string => (/[`~]/.test(text) ? '' : text);
 
 describe('any Markdown with HTML', () => {

@@ -1,51 +1,49 @@
 /**
- * Classifies a `<` for a reader of Markdown with HTML.
+ * Classifies a `<` for readers of Markdown with HTML.
  *
  * - `active`: a tag that loads, links, runs or hides something, or that never closes and would swallow what follows;
  * - `tag`: a complete tag without effects;
- * - `text`: no tag by CommonMark. Simpler readers pass it to the tokenizer of HTML, for which it opens a tag;
- * - `hold`: it depends on characters that are not known yet.
+ * - `text`: no tag in CommonMark, but simpler readers pass it to the HTML tokenizer, for which it opens a tag;
+ * - `hold`: depends on characters that have not arrived.
  */
 export type Opening = 'active' | 'tag' | 'text' | 'hold';
 
 export interface TagContext {
   /** True if only white space and quote or list markers precede it in its line. */
   startsLine: boolean;
-  /** True if the source is complete. */
   isLast: boolean;
-  /** True if it is in a tag that only the HTML tokenizer sees. */
+  /** True inside a tag that only the HTML tokenizer sees. */
   isInTag: boolean;
 }
 
-/** Characters of a tag that are looked at. Longer ones are changed. */
+/** Characters. Longer tags are changed without a closer look. */
 const MAX_TAG = 500;
 
 /** Elements that have effects without attributes, or that hide their text. */
 const HIDING =
   /^(?:script|style|svg|math|template|noscript|textarea|title|xmp|plaintext|noembed|noframes|iframe|select|details|dialog|head|bdo|video|audio|canvas|datalist|frameset|form|base|embed|applet|listing|rp|meter|progress)$/i;
-/** A line that begins with one of them is HTML in CommonMark even if the tag never closes. */
+/** CommonMark treats a line that begins with one of these as HTML even if the tag never closes. */
 const BLOCK =
   /^(?:address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|pre|script|search|section|style|summary|table|tbody|td|textarea|tfoot|th|thead|title|tr|track|ul)$/i;
 /** Elements whose attributes can load, link or submit something. */
 const LOADING =
   /^(?:a|area|base|body|button|embed|frame|iframe|image|img|input|link|meta|object|param|source|table|t[bdhr]|tbody|thead|tfoot|track|use)$/i;
-/** Complete attributes: a quote that is open would continue the tag behind its first `>`. */
+/** Complete attributes: an open quote would continue the tag after its first `>`. */
 const ATTRIBUTES = /^(?:\s+[^\s"'<>/=`]+(?:=(?:"[^"<>]*"|'[^'<>]*'|[^\s"'=<>`]+))?)*\s*$/;
-/** Attributes that can load, run, link or hide. Addresses of our own host have none of the characters. */
+/** Attribute text that can load, run, link or hide. Addresses on our own host have none of these characters. */
 const RISKY = /[:/\\&(`[\]]|hidden|style|\bon[a-z]+\s*=|srcdoc|popover/i;
-/** It has no character that another rule changes: with a space in it, it would be a tag. */
+/** Has no character that another rule changes: with a space in it, it would become a tag. */
 const AUTOLINK = /^<https?:\/\/(?:[^\s<>\\@[\]&]|&(?![#a-z0-9]*;))*>$/i;
 const MAIL = /^<(?:mailto:)?[\w.+-]+@[\w.-]+>$/;
-/** `vector<std::string>`, for which CommonMark makes a link that leads nowhere. */
+/** `vector<std::string>`, which CommonMark turns into a link that leads nowhere. */
 const SCOPED_NAME = /^<[A-Za-z]\w*(?:::\w+)+[*&]*>$/;
-/** As much of a tag as CommonMark accepts. A quote without an end reaches the end of the source. */
+/** The longest tag prefix that CommonMark accepts. An unclosed quote extends to the end. */
 const START =
   /^<\/?[A-Za-z][A-Za-z0-9-]*(?:\s+[A-Za-z_:][\w.:-]*(?:\s*=\s*(?:[^\s"'=<>`]+|'[^']*'|"[^"]*"|'[^']*$|"[^"]*$|$))?)*\s*\/?/;
 const UNFINISHED_ADDRESS = /^<(?:[A-Za-z][A-Za-z0-9+.-]{0,31}(?::[^\s<>]*)?|[\w.+-]+@[\w.-]*)$/;
 /** `List<?>` and `Class<? extends Shape>`. */
 const WILDCARD = /^<\?[\s\w,.?&]*>/;
 
-/** Classifies the `<` at a position. Pure. */
 export function openingAt(source: string, at: number, context: TagContext): Opening {
   const next = source[at + 1];
   if (next === undefined) return context.isLast ? 'text' : 'hold';
@@ -55,7 +53,6 @@ export function openingAt(source: string, at: number, context: TagContext): Open
   return /^<\/?[A-Za-z]/.test(rest) ? tag(rest, context) : 'text';
 }
 
-/** A comment, a declaration or a processing instruction. */
 function declaration(rest: string, { startsLine, isLast }: TagContext): Opening {
   if (rest.length < 4 && '<!--'.startsWith(rest) && !isLast) return 'hold';
   if (rest.startsWith('<!') && !/^<!(?:--|[A-Za-z[])/.test(rest)) return 'text';
@@ -71,14 +68,15 @@ function tag(rest: string, context: TagContext): Opening {
   if (UNFINISHED_ADDRESS.test(rest) && !isLast) return hold;
   const [address = ''] = /^<[^\s<>]*>/.exec(rest) ?? [];
   if (AUTOLINK.test(address) || MAIL.test(address) || SCOPED_NAME.test(address)) return 'tag';
-  // By CommonMark a link, also `<javascript:…>`.
+  // A link in CommonMark, even `<javascript:…>`.
   if (/^<[A-Za-z][A-Za-z0-9+.-]{1,31}:/.test(address)) return 'active';
   const [start = ''] = START.exec(rest) ?? [];
-  // By CommonMark the end of an element has no attributes.
+  // In CommonMark, a closing tag has no attributes.
   const isTag = !context.isInTag || !/^<\/[^\s>]*\s[^\s/]/.test(start);
   if (rest[start.length] === '>' && isTag) return completeTag(rest.slice(0, start.length + 1));
   if (start.length === rest.length && !isLast) return hold;
-  // Only what is known at the first character that is not part of a tag, so that the pieces of a stream make no difference.
+  // Uses only what is known at the first character outside the tag, so that the stream's chunk boundaries make no
+  // difference.
   return looseTag(rest.slice(0, start.length + 1), context);
 }
 
@@ -88,7 +86,7 @@ function completeTag(text: string): Opening {
   return isHarmless ? 'tag' : 'active';
 }
 
-/** No tag by CommonMark, but one for the tokenizer of HTML. */
+/** For tags that only the HTML tokenizer recognizes. */
 function looseTag(start: string, { startsLine, isInTag }: TagContext): Opening {
   const [, name = '', attributes = ''] = /^<\/?([^\s/>]*)([^]*)$/.exec(start) ?? [];
   if (HIDING.test(name) || (startsLine && BLOCK.test(name))) return 'active';
@@ -97,16 +95,15 @@ function looseTag(start: string, { startsLine, isInTag }: TagContext): Opening {
   return opensQuote || (attributes.includes('=') && RISKY.test(attributes)) ? 'active' : 'text';
 }
 
-/** Returns true if the tag's attributes can load something in simpler readers. */
+/** True if the tag's attributes can load something in simpler readers. */
 export const canLoad = (source: string, at: number): boolean =>
   LOADING.test(/^<\/?([^\s/>]*)/.exec(source.slice(at, at + MAX_TAG))?.[1] ?? '');
 
 /** Attributes that run, restyle, load or link. Ordinary words such as `one` or `online` do not match. */
 const RUNNING =
   /^(?:style|href|src|srcset|srcdoc|formaction|on(?!(?:e|es|ce|ly|to|us|going|set|wards?|line|board|screen)$)[a-z]+)$/i;
-/** Frequent names in texts and code, so only in elements for which they mean something. */
+/** Frequent in texts and code, so they count only in elements for which they mean something. */
 const LINKING = /^(?:action|data|background|ping|content|poster|lowsrc|dynsrc|codebase|classid)$/i;
 
-/** Returns true for an effectful attribute name. */
 export const isRiskyName = (name: string, mayLoad: boolean): boolean =>
   RUNNING.test(name) || (mayLoad && LINKING.test(name));

@@ -1,6 +1,5 @@
 import type { MessageErrorCode } from '@uswarm/contract';
 
-/** Why output of an untrusted runtime was refused. */
 export const REFUSALS = [
   'text_too_long',
   'too_many_parts',
@@ -15,7 +14,7 @@ export const REFUSALS = [
 ] as const;
 export type Refusal = (typeof REFUSALS)[number];
 
-/** An untrusted runtime exceeded a limit of a reply. The turn ends. */
+/** An untrusted runtime exceeded a reply limit. The turn ends. */
 export class ReplyLimitExceeded extends Error {
   override name = 'ReplyLimitExceeded';
   readonly code: MessageErrorCode;

@@ -3,20 +3,18 @@ import { visibleText } from '../../records/visible-text.js';
 import { scan, START } from './safe-markdown.js';
 
 const NOTHING = { ...START, output: '' };
-/** Characters before a position that the conversion looks at: the longest host, and what surrounds it. */
+/** Look-behind in characters: the longest host and what surrounds it. */
 const LOOK_BEHIND = 300;
 
-/** Text that a runtime streams, as users see it: safe Markdown without characters that hide or reorder text. */
+/** Safe Markdown without characters that hide or reorder text. */
 export interface ReplyText {
-  /** The text so far. */
   readonly text: string;
-  /** What was shown of it. */
   readonly shown: string;
-  /** As it was received. */
+  /** Unconverted. */
   readonly received: string;
-  /** @returns what can be shown now. The end is held while it can become part of an image or of a link. */
+  /** @returns what can be shown now. The end is held back while it can become part of an image or a link. */
   append(text: string): string;
-  /** Shows what is held. No text may follow. */
+  /** Shows what was held back. No text may follow. */
   flush(): string;
   /**
    * Removes the text after a position in the received text.
@@ -27,23 +25,21 @@ export interface ReplyText {
   clear(): void;
 }
 
-/** Makes Markdown of agents safe to display. */
 export interface SafeMarkdown {
-  /** Pure. */
   text(markdown: string): string;
   stream(): ReplyText;
 }
 
 const cleaned = (text: string): string => visibleText(storable(text));
 
-/** @param publicUrl images and links below it are our own, as are those without a host */
+/** @param publicUrl images and links below it are our own, and so are images and links without a host */
 export function createSafeMarkdown(publicUrl: string | undefined): SafeMarkdown {
   const own = publicUrl === undefined ? undefined : `${publicUrl.replace(/\/+$/, '')}/v1/`;
   const isOwn = (address: string): boolean => own !== undefined && address.startsWith(own);
 
   function stream(): ReplyText {
     let received = '';
-    /** What is not converted yet, and some characters before it. */
+    /** Unconverted text, preceded by some converted characters as context. */
     let source = '';
     let scanned = NOTHING;
 

@@ -1,7 +1,6 @@
 import type { MessageContent } from '@uswarm/contract';
 import type { SafeMarkdown } from './reply-text.js';
 
-/** Fields of contents that are displayed. */
 const DISPLAYED = new Set([
   'title',
   'description',
@@ -12,7 +11,6 @@ const DISPLAYED = new Set([
   'task_preview',
 ]);
 
-/** Content whose displayed texts are safe Markdown. */
 export function safeContent<Content extends MessageContent>(
   content: Content,
   markdown: Pick<SafeMarkdown, 'text'>,

@@ -72,7 +72,7 @@ describe('Markdown of an agent', () => {
   });
 });
 
-/** What any reader of Markdown could take for an image, a link, a reference or a tag, whatever surrounds it. */
+/** Finds whatever any Markdown reader could take for an image, a link, a reference or a tag, in any surroundings. */
 function violations(text: string): string[] {
   const foreign = (address: string): boolean =>
     /^[\s>]*<?\s*(?:[a-z][a-z0-9+.-]*(?::|&)|[a-z0-9-]+\.|\/[\\/&]|\\|&)/i.test(address) &&

@@ -3,26 +3,26 @@ import { afterBackticks, type CodeState, isInSpan, lineBefore, lineStart, NO_COD
 import { canLoad, isRiskyName, openingAt } from './markdown-tags.js';
 
 /**
- * Changes Markdown so that no renderer loads an image of another host, and no link hides the host that it leads to. The rules
- * look at a few characters. They depend on blocks and spans of code only where all renderers agree about these:
+ * Changes Markdown so that no renderer loads an image from another host and no link hides its host. The rules look at a
+ * few characters. They depend on code blocks and spans only where all renderers agree about them:
  *
- * - `![` of an image becomes `! [`, except for one of our own host;
+ * - `![` becomes `! [`, except for an image on our own host;
  * - a link to another host gets the host at the end of its text: `[here (example.com)](https://example.com/x)`;
- * - `](` and `]:` before any other address that can leave our host become `] (` and `] :`, so that the address is shown;
- * - `<` of HTML that can load, link, run or hide something is followed by a space, except in code, and `&` of entities of invisible
- *   characters as well. Any other `<` stays. If a reader may take it for a tag that is still open, effectful attribute names
- *   get a space;
- * - `://` of a web address with a user name is followed by a space.
+ * - `](` and `]:` before any other address that can leave our host become `] (` and `] :`, so that the address is
+ *   shown;
+ * - a space follows the `<` of HTML that can load, link, run or hide something, except in code, and the `&` of entities
+ *   for invisible characters. Any other `<` stays. If a reader may take it for a tag that is still open, effectful
+ *   attribute names get a space;
+ * - a space follows `://` in a web address with a user name.
  */
 export interface Scan extends ScanState {
   output: string;
 }
 
 export interface ScanState {
-  /** The position up to which the source is converted. */
   end: number;
   code: CodeState;
-  /** A tag that only some readers see, and that has no end yet. */
+  /** A tag that only some readers see and that has no end yet. */
   open: OpenTag | undefined;
   /** True if this paragraph may have opened an image, which ends with the next address. */
   isInImage: boolean;
@@ -39,10 +39,10 @@ interface OpenTag {
 
 export const START: ScanState = { end: 0, code: NO_CODE, open: undefined, isInImage: false };
 
-/** What replaces the characters at a position. `hold`: it depends on characters that are not known yet. */
+/** Replaces `taken` characters. `hold`: depends on characters that have not arrived. */
 type Step = 'hold' | { taken: number; output: string };
 
-/** Characters of a text, tag or entity that are looked at. Longer ones are changed. */
+/** Characters. Longer texts, tags and entities are changed without a closer look. */
 const MAX_ALT = 300;
 const MAX_AUTHORITY = 300;
 const MAX_SCHEME = 40;
@@ -56,7 +56,7 @@ const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
 const kept = (text: string): Step => ({ taken: text.length, output: text });
 
-/** `maybe`: an image of which the text has marks in it, so that its end is not known. */
+/** `maybe`: marks in the image's text make its end uncertain. */
 function imageAt(source: string, at: number, isLast: boolean, isOwn: IsOwn): Step | 'maybe' {
   if (source[at + 1] === undefined && !isLast) return 'hold';
   if (source[at + 1] !== '[') return kept('!');
@@ -75,10 +75,10 @@ function imageAt(source: string, at: number, isLast: boolean, isOwn: IsOwn): Ste
   return to.kind === 'own' ? kept('![') : foreign;
 }
 
-/** A tag in the text of a link that would hide the end of the text from some readers. */
+/** A tag in a link's text that would hide the text's end from some readers. */
 const OPEN_IN_TEXT = /<[A-Za-z/!?](?:[^>[\]\\]|\\[^]|\[[^[\]]*\])*$/;
 
-/** Whether the text before a position ends with the host, outside of the address of an image. */
+/** True if the text before a position ends with the host, except within an image address. */
 function endsWithHost(source: string, at: number, host: string): boolean {
   const before = source.slice(Math.max(0, at - host.length - 4), at).toLowerCase();
   if (before.endsWith(` (${host})`)) return true;
@@ -133,7 +133,6 @@ function addressAt(source: string, at: number, isLast: boolean): Step {
 
 const BEFORE_BLOCK = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t>]+)*$/;
 
-/** A step, and the state after it. */
 interface Stepped {
   step: Step;
   state: ScanState;
@@ -152,7 +151,7 @@ function tagAt(source: string, at: number, isLast: boolean, state: ScanState): S
   if (opening === 'active') return { step: { taken: 1, output: '< ' }, state };
   const isInstruction = source.startsWith('<?', at);
   if (opening === 'tag' && startsLine) {
-    // It is HTML up to its end, also after an empty line.
+    // HTML up to its closing tag, even across empty lines.
     const lost = /^<pre\b/i.test(source.slice(at, at + 5)) ? 'end' : code.lost;
     return { step: kept('<'), state: { ...state, code: { ...code, isHtml: true, lost } } };
   }
@@ -167,7 +166,6 @@ function tagAt(source: string, at: number, isLast: boolean, state: ScanState): S
 const WORD = /[\w-]+/y;
 const AFTER_WORD = /\s*/y;
 
-/** The name of an attribute with effects gets a space in it. */
 function wordAt(source: string, at: number, isLast: boolean, open: OpenTag): Step {
   WORD.lastIndex = at;
   const [word = ''] = WORD.exec(source) ?? [];
@@ -183,7 +181,6 @@ function wordAt(source: string, at: number, isLast: boolean, open: OpenTag): Ste
   return isAttribute ? { taken: word.length, output: `${word.slice(0, 1)} ${word.slice(1)}` } : kept(word);
 }
 
-/** A character in a tag that only some readers see. */
 function inOpenTag(source: string, at: number, isLast: boolean, state: ScanState, open: OpenTag): Stepped {
   const character = source[at] ?? '';
   if (/[\w-]/.test(character)) {
@@ -220,14 +217,10 @@ function stepAt(source: string, at: number, isLast: boolean, isOwn: IsOwn, state
   }
 }
 
-/** Bounded, because a match of megabytes can exceed the stack of the regular expression. */
+/** Bounded, because a match of megabytes can exhaust the regular expression's stack. */
 const PLAIN = /[^!\]<&:`\n]{1,65536}/y;
 
-/**
- * Converts the source from a position on. Pure.
- *
- * @param isLast whether the source ends here; otherwise what depends on the characters that follow is left
- */
+/** @param isLast true if the source ends here; otherwise text that depends on later characters is left */
 export function scan(source: string, from: ScanState, isLast: boolean, isOwn: IsOwn): Scan {
   let state = from;
   let output = '';

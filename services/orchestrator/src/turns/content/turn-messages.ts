@@ -22,12 +22,12 @@ type ToolLine = NonNullable<Awaited<ReturnType<MessageStore['findLine']>>>;
 
 type Shown = Awaited<ReturnType<ShowMessage>>;
 
-/** Messages of a turn in addition to its reply. Each has a key, unique in the turn. The methods return the seq of their event. */
+/** Sent in addition to the reply. Each has a key, unique in the turn. The methods return the seq of their event. */
 export interface TurnMessages {
   /**
-   * Shows the status of a tool call, listed before the reply with this seq. Keys of runtimes begin with `tool:`.
+   * Shows a tool call's status, listed before the reply with this seq. Runtime keys begin with `tool:`.
    *
-   * @param found the line of the call, if it was read in this transaction
+   * @param found the call's line, if it was read in this transaction
    * @returns undefined if it is repeated: a completed call does not run again
    */
   tool(
@@ -37,49 +37,44 @@ export interface TurnMessages {
     tx: Transaction,
     found?: Promise<ToolLine | undefined>,
   ): Promise<number | undefined>;
-  /** The line that shows the status of a tool call. */
   findTool(turnKey: string, tx: Transaction): Promise<ToolLine | undefined>;
-  /** Stores content as a separate message, or updates the message with this key. Keys of runtimes begin with `message:`. */
+  /** Stores content as a separate message, or updates the message with this key. Runtime keys begin with `message:`. */
   offer(turnKey: string, content: OfferedContent, tx: Transaction): Promise<number>;
-  /** As `offer`, for a card that the turn waits for: see `show`. */
+  /** Like `offer`, for a card that the turn waits for: see `show`. */
   ask(turnKey: string, card: OfferedContent, tx: Transaction): Promise<Shown>;
-  /** Shows what the turn waits for, in the place of its reply if that is empty. */
+  /** Takes the place of an empty reply. */
   show: ShowMessage;
-  /** Stores a system message once per key. */
+  /** Has no effect for a known key. */
   note(key: string, text: string, tx: Transaction): Promise<void>;
 }
 
-/** The key of the line of a call that a runtime executes. */
+/** For calls that a runtime executes. */
 export const runtimeKey = (callId: string): string => `tool:${callId}`;
 
-/** The key of the line of a call that the orchestrator executes. A runtime cannot write it. */
+/** For calls that the orchestrator executes. A runtime cannot write such a key. */
 export const callKey = (callId: string): string => `call:${callId}`;
 
-/** Maximum length of descriptions of calls, in UTF-16 code units. */
+/** UTF-16 code units. */
 const MAX_DESCRIPTION_LENGTH = 4_000;
 
-/** What the line of a call shows. */
 export const lineDescription = ({ describe }: Pick<PlatformTool, 'describe'>, input: unknown): string =>
   describe(input).slice(0, MAX_DESCRIPTION_LENGTH);
 
-/** The line of a call to another system. The states of a line do not include an unknown outcome. */
+/** Changes the line of a call to another system, because line states do not include an unknown outcome. */
 export const unknownLine = (line: ToolStatus): ToolStatus => ({
   ...line,
   description: `It is not known whether this was executed: ${line.description}`,
   state: 'failed',
 });
 
-/** The turn of messages. */
 export type MessagesOf = Pick<TurnRow, 'id' | 'workspace_id' | 'conversation_id' | 'agent_id'>;
 
-/** The loading reply of a running turn. */
 export interface LoadingReply {
   isEmpty(): boolean;
-  /** Another message has taken its place. */
   taken(): void;
 }
 
-/** Without a turn that runs, nothing takes the place of a reply. */
+/** Only a running turn has a reply that can be replaced. */
 const NO_REPLY: LoadingReply = { isEmpty: () => false, taken: () => undefined };
 
 export function createTurnMessages(

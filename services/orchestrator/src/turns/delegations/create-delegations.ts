@@ -20,11 +20,9 @@ export interface DelegationServices {
   statuses: AgentStatuses;
   markdown: Pick<SafeMarkdown, 'text'>;
   publish: (event: LiveEvent) => Promise<boolean>;
-  /** Passes the end of a turn to the owner of its task. */
   ended: TaskOwner['ended'];
 }
 
-/** Delegations that use the given connections. */
 export function delegationsOf(
   { database, jobs, events }: Pick<Connections, 'database' | 'jobs' | 'events'>,
   { limits, push, statuses, markdown, publish, ended }: DelegationServices,

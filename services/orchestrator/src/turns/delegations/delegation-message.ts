@@ -3,13 +3,12 @@ import { oneLine } from '../../records/one-line.js';
 
 export type DelegationContent = Extract<MessageContent, { type: 'delegation' }>;
 
-/** The beginning of a task, as one line. */
 export function taskPreview(task: string): string {
   const line = oneLine(task);
   return line.length <= LIMITS.taskPreview ? line : `${line.slice(0, LIMITS.taskPreview - 1).toWellFormed()}…`;
 }
 
-/** The content of the message that shows a task. RES-071, RES-075 */
+/** RES-071, RES-075 */
 export const startedDelegation = (from: AgentData, to: AgentData, task: string): DelegationContent => ({
   type: 'delegation',
   from,
@@ -18,7 +17,7 @@ export const startedDelegation = (from: AgentData, to: AgentData, task: string):
   task_preview: taskPreview(task),
 });
 
-/** The content after the end of the task. STATE-002, STATE-003 */
+/** STATE-002, STATE-003 */
 export const endedDelegation = (
   content: DelegationContent,
   status: Exclude<DelegationContent['status'], 'running'>,
@@ -34,7 +33,6 @@ export interface TaskText {
   context?: string | undefined;
 }
 
-/** The message that a sub-agent receives. */
 export function taskPrompt(from: Pick<AgentData, 'name' | 'slug'>, { task, expected, context }: TaskText): string {
   return [
     `You work on a task of your colleague ${from.name} (@${from.slug}). Only this colleague receives your answer, which must ` +
@@ -48,7 +46,6 @@ export function taskPrompt(from: Pick<AgentData, 'name' | 'slug'>, { task, expec
 
 const CUT_NOTE = '\n[The result was longer and is cut here.]';
 
-/** The result of a task within the size limit. */
 export function boundedResult(text: string): string {
   if (Buffer.byteLength(text) <= LIMITS.taskResultBytes) return text;
   const bytes = Buffer.from(text).subarray(0, LIMITS.taskResultBytes - Buffer.byteLength(CUT_NOTE));

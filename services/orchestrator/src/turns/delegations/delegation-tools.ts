@@ -19,7 +19,6 @@ export interface DelegationToolDeps {
 const AgentSlug = z.string().min(1).max(64).describe('The agent, by its name after the @, without the @.');
 const Text = z.string().trim().max(LIMITS.taskText);
 
-/** Tools with which agents give tasks and messages to the other agents of their swarm. */
 export function createDelegationTools({
   agents,
   turns,
@@ -31,7 +30,6 @@ export function createDelegationTools({
     to: AgentRow;
   }
 
-  /** Finds the caller and another agent of its swarm. */
   async function find(workspaceId: string, agentId: string, name: string): Promise<Found | ToolOutcome> {
     const rows = await agents.list(workspaceId);
     const slug = name.replace(/^@/, '').toLowerCase();

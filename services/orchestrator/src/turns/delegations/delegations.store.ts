@@ -2,15 +2,14 @@ import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 
 export interface NewDelegation {
-  /** The background turn that works on the task. */
+  /** Works on the task. */
   turnId: string;
   parentTurnId: string;
-  /** The call of the parent turn that gets the result. */
+  /** The parent turn's call that gets the result. */
   callId: string;
   messageId: string;
 }
 
-/** A task that is not finished. */
 export interface OpenDelegation {
   turnId: string;
   parentTurnId: string;
@@ -18,27 +17,22 @@ export interface OpenDelegation {
   messageId: string;
 }
 
-/** The turn that waits for a result. */
 export interface WaitingTurn {
   isRunning: boolean;
-  /** Whether the turn is suspended, and can be resumed. */
+  /** True if the turn is suspended and can be resumed. */
   isSuspended: boolean;
-  /** The user stopped it. */
   stopRequested: boolean;
 }
 
 export interface DelegationStore {
   insert(delegation: NewDelegation, db: Database): Promise<void>;
-  /** Whether a call of a turn has given a task that is not finished. */
+  /** True while the call's task is unfinished. */
   isOpen(parentTurnId: string, callId: string, db: Database): Promise<boolean>;
-  /** The unfinished tasks of a turn. */
   openOf(parentTurnId: string, db: Database): Promise<OpenDelegation[]>;
-  /** The unfinished task that a turn works on. */
   ofTurn(turnId: string, db: Database): Promise<OpenDelegation | undefined>;
-  /** The unfinished task that a message shows. */
   ofMessage(messageId: string, db: Database): Promise<OpenDelegation | undefined>;
   end(turnId: string, status: 'completed' | 'failed', db: Database): Promise<void>;
-  /** The state of a turn whose task has ended. */
+  /** Reads the turn that gave a task, after the task has ended. */
   waiting(turnId: string, db: Database): Promise<WaitingTurn | undefined>;
 }
 

@@ -36,11 +36,9 @@ export interface DelegationsDeps {
   statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
   markdown: Pick<SafeMarkdown, 'text'>;
   publish: (event: LiveEvent) => Promise<boolean>;
-  /** Passes the end of a suspended turn to the owner of its task. */
   ended: TaskOwner['ended'];
 }
 
-/** A task for another agent. */
 export interface DelegatedTask {
   agentId: string;
   prompt: string;
@@ -48,21 +46,23 @@ export interface DelegatedTask {
 }
 
 export interface Delegations extends TaskOwner {
-  /** Starts the task of a call, once. @returns the sequence of its event, or why the task is not started */
+  /** Starts a call's task, once. @returns the sequence of its event, or why the task is not started */
   start(call: ToolCall, task: DelegatedTask, show: ShowMessage, tx: Transaction): Promise<number | ToolOutcome>;
-  /** Continues a suspended turn if it waits for no task, or ends it if the user stopped it. Call it after the workspace is locked. */
+  /**
+   * Continues a suspended turn if it waits for no task, or ends it if the user stopped it. Call it after the workspace
+   * is locked.
+   */
   proceed(turnId: string, seq: number, tx: Transaction): Promise<void>;
   /**
-   * Ends the tasks of a turn that disappears, and the task that it works on. Then refresh the statuses.
+   * Ends a disappearing turn's tasks, and the task that it works on. Refresh the statuses afterwards.
    *
-   * @param gone the turns that disappear with it; any other one learns that its task was stopped
+   * @param gone the turns that disappear with it; any other turn learns that its task was stopped
    */
   abandon(turnId: string, gone: ReadonlySet<string>, tx: Transaction): Promise<void>;
   /** Ends a suspended turn that the user stopped, and its tasks. */
   stopSuspended(turnId: string, tx: Transaction): Promise<void>;
 }
 
-/** The message that shows a task, and the answer that it belongs to. */
 interface ShownTask {
   workspaceId: string;
   conversationId: string;
@@ -74,14 +74,13 @@ export const DELEGATE = 'delegate';
 
 const STOPPED: TaskResult = { status: 'stopped', text: '' };
 
-/** What the agent that gave a task learns about its end. Pure. */
 export function outcomeOf({ status, text }: TaskResult): { text: string; failed: boolean } {
   if (status === 'completed') return { text: boundedResult(text), failed: false };
   const reason = status === 'stopped' ? 'The user stopped the task.' : 'The task failed.';
   return { text: boundedResult(text === '' ? reason : `${reason}\n${text}`), failed: true };
 }
 
-/** The tokens for the next task: an equal share of what is left for the remaining tasks and the turn itself. Pure. */
+/** Tokens for the next task: the rest is shared equally among the remaining tasks and the turn itself. Pure. */
 export const shareOf = (left: number, open: number): number =>
   Math.floor(Math.max(0, left) / (LIMITS.parallelDelegations + 1 - open));
 
@@ -128,14 +127,13 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     return seq;
   }
 
-  /** Shows and stores the end of a task. */
   async function close(delegation: OpenDelegation, turn: TurnRow, status: 'completed' | 'failed', tx: Transaction) {
     const seq = await show(delegation, turn, status, tx);
     await store.end(delegation.turnId, status, tx);
     return seq;
   }
 
-  /** Ends a task, and tells the turn that gave it. Locks the workspace, as everything that ends or suspends a turn. */
+  /** Ends a task and tells the turn that gave it. Locks the workspace, like everything that ends or suspends a turn. */
   async function report(task: OpenDelegation, turn: TurnRow, result: TaskResult, tx: Transaction): Promise<number> {
     const seq = await close(task, turn, result.status === 'completed' ? 'completed' : 'failed', tx);
     const { parentTurnId, callId: id } = task;
@@ -146,7 +144,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     return seq;
   }
 
-  /** Ends a turn that waits, with its cards. */
+  /** Ends a waiting turn, with its cards. */
   async function endSuspended(turn: TurnRow, tx: Transaction): Promise<void> {
     await delegations.cancel(turn.id, tx);
     await withdrawCards(deps, await deps.approvals.supersedeOf({ turnIds: [turn.id] }, tx), tx);

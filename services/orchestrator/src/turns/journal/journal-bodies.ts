@@ -4,29 +4,30 @@ import type { ContentObjects } from '../../records/content-objects.js';
 import { ObjectMissing } from '../../records/object-store.js';
 import { type EntryBody, type JournalEntry, MAX_ROW_BYTES, type StoredEntry } from './journal.store.js';
 
-/** Job type that deletes the body of an entry that was deleted, or never committed. */
+/** Deletes a body whose entry was deleted or never committed. */
 export const JOURNAL_OBJECT_JOB = 'journal-object';
 
-/** The body of an entry cannot be stored or read. The turn fails, because it could not continue after a restart. */
+/** An entry's body cannot be stored or read. The turn fails, because it could not continue after a restart. */
 export class JournalUnavailable extends Error {
   override name = 'JournalUnavailable';
 }
 
-/** The bodies of entries. Small ones are in the rows, large ones in the object store. */
+/** Small bodies are in their rows, large ones in the object store. */
 export interface JournalBodies {
   /**
-   * Stores a body before its entry is appended. Repeating it has no effect.
-   * @throws JournalUnavailable; the reason of `signal`
+   * Stores a body before its entry is appended. Idempotent.
+   *
+   * @throws JournalUnavailable, or the abort reason
    */
   put(entry: { turnId: string; number: number; body: string }, signal: AbortSignal): Promise<EntryBody>;
-  /** The entries with their bodies. @throws JournalUnavailable; the reason of `signal` */
+  /** @throws JournalUnavailable, or the abort reason */
   read(entries: readonly StoredEntry[], signal: AbortSignal): Promise<JournalEntry[]>;
 }
 
 export interface JournalBodiesDeps {
   contents: ContentObjects;
   logger: Pick<Logger, 'warn'>;
-  /** Milliseconds for which a failed request is repeated. Default: one minute. */
+  /** Default: one minute. */
   retryForMs?: number;
 }
 
@@ -36,7 +37,11 @@ const RETRY_FOR_MS = 60_000;
 const hashOf = (body: string): Buffer => createHash('sha256').update(body).digest();
 
 export function createJournalBodies({ contents, logger, retryForMs = RETRY_FOR_MS }: JournalBodiesDeps): JournalBodies {
-  /** A short outage of the object store delays the turn. @throws JournalUnavailable; the reason of `signal` */
+  /**
+   * Retries, so that a short object store outage only delays the turn.
+   *
+   * @throws JournalUnavailable, or the abort reason
+   */
   async function persistently<T>(request: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const retryable = (error: unknown): boolean => !(error instanceof ObjectMissing);
     try {
@@ -65,7 +70,7 @@ export function createJournalBodies({ contents, logger, retryForMs = RETRY_FOR_M
 
     async read(entries, signal) {
       const read: JournalEntry[] = [];
-      // One after the other: the order of large bodies in memory is that of the request.
+      // Sequential, so that large bodies are in memory in request order.
       for (const entry of entries) {
         const { number, kind } = entry;
         read.push({ number, kind, body: await bodyOf(entry, signal) });

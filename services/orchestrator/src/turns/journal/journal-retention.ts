@@ -19,7 +19,6 @@ export interface JournalJobsDeps {
   logger: Logger;
 }
 
-/** The jobs that delete old journals, and the bodies of deleted entries in the object store. */
 export function journalJobs({ config, background, objects, clock, logger }: JournalJobsDeps): JobDefinition[] {
   const store = createJournalStore(background.database);
   return [

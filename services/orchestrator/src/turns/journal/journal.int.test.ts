@@ -20,7 +20,6 @@ const DONE = { turnStatus: 'done', messageStatus: 'delivered', text: 'Because.',
 describe('the journal of a turn', () => {
   const world = useTurnFixture();
 
-  /** Begins the turn of a new message. */
   const begin = async () => {
     await world.user.post(world.home.messages, { content: { type: 'text', text: 'why?' } }, 201);
     const job = await world.turnWorker.claim();
@@ -157,7 +156,6 @@ describe('the journal of a turn', () => {
       call: { tool: 't', arguments: '{}', failed: false, sources: [{ title: 'A', address: 'https://a.example/' }] },
     });
 
-    /** Everything that the entry and its parts store. */
     async function stored(turnId: string) {
       const { database } = world.uswarm;
       const entries = await world.turnWorker.stores.journal.entries(turnId);
@@ -182,7 +180,7 @@ describe('the journal of a turn', () => {
       };
     }
 
-    /** Ends the connection of the writer while it waits to write to the table, as the kill of its process does. */
+    /** Ends the writer's connection while it waits to write, as killing its process does. */
     async function killAtWriteTo(table: string, write: () => Promise<unknown>): Promise<void> {
       await world.uswarm.database.transaction().execute(async (tx) => {
         await sql`LOCK TABLE ${sql.table(table)} IN EXCLUSIVE MODE`.execute(tx);
@@ -194,7 +192,7 @@ describe('the journal of a turn', () => {
         const kill = sql`
           SELECT pg_terminate_backend(pid) FROM pg_stat_activity
           WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE ${`%${table}%`}`;
-        // By another connection: a transaction always sees the activity at the time of its first query.
+        // Uses another connection: a transaction always sees the activity at its first query.
         await eventually(() => kill.execute(world.uswarm.database), { until: () => outcome !== undefined });
         expect(outcome).toBe('killed');
       });

@@ -4,63 +4,58 @@ import type { Database } from '../../platform/database/database.js';
 import type { TurnEntriesTable } from '../../platform/database/tables.js';
 import { answersUser } from '../../records/answers-user.js';
 
-/** What later turns of the conversation are told about a tool call. */
+/** As later turns in the conversation see it. */
 export interface CallRecord {
   tool: string;
   /** JSON, or its beginning. */
   arguments: string;
   failed: boolean;
-  /** What the result refers to, in its order. */
+  /** In the result's order. */
   sources: { title: string; address: string }[];
 }
 
-/** Oldest first. */
 export interface RecentTurns {
   turnIds: string[];
   calls: CallRecord[];
 }
 
-/** Where the body of an entry is: JSON that only runtimes read. */
+/** JSON that only runtimes read. */
 export type EntryBody = { body: string } | { objectId: string; hash: Buffer; size: number };
 
 export type StoredEntry = EntryBody & {
-  /** From 1 without gaps, over all generations of the turn. */
+  /** From 1 without gaps, over all the turn's generations. */
   number: number;
   kind: 'step' | 'result';
 };
 
-/** An entry with its body. */
 export interface JournalEntry {
   number: number;
   kind: StoredEntry['kind'];
   body: string;
 }
 
-/** Bytes of the body of an entry in a row. Larger bodies are in the object store. */
+/** Bytes. A larger body is in the object store. */
 export const MAX_ROW_BYTES = 128 * 1024;
-/** Bytes of the body of an entry: the result of a tool with four images of 1 MiB. */
+/** Bytes: a tool result with four images of 1 MiB. */
 export const MAX_ENTRY_BYTES = 6 * 1024 * 1024;
 
 /**
- * `new`: it is the next entry; `known`: it was appended before; `refused`: an entry before it is missing, or the journal would be
- * too large; `stale`: the turn has a later generation.
+ * `new`: the next entry; `known`: appended before; `refused`: an earlier entry is missing, or the journal would be too
+ * large; `stale`: the turn has a later generation.
  */
 export type EntryVerdict = 'new' | 'known' | 'refused' | 'stale';
 
-/** An entry as a turn appends it. */
 export interface EntryPosition {
   turnId: string;
   generation: number;
   number: number;
-  /** Bytes of its body. */
+  /** Bytes. */
   size: number;
 }
 
-/** The entries of running and of finished turns. */
 export interface JournalStore {
-  /** Whether an entry can be appended. */
   judge(entry: EntryPosition, db: Database): Promise<EntryVerdict>;
-  /** Appends an entry if it is `new`. Requires the lease of the turn. */
+  /** Appends an entry if it is `new`. Requires the turn's lease. */
   append(
     turn: { id: string; generation: number },
     entry: StoredEntry & { call?: CallRecord | undefined },
@@ -68,13 +63,12 @@ export interface JournalStore {
   ): Promise<EntryVerdict>;
   entries(turnId: string): Promise<StoredEntry[]>;
   isEmpty(turnId: string, db: Database): Promise<boolean>;
-  /** Whether an entry has its body in this object. */
   hasObject(objectId: string, db: Database): Promise<boolean>;
-  /** Deletes up to `limit` entries of turns that ended before a time, the oldest first. @returns how many */
+  /** Oldest first; only turns that ended before a time. @returns how many were deleted */
   prune(before: Date, limit: number): Promise<number>;
-  /** The last turns of the conversation that ended, before those of a user message, and their calls as `calls` returns them. */
+  /** The conversation's last ended turns before the turns for a user message. */
   recent(userMessageId: string, limits: { turns: number; calls: number }): Promise<RecentTurns>;
-  /** The last `limit` recorded calls of turns, in the order of the turns and of their calls. */
+  /** The last `limit` recorded calls, ordered by turn and within the turn. */
   calls(turnIds: readonly string[], limit: number): Promise<CallRecord[]>;
 }
 

@@ -59,7 +59,7 @@ describe('the journal of a finished turn', () => {
     (await readdir(uswarm.objectDirectory, { recursive: true })).filter((name) => name.includes('/'));
   const entriesOf = (turnId: string) => worker.stores.journal.entries(turnId);
 
-  /** Runs a turn with one search, whose result has a large body. */
+  /** The result has a large body. */
   async function turn(query: string, body = LARGE) {
     await user.post(home.messages, { content: { type: 'text', text: `Search for ${query}` } }, 201);
     const job = await worker.claim();
@@ -81,7 +81,6 @@ describe('the journal of a finished turn', () => {
     return { id: row.id, userMessageId: row.user_message_id, replyId, lineId };
   }
 
-  /** What a further turn is told about earlier ones. */
   async function recentCalls(): Promise<CallRecord[]> {
     await user.post(home.messages, { content: { type: 'text', text: 'And the second?' } }, 201);
     const row = await worker.turnOf(await worker.claim());

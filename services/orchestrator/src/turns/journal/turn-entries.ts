@@ -13,24 +13,23 @@ export interface ToolMessage {
   content: ToolStatus;
 }
 
-/** What an entry produces. It is committed with the entry, or not at all. */
+/** Committed with the entry, or not at all. */
 export interface EntryParts {
   usage?: UsageEntry | undefined;
   /** Default: `unannounced`. */
   usageOf?: UsageOf;
   tool?: ToolMessage | undefined;
   message?: { key: string; content: OfferedContent } | undefined;
-  /** What later turns are told about the call. */
   call?: CallRecord | undefined;
 }
 
 export interface AppendedEntry {
   verdict: EntryVerdict;
-  /** The sequence of the last event of the entry, if it has one. */
+  /** Sequence of the entry's last event. */
   seq?: number;
-  /** The usage, unless it was recorded before. */
+  /** Absent if the usage was recorded before. */
   counted?: CountedCall | undefined;
-  /** The token limit, if the usage has reached it. */
+  /** Set if the usage has reached the token limit. */
   reached?: LimitReached | undefined;
 }
 
@@ -44,12 +43,12 @@ export interface AppendedTo {
   id: string;
   workspaceId: string;
   generation: number;
-  /** The sequence of the reply, before which tool calls are listed. */
+  /** Tool calls are listed before it. */
   replySeq: number | undefined;
 }
 
 /**
- * Appends an entry with what it produces. A repeated entry changes nothing. Call it under the lease of the turn, with a pipelined
+ * Appends an entry with its parts. A repeated entry changes nothing. Call it under the turn's lease, with a pipelined
  * transaction.
  */
 export async function appendEntry(
@@ -64,7 +63,7 @@ export async function appendEntry(
   const line = tool && shown.findTool(runtimeKey(tool.callId), tx);
   const [verdict] = await allInOrder([appending, line]);
   if (verdict !== 'new') return { verdict };
-  // Before the events, which lock the workspace.
+  // Precedes the events, because they lock the workspace.
   const [counted, reached] =
     usage === undefined
       ? []

@@ -8,7 +8,6 @@ import { MAX_ENTRY_BYTES, MAX_ROW_BYTES } from './journal.store.js';
 const FEATURES = ['journal.1'];
 const lost = failure(Code.NotFound);
 
-/** Runs a turn with a runtime that follows the script. */
 async function play(script: Call[], features = FEATURES) {
   const harness = createTurnHarness(script, { features });
   const result = await harness.run();
@@ -87,7 +86,7 @@ describe('a journal with large entries', () => {
   const body = JSON.stringify('x'.repeat(MAX_ROW_BYTES));
   const largeEntry = entry(1, EntryKind.STEP, body);
 
-  /** `down`: which uses of the object store fail, from 1 */
+  /** @param down selects the object store uses that fail, counted from 1 */
   function withStore(script: Call[], down: (use: number) => boolean, features = LARGE) {
     let uses = 0;
     const onStore = (): void => {
