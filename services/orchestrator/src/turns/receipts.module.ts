@@ -17,13 +17,11 @@ export interface ReceiptsModuleDeps {
   config: Pick<OrchestratorConfig, 'CALL_PRIVATE_KEY' | 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS' | 'PUBLIC_URL'>;
   requests: Pick<Connections, 'database'>;
   background: Pick<Connections, 'database' | 'withTransaction' | 'events' | 'jobs'>;
-  /** Tools whose calls have receipts. */
   tools: readonly PlatformTool[];
   clock: Clock;
   logger: Logger;
 }
 
-/** Signed records of calls of agents that changed something in another system. */
 export function createReceiptsModule({ config, requests, background, tools, clock, logger }: ReceiptsModuleDeps) {
   const { database, withTransaction, events, jobs } = background;
   const signer = createReceiptSigner(config.CALL_PRIVATE_KEY);

@@ -88,7 +88,6 @@ describe('model calls', () => {
     uswarm.database.selectFrom('usage_entries').selectAll().where('turn_id', '=', turnId).orderBy('step').execute();
   const used = async () => (await user.get<{ data: WorkspaceUsage }>(`${home.workspace}/usage`)).body.data;
 
-  /** The metric of prompt tokens. */
   const promptTokens = async (): Promise<number> => {
     const metric = await uswarm.metrics.getSingleMetric('uswarm_model_tokens_total')?.get();
     const ofProvider = metric?.values.find(
@@ -151,7 +150,7 @@ describe('model calls', () => {
       .select('conversation_id')
       .where('id', '=', turnId)
       .execute();
-    // Flash of openai costs 0.15 for input, 0.075 for cached input and 0.6 for output, in micro US dollars per token.
+    // OpenAI's Flash costs 0.15 for input, 0.075 for cached input and 0.6 for output, in micro US dollars per token.
     expect(first(await entries())).toMatchObject({
       cost_micros: 600 * 0.15 + 400 * 0.6,
       agent_id: agentId,
@@ -265,7 +264,7 @@ describe('model calls', () => {
     expect((await reserve({ purpose: 'summary' })).status).toBe(201);
     expect(await entries()).toHaveLength(3);
     await settle(id);
-    // The first estimate and the tokens of the second call: one token is spent too many.
+    // The first estimate plus the second call's tokens is one token too many.
     expect((await reserve()).status).toBe(402);
     await setBudget(1_101);
     expect((await reserve()).status).toBe(201);

@@ -9,7 +9,6 @@ import { createModelCallService } from './model-calls.service.js';
 import { createModelCallStore } from './model-calls.store.js';
 
 export interface ModelCallsModuleDeps {
-  /** Keys of the model gateway. */
   keys: readonly SigningKey[];
   connections: Pick<Connections, 'database' | 'withTransaction' | 'events'>;
   limits: UsageLimits;
@@ -18,7 +17,6 @@ export interface ModelCallsModuleDeps {
   clock: Clock;
 }
 
-/** Model calls that pass the model gateway: budget and usage. */
 export function createModelCallsModule(deps: ModelCallsModuleDeps) {
   const { keys, limits, models, metrics, clock } = deps;
   const { database, withTransaction } = deps.connections;

@@ -15,12 +15,11 @@ import { serviceTokenSubject } from '../../platform/http/service-token.js';
 import type { ModelCallService } from './model-calls.service.js';
 
 export interface ModelCallRouterDeps {
-  /** Keys of the model gateway, which open only these routes. Without one, each call is refused. */
+  /** Open only these routes. Without a key, each call is refused. */
   keys: readonly SigningKey[];
   service: ModelCallService;
 }
 
-/** The routes of the internal API for the model gateway. */
 export function createModelCallRouter({ keys, service }: ModelCallRouterDeps): Router {
   const router = Router();
 
@@ -55,7 +54,6 @@ export function createModelCallRouter({ keys, service }: ModelCallRouterDeps): R
   return router;
 }
 
-/** Sets the route name of the request for logs and metrics. */
 const named =
   (operationId: string): RequestHandler<{ id: string }> =>
   (_request, response, next) => {

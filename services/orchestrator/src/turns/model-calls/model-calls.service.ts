@@ -17,17 +17,18 @@ export interface ModelCallServiceDeps {
 
 export interface ModelCallService {
   /**
-   * Counts the estimated tokens of a call before it is made. Calls of one user reserve one after the other, so that
-   * concurrent calls exceed a limit by at most the estimate of one call.
+   * Counts a call's estimated tokens before it is made. A user's calls reserve one after the other, so that concurrent
+   * calls exceed a limit by at most one call's estimate.
    *
-   * @returns undefined if the workspace does not have the turn; `budget_reached` if a budget that limits the turn is spent
+   * @returns undefined if the workspace does not have the turn; `budget_reached` if a budget that limits the turn is
+   * spent
    * @throws ApiError `turn_not_running`, `token_limit_reached`
    */
   reserve(call: ModelCallReservation): Promise<ModelCallTerms | 'budget_reached' | undefined>;
   /**
    * Replaces the estimate by the tokens that the provider reported or that the gateway estimated. Idempotent.
    *
-   * @returns whether the call exists
+   * @returns false if the call does not exist
    */
   settle(callId: string, usage: ModelCallUsage): Promise<boolean>;
 }

@@ -16,42 +16,41 @@ import { limitingBudgets } from '../../metering/turn-tokens.js';
 import type { Allowance, UsedBefore } from '../../metering/usage-limits.js';
 import { usageLock } from '../../metering/usage-lock.js';
 
-/** The turn of a model call, the budget of its workspace, and the plan of its user. */
 export interface TurnOfCall extends StoredPlan, StoredBudget {
   agentId: string;
   conversationId: string;
   userId: string;
   status: TurnStatus;
-  /** A stop was requested, or the user was banned. */
+  /** True after a stop request or a ban. */
   ending: boolean;
-  /** The first turn of those that continue each other. */
+  /** The first in the chain of continued turns. */
   usageTurnId: string;
 }
 
 export interface UsedBeforeCall extends UsedBefore {
-  /** Whether a budget that limits the turn is spent, so that the call is not reserved. */
+  /** If true, a budget that limits the turn is spent and the call is not reserved. */
   budgetSpent: boolean;
 }
 
 export interface ModelCallStore {
   /**
-   * Blocks other reservations and the start of turns of the owner until the transaction ends.
+   * Until the transaction ends, blocks the owner's other reservations and turn starts.
    *
    * @returns undefined if the workspace does not have the turn
    */
   lockTurn(turn: { workspaceId: string; turnId: string }, db: Database): Promise<TurnOfCall | undefined>;
   /**
-   * Adds an estimated row at the next step of the turn, unless a limit of the allowance is reached or a budget that limits
+   * Adds an estimated row at the turn's next step, unless a limit of the allowance is reached or a budget that limits
    * the turn is spent. Idempotent per call.
    *
-   * @returns what was used before
+   * @returns the usage before the call
    */
   reserve(
     call: ModelCallReservation & ModelPrice & Pick<TurnOfCall, 'userId' | 'conversationId' | 'usageTurnId'>,
     allowance: Allowance,
     db: Database,
   ): Promise<UsedBeforeCall>;
-  /** Replaces the estimate. @returns undefined if the call does not exist */
+  /** @returns undefined if the call does not exist */
   settle(callId: string, usage: ModelCallUsage, db: Database): Promise<SettledCall | undefined>;
   /** Removes a call that the provider did not count. @returns undefined if the call does not exist */
   release(callId: string): Promise<{ provider: string } | undefined>;
@@ -60,7 +59,7 @@ export interface ModelCallStore {
 export function createModelCallStore(database: Database): ModelCallStore {
   return {
     async lockTurn({ workspaceId, turnId }, db) {
-      // The same lock as for the start of a turn. The user cannot be deleted meanwhile: nothing would delete the usage.
+      // Turn starts take the same lock. The user cannot be deleted meanwhile: nothing would delete the usage.
       const { rows } = await sql<TurnOfCall>`
         SELECT t.agent_id AS "agentId", t.conversation_id AS "conversationId", w.owner_id AS "userId", t.status, (t.stop_requested OR u.is_banned) AS ending,
           u.plan_code, u.plan_expires_at, w.monthly_cost_micros, w.monthly_tokens, coalesce(t.first_turn_id, t.id) AS "usageTurnId",

@@ -22,7 +22,7 @@ const TOKEN_KEY = `m1:${'m'.repeat(32)}`;
 const GATEWAY_PROGRAM = fileURLToPath(new URL('../../../../model-gateway/dist/main.js', import.meta.url));
 const LIMIT = 20_000;
 const MAX_OUTPUT = 1_000;
-/** The tokens that the provider bills for each call. */
+/** Tokens per call. */
 const BILLED = { prompt: 50, completion: 900 };
 const CALL = {
   model: 'sonnet',

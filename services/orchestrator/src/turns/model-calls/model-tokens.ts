@@ -1,7 +1,7 @@
 import { type ModelTokenTurn, type SigningKey, signModelToken } from '@uswarm/service-kit';
 
 /**
- * Creates a model token, with which the runtime calls the model gateway; empty if this orchestrator has no key, because
+ * Creates the token with which the runtime calls the model gateway; empty if this orchestrator has no key, because
  * there is no gateway.
  */
 export type ModelTokens = (turn: ModelTokenTurn) => Promise<string>;

@@ -3,10 +3,10 @@ import type { Receipt, SignedReceipt } from '@uswarm/contract';
 import { canonicalJson, receiptPayload } from '@uswarm/service-kit';
 import type { ReceiptRow } from './receipts.store.js';
 
-/** SHA-256 of arguments as canonical JSON. */
+/** SHA-256 over canonical JSON. */
 export const argumentsHash = (input: unknown): Buffer => createHash('sha256').update(canonicalJson(input)).digest();
 
-/** Renders what is signed. Only the owner of a workspace can approve calls in it. Pure. */
+/** Only a workspace's owner can approve calls in it. Pure. */
 export function receiptDocument(row: ReceiptRow): SignedReceipt {
   const { user_id, approval } = row;
   return {
@@ -39,7 +39,7 @@ export function receiptDocument(row: ReceiptRow): SignedReceipt {
   };
 }
 
-/** Renders a receipt for its owner. A signed one is returned exactly as it was signed. */
+/** A signed receipt is returned exactly as it was signed. */
 export function receiptView(row: ReceiptRow): Receipt {
   if (row.jws === null) return { ...receiptDocument(row), jws: null };
   return { ...(receiptPayload(row.jws) as SignedReceipt), jws: row.jws };

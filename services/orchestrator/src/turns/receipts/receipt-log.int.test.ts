@@ -16,7 +16,6 @@ import { createTurnStore } from '../turns.store.js';
 import { createReceiptLog, type ReceiptLog } from './receipt-log.js';
 import { createReceiptStore } from './receipts.store.js';
 
-/** What can happen to the turns of a workspace and their calls. */
 const EVENTS = [
   'a turn starts',
   'a call is sent',
@@ -29,7 +28,7 @@ const EVENTS = [
 ] as const;
 type Event = (typeof EVENTS)[number];
 
-/** A tool whose requests are only looked up. */
+/** A tool whose requests can only be looked up. */
 const mailTool = (lookUp: (input: { n: number }) => Promise<ToolOutcome | undefined>) => {
   const unexpected = () => Promise.reject(new Error('a call that its turn has left is not sent'));
   const texts = { name: 'send_mail', description: '', switchedBy: 'gmail', describe: () => 'Sending a mail' };
@@ -88,7 +87,7 @@ describe('the log of receipts', () => {
     return id;
   }
   const rows = () => db.database.selectFrom('receipts').select(['call_id', 'status', 'jws']).execute();
-  /** Settles calls with a lookup that finds these, and with a time at which no other one can still be found. */
+  /** Settles calls as if a lookup found the matching requests, at a time when no other one can still be found. */
   const settle = (log: ReceiptLog, found: (input: unknown) => boolean = () => false) => {
     const lookUp = async ({ n }: { n: number }) => (found(n) ? succeeded('Sent.') : undefined);
     const { withTransaction } = db;
@@ -96,7 +95,7 @@ describe('the log of receipts', () => {
     return settleReceipts(createStores(db.database), { receipts: log, tools, withTransaction, afterMs: 3_600_000 });
   };
 
-  /** Applies an event to the database and to the model. An event that is not possible does nothing. */
+  /** An impossible event does nothing. */
   async function apply(event: Event, pick: number, turns: Map<string, string>, receipts: ModelReceipt[]) {
     const log = logs[pick % 2]!;
     const withStatus = (status: string) => [...turns].filter(([, each]) => each === status).map(([id]) => id);
@@ -113,7 +112,7 @@ describe('the log of receipts', () => {
         if (running === undefined) return;
         return void receipts.push({ callId: await send(log, running), turnId: running, status: 'sent' });
       case 'a call ends': {
-        // Also one that has ended already.
+        // May have ended already.
         const call = oneOf(receipts.filter(({ turnId }) => turns.get(turnId) === 'running'));
         if (call === undefined) return;
         const status = (['succeeded', 'failed', 'unknown'] as const)[pick % 3]!;

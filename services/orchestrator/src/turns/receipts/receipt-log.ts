@@ -5,17 +5,16 @@ import { pruningRow } from '../../platform/jobs/pruning.js';
 import { argumentsHash, receiptDocument } from './receipt-document.js';
 import type { OwnReceipt, ReceiptEnd, ReceiptRow, ReceiptStore } from './receipts.store.js';
 
-/** What the model is told about a call whose outcome is unknown. */
 export const UNKNOWN_OUTCOME =
   'It is not known whether this call was executed: the request was sent, but there was no answer. Do not repeat it. Tell the ' +
   'user to check, and ask whether to try again.';
 
 export const UNKNOWN: ReceiptEnd = { status: 'unknown', outcome: UNKNOWN_OUTCOME };
 
-/** Texts of other systems can contain anything. */
+/** Texts from other systems can contain anything. */
 const storableEnd = ({ status, outcome }: ReceiptEnd): ReceiptEnd => ({ status, outcome: storable(outcome) });
 
-/** The only job of its type looks up calls that no turn continues, and signs. */
+/** A single job looks up calls that no turn continues, and signs. */
 export const RECEIPT_ROW = pruningRow('receipt-settling');
 
 /** Records calls with an effect, and signs each record in the transaction that ends it. */
@@ -24,13 +23,17 @@ export interface ReceiptLog extends Pick<
   'find' | 'count' | 'insert' | 'ofConversation' | 'sentSince' | 'left'
 > {
   finish(turnId: string, callId: string, end: ReceiptEnd, db: Database): Promise<void>;
-  /** Records a call that changed data of uswarm, in the transaction of its effect. */
+  /** Records a call that changed uswarm data, in the same transaction as the change. */
   recordOwn(receipt: Omit<OwnReceipt, 'argumentsHash'> & { arguments: unknown }, db: Database): Promise<void>;
-  /** Call it with the end of a turn: its calls that were sent and have no outcome are looked up afterwards. @returns their ids */
+  /**
+   * Call it when a turn ends: its calls that were sent without an outcome are looked up afterwards.
+   *
+   * @returns their ids
+   */
   leave(turnId: string, db: Database): Promise<string[]>;
   /** Ends a call that no turn continues. @returns false if it has ended, or if a turn continues it */
   finishLeft(id: string, end: ReceiptEnd, db: Database): Promise<boolean>;
-  /** Signs receipts that have ended and have no signature. @returns how many */
+  /** Signs ended receipts that have no signature. @returns how many */
   signEnded(limit: number, db: Database): Promise<number>;
 }
 

@@ -29,7 +29,6 @@ describe('a call that was sent and has no outcome when its turn ends', () => {
   let home: Home;
   let receiptId: string;
   let turnId: string;
-  /** The lookups of the test, by key. */
   let asked: string[];
   let answer: () => Promise<ToolOutcome | undefined>;
   beforeAll(async () => {
@@ -88,7 +87,7 @@ describe('a call that was sent and has no outcome when its turn ends', () => {
     },
   });
 
-  /** Runs the job of receipts. @returns the number of calls that it looks up again */
+  /** @returns the number of calls that must be looked up again */
   const settle = ({ connection, ...more }: { afterMs?: number; connection?: string } = {}) =>
     settleReceipts(stores, {
       tools: [tool],

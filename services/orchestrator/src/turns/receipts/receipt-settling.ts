@@ -15,20 +15,17 @@ import { RECEIPT_ROW, type ReceiptLog, UNKNOWN } from './receipt-log.js';
 import type { ReceiptEnd, ReceiptRow } from './receipts.store.js';
 
 const MINUTE_MS = 60_000;
-/** A request that was sent this long ago has arrived or is lost, and the search of the other system shows it. */
+/** After this time a sent request has arrived or is lost, and a search in the other system shows which. */
 const TRACE_MS = MINUTE_MS;
-/** How long the other system is asked if it does not answer. */
+/** How long an unresponsive system is asked again. */
 const REACHABLE_MS = 60 * MINUTE_MS;
-/** Milliseconds until calls are looked up again. */
 const AGAIN_MS = 15_000;
-/** Calls that are looked up concurrently. */
 const LOOKED_UP = 20;
 const SIGNED = 100;
 
 export interface ReceiptSettlingDeps extends TurnMessagesDeps {
   receipts: Pick<ReceiptLog, 'left' | 'finishLeft' | 'signEnded'>;
   events: TurnMessagesDeps['events'] & Pick<EventStore, 'lock'>;
-  /** The tools that calls can be of. */
   tools: readonly PlatformTool[];
   connection: CallRules['connection'];
   withTransaction: WithTransaction;
@@ -37,8 +34,8 @@ export interface ReceiptSettlingDeps extends TurnMessagesDeps {
 }
 
 /**
- * Ends the calls that were sent when their turn ended or disappeared: looks them up in the other system, stores what became of
- * them, and shows it in their line. Changes nothing in the other system.
+ * Ends calls that were sent when their turn ended or disappeared: looks them up in the other system, stores their
+ * outcome and shows it in their line. Changes nothing in the other system.
  */
 export function createReceiptSettling(deps: ReceiptSettlingDeps) {
   const { receipts, withTransaction, clock, logger } = deps;
@@ -70,7 +67,7 @@ export function createReceiptSettling(deps: ReceiptSettlingDeps) {
       // Locks the workspace before the receipt, as the choice that continues a turn does.
       if (line !== undefined) await deps.events.lock(workspace_id, tx);
       if (!(await receipts.finishLeft(id, end, tx)) || line === undefined || tool === undefined) return;
-      // The end of a turn shows its calls without an outcome as unknown.
+      // When a turn ends, its calls without an outcome are already shown as unknown.
       if (end.status === 'unknown' && line.state !== 'running') return;
       const state = end.status === 'succeeded' ? 'completed' : 'failed';
       const description = lineDescription(tool, row.arguments);
@@ -80,7 +77,7 @@ export function createReceiptSettling(deps: ReceiptSettlingDeps) {
     });
   }
 
-  /** @returns whether the call has ended */
+  /** @returns false if the call must be looked up again */
   async function settleOne(row: ReceiptRow): Promise<boolean> {
     const tool = tools.get(row.tool);
     const end = await endOf(row, tool);
@@ -108,7 +105,7 @@ export function createReceiptSettling(deps: ReceiptSettlingDeps) {
   };
 }
 
-/** The job that ends receipts whose turn has ended or disappeared, and signs receipts that have no signature. */
+/** Ends receipts whose turn has ended or disappeared, and signs receipts that have no signature. */
 export const receiptSettling = (deps: ReceiptSettlingDeps): JobDefinition => {
   const { settle } = createReceiptSettling(deps);
   return {

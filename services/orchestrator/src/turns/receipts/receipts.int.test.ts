@@ -193,7 +193,7 @@ describe('receipts', () => {
     expect((await verifyReceiptSignature(jws ?? '', await keys())).payload).toEqual(receipt);
     expect(await receipts.count(turnId, uswarm.database)).toBe(0);
     expect(await receipts.ofConversation(conversationId, 10)).toEqual([]);
-    // An operator removes the signatures of a leaked key.
+    // As an operator does after a key has leaked.
     await sql`UPDATE receipts SET kid = NULL, jws = NULL WHERE id = ${receipt.id}`.execute(uswarm.database);
     await settle();
     expect((await read(user)).data).toEqual([{ ...receipt, jws }]);

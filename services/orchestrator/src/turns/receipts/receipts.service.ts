@@ -8,7 +8,6 @@ import type { ReceiptStore } from './receipts.store.js';
 export interface ReceiptServiceDeps {
   store: Pick<ReceiptStore, 'list' | 'get' | 'keys'>;
   cursors: ListCursorCodec;
-  /** The key that signs. */
   key: ReceiptKey;
 }
 
@@ -19,13 +18,13 @@ export interface ReceiptQuery {
 }
 
 export interface ReceiptService {
-  /** Newest first; as many as fit into one response. @throws ApiError `cursor_invalid` */
+  /** Newest first, bounded by the response size. @throws ApiError `cursor_invalid` */
   list(userId: string, query: ReceiptQuery): Promise<ReceiptPage>;
   /** @throws ApiError `receipt_not_found` */
   get(userId: string, id: string): Promise<Receipt>;
-  /** All receipts of a user, newest first. */
+  /** Newest first. */
   all(userId: string): AsyncGenerator<Receipt>;
-  /** The public keys of all receipts. */
+  /** Includes former keys, so that all receipts can be verified. */
   keys(): Promise<ReceiptKeySet>;
 }
 

@@ -7,25 +7,24 @@ import type { ReceiptsTable } from '../../platform/database/tables.js';
 import { type ListPosition, listPosition } from '../../records/list-cursor.js';
 import type { Effect, ToolCall } from '../tools/platform-tool.js';
 
-/** A call that is about to be sent to another system. */
 export interface NewReceipt {
   call: Omit<ToolCall, 'signal' | 'depth' | 'userMessageId' | 'answer'>;
   tool: string;
   effect: Exclude<Effect, 'read' | 'own'>;
   arguments: unknown;
-  /** SHA-256 of tool and arguments. */
+  /** SHA-256 over tool and arguments. */
   argumentsHash: Buffer;
-  /** What identifies the request in the other system. */
+  /** Identifies the request in the other system. */
   key: string;
 }
 
-/** A call that changed data of uswarm, and has ended. */
+/** A completed call that changed uswarm data. */
 export interface OwnReceipt {
   call: NewReceipt['call'];
   tool: string;
-  /** SHA-256 of the arguments. They are not stored: users can delete what agents wrote. */
+  /** SHA-256 over the arguments. The arguments are not stored: users can delete what agents wrote. */
   argumentsHash: Buffer;
-  /** What the model was told. */
+  /** As told to the model. */
   outcome: string;
 }
 
@@ -33,9 +32,8 @@ export interface SentReceipt {
   status: ReceiptStatus;
   key: string;
   argumentsHash: Buffer;
-  /** What the model was told; null while the status is `sent`. */
+  /** As told to the model; null while the status is `sent`. */
   outcome: string | null;
-  /** The connection with which the request was sent. */
   integrationId: string | null;
 }
 
@@ -50,55 +48,51 @@ export interface ReceiptEnd {
 /** A call as later turns are told about it. */
 export interface SentCall {
   tool: string;
-  /** The beginning of the JSON. */
+  /** Beginning of the JSON. */
   arguments: string;
   status: ReceiptStatus;
   sentAt: Date;
 }
 
-/** Characters of the arguments of a call that later turns are told. */
 const TOLD_CHARACTERS = 400;
 
 export interface ReceiptStore {
   find(turnId: string, callId: string, db: Database): Promise<SentReceipt | undefined>;
-  /** The number of calls that a turn has sent. */
   count(turnId: string, db: Database): Promise<number>;
-  /** Calls that agents sent in a conversation, newest first. */
+  /** Newest first. */
   ofConversation(conversationId: string, limit: number): Promise<SentCall[]>;
-  /** Whether another turn of an agent sent a call after the message. */
+  /** True if another turn by the agent sent a call after the message. */
   sentSince(turn: { id: string; agentId: string; messageId: string }): Promise<boolean>;
-  /** Stores a call with the approval of the user, if it needed one. @throws DatabaseError if the call is stored already */
+  /** Stores the user's approval too, if the call needed one. @throws DatabaseError if the call is stored already */
   insert(receipt: NewReceipt, db: Database): Promise<void>;
-  /** Stores a call that changed data of uswarm. @returns the ended receipt */
+  /** @returns the ended receipt */
   insertOwn(receipt: OwnReceipt, db: Database): Promise<ReceiptRow>;
   /** @returns the ended receipt; none if the account was deleted */
   finish(turnId: string, callId: string, end: ReceiptEnd, db: Database): Promise<ReceiptRow[]>;
-  /** The ids of the calls of a turn that were sent and have no outcome. */
+  /** Ids of calls that were sent without an outcome. */
   sentOf(turnId: string, db: Database): Promise<string[]>;
-  /** Receipts of calls that were sent, have no outcome, and no turn continues; by id, after one. */
+  /** Calls that were sent without an outcome and that no turn continues; by id, after `afterId`. */
   left(limit: number, afterId?: string): Promise<ReceiptRow[]>;
-  /** Ends a call that was sent, has no outcome, and no turn continues. @returns the ended receipt */
+  /** Ends a call that was sent without an outcome and that no turn continues. @returns the ended receipt */
   finishLeft(id: string, end: ReceiptEnd, db: Database): Promise<ReceiptRow[]>;
-  /** Locks receipts that have ended and have no signature. */
+  /** Locks ended receipts without a signature. */
   lockUnsigned(limit: number, db: Database): Promise<ReceiptRow[]>;
-  /** Stores a signature, and the public key with which it can be verified. */
   sign(id: string, jws: string, key: ReceiptKey, db: Database): Promise<void>;
-  /** Newest first. Fewer than `limit` if they are long: then at least one more than fits into one response. */
+  /** Newest first. Fewer than `limit` rows if they are long: then at least one more than fits into one response. */
   list(
     userId: string,
     filter: { workspaceId?: string | undefined; limit: number; after?: ListPosition | undefined },
   ): Promise<ListedReceipt[]>;
   get(userId: string, id: string): Promise<ReceiptRow | undefined>;
-  /** Newest first. */
   keys(): Promise<ReceiptKey[]>;
 }
 
 const ended = ({ status, outcome }: ReceiptEnd) => ({ status, outcome, finished_at: sql<Date>`now()` });
 
-/** Calls of other systems; those that changed data of uswarm were not sent. */
+/** Selects calls to other systems; calls that changed uswarm data were not sent. */
 export const IS_SENT = sql<boolean>`effect <> 'own'`;
 
-/** The call was sent and has no outcome, and no turn will request it again. */
+/** The call was sent, has no outcome, and no turn will request it again. */
 const IS_LEFT = sql<boolean>`receipts.status = 'sent' AND NOT EXISTS (
   SELECT FROM turns t WHERE t.id = receipts.turn_id AND t.status IN ('queued', 'running'))`;
 
@@ -113,18 +107,17 @@ const columnsOf = (call: NewReceipt['call']) => ({
 });
 
 /**
- * The bytes of a receipt in a response, at least. Postgres knows the length of a signature without reading it. JSON of Postgres has more
- * spaces, at most one per character.
+ * Lower bound for a receipt's bytes in a response. Postgres knows a signature's length without reading it. Postgres
+ * writes JSON with more spaces, at most one per character.
  */
 const BYTES = sql`coalesce(octet_length(jws), octet_length(arguments::text) / 2, 0)`;
 
-/** When the user approved the call, and what of its card `m` is kept; null if it needed no approval. */
+/** Approval time, and the kept part of the card `m`; null if the call needed no approval. */
 const approvalOf = ({ turnId, id }: NewReceipt['call'], shown: RawBuilder<unknown>) => sql<string>`(
   SELECT jsonb_build_object('approved_at', a.decided_at) || ${shown}
   FROM tool_approvals a JOIN messages m ON m.id = a.card_message_id
   WHERE a.turn_id = ${turnId} AND a.call_id = ${id} AND a.status = 'approved')`;
 
-/** @param database for reads */
 export const createReceiptStore = (database: Database): ReceiptStore => ({
   find: (turnId, callId, db) =>
     db

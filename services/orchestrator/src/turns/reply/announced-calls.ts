@@ -3,7 +3,6 @@ import { type Resolution, ResolutionSchema, type Tool } from '@uswarm/runtime-pr
 import type { CallRules } from '../tools/call-rules.js';
 import type { TurnRow } from '../turns.store.js';
 
-/** What the model learns about a search that is not sent. */
 const NOT_SEARCHED =
   'was not called. The query contains text of the memories, documents, mails or events of the user, and this conversation has ' +
   'content of others, which can ask for such a search. Leave that text out, or ask the user to write the words to search for.';
@@ -11,23 +10,22 @@ const NOT_SEARCHED =
 export interface AnnouncedCallDeps {
   turn: Pick<TurnRow, 'workspace_id' | 'conversation_id'>;
   rules: Pick<CallRules, 'untrustedSources' | 'sharesPrivateText'>;
-  /** The token for one query; undefined if the turn must not call tools any more. */
+  /** Token for one query; undefined if the turn must not call tools any more. */
   tokenFor: (query: string) => Promise<string | undefined>;
 }
 
-/** Answers calls of the tool server that a runtime has announced: with a token that is valid for this call only, or why it is not made. */
+/** Answers announced tool server calls: with a token for this call only, or with why it is not made. */
 export function createAnnouncedCalls({ turn, rules, tokenFor }: AnnouncedCallDeps) {
   const place = { workspaceId: turn.workspace_id, conversationId: turn.conversation_id };
-  /** Content stays in a conversation. */
+  /** Untrusted content stays in a conversation, so a positive result is final. */
   let known = false;
   return {
-    /** Whether the conversation has content of others. */
     async hasUntrusted(): Promise<boolean> {
       if (!known) known = (await rules.untrustedSources(turn.conversation_id)).length > 0;
       return known;
     },
 
-    /** @param untrusted whether the conversation had content of others before the call */
+    /** @param untrusted true if the conversation had content from others before the call */
     async answer({ callId, tool, query }: Tool, offered: boolean, untrusted: boolean): Promise<Resolution> {
       const refusal = (text: string) => create(ResolutionSchema, { callId, text: `${tool}: ${text}`, failed: true });
       if (!offered) return refusal('unknown tool.');

@@ -1,14 +1,14 @@
-/** The steps of the model calls that a runtime announces. They increase within a generation. */
+/** Steps increase within a generation. */
 export interface AnnouncedSteps {
-  /** The step of the last call whose tokens are reserved; 0 without one. */
+  /** 0 if no call has reserved tokens. */
   readonly last: number;
-  /** Sets the last step, when a generation begins or another process continues. */
+  /** Called when a generation begins or another process continues. */
   restore(step: number): void;
-  /** The tokens of a call are being reserved. */
+  /** Marks the call while its tokens are being reserved. */
   begin(step: number): void;
-  /** @param reserved whether the runtime may make the call */
+  /** @param reserved true if the runtime may make the call */
   end(reserved: boolean): void;
-  /** The last step after a write, which reserves the tokens of the current call if it completes its event. */
+  /** The last step after a write that reserves the current call's tokens if it completes its event. */
   stored(completes: boolean): number;
 }
 

@@ -11,7 +11,7 @@ const wanted = (callId: string, tool = 'move', input = '{"to":5}') =>
   ({ case: 'request', value: { callId, tool, arguments: input } }) as const;
 const waiting = { case: 'waiting', value: {} } as const;
 
-/** A tool that changes an event in another system, which has a version. */
+/** The tool changes a versioned event in another system. */
 function calendar() {
   const event = { version: 1, down: false };
   const sent: string[] = [];
@@ -64,7 +64,6 @@ const decideAll = (status: FoundApproval['status'], decidedAt: Date | null = nul
     onSuspend: (approvals: Map<string, FoundApproval>) =>
       approvals.forEach((approval) => Object.assign(approval, { status, decidedAt })),
   }) satisfies Options;
-/** Asks about one call, and continues after the decision. */
 const ASKED: Call[] = [{ events: [entry(1), wanted('m'), waiting, done('ok')] }];
 
 describe('an approved call', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createChunkStream, type TextPart } from './chunk-stream.js';
 
-/** A stream with a clock of the test. `at(ms)` runs what is due until then. */
+/** `at(ms)` runs what is due until then. */
 function setUp() {
   const parts: TextPart[] = [];
   let time = 0;
@@ -26,11 +26,11 @@ function setUp() {
   return { stream, parts, at };
 }
 
-/** The text of a client that applies all parts. */
+/** The text in a client that applies all parts. */
 const shown = (parts: readonly TextPart[]): string =>
   parts.reduce((text, { offset, text: part }) => text.slice(0, offset) + part, '');
 
-/** Bytes of an envelope of a part without its text: five UUIDs, the names of 17 fields, numbers and times. */
+/** Bytes without the text: five UUIDs, 17 field names, numbers and times. */
 const HEADER_BYTES = 460;
 
 describe('the stream of a text', () => {

@@ -1,24 +1,22 @@
 import { chunkPauseMs } from '@uswarm/service-kit';
 
-/** A part of the text. The text of this generation becomes `text[0..offset) + part`. */
+/** This generation's text becomes `text[0..offset) + part`. */
 export interface TextPart {
   text: string;
-  /** In UTF-16 code units. */
+  /** UTF-16 code units. */
   offset: number;
   chunkSeq: number;
 }
 
-/** Publishes streamed text in parts: the first one immediately, and later ones joined. */
+/** Publishes the first part immediately and joins later ones. */
 export interface ChunkStream {
-  /** The length of the text so far. */
+  /** Includes text that waits. */
   readonly length: number;
-  /** The number of the last part. */
   readonly chunkSeq: number;
-  /** Adds text at a position; what was added after it is void. Default: the end. */
+  /** Adds text at a position and voids the text after it. Default: the end. */
   add(text: string, offset?: number): void;
-  /** Publishes what waits. */
   flush(): void;
-  /** Begins the text of a generation, or continues it after a published part. */
+  /** Begins a generation's text, or continues it after a published part. */
   begin(length: number, chunkSeq: number): void;
 }
 
@@ -26,7 +24,7 @@ export interface ChunkStreamDeps {
   publish: (part: TextPart) => void;
   /** Monotonic clock in milliseconds. */
   now?: () => number;
-  /** Runs `task` after `delayMs` milliseconds unless cancelled. */
+  /** Runs `task` after `delayMs` unless cancelled. */
   schedule?: (task: () => void, delayMs: number) => () => void;
 }
 
@@ -41,7 +39,7 @@ export function createChunkStream({
   schedule = byTimer,
 }: ChunkStreamDeps): ChunkStream {
   let chunkSeq = 0;
-  /** What waits, and its position. Empty text can wait after text was retracted. */
+  /** Unpublished text and its position. Empty text can wait after text was retracted. */
   let waiting: { text: string; offset: number } | undefined;
   let length = 0;
   let startedAt: number | undefined;

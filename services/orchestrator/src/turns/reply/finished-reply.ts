@@ -6,7 +6,7 @@ import { MAX_NOTE_LENGTH } from './runtime-output.js';
 
 export const STOPPED_SENTENCE = MESSAGE_ERRORS.stopped.message;
 
-/** The final state of a stopped reply, which keeps its text so far. Pure. */
+/** The reply keeps its text so far. Pure. */
 export function stoppedReply(text: string): FinishedReply {
   const incomplete = !isBlank(text);
   return {
@@ -17,7 +17,7 @@ export function stoppedReply(text: string): FinishedReply {
   };
 }
 
-/** Maps the outcome of the runtime to the final state of the turn and its message. Pure. */
+/** Pure. */
 export function finishedReply(done: Done, streamed: string): FinishedReply {
   const text = done.text || streamed;
   const errorCode = done.errorCode === '' ? null : done.errorCode;

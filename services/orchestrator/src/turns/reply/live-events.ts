@@ -3,16 +3,16 @@ import { answerFields } from '../../records/answers.js';
 import type { TurnRow } from '../turns.store.js';
 import type { TextPart } from './chunk-stream.js';
 
-/** Ephemeral events of one agent; they are not stored. */
+/** Ephemeral: the events are not stored. */
 export interface LiveEvents {
   tool(event: { tool: string; running: boolean; query?: string; failed?: boolean }, afterSeq: number): void;
-  /** The text of the generation becomes `text[0..offset) + chunk`. */
+  /** The generation's text becomes `text[0..offset) + chunk`. */
   chunk(event: TextPart & { messageId: string; generation: number }, afterSeq: number): void;
 }
 
 type LiveTurn = Pick<TurnRow, 'workspace_id' | 'conversation_id' | 'agent_id' | 'usage_turn_id' | 'in_reply_to'>;
 
-/** Publishing is not awaited: a slow bus must not slow down a turn. */
+/** Does not await publishing: a slow bus must not slow down a turn. */
 export function createLiveEvents(
   publish: (event: LiveEvent) => Promise<boolean>,
   { workspace_id, conversation_id, agent_id, usage_turn_id, in_reply_to }: LiveTurn,

@@ -28,7 +28,6 @@ describe('the order of what a turn writes', () => {
   const forward = async () => (await list('direction=forward')).data.map(shown);
   const ask = async (text = 'why?', messages = world.home.messages) =>
     (await world.user.post<{ data: MessageData }>(messages, { content: { type: 'text', text } }, 201)).body.data;
-  /** A turn that has begun. */
   const begun = async () => {
     const writer = await world.turnWorker.writerOf(await world.turnWorker.claim());
     await writer.begin();

@@ -54,7 +54,6 @@ describe('the call of a tool that the orchestrator executes', () => {
     } as const;
     return { writer, turn, receipt };
   }
-  /** A call whose request has left. */
   async function sent() {
     const begun = await begin();
     expect(await begun.writer.markSent(begun.receipt, SENDING)).toBeUndefined();

@@ -9,15 +9,14 @@ import type { TurnRow } from '../turns.store.js';
 
 export interface ReplyPartsDeps {
   turn: Pick<TurnRow, 'agent_id'>;
-  /** Names of the tools that the orchestrator executes. It shows their calls itself. */
+  /** Tools that the orchestrator executes. It shows their calls itself. */
   platformTools: readonly string[];
-  /** Names of the tools that the runtime may report calls of. */
+  /** Tools whose calls the runtime may report. */
   tools: () => Pick<ReadonlySet<string>, 'has'>;
-  /** Counts output of the runtime that was refused, although the turn continues. */
+  /** Counts refused runtime output after which the turn continues. */
   refused: (refusal: Refusal) => void;
 }
 
-/** What a runtime adds to a reply, as far as it may. */
 export function createReplyParts({ turn, platformTools, tools, refused }: ReplyPartsDeps) {
   const parts = new Set<string>();
 
@@ -26,7 +25,7 @@ export function createReplyParts({ turn, platformTools, tools, refused }: ReplyP
     if (parts.size > LIMITS.replyParts) throw new ReplyLimitExceeded('reply_too_many_parts', 'too_many_parts');
   }
 
-  /** Undefined for content that clients cannot display, for example from a newer or custom runtime. */
+  /** @returns undefined for content that clients cannot display, such as from a newer or custom runtime */
   function offeredMessage({ key, agentId, content }: Message): { key: string; content: OfferedContent } | undefined {
     checkNames(key);
     countPart(`message:${key}`);
@@ -35,7 +34,7 @@ export function createReplyParts({ turn, platformTools, tools, refused }: ReplyP
     return offered === undefined ? undefined : { key: storable(key), content: offered };
   }
 
-  /** What later turns are told about a call, as far as the runtime may report it. */
+  /** @returns undefined for a call that the runtime may not report, or a record that is too large */
   function recordOf(call: Entry['call']): EntryParts['call'] {
     if (call === undefined || !isOffered(call.tool)) return undefined;
     const record = callRecord(call);
@@ -49,10 +48,10 @@ export function createReplyParts({ turn, platformTools, tools, refused }: ReplyP
     return false;
   }
 
-  /** Undefined for a tool that the agent may not use. */
+  /** @returns undefined for a tool that the agent may not use */
   function toolLine(tool: Tool): ToolMessage | undefined {
     const line = toolMessage(tool);
-    // The runtime reports tools that only the orchestrator executes if it was not offered them.
+    // Without an offer for them, a runtime reports tools that only the orchestrator executes.
     if (platformTools.includes(line.content.tool.trim())) return undefined;
     countPart(`tool:${tool.callId}`);
     return isOffered(tool.tool) ? line : undefined;

@@ -6,16 +6,15 @@ import type { TurnWriter } from '../writer/turn-writes.js';
 
 const SAVE_EVERY_MS = 12_000;
 /**
- * All turns of a process save at multiples of this time, so that they share a statement. The statement also reads whether a stop was
- * requested, so a save after at most `SAVE_EVERY_MS + SHARED_EVERY_MS` replaces a poll for it.
+ * All turns in a process save at multiples of this time, so that they share a statement. The statement also reads stop
+ * requests, so a save after at most `SAVE_EVERY_MS + SHARED_EVERY_MS` replaces a poll.
  */
 const SHARED_EVERY_MS = 2_000;
-/** Between two times at which the text is saved for devices. */
+/** Minimum time between saves for devices that read along. */
 const SAVE_SOON_MS = 1_000;
-/** Long texts, which are saved whole, skip one time for each of these characters. */
+/** Long texts, which are saved whole, skip one save per this many characters. */
 const SKIP_CHARACTERS = 32_768;
 
-/** Milliseconds until a text of this length is saved. */
 function untilSaveMs(length: number): number {
   const now = performance.now();
   const dueAt = now + SAVE_EVERY_MS * (1 + Math.floor(length / SKIP_CHARACTERS));
@@ -28,28 +27,25 @@ export interface ReplyProgressDeps {
   logger: Pick<Logger, 'warn'>;
 }
 
-/** What a reply knows. */
 export interface ReplyState {
   texts(): ReplyTexts;
   state(): Pick<Progress, 'generation' | 'chunkSeq'>;
-  /** @param completes whether the effects of the current event are complete */
+  /** @param completes true if the current event's effects are complete */
   announcedStep(completes: boolean): number;
-  /** The number of the event that is applied, or of the last one. */
+  /** The current event, or the last one. */
   event(): number;
   firstUnacknowledged(): number | undefined;
 }
 
-/** Saves how far a reply is, so that another process can continue it. */
+/** Saves a reply's progress, so that another process can continue it. */
 export interface ReplyProgress {
   /** A generation begins after this event. */
   begin(event: number): void;
-  /** The effects of the current event are complete. */
   applied(): void;
-  /** The text has changed. It is saved soon, or with the next event that is stored. */
+  /** The text has changed. It is saved soon, or with the next stored event. */
   changed(): void;
-  /** As `changed`, but the text is saved immediately unless it was saved a moment ago. */
+  /** Like `changed`, but the text is saved immediately unless it was saved a moment ago. */
   saveSoon(): void;
-  /** Saves nothing more. */
   end(): void;
 }
 
@@ -92,7 +88,6 @@ export function createReplyProgress({ turn, writer, logger }: ReplyProgressDeps,
       timer ??= setTimeout(save, untilSaveMs(reply.texts().received.length));
     },
     saveSoon() {
-      // Nothing waits.
       if (timer === undefined) return;
       clearTimeout(timer);
       timer = setTimeout(save, Math.max(0, savedAt + SAVE_SOON_MS - performance.now()));

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { createReplyStream, type ReplyStreamDeps } from './reply-stream.js';
 
-/** The stream of a reply, and what it publishes. */
 function streamed(turn: Partial<ReplyStreamDeps['turn']> = {}) {
   const published: string[] = [];
   const row = { task_depth: null, reply_message_id: 'r' as string | null, ...turn };

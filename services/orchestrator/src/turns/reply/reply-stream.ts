@@ -10,19 +10,18 @@ export interface ReplyStreamDeps {
   publish: (part: TextPart & { messageId: string }) => void;
 }
 
-/** Streams the text of a reply, once there is something to see: what the turn waits for takes the place of an empty reply. */
+/** Starts with the first visible text: what the turn waits for can then take the place of an empty reply. */
 export interface ReplyStream {
   readonly chunkSeq: number;
   /**
    * Shows text that was added at a position. Default: the end.
    *
-   * @param shown the text with it
-   * @returns the seq of the reply, if it is a new one
+   * @param shown the whole text
+   * @returns the seq of a new reply
    */
   show(shown: string, added: string, offset?: number): Promise<number | undefined>;
-  /** Publishes what waits. */
   flush(): void;
-  /** Begins the text of a generation, or continues it after a published part. */
+  /** Begins a generation's text, or continues it after a published part. */
   begin(shown: string, chunkSeq: number): void;
 }
 
@@ -30,7 +29,7 @@ export function createReplyStream({ turn, writer, publish }: ReplyStreamDeps, re
   let messageId = replyId;
   const stream = createChunkStream({
     publish(part) {
-      // The result of a task is for the agent that gave it.
+      // Only the agent that gave a task gets its result.
       if (!isBackground(turn)) publish({ messageId, ...part });
     },
   });
@@ -42,7 +41,7 @@ export function createReplyStream({ turn, writer, publish }: ReplyStreamDeps, re
       if (isBlank(shown) && stream.length === 0) return undefined;
       const begun = isBackground(turn) || turn.reply_message_id !== null ? undefined : await writer.showReply();
       messageId = begun?.replyId ?? messageId;
-      // Clients have not seen the blanks at the beginning.
+      // Clients have not seen the leading blanks.
       if (begun !== undefined || stream.length === 0) stream.add(shown, 0);
       else stream.add(added, offset);
       return begun?.seq;

@@ -10,13 +10,11 @@ export interface ReplyUsageDeps {
   price: PriceOfCall;
 }
 
-/** The usage that a runtime reports beside its journal. */
+/** Reported outside the journal. */
 export interface ReplyUsage {
-  /** The token limit that the stored usage has reached. */
   reached: LimitReached | undefined;
-  /** Whether usage waits to be stored. */
   readonly waits: boolean;
-  /** Records usage with the next write: that of the last call is stored with the end of the turn. */
+  /** Records usage with the next write: the last call's usage is stored when the turn ends. */
   record(usage: Usage, isAnnounced: boolean): void;
 }
 

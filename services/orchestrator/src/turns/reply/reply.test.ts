@@ -96,7 +96,6 @@ afterEach(() => {
   replies = new DisposableStack();
 });
 
-/** A reply whose writer and live events record their calls. */
 function noted() {
   const stored: {
     tools: ToolMessage[];

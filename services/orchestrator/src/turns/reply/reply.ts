@@ -39,9 +39,9 @@ import type { Ended } from '../writer/turn-ending.js';
 import type { Begun, TurnWriter } from '../writer/turn-writes.js';
 import { reserveWhenFree } from './wait-for-tokens.js';
 
-/** More parts than are published between two times at which the text is saved. */
+/** More parts than are published between two saves. */
 const UNSAVED_PARTS = 10_000;
-/** Maximum number of events that write to the database: a part can change several times. */
+/** Limit for events that write to the database: a part can change several times. */
 const MAX_STORED_EVENTS = 10 * LIMITS.replyParts;
 
 export interface ReplyDeps extends Omit<ToolRequestDeps, 'writer' | 'live' | 'seq'>, Omit<ReplyPartsDeps, 'tools'> {
@@ -51,16 +51,15 @@ export interface ReplyDeps extends Omit<ToolRequestDeps, 'writer' | 'live' | 'se
   live: LiveEvents;
   bodies: Pick<JournalBodies, 'put'>;
   markdown: SafeMarkdown;
-  /** The model server had refused a larger prompt. */
+  /** Called after the model server refused a larger prompt. */
   contextReduced?: ((modelId: string | null, factor: number) => void) | undefined;
   /** Aborts when the turn may no longer be written. */
   signal: AbortSignal;
 }
 
-/** Whether the runtime waits for a token for the call. */
 const isAnnounced = ({ state }: Tool, barrier: boolean): boolean => barrier && state === ToolState.RUNNING;
 
-/** @param saved what another process has saved of this turn */
+/** @param saved another process's progress on this turn */
 export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & ReplyTexts): Reply {
   const { turn, writer, live, bodies, markdown, signal } = deps;
   const text = markdown.stream();
@@ -68,10 +67,9 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
   let storedEvents = 0;
   let markedRead = false;
   const steps = createAnnouncedSteps();
-  /** Where another process continues to read the events, until it has read those that are applied. */
+  /** After a restore, the event number to follow from; undefined once a new event arrives. */
   let replayFrom: number | undefined;
   let earlierText = '';
-  /** Whether the line of a tool waits to be stored. */
   let toolWaits = false;
 
   const parts = createReplyParts({ ...deps, tools: () => reply.tools });
@@ -150,7 +148,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
   });
   if (saved !== undefined) restore(saved);
 
-  /** Continues after what another process has applied. */
+  /** Continues after another process. */
   function restore(one: Progress & ReplyTexts): void {
     earlierText = one.text;
     if (one.generation !== turn.generation) return;
@@ -163,7 +161,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     progress.begin(one.appliedEvent);
   }
 
-  /** The runtime may wait for the outcome of a request that is applied. All else is stored. */
+  /** The runtime may wait for the outcome of an applied request. Everything else is stored. */
   async function repeat({ number, event, barrier }: TurnEvent): Promise<boolean> {
     if (replayFrom === undefined) return false;
     if (event.case === 'tool' && isAnnounced(event.value, barrier)) {
@@ -177,7 +175,6 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     return event.case === 'waiting' && event.value.retryAfterMs === 0 && (await suspend());
   }
 
-  /** Nothing follows. */
   function end(): void {
     activity.end();
     progress.end();
@@ -192,7 +189,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     }
     reply.events = Number(number);
     if (event.case === 'activity' && usage.waits) await writer.flush();
-    // Only an activity or a tool call implies another model call; text and end of the last call cost nothing.
+    // Only an activity or a tool call implies another model call; text and the last call's end cost nothing.
     if (event.case === 'activity' || event.case === 'tool') reply.overLimit = usage.reached;
     if (event.case === 'usage') usage.record(event.value, event.value.step <= steps.last);
     switch (event.case) {
@@ -200,13 +197,13 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
         activity.show(event.value.activity);
         return false;
       case 'chunk':
-        // Clients show the end of a tool before the text that follows it.
+        // Clients show that a tool ended before the text that follows it.
         if (toolWaits) await writer.flush();
         await showChunk(event.value);
         return false;
       case 'tool':
         await applyTool(event.value, number, isAnnounced(event.value, barrier));
-        // The usage of the step with the call can be stored with it.
+        // The usage for this step can be stored with the call.
         reply.overLimit = usage.reached;
         return false;
       case 'message':
@@ -241,7 +238,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
   }
 
   async function finishWith(done: Done): Promise<void> {
-    // The end of the text was held.
+    // The text's end was held back.
     const rest = text.flush();
     if (rest !== '') await show(rest);
     if (Buffer.byteLength(done.text) > LIMITS.replyBytes)
@@ -280,13 +277,13 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
   /**
    * Stores an entry. Without a barrier, it is stored with the event that follows it.
    *
-   * @throws ReplyLimitExceeded if the entry exceeds a limit, or does not follow the entries that are stored
+   * @throws ReplyLimitExceeded if the entry exceeds a limit, or does not follow the stored entries
    */
   async function store(reported: Entry, barrier: boolean): Promise<void> {
     const { tool, message } = reported;
     const { body, ...entry } = journalEntry(reported);
     const size = Buffer.byteLength(body);
-    // Before the body is stored outside of the database.
+    // Flushes before the body is stored outside the database.
     if (size > MAX_ROW_BYTES) await writer.flush();
     const verdict = size > MAX_ROW_BYTES ? await writer.judge(reply.generation, { number: entry.number, size }) : 'new';
     if (verdict === 'known') return;
@@ -322,7 +319,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     reply.seq = (await requests.execute(request, Number(number))) ?? reply.seq;
   }
 
-  /** Ends the reply if another agent answers instead. @returns whether it has ended */
+  /** @returns true if another agent answers instead */
   async function handOver(): Promise<boolean> {
     const { recipient } = requests;
     if (recipient === undefined) return false;
@@ -330,14 +327,18 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     return true;
   }
 
-  /** The runtime must be stopped. */
+  /** The runtime continues and must be stopped. */
   function finishEarly({ seq }: Ended): void {
     end();
     reply.seq = seq;
     reply.suspended = true;
   }
 
-  /** Ends the reply while requests wait for the user or for other agents. @returns false if the user has decided on all in the meantime */
+  /**
+   * Ends the reply while requests wait for the user or for other agents.
+   *
+   * @returns false if all requests were decided meanwhile
+   */
   async function suspend(): Promise<boolean> {
     while (requests.waitingCalls.length > 0 && !requests.aborted) {
       const ended = await writer.suspend(reply.text, requests.waitingCalls);
@@ -350,7 +351,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     return false;
   }
 
-  /** Reserves the tokens of a model call. @returns whether the turn has ended because they do not fit into its budget */
+  /** @returns true if the turn has ended because the tokens do not fit into its budget */
   async function reserve(value: Attempt): Promise<boolean> {
     const attempt = attemptOf(turn, value, reply.price);
     if (attempt.step <= steps.last && !value.metered)
@@ -376,11 +377,11 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     return true;
   }
 
-  /** @param waits whether the runtime waits for a token for the call */
+  /** @param waits true if the runtime waits for a token */
   async function applyTool(tool: Tool, number: bigint, waits: boolean): Promise<void> {
     const line = parts.toolLine(tool);
     if (waits) requests.announced(tool.callId, Number(number));
-    // The runtime waits for the answer as well as for the commit, so both are made at the same time.
+    // The runtime waits for both the answer and the commit, so they run concurrently.
     const answer = waits ? answerOf(tool, await announcedCalls.hasUntrusted()) : undefined;
     // Awaited below.
     answer?.catch(() => undefined);

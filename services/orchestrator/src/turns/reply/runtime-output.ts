@@ -16,18 +16,16 @@ import { ReplyLimitExceeded } from '../content/reply-limit.js';
 import type { ToolMessage } from '../journal/turn-entries.js';
 import type { TurnRow } from '../turns.store.js';
 
-/** Maximum length of keys, ids and names of tools, in UTF-16 code units. */
+/** UTF-16 code units. */
 const MAX_NAME_LENGTH = 256;
-/** Maximum length of descriptions of tools and errors, in UTF-16 code units. */
+/** UTF-16 code units. */
 export const MAX_NOTE_LENGTH = 4_000;
 /** No model call has more tokens. */
 const MAX_TOKENS = 100_000_000n;
 /** No turn has more model calls. */
 const MAX_STEP = 10_000;
-/** Bytes of the record of a call. */
 const MAX_RECORD_BYTES = 4 * 1024;
 
-/** @throws ReplyLimitExceeded */
 export function checkNames(...names: string[]): void {
   if (names.some((name) => name.length > MAX_NAME_LENGTH))
     throw new ReplyLimitExceeded('runtime_output_invalid', 'name_too_long');
@@ -46,13 +44,12 @@ export function journalEntry({ number, kind, body }: Entry): JournalEntry {
   return { number, kind: known, body };
 }
 
-/** @throws ReplyLimitExceeded if no model call has such numbers */
+/** @throws ReplyLimitExceeded if the numbers are impossible for a model call */
 function checkCall(step: number, counts: readonly bigint[]): void {
   if (step > MAX_STEP || counts.some((tokens) => tokens > MAX_TOKENS))
     throw new ReplyLimitExceeded('runtime_output_invalid', 'usage_out_of_range');
 }
 
-/** The price of a call of the turn to a provider. */
 export type PriceOfCall = (provider: string) => ModelPrice;
 
 function callOf(turn: TurnRow, call: Pick<Usage, 'step' | 'provider' | 'model'>, price: PriceOfCall) {
@@ -69,7 +66,7 @@ function callOf(turn: TurnRow, call: Pick<Usage, 'step' | 'provider' | 'model'>,
   };
 }
 
-/** An announced model call. @throws ReplyLimitExceeded if no model call has such an estimate */
+/** @throws ReplyLimitExceeded if the estimate is impossible for a model call */
 export function attemptOf(turn: TurnRow, announced: AnnouncedAttempt, price: PriceOfCall): Attempt {
   const { promptTokens, maxOutputTokens } = announced;
   checkCall(announced.step, [promptTokens, maxOutputTokens]);
@@ -81,7 +78,7 @@ export function attemptOf(turn: TurnRow, announced: AnnouncedAttempt, price: Pri
   };
 }
 
-/** @throws ReplyLimitExceeded if no model call has such a usage */
+/** @throws ReplyLimitExceeded if the usage is impossible for a model call */
 export function usageEntry(turn: TurnRow, usage: Usage, price: PriceOfCall): UsageEntry {
   const { promptTokens, completionTokens, cachedTokens, reasoningTokens } = usage;
   checkCall(usage.step, [promptTokens, completionTokens, cachedTokens, reasoningTokens]);
@@ -96,7 +93,7 @@ export function usageEntry(turn: TurnRow, usage: Usage, price: PriceOfCall): Usa
   };
 }
 
-/** The line of a tool call. @throws ReplyLimitExceeded if a name is too long */
+/** @throws ReplyLimitExceeded if a name is too long */
 export function toolMessage({ callId, tool, state, description }: Tool): ToolMessage {
   checkNames(callId, tool);
   const ended = state === ProtoToolState.FAILED ? ('failed' as const) : ('completed' as const);
@@ -111,7 +108,7 @@ export function toolMessage({ callId, tool, state, description }: Tool): ToolMes
   };
 }
 
-/** What later turns are told about a call; undefined if it is too large. */
+/** @returns what later turns are told about a call; undefined if it is too large */
 export function callRecord(reported: ReportedCall): CallRecord | undefined {
   const record = {
     tool: storable(reported.tool),

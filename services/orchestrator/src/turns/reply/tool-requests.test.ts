@@ -32,7 +32,6 @@ const delegate = defineTaskTool({
   task: async () => async () => 1,
 });
 
-/** The tool requests of a turn, and the events that clients receive. */
 function setUp({ permission, ...stored }: Partial<StoredCall> & MemoryRulesOptions = {}) {
   const events: Parameters<LiveEvents['tool']>[0][] = [];
   const requests = createToolRequests({

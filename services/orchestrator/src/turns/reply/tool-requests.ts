@@ -20,7 +20,6 @@ import type { StoredCall, TurnWriter } from '../writer/turn-writes.js';
 
 const refusal = (text: string): ToolOutcome => ({ text, failed: true });
 
-/** What the model learns about a call that the user did not approve. */
 const REFUSALS: Record<Exclude<FoundApproval['status'], 'approved' | 'open'>, ToolOutcome> = {
   denied: refusal('The user denied this call. Nothing was changed. Do not repeat it.'),
   expired: refusal(`The user did not approve this call within ${LIMITS.approvalHours} hours. Nothing was changed.`),
@@ -29,7 +28,7 @@ const REFUSALS: Record<Exclude<FoundApproval['status'], 'approved' | 'open'>, To
 };
 const TURNED_OFF = refusal('The user has turned this tool off. Nothing was changed.');
 
-/** The user is asked; with the kinds of untrusted content if these are the reason. */
+/** Includes the untrusted content kinds if they are the reason to ask. */
 interface Asking {
   ask: readonly UntrustedSource[];
   permission: AskedTool['permission'];
@@ -37,41 +36,36 @@ interface Asking {
 
 export interface ToolOffer {
   tools: readonly PlatformTool[];
-  /** Names of the tools that need the approval of the user. */
   asked: readonly string[];
-  /** Aborted if the turn is stopped. */
   signal: AbortSignal;
 }
 
-/** The tool requests of a turn. */
 export interface ToolRequests {
-  /** Outcomes that the runtime has not acknowledged. */
+  /** Not acknowledged by the runtime. */
   resolutions: Resolution[];
-  /** Sets what the runtime may request. */
   offer(offer: ToolOffer): void;
-  /** Discards the requests of an earlier generation. */
+  /** Discards an earlier generation's requests. */
   restart(): void;
   /**
    * Executes a request, or asks the user to approve it.
    *
-   * @param number of its event
+   * @param number its event's number
    * @returns the sequence of its event, if any
-   * @throws ReplyLimitExceeded if the runtime was not offered the tool, or if it changed arguments that the user approved
+   * @throws ReplyLimitExceeded if the runtime was not offered the tool, or if it changed arguments that the user
+   * approved
    */
   execute(request: Request, number: number): Promise<number | undefined>;
   /** The runtime waits for the answer to a call that this event announced. */
   announced(callId: string, number: number): void;
-  /** The runtime has the `resolutions`. */
   acknowledged(): void;
-  /** The number of the event of the first request or announced call whose outcome the runtime does not have. */
+  /** Event number of the first request or announced call whose outcome the runtime does not have. */
   readonly firstUnacknowledged: number | undefined;
-  /** Executes the requests that the user has decided on, and delivers the results of other agents, in the meantime. */
+  /** Executes requests that the user has decided on meanwhile, and delivers results from other agents. */
   retry(): Promise<number | undefined>;
-  /** The agent that answers instead, if the agent of the turn has handed over. */
+  /** The agent that answers instead, after a handover. */
   recipient: string | undefined;
-  /** The ids of the calls that wait for the user, or for the results of other agents. */
+  /** Ids of the calls that wait for the user or for results from other agents. */
   readonly waitingCalls: readonly string[];
-  /** Whether the turn was stopped or has ended. */
   readonly aborted: boolean;
 }
 
@@ -82,13 +76,11 @@ export interface ToolRequestDeps {
   receipts: Pick<ReceiptLog, 'finish' | 'recordOwn'>;
   live: Pick<LiveEvents, 'tool'>;
   logger: Pick<Logger, 'error' | 'warn'>;
-  /** The sequence of the last durable event of the turn. */
   seq: () => number;
-  /** Milliseconds before the first repetition of a request to another system. */
+  /** Delay before the first retry to another system. */
   retryMs?: number | undefined;
 }
 
-/** Adds a sentence to the outcome of a call. */
 const noting =
   (note: string, commit: Commit): Commit =>
   async (tx) => {
@@ -102,12 +94,11 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
   const { turn, writer, live, logger, seq: lastSeq } = deps;
   let offer = NOTHING;
   let waiting = new Map<string, Request>();
-  /** The numbers of the events of requests whose outcome the runtime does not have, by the id of the call. */
+  /** Event numbers by call id, for requests whose outcome the runtime does not have. */
   const unacknowledged = new Map<string, number>();
-  /** The calls that clients were told to run. */
+  /** Clients were told that these calls have begun. */
   const begun = new Set<string>();
 
-  /** A request whose arguments are parsed. */
   interface Requested {
     request: Request;
     tool: PlatformTool;
@@ -139,13 +130,13 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
   }
 
   function deliver(tool: string, callId: string, { text, failed, showsMessage: message }: StoredOutcome, seq: number) {
-    // Calls that are refused, that failed before they ran, or that another process or agent has executed.
+    // The call was refused, failed before it ran, or was executed by another process or agent.
     if (!begun.delete(callId)) live.tool({ tool, running: true }, seq);
     live.tool({ tool, running: false, failed }, seq);
     requests.resolutions.push(create(ResolutionSchema, { callId, text, failed, message }));
   }
 
-  /** Executes a call. @returns the sequence of its event, unless it was executed before */
+  /** @returns the sequence of its event, unless the call was executed before */
   async function run({ tool, input, call: { id } }: Requested, commit: Commit): Promise<number | undefined> {
     const stoppable = !('send' in tool);
     const description = lineDescription(tool, input);
@@ -157,7 +148,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     return seq;
   }
 
-  /** Records a call that changed our data, in the transaction of the change. */
+  /** Records a call that changed our data, in the same transaction as the change. */
   const withReceipt =
     ({ tool: { name, effect }, input, call }: Requested, commit: Commit): Commit =>
     async (tx) => {
@@ -167,7 +158,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
       return outcome;
     };
 
-  /** Gives a task to another agent. Its end is the outcome of the call. */
+  /** The task's end is the call outcome. */
   async function startTask(request: Requested & { tool: TaskTool }): Promise<number | undefined> {
     const { tool, input, call } = request;
     const started = tool.check(input) ?? (await writer.startTask(await tool.task(input, call)));
@@ -204,12 +195,12 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
             retryMs: deps.retryMs,
           });
     const decidedAt = approved?.decidedAt;
-    // The context of the turn has the time of its start, which can be a day earlier.
+    // The turn's context has the time when it started, which can be a day earlier.
     const note = decidedAt && `The user approved this call at ${decidedAt.toISOString()}.`;
     return await run(request, note ? noting(note, commit) : commit);
   }
 
-  /** The card of a call, and what identifies its request; the outcome of a call that cannot be executed. */
+  /** @returns a call's card and what identifies its request; an outcome if the call cannot be executed */
   async function cardOf(
     { tool, input, call }: Requested,
     { ask: sources, permission }: Asking,
@@ -228,20 +219,20 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     }
   }
 
-  /** Whether a call can repeat one that a deleted or failed reply to the same question has sent. The user must see it then. */
+  /** True if a deleted or failed reply to the same question may have sent the same call. Then the user must see it. */
   async function mayRepeat(tool: PlatformTool): Promise<boolean> {
     if (!('send' in tool)) return false;
     const { id, agent_id: agentId, repeats_from_message_id: messageId } = turn;
     return await deps.rules.mayRepeat({ id, agentId, messageId });
   }
 
-  /** What to do with a call that has no outcome: the stricter of the settings then and now applies. */
+  /** Decides on a call that has no outcome: the stricter of the settings then and now applies. */
   async function verdictOn(
     tool: PlatformTool,
     { sent, approval, isDelegated }: StoredCall,
   ): Promise<'execute' | 'wait' | Asking | ToolOutcome> {
     if (isDelegated) return 'wait';
-    // The outcome of a call that was sent must be found out, whatever the user allows now.
+    // The outcome of a sent call must be found out, whatever the user allows now.
     if (sent !== undefined) return 'execute';
     const permission = await deps.rules.permission(turn.agent_id, tool);
     if (permission === 'deny') return TURNED_OFF;
@@ -255,7 +246,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     return approval.status === 'open' ? 'wait' : REFUSALS[approval.status];
   }
 
-  /** Shows the card of a call. @returns the sequence of its event; undefined if the call has an outcome instead */
+  /** @returns the sequence of its event; undefined if the call has an outcome instead */
   async function ask(request: Requested, asking: Asking): Promise<number | undefined> {
     const { tool, input, call } = request;
     const shown = await cardOf(request, asking);
@@ -307,7 +298,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
       if (tool === undefined || callId !== storable(callId))
         throw new ReplyLimitExceeded('runtime_output_invalid', 'tool_not_offered');
       const stored = await writer.findCall(callId);
-      // Clients were told when the task began, maybe by another process. Its result can be hours later.
+      // Clients were told when the task began, perhaps by another process. Its result can arrive hours later.
       if ('task' in tool && stored.outcome !== undefined) begun.add(callId);
       // The runtime no longer has the arguments of a call whose outcome it received.
       if (stored.outcome !== undefined) return void deliver(name, callId, stored.outcome, lastSeq());

@@ -2,8 +2,9 @@ import { AgentActivity } from '@uswarm/runtime-proto';
 import type { AgentActivity as StoredActivity } from '../../platform/database/schema.js';
 
 /**
- * Milliseconds after which an activity is stored alone. A model call and a step follow their activity sooner, and are stored with
- * it: the turn waits for one commit instead of two. Sooner than other writes are, which are then stored with it.
+ * An activity that waits this long (ms) is stored alone. A model call or a step usually follows its activity sooner and
+ * is stored with it: the turn waits for one commit instead of two. Shorter than the delay before other writes, which
+ * are then stored with the activity.
  */
 const ALONE_AFTER_MS = 25;
 
@@ -15,21 +16,17 @@ const ACTIVITIES: Partial<Record<AgentActivity, StoredActivity>> = {
 };
 
 export interface TurnActivityDeps {
-  /** What is stored. */
   initial: StoredActivity;
   store: (activity: StoredActivity) => Promise<void>;
   onError: (error: unknown) => void;
 }
 
-/** What the runtime does in a turn. */
 export interface TurnActivity {
   /** Stores a change with the next event, or after a short time. */
   show(activity: AgentActivity): void;
-  /** The activity that the next event must store; undefined if it did not change. */
+  /** @returns the activity that the next event must store; undefined if it did not change */
   take(): StoredActivity | undefined;
-  /** Stores the current activity again. */
   renew(): Promise<void>;
-  /** Stores nothing more. */
   end(): void;
 }
 

@@ -39,7 +39,7 @@ describe('the turn runner', () => {
     const LIMITED = { status: 'failed', errorCode: 'token_limit_reached' };
     const SENTENCE = 'The token limit of this month is reached.';
     const limited = () => true;
-    // The usage of the first model call reaches the limit: the check before the turn passes, later checks fail.
+    // The first model call's usage reaches the limit: the check before the turn passes, later checks fail.
     const afterFirstCheck = () => {
       let checks = 0;
       return () => (checks += 1) > 1;

@@ -6,7 +6,6 @@ import type { FinishedReply } from '../writer/turn-ending.js';
 
 export const TOKEN_LIMIT_REACHED = 'token_limit_reached';
 
-/** The text of the system message that reports the limit. */
 export function limitNote(limit: LimitReached): string {
   return `${reachedLimit(limit)} for this month is reached. It resets on ${limit.resets_at.slice(0, 10)} (UTC).`;
 }
@@ -21,7 +20,7 @@ function reachedLimit(limit: LimitReached): string {
 
 const LIMIT_SENTENCE = MESSAGE_ERRORS.token_limit_reached.message;
 
-/** The final state of a reply that the token limit stopped. It keeps its text so far. Pure. */
+/** Keeps the text so far. Pure. */
 export function limitedReply(text: string): FinishedReply {
   const incomplete = !isBlank(text);
   return {
@@ -32,7 +31,7 @@ export function limitedReply(text: string): FinishedReply {
   };
 }
 
-/** The final state of a task that has used its share of the tokens. It keeps its text so far. Pure. */
+/** For a task that has used its token share. Keeps the text so far. Pure. */
 export const spentTask = (text: string): FinishedReply => ({
   ...limitedReply(text),
   text,

@@ -27,7 +27,6 @@ describe('the progress of a turn', () => {
   const save = (...[job, progress, texts]: [LeasedJob, Progress, ReplyTexts | undefined]) =>
     store().save(job, progress, texts, world.uswarm.database);
   const streams = () => readStreams([world.home.workspaceId], world.uswarm.database);
-  /** Follows the reply of a runtime. */
   const track = (progress = PROGRESS) =>
     writer.track({
       current: () => ({ progress, texts: TEXTS, version: 1 }),

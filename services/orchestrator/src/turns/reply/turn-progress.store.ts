@@ -3,7 +3,6 @@ import type { Database } from '../../platform/database/database.js';
 import { createGroups } from '../../platform/database/groups.js';
 import { heldLease, type LeasedJob } from '../../platform/jobs/job-store.js';
 
-/** The text of a reply. */
 export interface ReplyTexts {
   /** As users see it. */
   text: string;
@@ -11,29 +10,26 @@ export interface ReplyTexts {
   received: string;
 }
 
-/** How far the events of a turn are applied. */
 export interface Progress {
   generation: number;
   /** All events up to this number are applied. */
   appliedEvent: number;
-  /** The events after this number are requested again: the runtime may wait for the outcome of one. */
+  /** The events after this number are requested again: the runtime may wait for one's outcome. */
   resumeFrom: number;
-  /** The last number of a published part of the text. */
+  /** Last published text part. */
   chunkSeq: number;
-  /** The step of the last announced model call. */
+  /** Last announced model call. */
   announcedStep: number;
 }
 
-/** The text of a turn that the job runs. */
 interface TextSave {
   job: LeasedJob;
   progress: Progress;
   texts: ReplyTexts;
 }
 
-/** A turn whose text was saved. */
 export interface SavedText {
-  /** Whether the turn must end: see `TurnStore.stopRequested`. */
+  /** True if the turn must end: see `TurnStore.stopRequested`. */
   stopRequested: boolean;
 }
 
@@ -45,7 +41,7 @@ export interface TurnProgressStore {
    */
   save(job: LeasedJob, progress: Progress, texts: ReplyTexts | undefined, db: Database): Promise<void>;
   /**
-   * As `save`, in one statement with the texts of other turns that are saved at the same time.
+   * Like `save`, in one statement with other turns that save at the same time.
    *
    * @returns undefined if the lease is lost, or if another transaction has locked the job
    */
@@ -53,19 +49,19 @@ export interface TurnProgressStore {
   find(turnId: string): Promise<(Progress & ReplyTexts) | undefined>;
 }
 
-/** A text has at most some 100 KiB, and a group that waits for Postgres does not stop the ones behind it. */
+/** A text has at most some 100 KiB, and a group that waits for Postgres does not block the groups behind it. */
 const TEXT_GROUPS = { maxItems: 64, maxGroups: 2, patienceMs: 1_000 };
 
 const COLUMNS = sql`generation, applied_event, resume_from, chunk_seq, announced_step, text, received`;
-/** Without the texts. */
+/** Columns that do not hold texts. */
 const REPLACED = sql`generation = excluded.generation, applied_event = excluded.applied_event,
   resume_from = excluded.resume_from, chunk_seq = excluded.chunk_seq, announced_step = excluded.announced_step`;
 const REPLACED_TEXTS = sql`, text = excluded.text, received = excluded.received`;
 
-/** What is stored of the received text. */
+/** Null if the received text equals the shown text. */
 const receivedColumn = ({ text, received }: ReplyTexts): string | null => (received === text ? null : received);
 
-/** Skips jobs that are locked: their next text is saved soon, and must not delay the others. */
+/** Skips locked jobs: their next text is saved soon, and must not delay the others. */
 async function saveTexts(database: Database, saves: readonly TextSave[]): Promise<(SavedText | undefined)[]> {
   const column = (value: (save: TextSave) => number | string | null) => saves.map(value);
   const { rows } = await sql<SavedText & { turnId: string }>`

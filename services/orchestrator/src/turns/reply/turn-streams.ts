@@ -4,14 +4,14 @@ import type { Database } from '../../platform/database/database.js';
 import { answerFields, inReplyTo } from '../../records/answers.js';
 import { answersUser } from '../../records/answers-user.js';
 
-/** The beginning of a reply that an agent writes. Its runtime has sent more if it was not saved yet. */
+/** The saved text. The runtime may have sent more. */
 export type TurnStream = StreamState & { workspace_id: string };
 
 export type ReadStreams = typeof readStreams;
 
 export interface RunningReplies {
   streams: TurnStream[];
-  /** The turns that write replies, also those whose text was not saved yet. */
+  /** Includes turns whose text was not saved yet. */
   turnIds: string[];
 }
 
@@ -21,7 +21,6 @@ interface Row extends Omit<TurnStream, 'turn_id' | 'in_reply_to'> {
   in_reply_to: string | null;
 }
 
-/** Reads the beginnings of the replies that agents of these workspaces write. */
 export async function readStreams(workspaceIds: readonly string[], db: Database): Promise<RunningReplies> {
   const { rows } = await sql<Row>`
     SELECT t.id AS own_id, coalesce(t.first_turn_id, t.id) AS turn_id, ${inReplyTo('t')} AS in_reply_to, t.workspace_id, t.reply_message_id AS message_id, t.conversation_id, t.agent_id, t.generation,

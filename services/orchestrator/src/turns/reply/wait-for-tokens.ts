@@ -1,20 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reserved } from '../writer/turn-budget.js';
 
-/** A model call of a process that was killed never gives its tokens back. */
+/** Bounded, because a killed process never gives back the tokens that its model call reserved. */
 const ATTEMPTS = 240;
 const EVERY_MS = 500;
 
 export interface WaitOptions {
-  /** Whether the turn was stopped or has ended. */
   isAborted: () => boolean;
   signal: AbortSignal;
-  /** Milliseconds between two attempts. */
   everyMs?: number | undefined;
 }
 
 /**
- * Reserves tokens, and waits up to two minutes while running model calls of other turns have reserved what is left of the budget.
+ * Reserves tokens. Waits up to two minutes while other turns' running model calls have reserved the rest of the budget.
  *
  * @returns `busy` only if the turn was stopped or has ended
  */

@@ -10,23 +10,21 @@ import type { SwarmMember } from '../../records/agents.store.js';
 import { chooseMemories } from './choose-memories.js';
 import type { MemoryStore, NewMemory } from '../../records/memories.store.js';
 
-/** Settings, tools and memories that are sent to an agent with each turn. */
 export interface AgentContext {
-  /** Null if the default of the runtime applies. */
+  /** Null if the runtime's default applies. */
   model: AgentModel | null;
   responseLength: ResponseLength;
-  /** Additional instructions, in order. */
+  /** In order. */
   prompts: AgentPrompt[];
-  /** Names of the tools that the runtime may offer and runs itself or calls on a tool server. */
+  /** The runtime runs these itself or calls them on a tool server. */
   tools: string[];
-  /** Names of the tools that the orchestrator executes on request. */
+  /** The orchestrator executes these on request. */
   requestedTools: string[];
-  /** Those of them whose calls need the approval of the user. */
+  /** Subset of `requestedTools` that needs the user's approval. */
   askedTools: string[];
   memories: NewMemory[];
 }
 
-/** With the agents of the workspace. */
 export type LoadedAgent = AgentContext & { members: SwarmMember[] };
 
 export interface AgentContextDeps {
@@ -38,13 +36,13 @@ export interface AgentContextDeps {
   subAgentModel: ModelCatalog['subAgentModel'];
 }
 
-/** Texts that the memories of a turn are chosen for, the most important first. */
+/** Texts for choosing a turn's memories, most important first. */
 export type Question = () => Promise<readonly string[]>;
 
 /** Loads the current settings, tools and memories, so that a change applies from the next turn. */
 export function createAgentContextLoader(deps: AgentContextDeps) {
   const { settings, memories, tools, platformTools, connections, subAgentModel } = deps;
-  /** Entries of the catalogue that enable tools with other names. */
+  /** Catalogue entries that enable tools with other names. */
   const switches = new Set([MEMORIES_TOOL, ...platformTools.map(({ switchedBy }) => switchedBy)]);
 
   async function recall(agentId: string, question: Question): Promise<NewMemory[]> {
@@ -52,7 +50,7 @@ export function createAgentContextLoader(deps: AgentContextDeps) {
     return memories.read(agentId, chooseMemories(await memories.rank(agentId, texts)));
   }
 
-  /** The tools of the orchestrator that the agent may use: enabled, and without an app or with a connected one. */
+  /** Orchestrator tools that the agent may use: enabled, and without an app or with a connected one. */
   async function usable(agentId: string, enabled: readonly string[]): Promise<typeof platformTools> {
     const switchedOn = platformTools.filter(({ switchedBy }) => enabled.includes(switchedBy));
     if (switchedOn.every(({ provider }) => provider === undefined)) return switchedOn;

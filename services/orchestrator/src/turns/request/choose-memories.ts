@@ -1,13 +1,12 @@
 import type { RankedMemory } from '../../records/memories.store.js';
 
-/** Bytes of memories that every turn receives. */
+/** Limit for the memories that every turn receives. */
 export const CORE_BYTES = 8 * 1024;
-/** Bytes of memories that are chosen by relevance. */
+/** Limit for the memories that are chosen by relevance. */
 export const RELEVANT_BYTES = 16 * 1024;
 
 /**
- * Chooses the memories of a turn: core memories, the last changed first, then the others in the given order. A memory that
- * does not fit is skipped. Pure.
+ * Core memories, last changed first, then the others in the given order. A memory that does not fit is skipped. Pure.
  *
  * @returns keys
  */

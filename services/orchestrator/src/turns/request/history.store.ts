@@ -9,17 +9,15 @@ export interface HistoryRow {
   role: 'user' | 'agent';
   agent_id: string | null;
   text: string;
-  /** Whether files are attached. */
   attached?: boolean;
 }
 
-/** The maximum number of replies to older messages among the newest messages. */
+/** Maximum number of replies to older messages among the newest messages. */
 const LATE_REPLIES = 2 * LIMITS.queuedTurns;
 
-/** The maximum number of scanned messages. Tool messages count, although the history omits them. */
+/** Tool messages count, although the history omits them. */
 const SCANNED_MESSAGES = 2_000;
 
-/** Selects the messages that a model can read. */
 export const READABLE = sql`
   (m.content ->> 'type' IN ('action_card', 'artifact')
     OR m.content ->> 'type' = 'text' AND (m.content ->> 'text' <> '' OR m.attachments <> '[]'))
@@ -28,10 +26,10 @@ export const READABLE = sql`
 const COLUMNS = sql`m.id, m.seq, m.role, m.agent_id, m.content, m.attachments, m.turn_id`;
 
 /**
- * Messages up to the user message, newest first. Messages of a turn follow its user message, also if the next user
- * message was stored before them. Messages of the same agent for this user message are excluded, and those of tasks that it gave;
- * those of other agents are not. Messages up to `afterSeq` are excluded: a summary replaces them. Reads only recent messages,
- * regardless of the length of the conversation.
+ * Reads messages up to the user message, newest first. A turn's messages follow its user message, even if the next user
+ * message was stored before them. Excludes the same agent's messages for this user message and for tasks that it gave,
+ * but not other agents' messages. Messages up to `afterSeq` are excluded: a summary replaces them. Reads only recent
+ * messages, regardless of the conversation's length.
  */
 export async function readHistory(
   database: Database,

@@ -31,45 +31,37 @@ export interface TurnRequestDeps {
   summaries: Pick<SummaryStore, 'find'>;
   receipts: Pick<ReceiptLog, 'ofConversation'>;
   reports: WorkflowReports;
-  /** The agent's current settings, tools and memories, and the agents of its workspace. */
   loadAgentContext: (agentId: string, question: Question) => Promise<LoadedAgent>;
   models: Pick<ModelCatalog, 'limits' | 'price'>;
-  /** All tools that the orchestrator executes. */
   platformTools: readonly PlatformTool[];
-  /** Creates the tokens with which the runtime calls tools. */
   toolTokens: ToolTokens;
-  /** Creates the tokens with which the runtime calls the model gateway. */
   modelTokens: ModelTokens;
   clock: Clock;
 }
 
-/** The number of messages of the user for which memories are chosen. */
+/** Memories are chosen for this many user messages. */
 const QUESTIONS = 3;
-/** The number of earlier turns whose tool calls the model is told. */
+/** The model is told the tool calls from this many earlier turns. */
 const RECENT_TURNS = 3;
-/** The maximum number of these calls. */
 const RECENT_CALLS = 24;
 const NO_TURNS: RecentTurns = { turnIds: [], calls: [] };
-/** The number of calls to other apps that the model is told. */
 const SENT_CALLS = 10;
-/** The profile if the user was deleted while the turn ran. */
+/** Profile for a user who was deleted while the turn ran. */
 const UNKNOWN_READER: Reader = { name: '', language: '', time_zone: '' };
 
 export interface LoadedRequest {
   request: RunTurnRequest;
   context: TurnContext;
-  /** The tools that the runtime may request. */
   requestedTools: readonly PlatformTool[];
-  /** The kinds of content of others that the runtime receives or can get with this request. */
+  /** Kinds of content from others that the runtime receives or can get with this request. */
   untrusted: readonly UntrustedSource[];
-  /** Whether older messages need a summary after the turn. */
+  /** True if older messages need a summary after the turn. */
   needsSummary: boolean;
 }
 
-/** Where the reply of a turn is. */
 type ReplyPlace = Pick<Reply, 'generation' | 'from'> & { requests: Pick<Reply['requests'], 'resolutions'> };
 
-/** That of a turn that has not begun. */
+/** For a turn that has not begun. */
 export const NEW_REPLY: ReplyPlace = { generation: 1, from: 0, requests: { resolutions: [] } };
 
 export type LoadRequest = (
@@ -78,7 +70,7 @@ export type LoadRequest = (
   options: { features: readonly string[]; signal: AbortSignal },
 ) => Promise<LoadedRequest>;
 
-/** Reads everything that a runtime needs for a turn. Settings are those of the start of the turn. */
+/** Reads everything that a runtime needs for a turn. Settings are as they were when the turn started. */
 export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
   async function startContext(
     turn: TurnRow,
@@ -122,14 +114,14 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
     recentCalls: await deps.journal.calls(context.recentTurns, RECENT_CALLS),
   });
 
-  /** The entries for a runtime that starts the turn. One that has it already does not need them. */
+  /** Journal entries for a runtime that starts the turn. A runtime that already has it needs none. */
   async function entriesFor(turn: TurnRow, fromEvent: number, signal: AbortSignal): Promise<JournalEntry[]> {
     return fromEvent > 0 ? [] : deps.bodies.read(await deps.journal.entries(turn.id), signal);
   }
 
   return async (turn, reply, { features, signal }) => {
     const isNew = reply.generation === 1 && turn.runtime_instance === null && turn.resumes_message_id === null;
-    // A turn that continues another one answers the message of that one.
+    // A turn that continues another one answers the other turn's message.
     const answered = { ...turn, user_message_id: turn.resumes_message_id ?? turn.user_message_id };
     const stored = isNew || !features.includes(JOURNAL) ? undefined : await deps.contexts.find(turn.id);
     const summary = stored === undefined ? await summaryFor(turn) : stored.summary;
@@ -142,7 +134,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       features.includes(JOURNAL) && !isNew ? entriesFor(turn, reply.from, signal) : [],
     ]);
     const { tools, requestedTools } = context.agentContext;
-    // A message of the user is part of the history, unlike that of a workflow that has ended.
+    // A user message is part of the history, unlike the message of a finished workflow.
     const isAsked = newestFirst.some(({ id }) => id === answered.user_message_id);
     const report = isAsked ? undefined : await deps.reports.promptFor(answered.user_message_id);
     // An agent without tools needs no token.
@@ -165,7 +157,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       modelToken,
     });
     const untrusted = [
-      // Runtimes of release 0.2 have a token for calls, and announce none.
+      // A release 0.2 runtime has a token for calls, and announces none.
       ...(toolToken !== '' && !features.includes(TOOL_GRANTS) ? (['web'] as const) : []),
       ...(newestFirst.some(({ attached }) => attached === true) ? (['attachment'] as const) : []),
     ];
@@ -179,14 +171,14 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
   };
 }
 
-/** The message that an agent answers in place of a message of the user. */
+/** The message that an agent answers in place of a user message. */
 const reportRow = ({ user_message_id: id }: TurnRow, text: string | undefined): HistoryRow[] =>
   text === undefined ? [] : [{ id, role: 'user', agent_id: null, text }];
 
 /** Tools that ask the user directly: a background turn answers another agent. */
 const USER_TOOLS: readonly string[] = [ACTION_CARD_TOOL];
 
-/** The context without the tools that turns with this depth, or agents without colleagues, cannot use. Pure. */
+/** Removes the tools that turns at this depth, or agents without colleagues, cannot use. Pure. */
 function toolsForDepth(
   context: AgentContext,
   platformTools: readonly PlatformTool[],
@@ -206,11 +198,10 @@ function toolsForDepth(
   };
 }
 
-/** The newest messages of the user: a follow-up question alone may not name its subject. */
+/** A follow-up question alone may not name its subject, so several questions are read. */
 const newestQuestions = (newestFirst: readonly HistoryRow[]): string[] =>
   newestFirst.flatMap(({ role, text }) => (role === 'user' ? [text] : [])).slice(0, QUESTIONS);
 
-/** The turn as tokens name it. */
 export const tokenTurn = ({ id, workspace_id, agent_id }: Pick<TurnRow, 'id' | 'workspace_id' | 'agent_id'>) => ({
   workspaceId: workspace_id,
   agentId: agent_id,

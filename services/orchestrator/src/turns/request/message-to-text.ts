@@ -1,13 +1,12 @@
 import type { MessageContent } from '@uswarm/contract';
 import type { StoredAttachment } from '../../workspaces/uploads/attachments.js';
 
-/** The fields of a message from which its text is rendered. */
 export interface MessageParts {
   content: MessageContent;
   attachments: readonly Pick<StoredAttachment, 'name' | 'mime_type' | 'size'>[];
 }
 
-/** Renders a message as text, with the names of attachments and artifacts, and the options of cards. Pure. */
+/** Includes attachment and artifact names, and card options. Pure. */
 export function messageToText({ content, attachments }: MessageParts): string {
   const files = attachments.map(({ name, mime_type, size }) => `[attached: ${name}, ${mime_type}, ${size} bytes]`);
   return [...textLines(content), ...files].join('\n');

@@ -6,11 +6,11 @@ const HEAD =
   'Do not repeat one unless the user asks for it after this.';
 const MAX_BYTES = 4 * 1024;
 
-/** A call without an outcome is of a turn that disappeared: turns of a conversation do not run at the same time. */
+/** Without an outcome, the call's turn disappeared: turns in a conversation do not run at the same time. */
 const lineOf = ({ sentAt, tool, arguments: input, status }: SentCall): string =>
   `- ${sentAt.toISOString()} ${oneLine(`${tool} ${input}`)}: ${status === 'sent' ? 'unknown' : status}`;
 
-/** What a model is told about calls that earlier turns sent: the newest that fit, oldest first. Empty if there are none. Pure. */
+/** The newest calls that fit, oldest first. Empty if there are none. Pure. */
 export function describeSentCalls(newestFirst: readonly SentCall[]): string {
   const lines: string[] = [];
   let bytes = Buffer.byteLength(HEAD);

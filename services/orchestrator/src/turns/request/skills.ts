@@ -2,20 +2,19 @@ import { create } from '@bufbuild/protobuf';
 import type { AgentPrompt } from '@uswarm/contract';
 import { type SkillDocument, SkillDocumentSchema } from '@uswarm/runtime-proto';
 
-/** Runtimes with this feature let the model load long prompts on demand. */
+/** Such runtimes let the model load long prompts on demand. */
 const SKILLS_FEATURE = 'skills.1';
-/** Longer prompts are skills. Bytes of UTF-8. */
+/** Bytes of UTF-8. Longer prompts are skills. */
 const PROMPT_BYTES = 2 * 1024;
 
-/** Prompts as the runtime receives them. */
 export interface Instructions {
-  /** Part of every model call. */
+  /** Sent with every model call. */
   prompts: string[];
-  /** Loaded by the model when it needs them. */
+  /** Loaded by the model on demand. */
   skillDocuments: SkillDocument[];
 }
 
-/** Splits prompts into those that are always sent and skills, if the runtime supports skills. Pure. */
+/** Without the feature, all prompts are always sent. Pure. */
 export function instructionsOf(prompts: readonly AgentPrompt[], features: readonly string[]): Instructions {
   const isSkill = ({ content }: AgentPrompt): boolean =>
     features.includes(SKILLS_FEATURE) && Buffer.byteLength(content) > PROMPT_BYTES;

@@ -6,7 +6,6 @@ export const WHOLE: WholeMessages = { count: 60, bytes: 48 * 1024 };
 /** A summary is written when at least this many messages exceed the whole ones. */
 export const GROWTH = 20;
 
-/** Whether enough messages exceed those that are sent whole. Pure. */
 export function needsSummary(newestFirst: readonly HistoryRow[]): boolean {
   let bytes = 0;
   const whole = newestFirst.findIndex(({ text }, index) => {

@@ -5,21 +5,21 @@ import type { ModelLimits } from '../../platform/core/models.js';
 import type { Summary } from '../summaries/summaries.store.js';
 import type { Reader } from '../../records/users.store.js';
 
-/** What a turn is started with, in addition to the messages. Every generation of the turn uses the same. */
+/** Stored once: every generation starts with the same context. */
 export interface TurnContext {
   /** ISO 8601. */
   now: string;
-  /** The user who reads the reply. */
+  /** Reads the reply. */
   reader: Reader;
   agentContext: AgentContext;
   members: SwarmMember[];
-  /** Limits of the agent's model; null if they are unknown. */
+  /** Null if unknown. */
   limits: ModelLimits | null;
-  /** The summary of the messages before the history; null if there is none. */
+  /** Summarizes the messages before the history; null if there is none. */
   summary: Summary | null;
-  /** The last turns of the conversation before this one, oldest first. */
+  /** Before this one, oldest first. */
   recentTurns: string[];
-  /** The calls to other apps that earlier turns sent, as the model is told; absent in contexts of earlier releases. */
+  /** Absent in contexts from earlier releases. */
   sentCalls?: string;
 }
 

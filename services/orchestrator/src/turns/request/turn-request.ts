@@ -31,13 +31,12 @@ import type { TurnRow } from '../turns.store.js';
 
 export const HISTORY_MESSAGES = 200;
 const HISTORY_BYTES = 512 * 1024;
-/** Bytes of the calls of earlier turns. */
 const CALLS_BYTES = 16 * 1024;
 
-/** The newest messages within the limits, oldest first; always contains the user message. Pure. */
+/** Oldest first, within the limits; always contains the user message. Pure. */
 export function boundedHistory(newestFirst: readonly HistoryRow[], maxBytes = HISTORY_BYTES): HistoryRow[] {
   const rows = newestFirst.slice(0, HISTORY_MESSAGES);
-  // Replies of other agents to the same user message can be newer.
+  // Replies by other agents to the same user message can be newer.
   const userMessage = rows.find(({ role }) => role === 'user');
   const kept = new Set<HistoryRow>();
   let bytes = 0;
@@ -49,7 +48,7 @@ export function boundedHistory(newestFirst: readonly HistoryRow[], maxBytes = HI
   return rows.filter((row) => kept.has(row)).toReversed();
 }
 
-/** The newest calls within the limit, oldest first. Pure. */
+/** Newest within the limit, oldest first. Pure. */
 function boundedCalls(calls: readonly CallRecord[]): CallRecord[] {
   let bytes = 0;
   const tooMany = calls.findLastIndex((call) => (bytes += Buffer.byteLength(JSON.stringify(call))) > CALLS_BYTES);
@@ -61,22 +60,20 @@ export interface TurnRequestInput {
   generation: number;
   context: TurnContext;
   history: readonly HistoryRow[];
-  /** Tools that the orchestrator executes. */
   requestedTools: readonly PlatformTool[];
-  /** Outcomes of tool requests that the runtime may not have received. */
+  /** The runtime may not have received them. */
   resolutions: readonly Resolution[];
-  /** Optional parts of the protocol that the runtime implements. */
   features: readonly string[];
   firstStep: number;
-  /** The journal of the turn, empty for its first run. */
+  /** Empty for the turn's first run. */
   journal: readonly JournalEntry[];
-  /** Tool calls of earlier turns, oldest first. */
+  /** From earlier turns, oldest first. */
   recentCalls: readonly CallRecord[];
-  /** The number of events that the caller has received. */
+  /** The caller has received this many events. */
   fromEvent: number;
-  /** The token for tool calls; empty if the agent has no tools. */
+  /** Empty if the agent has no tools. */
   toolToken: string;
-  /** The token for model calls; empty without a model gateway. */
+  /** Empty without a model gateway. */
   modelToken: string;
 }
 
@@ -109,19 +106,21 @@ export function turnRequest(input: TurnRequestInput): RunTurnRequest {
   });
 }
 
-/** The feature of runtimes that continue from a journal. */
+/** Such runtimes continue from a journal. */
 export const JOURNAL = 'journal.1';
-/** The feature of runtimes with large entries, which have what is committed with them, and with calls of earlier turns. */
+/** Such runtimes read large entries, which include what is committed with them, and calls from earlier turns. */
 const LARGE_JOURNAL = 'journal.2';
-/** Bytes of the journal for runtimes without this feature. */
 const SMALL_JOURNAL_BYTES = 2 * 1024 * 1024;
-/** The feature of runtimes that announce calls of tools, and get a token for each of them. They have `JOURNAL`. */
+/** Such runtimes announce tool calls and get a token for each. They have `JOURNAL`. */
 export const TOOL_GRANTS = 'tool-grants.1';
-/** The feature of runtimes that announce model calls. */
+/** Such runtimes announce model calls. */
 const BUDGET = 'budget.1';
 const KINDS = { step: EntryKind.STEP, result: EntryKind.RESULT };
 
-/** Runtimes without the feature start from the beginning, and get no tools with effects. So do those that cannot read the journal. */
+/**
+ * Runtimes without the feature, or that cannot read the journal, start from the beginning and get no tools with
+ * effects.
+ */
 function journalOf(input: TurnRequestInput) {
   const { features } = input;
   const isLarge = features.includes(LARGE_JOURNAL);
@@ -176,7 +175,6 @@ export function toAgent(member: SwarmMember): Agent {
   });
 }
 
-/** Adds the settings of the agent of the turn. */
 function withContext(
   agent: Agent,
   { model, responseLength, prompts }: AgentContext,

@@ -23,7 +23,6 @@ const FEATURES = ['journal.1', 'tools.1'];
 const wanted = (callId: string, tool = 'count', input = '{"by":1}') =>
   ({ case: 'request', value: { callId, tool, arguments: input } }) as const;
 
-/** A tool that counts how often it was executed. */
 function counter(prepare?: () => void) {
   const counted = { total: 0 };
   const tool: PlatformTool = definePlatformTool({
@@ -207,7 +206,7 @@ describe('a tool request that needs the approval of the user', () => {
 
 describe('a tool request that changes another system', () => {
   const waiting = { case: 'waiting', value: {} } as const;
-  /** A tool whose requests are executed without an answer. */
+  /** A tool that executes requests without answering. */
   function outside(plan: Plan = { key: 'k' }) {
     const sent: unknown[] = [];
     const tool = defineExternalTool({

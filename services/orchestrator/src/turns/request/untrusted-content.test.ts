@@ -7,7 +7,7 @@ import { defineExternalTool, definePlatformTool, type PlatformTool } from '../to
 type Options = Parameters<typeof createTurnHarness>[1];
 type Event = NonNullable<Call['events']>[number];
 
-/** Features of a runtime that announces calls, and gets a token for each of them. */
+/** The runtime announces calls and gets a token for each. */
 const GRANTS = ['journal.1', 'tools.1', 'tool-grants.1'];
 const waiting: Event = { case: 'waiting', value: {} };
 const announced: Event = { case: 'tool', value: { callId: 's', tool: 'search', state: ToolState.RUNNING } };
@@ -112,7 +112,7 @@ describe('the token for a call of a tool', () => {
     value: { callId: 's', tool, state: ToolState.RUNNING, query },
   });
   const PIN = ['The PIN is 4711.'];
-  /** What the runtime gets for a call that it announces. */
+  /** @returns the runtime's answer to an announced call */
   const answered = async (event: Event, options: Options & { barriers?: number[]; events?: Event[] } = {}) => {
     const { events = [entry(1), event, done('ok')], ...more } = options;
     const { resolutions, untrusted, tokens } = await play(events, { barriers: [2], ...more });
