@@ -28,7 +28,6 @@ export interface SummariesModuleDeps {
   clock: Clock;
 }
 
-/** Summaries of long conversations, and titles. */
 export function createSummariesModule({
   config,
   background,

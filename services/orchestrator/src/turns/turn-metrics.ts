@@ -11,7 +11,7 @@ import type { TurnRow } from './turns.store.js';
 
 type Ended = Exclude<TurnStatus, 'queued' | 'running'>;
 
-/** Metrics of turns, updated after each commit. */
+/** Updated after each commit. */
 export interface TurnMetrics {
   begun(turn: Pick<TurnRow, 'created_at'>): void;
   ended(turn: Pick<TurnRow, 'created_at'>, how: { turnStatus: Ended; errorCode: string | null }): void;
@@ -19,9 +19,8 @@ export interface TurnMetrics {
   postponed(): void;
   used(usage: CountedCall & Pick<UsageEntry, 'promptTokens' | 'completionTokens'>): void;
   toolEnded(tool: string, outcome: 'completed' | 'failed' | 'unknown'): void;
-  /** Output of a runtime was refused. */
   refused(reason: Refusal): void;
-  /** The runtime sent less of the conversation, because the model server had refused it: the part that it sent. */
+  /** The runtime sent only this part of the conversation, because the model server had refused the whole. */
   contextReduced(modelId: string | null, factor: number): void;
   /** A turn has used its budget, or the user has decided about it. */
   budget(outcome: 'asked' | 'continued' | 'stopped'): void;
@@ -38,7 +37,6 @@ const STATUSES = ['done', 'failed', 'stopped'] as const satisfies Ended[];
 const REASONS: string[] = MESSAGE_ERROR_CODES.filter((code) => code !== 'stopped' && code !== 'withdrawn');
 const PROVIDERS: string[] = MODEL_PROVIDERS;
 const KINDS = ['step', 'summary', 'title'] as const satisfies CountedCall['kind'][];
-/** Parts of a prompt. */
 const PARTS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
 const SECONDS = [0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
 

@@ -7,32 +7,30 @@ import type { UsageLimits } from '../metering/usage-limits.js';
 import { TURN_JOB } from '../records/turn-job.js';
 import type { NewTurn, TurnRow, TurnStore } from './turns.store.js';
 
-/** The `Retry-After` of a full queue: about the duration of a turn. */
+/** About one turn's duration. */
 const QUEUE_RETRY_MS = 5_000;
 
 /** For turns that are not refused. */
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
 
-/** The length of the timestamp at the start of a UUID of version 7. */
 const TIMESTAMP_LENGTH = 13;
 
 export interface QueuedTurn extends Omit<NewTurn, 'id'> {
-  /** The owner of the workspace. */
   userId: string;
-  /** The seq of the message that the turn answers. */
+  /** Seq of the message that the turn answers. */
   ordinal: number;
 }
 
 export interface TurnQueue {
   /**
-   * Turns of a conversation run one at a time in the order of `ordinal`, the seq of the user message. Turns of one user
-   * message run in the order in which they are enqueued. A turn with `resumes` continues the suspended turn with this id.
-   * The transaction can be a pipelined one.
+   * A conversation's turns run one at a time in the order of `ordinal`, the seq of the user message. Turns for one user
+   * message run in the order in which they are enqueued. With `resumes`, the turn continues the suspended turn with
+   * this id. The transaction can be pipelined.
    *
    * @throws ApiError `token_limit_reached`, `turn_queue_full`
    */
   enqueue(turn: QueuedTurn & { resumes?: string }, tx: Transaction): Promise<void>;
-  /** Continues a suspended turn without a message of the user, after the turns whose `ordinal` is lower. */
+  /** Continues a suspended turn without a user message, after the turns with a lower `ordinal`. */
   continue(turn: TurnRow, ordinal: number, tx: Transaction): Promise<void>;
   /** Lets an agent answer although the user sent no further message: it is not refused. */
   follow(turn: QueuedTurn, tx: Transaction): Promise<void>;
@@ -44,7 +42,7 @@ export function createTurnQueue(
   limits: Pick<UsageLimits, 'requireTokensLeft'>,
 ): TurnQueue {
   let last = '';
-  /** Returns increasing ids, which order the turns of one message. UUIDs of the same millisecond are unordered. */
+  /** Returns increasing ids, which order one message's turns. UUIDs from the same millisecond are unordered. */
   function nextId(): string {
     let id = randomUUIDv7();
     while (id.slice(0, TIMESTAMP_LENGTH) === last.slice(0, TIMESTAMP_LENGTH) && id <= last) id = randomUUIDv7();
@@ -72,7 +70,7 @@ export function createTurnQueue(
     async enqueue({ userId, ordinal, resumes, ...turn }, tx) {
       const id = nextId();
       const { workspaceId, conversationId } = turn;
-      // An error rolls back all of them.
+      // An error rolls back all statements.
       await allInOrder([
         limits.requireTokensLeft(workspaceId, tx),
         insert({ id, ...turn }, tx),

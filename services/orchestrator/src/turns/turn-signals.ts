@@ -1,12 +1,12 @@
 import type { SignalBus } from '../platform/jobs/job-signals.js';
 
-/** What the process that runs a turn is told. `stop`: a stop was requested; `text`: a device reads the text of the reply. */
+/** `stop`: a stop was requested; `text`: a device reads the reply. */
 export type TurnSignal = 'stop' | 'text';
 
-/** Tells the process that runs a turn about it. Signals can be lost: a poll covers `stop`, and `text` is repeated. */
+/** Signals the process that runs a turn. Signals can be lost: a poll covers `stop`, and `text` is repeated. */
 export interface TurnSignals {
   send(signal: TurnSignal, turnId: string): void;
-  /** Calls the function of each signal, until the returned function is called. */
+  /** Calls the watcher until the returned function is called. */
   watch(turnId: string, watcher: Record<TurnSignal, () => void>): () => void;
 }
 

@@ -1,5 +1,5 @@
 import type { TurnStatus } from '../platform/database/schema.js';
 
-/** Whether a turn is queued or running. */
+/** True if the turn is queued or running. */
 export const isUnfinished = ({ status }: { status: TurnStatus }): boolean =>
   status === 'queued' || status === 'running';

@@ -63,13 +63,12 @@ export interface TurnsModuleDeps {
   background: Connections;
   turnSignals: TurnSignals;
   publisher: Pick<EventPublisher, 'live'>;
-  /** Uses the connections of requests. */
+  /** Uses the request connections. */
   limits: UsageLimits;
   plans: Plans;
   models: ModelCatalog;
   access: WorkspaceAccess;
   client: RuntimeClient;
-  /** The tools that the orchestrator executes for agents. */
   platformTools: readonly PlatformTool[];
   receipts: ReceiptLog;
   createViewContext: CreateViewContext;
@@ -80,7 +79,6 @@ export interface TurnsModuleDeps {
   logger: Logger;
 }
 
-/** Turns of agents: the queue, the workers that run them, and their cancellation. */
 export function createTurnsModule(deps: TurnsModuleDeps) {
   const { requests, background, limits, client, clock, logger } = deps;
   const { statuses } = deps;
@@ -165,7 +163,6 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     workflows,
     stopInRuntime,
     metrics: turnMetrics,
-    /** All tools that the orchestrator executes. */
     tools: platformTools,
     urgentJobs: [turnJob({ ...deps, platformTools }, inBackground, turnMetrics)],
     jobs: journalJobs(deps),

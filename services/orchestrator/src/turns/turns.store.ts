@@ -28,23 +28,22 @@ export interface NewTurn {
   conversationId: string;
   agentId: string;
   userMessageId: string;
-  /** The message since which it can repeat calls. Default: `userMessageId` */
+  /** The turn can repeat calls since this message. Default: `userMessageId` */
   repeatsFromMessageId?: string | null | undefined;
 }
 
 export interface NewTask {
   workspaceId: string;
   conversationId: string;
-  /** The owner of the workspace. */
   userId: string;
   agentId: string;
-  /** The message of the user that led to the task. */
+  /** Led to the task. */
   userMessageId: string;
-  /** The message that shows the task. Its id stops the turn. */
+  /** Shows the task. Its id stops the turn. */
   messageId: string;
   /** The only message that the agent receives. */
   prompt: string;
-  /** 1, or one more than the depth of the turn that gives the task. */
+  /** 1, or one more than in the turn that gives the task. */
   depth: number;
   /** Tokens; null without a limit. */
   budget: number | null;
@@ -59,66 +58,62 @@ export interface TurnRow {
   reply_message_id: string | null;
   status: TurnStatus;
   generation: number;
-  /** What it does; null if it waits, or is not running. */
+  /** Null if the turn waits, or is not running. */
   activity: AgentActivity | null;
   runtime_instance: string | null;
   created_at: Date;
   started_at: Date | null;
   user_id: string;
-  /** The user is banned: the turn must end without another model call. */
+  /** The turn must end without another model call. */
   user_banned: boolean;
   stop_requested: boolean;
-  /** The user message of the first turn, if this one continues it after an approval. */
+  /** The first turn's user message, if this turn continues it after an approval. */
   resumes_message_id: string | null;
-  /** The message since which it can repeat calls that other turns have sent. */
+  /** The turn can repeat calls that other turns have sent since this message. */
   repeats_from_message_id: string;
-  /** The entries of the journal whose text earlier replies show. */
+  /** Number of journal entries whose text earlier replies show. */
   shown_entries: number;
-  /** Until when the turn waits without a worker, because the model provider limits requests. */
+  /** Until then, the turn waits without a worker, because the model provider limits requests. */
   waits_until: Date | null;
-  /** The turn under whose id usage is recorded: the first of those that continue each other. */
+  /** Usage is recorded under this id: the first turn in the chain of continued turns. */
   usage_turn_id: string;
-  /** The message of the user that it answers; null if there is none. */
+  /** The user message that it answers; null if there is none. */
   in_reply_to: string | null;
-  /** 1 or more for a turn that works on a task in the background; null for a turn that answers the user. */
+  /** 1 or more for a turn that works on a background task; null for a turn that answers the user. */
   task_depth: number | null;
-  /** The only message of the history of a background turn. */
+  /** A background turn's only history message. */
   task_prompt: string | null;
-  /** What was known when the row was read; absent if unknown. */
+  /** Absent if it was not read with the row. */
   known?: KnownOfTurn | undefined;
 }
 
 export type TurnToRun = TurnRow & { runtime: RuntimeOfTurn | undefined };
 
-/** A running turn. */
 export interface RunningTurn {
   id: string;
   agentId: string;
   generation: number;
 }
 
-/** Which runtime has a turn. */
 export interface TurnInstance {
   id: string;
-  /** Whether the runtime can suspend the turn because of its budget. Otherwise the turn has none. */
+  /** True if the runtime can suspend the turn because of its budget. Otherwise the turn has none. */
   budgeted: boolean;
-  /** The context of the turn, unless it has one. */
+  /** Stored unless the turn already has a context. */
   context?: TurnContext | undefined;
 }
 
 export interface TurnStore {
   /** @returns false if the conversation already has `most` queued or running turns */
   insert(turn: NewTurn, most: number, db: Database): Promise<boolean>;
-  /** Adds a background turn. */
   insertTask(id: string, task: NewTask, db: Database): Promise<void>;
   get(id: string, db?: Database): Promise<TurnRow | undefined>;
-  /** As `get`, with what is known of its user and its conversation, and with its runtime. */
   getToRun(id: string): Promise<TurnToRun | undefined>;
   /**
-   * Marks the turn as running, and locks its agent, so that its status can be derived.
+   * Marks the turn as running, and locks its agent, so that the agent's status can be derived.
    *
-   * @param started `budget`: the tokens that the turn may use, unless it continues another one; null without a limit
-   * @returns whether the turn must end: see `stopRequested`
+   * @param started `budget`: tokens that the turn may use, unless it continues another one; null without a limit
+   * @returns true if the turn must end: see `stopRequested`
    */
   start(
     id: string,
@@ -127,61 +122,55 @@ export interface TurnStore {
   ): Promise<{ stopRequested: boolean } | undefined>;
   /** @returns undefined without the lease */
   setInstance(job: LeasedJob, instance: TurnInstance, db: Database): Promise<{ stopRequested: boolean } | undefined>;
-  /** @returns the new generation; undefined if the last `limit` generations added no entry to the journal */
+  /** @returns the new generation; undefined if the last `limit` generations added no journal entry */
   nextGeneration(id: string, limit: number, db: Database): Promise<number | undefined>;
-  /** Begins the next generation, which runs after a wait in milliseconds. */
+  /** Begins the next generation, which runs after this delay. */
   postpone(id: string, waitMs: number, db: Database): Promise<void>;
-  /** Whether another turn for the same user message is queued, is running, or wrote a reply. */
+  /** True if another turn for the same user message is queued, is running, or wrote a reply. */
   answeredElsewhere(turn: Pick<TurnRow, 'id' | 'user_message_id'>, db: Database): Promise<boolean>;
   /** Also deletes the context and the tool calls. The journal is kept for later turns. */
   finish(id: string, end: TurnEnd, db: Database): Promise<void>;
-  /** Sets the reply of a running turn. */
   setReply(id: string, replyId: string, db: Database): Promise<void>;
-  /** What a turn has left unfinished. Requires its lease: nothing is added meanwhile. */
+  /** Requires the turn's lease: nothing is added meanwhile. */
   unfinished(id: string, db: Database): Promise<Unfinished>;
   /** Ends a turn that waits for the user. Another turn can resume it. */
   suspend(id: string, db: Database): Promise<void>;
   /**
-   * Lets a new turn continue a suspended one, with its budget: moves journal, context, tool calls, receipts, approvals, open
-   * cards and tasks to it.
+   * Lets a new turn continue a suspended one, with its budget: moves journal, context, tool calls, receipts, approvals,
+   * open cards and tasks to it.
    *
    * @throws Error if the suspended turn has no context
    */
   resume(id: string, suspendedId: string, db: Database): Promise<void>;
-  /** Messages after `afterSeq` (default: all) and up to the user message of the turn, newest first. */
+  /** Messages after `afterSeq` (default: all) and up to the turn's user message, newest first. */
   history(
     turn: Pick<TurnRow, 'conversation_id' | 'user_message_id' | 'agent_id'>,
     limit: number,
     afterSeq?: number,
   ): Promise<HistoryRow[]>;
-  /** The agents that answer or answered a message of the user. */
   agentsOfMessage(userMessageId: string): Promise<string[]>;
-  /** The running turns of a conversation. */
   running(conversationId: string, db: Database): Promise<RunningTurn[]>;
-  /** The turns that answer this user message or have this reply, in their order. */
+  /** Turns that answer this user message or have this reply, in their order. */
   ofMessage(workspaceId: string, messageId: string): Promise<TurnRow[]>;
   status(id: string, db: Database): Promise<TurnStatus | undefined>;
   requestStop(id: string, db: Database): Promise<void>;
-  /** Whether the turn must end: a stop was requested, the user was banned, or the turn was deleted. */
+  /** True if the turn must end: a stop was requested, the user was banned, or the turn was deleted. */
   stopRequested(id: string, db?: Database): Promise<boolean>;
-  /** Cards of the turn that wait for a choice. */
   openCards(turnId: string, db: Database): Promise<string[]>;
-  /** Tool messages that are running. */
   runningTools(turnId: string, db: Database): Promise<{ id: string; key: string; content: MessageContent }[]>;
   /**
-   * Idempotent per turn and step. The usage that a runtime reports is ignored if the calls of the turn pass the model
-   * gateway, which counts them; a runtime of release 0.2 does not use the gateway.
+   * Idempotent per turn and step. Reported usage is ignored if the turn's calls pass the model gateway, which counts
+   * them; a release 0.2 runtime does not use the gateway.
    *
    * @returns undefined if the step was recorded before, or if the gateway counts the calls
    */
   recordUsage(entry: UsageEntry, db: Database): Promise<CountedCall | undefined>;
   /** The last recorded step plus one. */
   nextStep(turnId: string, db?: Database): Promise<number>;
-  /** Locks the turn until the transaction ends. */
   lock(id: string, db: Database): Promise<void>;
 }
 
-/** Whether the turn `t` must end: see `TurnStore.stopRequested`. */
+/** Requires the alias `t`: see `TurnStore.stopRequested`. */
 const MUST_END = sql<boolean>`
   t.stop_requested OR (SELECT u.is_banned FROM workspaces w JOIN users u ON u.id = w.owner_id WHERE w.id = t.workspace_id)`;
 
@@ -227,7 +216,7 @@ export function createTurnStore(database: Database): TurnStore {
         'task.depth as task_depth',
         'task.prompt as task_prompt',
       ]);
-  // All messages of a turn except its reply have a key; the condition matches a partial index.
+  // All a turn's messages except its reply have a key; the condition matches a partial index.
   const written = (turnId: string, db: Database) =>
     db.selectFrom('messages').where('turn_id', '=', turnId).where('turn_key', 'is not', null);
 

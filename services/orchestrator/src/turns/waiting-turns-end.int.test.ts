@@ -23,7 +23,6 @@ describe('a turn that waits for a task or for the user', () => {
   const turnJobs = () =>
     world.uswarm.database.selectFrom('work').select('subject_id').where('kind', '=', 'turn').execute();
 
-  /** Begins the turn of a new message. */
   async function begin() {
     await world.user.post(world.home.messages, { content: { type: 'text', text: 'go' } }, 201);
     const job = await world.turnWorker.claim();
@@ -34,7 +33,6 @@ describe('a turn that waits for a task or for the user', () => {
     return { turn: await world.turnWorker.turnOf(job), writer, job };
   }
 
-  /** Begins a turn that has given a task. */
   async function delegated() {
     const { turn, job } = await begin();
     const { stores } = world.turnWorker;

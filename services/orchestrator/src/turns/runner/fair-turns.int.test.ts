@@ -14,11 +14,10 @@ const WITHIN_MS = 120_000;
 
 const draft = (text: string) => ({ content: { type: 'text', text } });
 
-/** A user, with the published events of the workspace. */
 interface Person {
   user: TestUser;
   home: Home;
-  /** The ids of all replies that have begun. */
+  /** Counts replies that have begun. */
   begun: number;
   chunks: number;
 }
@@ -54,7 +53,7 @@ describe('the turns of several users', () => {
     if (!isAnswered(await eventually(replies, { until: isAnswered, timeoutMs: WITHIN_MS })))
       throw new Error('no answer came');
   }
-  /** Uses several conversations, because the number of queued turns per conversation is limited. */
+  /** Uses several conversations, because queued turns per conversation are limited. */
   async function queueMany({ user, home }: Person): Promise<void> {
     for (let sent = 0; sent < QUEUED; sent += LIMITS.queuedTurns) {
       const body = { type: 'agent', agent_id: home.agents[0]?.id, title: `Conversation ${sent}` };

@@ -28,7 +28,7 @@ const message = (value: object): Event => ({
   },
 });
 
-/** Runs a turn with a tool that asks. The user approves everything that is asked while the turn waits, if `approves`. */
+/** With `approves`, the user approves everything while the turn waits. */
 async function play(events: Event[], { approves = false, ...more }: Options & { approves?: boolean } = {}) {
   const sent: unknown[] = [];
   const tool = (name: string) =>

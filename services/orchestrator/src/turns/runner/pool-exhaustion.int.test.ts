@@ -30,7 +30,7 @@ describe('a running turn while requests use all connections of their pool', () =
   };
   const waiting = () => metric('uswarm_database_pool_pending{pool="requests",');
 
-  /** Sends requests that block in the token check, until the returned function is called. */
+  /** Sends requests that block in the token check until the returned function is called. */
   async function holdAllConnections(token: string): Promise<() => Promise<void>> {
     let on = true;
     const locker = new pg.Client({ connectionString: uswarm.databaseUrl });

@@ -5,16 +5,15 @@ import { type LoadedRequest, type LoadRequest, NEW_REPLY } from '../request/load
 import type { TurnRow } from '../turns.store.js';
 import type { TurnStart } from '../writer/turn-writes.js';
 
-/** Users see that the turn has begun about a second later at most, if its runtime does not respond. */
+/** Bounds how much later users see that the turn has begun if its runtime does not respond. */
 const RESPONDS_WITHIN_MS = 1_000;
 
-/** What the runtime of a turn gets, read before the turn begins: one transaction begins it and stores this. */
+/** Read before the turn begins, so that one transaction begins it and stores this. */
 export interface PreparedTurn {
   instanceId: string;
   loaded: LoadedRequest;
 }
 
-/** What a turn stores that a runtime gets. */
 export const startOf = ({ instanceId, loaded }: PreparedTurn): TurnStart => {
   const { request, context, untrusted } = loaded;
   const instance = { id: instanceId, budgeted: request.budgeted, context: request.journaled ? context : undefined };
@@ -26,7 +25,11 @@ export interface TurnPreparationDeps {
   loadRequest: LoadRequest;
 }
 
-/** Prepares a turn that answers a user for the first time. @returns undefined for other turns, and if the runtime does not respond */
+/**
+ * Prepares a turn that answers a user for the first time.
+ *
+ * @returns undefined for other turns, or if the runtime does not respond
+ */
 export const createTurnPreparation =
   ({ client, loadRequest }: TurnPreparationDeps) =>
   async (turn: TurnRow, to: RuntimeTarget, signal: AbortSignal): Promise<PreparedTurn | undefined> => {
@@ -38,7 +41,7 @@ export const createTurnPreparation =
       return { instanceId, loaded: await loadRequest(turn, NEW_REPLY, { features, signal }) };
     } catch (error) {
       if (signal.aborted || !(error instanceof ConnectError)) throw error;
-      // The turn begins, and waits for its runtime.
+      // The turn begins without it, and waits for its runtime.
       return undefined;
     }
   };

@@ -5,7 +5,7 @@ import { renewPeriodically } from './renew-periodically.js';
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-/** Renews every second; `outcomes` are the responses of the runtime, one per call. */
+/** Renews every second; `outcomes` are the runtime's responses, one per call. */
 function start(outcomes: (Code | 'ok')[], allowed = true) {
   const errors: unknown[] = [];
   let calls = 0;

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 
 export interface RenewalOptions {
-  /** Whether to renew, each time. Default: always. */
+  /** Checked before each renewal. Default: always. */
   allowed?: () => Promise<boolean>;
   renew: () => Promise<void>;
   everyMs: number;
@@ -9,8 +9,8 @@ export interface RenewalOptions {
 }
 
 /**
- * Renews what expires while a turn runs, until the returned function is called. A failed renewal is tried again after
- * `everyMs`; a runtime of release 0.2 that does not implement the call is not called again.
+ * Repeats until the returned function is called. A failed renewal is tried again after `everyMs`; a release 0.2 runtime
+ * that does not implement the call is not called again.
  */
 export function renewPeriodically({ allowed, renew, everyMs, onError }: RenewalOptions): () => void {
   let renewing = false;

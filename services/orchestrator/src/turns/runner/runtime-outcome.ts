@@ -1,6 +1,6 @@
 import { Code, type ConnectError } from '@connectrpc/connect';
 
-/** Errors that a retry does not change. */
+/** Errors that a retry cannot change. */
 const FINAL_CODES = new Set([
   Code.InvalidArgument,
   Code.OutOfRange,
@@ -10,8 +10,8 @@ const FINAL_CODES = new Set([
 ]);
 
 /**
- * What an error of a runtime means for a turn: `lost`: the runtime does not know it; `refused`: the runtime will not run it;
- * `interrupted`: it can be followed again. Pure.
+ * `lost`: the runtime does not know the turn; `refused`: it will not run the turn; `interrupted`: the turn can be
+ * followed again. Pure.
  */
 export function outcomeOf({ code }: Pick<ConnectError, 'code'>): 'lost' | 'refused' | 'interrupted' {
   if (code === Code.NotFound) return 'lost';

@@ -7,7 +7,7 @@ export class RuntimeSuspended extends Error {
   override name = 'RuntimeSuspended';
 }
 
-/** The address of the runtime of a workspace; undefined if it is not ready. @throws RuntimeSuspended */
+/** @returns undefined if the runtime is not ready @throws RuntimeSuspended */
 export function targetOf(
   workspaceId: string,
   runtime: Pick<RuntimeRow, 'phase' | 'reason' | 'address'> | undefined,
@@ -17,7 +17,7 @@ export function targetOf(
   return { workspaceId, address: runtime.address };
 }
 
-/** Finds the runtime of a workspace; undefined if it is not ready. @throws RuntimeSuspended */
+/** @returns undefined if the runtime is not ready @throws RuntimeSuspended */
 export const createRuntimeTargets =
   (runtimes: Pick<RuntimeStore, 'get'>) =>
   async (workspaceId: string): Promise<RuntimeTarget | undefined> =>

@@ -10,7 +10,7 @@ import { createEffectsTable } from '../../../test/faults/simulated-tools.js';
 import { soakParameters } from '../../../test/faults/soak.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
-/** Points of a turn between two runs with one fault. */
+/** Distance between two fault points. */
 const STEP = byTier({ core: 5, all: 1 });
 /** `npm run soak` ends the property. */
 const NO_DEADLINE_MS = 24 * 3_600_000;

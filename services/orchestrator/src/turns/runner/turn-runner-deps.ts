@@ -17,7 +17,6 @@ import type { TurnStore } from '../turns.store.js';
 export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRequestDeps {
   turns: TurnWriterDeps['turns'] & TurnRequestDeps['turns'] & Pick<TurnStore, 'get' | 'getToRun' | 'stopRequested'>;
   jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'makeDueNow'>;
-  /** What the user allows at the moment. */
   rules: CallRules;
   journal: TurnWriterDeps['journal'] & TurnRequestDeps['journal'];
   bodies: JournalBodies;
@@ -26,17 +25,15 @@ export interface TurnRunnerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRe
   receipts: TurnWriterDeps['receipts'] & TurnRequestDeps['receipts'] & Pick<ReceiptLog, 'recordOwn'>;
   runtimes: Pick<RuntimeStore, 'get'>;
   client: RuntimeClient;
-  /** Enqueues the jobs that follow an answered turn. */
   followUps?: FollowUps | undefined;
   turnSignals: Pick<TurnSignals, 'watch'>;
   publish: Parameters<typeof createLiveEvents>[0];
-  /** Milliseconds from the start of a turn to its deadline. Default: half an hour. */
+  /** Counted from the turn's start. Default: half an hour. */
   deadlineMs?: number;
-  /** Milliseconds between two tool tokens of a turn. Default: well before they expire. */
+  /** Default: well before a tool token expires. */
   renewToolTokenMs?: number;
-  /** Milliseconds between two renewals of the activity of a turn. Default: well before it no longer counts. */
+  /** Default: well before an activity expires. */
   renewActivityMs?: number;
-  /** Milliseconds before the first repetition of a request. */
   retryMs?: number;
   clock: Clock;
   logger: Logger;

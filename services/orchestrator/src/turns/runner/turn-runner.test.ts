@@ -164,7 +164,8 @@ describe('the turn runner', () => {
     let refusals = 0;
     let reads = 0;
     const runtime = {
-      // The runtime is Ready until it rejects the calls before and after the beginning, then unavailable for two minutes.
+      // The runtime is Ready until it rejects the calls before and after the turn begins, then unavailable for two
+      // minutes.
       get phase() {
         if (refusals < 2 || reads >= 2) return 'Ready' as const;
         reads += 1;
@@ -271,7 +272,7 @@ describe('the turn runner', () => {
     play([], { runtime: { phase: 'Pending' } });
     const result = await harness.run();
     const againInMs = 'againInMs' in result ? result.againInMs : 0;
-    // The release, and the part of a turn in a claim of 32 turns, which takes four statements.
+    // The release, and one turn's share of a claim for 32 turns, which takes four statements.
     const statements = harness.recorded.reads + 1 + 4 / 32;
     expect((1_000 * statements) / (againInMs / 1_000)).toBeLessThanOrEqual(50);
   });

@@ -32,60 +32,57 @@ import type { TurnRunnerDeps } from './turn-runner-deps.js';
 import type { Begun, TurnStart, TurnWriter } from '../writer/turn-writes.js';
 import type { TurnRow } from '../turns.store.js';
 
-/** A turn fails when so many of its generations in a row were lost without progress. */
+/** A turn fails after this many lost generations in a row without progress. */
 const GENERATIONS = 2;
 /** A turn fails if its runtime is unreachable for this long. */
 const REACHABLE_WITHIN_MS = 60_000;
-/** A stream without events for this long is broken: no model call and no tool call takes longer. */
+/** A stream that is silent for longer is broken: no model or tool call takes this long. */
 const SILENT_MS = 5 * 60_000;
-/** The number of internal errors after which a turn fails. */
+/** A turn fails after this many internal errors. */
 const FAILURES = 5;
 const RETRY = { initialMs: 250, maxMs: 2_000 };
-/** Another process has the turn. */
+/** Delay after another process has taken the turn. */
 const LOST_MS = 2_000;
 /** A suspended runtime notifies when it is ready again; this covers a lost notification. */
 const SUSPENDED_MS = 90_000;
-/** A stop is also sent to the runtime, and as a signal to this process. */
+/** Can be long, because a stop is also sent to the runtime and signalled to this process. */
 const STOP_POLL_MS = 15_000;
 const RENEW_ACTIVITY_MS = 40_000;
 const DEADLINE_MS = 30 * 60_000;
-/** The delay before a turn tries again to reserve tokens. */
+/** Delay before a turn tries again to reserve tokens. */
 const RESERVED_MS = 1_000;
 
-/** Since when a turn has been interrupted without further events, and their number. */
+/** `since`: when the interruption began; `events`: how many events had arrived by then. */
 const NO_OUTAGE = { since: 0, events: -1 };
 
-/** The job of a turn is completed in the transaction that ends the turn. */
+/** The transaction that ends a turn completes its job. */
 const COMPLETED = { done: true, isCompleted: true } as const;
 
-/** One attempt of this process to run a turn. */
 interface Run {
   turn: TurnRow;
   writer: TurnWriter;
   reply: Reply;
   signal: AbortSignal;
-  /** Whether the runtime was asked to stop. */
+  /** True once the runtime was asked to stop. */
   stopped: boolean;
-  /** The jobs that follow the turn if it is answered. */
+  /** Jobs that follow an answered turn. */
   needed: { summary: boolean };
-  /** The deadline in milliseconds of the clock. */
+  /** Clock time in ms. */
   deadlineAt: number;
-  /** `poll`: polls for a stop while the turn is followed. */
   stops: { poll?: CancellationPoller };
-  /** Milliseconds after which a postponed turn continues. */
+  /** Set for a postponed turn: the delay before it continues. */
   postponedMs?: number;
 }
 
-/** Where a turn runs. `stored`: what the runtime gets, if the turn has just begun and this is stored. */
+/** `stored`: what the runtime gets, if the turn has just begun and this is already stored. */
 interface Place {
   to: RuntimeTarget;
   stored: (PreparedTurn & Pick<Begun, 'stopRequested'>) | undefined;
 }
 
-/** The turn as the runtime knows it. */
 const idOf = ({ turn, reply }: Run) => ({ turnId: turn.id, generation: reply.generation });
 
-/** The handler of turn jobs: runs a turn to its end, across restarts of runtimes and orchestrators. */
+/** Runs a turn to its end, across runtime and orchestrator restarts. */
 export function createTurnRunner(deps: TurnRunnerDeps) {
   const { turns, runtimes, client, clock, logger, deadlineMs = DEADLINE_MS } = deps;
   const { renewToolTokenMs = RENEW_TOOL_TOKEN_MS } = deps;
@@ -112,7 +109,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     return true;
   }
 
-  /** Stops the turn in the runtime. The stream still reports its end and its usage. */
+  /** Stops the turn in the runtime. The stream still reports how it ended and its usage. */
   async function stopOverLimit(run: Run, to: RuntimeTarget): Promise<void> {
     const { reply, signal } = run;
     if (reply.overLimit === undefined || run.stopped) return;
@@ -142,14 +139,14 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
   const noteLimit = ({ turn, writer }: Pick<Run, 'turn' | 'writer'>, limit: LimitReached): Promise<void> =>
     writer.note(`${TOKEN_LIMIT_REACHED}:${turn.generation}`, limitNote(limit));
 
-  /** Adds a note if the token limit is reached. @returns whether it is reached */
+  /** @returns true if the limit is reached */
   async function limitReached(run: Run): Promise<boolean> {
     const limit = await deps.limits.reached(run.turn.workspace_id);
     if (limit !== undefined) await noteLimit(run, limit);
     return limit !== undefined;
   }
 
-  /** @returns what the runtime gets; undefined if it lost the turn */
+  /** @returns undefined if the runtime lost the turn */
   async function load({ turn, reply, signal }: Run, to: RuntimeTarget): Promise<PreparedTurn | undefined> {
     const { instanceId, features } = await client.identify(to, signal);
     if (turn.runtime_instance !== null && turn.runtime_instance !== instanceId) return undefined;
@@ -158,7 +155,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     return { instanceId, loaded: await loadRequest(turn, reply, { features, signal }) };
   }
 
-  /** Follows the turn until it is done or postponed. @returns 'lost' if the turn must be restarted in the runtime. */
+  /** Follows the turn until it is done or postponed. @returns 'lost' if the turn must be restarted in the runtime */
   async function follow(run: Run, { to, stored }: Place): Promise<'done' | 'lost' | 'interrupted'> {
     const { turn, writer, reply, signal } = run;
     const ready = stored ?? (await load(run, to));
@@ -214,10 +211,10 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
           return 'done';
         }
         await stopOverLimit(run, to);
-        // A call that has no tokens must not be sent.
+        // Without tokens, the call must not be sent.
         const isDenied = event.event.case === 'attempt' && (run.stopped || reply.requests.aborted);
         const waits = event.barrier || reply.requests.resolutions.length > 0;
-        // A repeated event is behind those that are applied.
+        // A repeated event precedes the applied ones.
         if (waits && !isDenied) await advance(run, BigInt(Math.max(Number(event.number), reply.events)));
         if (overdue(run)) return 'interrupted';
       }
@@ -243,7 +240,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     await stopInRuntime(run);
   }
 
-  /** Lets the runtime continue. It gets outcomes again with the next request if the call fails. */
+  /** Lets the runtime continue. If the call fails, the next request delivers the outcomes again. */
   async function advance(run: Run, committedThrough: bigint): Promise<void> {
     const { requests } = run.reply;
     await run.reply.flush();
@@ -283,7 +280,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     });
   }
 
-  /** @param start if the turn has just begun: `follow` finds out whether it was stopped since. */
+  /** @param start set if the turn has just begun: `follow` finds out if it was stopped since */
   async function runToEnd(run: Run, start: Place | undefined): Promise<void> {
     const { turn, reply, signal } = run;
     let outage = NO_OUTAGE;
@@ -315,7 +312,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
         outage = { since: now, events: reply.events };
         interruptions = 0;
       }
-      // A turn that no runtime has begun waits as long as a queued one: its pod may be starting or terminating.
+      // A turn that no runtime has begun may wait as long as a queued one: its pod may be starting or terminating.
       const begun = to !== undefined || turn.runtime_instance !== null;
       if (now - outage.since > (begun ? REACHABLE_WITHIN_MS : READY_WITHIN_MS)) {
         return fail(run, 'runtime_unreachable');
@@ -326,7 +323,6 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     }
   }
 
-  /** Calls `follow` and maps errors of the runtime to an outcome. */
   async function attempt(run: Run, place: Place) {
     try {
       return await follow(run, place);
@@ -348,7 +344,6 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     return COMPLETED;
   }
 
-  /** Begins the turn, or adds a note if the token limit is reached. */
   const beginWithTokens = (
     turn: TurnRow,
     writer: TurnWriter,
@@ -381,7 +376,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       if (turn.status === 'queued' && turn.user_banned) return giveUp(writer, 'user_banned', 'stopped');
       const live = createLiveEvents(deps.publish, turn);
       const saved = turn.status === 'running' ? await deps.progress.find(turn.id) : undefined;
-      // A turn that waits for tokens of other turns tries again each second.
+      // A turn that waits for other turns' tokens retries every second and skips the preparation.
       const isFirst = job.attempts === 1;
       const prepared = isFirst && waiting.to !== undefined ? await prepare(turn, waiting.to, signal) : undefined;
       const begun = await beginWithTokens(turn, writer, prepared && startOf(prepared));

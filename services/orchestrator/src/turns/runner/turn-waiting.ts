@@ -7,10 +7,10 @@ import type { TurnRow, TurnToRun } from '../turns.store.js';
 
 /** A turn fails if its runtime is not ready within this time. */
 export const READY_WITHIN_MS = 10 * 60_000;
-/** A turn is made due when its runtime becomes ready. This covers a crash of the process that noticed it. */
+/** A turn is made due when its runtime becomes ready. This delay covers a crash in the process that noticed it. */
 const NOT_READY_MS = 90_000;
 
-/** When the turn continues, or that it has waited for too long; otherwise the runtime in which it can begin, if that is known. */
+/** A delay, or a wait that took too long; otherwise the runtime in which the turn can begin, if it is known. */
 export type TurnWait = { againInMs: number } | 'too late' | { to: RuntimeTarget | undefined };
 
 /** @throws RuntimeSuspended */
@@ -18,7 +18,7 @@ export function waitOf({ runtime, ...turn }: TurnToRun, clock: Clock): TurnWait 
   // A turn that is about to end needs no runtime. Replies that have not begun are stopped without their job.
   const isStopped = turn.stop_requested && (turn.status === 'running' || isBackground(turn));
   if (turn.user_banned || isStopped) return { to: undefined };
-  // Jobs of a workspace become due early, for example when its runtime is ready.
+  // A workspace's jobs can become due early, for example when its runtime is ready.
   const waitMs = (turn.waits_until?.getTime() ?? 0) - clock.now().getTime();
   if (waitMs > 0) return { againInMs: waitMs };
   // A turn also waits if its runtime was suspended while it ran.

@@ -24,7 +24,6 @@ describe(`${WAITING} turns that wait for an approval`, () => {
   let withTransaction: WithTransaction;
   let first: FaultRun;
   let second: FaultRun;
-  /** Workspaces with copies of the first turn. */
   let copies: string[] = [];
 
   const rows = async <Row>(query: RawBuilder<Row>): Promise<Row[]> => (await query.execute(uswarm.database)).rows;

@@ -5,13 +5,12 @@ import { oneLine } from '../../records/one-line.js';
 import { visibleText } from '../../records/visible-text.js';
 import type { JournalEntry } from '../journal/journal.store.js';
 
-/** The beginning of a text. */
+/** A text that may be cut. */
 export interface Beginning {
   text: string;
   truncated: boolean;
 }
 
-/** A call that a model asked for. */
 export interface JournalCall {
   id: string;
   tool: string;
@@ -19,13 +18,13 @@ export interface JournalCall {
   arguments: Beginning | undefined;
 }
 
-/** What users see of an entry. */
+/** The part of an entry that users see. */
 export type JournalPart = { number: number; at: Date } & (
   | { kind: 'step'; text: string; calls: JournalCall[] }
   | { kind: 'result'; callId: string; failed: boolean; text: Beginning }
 );
 
-/** An entry with its body; undefined if the body cannot be read. */
+/** `body` is undefined if it cannot be read. */
 export type ReadEntry = Pick<JournalEntry, 'number' | 'kind'> & { at: Date; body: string | undefined };
 
 const MAX_TOOL_NAME = 100;
@@ -36,7 +35,7 @@ export function beginningOf(text: string): Beginning {
   return { text: truncated ? visible.slice(0, LIMITS.stepText).toWellFormed() : visible, truncated };
 }
 
-// The fields of `StepEntry` and `ResultEntry` of the runtime that users see. Its thoughts are not among them.
+// Fields from the runtime's `StepEntry` and `ResultEntry` that users see. Thoughts are not among them.
 const Call = z.object({ id: z.string(), name: z.string(), input: z.unknown() });
 const StepBody = z.object({ text: z.string().catch(''), calls: z.array(z.unknown()).catch([]) });
 const TextPart = z.object({ type: z.literal('text'), text: z.string() });
@@ -61,7 +60,7 @@ function callsOf(calls: readonly unknown[]): JournalCall[] {
   });
 }
 
-/** Reads an entry as a runtime wrote it. Pure. @returns undefined for a body that is missing or has another format */
+/** Pure. @returns undefined if the body is missing or has another format */
 export function journalPart({ number, kind, at, body }: ReadEntry): JournalPart | undefined {
   const value = body === undefined ? undefined : parseJson(body);
   if (kind === 'step') {

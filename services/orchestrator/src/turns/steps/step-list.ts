@@ -13,7 +13,6 @@ import type {
   TurnChain,
 } from './steps.store.js';
 
-/** A step with its position in the list. */
 export interface ListedStep {
   step: TurnStep;
   position: ListPosition;
@@ -22,21 +21,21 @@ export interface ListedStep {
 export interface StepSources {
   chain: TurnChain;
   records: StepRecords;
-  /** In the order of the journal. */
+  /** In journal order. */
   parts: readonly JournalPart[];
-  /** What the agent that gave the task was told, if the turn worked on one and has ended. */
+  /** As told to the agent that gave the task, if the turn worked on one and has ended. */
   taskResult: Beginning | undefined;
 }
 
 export interface StepRules {
   markdown: Pick<SafeMarkdown, 'text'>;
-  /** Tools that change data of uswarm. Their arguments are not shown: users can delete what agents have written. */
+  /** Tools that change uswarm data. Their arguments are not shown: users can delete what agents have written. */
   ownTools: ReadonlySet<string>;
 }
 
-/** Steps that begin at the same time are in this order. */
+/** Orders steps that begin at the same time. */
 const ORDER: Record<TurnStep['type'], number> = { model_call: 0, text: 1, tool_call: 2, approval: 3, delegation: 4 };
-/** Calls per step are fewer. */
+/** Exceeds the number of calls per step. */
 const CALLS = 1_000;
 
 const time = (at: Date | string): string => new Date(at).toISOString();
@@ -50,8 +49,8 @@ type Times = Pick<TurnStep, 'started_at' | 'finished_at'>;
 const NONE = { model_call: null, text: null, tool_call: null, approval: null, delegation: null };
 
 /**
- * @param place the order among steps of this type that begin at the same time
- * @param at the time that decides about the position, if another one is shown
+ * @param place order among steps of this type that begin at the same time
+ * @param at determines the position, if the shown time is another one
  */
 function listed(
   id: string,
@@ -83,10 +82,10 @@ function stateOf({ turns }: TurnChain): TurnState {
   };
 }
 
-/** Whether no turn of the chain runs or will run. */
+/** True if no turn in the chain runs or will run. */
 export const hasEnded = (chain: TurnChain): boolean => stateOf(chain).finished_at !== null;
 
-/** The turn without its steps. Pure. @throws TypeError for a chain without turns */
+/** Pure. @throws TypeError for a chain without turns */
 export function turnView(
   conversationId: string,
   { chain, records: { owner } }: Pick<StepSources, 'chain' | 'records'>,
@@ -109,7 +108,7 @@ export function turnView(
 
 const taskLine = (task: string): string => oneLine(task).slice(0, LIMITS.taskPreview).toWellFormed();
 
-/** A call that was counted at its end has no recorded start: it began after what precedes it. */
+/** A call that was counted when it ended has no recorded start: it began after what precedes it. */
 function startOf(row: ModelCallRow, { chain, parts }: StepSources): string {
   const at = Date.parse(row.created_at);
   if (row.finished_at === null || Date.parse(row.finished_at) > at) return time(row.created_at);
@@ -131,7 +130,7 @@ function modelCalls(sources: StepSources, isActive: boolean): ListedStep[] {
   });
 }
 
-/** The text of the journal, and of the reply what the journal does not have. */
+/** The journal's texts, and the rest of the reply if the journal lacks it. */
 function texts(sources: StepSources, state: TurnState, { markdown }: StepRules): ListedStep[] {
   const { chain, parts, records, taskResult } = sources;
   const shown = chain.turns.at(-1)?.shown_entries ?? 0;
@@ -160,7 +159,6 @@ function textStep(id: string, text: Beginning, at: string, messageId: string | n
   return listed(id, details, { started_at: at, finished_at: at }, place);
 }
 
-/** What is known of a call besides the request of the model. */
 interface CallFacts {
   result: (JournalPart & { kind: 'result' }) | undefined;
   outcome: OutcomeRow | undefined;
@@ -251,7 +249,7 @@ function delegations({ tasks }: StepRecords): ListedStep[] {
   });
 }
 
-/** Everything that is known about a turn, oldest first. Pure. */
+/** Oldest first. Pure. */
 export function listSteps(sources: StepSources, rules: StepRules): ListedStep[] {
   const { chain, records } = sources;
   const state = stateOf(chain);

@@ -13,7 +13,7 @@ import { createFileObjects } from '../../workspaces/uploads/file-objects.js';
 const DONE = { turnStatus: 'done', messageStatus: 'delivered', text: 'Look: Found it.', errorCode: null } as const;
 const NEVER = new AbortController().signal;
 
-/** A step and a result as runtimes write them. */
+/** Bodies as runtimes write them. */
 const stepBody = (text: string, ...calls: { id: string; name: string; input?: unknown }[]): string =>
   JSON.stringify({ finish: 'calls', text, message: { role: 'assistant', content: [{ type: 'reasoning' }] }, calls });
 const resultBody = (callId: string, value: unknown, type = 'text'): string =>
@@ -32,12 +32,11 @@ describe('the steps of a turn', () => {
     return { turn, writer, replyId, path };
   }
   const page = async (path: string): Promise<TurnStepPage> => (await world.user.get<TurnStepPage>(path)).body;
-  /** With the details of their type. */
   const flat = (listed: readonly TurnStep[]) =>
     listed.map((step) => ({ ...step[step.type], type: step.type, id: step.id, finished_at: step.finished_at }));
   const steps = async (path: string) => flat((await page(path)).data.steps);
 
-  /** A turn that has ended after a step with these calls and results. */
+  /** The turn has ended after a step with these calls and results. */
   async function ended(results: readonly string[], ...calls: Parameters<typeof stepBody>[1][]) {
     const begun = await begin();
     await begun.writer.entry(1, { number: 1, kind: 'step', body: stepBody('Look: ', ...calls) });

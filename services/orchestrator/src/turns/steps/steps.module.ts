@@ -19,10 +19,9 @@ export interface StepsModuleDeps {
   logger: Logger;
 }
 
-/** A user waits for the response. */
+/** Short, because a user waits for the response. */
 const RETRY_FOR_MS = 2_000;
 
-/** What agents did in their turns, for the owner of the workspace. */
 export function createStepsModule({ config, requests, objects, tools, logger }: StepsModuleDeps) {
   const service = createStepService({
     store: createStepStore(requests.database),

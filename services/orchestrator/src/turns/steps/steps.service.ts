@@ -18,17 +18,19 @@ export interface StepQuery {
 }
 
 export interface StepService {
-  /** Oldest first; as many as fit into one response. @throws ApiError `conversation_not_found`, `turn_not_found`, `cursor_invalid` */
+  /**
+   * Oldest first, bounded by the response size.
+   *
+   * @throws ApiError `conversation_not_found`, `turn_not_found`, `cursor_invalid`
+   */
   list(userId: string, place: { conversationId: string; turnId: string }, query: StepQuery): Promise<TurnStepPage>;
-  /** All turns of a conversation with all steps. */
   all(conversationId: string): AsyncGenerator<TurnSteps>;
 }
 
-/** Entries in memory at the same time: bodies can be large, but what is kept of them is small. */
+/** Bodies can be large, but only a small part is kept. */
 const ENTRIES = 16;
-/** Turns in memory at the same time, without their steps. */
 const TURNS = 50;
-/** Milliseconds for the bodies of one request that are in the object store. */
+/** Shared by one request's bodies in the object store. */
 const BODIES_MS = 10_000;
 
 export function createStepService({ store, bodies, cursors, ...rules }: StepServiceDeps): StepService {
@@ -57,7 +59,7 @@ export function createStepService({ store, bodies, cursors, ...rules }: StepServ
     }
   }
 
-  /** What a calling turn was told; undefined if its journal does not have it. */
+  /** @returns what a calling turn was told; undefined if its journal does not have it */
   async function toldTo(turnId: string, callId: string): Promise<Beginning | undefined> {
     for await (const part of partsOf(await store.turnIds(turnId)))
       if (part.kind === 'result' && part.callId === callId) return part.text;
@@ -67,12 +69,12 @@ export function createStepService({ store, bodies, cursors, ...rules }: StepServ
   async function sourcesOf(chain: TurnChain): Promise<StepSources> {
     const parts = [];
     for await (const part of partsOf(chain.turns.map(({ id }) => id))) parts.push(part);
-    // After the journal: what a call has produced is in one of both.
+    // Read after the journal, so that no call result is missed: it is in one of the two.
     const records = await store.records(chain);
     return { chain, parts, records, taskResult: await resultOf(chain, records) };
   }
 
-  /** What the agent that gave the task was told; undefined if there is none, or if it is not known yet. */
+  /** @returns what the agent that gave the task was told; undefined without such an agent, or if it is not known yet */
   async function resultOf(chain: TurnChain, { owner }: StepRecords): Promise<Beginning | undefined> {
     if (owner === null || !hasEnded(chain)) return undefined;
     if (owner.result !== null) return beginningOf(owner.result);

@@ -11,7 +11,7 @@ import { type StoredEntry, storedEntry } from '../journal/journal.store.js';
 
 type Row<Table, Column extends keyof Selectable<Table>> = Pick<Selectable<Table>, Column>;
 
-/** A time as JSON of Postgres. */
+/** As in Postgres JSON. */
 type Time = string;
 
 export interface StepAgentRow {
@@ -20,17 +20,16 @@ export interface StepAgentRow {
   slug: string;
 }
 
-/** A turn of those that continue each other. */
 export type ChainedTurn = Row<TurnsTable, 'id' | 'status' | 'error_code' | 'shown_entries'> & {
   agent: StepAgentRow;
   created_at: Time;
   started_at: Time | null;
   finished_at: Time | null;
-  /** Whether another turn continues it after decisions of the user, or when other agents have finished. */
+  /** True if another turn continues it after user decisions, or when other agents have finished. */
   waits: boolean;
 };
 
-/** The turns that continue each other, oldest first. All of them have the id of the first one in the API. */
+/** Oldest first. In the API, all turns have the first one's id. */
 export interface TurnChain {
   turnId: string;
   turns: ChainedTurn[];
@@ -63,7 +62,7 @@ export type ApprovalRow = Row<ToolApprovalsTable, 'call_id' | 'status' | 'grante
   decided_at: Time | null;
 };
 
-/** The outcome of a call that the orchestrator executed; stored while the turn runs or waits. */
+/** Outcome of a call that the orchestrator executed; stored while the turn runs or waits. */
 export interface OutcomeRow {
   call_id: string;
   text: string;
@@ -72,7 +71,7 @@ export interface OutcomeRow {
 }
 
 export interface TaskRow {
-  /** Null for a step of a workflow. */
+  /** Null for a workflow step. */
   call_id: string | null;
   workflow_id: string | null;
   turn_id: string;
@@ -84,18 +83,16 @@ export interface TaskRow {
   finished_at: Time | null;
 }
 
-/** Who gave a turn its task. */
 export interface OwnerRow {
   /** Null if it was deleted. */
   turn_id: string | null;
-  /** Null for a step of a workflow. */
+  /** Null for a workflow step. */
   call_id: string | null;
   task: string;
-  /** What the owner was told; null if it is in the journal of the calling turn, or not known yet. */
+  /** As told to the owner; null if it is in the calling turn's journal, or not known yet. */
   result: string | null;
 }
 
-/** What is stored about a chain, apart from its journal. */
 export interface StepRecords {
   model_calls: ModelCallRow[];
   receipts: ReceiptRow[];
@@ -108,18 +105,16 @@ export interface StepRecords {
   owner: OwnerRow | null;
 }
 
-/** An entry with the time at which it was stored. */
 export type TimedEntry = StoredEntry & { at: Date };
 
 export interface StepStore {
-  /** @returns whether the user owns the conversation, and the turn with those that it continues or that continue it */
+  /** Finds the chain that contains the turn. `owned`: the user owns the conversation. */
   find(userId: string, conversationId: string, turnId: string): Promise<TurnChain & { owned: boolean }>;
-  /** The chains of a conversation with ids above `after`, in the order of their ids. */
+  /** Chains in a conversation, ordered by id, after `after`. */
   chains(conversationId: string, after: string | undefined, limit: number): Promise<TurnChain[]>;
   records(chain: TurnChain): Promise<StepRecords>;
-  /** Entries after a number. */
   entries(turnIds: readonly string[], after: number, limit: number): Promise<TimedEntry[]>;
-  /** The ids of a turn and of those that continue it. */
+  /** The turn's id and the ids of its continuations. */
   turnIds(turnId: string): Promise<string[]>;
 }
 

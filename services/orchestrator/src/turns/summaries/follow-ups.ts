@@ -6,7 +6,7 @@ import type { SummaryStore } from './summaries.store.js';
 export const SUMMARY_JOB = 'summary';
 export const TITLE_JOB = 'title';
 
-/** Enqueues the jobs that follow an answered turn. Call it before other locks: jobs come first in the lock order. */
+/** Call it before other locks: jobs come first in the lock order. */
 export type FollowUps = (turn: TurnRow, needed: { summary: boolean }, tx: Transaction) => Promise<void>;
 
 export interface FollowUpDeps {

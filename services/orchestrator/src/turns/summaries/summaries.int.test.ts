@@ -18,7 +18,6 @@ import { WHOLE } from '../request/summary-need.js';
 
 const USAGE = { step: 0, provider: 'p', model: 'cheap', promptTokens: 30n, completionTokens: 4n, estimated: false };
 
-/** A runtime that records requests. */
 function createScriptedRuntime() {
   const runtime = {
     workspaceId: '',
@@ -79,7 +78,7 @@ describe('summaries and titles', () => {
 
   const work = () =>
     uswarm.database.selectFrom('work').select('kind').where('workspace_id', '=', home.workspaceId).execute();
-  /** Waits until the workspace has no turns and no jobs that follow them. */
+  /** Waits until no turns and no follow-up jobs are left. */
   const settled = () =>
     eventually(async () => (await work()).filter(({ kind }) => ['turn', 'summary', 'title'].includes(kind)).length, {
       until: (count) => count === 0,
@@ -104,7 +103,7 @@ describe('summaries and titles', () => {
       .select(['text', 'through_seq'])
       .where('conversation_id', '=', home.conversationId)
       .executeTakeFirst();
-  /** Inserts older messages with the texts `old 1`, `old 2`, … */
+  /** Texts are `old 1`, `old 2`, … */
   async function insertHistory(count: number): Promise<void> {
     await sql`
       INSERT INTO messages (id, workspace_id, conversation_id, seq, role, content, status, sender_id, agent_id)

@@ -6,14 +6,12 @@ import { type MessageParts, messageToText } from '../request/message-to-text.js'
 
 export interface Summary {
   text: string;
-  /** It covers the messages up to this seq. */
+  /** The summary covers the messages up to this seq. */
   throughSeq: number;
 }
 
-/** A message that a model summarizes. */
 export type SummarizedMessage = HistoryRow & { seq: number };
 
-/** What a summary or title needs to know about its conversation. */
 export interface SummarizedConversation {
   workspaceId: string;
   conversationId: string;
@@ -21,14 +19,14 @@ export interface SummarizedConversation {
   /** BCP 47; empty if unknown. */
   language: string;
   titleSource: TitleSource | null;
-  /** The last answered turn. Usage is recorded for it. */
+  /** Usage is recorded for this last answered turn. */
   turnId: string;
-  /** The first turn of those that it continues. Its model calls are recorded for it. */
+  /** Model calls are recorded for the first turn that it continues. */
   usageTurnId: string;
   agentId: string;
 }
 
-/** The messages that are sent whole: the others need a summary. */
+/** Limits for the newest messages, which are sent whole: older messages need a summary. */
 export interface WholeMessages {
   count: number;
   bytes: number;
@@ -36,11 +34,11 @@ export interface WholeMessages {
 
 export interface SummaryStore {
   find(conversationId: string): Promise<Summary | undefined>;
-  /** @returns undefined if the conversation does not exist, or if no turn has answered in it and ended */
+  /** @returns undefined if the conversation does not exist, or has no finished turn with an answer */
   conversation(conversationId: string): Promise<SummarizedConversation | undefined>;
-  /** Keeps the account of a user until the transaction ends. @returns whether it exists */
+  /** Prevents the account's deletion until the transaction ends. @returns false if it does not exist */
   lockUser(userId: string, db: Database): Promise<boolean>;
-  /** The seq of the newest message that is not among the newest ones of this number and size; 0 if there is none. */
+  /** Seq of the newest message outside these limits; 0 if there is none. */
   lastExceeding(conversationId: string, whole: WholeMessages): Promise<number>;
   /** Messages that a model can read, oldest first: after `afterSeq`, up to `throughSeq`. */
   messages(
@@ -48,15 +46,14 @@ export interface SummaryStore {
     range: { afterSeq: number; throughSeq: number; limit: number },
   ): Promise<SummarizedMessage[]>;
   save(conversationId: string, summary: Summary, db: Database): Promise<void>;
-  /** Whether no turn but this one has answered in the conversation, and neither a user nor a model gave it a title. */
+  /** True if no other turn has answered in the conversation, and neither a user nor a model has named it. */
   needsTitle(turn: { id: string; conversationId: string }, db: Database): Promise<boolean>;
   /** Replaces a title that was derived from the first message. @returns false if there is another title */
   saveTitle(conversationId: string, title: { text: string; seq: number }, db: Database): Promise<boolean>;
-  /** Deletes the summary if it covers a message. @returns whether it did */
+  /** Deletes the summary if it covers a message. @returns true if it did */
   forget(conversationId: string, messageSeq: number, db: Database): Promise<boolean>;
 }
 
-/** The number of recent messages among which those that exceed the whole ones are searched. */
 const SCANNED_MESSAGES = 2_000;
 
 export function createSummaryStore(database: Database): SummaryStore {

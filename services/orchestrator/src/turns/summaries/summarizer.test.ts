@@ -26,7 +26,6 @@ const READY = { ...runtimeRow(new Date(0)), phase: 'Ready' as const, address: 'h
 function summarizer(more: { [Key in keyof SummarizerDeps]?: SummarizerDeps[Key] } = {}, error?: Error) {
   const requests: SummarizeRequest[] = [];
   const entries: UsageEntry[] = [];
-  /** The estimates that count. */
   const reserved = new Map<string, Attempt>();
   const written = createSummarizer({
     runtimes: { get: async () => READY },

@@ -17,17 +17,17 @@ import type { ReservationStore, TurnStep } from '../../metering/reservations.sto
 import type { UsageLimits } from '../../metering/usage-limits.js';
 import type { SummarizedConversation, SummarizedMessage, SummaryStore } from './summaries.store.js';
 
-/** Runtimes with this feature write summaries and titles. */
+/** Such runtimes write summaries and titles. */
 const FEATURE = 'summarize.1';
-/** The cheapest model of the catalogue. */
+/** The cheapest model in the catalogue. */
 const MODEL = 'flash';
 
-/** The output limit of the runtime for a summary or a title. */
+/** The runtime enforces it. */
 const MAX_OUTPUT_TOKENS = 1_000;
-/** Tokens of the instructions, and of the author of a message. */
+/** Tokens for the instructions, and for a message's author. */
 const INSTRUCTION_TOKENS = 600;
 const AUTHOR_TOKENS = 30;
-/** The codes of a runtime that did not call a model. */
+/** The runtime did not call a model. */
 const NOT_CALLED: ReadonlySet<Code> = new Set([Code.FailedPrecondition, Code.InvalidArgument, Code.Unimplemented]);
 
 const KINDS = { summary: SummaryKind.SUMMARY, title: SummaryKind.TITLE } as const;
@@ -50,7 +50,7 @@ export interface SummarizerDeps {
 export interface Summarized {
   text: string;
   usage: SummarizeResponse['usage'];
-  /** The estimate that counts until the usage is recorded. */
+  /** Counts until the usage is recorded. */
   reserved: TurnStep;
 }
 
@@ -61,8 +61,8 @@ interface SummaryInput {
 
 export interface Summarizer {
   /**
-   * Asks the runtime of the conversation for a text. The estimated tokens count from before the call, unless the model gateway
-   * counts it: they keep counting if the runtime or this process is lost.
+   * Asks the conversation's runtime for a text. The estimated tokens count from before the call, unless the model
+   * gateway counts it: they keep counting if the runtime or this process is lost.
    *
    * @returns undefined if the runtime is not running or writes no summaries, or if the token limit is reached
    * @throws ConnectError if the call failed
@@ -74,7 +74,7 @@ export interface Summarizer {
     signal: AbortSignal,
   ): Promise<Summarized | undefined>;
   /**
-   * Replaces the estimate by the reported usage, for the last turn of the conversation, unless the model gateway counts its
+   * Replaces the estimate by the reported usage, for the conversation's last turn, unless the model gateway counts its
    * calls.
    */
   record(
@@ -85,7 +85,7 @@ export interface Summarizer {
   ): Promise<void>;
 }
 
-/** The runtime cuts what does not fit into the context window. Pure. */
+/** The runtime cuts what exceeds the context window. Pure. */
 function estimatePrompt({ previous, messages }: SummaryInput, contextWindow = Number.MAX_SAFE_INTEGER): number {
   const tokens = messages.reduce(
     (sum, { text }) => sum + AUTHOR_TOKENS + estimateTokens(text),
@@ -94,7 +94,7 @@ function estimatePrompt({ previous, messages }: SummaryInput, contextWindow = Nu
   return Math.min(Math.ceil(tokens), contextWindow);
 }
 
-/** Whether the runtime reports that no tokens were used. A lost runtime reports nothing. */
+/** True if the runtime reports that no tokens were used. A lost runtime reports nothing. */
 const usedNothing = (error: unknown): boolean =>
   error instanceof ConnectError && (NOT_CALLED.has(error.code) || error.rawMessage in MESSAGE_ERRORS);
 
@@ -163,7 +163,7 @@ export function createSummarizer(deps: SummarizerDeps): Summarizer {
     },
 
     async record(kind, { turnId, userId, workspaceId, conversationId, agentId }, { usage, reserved }, db) {
-      // The usage of a deleted account is deleted, and nothing would delete this.
+      // Deleting an account deletes its usage, and nothing would delete this row later.
       if (!(await deps.users.lockUser(userId, db))) return;
       if (usage.length > 0) await reservations.release(reserved, db);
       // A summary and a title may be recorded for the same turn concurrently.

@@ -17,21 +17,21 @@ export interface SummaryJobDeps {
   events: Pick<EventStore, 'append'>;
 }
 
-/** Messages of one model call. */
+/** Limit per model call. */
 const MESSAGES = 200;
 const MESSAGE_BYTES = 256 * 1024;
-/** The length of a stored summary in UTF-16 code units: a model may ignore the limit that it is given. */
+/** UTF-16 code units. Enforced here: a model may ignore the limit that it is given. */
 const SUMMARY_LENGTH = 16_000;
-/** The messages that a title is made from: the first one and its answer. */
+/** A title is made from the first message and its answer. */
 const TITLE_MESSAGES = 4;
-/** The number of failures after which a job ends; the next turn enqueues another one. */
+/** A job ends after this many failures; the next turn enqueues another one. */
 const FAILURES = 5;
 
 const DONE: JobResult = { done: true };
 
-/** Handlers of the jobs that summarize conversations and give them titles. Their subject is the conversation. */
+/** The job subject is the conversation. */
 export function createSummaryJobs({ withTransaction, jobs, store, summarizer, events }: SummaryJobDeps) {
-  /** Summarizes the oldest messages without a summary that are not sent whole. */
+  /** Summarizes the oldest messages that have no summary and are not sent whole. */
   async function summary(job: LeasedJob, signal: AbortSignal): Promise<JobResult> {
     const conversationId = job.subjectId;
     const conversation = await store.conversation(conversationId);
@@ -59,7 +59,6 @@ export function createSummaryJobs({ withTransaction, jobs, store, summarizer, ev
     return last.seq < throughSeq ? { againInMs: 0 } : DONE;
   }
 
-  /** Replaces a title that was derived from the first message. */
   async function title(job: LeasedJob, signal: AbortSignal): Promise<JobResult> {
     const conversationId = job.subjectId;
     const conversation = await store.conversation(conversationId);
@@ -86,7 +85,7 @@ export function createSummaryJobs({ withTransaction, jobs, store, summarizer, ev
   return { summary, title };
 }
 
-/** The first messages that fit into one call, at least one. */
+/** At least one. */
 function fitting(messages: readonly SummarizedMessage[]): SummarizedMessage[] {
   let bytes = 0;
   const end = messages.findIndex(({ text }, index) => {

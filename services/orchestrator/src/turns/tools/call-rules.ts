@@ -10,21 +10,19 @@ import { sharesText } from './shared-text.js';
 import type { UntrustedContentStore } from './untrusted-content.store.js';
 import type { UntrustedSource } from './untrusted-content.js';
 
-/** What a user allows at this moment. A turn can be days older, because it waited for an approval. */
+/** The user's current rules. A turn can be days older, because it waited for an approval. */
 export interface CallRules {
-  /** The permission of an agent for a tool. */
   permission(agentId: string, tool: Pick<PlatformTool, 'switchedBy' | 'effect'>): Promise<'allow' | 'ask' | 'deny'>;
-  /** Whether another turn of the agent has sent calls since the message of the user, which this turn answers again. */
+  /** True if another turn by the agent has sent calls since the user message, which this turn answers again. */
   mayRepeat: ReceiptLog['sentSince'];
-  /** The id of the connection that a tool uses; undefined if it uses none. */
+  /** Undefined if the tool uses no connection. */
   connection(userId: string, tool: Pick<PlatformTool, 'provider'>): Promise<string | undefined>;
-  /** The kinds of content of others that agents have read in the conversation. */
+  /** Sources that agents have read in the conversation. */
   untrustedSources(conversationId: string): Promise<UntrustedSource[]>;
-  /** Whether a query has text of the user that is not in messages of the user in the conversation. */
+  /** True if a query has text of the user's that is not in the user's messages in the conversation. */
   sharesPrivateText(place: { workspaceId: string; conversationId: string }, query: string): Promise<boolean>;
 }
 
-/** Finds the connection that a tool uses. */
 export const connectionOf =
   (connections: Pick<IntegrationStore, 'findOf'>): CallRules['connection'] =>
   async (userId, { provider }) =>
@@ -37,7 +35,6 @@ export interface CallRulesDeps {
   receipts: Pick<ReceiptLog, 'sentSince'>;
   untrusted: Pick<UntrustedContentStore, 'sources'>;
   privateTexts: PrivateTextStore;
-  /** The tools that the orchestrator executes. */
   platformTools: readonly Pick<PlatformTool, 'name' | 'effect'>[];
   database: Database;
 }

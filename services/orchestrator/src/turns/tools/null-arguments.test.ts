@@ -25,7 +25,6 @@ const TOOLS: PlatformTool[] = [
 const MOMENTS = { start: '2026-11-23T10:00:00Z', end: '2026-11-23T11:00:00Z' };
 const MAIL = { to: ['bob@example.com'], subject: 'Lunch', body: 'Tuesday?' };
 const ID = '01890a5d-ac96-774b-bcce-b302099a8057';
-/** The required arguments of each tool. */
 const REQUIRED: Record<string, Record<string, unknown>> = {
   remember: { key: 'tea', content: 'Darjeeling' },
   recall: { query: 'tea' },
@@ -55,7 +54,7 @@ interface JsonSchema {
 }
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
-/** The arguments with a null in each optional field that `chosen` selects by its name. */
+/** Sets each optional field to null whose name `chosen` selects. */
 function withNulls(value: unknown, schema: JsonSchema, chosen: (name: string) => boolean): unknown {
   if (Array.isArray(value)) return value.map((entry) => withNulls(entry, schema.items ?? {}, chosen));
   if (!isObject(value)) return value;
@@ -66,7 +65,7 @@ function withNulls(value: unknown, schema: JsonSchema, chosen: (name: string) =>
 }
 
 const CALL = { id: 'c', agentId: 'a', userId: 'u', workspaceId: 'w', signal: new AbortController().signal } as ToolCall;
-/** Returns the tool's validation problem, and the texts that the user sees. */
+/** Returns the validation problem and the texts that the user sees. */
 const understood = async (tool: PlatformTool, input: unknown) => ({
   problem: tool.check(input),
   line: tool.describe(input),

@@ -6,61 +6,55 @@ import { oneLine } from '../../records/one-line.js';
 import type { Answer } from '../../records/answers.js';
 import type { OfferedContent } from '../content/agent-content-schema.js';
 
-/** The call of a tool by an agent. */
 export interface ToolCall {
   /** Unique within the turn. */
   id: string;
   turnId: string;
-  /** The depth of the calling turn; 0 for a reply to the user. */
+  /** Depth of the calling turn; 0 for a reply to the user. */
   depth: number;
-  /** The message of the user that the turn answers, or that led to it. */
+  /** The user message that the turn answers, or that led to it. */
   userMessageId: string;
-  /** What messages and events about the call belong to. */
+  /** Messages and events about the call belong to it. */
   answer: Answer;
   workspaceId: string;
-  /** The owner of the workspace. */
   userId: string;
   agentId: string;
   conversationId: string;
-  /** The connection of the user that the tool uses. */
   integrationId?: string | undefined;
   /** Aborted if the turn is stopped or exceeds a limit. Requests that change something are not aborted. */
   signal: AbortSignal;
 }
 
-/** Whose call it is. A call can be looked up after its turn has ended. */
+/** Enough to look up a call after its turn has ended. */
 export type CallOwner = Pick<ToolCall, 'userId'>;
 
-/** A text that agents wrote earlier, and that others of them read. */
+/** A text that agents wrote earlier, and that other agents read. */
 export type StoredText = { kind: 'memory'; key: string } | { kind: 'artifact'; id: string; version: number };
 
 export interface ToolOutcome {
   /** For the model. */
   text: string;
   failed: boolean;
-  /** The stored texts that `text` shows parts of. */
+  /** Stored texts that `text` shows in part. */
   read?: readonly StoredText[];
-  /** The stored texts that the call wrote. */
   wrote?: readonly StoredText[];
-  /** The request was sent, and it is not known whether it changed anything. */
+  /** The request was sent, and may or may not have changed something. */
   isUnknown?: boolean;
-  /** A message in addition to the reply. A message of the same turn with the same key is updated. */
+  /** A message in addition to the reply. The same key in the same turn updates it. */
   message?: { key: string; content: OfferedContent };
   /** The call has stored such a message itself. */
   showsMessage?: boolean;
 }
 
 /**
- * What a call changes. `read`: nothing. `own`: data of the orchestrator, in the transaction that stores the outcome. `keyed`:
- * another system that recognizes a key, so that the request can be repeated. `once`: another system that does not, so that the
- * request is never repeated.
+ * How a call changes data. `read`: not at all. `own`: orchestrator data, in the transaction that stores the outcome.
+ * `keyed`: another system that recognizes a key, so that the request can be repeated. `once`: another system that does
+ * not, so that the request is never repeated.
  */
 export type Effect = 'read' | 'own' | 'keyed' | 'once';
 
-/** Completes a call in a transaction. */
 export type Commit = (tx: Transaction) => Promise<ToolOutcome>;
 
-/** A value that a call changes. */
 export interface Change {
   /** Not from a model or a third party. */
   label: string;
@@ -69,7 +63,7 @@ export interface Change {
   after: string;
 }
 
-/** What a call will do, for the approval of the user. */
+/** What a call will do, for the user's approval. */
 export interface CallPreview {
   title: string;
   changes: Change[];
@@ -79,51 +73,49 @@ interface ToolBase {
   name: string;
   /** For the model. */
   description: string;
-  /** JSON schema of the arguments. */
   inputSchema: Record<string, unknown>;
-  /** The entry of the tool catalogue with which users enable the tool. */
+  /** Catalogue entry with which users enable the tool. */
   switchedBy: string;
   /** The integration that the user must have connected. */
   provider?: IntegrationProvider;
-  /** Whether calls need an approval in conversations with untrusted content, although the tool changes only our data. */
+  /** True if calls need an approval in conversations with untrusted content, although they change only our data. */
   asksAfterUntrustedContent?: boolean;
-  /** One line that describes the call to the user. */
+  /** One line for the user. */
   describe(input: unknown): string;
-  /** The outcome of a call with invalid arguments; undefined if they are valid. */
+  /** @returns the outcome for invalid arguments; undefined if they are valid */
   check(input: unknown): ToolOutcome | undefined;
-  /** What the call will do, in full. Changes nothing. Its arguments must be valid. */
+  /** Describes in full what the call will do. Changes nothing. The arguments must be valid. */
   preview(input: unknown, call: ToolCall): Promise<CallPreview>;
-  /** The greatest depth of a background turn that may call the tool; 0: only replies to the user. Default: all turns. */
+  /** Greatest depth for a background turn that may call the tool; 0: only replies to the user. Default: all turns. */
   maxDepth?: number;
 }
 
-/** A tool that changes nothing, or only data of the orchestrator. */
+/** Changes nothing, or only orchestrator data. */
 export interface OwnTool extends ToolBase {
   effect: 'read' | 'own';
   /** Prepares a call outside the transaction, for example uploads content. It can run more than once per call. */
   prepare(input: unknown, call: ToolCall): Promise<Commit>;
 }
 
-/** The request of a call left, and it is not known whether it changed anything. */
+/** The request was sent, and may or may not have changed something. */
 export class UncertainOutcome extends Error {
   override name = 'UncertainOutcome';
 }
 
-/** Why a call is not sent, or what identifies its request in the other system. */
+/** A key that identifies the request in the other system, or why it is not sent. */
 export type Plan = { key: string } | { outcome: ToolOutcome };
 
-/** A tool that changes data in another system. */
 export interface ExternalTool extends ToolBase {
   effect: 'keyed' | 'once';
   /** Checks a call. Changes nothing. The key is stored before the request is sent. */
   plan(input: unknown, call: ToolCall): Promise<Plan>;
   /**
-   * Sends the request. `keyed` tools send the same request for the same key.
+   * `keyed` tools send the same request for the same key.
    *
    * @throws UncertainOutcome
    */
   send(input: unknown, key: string, call: ToolCall): Promise<ToolOutcome>;
-  /** What the request with this key changed; undefined if it left no trace. Changes nothing. */
+  /** Finds what the request with this key changed; undefined if it left no trace. Changes nothing. */
   lookUp(input: unknown, key: string, call: CallOwner): Promise<ToolOutcome | undefined>;
 }
 
@@ -133,24 +125,27 @@ export type ShowMessage = (
   tx: Transaction,
 ) => Promise<Pick<Placement, 'id' | 'seq'>>;
 
-/** Starts the task of a call in a transaction, and shows it. @returns the sequence of its event, or why the task is not started */
+/**
+ * Starts a call's task in a transaction, and shows it.
+ *
+ * @returns the sequence of its event, or why the task is not started
+ */
 export type StartTask = (tx: Transaction, show: ShowMessage) => Promise<number | ToolOutcome>;
 
-/** A tool whose call has its outcome when a background turn ends. The calling turn waits for it. */
+/** The call gets its outcome when a background turn ends. The calling turn waits for it. */
 export interface TaskTool extends ToolBase {
   effect: 'own';
   /** Prepares a call with valid arguments, outside the transaction. It can run more than once per call. */
   task(input: unknown, call: ToolCall): Promise<StartTask>;
 }
 
-/** A tool that ends the reply: another agent answers instead. */
+/** Ends the reply: another agent answers instead. */
 export interface HandOverTool extends ToolBase {
   effect: 'own';
   /** Checks a call with valid arguments. @returns the id of the agent that answers, or why it cannot */
   recipient(input: unknown, call: ToolCall): Promise<string | ToolOutcome>;
 }
 
-/** A tool that the orchestrator executes. */
 export type PlatformTool = OwnTool | ExternalTool | TaskTool | HandOverTool;
 
 interface SpecBase<Input extends z.ZodObject> extends Pick<
@@ -160,7 +155,7 @@ interface SpecBase<Input extends z.ZodObject> extends Pick<
   /** Checks the arguments, and describes them to the model as JSON schema. */
   input: Input;
   describe(input: z.output<Input>): string;
-  /** What the call changes. Default: the arguments. */
+  /** Default: the arguments. */
   changes?(input: z.output<Input>, call: ToolCall): Promise<Change[]>;
 }
 
@@ -176,7 +171,6 @@ export interface ExternalToolSpec<Input extends z.ZodObject> extends SpecBase<In
   lookUp(input: z.output<Input>, key: string, call: CallOwner): Promise<ToolOutcome | undefined>;
 }
 
-/** The arguments of a call as changes. */
 const listed = (input: Record<string, unknown>): Change[] =>
   Object.entries(input).map(([label, after]) => ({
     label,
@@ -214,14 +208,14 @@ function toolBase<Input extends z.ZodObject>(spec: SpecBase<Input>): ToolBase {
   return base;
 }
 
-/** Arguments that were checked before. @throws ZodError */
+/** Assumes that the arguments were checked before. @throws ZodError */
 function parsed<Input extends z.ZodObject>(input: Input, value: unknown): z.output<Input> {
   const { data, error } = safeParseRequest(input, value);
   if (error !== undefined) throw error;
   return data;
 }
 
-/** The outcome of a call with invalid arguments. It names the field and the rule, so that the model can correct them. */
+/** Names the field and the rule, so that the model can correct the arguments. */
 function invalid(name: string, { issues }: z.ZodError): ToolOutcome {
   const { path = [], message = '' } = issues[0] ?? {};
   return { text: `${name}: ${path.join('.')}: ${message}`, failed: true };

@@ -1,16 +1,15 @@
 import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 
-/** Texts of a user that a turn can know. */
 export interface PrivateTexts {
-  /** Memories and the beginnings of documents of the workspace, and what running turns of the conversation have read by now. */
+  /** The workspace's memories and document beginnings, and what the conversation's running turns have read by now. */
   texts: string[];
-  /** Newest messages of the user in the conversation. */
+  /** The user's newest messages in the conversation. */
   named: string[];
 }
 
 export interface PrivateTextStore {
-  /** @param readers names of the tools whose results are private */
+  /** @param readers tools with private results */
   find(
     place: { workspaceId: string; conversationId: string },
     readers: readonly string[],
@@ -18,7 +17,7 @@ export interface PrivateTextStore {
   ): Promise<PrivateTexts>;
 }
 
-/** Characters of all private texts, newest first. More would delay each search. */
+/** Newest first. More would delay each search. */
 const MAX_CHARACTERS = 2_000_000;
 const MAX_MESSAGES = 200;
 

@@ -5,15 +5,13 @@ import type { UntrustedSource } from './untrusted-content.js';
 
 export const storedMemory = ({ key }: { key: string }): StoredText => ({ kind: 'memory', key });
 
-/** What a turn has read and written. */
 interface Texts {
-  /** The kind of content of others that a call returned. */
   reads?: UntrustedSource | undefined;
   read?: readonly StoredText[] | undefined;
   wrote?: readonly StoredText[] | undefined;
 }
 
-/** Records which texts a turn has read and written. Call it in the transaction after which they reach the runtime. */
+/** Call it in the transaction after which the texts reach the runtime. */
 export async function recordTexts(
   store: Pick<UntrustedContentStore, 'add' | 'read' | 'wrote'>,
   turn: ReadingTurn,

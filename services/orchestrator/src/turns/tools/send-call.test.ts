@@ -10,7 +10,6 @@ import { ReplyLimitExceeded } from '../content/reply-limit.js';
 import { defineExternalTool, type ToolCall, UncertainOutcome } from './platform-tool.js';
 import { sendCall } from './send-call.js';
 
-/** What happens to one request, or to the process that sends it. */
 const EVENTS = [
   'executed',
   'refused',
@@ -22,7 +21,7 @@ const EVENTS = [
 ] as const;
 type Event = (typeof EVENTS)[number];
 
-/** How often a request was executed, by the status of its receipt. */
+/** Possible numbers of executions, by receipt status. */
 const POSSIBLE: Record<ReceiptStatus, number[]> = { sent: [0, 1], succeeded: [1], failed: [0], unknown: [0, 1] };
 
 class Killed extends Error {
@@ -41,10 +40,9 @@ const CALL: Omit<ToolCall, 'signal'> = {
   conversationId: 'c',
 };
 
-/** Runs a call until its outcome is stored; every attempt of a process consumes events. */
+/** Runs a call until its outcome is stored; every process attempt consumes events. */
 async function run(effect: 'keyed' | 'once', events: readonly Event[], indexed = true) {
   const schedule = [...events];
-  /** Executions in the other system, by key. */
   const executions: string[] = [];
   const keys: string[] = [];
   let stored: SentReceipt | undefined;

@@ -15,13 +15,12 @@ import {
 } from './platform-tool.js';
 import { unavailable } from './prepare-call.js';
 
-/** Attempts to send a `keyed` request. */
+/** For a `keyed` request. */
 const ATTEMPTS = 3;
 /** Attempts to find a request without an answer: searches can lag behind. */
 const LOOK_UPS = 2;
 const RETRY = { initialMs: 500, maxMs: 2_000 };
 
-/** Why a call is not sent. */
 export type NotSent = 'stopped' | 'too many calls';
 
 export const NOT_SENT: Record<NotSent, ToolOutcome> = {
@@ -33,9 +32,9 @@ export const NOT_SENT: Record<NotSent, ToolOutcome> = {
 const OTHER_ACCOUNT = failed('Nothing was changed: the user has connected another account in the meantime.');
 
 export interface SendCallDeps {
-  /** What was stored when the call was sent; undefined if it was not sent. */
+  /** Undefined if the call was not sent. */
   sent?: SentReceipt | undefined;
-  /** What identifies the request that the user approved. Default: the call is planned. */
+  /** Identifies the request that the user approved. Default: the call is planned. */
   approved?: { key: string | null; integrationId: string | null } | undefined;
   /**
    * Stores that the call is about to be sent. Throws if the turn has lost its lease.
@@ -45,23 +44,23 @@ export interface SendCallDeps {
   markSent: (receipt: NewReceipt) => Promise<NotSent | undefined>;
   receipts: Pick<ReceiptLog, 'finish'>;
   logger: Pick<Logger, 'error' | 'warn'>;
-  /** Milliseconds before the first repetition. Default: 500. */
+  /** Milliseconds before the first retry. Default: 500. */
   retryMs?: number | undefined;
 }
 
 type SentOutcome = ToolOutcome & Pick<ReceiptEnd, 'status'>;
-/** No trace of it was found yet. Another process may still send it, so the call is looked up again after its turn. */
+/** No trace was found yet. Another process may still send the request, so it is looked up again after the turn. */
 type NotLookedUp = ToolOutcome & { status: 'sent' };
 
 const ended = (outcome: ToolOutcome): SentOutcome => ({ ...outcome, status: outcome.failed ? 'failed' : 'succeeded' });
 const unknown = { text: UNKNOWN_OUTCOME, failed: true, isUnknown: true } as const;
 
 /**
- * Sends a call to another system. A request leaves only after it is stored as sent. One with the effect `once` is never
- * repeated: after a crash or without an answer, it is looked up, and its outcome is unknown if there is no trace of it.
+ * Sends a call to another system, only after it is stored as sent. A `once` request is never repeated: after a crash or
+ * without an answer, it is looked up, and its outcome is unknown if there is no trace.
  *
  * @returns what stores the outcome
- * @throws ReplyLimitExceeded if the arguments differ from those that were sent before
+ * @throws ReplyLimitExceeded if the arguments differ from what was sent before
  */
 export async function sendCall(
   tool: ExternalTool,
@@ -77,7 +76,7 @@ export async function sendCall(
     const { approved } = deps;
     if (approved !== undefined && approved.integrationId !== (call.integrationId ?? null))
       return { outcome: OTHER_ACCOUNT };
-    // The version that the card shows: a call must not change what the user has not seen.
+    // The key has the version on the card: a call must not change what the user has not seen.
     if (typeof approved?.key === 'string') return { key: approved.key };
     try {
       return await tool.plan(input, call);
@@ -87,7 +86,7 @@ export async function sendCall(
     }
   }
 
-  /** @returns the key of a new call; its outcome if it is not sent */
+  /** @returns a new call's key; its outcome if it is not sent */
   async function begin(): Promise<string | ToolOutcome> {
     const plan = await planned();
     if ('outcome' in plan) return plan.outcome;

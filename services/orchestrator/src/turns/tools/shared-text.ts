@@ -1,7 +1,7 @@
-/** The number of consecutive words that make a passage, and the letters and digits in them. */
+/** A passage has this many consecutive words, and this many letters and digits in them. */
 const PASSAGE_WORDS = 3;
 const PASSAGE_LENGTH = 12;
-/** Letters and digits of a word with a digit that can identify something, such as a number of a passport. */
+/** Letters and digits in a word with a digit that can identify something, such as a passport number. */
 const IDENTIFIER_LENGTH = 4;
 const YEAR = /^(?:19|20)\d\d$/;
 
@@ -17,7 +17,6 @@ const isIdentifier = (word: string): boolean =>
 
 const lengthOf = (word: string): number => (UNSPACED_WORD.test(word) ? 2 : word.length);
 
-/** The shortest passage that begins with the first of these words. */
 function firstPassage(words: readonly string[]): string[] | undefined {
   let length = 0;
   for (const [index, word] of words.entries()) {
@@ -27,16 +26,17 @@ function firstPassage(words: readonly string[]): string[] | undefined {
   return undefined;
 }
 
-/** The passages of a query: consecutive words that are long enough together, and words with a digit. */
+/** Consecutive words that are long enough together, and words with a digit. */
 const passagesOf = (words: readonly string[]): string[][] => [
   ...words.map((_, index) => firstPassage(words.slice(index))).filter((found) => found !== undefined),
   ...words.filter(isIdentifier).map((word) => [word]),
 ];
 
 /**
- * Whether a query has a passage of a private text that the user has not written. Pure. Case, spaces and punctuation do not count.
+ * True if a query has a passage from a private text that the user has not written. Case, spaces and punctuation do not
+ * count. Pure.
  *
- * @param named messages of the user: passages whose words are all in them are not private
+ * @param named user messages: a passage whose words are all in them is not private
  */
 export function sharesText(query: string, privateTexts: readonly string[], named: readonly string[]): boolean {
   const known = new Set(named.flatMap(wordsOf));

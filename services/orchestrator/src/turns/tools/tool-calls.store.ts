@@ -1,14 +1,13 @@
 import type { Database } from '../../platform/database/database.js';
 
-/** The outcome of a call as the model learns it. */
+/** As told to the model. */
 export interface StoredOutcome {
   text: string;
   failed: boolean;
-  /** Whether the call showed a message in addition to the reply. */
+  /** True if the call showed a message in addition to the reply. */
   showsMessage: boolean;
 }
 
-/** Calls of tools that the orchestrator executed for running turns. */
 export interface ToolCallStore {
   find(turnId: string, callId: string, db: Database): Promise<StoredOutcome | undefined>;
   /** @throws DatabaseError if the call is stored already */

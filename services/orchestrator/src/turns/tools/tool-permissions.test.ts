@@ -7,11 +7,9 @@ import { createCalendarTools } from '../../apps/connected-apps/google-calendar-t
 import { createDelegationTools } from '../delegations/delegation-tools.js';
 import { createWorkflowTools } from '../workflows/workflow-tools.js';
 
-/** What a tool needs when it is called. */
 const UNUSED = {} as never;
 const limits = { perAgent: 1, contentBytes: 1, perWorkspace: 1, versions: 1, bytes: 1 };
 
-/** All tools that the orchestrator executes. */
 const tools = [
   ...createMemoryTools({ store: UNUSED, limits }),
   ...createArtifactTools({ store: UNUSED, contents: UNUSED, agents: UNUSED, limits }),

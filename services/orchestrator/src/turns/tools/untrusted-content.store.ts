@@ -3,25 +3,22 @@ import type { Database } from '../../platform/database/database.js';
 import type { StoredText } from './platform-tool.js';
 import type { UntrustedSource } from './untrusted-content.js';
 
-/** The turn that reads or writes. */
 export interface ReadingTurn {
   id: string;
   conversation_id: string;
   agent_id: string;
 }
 
-/** Which conversations have content of others, and what agents wrote in them. */
 export interface UntrustedContentStore {
   sources(conversationId: string, db: Database): Promise<UntrustedSource[]>;
-  /** Records that the conversation has content of these kinds. */
   add(turn: ReadingTurn, sources: readonly UntrustedSource[], db: Database): Promise<void>;
   /** Records that the turn has read these texts, as far as they are untrusted. */
   read(turn: ReadingTurn, texts: readonly StoredText[], db: Database): Promise<void>;
-  /** Records whether texts that the turn has written are untrusted: they are if its conversation has content of others. */
+  /** Texts that the turn has written are untrusted if its conversation has content from others. */
   wrote(turn: ReadingTurn, texts: readonly StoredText[], db: Database): Promise<void>;
 }
 
-/** The table of the texts as `m`, and the condition that selects them. */
+/** The texts' table as `m`, and the condition that selects them. */
 function rowsOf(kind: StoredText['kind'], agentId: string, texts: readonly StoredText[]) {
   if (kind === 'memory') {
     const keys = texts.flatMap((text) => (text.kind === 'memory' ? [text.key] : []));

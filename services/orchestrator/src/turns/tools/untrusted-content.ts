@@ -1,6 +1,6 @@
 import type { PlatformTool } from './platform-tool.js';
 
-/** Kinds of content that the user did not write. */
+/** The user did not write these. */
 export const UNTRUSTED_SOURCES = ['web', 'app', 'attachment', 'memory', 'artifact'] as const;
 export type UntrustedSource = (typeof UNTRUSTED_SOURCES)[number];
 
@@ -12,17 +12,16 @@ const NAMES: Record<UntrustedSource, string> = {
   artifact: 'documents about such content',
 };
 
-/** Why a call asks although the user allows it. */
 export function askedBecause(sources: readonly UntrustedSource[]): string {
   const names = UNTRUSTED_SOURCES.filter((source) => sources.includes(source)).map((source) => NAMES[source]);
   return `You allow this tool. It asks because the agent has read ${names.join(', ')} in this conversation, which can contain instructions of others.`;
 }
 
-/** Whether calls of a tool ask after the agent has read untrusted content: they change what remains outside of the conversation. */
+/** True if calls ask after the agent has read untrusted content: they change what outlasts the conversation. */
 export const asksAfterUntrusted = ({ effect, asksAfterUntrustedContent }: PlatformTool): boolean =>
   effect === 'keyed' || effect === 'once' || asksAfterUntrustedContent === true;
 
-/** The kind of content that a call of a tool returns by itself; undefined if it depends on what the call reads. */
+/** Kind of content that a tool returns by itself; undefined if it depends on what the call reads. */
 export const contentOf = ({
   effect,
   provider,

@@ -24,15 +24,12 @@ export interface TasksDeps {
   clock: Clock;
 }
 
-/** The features that own the tasks of background turns. */
 export interface Tasks {
   delegations: Delegations;
   workflows: Workflows;
-  /** All of them. */
   owners: TaskOwner;
 }
 
-/** The owners of tasks, which use the given connections. */
 export function tasksOf({ connections, limits, push, statuses, markdown, publish, clock }: TasksDeps): Tasks {
   const { database, jobs, events } = connections;
   const turns = createTurnStore(database);

@@ -1,11 +1,10 @@
-/** A step as an agent plans it. */
 export interface PlannedStep {
   id: string;
   name: string;
-  /** The slug of the agent that works on it. */
+  /** A slug. */
   agent: string;
   task: string;
-  /** The ids of the steps whose results it needs. */
+  /** Step ids. */
   after: readonly string[];
 }
 
@@ -14,7 +13,7 @@ const quoted = (names: readonly string[]): string => names.map((name) => `“${n
 const firstDuplicate = (names: readonly string[]): string | undefined =>
   names.find((name, index) => names.indexOf(name) !== index);
 
-/** The steps of a cycle, in order, each of which waits for the next one; undefined if there is none. */
+/** @returns a cycle's steps in order, each of which waits for the next one; undefined without a cycle */
 function cycleOf(steps: readonly PlannedStep[]): string[] | undefined {
   // A step that waits only for steps without a cycle is not part of one.
   let left = steps;
@@ -39,7 +38,7 @@ function cycleOf(steps: readonly PlannedStep[]): string[] | undefined {
 /**
  * Checks what a schema cannot check. Pure.
  *
- * @param agents the slugs of the agents of the workspace
+ * @param agents slugs in the workspace
  * @returns what the model must change; undefined if the plan can be executed
  */
 export function planProblem(steps: readonly PlannedStep[], agents: readonly string[]): string | undefined {

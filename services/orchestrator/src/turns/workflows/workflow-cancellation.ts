@@ -16,7 +16,6 @@ export interface WorkflowCancellationDeps {
 /** The methods return false if the workflow does not exist or has ended. */
 export interface WorkflowCancellation {
   cancel(workspaceId: string, id: string): Promise<boolean>;
-  /** Cancels the workflow that a message shows. */
   cancelShown(workspaceId: string, messageId: string): Promise<boolean>;
 }
 

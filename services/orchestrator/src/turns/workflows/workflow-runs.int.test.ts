@@ -226,7 +226,7 @@ describe('a workflow', () => {
   });
 
   describe('that waits for the user', () => {
-    /** Suspends the turn of a step, as one that waits for an approval. */
+    /** Suspends a step's turn, as one that waits for an approval. */
     async function suspended() {
       const run = await beginWorkflowTurn(world);
       await run.start([{ id: 'a' }, { id: 'b', after: ['a'] }]);

@@ -50,10 +50,8 @@ describe('the state of a workflow', () => {
   });
 });
 
-/** What a random schedule does next. */
 type Move = { kind: 'end'; pick: number; end: StepEnd } | { kind: 'cancel' };
 
-/** The rules about each state. @returns those that a state breaks */
 function brokenRules(state: WorkflowState): string[] {
   const status = statuses(state);
   const all = Object.values(status);
@@ -83,14 +81,14 @@ function brokenRules(state: WorkflowState): string[] {
 
 const RANK: Record<StepStatus, number> = { pending: 0, running: 1, completed: 2, failed: 2 };
 
-/** The steps that are earlier in their life than before. */
+/** Steps that went back to an earlier status. */
 const wentBack = (before: WorkflowState, after: WorkflowState): string[] =>
   after.steps.flatMap(({ id, status }, index) => {
     const earlier = before.steps[index]?.status ?? 'pending';
     return status === earlier || RANK[status] > RANK[earlier] ? [] : [id];
   });
 
-/** A plan without cycles: a step can wait only for earlier ones. */
+/** Without cycles: a step can wait only for earlier ones. */
 const plans = fc
   .array(fc.infiniteStream(fc.boolean()), { minLength: 1, maxLength: LIMITS.workflowSteps })
   .map((edges) =>

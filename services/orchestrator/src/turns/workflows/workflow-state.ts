@@ -1,24 +1,23 @@
 import { LIMITS } from '@uswarm/contract';
 
-/** A workflow as a state machine over its steps. All functions are pure: they return the next state. */
+/** A state machine over the workflow's steps. All functions are pure: they return the next state. */
 
 export type StepStatus = 'pending' | 'running' | 'completed' | 'failed';
 export type WorkflowStatus = 'running' | 'completed' | 'failed' | 'cancelled';
 
 export interface StepState {
   id: string;
-  /** The steps that must be completed before this one starts. */
+  /** Must be completed before this step starts. */
   after: readonly string[];
   status: StepStatus;
 }
 
 export interface WorkflowState {
   status: WorkflowStatus;
-  /** In the order of the plan, in which steps that are ready start. */
+  /** In plan order, in which ready steps start. */
   steps: readonly StepState[];
 }
 
-/** How the work on a step ended. */
 export type StepEnd = 'completed' | 'failed' | 'stopped';
 
 const withStatus = (step: StepState, status: StepStatus): StepState =>
@@ -33,7 +32,6 @@ function failDependents(steps: readonly StepState[]): readonly StepState[] {
   return next.some((step, index) => step !== steps[index]) ? failDependents(next) : next;
 }
 
-/** Starts the pending steps that are ready, within the limit. */
 function startReady(steps: readonly StepState[]): readonly StepState[] {
   const completed = new Set(steps.filter(({ status }) => status === 'completed').map(({ id }) => id));
   let free: number = LIMITS.parallelSteps - steps.filter(({ status }) => status === 'running').length;
@@ -44,7 +42,6 @@ function startReady(steps: readonly StepState[]): readonly StepState[] {
   });
 }
 
-/** The state after everything that follows from the ended steps. */
 function settled({ status, steps }: WorkflowState): WorkflowState {
   if (status !== 'running') return { status, steps };
   const next = startReady(failDependents(steps));
@@ -52,11 +49,11 @@ function settled({ status, steps }: WorkflowState): WorkflowState {
   return { status: next.every((step) => step.status === 'completed') ? 'completed' : 'failed', steps: next };
 }
 
-/** The state of a valid plan whose first steps have started. */
+/** The first steps have started. */
 export const begun = (plan: readonly Pick<StepState, 'id' | 'after'>[]): WorkflowState =>
   settled({ status: 'running', steps: plan.map(({ id, after }) => ({ id, after, status: 'pending' })) });
 
-/** The state after a cancellation: no further step starts. Running steps end when their agents have stopped. */
+/** No further step starts after a cancellation. Running steps end when their agents have stopped. */
 export const cancelled = (state: WorkflowState): WorkflowState =>
   state.status === 'running'
     ? {
@@ -65,7 +62,7 @@ export const cancelled = (state: WorkflowState): WorkflowState =>
       }
     : state;
 
-/** The state after the end of a running step. A step that the user stopped cancels the workflow. */
+/** A step that the user stopped cancels the workflow. */
 export function stepEnded(state: WorkflowState, stepId: string, end: StepEnd): WorkflowState {
   const steps = state.steps.map((step) =>
     step.id === stepId && step.status === 'running'

@@ -1,20 +1,18 @@
 import type { WorkflowState } from './workflow-state.js';
 import type { StepRow, WorkflowRow } from './workflows.store.js';
 
-/** The rows of a workflow as the state machine sees them. */
 export const stateOf = ({ status }: Pick<WorkflowRow, 'status'>, steps: readonly StepRow[]): WorkflowState => ({
   status,
   steps: steps.map(({ step_id, after, status: ofStep }) => ({ id: step_id, after, status: ofStep })),
 });
 
-/** Why a step was not started. */
 function reasonOf({ after }: StepRow, { status, steps }: WorkflowState): string {
   if (status === 'cancelled') return 'Not started, because the workflow was cancelled.';
   const failed = steps.find(({ id, status: ofStep }) => ofStep === 'failed' && after.includes(id));
   return `Not started, because the step “${failed?.id}” failed.`;
 }
 
-/** The rows in the next state. `results`: those of the steps that have ended, by id. Pure. */
+/** Pure. @param results by step id, for ended steps */
 export function moved(
   steps: readonly StepRow[],
   next: WorkflowState,

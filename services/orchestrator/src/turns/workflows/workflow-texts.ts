@@ -5,7 +5,7 @@ import type { StepRow, WorkflowRow } from './workflows.store.js';
 
 const CUT_NOTE = '\n[The text was longer and is cut here.]';
 
-/** The beginning of a text within a size in bytes of UTF-8, with a note if it is cut. */
+/** Adds a note if the text is cut. @param bytes of UTF-8 */
 export function boundedText(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text;
   const kept = Buffer.from(text).subarray(0, bytes - Buffer.byteLength(CUT_NOTE));
@@ -16,10 +16,10 @@ export function boundedText(text: string, bytes: number): string {
 const ID_CHARACTERS = 16;
 
 /**
- * The result of a step in a block that its text cannot end: the id of the block is a keyed hash of the text. The system prompt
- * tells models to treat such blocks as data.
+ * A step result in a block that its text cannot end: the block id is a keyed hash of the text. The system prompt tells
+ * models to treat such blocks as data.
  *
- * @param key random, and newer than the result, so that no author of a result can compute an id
+ * @param key random, and newer than the result, so that no result author can compute an id
  */
 function resultBlock(key: string, { step_id, name, agent_slug, status, result }: StepRow, bytes: number): string {
   const text = visibleText(boundedText(result ?? '', bytes));
@@ -28,7 +28,12 @@ function resultBlock(key: string, { step_id, name, agent_slug, status, result }:
   return `Step “${name}” by @${agent_slug}, ${status}:\n<untrusted id="${id}" source="${source}">\n${text}\n</untrusted id="${id}">`;
 }
 
-/** The message that the agent of a step receives. `earlier`: the steps whose results it needs. Pure. @param key see `resultBlock` */
+/**
+ * Pure.
+ *
+ * @param key see `resultBlock`
+ * @param earlier steps whose results it needs
+ */
 export function stepPrompt(
   key: string,
   workflow: Pick<WorkflowRow, 'name'>,
@@ -46,11 +51,11 @@ export function stepPrompt(
   ].join('\n\n');
 }
 
-/** What users see at the end of a workflow. Pure. */
+/** Shown to users. Pure. */
 export const endNote = ({ name, status }: Pick<WorkflowRow, 'name' | 'status'>): string =>
   status === 'completed' ? `The workflow “${name}” is completed.` : `The workflow “${name}” has failed.`;
 
-/** The message with which the agent that started a workflow learns its results. Pure. @param key see `resultBlock` */
+/** Tells the agent that started a workflow its results. Pure. @param key see `resultBlock` */
 export function reportPrompt(
   key: string,
   workflow: Pick<WorkflowRow, 'name' | 'status'>,

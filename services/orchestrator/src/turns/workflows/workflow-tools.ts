@@ -47,7 +47,6 @@ const Input = z.object({
 const toPlan = ({ steps }: z.output<typeof Input>): PlannedStep[] =>
   steps.map(({ after = [], ...step }) => ({ ...step, after }));
 
-/** The tool with which an agent starts a workflow. */
 export function createWorkflowTools({ store, workflows, agents }: WorkflowToolDeps): PlatformTool[] {
   const startWorkflow = definePlatformTool({
     name: 'start_workflow',

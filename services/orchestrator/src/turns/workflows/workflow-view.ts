@@ -33,7 +33,7 @@ export const workflowView = (workflow: WorkflowRow, steps: readonly StepRow[]): 
   steps: steps.map((step) => ({ ...stepSummary(step), task: step.task, after: step.after, result: step.result })),
 });
 
-/** The content of the message that shows a workflow. A workflow is executed once, so both ids are the same. */
+/** A workflow is executed once, so both ids are the same. */
 export const contentOf = (
   { id, name, status }: Pick<WorkflowRow, 'id' | 'name' | 'status'>,
   steps: readonly StepRow[],

@@ -14,7 +14,6 @@ export interface WorkflowsModuleDeps {
   access: WorkspaceAccess;
 }
 
-/** The routes of workflows. */
 export function createWorkflowsModule({ config, requests, cancellation, access }: WorkflowsModuleDeps) {
   const service = createWorkflowService({
     store: createWorkflowStore(requests.database),

@@ -20,7 +20,7 @@ export interface WorkflowQuery {
 
 /** All methods throw ApiError `workspace_not_found`, and the errors noted. */
 export interface WorkflowService {
-  /** Newest first; as many as fit into one response. @throws ApiError `cursor_invalid` */
+  /** Newest first, bounded by the response size. @throws ApiError `cursor_invalid` */
   list(userId: string, workspaceId: string, query: WorkflowQuery): Promise<WorkflowPage>;
   /** @throws ApiError `workflow_not_found` */
   get(userId: string, workspaceId: string, id: string): Promise<Workflow>;

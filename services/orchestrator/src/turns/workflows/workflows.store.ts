@@ -9,10 +9,9 @@ export interface WorkflowRow {
   id: string;
   workspace_id: string;
   conversation_id: string;
-  /** The owner of the workspace. */
   user_id: string;
   agent_id: string;
-  /** The agent that started it. */
+  /** The slug of the agent that started it. */
   agent_slug: string;
   /** Null if the user deleted it. */
   user_message_id: string | null;
@@ -34,14 +33,14 @@ export interface StepRow {
   task: string;
   after: string[];
   status: StepStatus;
-  /** The first of the turns that work on it and continue each other. */
+  /** The first in the chain of continued turns that work on it. */
   turn_id: string | null;
   result: string | null;
   started_at: Date | null;
   finished_at: Date | null;
 }
 
-/** A step without its texts, which can be long. */
+/** Omits the texts, which can be long. */
 export type StepSummaryRow = Omit<StepRow, 'task' | 'result'>;
 
 export interface StepTurn {
@@ -51,7 +50,7 @@ export interface StepTurn {
   generation: number;
 }
 
-/** What the user deletes or replaces. */
+/** Deleted or replaced by the user. */
 export interface Withdrawn {
   turnIds: readonly string[];
   messageIds: readonly string[];
@@ -77,25 +76,23 @@ export interface WorkflowStore {
   /** Newest first. */
   list(workspaceId: string, limit: number, after?: ListPosition): Promise<ListedWorkflow[]>;
   find(id: string, db?: Database): Promise<WorkflowRow | undefined>;
-  /** The steps of these workflows, in the order of their plans. */
+  /** In plan order. */
   steps(workflowIds: readonly string[], db?: Database): Promise<StepRow[]>;
-  /** As `steps`, for lists. */
+  /** Like `steps`, for lists. */
   stepSummaries(workflowIds: readonly string[]): Promise<StepSummaryRow[]>;
   countRunning(workspaceId: string, db: Database): Promise<number>;
-  /** The step that a turn works on. */
   ofTurn(
     turn: Pick<TurnRow, 'usage_turn_id'>,
     db: Database,
   ): Promise<{ workflowId: string; stepId: string } | undefined>;
-  /** The last of the turns that work on each running step and continue each other. */
+  /** For each running step, the last in the chain of continued turns that work on it. */
   turnsOf(workflowId: string, db: Database): Promise<StepTurn[]>;
-  /** The workflow that a message shows. */
   shownBy(messageId: string): Promise<WorkflowRow | undefined>;
   /** The workflow whose end a message tells. */
   reportedBy(messageId: string): Promise<WorkflowRow | undefined>;
   /** Running workflows that cannot continue without these turns and messages. */
   runningWithout(gone: Withdrawn, db: Database): Promise<Pick<WorkflowRow, 'id' | 'workspace_id'>[]>;
-  /** Stores a workflow whose steps are pending. */
+  /** All steps start as pending. */
   insert(workflow: NewWorkflow, steps: readonly NewStep[], db: Database): Promise<void>;
   updateStep(workflowId: string, stepId: string, change: StepChange, db: Database): Promise<void>;
   finish(id: string, status: WorkflowStatus, at: Date, db: Database): Promise<void>;

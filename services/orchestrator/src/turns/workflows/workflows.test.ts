@@ -15,7 +15,6 @@ const step = (step_id: string, after: string[] = []): PlannedStep => ({
 });
 const PLACE = { workspaceId: 'w', conversationId: 'c', agentId: 'a', turnId: 't', userMessageId: 'm', name: 'Trip' };
 
-/** Workflows in memory, and what was written to messages. */
 function world() {
   const written: MessageContent[] = [];
   const started: string[] = [];
@@ -92,7 +91,7 @@ describe('the start of a workflow', () => {
       },
     ]);
     expect(started).toHaveLength(1);
-    // What the message shows is what is stored.
+    // The message shows what is stored.
     expect(steps()).toMatchObject([
       { status: 'running', started_at: NOW, turn_id: 'turn 1' },
       { status: 'pending', turn_id: null },

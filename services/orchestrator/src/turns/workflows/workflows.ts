@@ -30,7 +30,7 @@ import type {
 export interface WorkflowsDeps {
   store: Omit<WorkflowStore, 'list' | 'reportedBy' | 'stepSummaries'>;
   background: BackgroundTurns;
-  /** Ends turns of steps that wait for the user or for other agents. */
+  /** Ends step turns that wait for the user or for other agents. */
   delegations: Pick<Delegations, 'stopSuspended'>;
   queue: Pick<TurnQueue, 'follow'>;
   turns: Pick<TurnStore, 'requestStop'>;
@@ -40,21 +40,19 @@ export interface WorkflowsDeps {
   clock: Clock;
 }
 
-/** A step, and the agent that works on it. */
 export type PlannedStep = NewStep & Pick<StepRow, 'agent_slug'>;
 
-/** A valid plan, and the call that starts it. */
 export interface PlannedWorkflow extends Omit<NewWorkflow, 'id' | 'messageId' | 'createdAt'> {
   turnId: string;
   steps: readonly PlannedStep[];
 }
 
-/** Workflows while they run. Each change is one transaction, in which the next steps start. */
+/** Each change is one transaction, in which the next steps start. */
 export interface Workflows extends TaskOwner {
   /** Starts a workflow and shows it. @returns its id; undefined if too many run in the workspace */
   start(plan: PlannedWorkflow, tx: Transaction): Promise<string | undefined>;
   /**
-   * Cancels a workflow: no further step starts, and the turns of running ones end soon.
+   * Cancels a workflow: no further step starts, and running steps' turns end soon.
    *
    * @returns these turns, which the runtime can be told to stop; undefined if the workflow has ended
    */
@@ -90,14 +88,13 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
   const { store, messages, events, clock } = deps;
   const shownContent = (...parts: Parameters<typeof contentOf>) => safeContent(contentOf(...parts), deps.markdown);
 
-  /** Everything that changes a workflow locks its workspace. */
+  /** Locks the workspace, as everything that changes a workflow does. */
   async function locked(workspaceId: string, id: string, tx: Transaction): Promise<Snapshot | undefined> {
     await events.lock(workspaceId, tx);
     const workflow = await store.find(id, tx);
     return workflow && { workflow, steps: await store.steps([id], tx) };
   }
 
-  /** @returns the id of the turn that works on the step */
   function startTurn({ workflow, steps }: Snapshot, step: StepRow, tx: Transaction): Promise<string> {
     const { workspace_id: workspaceId, conversation_id: conversationId, message_id: messageId } = workflow;
     const earlier = steps.filter(({ step_id: id }) => step.after.includes(id));
@@ -111,13 +108,13 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
       // The turn stores the prompt, so all of its generations read the same.
       prompt: stepPrompt(randomUUID(), workflow, step, earlier),
       depth: 1,
-      // That of the plan, as for a reply.
+      // The plan's budget applies, as for a reply.
       budget: null,
     };
     return deps.background.start(task, tx);
   }
 
-  /** Tells the end of a workflow. The agent that started it answers with a report. */
+  /** Tells that a workflow has ended. The agent that started it answers with a report. */
   async function report({ id, ...workflow }: WorkflowRow, tx: Transaction): Promise<void> {
     const { workspace_id: workspaceId, conversation_id: conversationId, agent_id: agentId, user_id: userId } = workflow;
     const note = await insertSystemMessage(deps, { workspaceId, conversationId, text: endNote(workflow) }, tx);
@@ -126,7 +123,6 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
     await deps.queue.follow(turn, tx);
   }
 
-  /** Stores the next state of a workflow, and starts the turns of the steps that begin. */
   async function apply(
     { workflow: before, steps: stepsBefore }: Snapshot,
     next: WorkflowState,
@@ -147,7 +143,7 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
     return { workflow, steps, hasEnded };
   }
 
-  /** Moves a workflow to its next state, and shows it. @returns the sequence of its event */
+  /** @returns the sequence of its event */
   async function move(
     snapshot: Snapshot,
     next: WorkflowState,
@@ -158,12 +154,12 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
     const { workspace_id: workspaceId, message_id: messageId } = workflow;
     const seq = await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
     await messages.update(messageId, { content: shownContent(workflow, steps) }, tx);
-    // The user who cancels a workflow knows that it has ended.
+    // A user who cancels a workflow knows that it has ended.
     if (hasEnded && workflow.status !== 'cancelled') await report(workflow, tx);
     return seq;
   }
 
-  /** Stops the turns of the running steps of a cancelled workflow. @returns those that end later */
+  /** @returns turns that end later */
   async function stopTurns({ workflow }: Snapshot, tx: Transaction): Promise<StepTurn[]> {
     const turns = await store.turnsOf(workflow.id, tx);
     const stopping = turns.filter(isUnfinished);

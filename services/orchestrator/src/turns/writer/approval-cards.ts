@@ -8,16 +8,15 @@ import type { TurnRow } from '../turns.store.js';
 
 const APPROVAL_MS = LIMITS.approvalHours * 3_600_000;
 
-/** A call that needs the approval of the user. */
 export interface AskedCall {
   id: string;
   tool: string;
   argumentsHash: Buffer;
   card: OfferedCard;
-  /** What identifies the request in the other system. */
+  /** Identifies the request in the other system. */
   key?: string | undefined;
   integrationId?: string | undefined;
-  /** The card asks for more tokens for the turn, not for a call. */
+  /** Set on a card that asks for more tokens for the turn, not for a call. */
   grantedTokens?: number;
 }
 
@@ -26,7 +25,7 @@ export interface ApprovalCardDeps {
   push: PushJobs;
 }
 
-/** Shows a card that the user decides on. @returns the sequence of its event */
+/** @returns the sequence of its event */
 export async function showApproval(
   { approvals, push }: ApprovalCardDeps,
   shown: Pick<TurnMessages, 'ask'>,

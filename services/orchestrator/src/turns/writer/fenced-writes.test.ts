@@ -5,7 +5,6 @@ import type { LeasedJob } from '../../platform/jobs/job-store.js';
 import { createFencedWrites, LeaseLost } from './fenced-writes.js';
 import { ReplyLimitExceeded } from '../content/reply-limit.js';
 
-/** Writes of a turn, whose transactions are recorded. */
 function setUp() {
   const seen = {
     commits: [] as string[][],

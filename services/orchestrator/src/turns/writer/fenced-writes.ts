@@ -4,64 +4,68 @@ import { pipelined } from '../../platform/database/pipelined.js';
 import type { JobStore, LeasedJob } from '../../platform/jobs/job-store.js';
 import { ReplyLimitExceeded } from '../content/reply-limit.js';
 
-/** Another replica holds the lease of the turn. Nothing may be written. */
+/** Another replica holds the lease. Nothing may be written. */
 export class LeaseLost extends Error {
   override name = 'LeaseLost';
 }
 
-/** What one transaction writes. It runs again if the transaction is repeated. */
+/** One transaction's writes. Runs again if the transaction is repeated. */
 export type Write<T> = (tx: Transaction) => Promise<T>;
 
-/** As `Write`. `isLast`: the transaction completes the job. */
+/** Like `Write`. `isLast`: the transaction completes the job. */
 export type LaterWrite<T> = (tx: Transaction, isLast: boolean) => Promise<T>;
 
-/** What each acknowledged write stores about the progress of its turn. */
+/** Called with each acknowledged write. */
 export interface ProgressWrite {
-  /** @param completes whether the write is the last one of the event that is applied */
+  /** @param completes true for the last write of the event that is being applied */
   write(tx: Transaction, completes: boolean): Promise<void>;
   committed(): void;
 }
 
 export interface WriteOptions {
-  /** Stored last, because agents come last in the lock order. The latest activity of a transaction replaces the others. */
+  /** Stored last, because agents come last in the lock order. Only a transaction's latest activity is stored. */
   activity?: Write<unknown> | undefined;
-  /** Whether it reads or writes usage: such writes are sent one after the other, and have the usage lock. */
+  /** Set if it reads or writes usage: such writes are sent one after the other, and have the usage lock. */
   usage?: boolean;
-  /** Whether it appends to the journal: such writes are sent one after the other. */
+  /** Set if it appends to the journal: such writes are sent one after the other. */
   journal?: boolean;
 }
 
 export interface TogetherOptions<T> extends WriteOptions {
-  /** Whether the event that is applied is then complete. Default: it is. */
+  /** True if the event that is being applied is then complete. Default: it is. */
   completes?: (result: T) => boolean;
 }
 
-/** Transactions that commit only while the lease of a turn is held. */
+/** Transactions that commit only while the turn's lease is held. */
 export interface FencedWrites {
-  /** Writes in one transaction, after everything that `later` was called with. @throws LeaseLost */
+  /** Writes in one transaction, after all `later` writes. @throws LeaseLost */
   now<T>(write: Write<T>, options?: Pick<WriteOptions, 'usage'>): Promise<T>;
-  /** As `now`, and completes the job. `first` runs before what `later` was called with. */
+  /** Like `now`, and completes the job. `first` runs before the `later` writes. */
   last<T>(write: Write<T>, first?: Write<void>): Promise<T>;
-  /** As `now`, for statements that are written with `sql`: they are sent together with the check of the lease. Stores the progress. */
+  /**
+   * Like `now`, for statements that are written with `sql`: they are sent together with the lease check. Stores the
+   * progress.
+   */
   together<T>(write: Write<T>, options?: TogetherOptions<T>): Promise<T>;
-  /** As `now`, with one statement that checks the lease, and returns undefined without it. What `later` was called with stays. */
+  /**
+   * Like `now`, with one statement that checks the lease, and returns undefined without it. `later` writes keep
+   * waiting.
+   */
   single<T>(write: (tx: Transaction, job: LeasedJob) => Promise<T | undefined>): Promise<T>;
-  /** As `now`, but alone: what `later` was called with stays. */
+  /** Like `now`, but alone: `later` writes keep waiting. */
   alone<T>(write: Write<T>): Promise<T>;
   /**
-   * Writes in the next transaction, or in its own one after a short time. Only for statements that are written with `sql`. Nothing
-   * that depends on it may be acknowledged before.
+   * Writes in the next transaction, or in its own one after a short time. Only for statements that are written with
+   * `sql`. Nothing that depends on it may be acknowledged before.
    *
    * @param committed called after the commit, before the call that has written it returns
    */
   later<T>(write: LaterWrite<T>, committed: (result: T) => void, options?: WriteOptions): void;
-  /** Writes an activity with what `later` was called with, or alone if that is nothing. */
+  /** Writes an activity with the `later` writes, or alone if there are none. */
   activity(write: Write<unknown>, alone: () => Promise<unknown>): Promise<void>;
-  /** Writes what `later` was called with. */
   flush(): Promise<void>;
-  /** Stores the progress with `save`, or with what `later` was called with. */
+  /** Stores the progress with `save`, or with the `later` writes. */
   saveProgress(save: () => Promise<void>): Promise<void>;
-  /** Sets what is stored about the progress. */
   track(progress: ProgressWrite): void;
 }
 
@@ -76,14 +80,13 @@ interface CommitOptions<T> extends TogetherOptions<T> {
   ends?: { first: Write<void> | undefined };
 }
 
-/** What follows a waiting write follows it sooner, such as a model call after a result. */
+/** Long enough for events that usually follow, such as a model call after a result. */
 const WAIT_MS = 30;
 
 export interface FencedWritesDeps {
   withTransaction: WithTransaction;
   withStatement: WithTransaction;
   jobs: Pick<JobStore, 'holds' | 'end'>;
-  /** Locks the usage of the user of the turn. */
   usageLock: RawBuilder<unknown>;
 }
 
@@ -93,7 +96,7 @@ export function createFencedWrites(
 ): FencedWrites {
   let waiting: readonly Waiting[] = [];
   let timer: NodeJS.Timeout | undefined;
-  /** Why a waiting write was refused that no call waited for. */
+  /** Set if a waiting write was refused and no call waited for it. */
   let refusal: ReplyLimitExceeded | undefined;
   /** Writes run one after the other, so that none overtakes a waiting one. */
   let last: Promise<unknown> = Promise.resolve();
@@ -103,7 +106,7 @@ export function createFencedWrites(
     if (!(await jobs[ends ? 'end' : 'holds'](job, tx, usage ? usageLock : undefined))) throw new LeaseLost();
   }
 
-  /** The statements of waiting writes come first. */
+  /** Waiting writes' statements come first. */
   async function send<T>(
     write: Write<T>,
     first: readonly Waiting[],
@@ -204,7 +207,7 @@ export function createFencedWrites(
         return write(tx);
       }),
     later(write, committed, options) {
-      // A transaction that runs has the previous list, and must not end these writes.
+      // A running transaction has the previous list, and must not end these writes.
       waiting = [...waiting, { ...options, write, committed: committed as (result: unknown) => void }];
       timer ??= setTimeout(() => {
         flush()

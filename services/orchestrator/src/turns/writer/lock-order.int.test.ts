@@ -17,7 +17,7 @@ const COUNTED = { completionTokens: 1, cachedTokens: 0, reasoningTokens: 0, esti
 describe('two turns of a user', () => {
   const world = useTurnFixture();
 
-  /** Two turns of the same workspace; `runs` counts the attempts of their transactions. */
+  /** `runs` counts transaction attempts. */
   async function startTurns() {
     const { uswarm, turnWorker, user, home } = world;
     const userId = await uswarm.idOf(user);
@@ -63,7 +63,7 @@ describe('two turns of a user', () => {
     return { first, other, runs, callOf, useTokens };
   }
 
-  /** Lets both writes wait for the lock of the workspace, in this order, and then releases it. */
+  /** Lets both writes wait for the workspace lock, in this order, and then releases it. */
   async function meet(writes: readonly (() => Promise<unknown>)[]): Promise<void> {
     const { database } = world.uswarm;
     const waiting: Promise<unknown>[] = [];

@@ -7,7 +7,6 @@ describe('the turn writer', () => {
   const world = useTurnFixture();
   const messages = async (): Promise<MessageData[]> =>
     (await world.user.get<MessagePage>(`${world.home.messages}?direction=forward`)).body.data;
-  /** Stores a message, and claims its turn. */
   const claim = async () => {
     await world.user.post(world.home.messages, { content: { type: 'text', text: 'why?' } }, 201);
     return world.turnWorker.claim();

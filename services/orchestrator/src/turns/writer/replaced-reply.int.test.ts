@@ -18,7 +18,7 @@ describe('a reply without a text', () => {
   let writer: TurnWriter;
   let replyId: string;
 
-  /** Continues the turn in another process, whose reply has no text. */
+  /** The other process's reply has no text. */
   async function continued(): Promise<TurnWriter> {
     const next = await world.turnWorker.writerOf(job);
     await next.begin();
@@ -46,7 +46,7 @@ describe('a reply without a text', () => {
       role === 'agent' ? [{ id, type: content.type, status, exact, text: 'text' in content ? content.text : '' }] : [],
     );
   const types = async () => (await shown()).map(({ type }) => type);
-  /** Message ids of the `message.done` events. */
+  /** Message ids in `message.done` events. */
   const ends = async () =>
     (await client.events()).flatMap(({ event, payload }) =>
       event === 'message.done' ? [(payload as { message_id: string }).message_id] : [],

@@ -5,11 +5,9 @@ import type { SavedProgress, TurnWriter } from './turn-writes.js';
 
 export interface TrackedProgressDeps {
   progress: Pick<TurnProgressStore, 'save' | 'saveText'>;
-  /** Called when the text was saved. */
   textSaved?: (saved: SavedText) => void;
 }
 
-/** Stores the progress of a turn with its writes, or alone. */
 export interface TrackedProgress {
   track: TurnWriter['track'];
   save(): Promise<void>;

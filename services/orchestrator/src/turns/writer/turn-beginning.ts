@@ -33,14 +33,14 @@ export interface TurnBeginningDeps {
 }
 
 interface NewReply {
-  /** Empty if another message has taken the place of the reply. */
+  /** Empty if another message has taken the reply's place. */
   replyId: string;
   seq: number;
-  /** Whether the new turn must end: its user was banned. */
+  /** True if the new turn must end: its user was banned. */
   stopRequested: boolean;
 }
 
-/** Begins a turn. Call the functions under its lease. */
+/** Call the functions under the turn's lease. */
 export function createTurnBeginning(
   { turns, statuses, messages, events, limits }: TurnBeginningDeps,
   turn: TurnRow,
@@ -67,10 +67,9 @@ export function createTurnBeginning(
   }
 
   return {
-    /** Begins a turn with a loading reply. */
     insertReply,
 
-    /** Stores a loading reply of a running turn that has none. */
+    /** For a running turn that has no reply. */
     async addReply(tx: Transaction): Promise<{ id: string; seq: number }> {
       const reply = await addLoading(tx);
       await turns.setReply(turn.id, reply.id, tx);
@@ -80,7 +79,7 @@ export function createTurnBeginning(
     /**
      * Stores the activity and a loading reply unless the turn has one, and marks the user message as delivered.
      *
-     * @param instance of a turn without a reply, if it is known
+     * @param instance for a turn without a reply, if it is known
      * @throws TokensReserved
      * @throws TokensUsed
      */

@@ -18,16 +18,16 @@ export interface TurnBudgetDeps {
 /** `reserved`: the usage replaces the estimate; `refused`: the provider did not count the reserved call */
 export type UsageOf = 'unannounced' | 'reserved' | 'refused';
 
-/** `busy`: running model calls of other turns have reserved what is left of the budget, and can give tokens back */
+/** `busy`: other turns' running model calls have reserved the rest of the budget, and can give tokens back */
 export type Reserved = LimitReached | 'budget_reached' | 'busy' | 'reserved';
 
-/** The tokens of a turn. All methods require its lease. */
+/** All methods require the turn's lease. */
 export interface TurnBudget {
   /** See `TurnWriter.reserve`. */
   reserve(attempt: Attempt, metered: boolean, tx: Transaction): Promise<Reserved>;
   /** @returns undefined if the usage was recorded before, or does not count */
   record(entry: UsageEntry, call: UsageOf, tx: Transaction): Promise<CountedCall | undefined>;
-  /** The card that asks the user for more tokens. */
+  /** Asks the user for more tokens. */
   question(tx: Transaction): Promise<ReturnType<typeof budgetCard> & { id: string; grantedTokens: number }>;
 }
 
@@ -54,7 +54,7 @@ export function createTurnBudget(deps: TurnBudgetDeps, turn: TurnRow): TurnBudge
       }
       const settled = call === 'reserved' ? await reservations.settle(step, entry, tx) : undefined;
       const counted = settled ?? (await turns.recordUsage(entry, tx));
-      // A budget that was set since the turn began is checked again by the next turn.
+      // The next turn checks a budget that was set since this one began.
       if (counted !== undefined && turn.known?.budget !== false) await deps.warnAboutBudget(entry, tx);
       return counted;
     },

@@ -10,7 +10,6 @@ import type { Unfinished } from './turn-ends.store.js';
 import { isBlank } from '../../records/visible-text.js';
 import type { TurnRow, TurnStore } from '../turns.store.js';
 
-/** State after a turn has ended. */
 export interface Ended {
   seq: number;
 }
@@ -20,7 +19,7 @@ export interface FinishedReply {
   messageStatus: MessageStatus;
   text: string;
   errorCode: string | null;
-  /** Why a task failed, for the agent that gave it. Default: the message of the error code. */
+  /** Tells the agent that gave a task why it failed. Default: the message for the error code. */
   reason?: string;
 }
 
@@ -32,13 +31,11 @@ export interface TurnEndingDeps {
   push: PushJobs;
 }
 
-/** Creates the loading reply of a turn that has none. */
 export type AddReply = (tx: Transaction) => Promise<{ id: string; seq: number }>;
 
-/** Finds what the turn leaves unfinished. */
 export type FindUnfinished = (tx: Transaction) => Promise<Unfinished>;
 
-/** The final state of the reply of a turn that waits for the user. */
+/** For a turn that waits for the user. */
 export const answeredReply = (text: string) =>
   ({ turnStatus: 'done', messageStatus: 'delivered', text, errorCode: null }) as const;
 
@@ -58,7 +55,7 @@ function shownEnd(reply: FinishedReply): FinishedReply {
 const isAnnounced = ({ turnStatus, messageStatus }: FinishedReply, isSuspended: boolean): boolean =>
   !isSuspended && turnStatus !== 'stopped' && messageStatus !== 'silent' && messageStatus !== 'delegated';
 
-/** What a background turn reports about its end. Pure. */
+/** Pure. */
 function taskResult({ turnStatus, text, errorCode, reason }: FinishedReply): TaskResult {
   if (turnStatus === 'done') return { status: 'completed', text };
   if (turnStatus === 'stopped') return { status: 'stopped', text };
@@ -66,10 +63,7 @@ function taskResult({ turnStatus, text, errorCode, reason }: FinishedReply): Tas
   return { status: 'failed', text: text === '' || text === why ? why : `${why}\n${text}` };
 }
 
-/**
- * Creates the function that ends a turn, or suspends it, and shows the end. Call it under the lease of the turn, in the transaction that
- * completes its job.
- */
+/** Call it under the turn's lease, in the transaction that completes its job. */
 export function createTurnEnding(
   deps: TurnEndingDeps,
   turn: TurnRow,
@@ -80,7 +74,7 @@ export function createTurnEnding(
   const { turns, events, statuses } = deps;
   const workspaceId = turn.workspace_id;
 
-  /** Ends or suspends the turn, after the workspace is locked, as for every decision. */
+  /** Requires the workspace lock, like every decision. */
   async function endTurn(
     { turnStatus, errorCode }: Pick<FinishedReply, 'turnStatus' | 'errorCode'>,
     { approvals, tasks }: Pick<Unfinished, 'approvals' | 'tasks'>,
@@ -93,7 +87,7 @@ export function createTurnEnding(
     await turns.finish(turn.id, { status: turnStatus, errorCode, locksAgent }, tx);
   }
 
-  /** Ends a background turn, which has no reply. */
+  /** A background turn has no reply. */
   async function endTask(reply: FinishedReply, tx: Transaction, isSuspended: boolean): Promise<Ended> {
     const unfinished = await unfinishedNow(tx);
     if (unfinished.tools) await leftovers.endTools(tx);
@@ -104,7 +98,7 @@ export function createTurnEnding(
     return { seq: seq ?? 0 };
   }
 
-  /** The reply that shows the end; undefined if what the turn waits for has taken its place. */
+  /** @returns the final reply; undefined if what the turn waits for has taken its place */
   async function shownReply(
     { text }: FinishedReply,
     { replyId }: Unfinished,
@@ -127,7 +121,7 @@ export function createTurnEnding(
       status: messageStatus,
       errorCode: failed ? messageError(whyOf(reply)).code : null,
     } as const;
-    // Cards and tasks of the turn end before the reply is done.
+    // The turn's cards and tasks end before the reply is done.
     const isBefore = unfinished.approvals || unfinished.tasks || unfinished.replyId === null;
     if (isBefore) {
       await events.lock(workspaceId, tx);

@@ -6,22 +6,21 @@ import { lockAgentOf } from '../../records/agent-status.store.js';
 export interface TurnEnd {
   status: TurnStatus;
   errorCode: string | null;
-  /** Whether to lock the agent of the turn, so that its status can be derived. No other rows may be locked afterwards. */
+  /** Locks the turn's agent, so that its status can be derived. No other rows may be locked afterwards. */
   locksAgent?: boolean;
 }
 
 export interface Unfinished {
-  /** Whether lines of tools are running, or calls to other systems have no outcome. */
+  /** True if tool lines are running, or calls to other systems have no outcome. */
   tools: boolean;
-  /** Whether approvals exist that a decision has not closed. */
+  /** True if approvals exist that no decision has closed. */
   approvals: boolean;
-  /** Whether other agents may work on tasks of the turn. */
+  /** True if other agents may work on the turn's tasks. */
   tasks: boolean;
   /** The reply, unless a message has taken its place. */
   replyId: string | null;
 }
 
-/** A turn that has left nothing unfinished. */
 export const nothingUnfinished = (replyId: string | null): Unfinished => ({
   tools: false,
   approvals: false,
@@ -36,7 +35,7 @@ export async function finishTurn(
 ): Promise<void> {
   const turn = sql`
     UPDATE turns SET status = ${status}, error_code = ${errorCode}, finished_at = now() WHERE id = ${id} RETURNING agent_id`;
-  // The journal stays, unless it continues the turn of a message that was deleted in the meantime.
+  // The journal stays, unless it continues a turn whose message was deleted in the meantime.
   await sql`
         WITH entries AS (
           DELETE FROM turn_entries e USING turns t
@@ -58,7 +57,6 @@ export async function unfinishedOf(id: string, db: Database): Promise<Unfinished
   return found[0] ?? { tools: true, approvals: true, tasks: true, replyId: null };
 }
 
-/** The turn of a running process gets another reply. */
 export async function setReply(id: string, replyId: string, db: Database): Promise<void> {
   await sql`UPDATE turns SET reply_message_id = ${replyId} WHERE id = ${id}`.execute(db);
 }

@@ -13,15 +13,13 @@ export interface TurnLeftoversDeps extends TurnMessagesDeps {
   push: Pick<PushJobs, 'withdraw'>;
 }
 
-/** What a turn or its generation leaves unfinished when it ends. */
 export interface TurnLeftovers {
-  /** Fails the lines of tools that a lost runtime ran. The outcomes of calls that were sent are still found out. */
+  /** Fails tool lines that a lost runtime ran. The outcomes of sent calls are still found out. */
   failLostTools(tx: Transaction): Promise<void>;
-  /** Ends all running lines. The calls that were sent and have no outcome are looked up afterwards. */
+  /** Ends all running lines. Calls that were sent without an outcome are looked up afterwards. */
   endTools(tx: Transaction): Promise<void>;
-  /** Withdraws all open cards. */
   withdrawCards(tx: Transaction): Promise<void>;
-  /** Closes the approvals of calls that are not executed. Call it before the end of the turn, which deletes its calls. */
+  /** Closes approvals for calls that are not executed. Call it before the turn ends, which deletes its calls. */
   closeApprovals(tx: Transaction): Promise<void>;
 }
 
@@ -30,7 +28,7 @@ const failedLine = (line: ToolStatus): ToolStatus => ({ ...line, state: 'failed'
 export function createTurnLeftovers(deps: TurnLeftoversDeps, turn: TurnRow): TurnLeftovers {
   const { turns, messages, events } = deps;
 
-  // Appends first: lock order everywhere: workspace, messages.
+  // Appends first, because the lock order is workspace, then messages.
   async function update(id: string, change: Parameters<typeof messages.update>[1], tx: Transaction): Promise<void> {
     await events.append({ workspaceId: turn.workspace_id, type: 'message.updated', subjectId: id }, tx);
     await messages.update(id, change, tx);

@@ -21,7 +21,7 @@ import type { TurnMessagesDeps } from '../content/turn-messages.js';
 export interface TurnWriterDeps extends TurnMessagesDeps, TrackedProgressDeps {
   events: TurnMessagesDeps['events'] & Pick<EventStore, 'lock'>;
   withTransaction: WithTransaction;
-  /** As `withTransaction`, for a single statement. */
+  /** Like `withTransaction`, for a single statement. */
   withStatement: WithTransaction;
   jobs: Pick<JobStore, 'holds' | 'end'>;
   turns: Pick<

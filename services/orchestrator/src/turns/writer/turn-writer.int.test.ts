@@ -32,7 +32,6 @@ describe('the turn writer', () => {
   });
   afterAll(() => uswarm.close());
 
-  /** Stores a message of a new user, and claims its turn. */
   const claimTurn = async () => {
     await uswarm.database.deleteFrom('work').execute();
     user = await uswarm.user();
@@ -265,7 +264,7 @@ describe('the turn writer', () => {
           .where('id', '=', home.agents[0]?.id ?? '')
           .executeTakeFirstOrThrow()
       ).activity;
-    /** Begins a turn of the same agent in another conversation. */
+    /** Uses the same agent in another conversation. */
     const beginTurnElsewhere = async () => {
       const agentId = home.agents[0]?.id;
       const conversation = await user.post<{ data: { id: string } }>(

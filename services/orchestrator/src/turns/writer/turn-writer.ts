@@ -28,12 +28,12 @@ import type { TurnWriterDeps } from './turn-writer-deps.js';
 import { createTrackedProgress } from './tracked-progress.js';
 import { createUserMessageStatus } from './user-message-status.js';
 
-/** The user decided on a call, or deleted its card, or a task ended, before the turn was suspended. */
+/** Before the turn was suspended, the user decided on a call or deleted its card, or a task ended. */
 class Decided extends Error {
   override name = 'Decided';
 }
 
-/** Calls to other systems of one turn. A runtime that is not trusted could send more than a user expects. */
+/** Limit for one turn's calls to other systems. An untrusted runtime could send more than a user expects. */
 const MAX_SENT_CALLS = 20;
 
 export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob): TurnWriter {
@@ -44,7 +44,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   const shownMessages = createTurnMessages(deps, turn, { isEmpty: () => isEmpty(), taken });
   const leftovers = createTurnLeftovers(deps, turn);
   const budget = createTurnBudget(deps, turn);
-  /** Whether this process runs the turn from its beginning, and has written nothing that can be unfinished at its end. */
+  /** True while this process has run the whole turn and written nothing that can be unfinished at its end. */
   let isPlain = turn.status === 'queued' && turn.resumes_message_id === null;
   const setUserMessage = createUserMessageStatus(events, turn);
   const beginning = createTurnBeginning(deps, turn, setUserMessage);
@@ -77,7 +77,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     journal: true,
   });
 
-  /** As `fenced`, for writes that can leave something unfinished. */
+  /** Like `fenced`, for writes that can leave something unfinished. */
   const leaving: FencedWrites['now'] = (write) => {
     isPlain = false;
     return fenced(write);
@@ -98,7 +98,10 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       return appended;
     };
 
-  /** Ends the reply with `end`, or as stopped if the user stopped the turn. A stop locks the job as well, so that none is lost. */
+  /**
+   * Ends the reply with `end`, or as stopped if the user stopped the turn. A stop locks the job as well, so none is
+   * lost.
+   */
   async function endUnlessStopped(reply: FinishedReply, end: Write<Ended>): Promise<Ended> {
     const [ended, last] = await writes.last(async (tx) => {
       const stopped = (await turns.stopRequested(turn.id, tx)) ? stoppedReply(reply.text) : undefined;
@@ -240,7 +243,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         const ended: ToolOutcome = isStopped ? NOT_SENT.stopped : await commit(tx);
         const { text, failed, isUnknown, message, showsMessage = message !== undefined, ...texts } = ended;
         await recordTexts(deps.untrusted, turn, { reads, ...texts }, tx);
-        // Texts of other systems, such as mails, can contain anything.
+        // Texts from other systems, such as mails, can contain anything.
         const outcome = { text: storable(text), failed, showsMessage };
         await deps.toolCalls.insert(turn.id, { id, tool }, outcome, tx);
         const line = { type: 'tool_status', tool, description, state: failed ? 'failed' : 'completed' } as const;
@@ -339,7 +342,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       writes.later(
         async (tx, isLast) => ({
           counted: await budget.record(entry, call, tx),
-          // Nothing follows the end of the turn.
+          // Nothing follows the last write.
           reached: isLast ? undefined : await deps.limits.reached(workspaceId, tx),
         }),
         ({ counted, reached }) => {

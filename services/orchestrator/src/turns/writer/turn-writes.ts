@@ -17,19 +17,18 @@ import type { AppendedEntry, EntryParts, ToolMessage } from '../journal/turn-ent
 import type { Progress, ReplyTexts } from '../reply/turn-progress.store.js';
 import type { TurnInstance } from '../turns.store.js';
 
-/** A call of a tool that the orchestrator executes. */
+/** Executed by the orchestrator. */
 export interface RequestedCall {
   id: string;
   tool: string;
-  /** One line that describes the call to the user. */
+  /** One line for the user. */
   description: string;
-  /** Whether a stop of the turn prevents the call. */
+  /** True if stopping the turn prevents the call. */
   stoppable: boolean;
-  /** The kind of content of others that the call returns. */
+  /** Kind of content from others that the call returns. */
   reads?: UntrustedSource | undefined;
 }
 
-/** What is stored about a call. */
 export interface StoredCall {
   /** Absent while the call has no outcome. */
   outcome?: StoredOutcome | undefined;
@@ -37,17 +36,16 @@ export interface StoredCall {
   sent?: SentReceipt | undefined;
   /** Absent unless the user was asked. */
   approval?: FoundApproval | undefined;
-  /** Whether another agent works on the task of the call. */
+  /** True if another agent works on the call's task. */
   isDelegated: boolean;
 }
 
 export interface Begun {
-  /** Empty if a card or a task has taken the place of the reply. */
+  /** Empty if a card or a task has taken the reply's place. */
   replyId: string;
   seq: number;
-  /** What the agent does. */
   activity: AgentActivity;
-  /** Whether a new turn must end: its user was banned. Others find out before they call the runtime. */
+  /** True if a new turn must end: its user was banned. Other turns find out before they call the runtime. */
   stopRequested: boolean;
 }
 
@@ -55,63 +53,65 @@ export interface SavedProgress {
   progress: Progress;
   /** Undefined if they did not change since they were saved. */
   texts: ReplyTexts | undefined;
-  /** Of the texts. */
+  /** Counts changes to the texts. */
   version: number;
 }
 
 export interface ProgressSource {
   /**
-   * The progress now; undefined if no event is applied.
-   *
-   * @param completes whether the effects of the current event are complete
+   * @param completes true if the current event's effects are complete
+   * @returns undefined if no event is applied
    */
   current(completes: boolean): SavedProgress | undefined;
-  /** Called when a version of the texts is saved. */
+  /** Called after this version of the texts was saved. */
   saved(version: number): void;
   /** True if the reply shows no text: a card or a delegation can then take its place. */
   isEmpty(): boolean;
 }
 
-/** A runtime that gets a turn. */
 export interface TurnStart {
   instance: TurnInstance;
-  /** The kinds of content of others that the runtime receives or can get. */
+  /** Kinds of content from others that the runtime receives or can get. */
   untrusted: readonly UntrustedSource[];
 }
 
-/** Everything a turn stores. Each call is one transaction that commits only while the lease is held. */
+/** Each call is one transaction that commits only while the lease is held. */
 export interface TurnWriter {
   /**
    * Marks the user message as delivered and the agent as reading, and stores a loading reply.
    *
-   * @param start as for `setInstance`, if the runtime of a new turn is known
+   * @param start as for `setInstance`, if a new turn's runtime is known
    * @returns id and seq of the reply
    * @throws TokensReserved
    * @throws TokensUsed
    */
   begin(start?: TurnStart): Promise<Begun>;
-  /** Stores a loading reply unless the turn has one. @returns id and seq of the reply */
+  /** Has no effect if the turn has a reply. */
   showReply(): Promise<{ replyId: string; seq: number }>;
-  /** Marks the user message as read, with the next write. */
+  /** Waits for the next write. */
   markRead(): void;
-  /** Stores what the turn does. It counts for two minutes unless it is stored again. */
+  /** An activity counts for two minutes unless it is stored again. */
   activity(activity: AgentActivity): Promise<void>;
   /**
-   * Stores which runtime has the turn, and the context of the turn unless it has one.
+   * Stores which runtime has the turn, and the turn's context unless it has one.
    *
-   * @returns whether the turn must end: a stop was requested, or the user was banned
+   * @returns true if the turn must end: a stop was requested, or the user was banned
    */
   setInstance(start: TurnStart): Promise<boolean>;
   /** Restarts the turn after the runtime lost it. @returns undefined if `limit` generations made no progress */
   nextGeneration(limit: number): Promise<number | undefined>;
-  /** Lets the turn continue after a wait in milliseconds, with its next generation. */
+  /** Begins the next generation after the delay. */
   postpone(waitMs: number): Promise<void>;
-  /** Whether an entry can be appended to the journal. @throws LeaseLost if the turn has a later generation */
+  /** Decides if an entry can be appended to the journal. @throws LeaseLost if the turn has a later generation */
   judge(generation: number, entry: { number: number; size: number }): Promise<EntryVerdict>;
-  /** Appends an entry to the journal, in one transaction with what it produces and with a changed activity. @throws LeaseLost as `judge` */
+  /**
+   * Appends a journal entry, in one transaction with what it produces and with a changed activity.
+   *
+   * @throws LeaseLost as `judge`
+   */
   entry(generation: number, entry: StoredEntry & EntryParts, activity?: AgentActivity): Promise<AppendedEntry>;
   /**
-   * As `entry`, with the next write: another event follows, and both are one transaction.
+   * Like `entry`, with the next write: another event follows, and both are one transaction.
    *
    * @param appended called after the commit
    */
@@ -123,52 +123,54 @@ export interface TurnWriter {
   ): void;
   /** Writes what waits for the next write. Call it before events are acknowledged. */
   flush(): Promise<void>;
-  /** Sets what is stored with each complete event: how far the turn is. */
+  /** Sets the progress that is stored with each complete event. */
   track(source: ProgressSource): void;
-  /** Stores the text so far. */
   saveProgress(): Promise<void>;
-  /** @param reads the kind of content of others that the call returns. @returns the sequence of its event; undefined without one */
+  /**
+   * @param reads kind of content from others that the call returns
+   * @returns the sequence of its event; undefined without one
+   */
   tool(tool: ToolMessage, reads?: UntrustedSource): Promise<number | undefined>;
   /**
-   * Executes a call of a tool once per turn: with `commit`, in the transaction that stores and shows the outcome.
+   * Executes a tool call once per turn: with `commit`, in the transaction that stores and shows the outcome.
    *
    * @returns the outcome, and the sequence of its event unless the call was executed before
    */
   call(call: RequestedCall, commit: Commit): Promise<{ outcome: StoredOutcome; seq?: number | undefined }>;
   findCall(callId: string): Promise<StoredCall>;
-  /** Starts the task of a call, unless the turn was stopped. @returns the sequence of its event, or why it is not started */
+  /** Starts a call's task, unless the turn was stopped. @returns the sequence of its event, or why it is not started */
   startTask(start: StartTask): Promise<number | ToolOutcome>;
   /** Ends the reply with this text: another agent answers the message. */
   handOver(text: string, agentId: string): Promise<Ended>;
   /** Stores and shows that a call is about to be sent to another system. @returns why it must not be sent, if so */
   markSent(receipt: NewReceipt, description: string): Promise<NotSent | undefined>;
-  /** Shows the card of a call that has none. @returns the sequence of its event */
+  /** Shows the card for a call that has none. @returns the sequence of its event */
   ask(call: AskedCall): Promise<number>;
   /**
    * Ends the turn until the user decides on calls, and until other agents finish their tasks.
    *
-   * @returns undefined if one of the calls has neither an open card nor an unfinished task
+   * @returns undefined if a call has neither an open card nor an unfinished task
    */
   suspend(text: string, callIds: readonly string[]): Promise<Ended | undefined>;
   /** Stores content as a separate message, or updates the message with this key. @returns the sequence of its event */
   offer(key: string, content: OfferedContent): Promise<number>;
   /**
-   * Counts the estimate of a model call before it is sent. Has no effect on a call that was reserved before.
+   * Counts a model call's estimate before it is sent. Has no effect on a call that was reserved before.
    *
-   * @param metered whether the model gateway reserves it
-   * @returns the token limit that is reached; `budget_reached` if only a budget that limits the turn is spent; `busy` if it may
-   *   not be spent when the running calls of other turns end
+   * @param metered true if the model gateway reserves it
+   * @returns the token limit that is reached; `budget_reached` if only a budget that limits the turn is spent; `busy`
+   * if other turns' running calls may give tokens back when they end
    */
   reserve(attempt: Attempt, metered: boolean, activity?: AgentActivity): Promise<Reserved>;
   /** Ends the turn until the user grants it more tokens. */
   askForTokens(text: string): Promise<Ended>;
   /**
-   * Records the usage of a model call once, with the next write.
+   * Records a model call's usage once, with the next write.
    *
    * @param recorded called after the commit, with the token limit if it is now reached
    */
   usage(entry: UsageEntry, call: UsageOf, recorded: (reached: LimitReached | undefined) => void): void;
-  /** Stores a system message once per key. */
+  /** Has no effect for a known key. */
   note(key: string, text: string): Promise<void>;
   /** Ends the turn and its job. @returns the sequence of its last event */
   finish(reply: FinishedReply): Promise<Ended>;

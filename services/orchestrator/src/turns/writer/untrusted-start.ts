@@ -5,13 +5,11 @@ import type { UntrustedContentStore } from '../tools/untrusted-content.store.js'
 import type { TurnRow } from '../turns.store.js';
 import type { TurnStart } from './turn-writes.js';
 
-/** Memories can contain texts of others. */
+/** Memories can contain text from others. */
 const memoriesOf = ({ instance }: TurnStart): NewMemory[] => instance.context?.agentContext.memories ?? [];
 
-/** Whether the runtime receives, or can get, content of others. */
 export const readsUntrusted = (start: TurnStart): boolean => start.untrusted.length > 0 || memoriesOf(start).length > 0;
 
-/** Records the content of others with which a turn starts. */
 export async function recordUntrusted(
   store: Pick<UntrustedContentStore, 'add' | 'read' | 'wrote'>,
   turn: TurnRow,

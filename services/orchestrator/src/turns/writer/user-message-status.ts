@@ -3,7 +3,7 @@ import type { Transaction } from '../../platform/database/database.js';
 import type { EventStore } from '../../records/events.store.js';
 import type { TurnRow } from '../turns.store.js';
 
-/** The statuses of a user message that each new status can replace. */
+/** Statuses that each new status can replace. */
 const REPLACED: Record<'delivered' | 'read' | 'failed', readonly MessageStatus[]> = {
   delivered: ['sent', 'failed'],
   read: ['sent', 'delivered', 'failed'],
@@ -11,8 +11,8 @@ const REPLACED: Record<'delivered' | 'read' | 'failed', readonly MessageStatus[]
 };
 
 /**
- * Creates the function that updates the status of the user message, unless the turn of another agent already did. A message of the
- * app, which tells the end of a workflow, does not fail with its answer.
+ * Updates the user message's status, unless another agent's turn already did. An app message that tells a workflow's
+ * end does not fail with its answer.
  */
 export const createUserMessageStatus =
   (events: Pick<EventStore, 'changeMessage'>, turn: Pick<TurnRow, 'workspace_id' | 'user_message_id'>) =>
