@@ -1,12 +1,12 @@
 import { callHash, type OfferedCard } from '../records/approval-card.js';
 
 export const CONTINUE_ACTION = 'continue';
-/** The subject of the card, in place of a tool. */
+/** Stands where a call card has its tool name. */
 const TURN_BUDGET = 'turn_budget';
 
 const count = (tokens: number): string => tokens.toLocaleString('en-US');
 
-/** The card of a turn that has used its budget, with its subject as for a call. Pure. */
+/** Asks the user to grant more tokens. Pure. */
 export function budgetCard(used: number, granted: number): { tool: string; argumentsHash: Buffer; card: OfferedCard } {
   return {
     tool: TURN_BUDGET,

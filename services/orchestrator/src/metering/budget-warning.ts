@@ -5,23 +5,21 @@ import { insertSystemMessage, type SystemMessageDeps } from '../records/system-m
 import { type BudgetUse, type StoredBudget, WARNED, warningText } from './budget.js';
 import { nextPeriodAt, periodOf } from './period.js';
 
-/** Marks the month of a workspace as warned. */
 export interface BudgetWarningStore {
   /**
-   * Once per workspace and month, when so much of the budget is used that the user is warned. Locks the workspace then.
+   * Returns a result once per workspace and month, once the warning threshold is reached. Locks the workspace then.
    *
    * @returns undefined if there is nothing to warn about, or no conversation to warn in
    */
   mark(call: WarnedCall, period: string, db: Database): Promise<(BudgetUse & StoredBudget) | undefined>;
 }
 
-/** Where the warning about a call is shown. */
 export interface WarnedCall {
   workspaceId: string;
   conversationId: string;
 }
 
-/** Warns the user in the transaction that records usage, after the usage. */
+/** Call it in the transaction that records usage, after the usage. */
 export type WarnAboutBudget = (call: WarnedCall, tx: Transaction) => Promise<void>;
 
 export interface BudgetWarningDeps extends SystemMessageDeps {

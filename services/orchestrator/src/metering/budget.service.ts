@@ -29,7 +29,6 @@ function budgetView(row: StoredBudget & BudgetUse, now: Date): WorkspaceBudget {
   };
 }
 
-/** The monthly budgets that owners set for their workspaces. */
 export function createBudgetService({ store, clock }: BudgetServiceDeps): BudgetService {
   async function get(userId: string, workspaceId: string): Promise<WorkspaceBudget> {
     const now = clock.now();

@@ -1,12 +1,12 @@
 import type { WorkspaceBudget } from '@uswarm/contract';
 
-/** The budget of a workspace per month. Null: no limit. */
+/** Per month. Null: no limit. */
 export interface StoredBudget {
   monthly_cost_micros: number | null;
   monthly_tokens: number | null;
 }
 
-/** What a workspace has used in a month. */
+/** Per month. */
 export interface BudgetUse {
   cost: number;
   tokens: number;
@@ -14,10 +14,10 @@ export interface BudgetUse {
 
 export const CURRENCY = 'USD';
 
-/** The used part of a budget from which the user is warned, as a fraction of integers for SQL. */
+/** The user is warned from this share; integers for SQL. */
 export const WARNED = { numerator: 4, denominator: 5 } as const;
 
-/** The used part of the limit that is closer; 0 without a limit. Pure. */
+/** Share of whichever limit is closer; 0 without a limit. Pure. */
 function usedPart({ cost, tokens }: BudgetUse, { monthly_cost_micros, monthly_tokens }: StoredBudget): number {
   return Math.max(
     monthly_cost_micros === null ? 0 : cost / monthly_cost_micros,
@@ -39,7 +39,6 @@ export function costText(micros: number): string {
   return (micros / 1e6).toLocaleString('en-US', { style: 'currency', currency: CURRENCY, maximumFractionDigits });
 }
 
-/** The system message that warns the user. Pure. */
 export function warningText(used: BudgetUse, budget: StoredBudget, resetsAt: Date): string {
   const percent = Math.floor(100 * usedPart(used, budget));
   const byCost =

@@ -27,17 +27,15 @@ const PLAN = {
   turn_token_limit: TOKENS,
 };
 const SCHEDULES = byTier({ core: 10, all: 25 });
-/** Turns that answer the user. */
 const ANSWERS = 2;
-/** With the task of one of them, and a task of this task. */
+/** Adds one answer's task, and that task's own task. */
 const TURNS = ANSWERS + 2;
 
-/** What happens in a workspace with parallel turns. */
 type Operation =
   | { kind: 'call'; turns: number[]; prompt: number; output: number; used: number }
   | { kind: 'report'; calls: number[] }
   | { kind: 'refuse'; call: number }
-  /** The process that makes the calls of a turn is killed: none of them is settled. */
+  /** Kills the process that makes the turn's calls, so none of them is settled. */
   | { kind: 'kill'; turn: number }
   | { kind: 'budget'; micros: number | null }
   | { kind: 'prices'; input: number; output: number };
@@ -53,7 +51,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
       turns: fc.array(turnNumber, { minLength: 1, maxLength: 5 }),
       prompt: fc.integer({ min: 1, max: 3_000 }),
       output: fc.integer({ min: 1, max: 2_000 }),
-      /** The part of the estimate that the server counts, in percent. */
+      /** Percent of the estimate. */
       used: fc.nat(100),
     }),
   },
@@ -92,7 +90,7 @@ interface Prices {
 interface MadeCall extends MeteredCall {
   turn: number;
   prices: Prices;
-  /** What it counts as now, in micro US dollars. */
+  /** Counted so far, in micro US dollars. */
   cost: number;
 }
 
@@ -154,13 +152,12 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
   const made: MadeCall[] = [];
   let running: MadeCall[] = [];
   let budget: number | null = null;
-  /** The most that may be used before the last call is accepted. */
+  /** Upper bound before the last accepted call. */
   let bound = Infinity;
   let largestCall = 0;
   const warning = { due: false, possible: false };
   const total = (): number => made.reduce((sum, { cost }) => sum + cost, 0);
 
-  /** @returns whether the call may be sent */
   async function reserve(call: MadeCall): Promise<boolean> {
     const reserved = await calls.reserve(turns[call.turn]!, call).catch((error: unknown) => {
       if (error instanceof ApiError && error.code === 'token_limit_reached') return error.extra;
@@ -222,7 +219,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     }
   }
 
-  /** The statements that do not hold. */
+  /** @returns the violated invariants */
   async function violations(): Promise<string[]> {
     const { body } = await user.get<UsageReportPage>(`${home.workspace}/usage/report?group_by=turn`);
     const { data: reported } = body;

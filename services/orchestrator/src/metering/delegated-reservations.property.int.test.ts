@@ -27,22 +27,19 @@ const PLAN = {
   turn_token_limit: BUDGET,
 };
 const SCHEDULES = byTier({ core: 12, all: 40 });
-/** The answer and its tasks. */
 const TURNS = 8;
-/** The turns that give the first tasks: the answer, and two of its tasks. */
+/** Parent index for each of the first tasks: the answer gives three, and two tasks give the rest. */
 const GIVEN_BY = [0, 0, 0, 1, 1, 2];
 
 type Operation =
-  /** A turn gives a task to another agent. */
   | { kind: 'give'; turn: number }
-  /** Turns call the model at the same time. */
+  /** Concurrently. */
   | { kind: 'call'; turns: number[]; prompt: number; output: number; used: number }
   | { kind: 'report'; turn: number }
   | { kind: 'refuse'; turn: number }
-  /** The process that makes the call is killed, so that the call is never settled. */
+  /** Kills the process that makes the call, so the call is never settled. */
   | { kind: 'kill'; turn: number }
   | { kind: 'end'; turn: number }
-  /** The user grants more tokens. */
   | { kind: 'grant' };
 
 const turnNumber = fc.nat(TURNS - 1);
@@ -56,7 +53,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
       turns: fc.uniqueArray(turnNumber, { minLength: 3, maxLength: TURNS }),
       prompt: fc.integer({ min: 1, max: 300 }),
       output: fc.integer({ min: 1, max: 400 }),
-      /** The part of the estimate that the server counts, in percent. */
+      /** Percent of the estimate. */
       used: fc.nat(100),
     }),
   },
@@ -104,7 +101,6 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
   const members: Member[] = [];
   let largestCall = 0;
 
-  /** Begins the queued turn, as a worker does. */
   async function begin(parent: number | undefined): Promise<void> {
     const job = await worker.claim();
     const turn = await worker.turnOf(job);
@@ -119,7 +115,6 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
       const { prompt, completion } = state === 'settled' ? counted : estimate;
       return sum + prompt + completion;
     }, 0);
-  /** A turn and its tasks, or a turn and those whose task it works on. */
   const below = (number: number): Member[] => members.filter((_, other) => above(other).includes(members[number]!));
   function above(number: number): Member[] {
     const one = members[number]!;
@@ -128,7 +123,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
   const budgetOf = async ({ turn }: Member): Promise<number> =>
     (await stores.reservations.tokensOf(turn.id, database)).budget ?? Number.NaN;
 
-  /** Whether a budget that limits the turn stays spent, even if all running calls of other turns cost nothing. */
+  /** True if a budget that limits the turn stays spent, even if other turns' running calls cost nothing. */
   async function isSpentFor(number: number): Promise<boolean> {
     const one = members[number]!;
     const spent = above(number).map(async (holder) => {
@@ -175,7 +170,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     for (const { number } of results.filter(({ refused }) => refused)) await refusedFor(number);
   }
 
-  /** The orchestrator checks again, as for a call that the gateway refused. */
+  /** Checks again, as for a call that the gateway refused. */
   async function refusedFor(number: number): Promise<void> {
     const one = members[number]!;
     const attempt = calls.attemptOf(one.turn, { step: one.calls.length + 1, estimate: { prompt: 1, completion: 1 } });
@@ -216,7 +211,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     if (call !== undefined) call.state = 'lost';
   }
 
-  /** The statements that do not hold. */
+  /** @returns the violated invariants */
   async function violations(): Promise<string[]> {
     const found = members.map(async (one, number) => {
       const expected = below(number).reduce((sum, each) => sum + usedBy(each), 0);

@@ -1,9 +1,9 @@
-/** The month of a time in UTC, such as `2026-11`. */
+/** Month in UTC, such as `2026-11`. */
 export function periodOf(now: Date): string {
   return now.toISOString().slice(0, 7);
 }
 
-/** The start of the next month in UTC. */
+/** In UTC. */
 export function nextPeriodAt(now: Date): Date {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1));
 }

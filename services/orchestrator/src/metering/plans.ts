@@ -1,12 +1,10 @@
 import type { Plan } from '../platform/core/catalog.js';
 
-/** The stored plan of a user. */
 export interface StoredPlan {
   plan_code: string;
   plan_expires_at: Date | null;
 }
 
-/** The effective plan and its expiry. */
 export interface Subscription {
   plan: Plan;
   /** Null if the plan does not expire. */
@@ -16,11 +14,11 @@ export interface Subscription {
 export interface Plans {
   find(code: string): Plan | undefined;
   codes: string[];
-  /** Returns the default plan if the stored plan has expired or no longer exists. Pure. */
+  /** Falls back to the default plan if the stored plan has expired or no longer exists. Pure. */
   of(stored: StoredPlan, now: Date): Subscription;
 }
 
-/** The default of the database column too. */
+/** Also the database column's default. */
 const DEFAULT_PLAN = 'free';
 
 export function createPlans(list: readonly Plan[]): Plans {

@@ -30,7 +30,6 @@ const PRICES = { input: 3_000_000, cached_input: 1_000_000, output: 15_000_000 }
 const SCHEDULES = byTier({ core: 15, all: 40 });
 const BRANCHES = 5;
 
-/** What a branch does in one operation. */
 type Operation =
   | { kind: 'call'; branches: number[]; prompt: number; output: number; used: number }
   | { kind: 'report'; branch: number }
@@ -49,7 +48,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
       branches: fc.uniqueArray(branch, { minLength: 1, maxLength: BRANCHES }),
       prompt: fc.integer({ min: 1, max: 300 }),
       output: fc.integer({ min: 1, max: 200 }),
-      /** The part of the estimate that the server counts, in percent. */
+      /** Percent of the estimate. */
       used: fc.nat(100),
     }),
   },
@@ -103,7 +102,6 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
   const running = new Map<number, MeteredCall>();
   const sent: MeteredCall[] = [];
 
-  /** Begins the queued turn, as a worker does. */
   async function begin(): Promise<void> {
     job = await worker.claim();
     await attach();
@@ -146,7 +144,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     if (mode === 'gateway')
       expect(await writer.reserve(calls.attemptOf(turn, { step, estimate }), true)).toBe('budget_reached');
     await writer.askForTokens('So far.');
-    // The runtime stops all branches. Without a gateway, what they used is not reported any more.
+    // The runtime stops all branches. Without a gateway, their usage is no longer reported.
     if (mode === 'gateway') await Promise.all(Array.from(running.values(), (cut) => settle(cut, cut.counted)));
     running.clear();
     state = 'suspended';
@@ -178,7 +176,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     const made = running.get(one);
     if (made === undefined) return;
     if (kind === 'repeat') {
-      // Another worker applies the events of the runtime again; or the runtime tries to announce less than before.
+      // Another worker applies the runtime's events again, or the runtime tries to announce less than before.
       const less = { ...made, estimate: { prompt: 0, completion: 0 } };
       if (mode === 'runtime') expect(await reserve(less)).toBe('reserved');
       return;
@@ -192,7 +190,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
 
   async function run(one: Operation): Promise<void> {
     if (one.kind === 'decide') return state === 'suspended' ? decide(one.action) : undefined;
-    // The gateway settles calls of a stopped turn too.
+    // The gateway also settles calls after their turn was stopped.
     if (state === 'ended' && mode === 'gateway' && one.kind === 'report') return ofBranch('report', one.branch);
     if (state !== 'running') return;
     if (one.kind === 'call') await callModel(one);
@@ -203,7 +201,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     } else await ofBranch(one.kind, one.branch);
   }
 
-  /** The statements that do not hold. */
+  /** @returns the violated invariants */
   async function violations(): Promise<string[]> {
     const rows = await database
       .selectFrom('usage_entries')

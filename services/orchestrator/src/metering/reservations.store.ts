@@ -13,22 +13,21 @@ import {
 import { usageLock } from './usage-lock.js';
 import { allottedBudgets, type BudgetRow, limitingBudgets, type TurnTokens, turnTokensOf } from './turn-tokens.js';
 
-/** A model call of a turn. */
 export interface TurnStep {
-  /** The first turn of those that continue each other. */
+  /** The first in the chain of continued turns. */
   usageTurnId: string;
   step: number;
 }
 
-/** A request to a model provider that a runtime is about to send. */
+/** A provider request that a runtime is about to send. */
 export interface Attempt extends TurnStep, ChargedCall {
   userId: string;
   workspaceId: string;
   provider: string;
   model: string;
-  /** Default: a step of the turn. */
+  /** Default: `step`. */
   kind?: CountedCall['kind'];
-  /** The turn whose rows show whether the model gateway counts the call. Default: `usageTurnId`. */
+  /** This turn's rows show if the model gateway counts the call. Default: `usageTurnId`. */
   meteredTurnId?: string;
   /** Estimated. */
   promptTokens: number;
@@ -36,24 +35,23 @@ export interface Attempt extends TurnStep, ChargedCall {
 }
 
 /**
- * Reservations of runtimes that call providers themselves. The model gateway has its own: see `model-calls`. Reservations are valid
- * if their transaction has the usage lock of the user.
+ * For runtimes that call providers themselves. The model gateway has its own reservations: see `model-calls`.
+ * Reservations are valid if their transaction has the user's usage lock.
  */
 export interface ReservationStore {
-  /** Takes the usage lock of a user. */
   lock(userId: string, db: Database): Promise<void>;
   tokensOf(turnId: string, db: Database): Promise<TurnTokens>;
-  /** As `tokensOf`, and whether the step was reserved or recorded before. */
+  /** Like `tokensOf`. `isRepeated`: the step was reserved or recorded before. */
   beforeStep(turnId: string, step: TurnStep, db: Database): Promise<TurnTokens & { isRepeated: boolean }>;
-  /** The tokens that a turn has left, without those that its unfinished tasks may use. @returns null without a budget */
+  /** Tokens left after subtracting what unfinished tasks may use. @returns null without a budget */
   unallotted(turnId: string, db: Database): Promise<number | null>;
-  /** Has no effect if the calls of the turn pass the model gateway, which counts them. */
+  /** Has no effect if the turn's calls pass the model gateway, which counts them. */
   insert(attempt: Attempt, db: Database): Promise<void>;
-  /** Replaces the estimate of a reserved step, once. @returns undefined if there is none */
+  /** Replaces a reserved step's estimate, once. @returns undefined if there is none */
   settle(step: TurnStep, tokens: SettledTokens, db: Database): Promise<SettledCall | undefined>;
   /** Removes a reserved step that the provider did not count. */
   release(step: TurnStep, db: Database): Promise<void>;
-  /** Sets the budget of a suspended turn to the tokens that it and its tasks have used, plus these. */
+  /** Sets a suspended turn's budget to the tokens that it and its tasks have used, plus these. */
   grant(turnId: string, tokens: number, db: Database): Promise<void>;
 }
 

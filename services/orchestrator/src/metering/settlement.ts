@@ -3,7 +3,6 @@ import type { Database } from '../platform/database/database.js';
 import type { ModelPrice } from '../platform/core/models.js';
 import { usageLock } from './usage-lock.js';
 
-/** The tokens of a model call that ended. */
 export interface SettledTokens {
   promptTokens: number;
   completionTokens: number;
@@ -12,10 +11,9 @@ export interface SettledTokens {
   estimated: boolean;
 }
 
-/** What a recorded model call is counted as. */
 export interface CountedCall {
   provider: string;
-  /** The id in the model catalogue. */
+  /** Model catalogue id. */
   modelId: string | null;
   kind: 'step' | 'summary' | 'title';
   /** Null if the model has no price. */
@@ -24,13 +22,13 @@ export interface CountedCall {
 
 export interface SettledCall extends CountedCall {
   workspaceId: string;
-  /** Null in rows of the previous release. */
+  /** Null in rows from the previous release. */
   conversationId: string | null;
   /** False if the call was settled before. */
   isNew: boolean;
 }
 
-/** What a model call is made for and what it costs, as it is stored with its row. */
+/** As stored in the call's row. */
 export interface ChargedCall extends ModelPrice {
   agentId: string;
   conversationId: string;
@@ -38,7 +36,6 @@ export interface ChargedCall extends ModelPrice {
 
 export const CHARGED_COLUMNS = sql`agent_id, conversation_id, model_id, prices, cost_micros`;
 
-/** The values of `CHARGED_COLUMNS`. */
 export function chargedValues(
   { agentId, conversationId, modelId, prices }: ChargedCall,
   { prompt, cached, completion }: { prompt: number; cached: number; completion: number },
@@ -51,13 +48,12 @@ export function chargedValues(
 const costOf = (prompt: number, cached: number, completion: number, prices: RawBuilder<unknown>) =>
   sql`model_call_cost(${prompt}, ${cached}, ${completion}, ${prices})`;
 
-/** The columns of a `CountedCall`. */
 export const COUNTED_COLUMNS = sql`provider, model_id AS "modelId", kind, cost_micros AS "costMicros"`;
 
 /**
- * Replaces the estimate of a reserved call, in `usage_periods` too.
+ * Replaces a reserved call's estimate, in `usage_periods` too.
  *
- * @param isEntry the condition that selects its row
+ * @param isEntry selects the call's row
  * @returns undefined if there is none
  */
 export async function settleEntry(
@@ -92,7 +88,7 @@ export async function settleEntry(
 /**
  * Removes a reserved call that the provider did not count.
  *
- * @param isEntry the condition that selects its row
+ * @param isEntry selects the call's row
  * @returns undefined if there is none
  */
 export async function releaseEntry(

@@ -1,36 +1,35 @@
 import { type RawBuilder, sql } from 'kysely';
 
-/** The budget of a turn, and what counts against it. */
 export interface BudgetRow {
   id: string;
   /** Tokens; null without a limit. */
   budget: number | null;
-  /** Tokens of model calls of the turn, of those that it continues, and of its tasks. */
+  /** Includes the turns that it continues, and its tasks. */
   used: number;
-  /** The part of them that model calls of other running turns have reserved, and can still give back. */
+  /** Part of `used`: other running turns' model calls have reserved it and can still give it back. */
   unsettled: number;
 }
 
-/** The tokens of a turn with those that it continues and with its tasks. */
+/** Includes the turns that it continues, and its tasks. */
 export interface TurnTokens {
   used: number;
   /** Null: the turn has no budget. */
   budget: number | null;
   /**
-   * `reserved`: nothing is left of a budget that limits the turn, but running model calls of other turns can give tokens back;
-   * `none`: it is spent
+   * `reserved`: a budget that limits the turn has nothing left, but other turns' running model calls can give tokens
+   * back; `none`: it is spent
    */
   left: 'some' | 'reserved' | 'none';
 }
 
 const NO_TOKENS: TurnTokens = { used: 0, budget: null, left: 'some' };
 
-/** @param budgets of the turn and of those whose tasks it works on. Pure. */
+/** @param budgets also for turns whose task it works on. Pure. */
 export function turnTokensOf(turnId: string, budgets: readonly BudgetRow[]): TurnTokens {
   const own = budgets.find(({ id }) => id === turnId);
   if (own === undefined) return NO_TOKENS;
   const { used, budget } = own;
-  // The runtime of a turn without a budget cannot be told that it is spent.
+  // Without a budget, the turn's runtime cannot be told that it is spent.
   if (budget === null) return { used, budget, left: 'some' };
   const missing = budgets.filter((one) => one.budget !== null && one.used >= one.budget);
   if (missing.length === 0) return { used, budget, left: 'some' };
@@ -38,7 +37,7 @@ export function turnTokensOf(turnId: string, budgets: readonly BudgetRow[]): Tur
   return { used, budget, left: returns ? 'reserved' : 'none' };
 }
 
-/** The ids of a turn and of those whose tasks it works on. Tasks nest twice: `LIMITS.delegationDepth`. */
+/** The turn and the turns whose tasks it works on. Tasks nest twice: `LIMITS.delegationDepth`. */
 const limiting = (turnId: string) => sql`
   SELECT ${turnId}::uuid AS id
   UNION ALL
@@ -47,16 +46,16 @@ const limiting = (turnId: string) => sql`
   SELECT above.parent_turn_id FROM delegations d JOIN delegations above ON above.turn_id = d.parent_turn_id
   WHERE d.turn_id = ${turnId}`;
 
-/** The ids of a turn and of its unfinished tasks. */
+/** The turn and its unfinished tasks. */
 const allotting = (turnId: string) => sql`
   SELECT ${turnId}::uuid AS id
   UNION ALL
   SELECT d.turn_id FROM delegations d WHERE d.parent_turn_id = ${turnId} AND d.status = 'running'`;
 
 /**
- * Common table expressions: `budgets` has a `BudgetRow` per holder of a budget. A task counts against its own budget and
- * against those of all turns above it. Not recursive: the planner overestimates the rows of a recursive query so much that it
- * reads whole tables, and compiles it.
+ * Common table expressions: `budgets` has a `BudgetRow` per budget holder. A task counts against its own budget and
+ * against the budgets of all turns above it. Not recursive: the planner overestimates a recursive query's rows so much
+ * that it reads whole tables, and compiles it.
  */
 const budgetsOf = (turnId: string, holders: RawBuilder<unknown>) => sql`
   holders AS (${holders}),
@@ -82,8 +81,7 @@ const budgetsOf = (turnId: string, holders: RawBuilder<unknown>) => sql`
     GROUP BY counted.holder
   )`;
 
-/** The budgets that limit the model calls of a turn. */
 export const limitingBudgets = (turnId: string) => budgetsOf(turnId, limiting(turnId));
 
-/** The budgets of a turn and of its unfinished tasks. */
+/** The turn's budget and its unfinished tasks' budgets. */
 export const allottedBudgets = (turnId: string) => budgetsOf(turnId, allotting(turnId));

@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import { CHARGED_COLUMNS, type ChargedCall, chargedValues, COUNTED_COLUMNS, type CountedCall } from './settlement.js';
 
-/** The usage of a model call that a runtime reports. */
 export interface UsageEntry extends ChargedCall {
   turnId: string;
   step: number;
@@ -16,9 +15,8 @@ export interface UsageEntry extends ChargedCall {
   cachedTokens: number;
   /** Part of `completionTokens`. */
   reasoningTokens: number;
-  /** Whether the runtime estimated the tokens. */
   estimated: boolean;
-  /** Default: a step of the turn. */
+  /** Default: `step`. */
   kind?: 'step' | 'summary' | 'title';
 }
 

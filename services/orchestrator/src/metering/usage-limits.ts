@@ -7,26 +7,24 @@ import { CURRENCY, type StoredBudget } from './budget.js';
 import { nextPeriodAt, periodOf } from './period.js';
 import type { Used, UsageStore, WorkspaceUsageRow } from './usage.store.js';
 
-/** The limit that is reached. Limits of the scope `budget` are those that the owner of the workspace has set. */
+/** Limits with the scope `budget` were set by the workspace's owner. */
 export type LimitReached = {
-  /** The start of the next period, in ISO 8601. */
+  /** ISO 8601. */
   resets_at: string;
 } & (
   | { scope: 'user' | 'workspace' | 'budget'; token_limit: number }
   | { scope: 'budget'; cost_limit_micros: number; currency: string }
 );
 
-/** What was used in a period. */
 export interface UsedBefore {
-  /** Tokens in all workspaces of the owner, including deleted ones. */
+  /** Tokens in all the owner's workspaces, including deleted ones. */
   user: number;
   /** Tokens. */
   workspace: number;
-  /** The cost in the workspace, in micro US dollars. */
+  /** Cost in the workspace, in micro US dollars. */
   cost: number;
 }
 
-/** The limits of a period. */
 export interface Allowance {
   period: string;
   /** Tokens. */
@@ -34,27 +32,25 @@ export interface Allowance {
   /** Tokens. */
   workspace: number;
   budget: StoredBudget;
-  /** The start of the next period, in ISO 8601. */
+  /** ISO 8601. */
   resetsAt: string;
 }
 
-/** The limits of the period, for a workspace and its owner. */
 export interface UsageLimits {
   reached(workspaceId: string, db?: Database): Promise<LimitReached | undefined>;
-  /** What a workspace with this budget may use now, whose owner has this plan. Pure except for the clock. */
+  /** For the current period. Pure except for the clock. */
   allowanceOf(stored: StoredPlan & StoredBudget): Allowance;
   /**
-   * Whether another turn may begin: each running turn reserves the estimated tokens of a model call. The result is valid
-   * until the end of the transaction, which must have the usage lock of the owner, and mark the turn as running.
+   * Decides if another turn may begin: each running turn reserves a model call's estimated tokens. The result is valid
+   * until the transaction ends, which must have the owner's usage lock, and mark the turn as running.
    *
-   * @returns the budget of the turn, or the limit that is reached; undefined if it must wait
+   * @returns the turn's budget, or the limit that is reached; undefined if the turn must wait
    */
   reserve(workspaceId: string, db: Database): Promise<TurnBudget | LimitReached | undefined>;
-  /** The budget of a new turn, which the user can grant again. */
+  /** Budget for a new turn. The user can grant it again. */
   turnBudget(workspaceId: string, db: Database): Promise<TurnBudget>;
-  /** The current period of usage. */
   period(): string;
-  /** @param used the usage of the current period @throws ApiError `token_limit_reached` */
+  /** @param used in the current period @throws ApiError `token_limit_reached` */
   requireLeft(used: WorkspaceUsageRow): void;
   /** @throws ApiError `token_limit_reached` */
   requireTokensLeft(workspaceId: string, db?: Database): Promise<void>;
@@ -71,20 +67,20 @@ export interface UsageLimitsDeps {
   clock: Clock;
 }
 
-/** The minimum estimate of the tokens of a model call. */
+/** Lower bound for a model call's estimated tokens. */
 const LEAST_ESTIMATE = 2_000;
 
-/** Estimates the tokens of a model call by the average of the period. Pure. */
+/** Estimates a model call's tokens by the period's average. Pure. */
 export function estimatedCall({ prompt_tokens, completion_tokens, requests }: Used): number {
   const average = requests === 0 ? 0 : Math.ceil((prompt_tokens + completion_tokens) / requests);
   return Math.max(LEAST_ESTIMATE, average);
 }
 
-/** Estimates the cost of a model call by the average of the period, in which the first one is unknown. Pure. */
+/** Estimates a model call's cost by the period's average; 0 for the period's first call. Pure. */
 const averageCost = ({ cost_micros, requests }: Pick<WorkspaceUsageRow, 'cost_micros' | 'requests'>): number =>
   requests === 0 ? 0 : Math.ceil(cost_micros / requests);
 
-/** @returns undefined if something is left of each limit. Pure. */
+/** @returns undefined if no limit is reached. Pure. */
 function limitReached(used: UsedBefore, allowance: Allowance): LimitReached | undefined {
   const { budget, resetsAt: resets_at } = allowance;
   const scope = (['user', 'workspace'] as const).find((one) => used[one] >= allowance[one]);
@@ -102,11 +98,10 @@ export function requireWithin(used: UsedBefore, allowance: Allowance): void {
   if (limit !== undefined) throw new ApiError('token_limit_reached', { extra: { ...limit } });
 }
 
-/** The part of the monthly limit of a workspace that one turn may use without a question to the user. */
+/** Share of a workspace's monthly limit that one turn may use without asking the user. */
 const TURN_SHARE = 0.2;
 const MAX_TURN_TOKENS = 1_000_000;
 
-/** The budget of a turn in tokens. Pure. */
 export const turnTokens = (plan: Pick<Plan, 'turn_token_limit' | 'workspace_token_limit'>): number =>
   plan.turn_token_limit ?? Math.min(MAX_TURN_TOKENS, Math.ceil(plan.workspace_token_limit * TURN_SHARE));
 

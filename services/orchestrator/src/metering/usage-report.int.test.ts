@@ -43,7 +43,6 @@ describe('the report of usage', () => {
 
   const agentOf = (slug: string): string => home.agents.find((agent) => agent.slug === slug)?.id ?? '';
 
-  /** Records a model call, as a runtime reports it. */
   async function use(call: object = {}, at?: string): Promise<void> {
     const entry = {
       turnId: crypto.randomUUID(),

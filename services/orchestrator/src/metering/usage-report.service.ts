@@ -7,9 +7,9 @@ import type { TurnTotalRow, UsageGroupRow, UsageReportStore } from './usage-repo
 
 export interface UsageReportQuery {
   group_by: UsageGrouping;
-  /** The first day in UTC. Default: the first day of the month of `to`. */
+  /** First day in UTC. Default: the first day in the month of `to`. */
   from?: string | undefined;
-  /** The last day in UTC. Default: today. */
+  /** Last day in UTC. Default: today. */
   to?: string | undefined;
   scrollId?: string | undefined;
   limit: number;
@@ -46,7 +46,6 @@ function groupView({ key, name, agent_id, conversation_id, ...usage }: UsageGrou
   return { key, name, usage, turn: { agent_id, conversation_id, delegated_by, total } };
 }
 
-/** What agents have used and what it has cost, by what it was used for. */
 export function createUsageReportService({ store, budgets, cursors, clock }: UsageReportDeps): UsageReportService {
   return {
     async report(userId, workspaceId, { group_by: by, from, to, scrollId, limit }) {

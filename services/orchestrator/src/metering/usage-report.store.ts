@@ -2,7 +2,6 @@ import type { UsageAmount, UsageGrouping } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 
-/** The usage of a workspace that a report contains. */
 export interface UsageRange {
   workspaceId: string;
   /** Inclusive. */
@@ -18,22 +17,20 @@ export interface UsageGroupRow extends UsageAmount {
   conversation_id: string | null;
 }
 
-/** A turn with the turns below it: those that it delegated, and those that they delegated. */
+/** Includes the turns that it delegated, directly or through others. */
 export interface TurnTotalRow extends UsageAmount {
   key: string;
-  /** The turn that delegated it. */
   delegated_by: string | null;
 }
 
 export interface UsageReportStore {
   total(range: UsageRange): Promise<UsageAmount>;
-  /** Up to `limit` groups by descending key, after a key. The keys of turns and conversations are ordered by time. */
+  /** Up to `limit` groups by descending key, after a key. Turn and conversation keys are ordered by time. */
   groups(
     range: UsageRange,
     by: UsageGrouping,
     page: { after?: string | undefined; limit: number },
   ): Promise<UsageGroupRow[]>;
-  /** The totals of turns with these keys. */
   turnTotals(range: UsageRange, keys: readonly string[]): Promise<TurnTotalRow[]>;
 }
 
@@ -46,7 +43,7 @@ const AMOUNT = sql`
   sum(cost_micros)::bigint AS cost_micros,
   coalesce(sum(prompt_tokens + completion_tokens) FILTER (WHERE cost_micros IS NULL), 0)::bigint AS unpriced_tokens`;
 
-/** Rows of the previous release have no agent and no conversation. */
+/** Rows from the previous release have no agent and no conversation. */
 const entriesOf = ({ workspaceId, from, until }: UsageRange) => sql`
   SELECT e.*, coalesce(e.agent_id, t.agent_id) AS agent, coalesce(e.conversation_id, t.conversation_id) AS conversation
   FROM usage_entries e LEFT JOIN turns t ON t.id = e.turn_id AND e.agent_id IS NULL

@@ -28,7 +28,7 @@ const priced = (index: number): ModelStep[] =>
 const HOLD = 'until the other messages are sent';
 const HELD = `a greedy message, held ${HOLD}`;
 
-/** Requests a tool and exceeds the limit of a small plan. The next call hangs, so only the limit ends the turn. */
+/** Requests a tool and exceeds a small plan's limit. The next call hangs, so only the limit ends the turn. */
 const greedy = (request: { messages: readonly { role: string }[] }): ModelStep[] =>
   request.messages.some(({ role }) => role === 'tool')
     ? [{ hang: true }]
@@ -85,7 +85,7 @@ describe('usage of real turns', () => {
 
   it('equals what the model server reported, with concurrent turns, failing calls and repeated messages', async () => {
     const people = await Promise.all(Array.from({ length: USERS }, person));
-    // Each message is sent three times concurrently with the same local_id, like the retries of a client.
+    // Each message is sent three times concurrently with the same local_id, like client retries.
     const sends = people.flatMap(({ user, home: { messages } }) =>
       Array.from({ length: MESSAGES }, (_, n) => {
         const body = { local_id: `${n}`, content: { type: 'text', text: `message ${n}` } };
@@ -133,7 +133,7 @@ describe('usage of real turns', () => {
     ]);
     const reply = body.data.find(({ role, content }) => role === 'agent' && content.type === 'text');
     expect(reply).toMatchObject({ status: 'failed', content: { text: 'Let me see.' } });
-    // The turn stops while it waits for the results of the first call to be stored, so there is no second call.
+    // The turn stops while it waits for the first call's results to be stored, so there is no second call.
     const { answers, promptTokens, completionTokens } = model.usageReported;
     expect(await summary(user)).toMatchObject({
       request_count: answers - before.answers,

@@ -21,11 +21,10 @@ export interface UsageModuleDeps {
   clock: Clock;
 }
 
-/** @param connections those of the transactions that record usage */
+/** @param connections used by the transactions that record usage */
 export const createBudgetWarningOn = ({ events }: Pick<Connections, 'events'>, clock: Clock): WarnAboutBudget =>
   createBudgetWarning({ store: createBudgetWarningStore(), events, clock });
 
-/** Usage and its cost, the limits of plans, and the budgets of workspaces. */
 export function createUsageModule({ config, database, plans, clock }: UsageModuleDeps) {
   const store = createUsageStore(database);
   const budgets = createBudgetService({ store: createBudgetStore(database), clock });

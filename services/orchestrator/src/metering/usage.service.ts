@@ -26,7 +26,7 @@ function counters({ prompt_tokens, completion_tokens, requests }: Used) {
   };
 }
 
-/** The usage that model providers reported, per month in UTC. */
+/** Usage that model providers reported, per month in UTC. */
 export function createUsageService({ store, plans, clock }: UsageServiceDeps): UsageService {
   return {
     async ofUser(userId) {

@@ -3,7 +3,6 @@ import type { Database } from '../platform/database/database.js';
 import type { StoredPlan } from './plans.js';
 import type { StoredBudget } from './budget.js';
 
-/** The usage of one period. */
 export interface Used {
   prompt_tokens: number;
   completion_tokens: number;
@@ -13,20 +12,19 @@ export interface Used {
 export interface UserUsage extends StoredPlan, Used {}
 
 export interface WorkspaceUsageRow extends StoredPlan, StoredBudget, Used {
-  /** The cost in the workspace, in micro US dollars. */
+  /** Cost in the workspace, in micro US dollars. */
   cost_micros: number;
-  /** The tokens of all workspaces of the owner, including deleted ones. */
+  /** Tokens in all the owner's workspaces, including deleted ones. */
   user_tokens: number;
 }
 
-/** The number of running turns. */
 export interface RunningTurns {
   user: number;
   workspace: number;
 }
 
 export interface UsageStore {
-  /** The usage and the number of running turns. Both stay the same while the transaction has the usage lock of the owner. */
+  /** The usage and the number of running turns. Both stay the same while the transaction has the owner's usage lock. */
   ofRunning(
     workspaceId: string,
     period: string,
@@ -45,7 +43,7 @@ export interface UsageStore {
 export const USED_COLUMNS = sql`
   used.cost_micros, used.prompt_tokens, used.completion_tokens, used.requests, used.user_tokens`;
 
-/** The usage of a period, by the user `u` and the workspace `w`, to join as LATERAL `used`. */
+/** A period's usage for user `u` and workspace `w`, to join as LATERAL `used`. */
 export const usedIn = (period: string): RawBuilder<unknown> => sql`(
   SELECT coalesce(sum(p.cost_micros) FILTER (WHERE p.workspace_id = w.id), 0)::bigint AS cost_micros,
     coalesce(sum(p.prompt_tokens) FILTER (WHERE p.workspace_id = w.id), 0)::bigint AS prompt_tokens,
@@ -55,7 +53,6 @@ export const usedIn = (period: string): RawBuilder<unknown> => sql`(
   FROM usage_periods p WHERE p.user_id = u.id AND p.period = ${period}
 )`;
 
-/** The columns of `WorkspaceUsageRow`. */
 const USAGE_COLUMNS = sql`
   u.plan_code, u.plan_expires_at, w.monthly_cost_micros, w.monthly_tokens, ${USED_COLUMNS}`;
 
