@@ -6,13 +6,12 @@ import type { ToolSetting, ToolSettings } from './agent-tools.js';
 
 export interface AgentSettingsRow {
   kind: SwarmMember['kind'];
-  /** Null if the default of its kind applies. */
+  /** Null if its kind's default applies. */
   model: AgentModel | null;
   response_length: ResponseLength;
   prompts: AgentPrompt[];
   toolSettings: ToolSettings;
   hasMemories: boolean;
-  /** The agents of its workspace. */
   members: SwarmMember[];
 }
 
@@ -22,11 +21,11 @@ export interface AgentSettingsStore {
   ofAgent(agentId: string): Promise<AgentSettingsRow | undefined>;
   /** Changes the fields that are present. @returns false if the user has no such agent */
   update(userId: string, agentId: string, change: UpdateAgentSettingsBody): Promise<boolean>;
-  /** A permission that is null does not change. @returns false if the user has no such agent */
+  /** A null permission does not change. @returns false if the user has no such agent */
   setTool(userId: string, agentId: string, name: string, setting: ToolSetting): Promise<boolean>;
 }
 
-/** Restricts agents `a` to one agent of the user. */
+/** Restricts agents `a` to one of the user's agents. */
 const ownAgent = (userId: string, agentId: string): RawBuilder<unknown> => sql`
   a.id = ${agentId} AND EXISTS (SELECT 1 FROM workspaces w WHERE w.id = a.workspace_id AND w.owner_id = ${userId})`;
 
@@ -62,7 +61,7 @@ export function createAgentSettingsStore(database: Database): AgentSettingsStore
     },
 
     async setTool(userId, agentId, name, { enabled, permission }) {
-      // The lock prevents the deletion of the agent until the row that references it is inserted.
+      // The lock prevents the agent's deletion until the row that references it is inserted.
       const { numAffectedRows } = await sql`
         INSERT INTO agent_tools (agent_id, name, enabled, permission)
         SELECT a.id, ${name}, ${enabled}, ${permission}::text FROM agents a WHERE ${ownAgent(userId, agentId)} FOR KEY SHARE OF a

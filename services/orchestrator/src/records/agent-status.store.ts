@@ -4,11 +4,10 @@ import type { AgentActivity, InternalPhase } from '../platform/database/schema.j
 import { heldLease, type LeasedJob } from '../platform/jobs/job-store.js';
 import { OPEN_CARD } from './message-changes.store.js';
 
-/** The activity of the agent with this alias at the moment. */
 export const currentActivity = (alias: string): RawBuilder<AgentActivity> => sql<AgentActivity>`
   CASE WHEN ${sql.ref(`${alias}.activity_until`)} > now() THEN ${sql.ref(`${alias}.activity`)} ELSE 'online' END`;
 
-/** Milliseconds until the status of the agent with this alias ends; null if it has no end, or has ended. */
+/** Milliseconds until the agent's status ends; null if it has no end, or has ended. */
 export const expiresInMs = (alias: string): RawBuilder<number | null> => sql<number | null>`
   CASE WHEN ${sql.ref(`${alias}.activity_until`)} > now()
     THEN ceil(extract(epoch FROM ${sql.ref(`${alias}.activity_until`)} - now()) * 1000)::int END`;
@@ -16,14 +15,13 @@ export const expiresInMs = (alias: string): RawBuilder<number | null> => sql<num
 export interface CurrentStatus {
   agentId: string;
   activity: AgentActivity;
-  /** Milliseconds from now; null without an end. */
+  /** Null without an end. */
   expiresInMs: number | null;
 }
 
-/** A status that has changed, or whose end has. */
 export interface ChangedStatus extends CurrentStatus {
   workspaceId: string;
-  /** The last seq of the workspace. */
+  /** The workspace's last seq. */
   seq: number;
   phase: InternalPhase | null;
   silentSince: Date | null;
@@ -33,24 +31,31 @@ export interface AgentStatusStore {
   /** Stores what a running turn does, or null if it waits, and locks its agent. */
   setActivity(turnId: string, activity: AgentActivity | null, db: Database): Promise<void>;
   /**
-   * Stores that the running turn of a leased job writes, and the status of its agent, which no other activity precedes.
+   * Stores that a leased job's running turn writes, and its agent's status, which no other activity precedes.
    *
    * @returns the status if it has changed; undefined without the lease
    */
   setWriting(job: LeasedJob, db: Database): Promise<ChangedStatus[] | undefined>;
   /** Locks agents in a fixed order. They come last in the lock order. */
   lock(agents: AgentSelection, db: Database): Promise<void>;
-  /** Derives the statuses of agents from their turns. Call it in a later statement than `lock`. @returns those that changed */
+  /**
+   * Derives agent statuses from their turns. Call it in a later statement than `lock`.
+   *
+   * @returns the changed statuses
+   */
   derive(agents: AgentSelection, db: Database): Promise<ChangedStatus[]>;
-  /** As `derive`, for an agent with a running turn that reads, thinks or writes: only other such turns can matter more. */
+  /**
+   * Like `derive`, for an agent with a running turn that reads, thinks or writes: only other such turns can matter
+   * more.
+   */
   deriveActive(agentId: string, db: Database): Promise<ChangedStatus[]>;
-  /** Agents whose status has ended, the first one first. */
+  /** Agents whose status has ended, earliest first. */
   ended(limit: number): Promise<string[]>;
   /** Milliseconds until a status ends; undefined if none does. */
   nextEndMs(): Promise<number | undefined>;
 }
 
-/** One agent, or all agents of a workspace. */
+/** One agent, or all agents in a workspace. */
 export type AgentSelection = { agentId: string } | { workspaceId: string };
 
 const selected = (selection: AgentSelection): RawBuilder<boolean> =>
@@ -60,7 +65,6 @@ const selected = (selection: AgentSelection): RawBuilder<boolean> =>
 
 /** How long an activity counts without a renewal. */
 const ACTIVITY = sql`interval '2 minutes'`;
-/** Sets the activity of a turn. */
 export const activityColumns = (activity: AgentActivity | null): RawBuilder<unknown> => sql`
   activity = ${activity}::text, activity_until = CASE WHEN ${activity}::text IS NOT NULL THEN now() + ${ACTIVITY} END`;
 
@@ -70,16 +74,16 @@ export const lockAgentOf = (turn: RawBuilder<unknown>, columns = sql``): RawBuil
 
 /** How long an agent shows that its last turn failed. */
 const ERROR = sql`interval '5 minutes'`;
-/** How long an agent waits for a choice on a card that no turn needs to continue. The card can be used later as well. */
+/** How long an agent waits for a choice on a card that no turn needs to continue. The card stays usable afterwards. */
 const QUESTION = sql`interval '1 day'`;
-/** The last turns of an agent, in which its questions are looked for. */
+/** Limit for the turns in which an agent's questions are looked for. */
 const RECENT = sql.lit(20);
 
-/** Waiting has no known end: it is derived again at these times. Rounded, so that a status does not change each time. */
+/** Waiting has no known end: it is derived again at these times. Rounded, so that a status rarely changes. */
 const RUNNING_RECHECK = sql`date_trunc('minute', now()) + interval '10 minutes'`;
 const SUSPENDED_RECHECK = sql`date_trunc('hour', now()) + interval '1 day'`;
 
-/** What the turns of the agent `a` contribute to its status. Contributions whose end has passed do not count. */
+/** Contributions by agent `a`'s turns to its status. A contribution no longer counts after its end. */
 const CONTRIBUTIONS = sql`
   SELECT
     CASE WHEN t.activity_until > now() THEN t.activity ELSE 'pending' END AS activity,
@@ -101,10 +105,9 @@ const CONTRIBUTIONS = sql`
   SELECT 'error', last.finished_at + ${ERROR}
   FROM (SELECT * FROM recent ORDER BY finished_at DESC, id DESC LIMIT 1) last WHERE last.status = 'failed'`;
 
-/** The most active one first. */
+/** Most active first. */
 const PRECEDENCE = sql`array_position(ARRAY['writing', 'thinking', 'reading', 'pending', 'error'], activity)`;
 
-/** The status that the turns of the agent `a` imply. */
 const IMPLIED = sql`
   WITH recent AS MATERIALIZED (
     SELECT t.id, t.conversation_id, t.status, t.finished_at FROM turns t
@@ -114,18 +117,18 @@ const IMPLIED = sql`
   SELECT activity, until FROM (${CONTRIBUTIONS}) contributions
   WHERE until > now() ORDER BY ${PRECEDENCE}, until DESC LIMIT 1`;
 
-/** The same for an agent with a running turn that reads, thinks or writes, which comes before all other contributions. */
+/** The same for an agent with a running turn that reads, thinks or writes, which precedes all other contributions. */
 const IMPLIED_BY_ACTIVITY = sql`
   SELECT t.activity, t.activity_until AS until FROM turns t
   WHERE t.agent_id = a.id AND t.status = 'running' AND t.activity_until > now()
   ORDER BY ${PRECEDENCE}, until DESC LIMIT 1`;
 
-/** The columns of `ChangedStatus`: `c` is the changed agent, `w` its workspace and `r` the runtime. */
+/** Requires the aliases `c` (the changed agent), `w` (its workspace) and `r` (the runtime). */
 const CHANGED_COLUMNS = sql`
   c.id AS "agentId", c.workspace_id AS "workspaceId", w.last_seq AS seq, c.activity,
   ${expiresInMs('c')} AS "expiresInMs", r.phase, r.silent_since AS "silentSince"`;
 
-/** Stores implied statuses. @returns those that changed */
+/** Stores implied statuses. @returns the changed ones */
 async function change(
   condition: RawBuilder<boolean>,
   implied: RawBuilder<unknown>,

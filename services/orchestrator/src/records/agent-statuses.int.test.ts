@@ -44,7 +44,6 @@ describe('statuses of agents', () => {
     const { body } = await world.user.get<{ data: AgentSummary[] }>(`${world.home.workspace}/agents`);
     return body.data[0]?.status;
   };
-  /** Ends the statuses and activities of the workspace. */
   const age = async () => {
     const { database } = world.uswarm;
     const ofWorkspace = sql`WHERE workspace_id = ${world.home.workspaceId} AND activity_until IS NOT NULL`;

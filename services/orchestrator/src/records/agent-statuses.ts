@@ -7,7 +7,6 @@ import type { LiveEvent } from '../events/event-publisher.js';
 import { agentStatus } from './runtime-view.js';
 import type { AgentSelection, AgentStatusStore, ChangedStatus } from './agent-status.store.js';
 
-/** A turn that is running. */
 export interface ActiveTurn {
   id: string;
   agent_id: string;
@@ -15,25 +14,25 @@ export interface ActiveTurn {
 }
 
 /**
- * Keeps the statuses of agents equal to what their turns imply, and publishes changes after the commit. Call a method in
- * the transaction that changes turns, contexts of turns or cards, after all other writes: agents come last in the lock order.
+ * Keeps agent statuses equal to what the agents' turns imply, and publishes changes after the commit. Call a method in
+ * the transaction that changes turns, their contexts or cards, after all other writes: agents come last in the lock
+ * order.
  */
 export interface AgentStatuses {
   /** Stores what a running turn does, or renews it; null if the turn waits. */
   setActivity(turn: ActiveTurn, activity: AgentActivity | null, tx: Transaction): Promise<void>;
-  /** Derives the status of the agent of a turn whose start has stored an activity and locked the agent. */
+  /** Derives the agent's status after the turn's start has stored an activity and locked the agent. */
   begun(turn: ActiveTurn, tx: Transaction): Promise<void>;
-  /** Derives the status of the agent of a turn whose end has locked the agent. */
+  /** Derives the agent's status after the turn's end has locked the agent. */
   ended(turn: ActiveTurn, tx: Transaction): Promise<void>;
   /**
-   * As `setActivity` for a turn that writes, in one statement that checks its lease.
+   * Like `setActivity` for a turn that writes, in one statement that checks its lease.
    *
    * @returns undefined without the lease
    */
   showWriting(turn: ActiveTurn, job: LeasedJob, tx: Transaction): Promise<true | undefined>;
-  /** Derives the status of one agent. The event names the conversation of the change, if there is one. */
+  /** The event names the conversation that caused the change, if there is one. */
   refreshAgent(agentId: string, tx: Transaction, conversationId?: string): Promise<void>;
-  /** Derives the statuses of all agents of a workspace. */
   refreshWorkspace(workspaceId: string, tx: Transaction): Promise<void>;
 }
 
@@ -43,10 +42,10 @@ export interface AgentStatusesDeps {
   clock: Clock;
 }
 
-/** Whether no contribution other than that of a running turn can matter more. */
+/** True if only another running turn's contribution can matter more. */
 const isForemost = (activity: AgentActivity | null): boolean => activity !== null && activity !== 'pending';
 
-/** `expires_in_ms` is absent if the status has no end, or ends with the state of the runtime. */
+/** `expires_in_ms` is absent if the status has no end, or ends with the runtime's state. */
 export function statusEvent(changed: ChangedStatus, now: Date, conversationId?: string): LiveEvent {
   const { workspaceId, agentId, seq, activity, expiresInMs, phase, silentSince } = changed;
   const status = agentStatus(activity, { phase: phase ?? 'Pending', silentSince }, now);
@@ -65,7 +64,7 @@ export function statusEvent(changed: ChangedStatus, now: Date, conversationId?: 
 }
 
 export function createAgentStatuses({ store, publish, clock }: AgentStatusesDeps): AgentStatuses {
-  /** Publishing is not awaited: a slow bus must not slow down a turn. */
+  /** Does not await publishing: a slow bus must not slow down a turn. */
   function publishLater(changed: readonly ChangedStatus[], conversationId: string | undefined, tx: Transaction): void {
     if (changed.length === 0) return;
     tx.afterCommit(() => {
@@ -73,7 +72,7 @@ export function createAgentStatuses({ store, publish, clock }: AgentStatusesDeps
     });
   }
 
-  /** The status is derived by a statement after the lock, which sees all that the transactions before it committed. */
+  /** A statement after the lock derives the status, so that it sees everything that earlier transactions committed. */
   async function refresh(
     selection: AgentSelection,
     conversationId: string | undefined,

@@ -1,7 +1,6 @@
 import type { AgentTool } from '@uswarm/contract';
 import type { Tool } from '../platform/core/catalog.js';
 
-/** What the user changed about a tool. */
 export interface ToolSetting {
   enabled: boolean;
   /** Null if the default applies. */
@@ -11,7 +10,6 @@ export interface ToolSetting {
 /** By tool name. */
 export type ToolSettings = Readonly<Record<string, ToolSetting>>;
 
-/** A tool of the catalogue with the setting of one agent. */
 export function toolOf(tool: Tool, setting: ToolSetting | undefined): AgentTool {
   const { name, description, icon_url, category_id } = tool;
   const enabled = setting?.enabled ?? tool.enabled;
@@ -19,6 +17,6 @@ export function toolOf(tool: Tool, setting: ToolSetting | undefined): AgentTool 
   return { name, description, icon_url, category_id, enabled, permission };
 }
 
-/** The tool catalogue of one agent. Ignores settings of tools that are no longer in the catalogue. */
+/** Ignores settings for tools that are no longer in the catalogue. */
 export const toolsOf = (catalog: readonly Tool[], settings: ToolSettings): AgentTool[] =>
   catalog.map((tool) => toolOf(tool, Object.hasOwn(settings, tool.name) ? settings[tool.name] : undefined));

@@ -2,7 +2,6 @@ import type { AgentData, AgentDetails, AgentRole, AgentSkill, AgentSummary } fro
 import type { AgentActivity, InternalPhase } from '../platform/database/schema.js';
 import { agentDataStatus, agentRouteStatus, agentStatus } from './runtime-view.js';
 
-/** The columns of an agent and its runtime that the API shows. */
 export interface AgentRow {
   id: string;
   name: string;
@@ -15,7 +14,6 @@ export interface AgentRow {
   silent_since: Date | null;
 }
 
-/** An agent with the additional columns of its details. */
 export interface AgentDetailsRow extends AgentRow {
   workspace_id: string;
   description: string;
@@ -23,16 +21,13 @@ export interface AgentDetailsRow extends AgentRow {
   sort_order: number;
   created_at: Date;
   updated_at: Date | null;
-  /** Number of messages that the agent wrote. */
   messages: number;
-  /** Number of memories of the agent. */
   memories: number;
 }
 
-/** View data that is not in the row. */
 export interface AgentViewContext {
   now: Date;
-  /** The default avatar URL of agents with this slug. */
+  /** Default avatar URL. */
   avatar: (slug: string) => string;
 }
 

@@ -9,7 +9,7 @@ export interface NewAgent extends AgentTemplate {
   sortOrder: number;
 }
 
-/** Agent data that is sent to the runtime. */
+/** Sent to the runtime. */
 export interface SwarmMember {
   id: string;
   slug: string;
@@ -22,7 +22,6 @@ export interface SwarmMember {
 export interface AgentStore {
   insertAll(workspaceId: string, agents: readonly NewAgent[], db: Database): Promise<void>;
   list(workspaceId: string): Promise<AgentRow[]>;
-  /** The current statuses of the agents of a workspace. */
   statuses(workspaceId: string): Promise<CurrentStatus[]>;
   isOwnedBy(agentId: string, userId: string): Promise<boolean>;
   find(userId: string, agentId: string): Promise<AgentRow | undefined>;
@@ -31,12 +30,11 @@ export interface AgentStore {
   slug(agentId: string, db: Database): Promise<string | undefined>;
 }
 
-/** The agent `m` as a `SwarmMember`. */
 export const MEMBER = sql<SwarmMember>`jsonb_build_object(
   'id', m.id, 'slug', m.slug, 'name', m.name, 'kind', m.kind, 'description', m.description, 'skills', m.skills
 )`;
 
-/** The columns of AgentRow: `a` is the agent, `r` the runtime of its workspace. */
+/** Requires the aliases `a` (the agent) and `r` (its workspace's runtime). */
 const AGENT_COLUMNS = [
   'a.id',
   'a.name',

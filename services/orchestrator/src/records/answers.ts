@@ -1,23 +1,22 @@
 import { type RawBuilder, sql } from 'kysely';
 import { answersUser } from './answers-user.js';
 
-/** The answer that messages and live events of a turn belong to. */
 export interface Answer {
-  /** The first of the turns that continue each other. */
+  /** The first in the chain of continued turns. */
   turnId: string;
-  /** The message of the user; null if there is none, or if it is deleted. */
+  /** The user's message; null if there is none, or if it is deleted. */
   inReplyTo: string | null;
 }
 
-/** The fields of messages and events. Absent means that there is none. */
+/** An absent field means that there is none. */
 export const answerFields = (turnId: string | null, inReplyTo: string | null) => ({
   ...(turnId === null ? {} : { turn_id: turnId }),
   ...(inReplyTo === null ? {} : { in_reply_to: inReplyTo }),
 });
 
 /**
- * The message of the user that turn `t` answers: the first one of the chain that it, or the turn that it replaces, continues. An edited
- * decision is a new question. The report of a workflow answers the message that led to the workflow.
+ * The user message that turn `t` answers: the first one in the chain that it, or the turn that it replaces, continues.
+ * An edited decision is a new question. A workflow's report answers the message that led to the workflow.
  */
 export const inReplyTo = (t: string): RawBuilder<string | null> => {
   const asked = sql.raw(`coalesce(${t}.resumes_message_id, ${t}.user_message_id)`);
@@ -29,7 +28,7 @@ export const inReplyTo = (t: string): RawBuilder<string | null> => {
     (SELECT w.user_message_id FROM workflows w WHERE w.report_message_id = ${asked}))`;
 };
 
-/** The columns of messages that `turnId` writes, as `id` and `in_reply_to`: one row, with nulls without a turn. */
+/** Columns for messages that `turnId` writes, as `id` and `in_reply_to`: one row, with nulls without a turn. */
 export const answerOf = (turnId: string | undefined): RawBuilder<unknown> =>
   turnId === undefined
     ? sql`(SELECT NULL::uuid AS id, NULL::uuid AS in_reply_to)`
@@ -38,7 +37,7 @@ export const answerOf = (turnId: string | undefined): RawBuilder<unknown> =>
       FROM turns t WHERE t.id = ${turnId}::uuid
     )`;
 
-/** Whether no turn for the message of the user to which message `m` belongs waits or runs; null for other messages. */
+/** True if no turn waits or runs for the user message to which message `m` belongs; null for other messages. */
 export const answerEnded = (m: string): RawBuilder<boolean | null> => {
   const question = sql.raw(`${m}.in_reply_to`);
   return sql`CASE WHEN ${question} IS NOT NULL THEN NOT EXISTS (

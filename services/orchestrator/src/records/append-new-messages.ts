@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * CTEs that append `message.new` for each row of `rows`, a CTE with `workspace_id`, `subject_id` and `n`, which orders the events
- * of a workspace. The caller has locked the workspaces. The CTE `appended` has the `subject_id` and `seq` of each event.
+ * CTEs that append `message.new` for each row in `rows`, a CTE with `workspace_id`, `subject_id` and `n`, which orders
+ * a workspace's events. The caller has locked the workspaces. The CTE `appended` has each event's `subject_id` and
+ * `seq`.
  */
 export const appendNewMessages = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   counted AS (

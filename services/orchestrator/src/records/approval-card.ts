@@ -8,19 +8,18 @@ import { visibleText } from './visible-text.js';
 export const APPROVE_ACTION = 'approve';
 const DENY_ACTION = 'deny';
 
-/** A value of a model or of a third party. Its lines are indented, so that none looks like another change. */
+/** The value comes from a model or a third party. Its lines are indented, so that none looks like another change. */
 const quoted = (value: string): string => `“${value.replaceAll('\n', '\n  ')}”`;
 
 export type OfferedCard = OfferedContent & { type: 'action_card' };
 
-/** The agent's permission for a tool in the catalogue. */
 export interface AskedTool {
   tool: string;
   permission: Exclude<AgentTool['permission'], 'deny'>;
 }
 
 /**
- * Renders the card with which the user approves a call: what will change, with old and new values in full. Pure.
+ * Shows what a call will change, with old and new values in full. Pure.
  *
  * @param because why a call asks that usually does not
  */
@@ -41,7 +40,7 @@ export function approvalCard({ title, changes }: CallPreview, approval: AskedToo
   };
 }
 
-/** SHA-256 of a call: an approval is valid only for this tool with these arguments. */
+/** SHA-256 over a call: an approval is valid only for this tool with these arguments. */
 export const callHash = (tool: string, input: unknown): Buffer =>
   createHash('sha256')
     .update(canonicalJson([tool, input]))

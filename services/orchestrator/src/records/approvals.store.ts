@@ -5,7 +5,6 @@ import { answersUser } from './answers-user.js';
 
 export type ApprovalStatus = 'open' | 'approved' | 'denied' | 'expired' | 'superseded';
 
-/** Prefix of card keys. */
 export const APPROVAL_KEY = 'approval:';
 
 export interface NewApproval {
@@ -14,18 +13,17 @@ export interface NewApproval {
   conversationId: string;
   callId: string;
   tool: string;
-  /** SHA-256 of the arguments that the card shows. */
+  /** SHA-256 over the arguments on the card. */
   argumentsHash: Buffer;
-  /** What identifies the request in the other system, as the card was rendered for it. */
+  /** Identifies the request in the other system, as rendered on the card. */
   key?: string | undefined;
-  /** The connection that the call uses. */
   integrationId?: string | undefined;
-  /** The card asks for more tokens for the turn, not for a call. */
+  /** Set on a card that asks for more tokens for the turn, not for a call. */
   grantedTokens?: number;
   expiresAt: Date;
 }
 
-/** The approval of a call. `outdated`: the user approved it too long ago. */
+/** `outdated`: the user approved the call too long ago. */
 export interface FoundApproval {
   status: ApprovalStatus | 'outdated';
   argumentsHash: Buffer;
@@ -34,16 +32,15 @@ export interface FoundApproval {
   decidedAt: Date | null;
 }
 
-/** An open approval that the user decides on. */
 export interface DecidableApproval {
   turnId: string;
-  /** Whether the turn has ended, and another one must continue it. */
+  /** True if the turn has ended, and another one must continue it. */
   turnEnded: boolean;
-  /** Whether what the turn needs to continue is stored. */
+  /** True if everything that the turn needs to continue is stored. */
   canContinue: boolean;
   status: ApprovalStatus;
   isExpired: boolean;
-  /** The tokens that the user can add to the budget of the turn; null if the card is about a call. */
+  /** Tokens that the user can add to the turn's budget; null if the card is about a call. */
   grantedTokens: number | null;
 }
 
@@ -51,20 +48,19 @@ export interface DecidableApproval {
 export interface ClosedCard {
   messageId: string;
   workspaceId: string;
-  /** The turn that asked, or the one that continues it. */
+  /** The turn that asked, or the turn that continues it. */
   turnId: string;
 }
 
 export interface EndedTurns {
   turnIds: readonly string[];
-  /** Messages that are deleted: cards, and user messages whose turns disappear. */
+  /** Deleted messages: cards, and user messages whose turns disappear. */
   messageIds?: readonly string[];
 }
 
-/** The approval `t` can be decided on. */
 export const IS_OPEN = sql`t.status = 'open' AND t.expires_at > now()`;
 
-/** Whether cards of a conversation wait for a decision. */
+/** True if cards in a conversation wait for a decision. */
 export const hasOpenApprovals = (conversationId: RawBuilder<unknown>): RawBuilder<boolean> => sql<boolean>`EXISTS (
   SELECT FROM tool_approvals WHERE conversation_id = ${conversationId} AND status = 'open'
 )`;
@@ -74,31 +70,30 @@ export interface ApprovalStore {
   expiry(afterMs: number, db: Database): Promise<Date>;
   insert(approval: NewApproval, db: Database): Promise<void>;
   find(turnId: string, callId: string, db: Database): Promise<FoundApproval | undefined>;
-  /** Locks the approval of a card, if it has one. */
   lock(cardMessageId: string, db: Database): Promise<DecidableApproval | undefined>;
-  /** Whether a card asks for an approval, also if the approval was deleted with its turn. */
+  /** True if a card asks for an approval, even if the approval was deleted with its turn. */
   isApprovalCard(cardMessageId: string, db: Database): Promise<boolean>;
   decide(cardMessageId: string, status: 'approved' | 'denied', db: Database): Promise<void>;
   /** Denies an open approval. A turn that waits for it can no longer continue. */
   deny(cardMessageId: string, db: Database): Promise<ClosedCard[]>;
-  /** Locks the approvals of calls. @returns whether all calls have an open one */
+  /** Locks the calls' approvals. @returns true if all calls have an open one */
   allOpen(turnId: string, callIds: readonly string[], db: Database): Promise<boolean>;
-  /** Closes the approvals of turns that end or disappear: the open ones, and those of calls that were not executed. */
+  /** For turns that end or disappear: closes open approvals, and approvals for calls that were not executed. */
   supersedeOf(ended: EndedTurns, db: Database): Promise<ClosedCard[]>;
   /**
-   * Stores the outcome of calls whose cards are about to be deleted, with their approvals, for the turns that continue without them.
-   * Call it after `supersedeOf`.
+   * For calls whose cards are about to be deleted with their approvals: stores an outcome for the turns that continue
+   * without them. Call it after `supersedeOf`.
    */
   refuse(cardMessageIds: readonly string[], text: string, db: Database): Promise<void>;
-  /** Closes the open approvals of replies in a conversation, not those of background turns. */
+  /** Closes open approvals for replies in a conversation, but not for background turns. */
   supersede(conversationId: string, db: Database): Promise<ClosedCard[]>;
-  /** The card of an open approval that has expired, if there is one. */
+  /** The card of an expired open approval, if there is one. */
   nextExpired(db: Database): Promise<ClosedCard | undefined>;
-  /** Closes the approval of a card if it has expired, and the others for which its ended turn waits. */
+  /** Closes a card's approval if it has expired, and the others for which its ended turn waits. */
   expire(cardMessageId: string, db: Database): Promise<ClosedCard[]>;
 }
 
-/** The approval `a` is of a call that was neither sent nor executed. The calls of a turn are stored until it ends. */
+/** Approval `a`'s call was neither sent nor executed. A turn's calls are stored until it ends. */
 const NOT_EXECUTED = sql`EXISTS (
     SELECT FROM turns t WHERE t.id = a.turn_id
       AND (t.status IN ('queued', 'running') OR EXISTS (SELECT FROM turn_contexts c WHERE c.turn_id = t.id))
@@ -111,9 +106,9 @@ const USABLE = sql`interval '1 hour'`;
 
 export function createApprovalStore(): ApprovalStore {
   /**
-   * Closes approvals that are not executed. A turn that waits for one of them can no longer continue: its other open
-   * approvals are closed as well, and what it needs to continue is deleted, except its journal. Background turns, and turns that
-   * wait for other agents as well, still continue.
+   * Closes approvals that are not executed. A turn that waits for one can no longer continue: its other open approvals
+   * are closed as well, and what it needs to continue is deleted, except its journal. Background turns, and turns that
+   * also wait for other agents, still continue.
    */
   const close = async (
     status: 'denied' | 'expired' | 'superseded',

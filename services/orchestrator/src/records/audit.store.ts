@@ -2,16 +2,15 @@ import { randomUUIDv7 } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 
-/** Job type that deletes old sign-in and logout records. */
 export const AUDIT_PRUNING_JOB = 'audit-pruning';
 
 export interface AuditRecord {
-  /** The operator named by the credential; `user` for actions of users on their own account. */
+  /** The operator named by the credential; `user` if users act on their own account. */
   actor: string;
   action: string;
-  /** The affected user; cleared when the account is deleted. */
+  /** Cleared when the account is deleted. */
   userId?: string;
-  /** The affected object, if it is not the user. */
+  /** Set if the affected object is not the user. */
   subjectId?: string;
   details?: Record<string, unknown>;
   /** Identifies users who acted on their own account, even after the account is deleted. */
@@ -30,7 +29,7 @@ export interface AuditRow {
 }
 
 export interface AuditStore {
-  /** Call it in the transaction of the recorded action. */
+  /** Call it in the recorded action's transaction. */
   append(record: AuditRecord, db?: Database): Promise<void>;
   /** Newest first. */
   list(limit: number, userId?: string): Promise<AuditRow[]>;

@@ -10,21 +10,21 @@ import { createWithStatement, createWithTransaction } from '../platform/database
 export interface Connections {
   database: Database;
   withTransaction: WithTransaction;
-  /** As `withTransaction`, for a single statement. */
+  /** Like `withTransaction`, for a single statement. */
   withStatement: WithTransaction;
   jobs: JobStore;
   events: EventStore;
   push: PushJobs;
-  /** Reports a committed event to the relay of this process. `events.append` does it by itself. */
+  /** Reports a committed event to this process's relay. `events.append` does it by itself. */
   onCommitted: (event: CommittedEvent) => void;
   jobSignals: JobSignals;
 }
 
 export interface ConnectionsDeps {
   jobSignals: JobSignals;
-  /** Receives each event after the commit of its transaction. */
+  /** Called after the commit. */
   onCommitted: (event: CommittedEvent) => void;
-  /** Milliseconds after which a message is announced to devices; undefined without a push service. */
+  /** Delay before a message is announced to devices; undefined without a push service. */
   pushDelayMs: number | undefined;
   logger: Logger;
 }

@@ -9,7 +9,7 @@ import type { ObjectStore } from './object-store.js';
 /** Longer than a turn: a writer that has not committed a row after this time was interrupted. */
 const ABANDONED_AFTER_MS = 3_600_000;
 
-/** Texts in the object store that rows of the database refer to. */
+/** Texts in the object store. Database rows refer to them. */
 export interface ContentObjects {
   /** Stores a text. Repeating it with the same owner stores the same object. @returns its key */
   put(owner: readonly string[], content: string): Promise<string>;
@@ -26,14 +26,14 @@ export interface ContentObjectsDeps {
 }
 
 /**
- * The key of a content: a UUID that depends on its owner and on the content. An untrusted runtime that repeats a call with
- * other content cannot overwrite what was committed.
+ * A UUID that depends on the owner and the content. An untrusted runtime that repeats a call with other content cannot
+ * overwrite what was committed.
  */
 function keyOf(owner: readonly string[], content: string): string {
   const hash = createHash('sha256')
     .update(JSON.stringify([...owner, content]))
     .digest('hex');
-  // Version 8 of RFC 9562: the other bits are free.
+  // Version 8 in RFC 9562: the other bits are free.
   const parts = [hash.slice(0, 8), hash.slice(8, 12), `8${hash.slice(13, 16)}`, `8${hash.slice(17, 20)}`];
   return [...parts, hash.slice(20, 32)].join('-');
 }
@@ -47,7 +47,7 @@ export function createContentObjects({
   return {
     async put(owner, content) {
       const key = keyOf(owner, content);
-      // Before the object exists: an interrupted writer leaves no object without a job.
+      // Enqueued before the object exists: an interrupted writer leaves no object without a job.
       const job = { kind, subjectId: key, workspaceId: key, dueInMs: ABANDONED_AFTER_MS };
       await withTransaction((tx) => jobs.enqueue(job, tx));
       await objects.put(key, Readable.from([Buffer.from(content)], { objectMode: false }));
@@ -61,14 +61,13 @@ export function createContentObjects({
 export interface ContentRetentionDeps {
   withTransaction: WithTransaction;
   store: {
-    /** Whether a row refers to the object. */
     hasObject(objectId: string, db: Database): Promise<boolean>;
   };
   jobs: Pick<JobStore, 'holds' | 'complete'>;
   objects: Pick<ObjectStore, 'remove'>;
 }
 
-/** The handler of the jobs of contents: deletes an object without a row. Deletes the object first, so a retry is safe. */
+/** Deletes an object without a row: the object first, so a retry is safe. */
 export function createContentRetention({ withTransaction, store, jobs, objects }: ContentRetentionDeps) {
   return async (leased: LeasedJob): Promise<JobResult> => {
     const kept = await withTransaction(async (tx) => {

@@ -4,24 +4,22 @@ import { parseJson } from '@uswarm/service-kit';
 import { z } from 'zod';
 import type { Position, PageDirection } from './position.js';
 
-/** A position in a conversation and the direction of the next page. */
 export interface Cursor extends Position {
-  /** The direction of the next page, which starts after this position. */
+  /** The next page starts after this position. */
   pageDirection: PageDirection;
 }
 
-/** The list that a cursor is bound to. It is invalid for any other list. */
+/** A cursor is invalid for any other list. */
 export interface CursorScope {
   userId: string;
   conversationId: string;
-  /** The filter of the list, if any. */
   filter?: string;
   direction: 'forward' | 'backward';
 }
 
 const Seq = z.int().nonnegative();
 const PageDirectionName = z.enum(['older', 'newer']);
-/** Version 1 has only the seq and is readable by the previous release. Version 2 adds the seq of the reply. */
+/** Version 1 has only the seq and is readable by the previous release. Version 2 adds the reply's seq. */
 const Payload = z.union([
   z.tuple([z.literal(1), Seq, PageDirectionName]),
   z.tuple([z.literal(2), Seq, PageDirectionName, Seq]),
@@ -36,7 +34,6 @@ export interface CursorCodec {
 /**
  * Signs payloads as opaque text that is bound to a scope.
  *
- * @param key the signing key
  * @param previous older keys whose signatures are still accepted
  */
 export function createSeal(key: string, previous: readonly string[] = []) {
@@ -50,7 +47,7 @@ export function createSeal(key: string, previous: readonly string[] = []) {
       const payload = Buffer.from(content).toString('base64url');
       return `${payload}.${mac(payload, scope).toString('base64url')}`;
     },
-    /** @throws ApiError `cursor_invalid` if the text was not signed with an accepted key for this scope */
+    /** @throws ApiError `cursor_invalid` if no accepted key signed the text for this scope */
     open(text: string, scope: readonly unknown[]): string {
       const [payload = '', signature = '', ...rest] = text.split('.');
       const sent = Buffer.from(signature, 'base64url');
@@ -67,9 +64,8 @@ export function createSeal(key: string, previous: readonly string[] = []) {
 }
 
 /**
- * Creates the codec of opaque, signed cursors.
+ * Opaque, signed cursors.
  *
- * @param key the signing key
  * @param previous older keys whose cursors are still accepted
  */
 export function createCursorCodec(key: string, previous: readonly string[] = []): CursorCodec {

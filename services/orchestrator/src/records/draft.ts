@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { ApiError, MessageContentType, type Mention, type MessageDraft } from '@uswarm/contract';
 import type { SendContext } from '../chat/send-context.store.js';
 
-/** Validates a message of a client and selects the agents that answer it. Pure. */
+/** Validates a client message and selects the agents that answer it. Pure. */
 
 /**
  * Returns the text. It may be empty only if the message has an attachment.
@@ -40,12 +40,11 @@ export function checkedMentions(draft: MessageDraft, text: string, members: Send
   });
 }
 
-/** Whether an offset splits a surrogate pair. */
 function cuts(text: string, index: number): boolean {
   return index > 0 && (text.codePointAt(index - 1) ?? 0) > 0xffff;
 }
 
-/** The agent of an agent conversation. In a swarm: each mentioned agent once, in order, or else the manager. */
+/** The agent conversation's own agent. In a swarm: each mentioned agent once, in order, or else the manager. */
 export function answeringAgents(
   conversation: { agentId: string | null },
   mentions: readonly Mention[],
@@ -59,7 +58,7 @@ export function answeringAgents(
   return [manager.id];
 }
 
-/** Two requests for the same message have the same hash. */
+/** Equal for two requests with the same message. */
 export function bodyHash(conversationId: string, draft: MessageDraft): Buffer {
   const mentions = draft.mentions.map(({ agent_id, offset, length }) => [agent_id, offset, length]);
   const attachments = draft.attachments.map(({ id }) => id);

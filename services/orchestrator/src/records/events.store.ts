@@ -11,14 +11,13 @@ export interface StoredEvent {
   seq: number;
   type: DurableEventName;
   subjectId: string;
-  /** For `message.deleted`: the conversation of the deleted message. */
+  /** Set for `message.deleted`. */
   conversationId?: string | null;
   createdAt: Date;
 }
 
 export type NewEvent = Omit<StoredEvent, 'seq' | 'createdAt'>;
 
-/** A message of an agent or of the platform. */
 export interface AddedMessage {
   id: string;
   workspaceId: string;
@@ -27,68 +26,66 @@ export interface AddedMessage {
   agentId?: string;
   content: MessageContent;
   status: MessageStatus;
-  /** The turn and the key of a message that a turn writes in addition to its reply. */
+  /** Turn and key for a message that a turn writes in addition to its reply. */
   turn?: { id: string; key: string };
-  /** The turn whose answer the message belongs to. Default: `turn` */
+  /** The message belongs to this turn's answer. Default: `turn` */
   turnId?: string;
-  /** For a tool line: the seq of the reply before which it is listed. */
+  /** Lists a tool line before the reply with this seq. */
   beforeSeq?: number;
 }
 
-/** A message that a turn shows instead of a reply. */
+/** Shown instead of a reply. */
 export type PlacedMessage = Omit<AddedMessage, 'role' | 'status' | 'beforeSeq' | 'turn' | 'turnId'> &
   Required<Pick<AddedMessage, 'turn'>>;
 
 export interface Placement {
-  /** The message that shows the content. */
   id: string;
   seq: number;
-  /** True if the turn's loading reply has become this message, so that the turn has no reply now. */
+  /** True if the loading reply has become this message, so the turn has no reply now. */
   isReply: boolean;
 }
 
-/** A message that changes, and its events. */
 export interface ChangedMessage {
   workspaceId: string;
   id: string;
   change: Omit<MessageChange, 'shownSeq'>;
-  /** Whether the first event shows a reply in full. */
   isShown?: boolean;
-  /** The statuses that change. Default: all. */
+  /** Only messages with these statuses change. Default: all. */
   from?: readonly MessageStatus[];
   types: readonly ('message.updated' | 'message.done')[];
 }
 
-/** A committed event that this process stored. */
+/** Stored by this process. */
 export interface CommittedEvent extends StoredEvent {
-  /** Seconds since the start of the transaction that stored the event. */
+  /** Seconds since the transaction that stored the event began. */
   ageS: number;
 }
 
 export interface SizedEvent extends StoredEvent {
-  /** Approximate size in bytes of the message in the payload; see `STORED_BYTES`. Other payloads are small. */
+  /** Approximate size of the message in the payload; see `STORED_BYTES`. Other payloads are small. */
   bytes: number;
 }
 
 export interface EventStore {
   /**
-   * Stores an event, takes the next seq of the workspace, and sets it as `rev` of what the event changes. The row lock is held until the transaction ends, so commit
-   * order is seq order without gaps. Call it as late as possible, after all slow work. The event is reported to
-   * `onCommitted` after the commit.
+   * Stores an event, takes the workspace's next seq, and sets it as `rev` on what the event changes. The row lock is
+   * held until the transaction ends, so commit order is seq order without gaps. Call it as late as possible, after all
+   * slow work. The event is reported to `onCommitted` after the commit.
    *
    * @throws ApiError `workspace_not_found` if the workspace was deleted concurrently
    */
   append(event: NewEvent, tx: Transaction): Promise<number>;
   /**
-   * Stores a message and its event `message.new` in one statement, as `append` does. Moves the conversation to the front of the list.
+   * Stores a message and its event `message.new` in one statement, as `append` does. Moves the conversation to the
+   * front of the list.
    *
-   * @returns the seq of the message
+   * @returns the message's seq
    * @throws ApiError `workspace_not_found`
    */
   addMessage(message: AddedMessage, tx: Transaction): Promise<number>;
   /**
-   * Shows a delivered message of an agent in place of the loading reply of its turn, which has no text and waits now: clients that know
-   * no deletions would show it forever. Without a loading reply it is added, as by `addMessage`.
+   * Shows a delivered agent message in place of a loading reply, which has no text and waits now: clients that know no
+   * deletions would show it forever. Without a loading reply it is added, as by `addMessage`.
    *
    * @throws ApiError `workspace_not_found`
    */
@@ -96,16 +93,15 @@ export interface EventStore {
   /**
    * Changes a message and stores its events in one statement, as `append` does.
    *
-   * @returns the seq of each event; undefined if the message has another status than those of `from`, or is of the app
+   * @returns each event's seq; undefined if the message has no status in `from`, or was written by the app
    */
   changeMessage(message: ChangedMessage, tx: Transaction): Promise<number[] | undefined>;
   /** Locks the workspace like `append`, without an event. @throws ApiError `workspace_not_found` */
   lock(workspaceId: string, db: Database): Promise<void>;
-  /** Returns up to `limit` events of a workspace after `seq`, in order. */
+  /** Returns up to `limit` events after `seq`, in order. */
   after(workspaceId: string, seq: number, limit: number, db: Database): Promise<SizedEvent[]>;
-  /** Creates the partitions of the next days. */
   createPartitions(daysAhead: number): Promise<void>;
-  /** Drops the partitions that end before a day, except those with unpublished events. @returns the number of partitions */
+  /** Drops partitions that end before a day, unless they have unpublished events. @returns the number of partitions */
   dropPartitions(before: Date): Promise<number>;
 }
 
@@ -115,16 +111,14 @@ interface AppendedEvent {
   ageS: number;
 }
 
-/** The columns of `AppendedEvent`. */
 const APPENDED = sql`
   seq, created_at AS "createdAt", extract(epoch FROM clock_timestamp() - created_at)::float8 AS "ageS"`;
 
-/** @param onCommitted receives each event after the commit of its transaction */
+/** @param onCommitted called for each event after its commit */
 export function createEventStore(
   database: Database,
   onCommitted: (event: CommittedEvent) => void = () => undefined,
 ): EventStore {
-  /** Reports an event after the commit of its transaction. */
   function reportLater(event: NewEvent, { seq, createdAt, ageS }: AppendedEvent, tx: Transaction): void {
     const storedAt = performance.now();
     tx.afterCommit(() =>
@@ -132,7 +126,7 @@ export function createEventStore(
     );
   }
 
-  /** @param changedRows CTEs of the rows that the event is about, after the CTE `counter` */
+  /** @param changedRows CTEs for the rows that the event is about, after the CTE `counter` */
   async function insert(event: NewEvent, changedRows: RawBuilder<unknown>, tx: Transaction): Promise<number> {
     const { workspaceId, type, subjectId, conversationId = null } = event;
     // Lock order: workspace, outbox. The relay locks only the outbox, and skips locked rows.

@@ -5,14 +5,13 @@ import { lockUser } from './lock-user.js';
 import type { KnownState } from '../apps/integrations/oauth-states.js';
 import type { SealedTokens } from '../apps/integrations/token-cipher.js';
 
-/** Encrypted tokens with their owner. */
 export interface SealedRow extends SealedTokens {
   id: string;
   userId: string;
   provider: IntegrationProvider;
 }
 
-/** When tokens expire and when they are due for renewal. Null: never. */
+/** Expiry and due time for renewal. Null: never. */
 export interface Validity {
   expiresAt: Date | null;
   refreshAt: Date | null;
@@ -27,7 +26,7 @@ export interface RevocationRow extends SealedRow {
 export type SealedTable = 'integrations' | 'integration_revocations';
 
 export interface IntegrationStore {
-  /** Without those whose tokens have expired and cannot be renewed. */
+  /** Omits expired tokens that cannot be renewed. */
   connected(userId: string): Promise<IntegrationProvider[]>;
   /** Like `connected`, for the agent's owner. */
   connectedOfAgent(agentId: string): Promise<IntegrationProvider[]>;
@@ -39,25 +38,25 @@ export interface IntegrationStore {
   insert(connection: ConnectionRow & { codeHash: Buffer }, db: Database): Promise<void>;
   find(id: string): Promise<ConnectionRow | undefined>;
   findOf(userId: string, provider: IntegrationProvider, db?: Database): Promise<ConnectionRow | undefined>;
-  /** As `find`, and locks the connection. */
+  /** Like `find`, and locks the connection. */
   lock(id: string, db: Database): Promise<ConnectionRow | undefined>;
-  /** Replaces the tokens of a connection. Call it after `lock`. */
+  /** Call it after `lock`. */
   renew(id: string, renewed: SealedTokens & Validity, db: Database): Promise<void>;
   /** Deletes the user's connection to one provider, or all connections. @returns the deleted rows */
   drop(userId: string, provider: IntegrationProvider | undefined, db: Database): Promise<SealedRow[]>;
-  /** Deletes a connection. Call it after `lock`. */
+  /** Call it after `lock`. */
   delete(id: string, db: Database): Promise<void>;
   insertRevocation(row: SealedRow, db: Database): Promise<void>;
   findRevocation(id: string): Promise<RevocationRow | undefined>;
   deleteRevocation(id: string, db: Database): Promise<void>;
-  /** Returns up to `limit` rows after `afterId`, ordered by id, that are encrypted with another key. */
+  /** Up to `limit` rows after `afterId`, ordered by id, that are encrypted with another key. */
   sealedOtherwise(table: SealedTable, keyId: string, afterId: string, limit: number): Promise<SealedRow[]>;
-  /** Replaces the encrypted tokens unless they have changed. */
+  /** Has no effect if the tokens have changed. */
   reseal(table: SealedTable, old: SealedRow, sealed: SealedTokens): Promise<void>;
 }
 
 const SEALED = ['id', 'user_id as userId', 'provider', 'key_id as keyId', 'tokens as sealed'] as const;
-/** A token that has expired and cannot be renewed is of no use: the user must connect again. */
+/** An expired token that cannot be renewed is of no use: the user must connect again. */
 const isUsable = sql<boolean>`(i.expires_at IS NULL OR i.expires_at > now() OR i.refresh_at IS NOT NULL)`;
 const CONNECTION = [...SEALED, 'expires_at as expiresAt', 'refresh_at as refreshAt'] as const;
 

@@ -14,7 +14,7 @@ export interface ListPosition {
 const VERSION = 1;
 const Payload = z.tuple([z.literal(VERSION), z.iso.datetime(), z.string()]);
 
-/** The scope of a cursor is what selects the list, such as user and workspace. A cursor is invalid in any other scope. */
+/** The scope is what selects the list, such as user and workspace. A cursor is invalid in any other scope. */
 export interface ListCursorCodec {
   encode(position: ListPosition, scope: readonly unknown[]): string;
   /** @throws ApiError `cursor_invalid` unless this codec created the cursor for this scope */
@@ -24,9 +24,7 @@ export interface ListCursorCodec {
 /**
  * Opaque, signed cursors for lists.
  *
- * @param list the name of the list
- * @param key signing key
- * @param previous keys whose cursors are also accepted
+ * @param previous older keys whose cursors are still accepted
  */
 export function createListCursors(list: string, key: string, previous: readonly string[] = []): ListCursorCodec {
   const seal = createSeal(key, previous);
@@ -41,7 +39,7 @@ export function createListCursors(list: string, key: string, previous: readonly 
   };
 }
 
-/** A position as JSON of Postgres: JavaScript dates have no microseconds. */
+/** A position as Postgres JSON: JavaScript dates have no microseconds. */
 export const listPosition = (time: string, key: string): RawBuilder<ListPosition> => sql`
   jsonb_build_object(
     'time', to_char(${sql.ref(time)} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'key', ${sql.ref(key)}

@@ -1,6 +1,6 @@
 import type { Database } from '../platform/database/database.js';
 
-/** Locks the user for the transaction of `db`. @returns false if the user does not exist */
+/** Locks the user until the transaction ends. @returns false if the user does not exist */
 export async function lockUser(userId: string, db: Database): Promise<boolean> {
   const row = await db.selectFrom('users').select('id').where('id', '=', userId).forNoKeyUpdate().executeTakeFirst();
   return row !== undefined;

@@ -15,22 +15,20 @@ export interface MemoryRow {
 
 export type Author = 'user' | 'agent';
 
-/** The message of the user that led an agent to save a memory. */
+/** The user message that led an agent to save a memory. */
 export interface MemorySource {
   message_id: string;
   conversation_id: string;
 }
 
-/** Who writes a memory: the user, or the agent in a turn. */
 export type Writer = 'user' | { turnId: string };
 
-/** `found`: the number of memories from this one on, including those that do not fit into one response. */
+/** `found`: how many memories remain from this one on, even if they do not fit into one response. */
 export type ListedMemory = MemoryRow & { position: ListPosition; found: number };
 
-/** Size of a memory in a response without its texts. */
+/** Size in a response without the memory's texts. */
 const FIELD_BYTES = 200;
 
-/** The fields that change. */
 export interface MemoryChange {
   content?: string | undefined;
   category?: string | undefined;
@@ -38,48 +36,54 @@ export interface MemoryChange {
 
 export type NewMemory = Pick<MemoryRow, 'key' | 'content' | 'category'>;
 
-/** A memory that a turn may receive, without its text. */
 export interface RankedMemory {
   key: string;
-  /** Whether its category is always part of a turn. */
+  /** True if its category is always part of a turn. */
   core: boolean;
   bytes: number;
   updated_at: Date;
-  /** 0 if it has nothing in common with the texts. */
+  /** 0 without a match. */
   score: number;
 }
 
-/** Categories of memories that every turn receives, in lower case. */
+/** Memories in these categories are sent to every turn. Lower case. */
 const CORE_CATEGORIES = ['core', 'user', 'profile', 'preferences', 'pinned'];
 
-/** The maximum number of ranked memories per group: more do not fit into a turn. */
+/** Maximum number of ranked memories per group: more do not fit into a turn. */
 const CANDIDATES = 400;
 
 export interface MemoryStore {
-  /** Oldest first: all, unless the limits of memories are above the default; see `LIMITS.memoryListBytes`. Does not check the owner. */
+  /**
+   * Oldest first: all, unless the memory limits are above the default; see `LIMITS.memoryListBytes`. Does not check the
+   * owner.
+   */
   list(agentId: string, category: string | undefined, after?: ListPosition): Promise<ListedMemory[]>;
-  /** Blocks concurrent changes of the agent's memories. @returns the workspace of the agent; undefined if the user has no such agent */
+  /**
+   * Blocks concurrent changes to the agent's memories.
+   *
+   * @returns the agent's workspace; undefined if the user has no such agent
+   */
   lock(userId: string, agentId: string, db: Database): Promise<string | undefined>;
   /** Creates or replaces a memory. Call it while the agent is locked. @returns undefined if `limit` is reached */
   put(agentId: string, memory: NewMemory, by: Writer, limit: number, db: Database): Promise<MemoryRow | undefined>;
-  /** Changes a memory for the user, who is then the author of its text. @returns undefined if it does not exist */
+  /** Changes a memory for the user, who is then its text's author. @returns undefined if it does not exist */
   edit(agentId: string, key: string, change: MemoryChange, db: Database): Promise<MemoryRow | undefined>;
-  /** The text of a memory that the user wrote; undefined if an agent did, or if it does not exist. */
+  /** A memory's text; undefined if an agent wrote it, or if it does not exist. */
   textOfUser(agentId: string, key: string, db: Database): Promise<string | undefined>;
   /** Deletes a memory for the user, so that agents may not store it again. @returns false if it does not exist */
   delete(userId: string, agentId: string, key: string): Promise<boolean>;
-  /** Deletes a memory for the agent. @returns false if it does not exist */
+  /** Deletes a memory for the agent: unlike `delete`, it may be stored again. @returns false if it does not exist */
   forget(agentId: string, key: string, db: Database): Promise<boolean>;
-  /** Whether the user deleted a memory with this key or with this content. */
+  /** True if the user deleted a memory with this key or with this content. */
   isDeleted(agentId: string, memory: Pick<NewMemory, 'key' | 'content'>, db: Database): Promise<boolean>;
   /** Lets agents store a memory again that the user deleted. */
   permit(agentId: string, memory: Pick<NewMemory, 'key' | 'content'>, db: Database): Promise<void>;
   /**
-   * Memories that may be part of a turn, the most relevant first, then the last changed. Terms that few memories have
-   * count more, and earlier texts count more than later ones.
+   * Memories that may be part of a turn, most relevant first, then last changed. Rare terms count more than frequent
+   * ones, and earlier texts more than later ones.
    */
   rank(agentId: string, texts: readonly string[]): Promise<RankedMemory[]>;
-  /** The memories with these keys, oldest first. */
+  /** Oldest first. */
   read(agentId: string, keys: readonly string[]): Promise<NewMemory[]>;
   /** Rewrites memories with outdated terms, for the next agents after an id. @returns the last id that it checked */
   foldAgain(after: string, db: Database): Promise<string | undefined>;
@@ -92,7 +96,6 @@ const AGENTS_FOLDED_AT_ONCE = 20;
 
 const BYTES = sql`octet_length(key) + octet_length(content) + octet_length(category) + ${sql.lit(FIELD_BYTES)}`;
 
-/** The source of the memory with this alias, as JSON. */
 export function memorySource(alias: string): RawBuilder<MemorySource | null> {
   return sql<MemorySource | null>`(
     SELECT jsonb_build_object('message_id', source.id, 'conversation_id', source.conversation_id)
@@ -100,20 +103,18 @@ export function memorySource(alias: string): RawBuilder<MemorySource | null> {
   )`;
 }
 
-/** Seed of the advisory lock that serializes changes of the memories of an agent. */
 const LOCK_SEED = 5;
 
-/** The number of hashes of deleted memories that are kept per agent. */
+/** Kept per agent. */
 const DELETED_HASHES = 10_000;
 
-/** A hash of a text that differs between agents, and ignores case and surrounding spaces. */
+/** Differs between agents, and ignores case and surrounding spaces. */
 const hashOf = (agentId: string, text: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`sha256(convert_to(${agentId} || chr(10) || lower(btrim(${text})), 'UTF8'))`;
 
 const hashesOf = (agentId: string, { key, content }: Pick<NewMemory, 'key' | 'content'>): RawBuilder<unknown> =>
   sql`ARRAY[${hashOf(agentId, sql`${key}::text`)}, ${hashOf(agentId, sql`${content}::text`)}]`;
 
-/** The columns of MemoryRow; `m` is the memory. */
 const COLUMNS = sql`
   m.key, m.content, m.category, m.created_at, m.updated_at, m.created_by, ${memorySource('m')} AS source`;
 
@@ -150,7 +151,7 @@ export function createMemoryStore(database: Database): MemoryStore {
 
     async put(agentId, { key, content, category }, by, limit, db) {
       const author: Author = by === 'user' ? 'user' : 'agent';
-      // A decision on a card continues the turn of an earlier message, which led to the memory.
+      // A decision on a card continues an earlier message's turn, which led to the memory.
       const { rows } = await sql<MemoryRow>`
         INSERT INTO agent_memories AS m (agent_id, key, content, category, created_by, written_by, turn_id, message_id)
         SELECT ${agentId}, ${key}, ${content}, ${category}, ${author}, ${author}, t.id,

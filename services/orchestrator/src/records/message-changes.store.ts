@@ -4,12 +4,12 @@ import type { Database } from '../platform/database/database.js';
 import type { TurnStatus } from '../platform/database/schema.js';
 import type { StoredAttachment } from '../workspaces/uploads/attachments.js';
 
-/** A turn that answers a message, or that wrote it as its reply or in addition to its reply. */
+/** The turn answers the message, or wrote it as or beside its reply. */
 export interface ConcernedTurn {
   id: string;
   agentId: string;
   userMessageId: string;
-  /** The first message of the chain that the turn, or one that it replaces, continues; null for other turns. */
+  /** The first message in the chain that the turn, or one that it replaces, continues; null for other turns. */
   repeatsFromMessageId: string | null;
   replyMessageId: string | null;
   status: TurnStatus;
@@ -17,16 +17,19 @@ export interface ConcernedTurn {
   createdAt: Date;
 }
 
-/** SQL for deleting messages and for answering a message again. */
 export interface MessageChangeStore {
   turnsOf(messageId: string, db: Database): Promise<ConcernedTurn[]>;
   seqOf(messageId: string, db: Database): Promise<number | undefined>;
-  /** The ids of all messages that the turns wrote: replies, tool lines, cards, notes. */
+  /** Finds replies, tool lines, cards and notes. */
   writtenBy(turnIds: readonly string[], db: Database): Promise<string[]>;
-  /** Deletes messages, and the journals of turns that they belong to unless these still run or wait; their local ids stay used. @returns the ids of those that existed */
+  /**
+   * Deletes messages, and their turns' journals unless the turns still run or wait; the local ids stay used.
+   *
+   * @returns the ids that existed
+   */
   remove(messageIds: readonly string[], db: Database): Promise<string[]>;
   removeTurns(turnIds: readonly string[], db: Database): Promise<void>;
-  /** Whether no newer message of the user was answered. Decisions on calls that a running turn read do not count. */
+  /** True if no newer user message was answered. Decisions on calls that a running turn read do not count. */
   isNewestOfUser(messageId: string, db: Database): Promise<boolean>;
   /** Changes a user message. New attachments replace the previous ones, which are detached. */
   edit(messageId: string, edit: MessageEdit, db: Database): Promise<void>;
@@ -75,8 +78,8 @@ export function createMessageChangeStore(): MessageChangeStore {
 
     async remove(messageIds, db) {
       const ids = sql`ANY(${[...messageIds]}::uuid[])`;
-      // Later turns are told about the calls of the turns that these messages asked for or show. A turn that waits continues with
-      // its journal: without it, it would start from the beginning and repeat its calls.
+      // Later turns are told about calls by the turns that these messages asked for or show. A waiting turn keeps its
+      // journal: without it, it would start from the beginning and repeat its calls.
       await sql`
         DELETE FROM turn_entries e USING turns t
         WHERE e.turn_id = t.id AND t.status NOT IN ('queued', 'running')

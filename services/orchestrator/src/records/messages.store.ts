@@ -11,7 +11,6 @@ import type { ChangedMessageRow, MessageRow, PageRow } from '../chat/message-vie
 import { keysetAfter, keysetBehind, listOrder, type Position, type PageDirection } from './position.js';
 import { bounded, BOUNDED_COLUMNS, JOIN_BOUNDED } from './stored-bytes.js';
 
-/** A message of a user. */
 export interface NewMessage {
   id: string;
   workspaceId: string;
@@ -24,21 +23,20 @@ export interface NewMessage {
   bodyHash?: Buffer;
   mentions?: readonly Mention[];
   attachments?: StoredAttachment[];
-  /** The title of the conversation, if it has none. */
+  /** For a conversation that has none. */
   title?: string;
 }
 
 export interface MessageChange {
   content?: MessageContent;
   status?: MessageStatus;
-  /** The reason of a failure; null clears it. */
+  /** Null clears it. */
   errorCode?: string | null;
-  /** The seq of the event that shows a reply in full; unread counts begin there. */
+  /** Seq of the event that shows a reply in full; unread counts begin there. */
   shownSeq?: number;
 }
 
 export interface InsertedMessage extends MessageRow {
-  /** Whether cards of the conversation wait for a decision. */
   has_open_approvals: boolean;
 }
 
@@ -50,18 +48,17 @@ export interface MessageStore {
   /** Messages with what they change in their conversation and workspace. */
   findChanged(ids: readonly string[], db: Database): Promise<ChangedMessageRow[]>;
   /**
-   * Deletes up to `limit` messages of a conversation except the newest `keep`. Their local ids stay used.
+   * Deletes up to `limit` messages in a conversation except the newest `keep`. Their local ids stay used.
    *
    * @returns the number of deleted messages
    */
   trimOldest(conversationId: string, keep: number, limit: number, db?: Database): Promise<number>;
-  /** The message that a turn wrote under this key. */
   findOfTurn(turnId: string, key: string, db: Database): Promise<string | undefined>;
-  /** As `findOfTurn`, with the state of a tool status. */
+  /** Like `findOfTurn`, with the tool status. */
   findLine(turnId: string, key: string, db: Database): Promise<{ id: string; state: string | null } | undefined>;
   /**
-   * Returns up to `limit` messages after `position` in the direction: `older` newest first, `newer` oldest first.
-   * Returns fewer if they do not fit into one response. Each has `behind` if there is a position.
+   * Up to `limit` messages after `position` in the direction: `older` newest first, `newer` oldest first. Fewer if they
+   * do not fit into one response. Each has `behind` if there is a position.
    */
   page(
     conversationId: string,
@@ -73,7 +70,7 @@ export interface MessageStore {
   hasAny(conversationId: string, pageDirection: PageDirection, position: Position, db?: Database): Promise<boolean>;
 }
 
-/** A message with its agent and the runtime of its workspace; `m` is the message. */
+/** A message with its agent and the workspace's runtime; `m` is the message. */
 export const messageColumns = (content: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   m.id, m.workspace_id, m.conversation_id, m.seq, greatest(m.rev, m.seq) AS rev, m.before_seq, m.error_code, m.role, ${content} AS content, m.status, m.local_id,
   m.mentions, m.attachments, m.created_at, m.updated_at, m.edited_at, m.agent_id, m.answer_turn_id, m.in_reply_to,
@@ -87,10 +84,10 @@ export const MESSAGE_JOINS = sql`
   LEFT JOIN runtimes r ON r.workspace_id = m.workspace_id`;
 
 /**
- * The messages that fit into one response.
+ * As many as fit into one response.
  *
- * @param messages selects `BOUNDED_COLUMNS` of at most one page
- * @param behind whether messages exist on the other side of the start of the page
+ * @param messages selects `BOUNDED_COLUMNS` for at most one page
+ * @param behind true if messages exist on the other side of `position`
  */
 export async function selectPage(
   messages: RawBuilder<unknown>,
@@ -105,7 +102,7 @@ export async function selectPage(
   return rows;
 }
 
-/** The seq of the first message of a conversation that matches. The order selects the index. */
+/** Seq of the first match. The order selects the index. */
 const firstOf = (
   conversationId: string,
   where: RawBuilder<unknown>,
@@ -121,7 +118,6 @@ async function select(db: Database, rest: RawBuilder<unknown>): Promise<MessageR
   return rows;
 }
 
-/** The columns that a change sets. */
 export const changedColumns = ({ content, status, errorCode, shownSeq }: MessageChange): RawBuilder<unknown>[] => [
   ...(content === undefined ? [] : [sql`content = ${JSON.stringify(content)}::jsonb`]),
   ...(status === undefined ? [] : [sql`status = ${status}`]),

@@ -2,16 +2,19 @@ import { sql } from 'kysely';
 import type { Transaction } from '../platform/database/database.js';
 import type { JobStore } from '../platform/jobs/job-store.js';
 
-/** Job type that announces a message to the devices of its user. */
+/** Announces a message to its user's devices. */
 export const PUSH_JOB = 'push';
-/** Job type that removes the notifications of a conversation from the devices that show them. */
+/** Removes a conversation's notifications from the devices that show them. */
 export const PUSH_WITHDRAWAL_JOB = 'push-withdrawal';
 
-/** What the user has read, or decided on. */
+/** Read or decided on by the user. */
 export type Settled = { conversationId: string; userId: string } | { messageIds: readonly string[] };
 
 export interface PushJobs {
-  /** Announces the message with this event later, unless a device has received it by then. Call it in the transaction of the event. */
+  /**
+   * Announces the message with this event later, unless a device has received it by then. Call it in the event's
+   * transaction.
+   */
   announce(message: { messageId: string; workspaceId: string; seq: number }, tx: Transaction): Promise<void>;
   /** Removes notifications that are shown. Call it after the change, with the workspace locked. */
   withdraw(settled: Settled, tx: Transaction): Promise<void>;

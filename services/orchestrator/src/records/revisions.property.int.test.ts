@@ -24,7 +24,7 @@ describe('revisions', () => {
     return { user, home, writer: new WorkspaceWriter({ uswarm, user, home }) };
   };
 
-  /** Writes, and collects what clients can receive in the meantime: events with early and late bodies, and responses. */
+  /** Writes, and collects what clients can receive meanwhile: events with early and late bodies, and responses. */
   async function collect(writer: WorkspaceWriter, schedule: Parameters<WorkspaceWriter['write']>[0][]) {
     const received: Received[] = await writer.objects();
     let position = 0;

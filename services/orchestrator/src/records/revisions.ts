@@ -1,24 +1,24 @@
 import type { DurableEventName } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 
-/** An event with the object that it changes. */
 interface Change {
   type: DurableEventName;
   subjectId: string;
-  /** For `message.deleted`. */
+  /** Set for `message.deleted`. */
   conversationId: string | null;
 }
 
-/** Events that change no field of the workspace that clients see. */
+/** Change no workspace field that clients see. */
 const BESIDE_WORKSPACE: ReadonlySet<DurableEventName> = new Set(['conversation.new', 'conversation.updated']);
 
-/** The new `rev` of the workspace in the statement that increments its `last_seq`. */
+/** The workspace's new `rev` in the statement that increments its `last_seq`. */
 export const workspaceRev = (type: DurableEventName): RawBuilder<number> =>
   BESIDE_WORKSPACE.has(type) ? sql<number>`rev` : sql<number>`last_seq + 1`;
 
 /**
- * CTEs that set `rev` of the changed message and conversation to `counter.last_seq`. An event of a new object precedes its row,
- * which is inserted with this `rev`. A message is part of its conversation, as the last or an unread one.
+ * CTEs that set `rev` on the changed message and conversation to `counter.last_seq`. An event about a new object
+ * precedes its row, which is inserted with this `rev`. A message is part of its conversation, as the last or an unread
+ * one.
  */
 export function revisedRows({ type, subjectId, conversationId }: Change): RawBuilder<unknown> {
   switch (type) {

@@ -6,15 +6,15 @@ import type { RuntimeStore } from './runtimes.store.js';
 
 export const RUNTIME_JOB = 'runtime';
 
-/** Changes the desired state of runtimes in the caller's transaction; the reconciler acts on it after the commit. */
+/** Changes the desired state in the caller's transaction; the reconciler acts on it after the commit. */
 export interface RuntimeRequests {
   requestRunning(workspaceId: string, userId: string, tx: Transaction): Promise<void>;
   requestDeletion(workspaceId: string, tx: Transaction): Promise<void>;
   /**
-   * Prevents the runtime from being suspended until the transaction ends, and resumes a suspended one. Call it first
-   * in a transaction that enqueues a turn: the runtime is locked before the workspace.
+   * Prevents the runtime from being suspended until the transaction ends, and resumes a suspended one. Call it first in
+   * a transaction that enqueues a turn: the runtime is locked before the workspace.
    *
-   * @returns whether it was suspended
+   * @returns true if it was suspended
    * @throws ApiError `workspace_not_found` if it is deleted
    */
   ensureResumed(workspaceId: string, tx: Transaction): Promise<boolean>;
@@ -23,7 +23,7 @@ export interface RuntimeRequests {
 export interface RuntimeRequestsDeps {
   store: Pick<RuntimeStore, 'create' | 'markDeleted' | 'lock' | 'resume'>;
   jobs: Pick<JobStore, 'enqueue' | 'tryMakeDueNow'>;
-  /** Uses the connections of background work. */
+  /** Uses the background connections. */
   makeDueNow: JobStore['makeDueNow'];
   metrics: Pick<RuntimeMetrics, 'resumed'>;
 }
@@ -42,7 +42,7 @@ export function createRuntimeRequests({ store, jobs, makeDueNow, metrics }: Runt
       await store.markDeleted(workspaceId, tx);
     },
     async ensureResumed(workspaceId, tx) {
-      // Take the lock before reading: under it, the state is the one that the last writer committed.
+      // Lock before reading, so that the state is what the last writer committed.
       const desired = await store.lock(workspaceId, tx);
       if (desired === undefined || desired === 'deleted') throw new ApiError('workspace_not_found');
       if (desired === 'running') return false;

@@ -76,7 +76,7 @@ describe('the next state of a runtime', () => {
         address: null,
         failures: 1,
         silent_since: null,
-        // The runtime was healthy until now: the timeout of waiting turns starts at this time.
+        // The runtime was healthy until now: the timeout for waiting turns starts at this time.
         identified_at: NOW,
       });
     },

@@ -1,9 +1,8 @@
 import type { RuntimeObservation, RuntimeSpec } from '../runtimes/drivers/driver.js';
 import type { ListedRuntime, RuntimeRow, RuntimeUpdate } from './runtimes.store.js';
 
-/** Derives the stored state of a runtime from its row and an observation. Pure functions. */
+/** Derives a runtime's stored state from its row and an observation. Pure functions. */
 
-/** The runtime runs and does not respond. */
 export const NOT_RESPONDING = 'NotAnswering';
 /** An operator has suspended the runtime. It stays suspended until the operator resumes it. */
 export const SUSPENDED_BY_OPERATOR = 'Held';
@@ -11,19 +10,18 @@ export const SUSPENDED_BY_OPERATOR = 'Held';
 export const NEW_REVISION = 'NewRevision';
 /** The start waits for other runtimes. */
 export const QUEUED = 'Queued';
-/** The observation is older than the desired state. */
 const OUTDATED = 'Starting';
 
 const PLATFORM_UNREACHABLE = 'PlatformUnreachable';
 
-/** Counts consecutive observations of the same phase and reason. */
+/** Counts consecutive observations with the same phase and reason. */
 function countObservations(row: RuntimeRow, phase: RuntimeRow['phase'], reason: string): number {
   return row.phase === phase && (row.reason === reason || isSuspendedForRollout(row)) ? row.failures + 1 : 1;
 }
 
 /**
- * The observation to assume while the platform is unreachable. A runtime that was ready can still be identified;
- * nothing is known about any other.
+ * Observation to assume while the platform is unreachable. A runtime that was ready can still be identified; nothing is
+ * known about any other.
  */
 export function assumeObservation({ phase, address }: RuntimeRow): RuntimeObservation | undefined {
   return phase === 'Ready' && address !== null
@@ -34,11 +32,11 @@ export function assumeObservation({ phase, address }: RuntimeRow): RuntimeObserv
 export const isSuspendedForRollout = ({ desired, reason }: RuntimeRow): boolean =>
   desired === 'suspended' && reason === NEW_REVISION;
 
-/** Whether the new revision is in place, so that the runtime can be resumed. */
+/** After it, the runtime can be resumed. */
 export const isRolloutComplete = (row: RuntimeRow, observed: RuntimeObservation | undefined): boolean =>
   isSuspendedForRollout(row) && observed?.phase === 'Suspended' && observed.current && observed.rollout === undefined;
 
-/** The observation of a starting runtime that responds: the platform reports it as ready later. */
+/** For a starting runtime that responds: the platform reports it as ready later. */
 export const respondingAt = (observed: RuntimeObservation, address: string): RuntimeObservation => ({
   ...observed,
   phase: 'Ready',
@@ -47,8 +45,6 @@ export const respondingAt = (observed: RuntimeObservation, address: string): Run
 });
 
 /**
- * The update that an observation causes.
- *
  * @param observed undefined if nothing is known about the runtime
  * @param instanceId null if the runtime did not answer `Identify`
  */
@@ -87,7 +83,7 @@ function observedState(
     failures: countObservations(row, phase, cause),
     silent_since: null,
     ...released,
-    // The runtime was healthy until now: the timeout of waiting turns starts at this time.
+    // The runtime was healthy until now: the timeout for waiting turns starts at this time.
     ...(row.phase === 'Ready' && row.silent_since === null && { identified_at: now }),
   });
   if (observed.phase === 'Suspended') {
@@ -96,7 +92,7 @@ function observedState(
   }
   if (observed.phase !== 'Ready') return unhealthy(observed.phase, reason);
   const wasReady = row.phase === 'Ready' && row.address === address;
-  // The Ready pod of a runtime that was just resumed may be the one that is being suspended.
+  // After a resume, the Ready pod may still be the suspended one.
   if (!observed.current && !wasReady) return unhealthy('Progressing', OUTDATED);
   if (instanceId !== null) {
     const identified = { verified: true, identified_at: now, instance_id: instanceId, silent_since: null };
@@ -110,31 +106,30 @@ function observedState(
   return { ...unhealthy('Progressing', NOT_RESPONDING), silent_since: silentSince };
 }
 
-/** The desired state for the driver. */
 export function specOf(row: RuntimeRow): RuntimeSpec {
   const { workspace_id: workspaceId, user_id: userId, desired } = row;
   const suspended = desired === 'suspended';
-  // A runtime that is suspended for idleness must not be resumed by a rollout.
+  // A rollout must not resume a runtime that is suspended for idleness.
   const staysSuspended = suspended && !isSuspendedForRollout(row);
   return {
     workspaceId,
     userId,
     suspended,
     ...(staysSuspended ? { rollout: { requested: false } } : {}),
-    // A runtime that does not respond is reported by the check that finds it, and not before some time has passed.
+    // The check that finds an unresponsive runtime reports it, and not before some time has passed.
     ...(row.silent_since === null ? { unreachableSince: null } : {}),
   };
 }
 
-/** Milliseconds without a response after which a runtime that the platform finds ready is reported as unreachable. */
+/** A runtime that the platform finds ready is reported as unreachable after this time without a response. */
 export const UNREACHABLE_AFTER_MS = 30_000;
 
-/** Whether the runtime has not responded for so long that the platform is to show it. */
+/** True if the platform must show that the runtime is silent. */
 export const isLongSilent = ({ silent_since: since }: RuntimeRow, now: Date): boolean =>
   since !== null && now.getTime() - since.getTime() >= UNREACHABLE_AFTER_MS;
 
 /**
- * Whether a reconcile would change nothing while the runtime responds.
+ * True if a reconcile would change nothing while the runtime responds.
  *
  * @param observed the result of `peek`; undefined if the runtime does not exist
  */
@@ -147,7 +142,7 @@ export function isSettled(row: RuntimeRow, observed: RuntimeObservation | undefi
   return Object.keys(changesOf(row, nextState(row, responding, row.instance_id ?? '', now), COMPARED)).length === 0;
 }
 
-/** Whether a reconcile would change something, also for a turn that waits for the runtime. */
+/** True if a reconcile would change something, such as for a turn that waits for the runtime. */
 export function needsReconcile(row: ListedRuntime, observed: RuntimeObservation | undefined, now: Date): boolean {
   const waits = row.turnWaits && (row.desired === 'suspended' || observed?.startingAddress !== undefined);
   return waits || !isSettled(row, observed, now);
@@ -155,12 +150,12 @@ export function needsReconcile(row: ListedRuntime, observed: RuntimeObservation 
 
 const COMPARED = ['phase', 'reason', 'address'] as const;
 
-/** A revision is pending, and its rollout is either not requested yet or already granted. */
+/** True if a revision is pending, and its rollout is either not requested yet or already granted. */
 function needsRolloutStep({ desired, phase }: RuntimeRow, { rollout }: RuntimeObservation): boolean {
   return rollout !== undefined && desired === 'running' && phase === 'Ready' && (rollout.granted || !rollout.requested);
 }
 
-/** The fields of the update that differ from the stored row. */
+/** Omits fields that equal the stored row. */
 export function changesOf(
   row: RuntimeRow,
   update: RuntimeUpdate,
@@ -175,13 +170,13 @@ export function changesOf(
 
 const valueOf = (value: RuntimeUpdate[keyof RuntimeUpdate]) => (value instanceof Date ? value.getTime() : value);
 
-/** The earliest time, in milliseconds from now, at which the runtime can reach the idle limit; a limit of 0 disables it. */
+/** Earliest time, in ms from now, at which the runtime can reach the idle limit; a limit of 0 disables it. */
 export function msUntilIdle(row: RuntimeRow, limitMs: number, now: Date): number {
   if (limitMs === 0 || row.desired !== 'running') return Infinity;
   return Math.max(0, limitMs - (now.getTime() - row.wanted_at.getTime()));
 }
 
-/** Seconds that the runtime took to become ready; undefined unless this update makes it ready for the first time. */
+/** Undefined unless this update makes the runtime ready for the first time. */
 export function secondsToReady(row: RuntimeRow, next: RuntimeUpdate): number | undefined {
   const readyAt = next.identified_at;
   if (next.phase !== 'Ready' || row.phase === 'Ready' || readyAt === null || readyAt === undefined) return undefined;
@@ -189,6 +184,6 @@ export function secondsToReady(row: RuntimeRow, next: RuntimeUpdate): number | u
   return Math.max(0, readyAt.getTime() - (next.wanted_at ?? row.wanted_at).getTime()) / 1_000;
 }
 
-/** Whether the runtime is identified periodically for replicas of release 0.2. */
+/** True if the runtime is identified periodically for release 0.2 replicas. */
 export const isPolled = ({ polled_until: until, phase }: RuntimeRow, now: Date): boolean =>
   phase === 'Ready' && until !== null && until > now;

@@ -1,14 +1,14 @@
 import type { AgentDataStatus, AgentRouteStatus, AgentStatus, RuntimePhase, RuntimeStatus } from '@uswarm/contract';
 import type { AgentActivity, InternalPhase } from '../platform/database/schema.js';
 
-/** How the API shows the state of a runtime. Pure functions. */
+/** How the API shows a runtime's state. Pure functions. */
 
 /** A runtime that has not answered `Identify` for this long counts as offline. */
 const OFFLINE_AFTER_MS = 60_000;
 
 export interface RuntimeState {
   phase: InternalPhase;
-  /** Since when the Ready runtime does not respond; null while it responds. */
+  /** Null while a Ready runtime responds. */
   silentSince: Date | null;
 }
 
@@ -32,7 +32,7 @@ export function viewRuntime({ phase, silentSince }: RuntimeState, now: Date): Ru
   return phase === 'Ready' && silent ? { ...view, status: 'offline' } : view;
 }
 
-/** The status of an agent, limited by the state of its runtime. */
+/** Limits an agent's status by its runtime's state. */
 export function agentStatus(activity: AgentActivity, runtime: RuntimeState, now: Date): AgentStatus {
   const { status } = viewRuntime(runtime, now);
   if (status === 'ready') return activity;
@@ -42,12 +42,11 @@ export function agentStatus(activity: AgentActivity, runtime: RuntimeState, now:
 
 const WORKING: ReadonlySet<AgentStatus> = new Set(['reading', 'thinking', 'writing']);
 
-/** The coarser status of agent routes. */
+/** Coarser, for agent routes. */
 export function agentRouteStatus(status: AgentStatus): AgentRouteStatus {
   return WORKING.has(status) ? 'busy' : (status as AgentRouteStatus);
 }
 
-/** The status of an agent inside a message. */
 export function agentDataStatus(status: AgentStatus): AgentDataStatus {
   if (WORKING.has(status) || status === 'pending') return 'busy';
   return status === 'online' ? 'online' : 'offline';

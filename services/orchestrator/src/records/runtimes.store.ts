@@ -13,12 +13,12 @@ export interface RuntimeRow {
   address: string | null;
   instance_id: string | null;
   identified_at: Date | null;
-  /** Since when the runtime does not respond although the platform finds it ready; else null. */
+  /** Set while the runtime does not respond although the platform finds it ready. */
   silent_since: Date | null;
-  /** Until then the runtime is identified as often as by release 0.2. */
+  /** Until then the runtime is identified as often as in release 0.2. */
   polled_until: Date | null;
   failures: number;
-  /** When running was last requested, or when the operator last resumed the runtime. */
+  /** Set when running is requested, and when the operator resumes the runtime. */
   wanted_at: Date;
   updated_at: Date;
 }
@@ -43,20 +43,17 @@ export type RuntimeUpdate = Partial<
 export type ListedRuntime = RuntimeRow & { turnWaits: boolean };
 
 export interface RuntimeStore {
-  /** Creates the runtime of a workspace with the desired state `running`. */
   create(workspaceId: string, userId: string, db: Database): Promise<void>;
-  /** Sets the desired state `deleted`. */
   markDeleted(workspaceId: string, db: Database): Promise<void>;
-  /** Locks the row for the transaction. @returns the desired state */
   lock(workspaceId: string, db: Database): Promise<RuntimeDesired | undefined>;
-  /** Sets the desired state `running`. The caller holds the lock of the row. */
+  /** Sets the desired state `running`. The caller holds the row lock. */
   resume(workspaceId: string, db: Database): Promise<void>;
   get(workspaceId: string, db?: Database): Promise<RuntimeRow | undefined>;
-  /** Returns the existing runtimes of the workspaces. */
+  /** Omits workspaces without a runtime. */
   list(workspaceIds: readonly string[]): Promise<ListedRuntime[]>;
-  /** Returns the next `limit` runtimes after a workspace, ordered by workspace id. */
+  /** Ordered by workspace id. */
   page(after: string, limit: number): Promise<ListedRuntime[]>;
-  /** When the last turn of the workspace ended, or was suspended. */
+  /** Time at which the workspace's last turn ended or was suspended. */
   lastTurnEnd(workspaceId: string): Promise<Date | undefined>;
   update(workspaceId: string, update: RuntimeUpdate, db?: Database): Promise<void>;
   remove(workspaceId: string): Promise<void>;

@@ -3,16 +3,15 @@ import { type RawBuilder, sql } from 'kysely';
 import { listOrder, type PageDirection } from './position.js';
 
 /**
- * Estimated response size of message `m` in bytes. Postgres knows the length of the text without reading it; the other
- * columns (content without a text, attachments, mentions) are small.
+ * Estimated response size of message `m` in bytes. Postgres knows a text's length without reading it; the other columns
+ * (content without a text, attachments, mentions) are small.
  */
 export const STORED_BYTES = sql<number>`(
   coalesce(octet_length(m.search_text), octet_length(m.content::text)) + octet_length(m.attachments::text) + octet_length(m.mentions::text)
 )`;
-/** Estimated size in bytes of all other fields of a message. */
+/** Estimated size of all other message fields. */
 export const FIELD_BYTES = 800;
 
-/** The columns of messages `m` that `bounded` needs. */
 export const BOUNDED_COLUMNS = sql`m.id, m.seq, m.before_seq, ${STORED_BYTES} + ${sql.lit(FIELD_BYTES)} AS bytes`;
 
 /**

@@ -6,12 +6,11 @@ export interface SystemMessageDeps {
   events: Pick<EventStore, 'addMessage'>;
 }
 
-/** `turn`: the turn that writes the message, and its key */
+/** `turn` writes the message. */
 export interface SystemMessage extends Pick<AddedMessage, 'workspaceId' | 'conversationId' | 'turn'> {
   text: string;
 }
 
-/** Stores a message of the platform, and its event. */
 export async function insertSystemMessage(
   { events }: SystemMessageDeps,
   { text, ...message }: SystemMessage,

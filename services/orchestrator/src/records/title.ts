@@ -2,10 +2,10 @@ import { LIMITS } from '@uswarm/contract';
 import { visibleLine } from '../platform/http/visible-text.js';
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
-/** Long enough for the first words of a message, including whitespace and combining accents. */
+/** Long enough for a message's first words, including whitespace and combining accents. */
 const SCANNED_CHARACTERS = 2_000;
 
-/** Derives a title from the first words of a message; undefined if the message has no text. */
+/** @returns undefined if the message has no text */
 export function titleOf(text: string): string | undefined {
   const line = visibleLine(text.slice(0, SCANNED_CHARACTERS));
   const characters = [...segmenter.segment(line)].map(({ segment }) => segment);

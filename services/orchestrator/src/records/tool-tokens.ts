@@ -1,12 +1,12 @@
 import { type SigningKey, signMcpToken, TOOL_TOKEN_TTL_S, type ToolTokenTurn } from '@uswarm/service-kit';
 
-/** Milliseconds between two tool tokens of a running turn; the second attempt still comes before the first token expires. */
+/** Renewal interval for a running turn; the second attempt still comes before the first token expires. */
 export const RENEW_TOOL_TOKEN_MS = (TOOL_TOKEN_TTL_S * 1_000 * 3) / 8;
 
 /**
  * Creates a tool token for a turn; empty if this orchestrator has no key, which leaves the turn without tools.
  *
- * @param query the only query for which it is valid. Default: it is only valid for the list of the tools
+ * @param query the only query for which it is valid. Default: it is only valid for the tool list
  */
 export type ToolTokens = (turn: ToolTokenTurn, query?: string) => Promise<string>;
 

@@ -1,2 +1,1 @@
-/** Job type of turns. */
 export const TURN_JOB = 'turn';

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { listOrder } from './position.js';
 
 /**
- * Unread messages `m` of conversation `c`: complete agent messages to the user after the read position. An agent
+ * Unread messages `m` in conversation `c`: complete agent messages to the user after the read position. An agent
  * message has a position before it has text. The conditions match the index messages_unread.
  */
 export const IS_UNREAD = sql`
@@ -10,15 +10,13 @@ export const IS_UNREAD = sql`
     AND m.role = 'agent' AND m.content ->> 'type' IN ('text', 'action_card', 'artifact', 'workflow')
     AND coalesce(m.content ->> 'text', '-') <> ''`;
 
-/** The number of unread messages of conversation `c`. */
 export const UNREAD = sql`(SELECT count(*) FROM messages m WHERE ${IS_UNREAD})`;
 
-/** The number of unread messages of workspace `w`. */
 export const WORKSPACE_UNREAD = sql`(
   SELECT coalesce(sum(${UNREAD}), 0)::bigint FROM conversations c WHERE c.workspace_id = w.id
 )`;
 
-/** The last message of conversation `c` at or before the read position; null if there is none. */
+/** Null if conversation `c` has no message at or before the read position. */
 export const LAST_READ = sql`(
   SELECT m.id FROM messages m
   WHERE m.conversation_id = c.id AND coalesce(m.shown_seq, m.seq) <= c.read_seq

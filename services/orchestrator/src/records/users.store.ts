@@ -28,7 +28,7 @@ export interface UserRow {
 /** Absent fields do not change. */
 export type UserChange = Omit<UserPatch, 'date_of_birth'> & { date_of_birth?: Date | null };
 
-/** The profile that agents receive of the user. Unknown fields are empty. */
+/** As agents receive it. Unknown fields are empty. */
 export interface Reader {
   name: string;
   /** BCP 47. */
@@ -45,25 +45,22 @@ export interface UserStore {
   /** @returns false if the identity already has a user */
   insert(user: { id: string } & Identity, db: Database): Promise<boolean>;
   get(userId: string): Promise<UserRow | undefined>;
-  /** Whether each user of the list is banned; undefined for one that does not exist. */
+  /** In the given order; undefined for an unknown user. */
   areBanned(userIds: readonly string[]): Promise<(boolean | undefined)[]>;
   update(userId: string, change: UserChange, db: Database): Promise<void>;
   /**
-   * Returns undefined if the user is deleted. The time zone is that of the last seen device with a time zone, or that of
-   * the profile.
+   * The time zone comes from the last seen device with a time zone, or else from the profile.
+   *
+   * @returns undefined if the user is deleted
    */
   reader(userId: string): Promise<Reader | undefined>;
-  /** Stores the current e-mail address of the identity provider. */
   setEmail(userId: string, email: string, db: Database): Promise<void>;
-  /** Stores the current picture of the identity provider. */
   setAvatar(userId: string, url: string, db: Database): Promise<void>;
   /** Locks the user, so that no workspace can be added. @returns the ids of the user's workspaces */
   lockOwned(userId: string, db: Database): Promise<string[]>;
-  /** Deletes the user and all rows that reference it. */
   delete(userId: string, db: Database): Promise<void>;
 }
 
-/** The user `u` as a `Reader`. */
 export const READER = sql<Reader>`jsonb_build_object(
   'name', coalesce(nullif(u.nickname, ''), u.name),
   'language', u.platform_language,
@@ -160,7 +157,7 @@ export function createUserStore(database: Database): UserStore {
       await db.deleteFrom('usage_entries').where('user_id', '=', userId).execute();
       await db.deleteFrom('usage_periods').where('user_id', '=', userId).execute();
       await db.deleteFrom('users').where('id', '=', userId).execute();
-      // The audit log keeps the actions without the identity of the user.
+      // The audit log keeps the actions without the user's identity.
       await sql`SELECT forget_user_in_audit(${userId})`.execute(db);
     },
   };

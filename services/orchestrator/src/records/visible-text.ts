@@ -1,7 +1,10 @@
 import { BLANK, DECEPTIVE_IN_TEXT } from '@uswarm/service-kit';
 
-/** Text as the user sees it: without characters that hide or reorder text. Keeps line breaks and the joiners of scripts and emoji. */
+/**
+ * Text as the user sees it: without characters that hide or reorder text. Keeps line breaks and the joiners in scripts
+ * and emoji.
+ */
 export const visibleText = (text: string): string => text.toWellFormed().replaceAll(DECEPTIVE_IN_TEXT, '');
 
-/** Returns true if the user would see nothing. */
+/** True if the user would see nothing. */
 export const isBlank = (text: string): boolean => BLANK.test(text);
