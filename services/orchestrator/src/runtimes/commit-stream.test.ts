@@ -17,7 +17,6 @@ const commit = (through: number, turnId = 't') => ({
   resolutions: [],
 });
 
-/** Responses that never arrive. */
 const SILENT: AsyncIterator<object> = { next: () => new Promise(() => undefined) };
 
 describe('the commits of a turn', () => {
@@ -26,7 +25,6 @@ describe('the commits of a turn', () => {
     for (const close of closers.splice(0)) close();
   });
 
-  /** A runtime that has a turn which does not end. */
   async function startRuntime(advance: (commits: AsyncIterable<AdvanceRequest>) => AsyncIterable<object>) {
     const calls = { advance: 0, ended: 0 };
     const adapter = connectNodeAdapter({
@@ -49,7 +47,6 @@ describe('the commits of a turn', () => {
     const target = { workspaceId: 'w', address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
     closers.push(() => (client.close(), server.close()));
     const leave = new AbortController();
-    /** Reads the first event of a turn. */
     async function follow(turnId: string) {
       const request = create(RunTurnRequestSchema, { turnId, generation: 1 });
       const events = client.runTurn(target, request, leave.signal)[Symbol.asyncIterator]();

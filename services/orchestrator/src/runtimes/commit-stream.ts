@@ -3,33 +3,30 @@ import { type CallOptions, Code, ConnectError } from '@connectrpc/connect';
 import { createWritableIterable } from '@connectrpc/connect/protocol';
 import { type AdvanceRequest, AdvanceRequestSchema, type Resolution } from '@uswarm/runtime-proto';
 
-/** What a runtime is told about stored events of a turn. */
+/** A turn's stored events, as reported to its runtime. */
 export interface TurnCommit {
   turnId: string;
   generation: number;
-  /** Events up to this number are stored. */
   committedThrough: bigint;
-  /** Outcomes of tool requests. */
+  /** Results for the turn's tool requests. */
   resolutions: Resolution[];
 }
 
-/** The commits of one turn, sent over one call. */
+/** Sends one turn's commits over a single call. */
 export interface CommitStream {
   /** Resolves when the runtime has the commit. After a failure, all further commits fail. @throws ConnectError */
   send(commit: TurnCommit): Promise<void>;
-  /** Call it when the turn is no longer followed. */
   end(): void;
 }
 
 export interface CommitStreamDeps {
   advance: (commits: AsyncIterable<AdvanceRequest>, options: CallOptions) => AsyncIterable<unknown>;
-  /** Ends the call. */
   signal: AbortSignal;
-  /** Milliseconds within which the runtime must respond to each commit. */
+  /** Time limit in ms for the runtime's response to each commit. */
   timeoutMs: number;
 }
 
-/** A call per commit would reach the runtime later, twice in each step with a tool: see ADR 0022. */
+/** A separate call per commit would arrive later, twice in each step with a tool: see ADR 0022. */
 export function openCommitStream({ advance, signal, timeoutMs }: CommitStreamDeps): CommitStream {
   const commits = createWritableIterable<AdvanceRequest>();
   const late = new AbortController();
@@ -58,7 +55,7 @@ export function openCommitStream({ advance, signal, timeoutMs }: CommitStreamDep
         fail(new ConnectError('the runtime does not respond to a commit', Code.DeadlineExceeded));
         late.abort(failure);
       }, timeoutMs);
-      // Fails with the stream.
+      // A failed write also fails the stream, which reports it.
       commits.write(create(AdvanceRequestSchema, commit)).catch(() => undefined);
       try {
         await answered.promise;

@@ -3,7 +3,7 @@ import { establish } from './establish.js';
 
 type Outcome = 'idle' | 'error' | 'pending';
 
-/** Connections whose attempts have these outcomes, in this order. */
+/** Connection attempts have these outcomes, in this order. */
 function createConnections(outcomes: readonly Outcome[], state: 'closed' | 'open' = 'closed') {
   const opened: number[] = [];
   const discarded: number[] = [];

@@ -1,27 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Http2SessionManager } from '@connectrpc/connect-node';
 
-/** Time limits of the attempts without a response in milliseconds. */
+/** Time limit in ms for each attempt without a response. */
 const ATTEMPTS = [100, 200, 200, 200, 200, 200, 200];
 /** A refusal is a response, so the next attempt follows soon. */
 const REFUSED_MS = 50;
 const MAX_REFUSALS = 26;
 
 export interface EstablishDeps<Connection> {
-  /** Returns the current connection, or a new one after `discard`. */
   open: () => Connection;
   discard: (connection: Connection) => void;
-  /** Whether an attempt follows a refused one. Default: false */
+  /** Retries a refused attempt. Default: false */
   retryRefused?: boolean | undefined;
-  /** Ends the attempts. */
   signal?: AbortSignal | undefined;
 }
 
 /**
  * Connects to a runtime that may just have become ready. Cluster networks can drop packets to a new pod for a moment.
- * TCP retransmits the first packet after a second, so a new connection is faster. Cluster networks can also refuse connections
- * until they know that the pod is ready: kube-proxy updates its rules at most once per second by default. If every attempt fails, the next call
- * connects with its own time limit.
+ * TCP retransmits the first packet after a second, so a new connection is faster. Cluster networks can also refuse
+ * connections until they know that the pod is ready: kube-proxy updates its rules at most once per second by default.
+ * If every attempt fails, the next call connects with its own time limit.
  */
 export async function establish<Connection extends { session: Pick<Http2SessionManager, 'state' | 'connect'> }>({
   open,

@@ -90,7 +90,6 @@ describe('a turn with a large journal', () => {
     try {
       const sizes = [MAX_ENTRY_BYTES, MAX_ENTRY_BYTES, MAX_TURN_JOURNAL_BYTES - 2 * MAX_ENTRY_BYTES];
       const journal = sizes.map((size, index) => ({ number: index + 1, body: 'x'.repeat(size) }));
-      // The largest history, in addition.
       const history = [{ text: 'x'.repeat(512 * 1024) }];
       const request = create(RunTurnRequestSchema, { turnId: 't', journal, history });
       const target = { workspaceId: 'w', address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
@@ -110,7 +109,6 @@ describe('during a key rotation', () => {
   const [before, now] = [generateCallKeys(), generateCallKeys()];
   let server: Http2Server;
   let client: RuntimeClient;
-  /** The key of the calls that the runtime accepts. */
   let publicKey: string;
   let refused: number;
 
@@ -177,7 +175,7 @@ describe('during a key rotation', () => {
 });
 
 describe('a runtime that shuts down behind a Service', () => {
-  /** A runtime that streams two events per turn, the second one after `release`. */
+  /** Starts a runtime that streams two events per turn, the second one after `release`. */
   async function startPod(name: string) {
     const release = Promise.withResolvers<void>();
     const state = { stopping: false, stops: [] as string[], renewals: [] as string[] };

@@ -12,7 +12,6 @@ import { signCallToken, traceHeaders } from '@uswarm/service-kit';
 import { type CommitStream, openCommitStream, type TurnCommit } from './commit-stream.js';
 import { establish } from './establish.js';
 
-/** A runtime and its address. */
 export interface RuntimeTarget {
   workspaceId: string;
   /** `http://host:port` */
@@ -21,42 +20,43 @@ export interface RuntimeTarget {
 
 export interface RuntimeIdentity {
   instanceId: string;
-  /** Optional parts of the protocol that the runtime implements; none for release 0.2. */
+  /** Optional protocol parts that the runtime implements; none for release 0.2. */
   features: readonly string[];
 }
 
 export interface IdentifyOptions {
-  /** Whether the platform has just reported the runtime as ready: refused connections are then retried for about a second. */
+  /** The platform has just reported the runtime as ready: refused connections are retried for about a second. */
   becameReady?: boolean;
 }
 
-/** A turn that a runtime has. */
 export interface TurnInRuntime {
   turnId: string;
   generation: number;
 }
 
-/** Whether a runtime is busy, with which turns, and for how many milliseconds it has been idle. */
 export interface RuntimeActivity {
   busy: boolean;
   turns: readonly TurnInRuntime[];
   idleMs: number;
 }
 
-/** The gRPC client of runtimes. Errors are ConnectErrors. */
+/** The gRPC client for runtimes. Errors are ConnectErrors. */
 export interface RuntimeClient {
   /** @throws ConnectError `unavailable` also if the runtime of another workspace responds at the address */
   identify(target: RuntimeTarget, signal?: AbortSignal, options?: IdentifyOptions): Promise<RuntimeIdentity>;
   status(target: RuntimeTarget, signal?: AbortSignal): Promise<RuntimeActivity>;
   runTurn(target: RuntimeTarget, request: RunTurnRequest, signal: AbortSignal): AsyncIterable<TurnEvent>;
-  /** Cancels a turn. The stream of `runTurn` still reports its final status. */
+  /** Cancels a turn. The `runTurn` stream still reports its final status. */
   stopTurn(target: RuntimeTarget, turn: TurnInRuntime, signal?: AbortSignal): Promise<void>;
   /**
-   * Reports that the events of a turn up to `committedThrough` are stored, so that it continues after a barrier, and the
-   * outcomes of tool requests. Only while the events of the turn are read with `runTurn`, and over the same connection.
+   * Reports stored events up to `committedThrough`, so that the turn continues after a barrier, and results for tool
+   * requests. Call it only while `runTurn` reads the turn's events: it uses the same connection.
    */
   advance(commit: TurnCommit): Promise<void>;
-  /** Replaces the tool token and the model token of a running turn. @throws ConnectError `unimplemented` for runtimes of release 0.2 */
+  /**
+   * Replaces a running turn's tool token and model token. @throws ConnectError `unimplemented` for runtimes of release
+   * 0.2
+   */
   renewToolToken(
     target: RuntimeTarget,
     renewal: TurnInRuntime & { toolToken: string; modelToken: string },
@@ -70,13 +70,13 @@ export interface RuntimeClient {
 }
 
 const CALL_MS = 3_000;
-/** Milliseconds for which a call token is used again: much shorter than it is valid. */
+/** A call token is used again for this many ms, which is much shorter than it is valid. */
 const REUSE_TOKEN_MS = 20_000;
-/** A model call with retries. */
+/** Allows for a model call with retries. */
 const SUMMARIZE_MS = 180_000;
-/** An event with the largest entry of a journal. */
+/** Allows for an event with a journal's largest entry. */
 const READ_BYTES = 8 * 1024 * 1024;
-/** A request with the largest journal. */
+/** Allows for a request with the largest journal. */
 const WRITE_BYTES = 20 * 1024 * 1024;
 /** Megabytes that a connection buffers. Node's default of 10 is less than one request. */
 const SESSION_MB = 64;
@@ -84,16 +84,14 @@ const SESSION_MB = 64;
 interface Connection {
   client: Client<typeof AgentRuntime>;
   session: Http2SessionManager;
-  /** The index of the key that the runtime last accepted. */
+  /** Index of the key that the runtime last accepted. */
   key: number;
-  /** Calls and streams in progress. */
   uses: number;
 }
 
-/** A turn whose events are read. */
 interface Followed {
   connection: Connection;
-  /** Returns the stream for its commits, which is opened by the first call. */
+  /** Opens the turn's commit stream on the first call. */
   commits: () => CommitStream;
 }
 
@@ -107,9 +105,9 @@ const isRefused = (error: unknown): boolean => error instanceof ConnectError && 
 export function createRuntimeClient(callPrivateKeys: readonly string[]): RuntimeClient {
   const keys = callPrivateKeys.map((pem) => createPrivateKey(pem));
   const connections = new Map<string, Connection>();
-  /** Connections without new calls, kept until their open streams end. */
+  /** Get no new calls, and are kept until their open streams end. */
   const retired = new Map<Connection, string>();
-  /** The connection of each streamed turn: no other connection reaches a pod that shuts down. */
+  /** By turn: no other connection reaches a pod that shuts down. */
   const following = new Map<string, Followed>();
 
   function connect(target: RuntimeTarget): Connection {
@@ -159,14 +157,14 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
   ): AsyncGenerator<T, void> {
     connection.uses += 1;
     try {
-      // Retries with each other key.
+      // Tries each other key once.
       for (let tries = 1; ; tries += 1) {
         const used = connection.key;
         try {
           yield* use(connection.client);
           return;
         } catch (error) {
-          // A refused call has not returned any message.
+          // A refused call has not returned any message, so a retry repeats none.
           if (!isRefused(error) || tries >= keys.length) throw error;
           connection.key = (used + 1) % keys.length;
         }
@@ -238,7 +236,7 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
     connections.delete(name);
   }
 
-  /** Closes all connections to a runtime, including retired ones. */
+  /** Includes retired connections. */
   function dropAll(workspaceId: string): void {
     for (const name of namesOf(workspaceId)) drop(name);
     for (const [{ session }, name] of retired) if (name.startsWith(`${workspaceId} `)) session.abort();

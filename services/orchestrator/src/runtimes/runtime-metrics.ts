@@ -1,7 +1,7 @@
 import { initializedCounter, type Registry } from '@uswarm/service-kit';
 import { Histogram } from 'prom-client';
 
-/** `event`: the platform reported the change; `resync`: a comparison of all runtimes found it. */
+/** `event`: the platform reported the change; `resync`: a periodic comparison found it. */
 export type DifferenceFound = 'event' | 'resync';
 
 export interface RuntimeMetrics {
@@ -10,9 +10,8 @@ export interface RuntimeMetrics {
   resumed(): void;
   /** The desired state could not be applied on the platform. */
   ensureFailed(reason: 'unreachable' | 'refused'): void;
-  /** The observed state differed from the stored state. */
   differed(found: DifferenceFound, runtimes: number): void;
-  /** `first`: the first start of the workspace; `resume`: after a suspension. */
+  /** `first`: the workspace's first start; `resume`: after a suspension. */
   ready(start: 'first' | 'resume', seconds: number): void;
 }
 

@@ -24,9 +24,11 @@ export interface ObservedRuntime {
 }
 
 export interface RuntimeObserver {
-  /** Applies the desired state on the platform, and identifies a runtime that is Ready, or that starts and has a turn. */
+  /**
+   * Applies the desired state on the platform, and identifies a runtime that is Ready, or that starts and has a turn.
+   */
   observe(row: RuntimeRow, signal: AbortSignal): Promise<ObservedRuntime>;
-  /** Applies the desired state on the platform. @returns undefined if nothing is known about the runtime */
+  /** @returns undefined if nothing is known about the runtime */
   ensure(
     row: RuntimeRow,
     signal: AbortSignal,
@@ -64,7 +66,7 @@ export function createRuntimeObserver(deps: RuntimeObserverDeps): RuntimeObserve
     }
   };
 
-  /** Returns the instance id; null if the runtime does not respond. */
+  /** @returns null if the runtime does not respond */
   function identify(row: RuntimeRow, address: string, signal: AbortSignal): Promise<string | null> {
     const becameReady = row.phase !== 'Ready' || row.address !== address;
     const target = { workspaceId: row.workspace_id, address };
@@ -74,7 +76,7 @@ export function createRuntimeObserver(deps: RuntimeObserverDeps): RuntimeObserve
     );
   }
 
-  /** Shows on the platform whether a runtime that it finds ready responds: one write per change. */
+  /** Writes once per change. */
   async function report(
     row: RuntimeRow,
     { observed, instanceId }: ObservedRuntime,

@@ -9,15 +9,13 @@ const NAMES = [...'abcdef'];
 /** A machine with its processes, turns and pending reconciles: a reference implementation with plain collections. */
 class Machine {
   readonly processes = new Set<string>();
-  /** Runtimes that are wanted and have not been started since. */
+  /** Wanted, and not started since. */
   readonly requested = new Set<string>();
   /** Running turns with the functions that end their use. */
   readonly turns: { name: string; end: () => void }[] = [];
-  /** Turns that are stored and have not begun. */
+  /** Stored turns that have not begun. */
   readonly stored = new Set<string>();
-  /** Runtimes to reconcile. */
   readonly due = new Set<string>();
-  /** The order of the last activity. */
   readonly activity = new Map<string, number>();
   readonly kept = new Set<string>();
   private clock = 0;
@@ -26,7 +24,6 @@ class Machine {
     requestReconcile: (name) => {
       this.due.add(name);
       if (this.pool.isEvicted(name)) this.checkVictim(name);
-      // It got a place.
       else this.active(name);
     },
   });
@@ -70,7 +67,7 @@ class Machine {
     if (!this.isBusy(name)) this.active(name);
     turn?.end();
   }
-  /** What the reconciler and the driver do. */
+  /** Acts as the reconciler and the driver do. */
   reconcile(name: string): void {
     this.due.delete(name);
     if (this.processes.has(name)) return this.yield(name);
@@ -94,7 +91,6 @@ class Machine {
     }
     this.drop(name);
   }
-  /** The runtime is suspended or deleted. */
   private drop(name: string): void {
     this.processes.delete(name);
     this.requested.delete(name);
@@ -132,7 +128,7 @@ const script = fc.array(fc.record({ step: fc.constantFrom(...STEPS), name: fc.co
   maxLength: 80,
 });
 
-/** Runs what is due, and begins and ends all turns, until nothing is left. */
+/** Runs everything due, and begins and ends all turns, until nothing is left. */
 function settle(machine: Machine): void {
   for (let round = 0; round < 100; round += 1) {
     for (const name of machine.due) machine.reconcile(name);

@@ -1,30 +1,33 @@
 /**
- * The places of a machine that runs a limited number of runtimes. A runtime has a place from its admission until its
- * process has ended for good; a process that crashes is started again in its place. If no place is free, a start waits
+ * Hands out places on a machine that runs a limited number of runtimes. A runtime has a place from its admission until
+ * its process has ended for good; a crashed process is started again in its place. If no place is free, a start waits
  * in a queue, first come, first served, and the runtime that has been idle for longest is evicted: the reconciler
  * suspends it as soon as nothing uses it. All state is in memory, and every operation is synchronous.
  */
 export interface RuntimePool {
-  /** Whether the runtime has a place now. Otherwise it waits in the queue. */
+  /** @returns false if the runtime waits in the queue */
   admit(workspaceId: string): boolean;
-  /** A place for a process that is already running, even if there are too many. */
+  /** Gives a place to a process that is already running, even if there are too many. */
   adopt(workspaceId: string): void;
   /** Returns a place, or leaves the queue. */
   release(workspaceId: string): void;
-  /** The start failed: other starts come first. */
+  /** After a failed start: other starts come first. */
   requeue(workspaceId: string): void;
   isQueued(workspaceId: string): boolean;
   isEvicted(workspaceId: string): boolean;
   /** As `isEvicted`, for the reconciler: a runtime that was kept before can be evicted again. */
   mustYield(workspaceId: string): boolean;
-  /** The evicted runtime has work: evicts another one, and this one not before its work ends or `mustYield` is called. */
+  /**
+   * For an evicted runtime with work: another runtime is evicted instead. This one can be evicted again once its work
+   * ends or `mustYield` is called.
+   */
   keep(workspaceId: string): void;
-  /** Work that uses the runtime begins, so it is not evicted. @returns a function to call when the work ends */
+  /** Protects the runtime from eviction during work. @returns a function to call when the work ends */
   use(workspaceId: string): () => void;
 }
 
 export interface RuntimePoolOptions {
-  /** The number of places; 0: no limit. */
+  /** 0: no limit. */
   places: number;
   /** Called when a runtime got a place, or is evicted: it must be reconciled. */
   requestReconcile: (workspaceId: string) => void;
@@ -42,7 +45,7 @@ export function createRuntimePool({ places, requestReconcile }: RuntimePoolOptio
   const limit = places === 0 ? Infinity : places;
   const holders = new Map<string, Place>();
   const queue = new Set<string>();
-  /** The number of turns and other calls in progress. */
+  /** Turns and other calls in progress. */
   const uses = new Map<string, number>();
   let activity = 0;
 

@@ -15,7 +15,7 @@ describe('random histories', () => {
   interface ScriptStep {
     name: string;
     interruptedBy?: string;
-    /** The gap of the reconcile at which `interruptedBy` runs. */
+    /** `interruptedBy` runs at this gap in the reconcile. */
     after?: number;
   }
   const steps: Record<string, Step> = {

@@ -27,21 +27,21 @@ export interface RuntimeReconcilerDeps extends Omit<RuntimeUpdatesDeps, 'store' 
   driver: RuntimeDriver;
   client: Pick<RuntimeClient, 'identify' | 'status' | 'stopTurn' | 'forget'>;
   pool: Pick<RuntimePool, 'isQueued' | 'mustYield' | 'keep'>;
-  /** Milliseconds after which an idle runtime is suspended; 0 disables it. */
+  /** Idle runtimes are suspended after this many ms; 0 disables it. */
   idleSuspendAfterMs: number;
   metrics: RuntimeMetrics;
   clock: Clock;
   logger: Logger;
 }
 
-/** The interval for a settled runtime: the runtime watch makes its job due when the runtime changes. */
+/** A settled runtime is not polled: the runtime watch makes its job due when the runtime changes. */
 const SETTLED_MS = 365 * 24 * 3_600_000;
 const RETRY = { initialMs: 250, maxMs: 5_000 };
 /** After about 40 s of failed checks, a runtime is checked less often. */
 const QUICK_RETRIES = 12;
 const SLOW_RETRY_MS = 15_000;
 
-/** The handler of runtime jobs: brings one runtime to its desired state, and stores and publishes what changed. */
+/** Handles runtime jobs: brings one runtime to its desired state, and stores and publishes what changed. */
 export function createRuntimeReconciler(deps: RuntimeReconcilerDeps) {
   const { store, jobs, driver, client, pool, clock, logger, metrics, idleSuspendAfterMs } = deps;
   const observer = createRuntimeObserver({ driver, client, jobs, metrics, clock, logger });
@@ -58,7 +58,7 @@ export function createRuntimeReconciler(deps: RuntimeReconcilerDeps) {
     clock,
   });
 
-  /** Whether nothing is left to do, and the platform reports every further change. */
+  /** True if nothing is left to do, and the platform reports every further change. */
   async function settled(row: RuntimeRow, now: Date): Promise<boolean> {
     if (isSuspendedForRollout(row) || isPolled(row, now)) return false;
     try {
@@ -69,7 +69,6 @@ export function createRuntimeReconciler(deps: RuntimeReconcilerDeps) {
     }
   }
 
-  /** Milliseconds until an unhealthy runtime is checked again. */
   async function retryMs(row: RuntimeRow): Promise<number> {
     // The platform reports the start, so a queued runtime is not polled.
     if (row.reason === QUEUED && (await settled(row, clock.now()))) return SETTLED_MS;
@@ -83,7 +82,7 @@ export function createRuntimeReconciler(deps: RuntimeReconcilerDeps) {
     });
   }
 
-  /** Resumes a runtime for turns of older replicas, which store messages without resuming it. */
+  /** Older replicas store messages without resuming the runtime for their turns. */
   async function resumeForTurns(row: RuntimeRow): Promise<RuntimeRow> {
     const workspaceId = row.workspace_id;
     if (row.desired !== 'suspended' || !(await jobs.waits(TURN_JOB, workspaceId))) return row;
@@ -92,10 +91,7 @@ export function createRuntimeReconciler(deps: RuntimeReconcilerDeps) {
     return (await store.get(workspaceId)) ?? row;
   }
 
-  /**
-   * Handles a lost lease. If the runtime was deleted in the meantime, this replica may have created it again: a new
-   * job deletes it.
-   */
+  /** If the runtime was deleted in the meantime, this replica may have created it again: a new job deletes it. */
   async function handleLostLease({ kind, subjectId, workspaceId }: LeasedJob): Promise<void> {
     if ((await store.get(subjectId)) !== undefined) return;
     await deps.withTransaction((tx) => jobs.enqueue({ kind, subjectId, workspaceId }, tx));

@@ -84,7 +84,6 @@ describe('the state of a runtime with several replicas', () => {
     createApiClient((await replicas[replica]?.listening) ?? '', { 'x-token': token });
   const stored = () => server.get(USER_SWARMS, userSwarmName(workspaceId));
 
-  /** Writes a status as the controller does. */
   function report(phase: 'Ready' | 'Progressing' | 'Suspended'): void {
     const swarm = stored();
     if (swarm === undefined) throw new Error('the UserSwarm does not exist');

@@ -11,33 +11,33 @@ import { msUntilIdle, NEW_REVISION } from '../records/runtime-state.js';
 import type { RuntimeUpdates } from './runtime-updates.js';
 import type { RuntimeRow, RuntimeStore } from '../records/runtimes.store.js';
 
-/** Milliseconds until the next check of a state that the platform does not report. */
+/** Polling interval in ms for states that the platform does not report. */
 export const CHECK_MS = 10_000;
 
-/** Work of the runtime outside turns. It is lost if the runtime is not running. */
+/** Work that the runtime does outside turns. It is lost if the runtime is not running. */
 const FOLLOW_UP_JOBS = [SUMMARY_JOB, TITLE_JOB];
 
 export interface RuntimeSuspension {
-  /** Suspends a runtime that was idle for long enough. @returns milliseconds until the next check; 0: suspended */
+  /** Suspends a runtime that was idle for long enough. @returns ms until the next check; 0: suspended */
   suspendIfIdle(job: LeasedJob, row: RuntimeRow, signal: AbortSignal): Promise<number>;
   /**
    * Suspends a runtime whose place another one needs, if nothing uses it.
    *
-   * @returns milliseconds until the next check; 0: suspended
+   * @returns ms until the next check; 0: suspended
    */
   suspendIfEvicted(job: LeasedJob, row: RuntimeRow, signal: AbortSignal): Promise<number>;
   /**
    * Suspends a runtime that waits for a place although no turn needs it, as after a restart of local mode. A runtime
    * that never ran stays in the queue: its user waits for the workspace.
    *
-   * @returns whether it was suspended
+   * @returns true if it was suspended
    */
   suspendIfUnneeded(job: LeasedJob, row: RuntimeRow): Promise<boolean>;
   /**
-   * Requests the rollout of a pending revision while the runtime is inactive, and suspends the runtime once the
-   * platform grants the rollout.
+   * Requests a pending revision's rollout while the runtime is inactive, and suspends the runtime once the platform
+   * grants the rollout.
    *
-   * @returns milliseconds until the next check; 0: suspended
+   * @returns ms until the next check; 0: suspended
    */
   suspendForRollout(
     job: LeasedJob,
@@ -54,7 +54,7 @@ export interface RuntimeSuspensionDeps {
   observer: Pick<RuntimeObserver, 'ensure'>;
   updates: RuntimeUpdates;
   pool: Pick<RuntimePool, 'isQueued' | 'mustYield' | 'keep'>;
-  /** Milliseconds; 0 disables suspension of idle runtimes. */
+  /** Milliseconds; 0 disables suspension. */
   idleSuspendAfterMs: number;
   metrics: Pick<RuntimeMetrics, 'suspended' | 'suspendedForRollout'>;
   clock: Clock;
@@ -64,7 +64,7 @@ export function createRuntimeSuspension(deps: RuntimeSuspensionDeps): RuntimeSus
   const { store, jobs, client, observer, updates, pool, metrics, clock } = deps;
 
   /**
-   * What the runtime does; undefined if it does not respond. Stops turns that have ended in the database, which do not count: the
+   * Undefined if the runtime does not respond. Turns that have ended in the database do not count, and are stopped: the
    * process that ended them could not tell the runtime.
    */
   async function activityOf(target: RuntimeTarget, signal: AbortSignal): Promise<RuntimeActivity | undefined> {
@@ -95,7 +95,6 @@ export function createRuntimeSuspension(deps: RuntimeSuspensionDeps): RuntimeSus
     return (await activityOf({ workspaceId, address }, signal))?.busy === false;
   }
 
-  /** @returns false if a turn was queued first */
   function suspend(job: LeasedJob, row: RuntimeRow, reason: string): Promise<boolean> {
     const workspaceId = row.workspace_id;
     const update = { desired: 'suspended', phase: 'Suspended', reason, failures: 0 } as const;
@@ -108,7 +107,7 @@ export function createRuntimeSuspension(deps: RuntimeSuspensionDeps): RuntimeSus
     );
   }
 
-  /** Whether the runtime works on something. One that does not run, or has stopped responding, does not. */
+  /** A runtime that does not run, or has stopped responding, is not working. */
   async function isWorking(row: RuntimeRow, signal: AbortSignal): Promise<boolean> {
     const { workspace_id: workspaceId, address, phase, silent_since: silentSince } = row;
     for (const kind of FOLLOW_UP_JOBS) if (await jobs.waits(kind, workspaceId)) return true;

@@ -13,10 +13,10 @@ import type { RuntimeRow, RuntimeStore, RuntimeUpdate } from '../records/runtime
 
 export interface RuntimeUpdates {
   /**
-   * Stores the observed state and publishes what clients see of it. Stores nothing if the lease is lost, `allowed`
-   * returns false under the lock of the runtime, or the workspace is deleted.
+   * Stores the observed state and publishes the part that clients see. Stores nothing if the lease is lost, the
+   * workspace is deleted, or `allowed` returns false while the runtime is locked.
    *
-   * @returns whether it was stored
+   * @returns true if it was stored
    */
   persist(
     job: LeasedJob,
@@ -80,7 +80,7 @@ function isVisibleChange(row: RuntimeRow, next: RuntimeRow, now: Date): boolean 
   return viewOf(row, row.updated_at) !== viewOf(next, now) || row.phase !== next.phase;
 }
 
-/** Leaves out a change of `identified_at` alone: it is not worth a write. */
+/** A new `identified_at` alone is not worth a write. */
 function changesToWrite(row: RuntimeRow, update: RuntimeUpdate, now: Date): RuntimeUpdate {
   const changes = changesOf(row, update);
   const isTimeOnly = Object.keys(changes).every((field) => field === 'identified_at');

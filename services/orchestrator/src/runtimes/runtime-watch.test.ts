@@ -38,7 +38,6 @@ describe('the runtime watch', () => {
       if (failure !== undefined) throw failure;
       return result;
     };
-    // The resync at the start finds no runtimes.
     let initial = true;
     watch = createRuntimeWatch({
       store: {
@@ -77,7 +76,7 @@ describe('the runtime watch', () => {
         },
       },
       metrics: { differed: (found, runtimes) => void differed.push(...Array(runtimes).fill(found)) },
-      // No resync except those that a test starts.
+      // Only the test starts resyncs.
       resyncMs: 3_600_000,
       clock: systemClock,
       logger: silentLogger,

@@ -15,14 +15,13 @@ export interface RuntimeWatchDeps {
   driver: Pick<RuntimeDriver, 'peek' | 'onChange' | 'reportsLiveness'>;
   client: Pick<RuntimeClient, 'identify'>;
   metrics: Pick<RuntimeMetrics, 'differed'>;
-  /** Milliseconds between two resyncs. */
   resyncMs?: number;
   clock: Clock;
   logger: Logger;
 }
 
 export interface RuntimeWatch {
-  /** Compares the observed and the stored state of all runtimes; makes the jobs of those that differ due. */
+  /** Compares all runtimes' observed and stored state, and makes jobs due where they differ. */
   resync(): Promise<void>;
   close(): Promise<void>;
 }
@@ -30,7 +29,6 @@ export interface RuntimeWatch {
 const RESYNC_MS = 60_000;
 /** For platforms that do not report liveness. The calls also keep a runtime process from its idle exit. */
 const PROBE_MS = 10_000;
-/** The delay before a failed comparison is repeated. */
 const RETRY_MS = 1_000;
 const PAGE = 500;
 const PROBES = 16;
@@ -39,9 +37,9 @@ const FIRST = '00000000-0000-0000-0000-000000000000';
 const IN_PROGRESS_MS = 60_000;
 
 /**
- * Makes the job of a runtime due if its observed state differs from the stored one: when the platform reports a change,
- * and on a periodic resync in case a report was missed. Every replica does this; a difference that one replica has
- * fixed is not visible to the others.
+ * Makes a runtime's job due if its observed state differs from the stored one: when the platform reports a change, and
+ * on a periodic resync in case a report was missed. Every replica does this; a difference that one replica has fixed is
+ * not visible to the others.
  */
 export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
   const { store, jobs, driver, client, metrics, clock, logger } = deps;
@@ -79,7 +77,7 @@ export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
     return changed.size > 0;
   }
 
-  /** @returns the workspaces whose runtime does not respond, or responds as another instance than the stored one */
+  /** @returns workspaces whose runtime does not respond, or responds as another instance than the stored one */
   async function findUnresponsive(rows: readonly ListedRuntime[]): Promise<string[]> {
     const found: string[] = [];
     const queue = [...rows];
@@ -108,7 +106,7 @@ export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
   }
 
   driver.onChange((workspaceId) => {
-    // Names of UserSwarms are chosen by their creators, so they can be anything.
+    // A UserSwarm's creator chooses its name, so the name can be anything.
     if (!isId(workspaceId)) return;
     changed.add(workspaceId);
     changes.runNow();

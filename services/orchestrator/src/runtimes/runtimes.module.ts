@@ -19,14 +19,12 @@ import { createRuntimeStore } from '../records/runtimes.store.js';
 
 export interface RuntimesModuleDeps {
   config: OrchestratorConfig;
-  /** Settings of model providers. */
+  /** Settings for model providers. */
   environment: Record<string, string | undefined>;
   /** See `OrchestratorOptions`. */
   ownsRuntimes: boolean;
-  /** Connections of requests. */
   database: Database;
   jobs: JobStore;
-  /** Connections of background work. */
   background: Connections;
   publisher: Pick<EventPublisher, 'live'>;
   metrics: Registry;
@@ -34,7 +32,6 @@ export interface RuntimesModuleDeps {
   logger: Logger;
 }
 
-/** Runtimes of workspaces: requests of other features, the reconciler, and the platform driver. */
 export async function createRuntimesModule(deps: RuntimesModuleDeps) {
   const { config, environment, ownsRuntimes, background, clock, logger } = deps;
   const metrics = createRuntimeMetrics(deps.metrics);
@@ -84,10 +81,10 @@ export async function createRuntimesModule(deps: RuntimesModuleDeps) {
       makeDueNow: background.jobs.makeDueNow,
       metrics,
     }),
-    /** Call it when work begins that calls the runtime of the workspace. @returns a function to call when it ends */
+    /** Call it when work that calls the runtime begins. @returns a function to call when it ends */
     use: pool.use,
     urgentJobs: [job],
-    /** Compares runtimes with the platform. A replica without runtime workers leaves that to the others. */
+    /** A replica without runtime workers leaves the comparison to the others. */
     startWatch(): RuntimeWatch | undefined {
       if (config.RUNTIME_WORKERS === 0) return undefined;
       return createRuntimeWatch({ store, jobs: background.jobs, driver, client, metrics, clock, logger });

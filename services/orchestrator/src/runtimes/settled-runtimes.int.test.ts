@@ -26,7 +26,6 @@ describe('the cost of settled runtimes', () => {
   let db: MigratedDatabase;
   const jobSignals = createJobSignals();
   let stores: Stores;
-  /** Workspaces whose runtime lost its readiness. */
   let notReady: Set<string>;
   let report: (workspaceId: string) => void;
   let claims: number;
@@ -137,7 +136,6 @@ describe('the cost of settled runtimes', () => {
     });
     const store = { list: stores.runtimes.list, page: stores.runtimes.page };
     jobSignals.subscribe(RUNTIME_JOB, queue.poll);
-    // The test starts the resyncs.
     const watch = createRuntimeWatch({ ...common, store, jobs: stores.jobs, resyncMs: 3_600_000 });
     return { queue, watch };
   }
@@ -166,7 +164,7 @@ describe('the cost of settled runtimes', () => {
     const before = await writes();
     await sql`UPDATE work SET run_at = now() WHERE kind = ${RUNTIME_JOB}`.execute(db.database);
     await allSettled();
-    // One write is the statement of this test; the other two claim and release the job.
+    // One write is the statement under test; the other two claim and release the job.
     expect((await writes()) - before).toBe(3 * (SUSPENDED + READY));
     const { rows } = await sql<{ soonest: number }>`
       SELECT extract(epoch FROM min(run_at) - now())::int AS soonest FROM work WHERE kind = ${RUNTIME_JOB}`.execute(
@@ -185,7 +183,7 @@ describe('the cost of settled runtimes', () => {
     report(id);
     expect(await phaseOnceIn('Ready', id)).toBe('Ready');
     await allSettled();
-    // Jobs, events and sequences of this workspace; no row of the 1,999 others.
+    // Includes the workspace's jobs, events and sequences, but no row of the 1,999 other workspaces.
     expect((await writes()) - before).toBeLessThan(100);
   });
 

@@ -106,7 +106,7 @@ describe('a suspension concurrent with a message', () => {
   beforeAll(() => {
     reconcile = createIdleReconciler(stores, withTransaction, metrics);
   });
-  /** A workspace whose runtime reached the idle limit. No other workspace has jobs. */
+  /** No other workspace has jobs, so the next claim gets this runtime's job. */
   async function idleWorkspace(): Promise<void> {
     user = await uswarm.user();
     home = await uswarm.home(user);
@@ -119,7 +119,7 @@ describe('a suspension concurrent with a message', () => {
   }
   beforeEach(idleWorkspace);
 
-  /** One reconcile as the job worker runs it. With `mayBeTaken`, the job may be locked or deleted concurrently. */
+  /** With `mayBeTaken`, the job may be locked or deleted concurrently. */
   async function reconcileNow({ mayBeTaken = false } = {}): Promise<void> {
     await stores.jobs.makeDueNow(RUNTIME_JOB, home.workspaceId);
     // A concurrent transaction can lock the job briefly.

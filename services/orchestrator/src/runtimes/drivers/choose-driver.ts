@@ -16,10 +16,10 @@ export interface ChooseDriverDeps {
   logger: Logger;
 }
 
-/** Creates the driver that `RUNTIME_DRIVER` names. @throws Error if a setting of the driver is missing */
+/** @throws Error if the driver named by `RUNTIME_DRIVER` lacks a setting */
 export async function chooseDriver(deps: ChooseDriverDeps): Promise<ChosenDriver> {
   if (deps.config.RUNTIME_DRIVER === 'process') return openProcessDriver(deps);
-  // The client of Kubernetes is half of the code of an orchestrator, and takes most of the time of its start.
+  // Loaded on demand: the Kubernetes client is half of the orchestrator's code and takes most of its startup time.
   const { openKubernetesDriver } = await import('./kubernetes/open-kubernetes-driver.js');
   return openKubernetesDriver(deps);
 }
@@ -44,7 +44,7 @@ async function openProcessDriver(deps: ChooseDriverDeps): Promise<ChosenDriver> 
     logger,
     ...(config.RUNTIME_LOG_DIRECTORY === undefined ? {} : { logDirectory: config.RUNTIME_LOG_DIRECTORY }),
   });
-  // Runtimes that a killed orchestrator left behind have old code and old settings.
+  // A killed orchestrator may have left runtimes behind, with old code and old settings.
   if (ownsRuntimes) await driver.stopAll();
   return {
     driver,

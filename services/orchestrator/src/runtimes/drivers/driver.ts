@@ -1,21 +1,19 @@
 import type { InternalPhase } from '../../platform/database/schema.js';
 
-/** The desired state of a runtime. */
 export interface RuntimeSpec {
   workspaceId: string;
   userId: string;
   /** A suspended runtime keeps everything except its process. */
   suspended: boolean;
-  /** Whether the rollout of a pending revision is requested; undefined keeps the current request. */
+  /** Requests the rollout of a pending revision; undefined keeps the current request. */
   rollout?: { requested: boolean } | undefined;
   /**
-   * Since when the runtime does not respond although the platform finds it ready, to be shown on the platform; null removes
-   * that, undefined keeps it.
+   * Shown on the platform: the runtime stopped responding at this time although the platform finds it ready. Null
+   * removes the mark, undefined keeps it.
    */
   unreachableSince?: Date | null | undefined;
 }
 
-/** The observed state of a runtime. */
 export interface RuntimeObservation {
   phase: InternalPhase;
   /** A stable one-word cause; empty if the runtime is healthy. */
@@ -23,15 +21,15 @@ export interface RuntimeObservation {
   /** `http://host:port`; null if the runtime has none. */
   address: string | null;
   /**
-   * `http://host:port` of a starting runtime that the platform has not found ready yet. It may respond there; undefined
-   * if the platform does not report this.
+   * `http://host:port` before the platform has found the starting runtime ready. It may respond there already;
+   * undefined if the platform does not report this.
    */
   startingAddress?: string;
   /** False while the platform has not acted on the latest desired state. */
   current: boolean;
   /** Set by `peek` only: `ensure` would change something. */
   outdated?: boolean;
-  /** Present if a revision is pending: whether its rollout is requested, and whether it is granted. */
+  /** Present if a revision is pending. */
   rollout?: { requested: boolean; granted: boolean };
   /** The platform is unreachable, and this is the last known state. */
   assumed?: true;
@@ -39,7 +37,7 @@ export interface RuntimeObservation {
   unreachable?: true;
 }
 
-/** The platform is unreachable: nothing is known about the runtime. */
+/** The platform is unreachable, so the runtime's state is unknown. */
 export class PlatformUnreachable extends Error {
   override name = 'PlatformUnreachable';
 }
@@ -47,7 +45,7 @@ export class PlatformUnreachable extends Error {
 /** Creates, suspends and deletes runtimes on one platform. Level-triggered: repeat a call until its result is final. */
 export interface RuntimeDriver {
   /**
-   * Applies the spec and returns the observed state. `unresponsive`: the runtime runs and has stopped responding; a
+   * Applies the spec and returns the observed state. `unresponsive`: the runtime runs but has stopped responding; a
    * driver whose platform does not handle that restarts it. After `signal` is aborted, no runtime is created: another
    * replica may have deleted it.
    *
@@ -55,21 +53,19 @@ export interface RuntimeDriver {
    */
   ensure(spec: RuntimeSpec, state: { unresponsive: boolean; signal?: AbortSignal }): Promise<RuntimeObservation>;
   /**
-   * Returns the last known state by workspace, without calls to the platform. Runtimes that do not exist are left out.
+   * Returns the last known state by workspace without calling the platform. Runtimes that do not exist are left out.
    *
    * @throws PlatformUnreachable if the state is unknown
    */
   peek(specs: readonly RuntimeSpec[]): Promise<Map<string, RuntimeObservation>>;
-  /** Whether the platform detects a runtime that stops responding, and reports it to `onChange`. */
+  /** True if the platform detects a runtime that stops responding and reports it to `onChange`. */
   readonly reportsLiveness: boolean;
   /** @returns true when the runtime is deleted completely. @throws PlatformUnreachable */
   remove(workspaceId: string): Promise<boolean>;
-  /** Calls the listener when a runtime may have changed. */
   onChange(listener: (workspaceId: string) => void): void;
 }
 
 export interface ChosenDriver {
   driver: RuntimeDriver;
-  /** Call it when the driver is no longer in use. */
   close(): Promise<void>;
 }

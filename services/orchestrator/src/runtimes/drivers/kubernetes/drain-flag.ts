@@ -5,10 +5,10 @@ import { PlatformUnreachable } from '../driver.js';
 
 const CONFIG_MAPS: Resource = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap' };
 
-/** Milliseconds for which a raised flag is cached. A lowered flag is never cached. */
+/** Caches a raised flag for this many ms. A lowered flag is never cached. */
 const CACHE_MS = 3_000;
 
-/** Marks the removal of the release: deleted UserSwarms must not be created again. */
+/** Marks that the release is being removed: deleted UserSwarms must not be created again. */
 export interface DrainFlag {
   /** @throws PlatformUnreachable if the flag cannot be read */
   raised(): Promise<boolean>;
@@ -16,7 +16,7 @@ export interface DrainFlag {
 
 export interface DrainFlagDeps {
   client: Pick<KubeClient, 'get'>;
-  /** The ConfigMap of the flag. It is valid until the expiry that it names. */
+  /** Stores the flag and the time at which it expires. */
   configMap: ObjectName;
   clock: Clock;
   /** Monotonic time in milliseconds. */
@@ -24,8 +24,8 @@ export interface DrainFlagDeps {
 }
 
 /**
- * The flag is read before each write instead of watched: a delayed watch would let the orchestrator create UserSwarms
- * that the drain has just deleted. Writes are rare, so the additional request is cheap.
+ * Reads the flag before each write instead of watching it: with a delayed watch, the orchestrator would create
+ * UserSwarms that the drain has just deleted. Writes are rare, so the additional request is cheap.
  */
 export function createDrainFlag({
   client,
@@ -44,7 +44,7 @@ export function createDrainFlag({
         if (isNotFound(error)) return false;
         throw new PlatformUnreachable('the drain flag cannot be read', { cause: error });
       }
-      // Expired: a removal failed or was killed, and the release stays in use.
+      // An expired flag comes from a removal that failed or was killed: the release stays in use.
       if (validMs <= 0) return false;
       cachedUntil = elapsed() + Math.min(CACHE_MS, validMs);
       return true;

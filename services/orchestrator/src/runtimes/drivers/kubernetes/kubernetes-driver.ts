@@ -13,7 +13,6 @@ export interface KubernetesDriverDeps {
   watch: Watch;
   type: Resource;
   settings: UserSwarmSettings;
-  /** Whether to report the addresses of starting runtimes. */
   reportsStarting: boolean;
   /** While it is raised, nothing is created or changed. */
   drain?: DrainFlag | undefined;
@@ -25,14 +24,12 @@ export interface KubernetesDriver extends RuntimeDriver {
   close(): Promise<void>;
 }
 
-/** The observation for a UserSwarm that does not exist or is not managed. */
 const absent = (reason: string): RuntimeObservation => ({ phase: 'Progressing', reason, address: null, current: true });
-/** The release is being removed. */
 const DRAINING = 'Draining';
 
 /**
- * Applies the desired state of a runtime to its UserSwarm; the controller reconciles it. Kubernetes restarts
- * unresponsive pods, so `unresponsive` has no effect.
+ * Applies a runtime's desired state to its UserSwarm; the controller reconciles it. Kubernetes restarts unresponsive
+ * pods, so `unresponsive` has no effect.
  */
 export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDriver {
   const { type, settings, reportsStarting, drain, logger } = deps;
@@ -52,19 +49,17 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
       })
     : undefined;
 
-  /** The observation, with the address of a starting runtime. */
   function observeWithPod(stored: StoredUserSwarm): RuntimeObservation {
     const observation = observe(stored);
     const startingAddress = isStarting(observation) ? endpoints?.addressOf(stored.metadata.name) : undefined;
     return { ...observation, ...(startingAddress === undefined ? {} : { startingAddress }) };
   }
 
-  /** Reads the cached object, or requests it if it is new or not managed. */
   async function find(name: string): Promise<StoredUserSwarm | undefined> {
     try {
       return api.known(name) ?? (await api.get(name));
     } catch (error) {
-      // After a refused read, the object is unknown.
+      // A refused read leaves the object unknown.
       if (isRefusal(error)) throw new PlatformUnreachable(error.message, { cause: error });
       throw error;
     }
@@ -84,7 +79,7 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
   async function ensure(spec: RuntimeSpec, signal: AbortSignal | undefined): Promise<RuntimeObservation> {
     const stored = await find(userSwarmName(spec.workspaceId));
     if (stored !== undefined && !isManaged(stored)) return absent('NameConflict');
-    // It is created again after it is deleted.
+    // The next call creates it again.
     if (stored !== undefined && isTerminating(stored)) return observeWithPod(stored);
     const plan = planApply(type, settings, spec, stored);
     if (plan === undefined) return stored === undefined ? absent('ApplyFailed') : observeWithPod(stored);
@@ -108,7 +103,6 @@ export function createKubernetesDriver(deps: KubernetesDriverDeps): KubernetesDr
     try {
       return !(await api.delete(name, { uid, resourceVersion }));
     } catch (error) {
-      // It changed since it was read.
       if (isConflict(error)) return false;
       throw error;
     }

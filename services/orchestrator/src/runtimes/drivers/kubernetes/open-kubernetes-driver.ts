@@ -7,7 +7,6 @@ import { createDrainFlag } from './drain-flag.js';
 import { createKubernetesDriver } from './kubernetes-driver.js';
 import { FIELD_MANAGER } from './userswarm-apply.js';
 
-/** The timeout of calls to the API server. */
 const CALL_MS = 10_000;
 
 export interface OpenKubernetesDriverDeps {
@@ -16,7 +15,7 @@ export interface OpenKubernetesDriverDeps {
   logger: Logger;
 }
 
-/** Connects to the cluster that the environment names. @throws ConfigError if it names none */
+/** @throws ConfigError if the environment names no cluster */
 export async function openKubernetesDriver(deps: OpenKubernetesDriverDeps): Promise<ChosenDriver> {
   const { config, environment, logger } = deps;
   const credentials = await createCredentials(loadKubeConfig(environment));

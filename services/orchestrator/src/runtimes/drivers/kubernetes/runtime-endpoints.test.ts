@@ -53,7 +53,7 @@ describe('the endpoints of runtimes', () => {
       ports: [{ name: 'grpc', port: 42618 }],
       ...slice,
     });
-  /** Waits until all slices before are known. */
+  /** Waits until all earlier slices are known. */
   const known = async (): Promise<void> => {
     put({ endpoints: [STARTING] }, { name: 'last', userSwarm: 'workspace-last' });
     await eventually(() => found.includes('workspace-last'));

@@ -11,20 +11,21 @@ import {
 } from '@uswarm/kube-client';
 import type { Logger } from '@uswarm/service-kit';
 
-/** Addresses of runtime pods, which are known before the kubelet has found the pods ready. */
+/** Knows a runtime pod's address before the kubelet has found the pod ready. */
 export interface RuntimeEndpoints {
-  /** `http://host:port` of the pod of a UserSwarm; undefined unless exactly one pod has an address and is not shutting down. */
+  /**
+   * `http://host:port` of the UserSwarm's pod; undefined unless exactly one pod has an address and is not shutting
+   * down.
+   */
   addressOf(userSwarm: string): string | undefined;
-  /** Stops watching. */
   close(): Promise<void>;
 }
 
 export interface RuntimeEndpointsDeps {
   client: Pick<KubeClient, 'list'>;
   watch: Watch;
-  /** The namespace of the runtimes. */
   namespace: string;
-  /** Called with the name of a UserSwarm whose pod got an address. */
+  /** Called when a UserSwarm's pod got an address. */
   onAddress: (userSwarm: string) => void;
   timing?: InformerTiming;
   logger: Logger;
@@ -44,12 +45,10 @@ interface EndpointSlice extends KubernetesObject {
   ports?: { port?: number }[] | null;
 }
 
-/** What is kept of a slice. */
 interface StoredSlice extends KubernetesObject {
   address?: string;
 }
 
-/** Watches the EndpointSlices of the Services of runtimes. */
 export function watchRuntimeEndpoints(deps: RuntimeEndpointsDeps): RuntimeEndpoints {
   const { client, watch, namespace, onAddress, timing, logger } = deps;
   const store = createStore({

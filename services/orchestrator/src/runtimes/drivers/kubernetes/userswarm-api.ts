@@ -15,21 +15,20 @@ import { type AppliedUserSwarm, FIELD_MANAGER } from './userswarm-apply.js';
 import { MANAGED, type StoredUserSwarm } from './userswarm.js';
 
 /**
- * The UserSwarms that the orchestrator manages: a cache and the calls of the driver.
+ * Caches the UserSwarms that the orchestrator manages, and writes them.
  *
  * @throws KubeError if a retry has the same result
  * @throws PlatformUnreachable if a retry can succeed
  */
 export interface UserSwarmApi {
-  /** Whether the cache is complete and current. */
+  /** True if the cache is complete and current. */
   synced(): boolean;
   /** Returns the cached object. Undefined if there is none or it may be outdated: then call `get`. */
   known(name: string): StoredUserSwarm | undefined;
   get(name: string): Promise<StoredUserSwarm | undefined>;
   apply(object: AppliedUserSwarm, options: { force: boolean }): Promise<StoredUserSwarm>;
-  /** Deletes only the given version of the object. @returns false if it does not exist */
+  /** Deletes only the given object version. @returns false if it does not exist */
   delete(name: string, precondition: { uid: string; resourceVersion: string }): Promise<boolean>;
-  /** Stops watching. */
   close(): Promise<void>;
 }
 
@@ -37,14 +36,14 @@ export interface UserSwarmApiDeps {
   client: Pick<KubeClient, 'get' | 'list' | 'apply' | 'delete'>;
   watch: Watch;
   type: Resource;
-  /** Called with the name of a UserSwarm that another client changed or deleted. */
+  /** Called when another client changed or deleted the UserSwarm. */
   onChange: (name: string) => void;
   timing?: InformerTiming | undefined;
   logger: Logger;
 }
 
 export function openUserSwarms({ client, watch, type, onChange, timing, logger }: UserSwarmApiDeps): UserSwarmApi {
-  /** Names whose cached object may be outdated, because a write based on it was refused. */
+  /** A write based on the cached object was refused, so the cache may be outdated. */
   const suspect = new Set<string>();
   const store = createStore({
     keepManagedFields: true,
@@ -98,7 +97,7 @@ export function openUserSwarms({ client, watch, type, onChange, timing, logger }
   };
 }
 
-/** Turns failures that say nothing about the object into PlatformUnreachable. */
+/** Turns failures that do not concern the object itself into PlatformUnreachable. */
 async function reach<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();

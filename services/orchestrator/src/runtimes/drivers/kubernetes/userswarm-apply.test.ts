@@ -71,7 +71,7 @@ function foreignConfig(before: StoredUserSwarm | undefined, foreign: ManagedFiel
   return Object.fromEntries(Object.entries(before?.spec.config ?? {}).filter(([key]) => owned.includes(`f:${key}`)));
 }
 
-/** Another manager sets fields of the spec, as `kubectl patch` does. */
+/** Sets spec fields as another manager, as `kubectl patch` does. */
 function patched(swarm: StoredUserSwarm, spec: Partial<StoredUserSwarm['spec']>): StoredUserSwarm {
   const entry = { manager: 'kubectl-patch', operation: 'Update', fieldsV1: fieldsOf({ spec }) };
   const left = (swarm.metadata.managedFields ?? []).map((known) => ({
@@ -99,7 +99,7 @@ function without(fields: object, taken: object): object {
 
 const plan = (spec: RuntimeSpec, stored?: StoredUserSwarm, settings = SETTINGS) =>
   planApply(USERSWARMS, settings, spec, stored);
-/** Applies the plan. @throws Error if nothing is planned */
+/** @throws Error if nothing is planned */
 function applied(spec: RuntimeSpec, stored?: StoredUserSwarm, settings = SETTINGS): StoredUserSwarm {
   const planned = plan(spec, stored, settings);
   if (planned === undefined) throw new Error('nothing was planned');

@@ -11,21 +11,18 @@ import { apiVersionOf, type ManagedFields, type Resource } from '@uswarm/kube-cl
 import type { RuntimeSpec } from '../driver.js';
 import { observe, type StoredUserSwarm } from './userswarm.js';
 
-/** Decides whether and what to apply for a UserSwarm. Pure functions. */
-
-/** The name of the orchestrator in `managedFields`. */
+/** The orchestrator's name in `managedFields`. */
 export const FIELD_MANAGER = ORCHESTRATOR_MANAGER;
 
-/** Settings that apply to all UserSwarms. */
 export interface UserSwarmSettings {
   namespace: string;
-  /** The Secret with the environment of runtimes; undefined if there is none. */
+  /** The Secret with the runtimes' environment variables. */
   envSecret: string | undefined;
   defaultProvider: string | undefined;
   defaultModel: string | undefined;
 }
 
-/** The object of a server-side apply: exactly the fields that the orchestrator owns afterwards. */
+/** A server-side apply object: exactly the fields that the orchestrator owns afterwards. */
 export interface AppliedUserSwarm {
   apiVersion: string;
   kind: string;
@@ -35,7 +32,7 @@ export interface AppliedUserSwarm {
 
 export interface Apply {
   object: AppliedUserSwarm;
-  /** Overwrites fields of other managers. Only used for `suspend`. */
+  /** Overwrites fields that other managers own. Only used for `suspend`. */
   force: boolean;
 }
 
@@ -55,7 +52,7 @@ export function planApply(
     kind: type.kind,
     metadata: {
       name: userSwarmName(desired.workspaceId),
-      // Applies to this object only: a new object with the same name is reconciled first.
+      // Restricts the apply to this object: a new object with the same name must be reconciled first.
       ...(stored?.metadata.uid === undefined ? {} : { uid: stored.metadata.uid }),
       labels: { [LABEL.managedBy]: ORCHESTRATOR_MANAGER },
       ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
@@ -89,8 +86,8 @@ function desiredAnnotations(desired: RuntimeSpec, stored: StoredUserSwarm | unde
 }
 
 /**
- * The revision whose rollout is requested. The request stays while the runtime is suspended for it: it tells the
- * controller that the runtime is resumed immediately afterwards.
+ * The request stays while the runtime is suspended for its rollout: it tells the controller that the runtime is resumed
+ * immediately afterwards.
  */
 function desiredRollout({ rollout, suspended }: RuntimeSpec, stored: StoredUserSwarm | undefined): string | undefined {
   const pending = stored?.status?.pendingRevision;
@@ -99,16 +96,16 @@ function desiredRollout({ rollout, suspended }: RuntimeSpec, stored: StoredUserS
   return suspended || before === pending ? before : undefined;
 }
 
-/** The runtime starts, or lost its readiness briefly. Any other reason is the cause of a failed start. */
+/** The runtime starts, or lost its readiness briefly. Any other reason is why a start failed. */
 const STARTING = 'Starting';
 
-/** A change of the config replaces the pod: an active runtime keeps its config until it stops. */
+/** A config change replaces the pod, so an active runtime keeps its config until it stops. */
 function isActive({ suspended }: RuntimeSpec, stored: StoredUserSwarm): boolean {
   const { phase, reason } = observe(stored);
   return !suspended && (phase === 'Ready' || reason === STARTING);
 }
 
-/** The fields that the orchestrator applied and still owns. */
+/** Config fields that the orchestrator applied and still owns. */
 function ownConfig(stored: StoredUserSwarm): UserSwarmSpec['config'] {
   const owned = ownPaths(stored);
   const isOwn = (key: string): boolean => owned.some((path) => isWithin(path, `spec/config/${key}`));
@@ -136,7 +133,7 @@ const isMain = ({ subresource }: ManagedFields): boolean => subresource === unde
 const isOwnApply = (entry: ManagedFields): boolean =>
   entry.manager === FIELD_MANAGER && entry.operation === 'Apply' && isMain(entry);
 
-/** Whether another manager owns the field or a field below it. */
+/** True if another manager owns the field or a field below it. */
 function ownedByOthers({ metadata }: StoredUserSwarm, path: readonly string[]): boolean {
   const field = path.join('/');
   return (metadata.managedFields ?? []).some(
@@ -145,7 +142,7 @@ function ownedByOthers({ metadata }: StoredUserSwarm, path: readonly string[]): 
   );
 }
 
-/** Whether the stored object has all fields with their values, and the orchestrator owns exactly these fields. */
+/** True if the stored object has all fields with their values, and the orchestrator owns exactly these fields. */
 function isApplied(stored: StoredUserSwarm, { metadata, spec }: AppliedUserSwarm): boolean {
   const { labels, annotations = {} } = metadata;
   const marks = Object.keys(annotations).length === 0 ? {} : { annotations };
@@ -160,13 +157,13 @@ function isApplied(stored: StoredUserSwarm, { metadata, spec }: AppliedUserSwarm
   );
 }
 
-/** The fields of the last apply, without those that other managers took over. */
+/** The last apply's fields, except fields that other managers took over. */
 function ownPaths({ metadata }: StoredUserSwarm): string[] {
   const entry = (metadata.managedFields ?? []).find(isOwnApply);
   return entry === undefined ? [] : managedPaths(entry);
 }
 
-/** The paths of the leaf fields of an entry; a key `.` means its parent. */
+/** Leaf field paths below an entry; a key `.` means its parent. */
 function managedPaths({ fieldsV1 = {} }: ManagedFields): string[] {
   const paths = leaves(fieldsV1).map(([path]) =>
     path

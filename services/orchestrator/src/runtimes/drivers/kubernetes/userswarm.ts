@@ -10,13 +10,11 @@ import {
 } from '@uswarm/contract/userswarm';
 import type { RuntimeObservation } from '../driver.js';
 
-/** A UserSwarm as the API server returns it. */
 export type StoredUserSwarm = Omit<UserSwarm, 'apiVersion' | 'kind'>;
 
-/** Selects the UserSwarms that the orchestrator manages. */
 export const MANAGED = `${LABEL.managedBy}=${ORCHESTRATOR_MANAGER}`;
 
-/** Whether the orchestrator manages the UserSwarm. Any other is left unchanged. */
+/** The orchestrator leaves any other UserSwarm unchanged. */
 export function isManaged({ metadata }: StoredUserSwarm): boolean {
   return metadata.labels?.[LABEL.managedBy] === ORCHESTRATOR_MANAGER;
 }
@@ -25,11 +23,10 @@ export function isTerminating({ metadata }: StoredUserSwarm): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
-/** Whether the controller has started the pod of the latest specification, and waits until it is ready. */
+/** True if the controller has started the pod for the latest specification and waits until it is ready. */
 export const isStarting = ({ phase, reason, current }: RuntimeObservation): boolean =>
   phase === 'Progressing' && reason === 'Starting' && current;
 
-/** Derives the observed state of a runtime from its UserSwarm. */
 export function observe(userSwarm: StoredUserSwarm): RuntimeObservation {
   const rollout = rolloutOf(userSwarm);
   return {

@@ -29,7 +29,7 @@ describe('runtimes as processes', () => {
   let spec: RuntimeSpec;
   let drivers: ProcessDriver[] = [];
   let otherProcesses: ChildProcess[] = [];
-  /** The workspaces that got a place or lost it. */
+  /** Workspaces that got or lost a place. */
   let requested: string[] = [];
   beforeAll(async () => {
     db = await createMigratedDatabase();
@@ -82,7 +82,7 @@ describe('runtimes as processes', () => {
     return (await client.identify({ workspaceId: spec.workspaceId, address })).instanceId;
   };
   const exited = (pid: number) => eventually(() => runs(pid), { until: (alive) => !alive });
-  /** A process that is not a runtime, with its pid stored as that of the runtime. */
+  /** Starts a process that is not a runtime, and stores its pid as the runtime's. */
   const startOtherProcess = async (): Promise<number> => {
     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
     otherProcesses.push(child);

@@ -17,15 +17,14 @@ import { createSuspicions } from './suspicions.js';
 
 export interface ProcessDriverDeps {
   store: RuntimeProcessStore;
-  /** The path of the entry point of the agent runtime. */
+  /** Path to the agent runtime's entry point. */
   program: string;
-  /** Returns the complete environment of the runtime of a workspace. */
+  /** Returns the runtime's complete environment. */
   environment: (spec: Pick<RuntimeSpec, 'workspaceId' | 'userId'>) => Record<string, string>;
-  /** The folder for logs of runtimes; undefined discards them. */
+  /** Undefined discards the runtimes' logs. */
   logDirectory?: string;
-  /** The places for processes. */
   pool: Pick<RuntimePool, 'admit' | 'adopt' | 'release' | 'requeue' | 'isQueued' | 'isEvicted'>;
-  /** Milliseconds without progress after which a starting process is killed. */
+  /** A starting process is killed after this many ms without progress. */
   startPatienceMs: number;
   /** Maximum concurrent starts. Default: one per processor core. */
   maxStarts?: number | undefined;
@@ -46,7 +45,7 @@ const ready = (port: number): RuntimeObservation => ({
   current: true,
 });
 
-/** Processor time of an endless loop, in multiples of the patience for starts. */
+/** Processor time after which a runtime counts as looping, in multiples of `startPatienceMs`. */
 const LOOP_TIMES = 2;
 const STOP_MS = 6_000;
 /** A killed process ends within this time. */
@@ -89,7 +88,7 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
       await store.put(spec.workspaceId, { pid, port });
       return port;
     } catch (error) {
-      // Also if the process is not stored: no orchestrator can adopt or stop it.
+      // Kills it also if storing it failed: no orchestrator could adopt or stop it.
       await kill(child);
       throw error;
     }
@@ -110,7 +109,7 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
     }
   }
 
-  /** Starts the runtime in its place. @throws Error if the start failed */
+  /** @throws Error if the start failed */
   async function startInPlace(spec: RuntimeSpec, signal: AbortSignal | undefined): Promise<number> {
     const { workspaceId } = spec;
     const known = starting.get(workspaceId);
@@ -127,7 +126,7 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
     }
   }
 
-  /** Returns the process after a start in progress has ended. */
+  /** Waits for a start in progress. */
   async function find(workspaceId: string): Promise<RuntimeProcess | undefined> {
     await starting.get(workspaceId)?.catch(() => undefined);
     return store.get(workspaceId);
@@ -147,7 +146,6 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
     await store.delete(workspaceId);
   }
 
-  /** Stops the runtime and returns its place. */
   async function end(workspaceId: string): Promise<void> {
     const known = await find(workspaceId);
     if (known !== undefined) await stop(workspaceId, known.pid);
@@ -248,7 +246,7 @@ async function listeningPort(child: ChildProcess, patienceMs: number): Promise<n
   }
 }
 
-/** Whether the process is alive and, on Linux, is the runtime of the workspace: process ids are reused. */
+/** Process ids are reused: on Linux, this also checks that the process is the workspace's runtime. */
 function isRuntime(pid: number, workspaceId: string): boolean {
   try {
     process.kill(pid, 0);

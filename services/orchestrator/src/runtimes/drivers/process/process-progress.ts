@@ -2,13 +2,11 @@ import { readFileSync } from 'node:fs';
 
 const MS_PER_TICK = 10;
 
-/** A process's work so far. */
 export interface Progress {
-  /** Processor time in milliseconds. */
   processorMs: number;
   /** System calls that read or wrote. */
   calls: number;
-  /** Ready to run, or waiting for a disk: it goes on as soon as the machine lets it. */
+  /** Ready to run, or waiting for a disk: it continues as soon as the machine lets it. */
   isHeldUp: boolean;
 }
 

@@ -5,14 +5,14 @@ import type { RuntimeSpec } from '../driver.js';
 export interface RuntimeEnvironmentOptions {
   callPrivateKey: string;
   mcpEndpoint: string | undefined;
-  /** Origin of the model gateway. Runtimes then get no key and no address of a provider. */
+  /** Model gateway origin. If set, runtimes get neither a provider key nor a provider address. */
   modelGatewayUrl: string | undefined;
   logLevel: string;
-  /** The source of the variables in PASSED_ON. */
+  /** The source for the variables in PASSED_ON. */
   environment: Record<string, string | undefined>;
 }
 
-/** Variables for the model provider and the network settings of Node. No other variables are passed on. */
+/** Settings for the model provider and Node's network. No other variables are passed on. */
 const PASSED_ON = [
   ...PROVIDER_VARIABLES,
   'USWARM_DEFAULT_PROVIDER',
@@ -26,7 +26,7 @@ const PASSED_ON = [
   'TZ',
 ];
 
-/** Keys and addresses of providers. */
+/** Provider keys and addresses. */
 const CONNECTIONS = new Set(
   Object.values(MODEL_PROVIDER_METADATA).flatMap(({ connection }) =>
     connection === undefined ? [] : [connection.baseUrl, connection.apiKey],
@@ -36,7 +36,7 @@ const CONNECTIONS = new Set(
 /** A runtime exits after this time without calls, so that a crashed orchestrator leaves no processes behind. */
 const IDLE_EXIT_MS = '60000';
 
-/** Returns the environment of a runtime process: the same as of a pod, without secrets of the platform. */
+/** Returns the same environment that a pod gets, without platform secrets. */
 export function runtimeEnvironment(options: RuntimeEnvironmentOptions) {
   const publicKey = callPublicKey(options.callPrivateKey);
   const withheld = options.modelGatewayUrl === undefined ? new Set<string>() : CONNECTIONS;

@@ -5,7 +5,7 @@ export interface RuntimeProcess {
   port: number;
 }
 
-/** The runtime processes of this machine, so that any orchestrator on it can adopt them. */
+/** Lists this machine's runtime processes, so that any orchestrator on it can adopt them. */
 export interface RuntimeProcessStore {
   get(workspaceId: string): Promise<RuntimeProcess | undefined>;
   all(): Promise<({ workspaceId: string } & RuntimeProcess)[]>;

@@ -42,7 +42,7 @@ const newSpec = (): RuntimeSpec => ({
   suspended: false,
 });
 
-/** Writes a program for the runtimes. `log` in it appends a line to the log of the test. */
+/** Writes a runtime program. Its `log` function appends a line to the test's log. */
 function program(source: string): string {
   const file = path.join(folder, `${crypto.randomUUID()}.cjs`);
   const log = JSON.stringify(path.join(folder, 'log'));
@@ -72,7 +72,6 @@ function createDriver(source: string, options: Partial<ProcessDriverDeps> = {}):
   return driver;
 }
 
-/** The processes that run for the workspace. */
 function pidsOf({ workspaceId }: RuntimeSpec): number[] {
   const runsFor = (pid: string): boolean => {
     try {

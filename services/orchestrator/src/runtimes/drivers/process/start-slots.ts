@@ -1,6 +1,6 @@
 /** Limits concurrent process starts, because a start is CPU-bound. */
 export interface StartSlots {
-  /** Waits for a slot. @returns a function that gives it back @throws the reason of the signal */
+  /** Waits for a slot. @returns a function that gives it back @throws the signal's reason */
   take(signal?: AbortSignal): Promise<() => void>;
 }
 
@@ -13,7 +13,6 @@ export function createStartSlots(limit: number): StartSlots {
     if (next === undefined) free += 1;
     else next();
   };
-  /** A slot that is given back once. */
   const slot = (): (() => void) => {
     let isTaken = true;
     return () => {

@@ -1,30 +1,30 @@
 import { progressOf } from './process-progress.js';
 
 export interface StartWatchOptions {
-  /** Milliseconds without progress after which the start has failed. */
+  /** The start has failed after this many ms without progress. */
   patienceMs: number;
   /** Called once, with the reason for a log entry. */
   onStuck: (reason: string) => void;
 }
 
 const LOOK_MS = 250;
-/** Processor time of a start that never ends, in multiples of the patience: a start needs about a second. */
+/** Processor time after which a start counts as endless, in multiples of `patienceMs`. A start needs about a second. */
 const BUSY_TIMES = 8;
-/** The longest start of all, in multiples of the patience. */
+/** Maximum start duration, in multiples of `patienceMs`. */
 const LONGEST_TIMES = 40;
-/** The longest start of a process whose progress the system does not show. */
+/** The same for a process whose progress the system does not show. */
 const UNSEEN_TIMES = 8;
 
 /**
- * Watches a process that starts. A start on a busy machine takes as long as it takes: killing it would only cause the next one,
- * which makes the machine busier. So only a process that does nothing, or works for far too long, has failed.
+ * Watches a starting process. On a busy machine, killing a slow start would only cause another start, which makes the
+ * machine busier. So a start only fails if the process does nothing, or works for far too long.
  *
  * @returns ends the watch
  */
 export function watchStart(pid: number, { patienceMs, onStuck }: StartWatchOptions): () => void {
   const allowed = (times: number): number => Math.ceil((patienceMs * times) / LOOK_MS);
   let before = progressOf(pid);
-  // Counts looks instead of time: while this process itself is held up, it observes no progress.
+  // Counts checks instead of time: while this process itself is held up, it observes no progress.
   let looks = 0;
   let quietLooks = 0;
 

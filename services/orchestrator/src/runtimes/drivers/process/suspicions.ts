@@ -2,15 +2,15 @@ import { progressOf } from './process-progress.js';
 
 /** Decides whether a process that does not answer is stuck, or only waits for a busy machine. */
 export interface Suspicions {
-  /** The process did not answer for a while. @returns whether to replace it */
+  /** Call it when the process has not answered for a while. @returns true to replace it */
   isStuck(workspaceId: string, pid: number): boolean;
-  /** It answers again, or has ended. */
+  /** Call it when the process answers again, or has ended. */
   forget(workspaceId: string): void;
 }
 
 /**
- * A process that is ready to run is held up by the machine, and replacing it would make the machine busier. It may also be in an
- * endless loop, so it is stuck once it has used `processorMs` of processor time without an answer.
+ * A process that is ready to run is held up by the machine, and replacing it would make the machine busier. It may also
+ * be in an endless loop, so it is stuck once it has used `processorMs` of processor time without an answer.
  */
 export function createSuspicions({ processorMs }: { processorMs: number }): Suspicions {
   /** Processor time at the first suspicion. */
