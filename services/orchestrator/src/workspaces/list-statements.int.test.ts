@@ -32,7 +32,6 @@ const never = (): never => {
 function services(database: Database) {
   const stores = createStores(database);
   const access = createWorkspaceAccess(stores.workspaces);
-  // The recorded statements.
   const withTransaction: WithTransaction = (run) => run(withoutAfterCommit(database));
   const shared = { ...stores, database, withTransaction, access, createViewContext: currentViewContext };
   return {

@@ -17,7 +17,7 @@ export interface ProvisionDeps {
 /**
  * Creates a workspace with its agents and its swarm conversation, and requests its runtime.
  *
- * @returns the id of the workspace
+ * @returns the workspace's id
  */
 export type Provision = (
   workspace: { userId: string; name: string; workspaceId?: string },

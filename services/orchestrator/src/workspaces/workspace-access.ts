@@ -1,6 +1,6 @@
 import { ApiError } from '@uswarm/contract';
 
-/** Checks the ownership of a workspace. Foreign and unknown workspaces cause the same error. */
+/** Foreign and unknown workspaces cause the same error. */
 export interface WorkspaceAccess {
   /** @throws ApiError `workspace_not_found` */
   require(userId: string, workspaceId: string): Promise<void>;

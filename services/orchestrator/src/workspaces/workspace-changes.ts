@@ -27,7 +27,7 @@ export interface WorkspaceChangesDeps {
   provision: Provision;
   listEvents: WorkspaceListEvents;
   idempotency: Pick<Idempotency, 'once'>;
-  /** Maximum number of workspaces per user. */
+  /** Maximum workspaces per user. */
   perUser: number;
   clock: Clock;
 }
@@ -37,7 +37,10 @@ export interface WorkspaceChanges {
   create(owner: KeyOwner, name: string): Promise<Workspace>;
   /** Changes the fields that are present. @throws ApiError `workspace_not_found` */
   update(userId: string, workspaceId: string, patch: { name?: string | undefined }): Promise<Workspace>;
-  /** Deletes a workspace permanently with its contents and its runtime; its usage still counts. @throws ApiError `workspace_not_found` */
+  /**
+   * Deletes a workspace permanently with its contents and its runtime; its usage still counts. @throws ApiError
+   * `workspace_not_found`
+   */
   delete(userId: string, workspaceId: string): Promise<void>;
 }
 
@@ -57,7 +60,7 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
       const request = { ...owner, operation: 'createWorkspace', content: { name } } as const;
       const id = await deps.idempotency.once(request, (claim) =>
         withTransaction(async (tx) => {
-          // The lock of the user makes concurrent creations visible to each other.
+          // The user lock makes concurrent creations visible to each other.
           const owned = await users.lockOwned(userId, tx);
           const workspaceId = randomUUIDv7();
           await claim(workspaceId, tx);

@@ -1,7 +1,7 @@
 import type { Workspace } from '@uswarm/contract';
 import type { EventBus } from '@uswarm/event-bus';
 
-/** Tells the other devices of a user that the list of workspaces changed. Call it after the commit. */
+/** Tells the user's other devices that the workspace list changed. Call it after the commit. */
 export interface WorkspaceListEvents {
   created(userId: string, workspace: Workspace): void;
   deleted(userId: string, workspaceId: string): void;

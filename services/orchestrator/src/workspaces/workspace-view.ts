@@ -4,10 +4,10 @@ import { viewRuntime } from '../records/runtime-view.js';
 import type { WorkspaceRow } from './workspaces.store.js';
 
 const PREVIEW_LENGTH = 200;
-/** The sender of system messages. */
+/** The sender shown for system messages. */
 const PLATFORM_NAME = 'uswarm';
 
-/** Renders content of any type as one line of text. */
+/** Renders any content type as one line of text. */
 export function previewText(content: MessageContent): string {
   switch (content.type) {
     case 'text':

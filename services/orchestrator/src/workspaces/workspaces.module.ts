@@ -27,7 +27,6 @@ export interface WorkspacesModuleDeps {
   clock: Clock;
 }
 
-/** Workspaces, and the check that a workspace belongs to the caller. */
 export function createWorkspacesModule(deps: WorkspacesModuleDeps) {
   const { config, replay, runtimes, idempotency, clock } = deps;
   const { database, withTransaction, jobs, events } = deps.connections;

@@ -22,18 +22,18 @@ export interface WorkspaceRow {
   last_role: MessageRole | null;
   last_status: MessageStatus | null;
   last_error_code: string | null;
-  /** The name of the agent, for a message of an agent. */
+  /** The agent that sent the last message, if an agent did. */
   last_agent: string | null;
 }
 
 export interface WorkspaceStore {
   insert(workspace: { id: string; ownerId: string; name: string }, db: Database): Promise<void>;
   rename(workspaceId: string, name: string, db: Database): Promise<void>;
-  /** The conversations without a title, which show the name of the workspace. */
+  /** Conversations without a title, which show the workspace's name. */
   namedConversations(workspaceId: string, db: Database): Promise<string[]>;
   /** Deletes all messages in batches, because a statement has a deadline. One transaction: no client sees a part. */
   removeMessages(workspaceId: string, db: Database): Promise<void>;
-  /** Deletes a workspace and all rows that reference it. */
+  /** Also deletes all rows that reference the workspace. */
   remove(workspaceId: string, db: Database): Promise<void>;
   isOwnedBy(workspaceId: string, userId: string): Promise<boolean>;
   listOwned(userId: string): Promise<WorkspaceRow[]>;

@@ -1,6 +1,6 @@
 import { ApiError } from '@uswarm/contract';
 
-/** Checks that the caller owns an agent. Agents of other users are reported as not found. */
+/** Reports other users' agents as not found. */
 export interface AgentAccess {
   /** @throws ApiError `agent_not_found` */
   require(userId: string, agentId: string): Promise<void>;

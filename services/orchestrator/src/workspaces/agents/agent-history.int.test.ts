@@ -28,7 +28,6 @@ describe('the history of an agent', () => {
     const body = { type: 'agent', agent_id: id };
     return (await user.post<{ data: Conversation }>(`${home.workspace}/conversations`, body, 201)).body.data.id;
   };
-  /** Sends a message. @returns its id */
   const say = async (conversationId: string, text = 'hi') => {
     const path = `${home.workspace}/conversations/${conversationId}/messages`;
     return (await user.post<{ data: { id: string } }>(path, { content: { type: 'text', text } }, 201)).body.data.id;

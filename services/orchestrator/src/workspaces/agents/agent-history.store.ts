@@ -6,7 +6,7 @@ import { keysetAfter, listOrder } from '../../records/position.js';
 import { BOUNDED_COLUMNS } from '../../records/stored-bytes.js';
 
 /**
- * Messages of all conversations with one agent. The methods take the agent's id instead of a conversation id. Seqs
+ * Reads an agent's messages across conversations. The methods take the agent's id instead of a conversation id. Seqs
  * are per workspace, so they order messages across conversations.
  */
 export type AgentHistoryStore = Pick<MessageStore, 'page' | 'hasAny'>;
@@ -14,7 +14,7 @@ export type AgentHistoryStore = Pick<MessageStore, 'page' | 'hasAny'>;
 export function createAgentHistoryStore(database: Database): AgentHistoryStore {
   return {
     async page(agentId, pageDirection, position, limit) {
-      // Each conversation returns at most one page from its index. Only the messages of the final page are read.
+      // Each conversation returns at most one page from its index. Only the final page's messages are read.
       const messages = sql`
         SELECT ${BOUNDED_COLUMNS}
         FROM (

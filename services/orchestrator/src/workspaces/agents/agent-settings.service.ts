@@ -14,7 +14,6 @@ import type { createShownModel } from './default-model.js';
 export interface AgentSettingsServiceDeps {
   store: Pick<AgentSettingsStore, 'find' | 'update' | 'setTool'>;
   tools: readonly Tool[];
-  /** See `createShownModel`. */
   shownModel: ReturnType<typeof createShownModel>;
 }
 

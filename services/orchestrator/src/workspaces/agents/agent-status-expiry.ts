@@ -16,7 +16,7 @@ export interface AgentStatusExpiryDeps {
   statuses: Pick<AgentStatuses, 'refreshAgent'>;
 }
 
-/** The job that derives statuses again when they end, one transaction each. It writes nothing while none does. */
+/** Derives statuses again when they end, one transaction each. The job writes nothing while none ends. */
 export const agentStatusExpiry = ({ withTransaction, store, statuses }: AgentStatusExpiryDeps): JobDefinition => ({
   type: AGENT_STATUS_EXPIRY_JOB,
   atStart: pruningRow(AGENT_STATUS_EXPIRY_JOB),

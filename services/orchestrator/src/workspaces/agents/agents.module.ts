@@ -26,11 +26,11 @@ import { createListCursors } from '../../records/list-cursor.js';
 
 export interface AgentsModuleDeps {
   config: OrchestratorConfig;
-  /** Contains the settings of model providers. */
+  /** Contains the model provider settings. */
   environment: Record<string, string | undefined>;
   models: Pick<ModelCatalog, 'subAgentModel'>;
   database: Database;
-  /** For calls of tools. */
+  /** For tool calls. */
   background: Database;
   withTransaction: WithTransaction;
   jobs: Pick<JobStore, 'enqueue'>;

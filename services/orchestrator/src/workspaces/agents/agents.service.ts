@@ -14,7 +14,7 @@ export interface AgentServiceDeps {
   workspaces: WorkspaceAccess;
   access: AgentAccess;
   cursors: CursorCodec;
-  /** Maximum number of memories per agent. */
+  /** Maximum memories per agent. */
   memoryLimit: number;
   createViewContext: CreateViewContext;
 }
@@ -26,7 +26,7 @@ export interface AgentService {
   get(userId: string, agentId: string): Promise<AgentSummary>;
   /** @throws ApiError `agent_not_found` */
   details(userId: string, agentId: string): Promise<AgentDetails>;
-  /** Messages of all conversations with this agent. @throws ApiError `agent_not_found`, `cursor_invalid` */
+  /** Includes all conversations with this agent. @throws ApiError `agent_not_found`, `cursor_invalid` */
   history(userId: string, agentId: string, query: PageQuery): Promise<MessagePage>;
 }
 
@@ -52,7 +52,7 @@ export function createAgentService(deps: AgentServiceDeps): AgentService {
 
     async history(userId, agentId, query) {
       await access.require(userId, agentId);
-      // Agent ids and conversation ids differ, so a cursor of one list is invalid for the other.
+      // Agent ids and conversation ids differ, so a cursor from one list is invalid for the other.
       return readPage({ store: history, cursors }, query, { userId, conversationId: agentId }, createViewContext());
     },
   };

@@ -4,7 +4,7 @@ import type { OrchestratorConfig } from '../../config.js';
 import type { ModelCatalog } from '../../platform/core/models.js';
 import type { SwarmMember } from '../../records/agents.store.js';
 
-/** The default of runtimes if neither the runtime nor the agent has a model setting. */
+/** The runtimes' default if neither the runtime nor the agent has a model setting. */
 const FALLBACK_MODEL: AgentModel = 'sonnet';
 
 type ModelSettings = [
@@ -12,7 +12,7 @@ type ModelSettings = [
   environment: Record<string, string | undefined>,
 ];
 
-/** The default model of UserSwarms: an id of the catalogue or a provider's model name. */
+/** A catalogue id or a provider's model name. */
 export function userSwarmModel(...[config, environment]: ModelSettings): string {
   const name =
     config.RUNTIME_DRIVER === 'kubernetes' ? config.RUNTIME_DEFAULT_MODEL : environment['USWARM_DEFAULT_MODEL'];
@@ -20,8 +20,8 @@ export function userSwarmModel(...[config, environment]: ModelSettings): string 
 }
 
 /**
- * Whether runtimes have a name for the model `flash` of the provider. In a cluster only they and the gateway know the names;
- * the chart requires a name for each model, or one for all.
+ * True if runtimes have a name for the provider's `flash` model. In a cluster, only runtimes and the gateway know the
+ * names; the chart requires a name for each model, or one for all.
  */
 export function namesFlash(
   { RUNTIME_DRIVER: driver, MODEL_PROVIDER: provider }: Pick<OrchestratorConfig, 'RUNTIME_DRIVER' | 'MODEL_PROVIDER'>,
@@ -33,8 +33,8 @@ export function namesFlash(
 }
 
 /**
- * The model shown for an agent without a model setting. A manager's turns do not name a model, so the default of its
- * UserSwarm applies. If that default is a provider's model name, it matches no catalogue id.
+ * Returns the model shown for an agent without a model setting. A manager's turns do not name a model, so its
+ * UserSwarm's default applies. If that default is a provider's model name, it matches no catalogue id.
  */
 export function createShownModel(
   models: Pick<ModelCatalog, 'subAgentModel'>,

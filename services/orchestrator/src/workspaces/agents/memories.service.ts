@@ -14,7 +14,7 @@ import type { MemoryRow, MemoryStore } from '../../records/memories.store.js';
 
 export interface MemoryLimits {
   perAgent: number;
-  /** Maximum size of the content in bytes of UTF-8. */
+  /** Maximum content size in UTF-8 bytes. */
   contentBytes: number;
 }
 
@@ -44,11 +44,7 @@ export interface MemoryService {
   list(userId: string, agentId: string, query: MemoryQuery): Promise<AgentMemoryList>;
   /** Creates or replaces the memory with this key. @throws ApiError `memory_too_large`, `memory_limit_reached` */
   remember(userId: string, agentId: string, memory: CreateMemoryBody): Promise<AgentMemory>;
-  /**
-   * Edits a memory of an agent in a workspace of the user.
-   *
-   * @throws ApiError `workspace_not_found`, `memory_not_found`, `memory_too_large`
-   */
+  /** @throws ApiError `workspace_not_found`, `memory_not_found`, `memory_too_large` */
   edit(userId: string, place: MemoryPlace, change: UpdateMemoryBody): Promise<AgentMemory>;
   /** @throws ApiError `memory_not_found` */
   forget(userId: string, agentId: string, key: string): Promise<void>;
@@ -112,7 +108,7 @@ export function createMemoryService({
         if ((await store.lock(userId, agentId, tx)) !== workspaceId) throw new ApiError('agent_not_found');
         if (change.content !== undefined) checkSize(change.content);
         const edited = isStorable(key) ? await store.edit(agentId, key, change, tx) : undefined;
-        // The user may write again what the user deleted before.
+        // The user may write a memory again after deleting it.
         if (edited !== undefined) await store.permit(agentId, edited, tx);
         return edited;
       });

@@ -121,7 +121,7 @@ describe('the tools for memories', () => {
     expect(await call('remember', { ...tea, content: 'Oolong.', replaces: 'Black tea.' })).toMatchObject({
       failed: false,
     });
-    // The present text is that of the agent.
+    // The current text was written by the agent.
     expect(await call('remember', { ...tea, content: 'Mint tea.' })).toMatchObject({ failed: false });
     expect(await memories()).toEqual(['tea: Mint tea.']);
   });

@@ -20,7 +20,7 @@ const replacing = (key: string, written: string): string =>
 
 const { key: Key, content: Content } = CreateMemoryBody.shape;
 
-/** Tools with which agents manage their memories. Users manage them with routes REST-024 to REST-026. */
+/** Lets agents manage their memories. Users manage them with routes REST-024 to REST-026. */
 export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTool[] {
   const remember = definePlatformTool({
     name: 'remember',
@@ -29,7 +29,7 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
       'stays useful: preferences, decisions, names. Do not save secrets, passwords or what is true only today. To replace a ' +
       'text that the user wrote, repeat it in `replaces`.',
     effect: 'own',
-    // Later conversations follow memories.
+    // Memories influence later conversations.
     asksAfterUntrustedContent: true,
     switchedBy: MEMORIES_TOOL,
     input: z.object({
@@ -87,7 +87,7 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
     name: 'forget',
     description: 'Deletes one of your memories, because it is wrong or because the user asks for it.',
     effect: 'own',
-    // Later conversations follow memories.
+    // Memories influence later conversations.
     asksAfterUntrustedContent: true,
     switchedBy: MEMORIES_TOOL,
     input: z.object({ key: Key.describe('The key of the memory.') }),

@@ -1,12 +1,11 @@
 import { type ContentObjectsDeps, createContentObjects } from '../../records/content-objects.js';
 import type { ToolCall } from '../../turns/tools/platform-tool.js';
 
-/** Job type that deletes the content of a version that was deleted, or never committed. */
+/** Job type that deletes a version's content after the version was deleted, or never committed. */
 export const ARTIFACT_OBJECT_JOB = 'artifact-object';
 
-/** The contents of artifacts in the object store. */
 export interface ArtifactContents {
-  /** Stores the content that a call writes. Repeating the call stores the same object. @returns its key */
+  /** Repeating a call stores the same object. @returns the object's key */
   put(call: Pick<ToolCall, 'turnId' | 'id'>, content: string): Promise<string>;
   /** @throws ObjectMissing */
   read(objectId: string): Promise<string>;

@@ -33,7 +33,7 @@ describe('the tools for artifacts', () => {
     const list = async () => (await world.user.get<ArtifactPage>(path)).body.data;
     const get = async (id: string, query = '') =>
       (await world.user.get<{ data: Artifact }>(`${path}/${id}${query}`)).body.data;
-    /** The messages of the turn that show artifacts. */
+    /** The turn's messages that show artifacts. */
     const shown = async () =>
       (
         await world.uswarm.database

@@ -18,7 +18,7 @@ import type { ArtifactStore, NewVersion, VersionRow } from './artifacts.store.js
 export interface ArtifactLimits {
   perWorkspace: number;
   versions: number;
-  /** UTF-8 bytes of a version. */
+  /** Maximum UTF-8 bytes per version. */
   bytes: number;
 }
 
@@ -29,9 +29,9 @@ export interface ArtifactToolDeps {
   limits: ArtifactLimits;
 }
 
-/** Characters of an artifact that one call returns. */
+/** Characters that one read call returns. */
 const PAGE_CHARACTERS = 16_000;
-/** Artifacts that one call lists. */
+/** Artifacts that one list call returns. */
 const LISTED = 50;
 
 const gone = (): ToolOutcome => failed('The workspace no longer exists.');
@@ -41,7 +41,7 @@ const Id = z.uuid().describe('The id of the artifact.');
 const Title = z.string().overwrite(oneLine).min(1).max(LIMITS.artifactTitle);
 const Content = z.string().min(1).describe('The whole document, as Markdown.');
 
-/** The beginning of a content, cut at a character boundary. */
+/** Cuts the content at a character boundary. */
 const previewOf = (content: string): string =>
   content
     .trimStart()
@@ -49,7 +49,6 @@ const previewOf = (content: string): string =>
     .toWellFormed()
     .replace(/\uFFFD$/, '');
 
-/** The message that shows a version. */
 const shown = (id: string, { title, version, status, agent_slug, preview }: Omit<VersionRow, 'created_at'>) =>
   ({
     key: `artifact:${id}`,
@@ -58,11 +57,11 @@ const shown = (id: string, { title, version, status, agent_slug, preview }: Omit
 
 const versionOf = (id: string, version: number) => ({ kind: 'artifact', id, version }) as const;
 
-/** Tools with which agents write artifacts. All agents of a workspace share its artifacts. */
+/** Lets agents write artifacts. All agents in a workspace share its artifacts. */
 export function createArtifactTools({ store, contents, agents, limits }: ArtifactToolDeps): PlatformTool[] {
   const common = { switchedBy: ARTIFACTS_TOOL };
 
-  /** Stores the content. @returns what a version stores about it, or why it is refused */
+  /** Stores the content. @returns the version's content fields, or why the content is refused */
   async function written(call: ToolCall, content: string): Promise<Omit<NewVersion, 'title' | 'agent_slug'> | string> {
     const size = Buffer.byteLength(content);
     if (size > limits.bytes) return `An artifact has at most ${limits.bytes} bytes. Write a shorter one, or several.`;
@@ -140,7 +139,7 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
         };
         await store.append(id, version, tx);
         const message = shown(id, { ...version, status: 'draft' });
-        // The title of the last version is kept.
+        // A version without a title keeps the last version's title.
         const read = title === undefined ? [versionOf(id, latest.version)] : [];
         const wrote = [versionOf(id, version.version)];
         return { ...succeeded(`Saved version ${version.version}, a draft.`), message, read, wrote };

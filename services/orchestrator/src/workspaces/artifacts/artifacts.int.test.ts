@@ -83,7 +83,7 @@ describe('the contents of artifacts', () => {
       objects: createFileObjects(uswarm.objectDirectory),
     });
   const CALL = { turnId: '00000000-0000-7000-8000-000000000001', id: 'call' };
-  /** Lets the jobs of contents run that are due later. */
+  /** Runs content jobs that are due later. */
   const runJobs = () =>
     uswarm.database.updateTable('work').set({ run_at: new Date() }).where('kind', '=', 'artifact-object').execute();
 

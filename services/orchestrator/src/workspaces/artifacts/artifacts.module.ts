@@ -17,13 +17,12 @@ import { createArtifactStore } from './artifacts.store.js';
 export interface ArtifactsModuleDeps {
   config: Pick<OrchestratorConfig, 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS' | 'PUBLIC_URL'>;
   requests: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
-  /** For calls of tools and for jobs. */
+  /** For tool calls and jobs. */
   background: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
   objects: ObjectStore;
   access: WorkspaceAccess;
 }
 
-/** Documents that agents write, with their versions. */
 export function createArtifactsModule({ config, requests, background, objects, access }: ArtifactsModuleDeps) {
   const store = createArtifactStore(background.database);
   const retention: JobDefinition = {

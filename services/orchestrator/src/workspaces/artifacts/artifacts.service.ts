@@ -21,7 +21,7 @@ export interface ArtifactServiceDeps {
   contents: Pick<ArtifactContents, 'read'>;
   access: WorkspaceAccess;
   cursors: ListCursorCodec;
-  /** For what users display. Agents read what they wrote. */
+  /** Users see sanitized Markdown. Agents read what they wrote. */
   markdown: Pick<SafeMarkdown, 'text'>;
 }
 
@@ -34,7 +34,7 @@ export interface ArtifactQuery {
 export interface ArtifactService {
   /** Last changed first; as many as fit into one response. @throws ApiError `cursor_invalid` */
   list(userId: string, workspaceId: string, query: ArtifactQuery): Promise<ArtifactPage>;
-  /** The latest version, or this one. @throws ApiError `artifact_not_found` */
+  /** Default: the latest version. @throws ApiError `artifact_not_found` */
   get(userId: string, workspaceId: string, id: string, version?: number): Promise<Artifact>;
   /** @throws ApiError `artifact_not_found` */
   delete(userId: string, workspaceId: string, id: string): Promise<void>;

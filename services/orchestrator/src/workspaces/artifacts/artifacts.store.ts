@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import { type ListPosition, listPosition } from '../../records/list-cursor.js';
 
-/** A version of an artifact, without its content. */
 export interface VersionRow {
   version: number;
   title: string;
@@ -11,7 +10,7 @@ export interface VersionRow {
   agent_slug: string;
   preview: string;
   size: number;
-  /** The key of the content in the object store. */
+  /** Object store key for the version's content. */
   object_id: string;
   created_at: Date;
 }
@@ -28,28 +27,27 @@ export type NewVersion = Omit<VersionRow, 'version' | 'status' | 'created_at'>;
 export interface ArtifactStore {
   /** Last changed first. */
   list(workspaceId: string, limit: number, after?: ListPosition): Promise<ListedArtifact[]>;
-  /** With its latest version, or with this one. */
+  /** Includes the given version. Default: the latest */
   find(workspaceId: string, id: string, version?: number): Promise<(ArtifactRow & { latest: number }) | undefined>;
   /** Newest first. */
   versions(id: string): Promise<VersionRow[]>;
-  /** Blocks concurrent changes of artifacts in the workspace. @returns false if the workspace does not exist */
+  /** Blocks concurrent artifact changes in the workspace. @returns false if the workspace does not exist */
   lock(workspaceId: string, db: Database): Promise<boolean>;
-  /** Stores the first version. @returns false if the workspace has `limit` artifacts. Call it after `lock` */
+  /** Call it after `lock`. @returns false if the workspace has `limit` artifacts */
   insert(
     artifact: { id: string; workspaceId: string; conversationId: string },
     version: NewVersion,
     limit: number,
     db: Database,
   ): Promise<boolean>;
-  /** The latest version. Call it after `lock`. */
+  /** Call it after `lock`. */
   latest(workspaceId: string, id: string, db: Database): Promise<VersionRow | undefined>;
-  /** Stores a further version. Call it after `lock`. */
+  /** Call it after `lock`. */
   append(id: string, version: NewVersion & { version: number }, db: Database): Promise<void>;
   /** Marks the latest version as final. Call it after `lock`. */
   finish(id: string, version: number, db: Database): Promise<void>;
   /** @returns false if the workspace has no such artifact */
   delete(workspaceId: string, id: string, db: Database): Promise<boolean>;
-  /** Whether a version has this content. */
   hasObject(objectId: string, db: Database): Promise<boolean>;
 }
 

@@ -62,7 +62,7 @@ describe('attachments', () => {
       expect((await leaving.delete('/v1/auth/delete', {}, 204)).status).toBe(204);
       await attachments.attach(UNKNOWN, stored, tx);
     });
-    // The message can no longer be stored: its conversation is deleted.
+    // The message's conversation is deleted, so the message can no longer be stored.
     await expect(storing).rejects.toThrow(/foreign key/);
   });
 

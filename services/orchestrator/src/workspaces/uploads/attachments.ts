@@ -3,7 +3,7 @@ import type { Transaction } from '../../platform/database/database.js';
 import type { UploadLinks } from './upload-links.js';
 import type { UploadRow, UploadStore } from './uploads.store.js';
 
-/** An attachment as messages store it. Its link is created on each read. */
+/** Messages store attachments without a link: links are created on each read. */
 export type StoredAttachment = Omit<Attachment, 'url'>;
 
 export interface AttachmentsDeps {
@@ -11,7 +11,6 @@ export interface AttachmentsDeps {
   links: Pick<UploadLinks, 'url'>;
 }
 
-/** The uploads of messages. */
 export interface Attachments {
   /**
    * Returns the uploads in the given order without duplicates, and locks them against deletion until the transaction

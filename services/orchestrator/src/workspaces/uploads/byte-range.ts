@@ -1,9 +1,9 @@
 import type { ByteRange } from '../../records/object-store.js';
 
 /**
- * The part of a file that a `Range` header requests (RFC 9110 §14): one part; `whole` without a header or with one that
- * may be ignored (another unit, several parts, malformed); or a part that does not exist. `req.range()` of express rejects
- * suffixes longer than the file and ranges that end before they begin.
+ * Parses a `Range` header (RFC 9110 §14). Returns one range; `whole` without a header or with a header that may be
+ * ignored (another unit, several ranges, malformed); `unsatisfiable` if the range does not exist. Express's
+ * `req.range()` rejects suffixes longer than the file and ranges that end before they begin.
  */
 export function requestedRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
   const [, first = '', last = ''] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header ?? '') ?? [];
@@ -13,7 +13,7 @@ export function requestedRange(header: string | undefined, size: number): ByteRa
     return length === 0 ? 'unsatisfiable' : { start: size - length, end: size - 1 };
   }
   const [start, end] = [Number(first), last === '' ? size - 1 : Math.min(Number(last), size - 1)];
-  // Both can be larger than a number of JavaScript.
+  // Either value can exceed JavaScript's safe integers.
   if (last !== '' && BigInt(last) < BigInt(first)) return 'whole';
   return start >= size ? 'unsatisfiable' : { start, end };
 }

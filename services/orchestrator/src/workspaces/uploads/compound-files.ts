@@ -2,13 +2,13 @@ import type { ITokenizer } from 'strtok3';
 
 const ENTRY_BYTES = 128;
 const MAX_ENTRIES = 4_096;
-/** Ends a chain of sectors, and marks an absent entry. */
+/** Sector numbers from here on end a chain or mark an absent entry. */
 const LAST_SECTOR = 0xff_ff_ff_fa;
 const NONE = 0xff_ff_ff_ff;
 /** The header lists this many sector tables; a directory beyond them is not read. */
 const LISTED_TABLES = 109;
 
-/** In the order in which they decide. */
+/** The first match decides. */
 const STREAMS: readonly [string, string][] = [
   ['WordDocument', 'application/msword'],
   ['Workbook', 'application/vnd.ms-excel'],
@@ -18,7 +18,7 @@ const STREAMS: readonly [string, string][] = [
   ['__properties_version1.0', 'application/vnd.ms-outlook'],
 ];
 const OPEN_XML = 'application/vnd.openxmlformats-officedocument';
-/** The type of an encrypted document is only in its name. */
+/** Only the name tells an encrypted document's type. */
 const ENCRYPTED: Readonly<Record<string, string>> = {
   docx: `${OPEN_XML}.wordprocessingml.document`,
   dotx: `${OPEN_XML}.wordprocessingml.template`,
@@ -33,7 +33,7 @@ const ENCRYPTED: Readonly<Record<string, string>> = {
   pptm: 'application/vnd.ms-powerpoint.presentation.macroenabled.12',
 };
 
-/** The type of a document of older Office programs, or of an encrypted one, by the streams in its root. */
+/** Detects documents of older Office programs, and encrypted ones, by the streams in their root. */
 export async function readCompoundType(tokenizer: ITokenizer, fileName: string): Promise<string | undefined> {
   const names = await rootNames(tokenizer);
   if (names.has('EncryptedPackage')) return ENCRYPTED[/\.([^.]+)$/.exec(fileName)?.[1]?.toLowerCase() ?? ''];
@@ -47,7 +47,7 @@ interface DirectoryEntry {
   child: number;
 }
 
-/** The names in the root. Those in other folders are of embedded documents. */
+/** Only names in the root: other folders belong to embedded documents. */
 async function rootNames(tokenizer: ITokenizer): Promise<Set<string>> {
   const entries = await directory(tokenizer);
   const names = new Set<string>();

@@ -7,7 +7,7 @@ import { createFileOpener } from './download.js';
 import { ObjectMissing } from '../../records/object-store.js';
 import { createTransferSlots } from './transfer-slots.js';
 
-/** Downloads of files without end, with a clock that the test sets. */
+/** Downloads endless files. The test sets the clock. */
 function startDownloads(maxConcurrent: number) {
   let now = 0;
   const slots = createTransferSlots({ maxConcurrent, maxConcurrentPerOwner: 2 }, () => now);

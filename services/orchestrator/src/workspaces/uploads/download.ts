@@ -12,7 +12,6 @@ export interface DownloadRequest {
   id: string;
   signature: string;
   method: string;
-  /** The headers of these names. */
   range: string | undefined;
   ifRange: string | undefined;
   ifNoneMatch: string | undefined;
@@ -32,24 +31,22 @@ export const conditionsOf = (
   ifNoneMatch: headers['if-none-match'],
 });
 
-/** An object to which a link leads. */
 export interface LinkedFile {
   key: string;
   size: number;
-  /** How long the link is still valid. */
+  /** The link expires after this many seconds. */
   secondsLeft: number;
 }
 
-/** A file, or a part of it, that is ready to be sent. */
 export interface OpenedFile {
   etag: string;
   size: number;
   secondsLeft: number;
-  /** The client has the file already, so no bytes are sent. */
+  /** The client already has the file, so no bytes are sent. */
   isKnown: boolean;
   /** Undefined: the whole file. */
   range: ByteRange | undefined;
-  /** @throws ApiError `notFound` of the opener, `service_unavailable`, `rate_limited` */
+  /** @throws ApiError the opener's `notFound`, `service_unavailable`, `rate_limited` */
   open: () => Promise<Readable>;
 }
 
@@ -57,10 +54,11 @@ export interface OpenedFile {
 export const DOWNLOADS_PER_FILE = 16;
 
 /**
- * Opens the part of an object that the `Range` header requests. Objects are immutable, so the key is the ETag.
+ * Opens the part that the `Range` header requests. Objects are immutable, so the key is the ETag.
  *
- * @param slots with the file as the owner. A client that reads slowly keeps a connection to the store, and all together must leave
- *   some for uploads and turns
+ * @param slots with the file as the owner. A client that reads slowly keeps a connection to the store, and downloads
+ * must
+ *   leave some connections for uploads and turns
  */
 export function createFileOpener(objects: Pick<ObjectStore, 'open'>, notFound: ErrorCode, slots: TransferSlots) {
   async function open(key: string, range: ByteRange | undefined): Promise<Readable> {
@@ -98,7 +96,7 @@ export function createFileOpener(objects: Pick<ObjectStore, 'open'>, notFound: E
   };
 }
 
-/** Responds with a file as an attachment, so that a browser does not run it with the origin of this host. */
+/** Serves the file as an attachment, so that a browser does not run it with this host's origin. */
 export function savedFile(file: OpenedFile, name: string, mediaType: string): FileAnswer | NotModified {
   const { etag, size, secondsLeft, isKnown, range, open } = file;
   const caching = { ETag: etag, 'Cache-Control': `private, max-age=${secondsLeft}, immutable` };

@@ -29,7 +29,6 @@ import type { ByteRange, ObjectStore } from '../../records/object-store.js';
 const KINDS = { wav, mp3, aac, flac, ogg, mp4, m4a, webm, webmVoice, threeGp, threeG2, mov, mp4Sound, caf, amr };
 const HIGHEST = 2 ** 31 - 1;
 
-/** A store with one object. */
 function storeOf(content: Buffer) {
   let readBytes = 0;
   const open: ObjectStore['open'] = (_key, { start, end }: ByteRange = { start: 0, end: content.length - 1 }) => {

@@ -10,7 +10,7 @@ import type { UploadRow } from './uploads.store.js';
 
 /** Without a header that states the duration, the whole file is read. */
 const MAX_BYTES = 64 * 1_024 * 1_024;
-/** Includes the time until one of the parsers is free. */
+/** Includes the wait for a free parser. */
 const TIMEOUT_MS = 10_000;
 /** Concurrent parsers per process. A hostile file can briefly make each use up to about 100 MiB of memory. */
 const PARSERS = 2;
@@ -23,12 +23,13 @@ export interface FileDetailsDeps {
   timeoutMs?: number;
 }
 
-/** A stored file of which only the beginning was read. */
+/** Only the file's beginning was read. */
 export type SniffedUpload = Omit<UploadRow, 'duration' | 'width' | 'height'>;
 
 /**
- * Reads what the beginning of a file does not tell: the tracks of audio and video and their duration in whole seconds, the size of
- * pictures, and which document a container is. For files that cannot be read, the type stays, and duration and size are null.
+ * Reads details that need more than the file's beginning: audio and video tracks and their duration in whole seconds,
+ * picture sizes, and the document type in a container. Unreadable files keep their type, with null as duration and
+ * size.
  */
 export type FileDetails = (upload: SniffedUpload) => Promise<UploadRow>;
 
@@ -60,7 +61,7 @@ export function createFileDetails({ objects, logger, timeoutMs = TIMEOUT_MS }: F
     const hasDetails = [isMedia, isContainer, isPicture].some((is) => is(upload.mime_type));
     if (!hasDetails) return { ...upload, ...UNKNOWN };
     const [timeout, done] = [AbortSignal.timeout(timeoutMs), new AbortController()];
-    // The store may not answer: then no read notices the end of the time.
+    // If the store does not answer, no read notices the timeout.
     const late = once(timeout, 'abort', { signal: done.signal }).then(() => {
       throw new Error('reading the file took too long');
     });
@@ -76,7 +77,7 @@ export function createFileDetails({ objects, logger, timeoutMs = TIMEOUT_MS }: F
   };
 }
 
-/** Runs at most `count` tasks concurrently, the others in their order. */
+/** Runs at most `count` tasks concurrently, the others in order. */
 function createSlots(count: number) {
   let running = 0;
   const waiting: (() => void)[] = [];

@@ -2,12 +2,12 @@ import type { AttachmentType } from '@uswarm/contract';
 import { BINARY_CONTROLS } from '@uswarm/service-kit';
 import { fileTypeFromBuffer } from 'file-type';
 
-/** Bytes of a file that are read to detect its type. */
+/** Bytes read from a file to detect its type. */
 export const SNIFFED_BYTES = 4_100;
 
 const UNKNOWN = 'application/octet-stream';
 
-/** The media type detected in the first bytes; the client's claim is ignored. */
+/** Detects the media type from the first bytes; the client's claim is ignored. */
 export async function sniffMediaType(head: Buffer): Promise<string> {
   const found = await fileTypeFromBuffer(head).catch(() => undefined);
   if (found !== undefined) return found.mime;
@@ -40,13 +40,12 @@ export function attachmentType(mediaType: string): AttachmentType {
   return family === 'image' || family === 'video' || family === 'audio' ? family : 'file';
 }
 
-/** Returns true if the file may have tracks to read. */
+/** True if the file may have tracks to read. */
 export const isMedia = (mediaType: string): boolean => /^(?:audio|video)\//.test(mediaType);
 
-/** Returns true if the file has a size in pixels. */
 export const isPicture = (mediaType: string): boolean => attachmentType(mediaType) === 'image';
 
-/** Returns true if the file can be a document whose first bytes do not identify it reliably. */
+/** True if the file can be a document whose first bytes do not identify it reliably. */
 export const isContainer = (mediaType: string): boolean =>
   /^application\/(?:zip|java-archive|x-xpinstall|x-cfb|vnd\.(?:openxmlformats|ms-|apple\.)\S+)$/.test(mediaType);
 
@@ -66,7 +65,7 @@ const INERT = new Set([
   'text/plain',
 ]);
 
-/** The media type of a download. Only types that a browser does not run are served as such. */
+/** Returns the actual type only if a browser does not run it. */
 export function servedType(mediaType: string): string {
   if (mediaType === 'text/plain') return 'text/plain; charset=utf-8';
   return INERT.has(mediaType) || /^(audio|video)\//.test(mediaType) ? mediaType : UNKNOWN;

@@ -2,10 +2,10 @@ import { create } from 'content-disposition';
 import { visibleText } from '../../platform/http/visible-text.js';
 
 const MAX_NAME_CHARACTERS = 200;
-/** File systems accept no more, and an export is a ZIP file that is unpacked there. */
+/** File systems accept no more, and exports are ZIP files that users unpack. */
 const MAX_NAME_BYTES = 255;
 
-/** Removes path separators and invisible characters from the file name of a client, and limits its length. */
+/** Removes path separators and invisible characters from the client's file name, and limits its length. */
 export function cleanName(sent: string | undefined): string {
   const name = shortened(visibleText((sent ?? '').replaceAll(/[/\\]/g, '')));
   return /^\.*$/.test(name) ? 'file' : name;
@@ -26,7 +26,7 @@ function shortened(name: string): string {
   return start + ending;
 }
 
-/** The `Content-Disposition` that makes a browser save the file (RFC 6266). */
+/** Returns a `Content-Disposition` that makes browsers save the file (RFC 6266). */
 export function savedAs(name: string): string {
   return create(name, { type: 'attachment' });
 }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type ObjectStore, ObjectMissing } from '../../records/object-store.js';
 
-/** Stores objects as files of a local folder. Several processes on one machine can use the folder. */
+/** Stores objects as files in a local folder. Several processes on one machine can use the folder. */
 export function createFileObjects(directory: string): ObjectStore {
   const pathOf = (key: string): string => {
     if (!/^[\w-]+$/.test(key)) throw new Error('a key is one word');

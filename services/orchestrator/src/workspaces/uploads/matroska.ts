@@ -16,14 +16,14 @@ const SIMPLE_BLOCK = 0xa3;
 const BLOCK_GROUP = 0xa0;
 const BLOCK = 0xa1;
 const BLOCK_DURATION = 0x9b;
-/** They are entered, all others are skipped. So it does not matter that recorders leave their lengths open. */
+/** Only these are entered; others are skipped. So elements may have an open length, as recorders write them. */
 const CONTAINERS = new Set([SEGMENT, INFO, TRACKS, TRACK, CLUSTER, BLOCK_GROUP]);
 const DEFAULT_SCALE = 1_000_000;
 const VIDEO = 1;
 const AUDIO = 2;
 /** Covers are tracks with a picture codec and one block. */
 const PICTURE = /^V_MJPEG|PNG|JPEG/i;
-/** The headers of an element and of a block, or a short value. */
+/** Enough for an element header with a block header, or for a short value. */
 const HEADER_BYTES = 64;
 
 interface Track {
@@ -35,18 +35,18 @@ interface Track {
 
 interface State {
   scale: number;
-  /** In units of the scale, as all times. */
+  /** In scale units, as all times. */
   duration: number | undefined;
   tracks: Track[];
   cluster: number;
   block: number;
-  /** The latest time of a block. */
+  /** The latest block time. */
   last: number;
 }
 
 /**
- * Reads Matroska and WebM. Recorders write the header before the length is known: then the block times tell it. All blocks are also
- * read if there may be a cover.
+ * Reads Matroska and WebM. Recorders write the header before they know the length: then the block times show it. All
+ * blocks are also read if there may be a cover.
  */
 export async function readMatroska(tokenizer: ITokenizer): Promise<MediaTracks> {
   const state: State = { scale: DEFAULT_SCALE, duration: undefined, tracks: [], cluster: 0, block: 0, last: 0 };
@@ -110,7 +110,7 @@ function elementIn(header: Buffer): Element | undefined {
   return size === undefined ? undefined : { id: header.readUIntBE(0, idBytes), start: size.end, bytes: size.value };
 }
 
-/** The first set bit tells the length. */
+/** The first set bit gives the length. */
 function variableInteger(bytes: Buffer, at: number): { value: number; end: number } | undefined {
   const length = Math.clz32(bytes[at] ?? 0) - 23;
   if (length > 8 || at + length > bytes.length) return undefined;

@@ -33,7 +33,7 @@ async function readCaf(tokenizer: ITokenizer): Promise<MediaTracks> {
       const [packets, valid] = [Number(table.readBigInt64BE(0)), Number(table.readBigInt64BE(8))];
       frames = valid > 0 ? valid : packets * framesPerPacket;
     } else if (type === 'data') {
-      // It begins with an edit count.
+      // The chunk begins with an edit count.
       bytes = Math.max(0, end - start - 4);
     }
     await tokenizer.ignore(Math.max(0, end - tokenizer.position));
@@ -42,7 +42,7 @@ async function readCaf(tokenizer: ITokenizer): Promise<MediaTracks> {
   return { ...AUDIO, duration: frames === undefined || !(rate > 0) ? undefined : frames / rate };
 }
 
-/** Bytes of a frame after its first byte, by type. Each frame is 20 ms. */
+/** Bytes per frame after its first byte, by type. Each frame is 20 ms. */
 const AMR_FRAMES = [12, 13, 15, 17, 19, 20, 26, 31, 5, 6, 5, 5, 0, 0, 0, 0];
 const AMR_WB_FRAMES = [17, 23, 32, 36, 40, 46, 50, 58, 60, 5, 0, 0, 0, 0, 0, 0];
 const AMR_FRAME_SECONDS = 0.02;
@@ -98,7 +98,7 @@ async function readAvi(tokenizer: ITokenizer): Promise<MediaTracks> {
   return tracks;
 }
 
-/** The last tag has the time of the end. */
+/** The last tag has the end time. */
 async function readFlv(tokenizer: ITokenizer): Promise<MediaTracks> {
   const size = tokenizer.fileInfo.size ?? 0;
   const flags = (await readStart(tokenizer, 9))[4] ?? 0;
@@ -109,7 +109,7 @@ async function readFlv(tokenizer: ITokenizer): Promise<MediaTracks> {
   return { hasAudio: (flags & 4) !== 0, hasVideo: (flags & 1) !== 0, duration: milliseconds / 1_000 };
 }
 
-/** Of MPEG streams the first and the last part are read. */
+/** Only the first and the last part of an MPEG stream are read. */
 const MPEG_PART = 512 * 1_024;
 const CLOCK = 90_000;
 const CLOCK_WRAP = 2 ** 33;
@@ -120,7 +120,7 @@ interface Packets {
   times: number[];
 }
 
-/** A packet of an elementary stream at a position, if there is one. */
+/** Adds the elementary stream packet at `at`, if there is one. */
 function addPacket(bytes: Buffer, at: number, found: Packets): void {
   if (at + 14 > bytes.length || bytes.readUIntBE(at, 3) !== 1) return;
   const stream = bytes[at + 3] ?? 0;

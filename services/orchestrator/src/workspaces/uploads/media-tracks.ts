@@ -1,6 +1,6 @@
 import type { ITokenizer } from 'strtok3';
 
-/** The container's tracks. Undefined: not known. */
+/** Undefined fields are unknown. */
 export interface MediaTracks {
   hasAudio: boolean;
   hasVideo: boolean;

@@ -7,7 +7,7 @@ import type { ObjectTokenizer } from './object-tokenizer.js';
 export type OpenTokenizer = (maxOperations: number) => ObjectTokenizer;
 
 export interface Media {
-  /** That of audio, if the file has no track of video. */
+  /** An audio type if the file has no video track. */
   mimeType: string;
   /** Whole seconds. */
   seconds: number | null;
@@ -24,7 +24,7 @@ const OPERATIONS = 100_000;
 /** Streams without an index are read frame by frame, and the parser keeps no frames. */
 const FRAME_OPERATIONS = 2_000_000;
 const FRAMED = new Set(['audio/mpeg', 'audio/aac']);
-/** Containers of which the library knows only some names. */
+/** The library knows only some names for these containers. */
 const SAME_CONTAINER: Readonly<Record<string, string>> = {
   'video/3gpp': 'video/mp4',
   'video/3gpp2': 'video/mp4',
@@ -60,7 +60,7 @@ async function readContainer(open: OpenTokenizer, reader: ContainerReader): Prom
 }
 
 async function readTracks(open: OpenTokenizer, mimeType: string): Promise<Tracks> {
-  // Needs memory, so it is loaded for the first such file.
+  // The library needs memory, so the first such file loads it.
   const { parseFromTokenizer } = await import('music-metadata');
   const tokenizer = open(FRAMED.has(mimeType) ? FRAME_OPERATIONS : OPERATIONS);
   tokenizer.fileInfo = { ...tokenizer.fileInfo, mimeType: SAME_CONTAINER[mimeType] ?? mimeType };

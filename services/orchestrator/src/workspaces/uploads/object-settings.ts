@@ -10,7 +10,7 @@ interface ObjectConfig {
   S3_PATH_STYLE?: boolean | undefined;
 }
 
-/** Settings of the object store. @throws Error if a required one is not set */
+/** @throws Error if a required setting is missing */
 export function objectSettings(config: ObjectConfig) {
   const { OBJECT_STORE, OBJECT_DIRECTORY: directory, S3_ENDPOINT: endpoint, S3_BUCKET: bucket } = config;
   const { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = config;

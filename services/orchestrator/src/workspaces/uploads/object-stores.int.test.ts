@@ -19,11 +19,11 @@ const MIB = 1024 * 1024;
 
 interface Place {
   objects: ObjectStore;
-  /** All stored objects, complete and partial. */
+  /** Complete and partial objects. */
   stored: () => Promise<unknown[]>;
 }
 
-/** A stream that the test controls. */
+/** A stream that the test feeds. */
 function fed(): { content: Readable; feed: (bytes: Buffer) => void } {
   const content = new Readable({ read: () => undefined });
   return { content, feed: (bytes) => void content.push(bytes) };

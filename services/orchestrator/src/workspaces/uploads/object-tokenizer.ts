@@ -5,29 +5,28 @@ import { AbstractTokenizer, EndOfStreamError, type IRandomAccessFileInfo, type I
 import type { ObjectStore } from '../../records/object-store.js';
 
 const BLOCK_BYTES = 128 * 1_024;
-/** The last blocks in memory: parsers alternate between a few places. */
+/** Parsers alternate between a few places, so the last blocks stay in memory. */
 const KEPT_BLOCKS = 4;
-/** The largest part that a parser may request: the index of a film of hours. */
+/** Maximum bytes per read: enough for the index of a film that lasts hours. */
 const PART_BYTES = 2 * 1_024 * 1_024;
-/** Parsers keep the values of such parts in memory. */
+/** Parsers keep values from parts of this size in memory. */
 const LARGE_PART_BYTES = 4_096;
 const LARGE_PARTS_BYTES = 8 * 1_024 * 1_024;
-/** Operations on blocks in memory need no pause of the event loop, so it is paused after this time. */
+/** Operations on blocks in memory do not yield to the event loop, so the tokenizer yields after this time. */
 const PAUSE_AFTER_MS = 10;
 
 export interface ObjectTokenizerDeps {
   objects: Pick<ObjectStore, 'open'>;
   key: string;
   fileInfo: IRandomAccessFileInfo;
-  /** Bytes that may be read from the store in total. */
+  /** Maximum bytes read from the store in total. */
   maxBytes: number;
-  /** Operations of the parser, which may keep something of each. */
+  /** Maximum parser operations. The parser may keep something for each. */
   maxOperations: number;
-  /** Ends each operation. */
   signal: AbortSignal;
 }
 
-/** Lets a parser read parts of an object of the store. Bounds memory, bytes and the time without a pause. */
+/** Lets a parser read parts of a stored object. Bounds memory, bytes and the time without a pause. */
 export class ObjectTokenizer extends AbstractTokenizer {
   override fileInfo: IRandomAccessFileInfo;
   readonly #deps: ObjectTokenizerDeps;

@@ -5,7 +5,7 @@ import { readZipType } from './zip-files.js';
 
 const OPERATIONS = 100_000;
 
-/** Returns the document type, or the container type if no document is recognized. */
+/** @returns the container type if no document is recognized */
 export async function readOfficeType(
   open: OpenTokenizer,
   upload: Pick<UploadRow, 'name' | 'mime_type'>,

@@ -18,7 +18,7 @@ const webp = (width: number, height: number): Buffer =>
   bytes('RIFF', [30, 0, 0, 0], 'WEBPVP8X', [10, 0, 0, 0], [0, 0, 0, 0], le24(width - 1), le24(height - 1));
 
 const segment = (marker: number, content: Buffer): Buffer => bytes([0xff, marker], u16(content.length + 2), content);
-/** @param orientation of EXIF; cameras that are held upright write 6 */
+/** @param orientation EXIF value; cameras that are held upright write 6 */
 const exif = (orientation: number): Buffer =>
   segment(
     0xe1,

@@ -5,15 +5,18 @@ export interface PictureSize {
   height: number;
 }
 
-/** Parts of the beginning to read. Metadata can be before the size: a preview, a colour profile, a history of edits. */
+/**
+ * Bytes to read from the beginning, tried in order. Metadata can precede the size: a preview, a colour profile, an edit
+ * history.
+ */
 const PARTS_BYTES = [128 * 1_024, 1_024 * 1_024];
 const MAX_PIXELS = 2 ** 31 - 1;
 /** EXIF orientations 5 to 8 turn a picture by a quarter. */
 const FIRST_TURNED = 5;
 
-/** The size of a picture as it is displayed. Rejects if the beginning of the file does not tell it. */
+/** Returns the displayed size. Rejects if the file's beginning does not contain it. */
 export async function readPictureSize(tokenizer: ObjectTokenizer, fileBytes: number): Promise<PictureSize> {
-  // Few processes receive pictures, so it is loaded for the first one.
+  // Few processes receive pictures, so the first picture loads the library.
   const { imageSize } = await import('image-size');
   for (const bytes of PARTS_BYTES) {
     const head = Buffer.alloc(Math.min(bytes, fileBytes));
@@ -41,7 +44,10 @@ function displayed({ width, height, orientation = 1, type }: StoredSize, head: B
 
 const isHeif = (type: string | undefined): boolean => ['heic', 'heif', 'avif'].includes(type ?? '');
 
-/** The property `irot` turns a picture by quarters. Cameras give it to all parts of a picture alike; the library does not read it. */
+/**
+ * The `irot` property turns a picture by quarters. Cameras set it for all picture parts alike; the library does not
+ * read it.
+ */
 function isTurnedHeif(head: Buffer): boolean {
   const at = head.indexOf('irot');
   return at >= 0 && at + 4 < head.length && (head.readUInt8(at + 4) & 1) === 1;

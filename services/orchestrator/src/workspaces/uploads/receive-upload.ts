@@ -18,7 +18,6 @@ import type { ObjectStore } from '../../records/object-store.js';
 import { ABANDONED_AFTER_MS, ORPHANED_AFTER_MS, UPLOAD_JOB } from './upload-retention.js';
 import type { UploadRow, UploadStore } from './uploads.store.js';
 
-/** A file that is being received. */
 export interface IncomingFile {
   name: string | undefined;
   /** Fails if the file is too large or the connection closes early. */
@@ -34,9 +33,9 @@ export interface ReceiveUploadDeps {
   objects: Pick<ObjectStore, 'put' | 'remove'>;
   detailsOf: FileDetails;
   idempotency: Pick<Idempotency, 'isUsed' | 'earlier' | 'claim'>;
-  /** Maximum total bytes of the files of a user. */
+  /** Maximum stored bytes per user. */
   bytesPerUser: number;
-  /** Maximum number of files of a user. */
+  /** Maximum stored files per user. */
   filesPerUser: number;
   logger: Logger;
 }
@@ -115,7 +114,7 @@ async function admit(
   await scheduleRetention(deps, upload.id, ORPHANED_AFTER_MS, tx);
 }
 
-/** @throws the error of the content; ApiError `service_unavailable` if the store fails */
+/** @throws the content's error; ApiError `service_unavailable` if the store fails */
 async function storeObject(
   { objects }: ReceiveUploadDeps,
   id: string,
@@ -148,7 +147,7 @@ async function next(chunks: AsyncIterator<Buffer>): Promise<Buffer | undefined> 
   return result.done === true ? undefined : result.value;
 }
 
-/** Reads enough chunks to detect the type of the file. */
+/** Reads enough chunks to detect the file type. */
 async function readHead(chunks: AsyncIterator<Buffer>): Promise<{ head: Buffer; start: Buffer[] }> {
   const start: Buffer[] = [];
   for (let length = 0; length < SNIFFED_BYTES;) {

@@ -12,39 +12,38 @@ import { createOutgoingAgents, type OutgoingProxy } from '@uswarm/service-kit/ou
 import { type ObjectStore, ObjectMissing } from '../../records/object-store.js';
 
 export interface S3Options {
-  /** Default: the AWS endpoint of the region. */
+  /** Default: the region's AWS endpoint. */
   endpoint?: string;
   region: string;
   bucket: string;
-  /** The prefix of all keys. */
   prefix: string;
-  /** Default: the credential chain of the SDK, such as the role of the pod. */
+  /** Default: the SDK's credential chain, such as the pod's role. */
   credentials?: { accessKeyId: string; secretAccessKey: string };
   /** Use `<endpoint>/<bucket>/…` instead of `<bucket>.<endpoint>/…`. */
   pathStyle: boolean;
   proxy: OutgoingProxy;
 }
 
-/** The minimum part size of S3. Each upload keeps one or two parts in memory. */
+/** S3's minimum part size. Each upload keeps one or two parts in memory. */
 const PART_BYTES = 5 * 1024 * 1024;
 
 const TIMEOUTS = {
   connectionTimeout: 3_000,
-  /** Time until the response begins, including the transfer of one part. */
+  /** Time until the response begins, including one part's transfer. */
   requestTimeout: 60_000,
   throwOnRequestTimeout: true,
-  /** Idle time of a connection. A slow reader pauses a download. */
+  /** Idle time per connection. A slow reader pauses a download. */
   socketTimeout: 120_000,
 };
 
-/** Stores objects in a bucket of any S3-compatible server. */
+/** Works with any S3-compatible server. */
 export function createS3Objects({ bucket, prefix, pathStyle, proxy, ...options }: S3Options): ObjectStore {
   const agents = createOutgoingAgents(proxy, { maxSockets: 256, connectMs: TIMEOUTS.connectionTimeout });
   const client = new S3Client({
     ...options,
     forcePathStyle: pathStyle,
     maxAttempts: 3,
-    // Many S3-compatible servers reject the newer checksums of AWS.
+    // Many S3-compatible servers reject AWS's newer checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { ...TIMEOUTS, httpAgent: agents.httpAgent, httpsAgent: agents.httpsAgent },
@@ -62,7 +61,7 @@ export function createS3Objects({ bucket, prefix, pathStyle, proxy, ...options }
   return {
     async put(key, content) {
       const params = { ...at(key), Body: content, ContentType: 'application/octet-stream' };
-      // Do not call `upload.abort()`: it rejects before the parts are deleted. An error of the content deletes them first.
+      // Do not call `upload.abort()`: it rejects before the parts are deleted. A content error deletes them first.
       const upload = new Upload({ client, params, partSize: PART_BYTES, queueSize: 1 });
       try {
         await upload.done();

@@ -4,7 +4,7 @@ import { createTransferSlots } from './transfer-slots.js';
 
 const FAST = 1024 ** 2;
 
-/** Slots with a clock that the test sets, and uploads with a constant rate. */
+/** Runs uploads with a constant rate. The test sets the clock. */
 function startSlots(maxConcurrent: number) {
   let now = 0;
   const slots = createTransferSlots({ maxConcurrent, maxConcurrentPerOwner: 2 }, () => now);

@@ -1,6 +1,5 @@
 import { ApiError } from '@uswarm/contract';
 
-/** An upload, or a download. */
 export interface Transfer {
   /** Bytes so far. */
   received(): number;
@@ -8,14 +7,18 @@ export interface Transfer {
 }
 
 export interface TransferLimits {
-  /** Maximum concurrent transfers of this process, which bounds its memory and connections. */
+  /** Maximum concurrent transfers per process, which bounds its memory and connections. */
   maxConcurrent: number;
   /** Maximum concurrent transfers per owner. */
   maxConcurrentPerOwner: number;
 }
 
 export interface TransferSlots {
-  /** @param owner the user of an upload, the file of a download. @returns a function that releases the slot. @throws ApiError `rate_limited` */
+  /**
+   * @param owner the uploading user, or the downloaded file
+   * @returns releases the slot
+   * @throws ApiError `rate_limited`
+   */
   take(owner: string, transfer: Transfer): () => void;
 }
 
@@ -32,8 +35,8 @@ interface Held {
 }
 
 /**
- * Admits transfers. If all slots are taken, an owner without a transfer gets the slot of the slowest one that is slow or whose owner has
- * several: otherwise a few owners could keep all transfers of the others refused.
+ * Admits transfers. If all slots are taken, an owner without a transfer gets the slowest transfer's slot, provided that
+ * this transfer is slow or its owner has several: otherwise a few owners could block all others.
  *
  * @param now milliseconds
  */

@@ -36,7 +36,7 @@ describe('upload limits', () => {
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
     return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
   };
-  /** All rows, jobs and files of uploads. */
+  /** All upload rows, jobs and files. */
   const traces = async () => ({
     rows: (await uswarm.database.selectFrom('uploads').select('id').orderBy('id').execute()).map(({ id }) => id),
     work: (
@@ -233,7 +233,7 @@ describe('uploads that drip', () => {
       expect((await send()).status).toBe(429);
       const started = performance.now();
       expect((await eventually(send, { until: ({ status }) => status === 201, timeoutMs: 20_000 })).status).toBe(201);
-      // Before the others ended by themselves.
+      // Earlier than the other requests would end by themselves.
       expect(performance.now() - started).toBeLessThan(RATE_WINDOW_MS);
       const answers = await eventually(() => begun.map((one) => one.answered()), {
         until: (all) => all.every((answer) => answer !== undefined),

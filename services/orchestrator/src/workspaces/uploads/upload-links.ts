@@ -1,38 +1,37 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@uswarm/service-kit';
 
-/** Links to files of one kind, valid for any holder and for a limited time. */
+/** Makes links that any holder can use for a limited time. */
 export interface FileLinks {
-  /** The URL of the file with a signature that is valid for 15 to 30 minutes. It is the same for up to 15 minutes. */
+  /** Adds a signature that is valid for 15 to 30 minutes. The URL stays the same for up to 15 minutes. */
   url(id: string): string;
-  /** The seconds for which the signature of this file is still valid; undefined if it is not. */
+  /** @returns undefined if the signature is invalid or has expired */
   secondsLeft(id: string, signature: string): number | undefined;
 }
 
 export type UploadLinks = FileLinks;
 
 export interface FileLinksOptions {
-  /** The server secret from which the signing key is derived. */
+  /** The signing key is derived from it. */
   secret: string;
-  /** Additional secrets whose links are accepted. */
+  /** Links signed with these are accepted too. */
   previousSecrets?: readonly string[];
-  /** Separates the links of different kinds of files: it is part of the key derivation. */
+  /** Part of the key derivation, so that a link for one kind of file is invalid for another. */
   purpose: string;
-  /** The URL without its signature. */
   urlOf: (id: string) => string;
   clock: Clock;
 }
 
 export interface UploadLinksOptions extends Omit<FileLinksOptions, 'purpose' | 'urlOf'> {
-  /** The prefix of links; empty makes them relative to the API. */
+  /** Empty makes links relative to the API. */
   baseUrl: string;
 }
 
-/** The least that a link is valid. Expiries are multiples of it, so that a client that lists a file again can use its cached copy. */
+/** Minimum validity. Expiries are multiples of it, so that a client that lists a file again can use its cached copy. */
 const LIFETIME_S = 15 * 60;
 const SIGNATURE = /^(\d{1,12})\.([\w-]{43})$/;
 
-/** A signature consists of its expiry in Unix seconds and an HMAC of file id and expiry. */
+/** A signature consists of its expiry in Unix seconds, and an HMAC over file id and expiry. */
 export function createFileLinks({ secret, previousSecrets = [], purpose, urlOf, clock }: FileLinksOptions): FileLinks {
   const keys = [secret, ...previousSecrets].map((each) => Buffer.from(hkdfSync('sha256', each, '', purpose, 32)));
   const nowS = (): number => Math.floor(clock.now().getTime() / 1_000);
@@ -56,7 +55,7 @@ export function createFileLinks({ secret, previousSecrets = [], purpose, urlOf, 
   };
 }
 
-/** Links to uploads: `<base>/v1/uploads/<id>?sig=…`. */
+/** `<base>/v1/uploads/<id>?sig=…` */
 export function createUploadLinks({ baseUrl, ...options }: UploadLinksOptions): UploadLinks {
   const base = baseUrl.replace(/\/+$/, '');
   return createFileLinks({ ...options, purpose: 'uswarm upload links', urlOf: (id) => `${base}/v1/uploads/${id}` });

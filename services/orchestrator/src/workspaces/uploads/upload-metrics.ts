@@ -3,7 +3,6 @@ import { initializedCounter, type Registry } from '@uswarm/service-kit';
 import { Gauge } from 'prom-client';
 import type { UploadService } from './uploads.service.js';
 
-/** Adds metrics to the service. */
 export function measureUploads(service: UploadService, registry: Registry): UploadService {
   const uploads = initializedCounter(registry, 'uswarm_uploads_total', 'Total uploads by outcome.', {
     outcome: ['stored', 'refused', 'failed'],

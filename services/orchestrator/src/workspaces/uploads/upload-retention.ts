@@ -10,10 +10,9 @@ export const UPLOAD_JOB = 'upload';
 const HOUR_MS = 3_600_000;
 /** Longer than any request: an upload that is still incomplete after this time was interrupted by a crash. */
 export const ABANDONED_AFTER_MS = HOUR_MS;
-/** The time after which a file without a message is deleted. */
+/** Files without a message are deleted after this time. */
 export const ORPHANED_AFTER_MS = 24 * HOUR_MS;
 
-/** The decision on an upload: keep it, delete it, or check it again later. */
 export type Disposition = 'keep' | 'remove' | { againInMs: number };
 
 export function dispositionOf({ state, owned, attached, ageMs }: UploadFacts, hasMessage: boolean): Disposition {
@@ -33,7 +32,7 @@ export interface UploadRetentionDeps {
   objects: Pick<ObjectStore, 'remove'>;
 }
 
-/** The handler of upload jobs. Deletes the object first, then row and job in one transaction, so that a retry is safe. */
+/** Deletes the object first, then row and job in one transaction, so that a retry is safe. */
 export function createUploadRetention({ withTransaction, store, jobs, objects }: UploadRetentionDeps) {
   function decide(leased: LeasedJob): Promise<Disposition> {
     return withTransaction(async (tx) => {

@@ -26,10 +26,10 @@ export interface UploadsModuleDeps {
   logger: Logger;
 }
 
-/** Three quarters of the connections to a bucket. */
+/** Three quarters of a bucket's connections. */
 const DOWNLOADS_AT_ONCE = 192;
 
-/** Uploads, their links and their retention. Close the module when no request or job uses it. */
+/** Close the module when no request or job uses it. */
 export async function createUploadsModule(deps: UploadsModuleDeps) {
   const { config, idempotency, metrics, clock, logger } = deps;
   const { database, withTransaction, jobs } = deps.connections;
@@ -78,7 +78,7 @@ export async function createUploadsModule(deps: UploadsModuleDeps) {
 async function openObjects(config: OrchestratorConfig): Promise<ObjectStore> {
   const settings = objectSettings(config);
   if (settings.store === 'file') return createFileObjects(settings.directory);
-  // Only an orchestrator with a bucket needs the client of S3, whose code is large.
+  // Only an orchestrator with a bucket needs the S3 client, which is large.
   const { createS3Objects } = await import('./s3-objects.js');
   return createS3Objects({ ...settings, proxy: config.proxy });
 }

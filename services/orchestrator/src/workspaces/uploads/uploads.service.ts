@@ -16,7 +16,6 @@ export interface UploadServiceDeps extends Omit<ReceiveUploadDeps, 'store'> {
   downloads: TransferSlots;
 }
 
-/** A file, or a part of it, that is ready to be sent. */
 export interface Download extends OpenedFile {
   upload: UploadRow;
 }

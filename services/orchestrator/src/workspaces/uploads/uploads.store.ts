@@ -4,25 +4,23 @@ import type { Database } from '../../platform/database/database.js';
 import type { UploadState } from '../../platform/database/schema.js';
 import { lockUser } from '../../records/lock-user.js';
 
-/** A complete file. */
 export interface UploadRow {
   id: string;
   name: string;
   type: AttachmentType;
   mime_type: string;
   size: number;
-  /** Seconds of audio and video; null if unknown. */
+  /** Audio or video seconds; null if unknown. */
   duration: number | null;
-  /** Pixels of a picture as it is displayed; null if unknown. */
+  /** Displayed size in pixels; null if unknown. */
   width: number | null;
   height: number | null;
 }
 
-/** The facts that decide whether an upload is kept. */
 export interface UploadFacts {
   state: UploadState;
   owned: boolean;
-  /** Whether the upload was ever attached to a message. */
+  /** Stays true when the message is deleted. */
   attached: boolean;
   ageMs: number;
 }
@@ -31,15 +29,14 @@ export interface UploadStore {
   insert(id: string, userId: string, db: Database): Promise<void>;
   /** Locks the user against deletion and concurrent uploads. @returns false if the user does not exist */
   lockUser(userId: string, db: Database): Promise<boolean>;
-  /** Stored bytes of a user, and the number of files including those in progress. */
+  /** Counts stored bytes, and files including uploads in progress. */
   stored(userId: string, db?: Database): Promise<{ bytes: number; files: number }>;
   /** @returns false if the upload is no longer in progress */
   finish(upload: UploadRow, db: Database): Promise<boolean>;
   find(id: string): Promise<UploadRow | undefined>;
-  /** The stored uploads of the user with these ids, locked against deletion until the transaction ends. */
+  /** Returns the user's stored uploads, locked against deletion until the transaction ends. */
   holdStored(userId: string, ids: readonly string[], db: Database): Promise<UploadRow[]>;
   attach(messageId: string, ids: readonly string[], db: Database): Promise<void>;
-  /** Locks the upload. */
   lock(id: string, db: Database): Promise<UploadFacts | undefined>;
   /** Call it after `lock`, so that all committed attachments are visible. */
   hasMessage(id: string, db: Database): Promise<boolean>;

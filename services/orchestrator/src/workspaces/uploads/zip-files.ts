@@ -4,7 +4,7 @@ import type { ITokenizer } from 'strtok3';
 import { type Entry, fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile } from 'yauzl';
 
 const MAX_ENTRIES = 10_000;
-/** Of an entry that states the type. */
+/** Maximum text read from an entry that states the type. */
 const MAX_TEXT = 1_024 * 1_024;
 const STORED = 0;
 const DEFLATED = 8;
@@ -22,7 +22,7 @@ const FOLDERS: readonly [RegExp, string][] = [
   [/^ppt\//, 'application/vnd.openxmlformats-officedocument.presentationml.presentation'],
   [/^3D\/.*\.model$/, 'model/3mf'],
 ];
-/** In the order in which they decide. */
+/** The first match decides. */
 const BY_NAME: readonly [RegExp, string][] = [
   [/^AndroidManifest\.xml$/, 'application/vnd.android.package-archive'],
   [/^Index\/MasterSlide/, 'application/vnd.apple.keynote'],
@@ -32,7 +32,7 @@ const BY_NAME: readonly [RegExp, string][] = [
   [/^META-INF\/MANIFEST\.MF$/, 'application/java-archive'],
 ];
 
-/** Reads the central directory of a ZIP file, so entry order and sizes do not matter. */
+/** Reads the ZIP file's central directory, so entry order and sizes do not matter. */
 export async function readZipType(tokenizer: ITokenizer): Promise<string | undefined> {
   const zip = await fromRandomAccessReaderPromise(new TokenizerReader(tokenizer), tokenizer.fileInfo.size ?? 0, {
     decodeStrings: false,
