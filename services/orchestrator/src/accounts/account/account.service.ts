@@ -31,16 +31,16 @@ export interface AccountServiceDeps {
   sessions: Pick<SessionStore, 'revoke' | 'revokeAll'>;
   devices: Pick<DeviceStore, 'dropPushToken' | 'dropPushTokens'>;
   integrations: Pick<IntegrationService, 'revokeAll'>;
-  /** Closes the sockets of revoked sessions. */
+  /** Closes revoked sessions' sockets. */
   sessionEnds: SessionRevocationPublisher;
   audit: Pick<AuditStore, 'append'>;
   /** Identifies a deleted account. */
   identityHash: IdentityHash;
-  /** Hashes with previous keys, under which deleted accounts may be stored. */
+  /** Deleted accounts may still be stored under hashes with previous keys. */
   previousIdentityHashes: readonly IdentityHash[];
-  /** Maximum sign-ups of one identity within a day after a deletion of its account; 0 disables the limit. */
+  /** Maximum sign-ups per identity within a day after its account was deleted; 0 disables the limit. */
   returnsPerDay: number;
-  /** Maximum age in seconds of the provider sign-in when an account is deleted; undefined disables the check. */
+  /** Deleting an account requires a provider sign-in of at most this age in seconds; undefined disables the check. */
   deletionMaxAuthAgeS: number | undefined;
   clock: Clock;
 }
@@ -48,7 +48,6 @@ export interface AccountServiceDeps {
 type AccountAction = 'account.sign_up' | 'account.sign_in' | 'account.logout' | 'account.logout_all' | 'account.delete';
 
 interface ActionContext {
-  /** Absent if the user is deleted. */
   userId?: string;
   session: Session | undefined;
   db: Database;
@@ -59,22 +58,22 @@ export interface AccountService {
   /** @throws ApiError `user_not_found`, `user_deleted`, `user_banned` */
   signIn(identity: Identity, session: Session): Promise<void>;
   /**
-   * Creates user, first workspace, agents and swarm conversation, and requests a runtime. Idempotent. The usage of a
-   * deleted account of the same identity in the current period still counts.
+   * Creates user, first workspace, agents and swarm conversation, and requests a runtime. Idempotent. If the identity
+   * had an account that was deleted, its usage in the current period still counts.
    *
    * @throws ApiError `user_banned`, `sign_up_limit_reached` (not on the bypass, because tests delete many accounts)
    */
   signUp(identity: Identity, session?: Session): Promise<void>;
   /**
-   * Revokes the token until it expires, closes its sockets, and removes the push token of the device. On the bypass,
-   * whose token is shared, all sockets of the user are closed and the token stays valid.
+   * Revokes the token until it expires, closes its sockets, and removes the device's push token. On the bypass, whose
+   * token is shared, all sockets of the user are closed and the token stays valid.
    *
    * @throws ApiError `user_not_found`, `user_deleted`, `user_banned`
    */
   logout(identity: Identity, session: Session): Promise<void>;
   /**
-   * Revokes all tokens of the user issued until now, closes all sockets of the user, and removes the push tokens of all
-   * devices. On the bypass, whose token is shared, the token stays valid, as after `logout`.
+   * Revokes all tokens issued to the user until now, closes the user's sockets, and removes all devices' push tokens.
+   * On the bypass, whose token is shared, the token stays valid, as after `logout`.
    *
    * @throws ApiError `user_not_found`, `user_deleted`, `user_banned`
    */
@@ -125,7 +124,6 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
     return true;
   }
 
-  /** Restores the usage of a deleted account of the same identity. */
   async function carryOverUsage(identity: Identity, userId: string, tx: Transaction): Promise<void> {
     await deletedAccounts.rename(previous(identity), hash(identity), tx);
     const waitMs = await deletedAccounts.countReturn(hash(identity), isBypass(identity) ? 0 : deps.returnsPerDay, tx);
@@ -210,7 +208,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
         await users.delete(userId, tx);
         await record('account.delete', identity, { session, db: tx });
       });
-      // First, also if the feedback cannot be stored: the account is deleted.
+      // First, so that sockets close even if the feedback cannot be stored: the account is deleted.
       deps.sessionEnds.publish(userId, null, 'user_deleted');
       if (why.reason !== '' || why.description !== '') await deletedAccounts.addFeedback(period, why);
     },

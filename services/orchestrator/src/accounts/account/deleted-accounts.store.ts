@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 
-/** Data kept of deleted accounts under a keyed hash of the identity and, unlinked from it, the reasons given. */
+/** Keeps data about deleted accounts under a keyed identity hash. The reasons given are stored without a link to it. */
 export interface DeletedAccountStore {
-  /** Whether an account was deleted under any of the hashes. */
+  /** True if an account was deleted under any of the hashes. */
   wasDeleted(hashes: readonly Buffer[]): Promise<boolean>;
   /** Moves rows from hashes with previous keys to the current hash. */
   rename(from: readonly Buffer[], to: Buffer, db: Database): Promise<void>;
@@ -13,17 +13,17 @@ export interface DeletedAccountStore {
    */
   remember(hash: Buffer, userId: string, period: string, db: Database): Promise<void>;
   /**
-   * Uses a separate transaction: rows of one transaction can be correlated, and the text must not be linkable to the
+   * Uses a separate transaction: rows from one transaction can be correlated, and the text must not be linkable to the
    * identity.
    */
   addFeedback(month: string, why: { reason: string; description: string }): Promise<void>;
   /**
    * Counts a sign-up after a deletion; 0 disables the limit.
    *
-   * @returns milliseconds until the next sign-up is allowed, if `limit` was reached within a day
+   * @returns ms until the next sign-up is allowed, if `limit` was reached within a day
    */
   countReturn(hash: Buffer, limit: number, db: Database): Promise<number | undefined>;
-  /** Restores the data stored by `remember` for the new user. */
+  /** Gives the new user the data stored by `remember`. */
   restore(hash: Buffer, userId: string, period: string, db: Database): Promise<void>;
   /** Deletes usage from before `period`. @returns the number of deleted rows */
   prune(period: string): Promise<number>;
@@ -108,7 +108,7 @@ export function createDeletedAccountStore(database: Database): DeletedAccountSto
       await sql`
         UPDATE users u SET sessions_valid_after = d.sessions_valid_after
         FROM deleted_identities d WHERE d.identity_hash = ${hash} AND u.id = ${userId}`.execute(db);
-      // Stored like the usage of a deleted workspace: it counts for the user only.
+      // Stored like a deleted workspace's usage: it counts for the user only.
       await sql`
         WITH kept AS (
           DELETE FROM deleted_usage WHERE identity_hash = ${hash} AND period >= ${period} RETURNING *

@@ -125,7 +125,7 @@ describe('account deletion', () => {
     const user = await uswarm.user();
     const { home } = await createData(uswarm, user);
     const { status } = await deleteDuring(user, home, async (tx) => {
-      // The write order of a turn: lease, message, event.
+      // A turn writes in this order: lease, message, event.
       await tx
         .selectFrom('work')
         .selectAll()
@@ -169,7 +169,7 @@ describe('account deletion with a runtime', () => {
   });
   afterAll(() => uswarm.close());
 
-  /** Adds rows that normally other components or operators write. */
+  /** Adds rows that other components or operators normally write. */
   const createAllData = async (user: TestUser) => {
     const { home, userId, traces } = await createData(uswarm, user);
     const { database } = uswarm;
@@ -218,7 +218,7 @@ describe('account deletion with a runtime', () => {
     await sql`
       INSERT INTO conversation_summaries (conversation_id, through_seq, text)
       VALUES (${home.conversationId}, 1, ${user.name})`.execute(database);
-    // The rows of another turn: when the real turn ends, its journal and its progress are deleted.
+    // These rows belong to another turn: when the real turn ends, its journal and its progress are deleted.
     const endedTurnId = crypto.randomUUID();
     await sql`
       WITH copy AS (
@@ -254,7 +254,7 @@ describe('account deletion with a runtime', () => {
     await sql`
       INSERT INTO integrations (id, user_id, provider, key_id, tokens, code_hash)
       VALUES (${crypto.randomUUID()}, ${userId}, 'github', 'k', 'x', 'x')`.execute(database);
-    // Tokens of an earlier connection whose revocation is pending.
+    // Tokens from an earlier connection whose revocation is pending.
     await sql`
       WITH waiting AS (
         INSERT INTO work (kind, subject_id, workspace_id, serial_key, run_at)
@@ -314,7 +314,6 @@ describe('account deletion with a runtime', () => {
       await eventually(() => rowsContaining(uswarm.database, traces), { until: (rows) => rows.length === 0 }),
     ).toEqual([]);
     const stored = await allRows(uswarm.database);
-    // Jobs without an owner remain.
     const left = { ...stored, work: (stored['work'] ?? []).filter((row) => !/-pruning|-expiry|-settling/.test(row)) };
     const rest = Object.entries(left).filter(([table, rows]) => rows.length > 0 && !WITHOUT_OWNER.includes(table));
     // The audit log keeps the actions without the user; for the user's own actions it keeps the keyed hash.

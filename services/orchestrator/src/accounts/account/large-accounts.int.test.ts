@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
-/** Rows that one statement may delete: it has a deadline. */
+/** A statement has a deadline, so it may delete only this many rows. */
 const PER_STATEMENT = 2_000;
 
 describe('the deletion of an account with many messages', () => {

@@ -125,7 +125,7 @@ describe('a sign-up after the deletion of the account', () => {
   });
 });
 
-/** Issued in the future, so that it is later than all previous events in whole seconds. */
+/** The future issue time is later than all previous events in whole seconds. */
 function tokenOfTheFuture({ issuer }: TestOrchestrator, { email, name }: TestUser): Promise<string> {
   return issuer.issueToken({ email, name, claims: { jti: crypto.randomUUID() }, issuedInSeconds: 2 });
 }

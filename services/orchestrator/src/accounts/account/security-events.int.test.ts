@@ -62,7 +62,7 @@ describe('security events of an account', () => {
       .where('identity_hash', '=', hash)
       .orderBy('id')
       .execute();
-    // Deleting the account clears the sources of its actions, except that of the deletion.
+    // Deleting the account clears the sources of all its actions except the deletion itself.
     const gone = { user_id: null, details: {} };
     expect(after).toEqual([
       { action: 'account.sign_up', ...gone },
@@ -103,7 +103,7 @@ describe('security events of an account', () => {
       expect.objectContaining({ route: 'logout', status: 204, source: sourceOf('127.0.0.1') }),
     ]);
 
-    // Repeated rejections of a token log one warning; the next hundred are only counted.
+    // The first rejection logs a warning; the next hundred are only counted.
     for (let n = 0; n < 100; n += 1) await user.refusal('GET', '/v1/users/profile');
     const warnings = linesOf(identity).filter(({ level }) => level === 'warn');
     expect(warnings).toEqual([

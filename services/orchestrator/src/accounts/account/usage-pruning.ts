@@ -6,12 +6,12 @@ import type { DeletedAccountStore } from './deleted-accounts.store.js';
 export const USAGE_PRUNING_JOB = 'usage-pruning';
 
 const NO_ID = '00000000-0000-0000-0000-000000000000';
-/** The job, enqueued at every start. */
+/** Enqueued at every start. */
 export const USAGE_PRUNING = { kind: USAGE_PRUNING_JOB, subjectId: NO_ID, workspaceId: NO_ID };
 
 const HOUR_MS = 3_600_000;
 
-/** Deletes the usage of deleted accounts in past periods, hourly. */
+/** Deletes deleted accounts' usage in past periods, hourly. */
 export function createUsagePruning({ store, clock }: { store: Pick<DeletedAccountStore, 'prune'>; clock: Clock }) {
   return async (): Promise<JobResult> => {
     await store.prune(periodOf(clock.now()));

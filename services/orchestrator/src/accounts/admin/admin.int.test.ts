@@ -28,7 +28,7 @@ describe('the operator API', () => {
 
   const auditOf = async (user_id: string) =>
     (await admin.call('audit.list', { user_id })).entries
-      // Omit actions of users and the audit entries of listing the log.
+      // Omit user actions and the audit entries for listing the log.
       .filter(({ actor, action }) => actor !== 'user' && action !== 'audit.list')
       .map(({ actor, action, details, subject_id }) => ({ actor, action, details, subject_id }));
 
@@ -213,7 +213,7 @@ describe('the operator API', () => {
       const status = async () => (await user.get<{ data: LegalStatus }>('/v1/users/legal')).body.data;
       const { terms_of_service_version } = await status();
       await user.post('/v1/users/legal/accept', { terms_of_service_version }, 204);
-      // Longer than the body limit of the gateway's internal routes.
+      // Longer than the body limit for the gateway's internal routes.
       const document = { document: 'terms_of_service', version: '2026-12', content: 'ä'.repeat(500_000) } as const;
       expect(await admin.call('legal.publish', document)).toMatchObject({
         document: 'terms_of_service',

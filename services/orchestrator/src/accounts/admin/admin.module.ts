@@ -39,7 +39,6 @@ export interface AdminModuleDeps {
 
 const DAY_MS = 24 * 3_600_000;
 
-/** The internal routes for operators, and the audit log. */
 export function createAdminModule(deps: AdminModuleDeps) {
   const { config, database, withTransaction, plans, sessionEnds, security, sourceName, clock, logger } = deps;
   const audit = createAuditStore(database);

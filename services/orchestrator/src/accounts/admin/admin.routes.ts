@@ -14,12 +14,12 @@ type AnyCall = (actor: string, body: unknown) => Promise<object>;
 export interface AdminRouterDeps {
   operators: Operators;
   service: AdminService;
-  /** Receives each call that is rejected for its credential. */
+  /** Receives each call whose credential is rejected. */
   security: Pick<SecurityLog, 'refused'>;
   sourceName: (address: string) => string;
 }
 
-/** The operator routes of the internal API. Their keys differ from the gateway key. */
+/** Operator keys differ from the gateway key. */
 export function createAdminRouter({ operators, service, security, sourceName }: AdminRouterDeps): Router {
   const router = Router();
 

@@ -42,12 +42,11 @@ export interface TurnFilter {
   limit: number;
 }
 
-/** Queries and changes for operators only. */
 export interface AdminStore {
-  /** Finds users by id, else by e-mail address, else by identity provider uid. */
+  /** Matches the id, else the e-mail address, else the identity provider uid. */
   findUsers(text: string): Promise<FoundUser[]>;
   workspacesOf(userId: string): Promise<{ id: string; name: string; phase: string | null }[]>;
-  /** @returns whether the value changed; undefined if the user does not exist */
+  /** @returns true if the value changed; undefined if the user does not exist */
   setBanned(userId: string, banned: boolean, db: Database): Promise<boolean | undefined>;
   /** @returns false if the user does not exist */
   setPlan(userId: string, code: string, expiresAt: Date | null, db: Database): Promise<boolean>;
@@ -141,7 +140,7 @@ export function createAdminStore(database: Database): AdminStore {
   };
 }
 
-/** Active turns have a job. The job table stays small regardless of the number of turns. */
+/** Active turns have a job. The job table stays small however many turns there are. */
 const ACTIVE = sql`FROM work w JOIN turns t ON t.id = w.subject_id WHERE w.kind = 'turn'`;
 const FAILED = sql`
   FROM turns t LEFT JOIN work w ON w.kind = 'turn' AND w.subject_id = t.id

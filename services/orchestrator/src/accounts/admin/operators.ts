@@ -43,15 +43,15 @@ export const OperatorKeys = z
 
 interface OperatorKey {
   key: SigningKey;
-  /** Undefined: the holder of the key can use any name. */
+  /** Undefined: the key holder can use any name. */
   operator: string | undefined;
   rights: readonly AdminRight[];
 }
 
 export interface Operators {
   /**
-   * @returns the name of the operator who signed the token
-   * @throws ApiError `token_invalid`, also if the name differs from that of the key; `operator_not_allowed`
+   * @returns the operator who signed the token
+   * @throws ApiError `token_invalid`, also if the token names another operator than the key; `operator_not_allowed`
    */
   authenticate(token: string, call: AdminCall): Promise<string>;
 }

@@ -143,7 +143,7 @@ describe('turns in the operator API', () => {
     );
     await admin.call('turns.requeue', { turn_ids: [turnId] });
     const turn = await turnWorker.turnOf(await turnWorker.claim());
-    // The entries that were shown are deleted with the journal.
+    // Shown entries are deleted with the journal.
     expect(turn).toMatchObject({ shown_entries: 0, waits_until: null });
   });
 

@@ -16,7 +16,9 @@ export interface Requeued {
   refused: { id: string; why: string }[];
 }
 
-/** Requeues turns: a queued or running turn immediately for any free worker, a failed turn from the beginning. */
+/**
+ * Makes a queued or running turn due immediately for any free worker, and restarts a failed turn from the beginning.
+ */
 export type Requeue = (actor: string, turnIds: readonly string[], reason: string) => Promise<Requeued>;
 
 export function createRequeue({ withTransaction, store, audit, runtimes }: RequeueServiceDeps): Requeue {

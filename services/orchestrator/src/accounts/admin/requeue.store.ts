@@ -39,7 +39,7 @@ export function createRequeueStore(notifyTurns: () => void): RequeueStore {
 
     async reopen(turnId, tx) {
       tx.afterCommit(notifyTurns);
-      // Turns are queued only under the lock of their workspace: the deletion of messages relies on it.
+      // Turns are queued only while their workspace is locked: message deletion relies on it.
       await sql`
         SELECT FROM workspaces WHERE id = (SELECT workspace_id FROM turns WHERE id = ${turnId}) FOR NO KEY UPDATE`.execute(
         tx,

@@ -2,7 +2,6 @@ import { ApiError } from '@uswarm/contract';
 import { initializedCounter, type Registry } from '@uswarm/service-kit';
 import type { IdentityVerifier } from './oidc-verifier.js';
 
-/** Metrics of identity providers and their tokens. */
 export interface AuthMetrics {
   fetchedKeys(issuer: string, answered: boolean): void;
   /** Wraps a verifier to count its results. */

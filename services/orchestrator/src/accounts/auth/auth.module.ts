@@ -16,13 +16,12 @@ export interface AuthModuleDeps {
   devices: AuthenticatorDeps['devices'];
   identityHash: IdentityHash;
   security: SecurityLog;
-  /** The end-to-end bypass; undefined in production. */
+  /** Undefined in production. */
   bypass: AuthenticatorDeps['bypass'] | undefined;
   metrics: Registry;
   clock: Clock;
 }
 
-/** Authentication of requests and sockets. */
 export function createAuthModule(deps: AuthModuleDeps) {
   const { config, database, users, devices, identityHash, security, bypass, metrics, clock } = deps;
   const sessions = createSessionStore(database);

@@ -16,16 +16,15 @@ export interface AuthenticatorDeps {
     /** Creates the account if it does not exist; used by the end-to-end bypass only. */
     ensure(identity: Identity): Promise<unknown>;
   };
-  /** Receives the device of each authenticated request. */
+  /** Receives each authenticated request's device. */
   devices: { seen(userId: string, device: Device): void };
-  /** The end-to-end bypass, if enabled in this process. */
+  /** Present if the end-to-end bypass is enabled in this process. */
   bypass?: { identify(credentials: Credentials): { identity: Identity; token: string } | undefined };
   identityHash: IdentityHash;
   /** Receives each rejected credential. */
   security: Pick<SecurityLog, 'refused'>;
 }
 
-/** The origin of a credential. */
 export interface Caller {
   via: 'rest' | 'socket';
   /** The client address as logged. */
@@ -118,7 +117,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   return { authenticate: authenticate as Authenticator['authenticate'] };
 }
 
-/** Whether a credential was rejected. Missing credentials and users without an account do not count. */
+/** Missing credentials and users without an account do not count as refusals. */
 function isRefusal({ code, status }: ApiError): boolean {
   return (status === 401 && code !== 'token_missing') || code === 'user_banned' || code === 'user_deleted';
 }

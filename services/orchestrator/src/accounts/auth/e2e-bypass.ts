@@ -5,11 +5,10 @@ import type { Credentials } from '../../platform/http/credentials.js';
 import { isSubject, profileEmail, profileName } from './id-token-claims.js';
 
 /**
- * The end-to-end bypass: a CI pipeline names the user to act as. Only `main.nonproduction.ts` and local mode import
- * this module. AUTH-003
+ * Lets a CI pipeline name the user to act as. Only `main.nonproduction.ts` and local mode import this module. AUTH-003
  */
 export interface EndToEndBypass {
-  /** The identity named by the headers; undefined if they name none. @throws ApiError `token_invalid` */
+  /** Reads the identity from the headers; undefined if they name none. @throws ApiError `token_invalid` */
   identify(credentials: Credentials): { identity: Identity; token: string } | undefined;
 }
 

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { oddAsAbsent } from '../../platform/http/foreign-answer.js';
 import { visibleLine, visibleText } from '../../platform/http/visible-text.js';
 
-/** OpenID Connect allows 255 ASCII characters. An index of Postgres cannot hold much more. */
+/** OpenID Connect allows 255 ASCII characters. A Postgres index cannot hold much more than this. */
 const MAX_SUBJECT_BYTES = 1_024;
 
-/** Whether a text can be stored as the subject of an identity. */
+/** True if the text can be stored as an identity's subject. */
 export const isSubject = (text: string): boolean =>
   text !== '' && text === storable(text) && Buffer.byteLength(text) <= MAX_SUBJECT_BYTES;
 
@@ -27,20 +27,23 @@ const cut = (text: string, characters: number): string =>
       .replace(/[\ud800-\udbff]$/, ''),
   );
 
-/** A name as the profile stores it. Users choose it at the identity provider, which may accept other characters. */
+/** Users choose their name at the identity provider, which may accept other characters than profiles do. */
 export const profileName = (text: string): string => cut(text, NAME_CHARACTERS);
 export const profileEmail = (text: string): string => cut(text, EMAIL_CHARACTERS);
 
-/** Apps load this URL, in its normal form: other parsers accept fewer characters. @returns '' if it is not one that may be stored */
+/**
+ * Apps load this URL in its normal form: other parsers accept fewer characters. @returns '' if the URL may not be
+ * stored
+ */
 function pictureUrl(text: string): string {
   const url = text === storable(text) ? URL.parse(text) : null;
   return url?.protocol === 'https:' && url.href.length <= URL_CHARACTERS ? url.href : '';
 }
 
-/** A claim about the person, which only fills the profile: an odd one must not keep the user out. */
+/** A personal claim only fills the profile: an odd one must not keep the user out. */
 const profile = (read: (text: string) => string) => oddAsAbsent(z.string()).transform((text) => read(text ?? ''));
 
-/** The claims of an ID token that are read. A valid signature does not prove their types. */
+/** Only the claims that are read. A valid signature does not prove their types. */
 export const IdTokenClaims = z.object({
   sub: z.string().refine(isSubject),
   aud: z.union([z.string(), z.array(z.string())]),
@@ -60,8 +63,8 @@ export const IdTokenClaims = z.object({
 export type IdTokenClaims = z.output<typeof IdTokenClaims>;
 
 /**
- * The header of an ID token. Providers send no type, or `JWT`; any other type is that of a token for another purpose
- * (RFC 8725, section 3.11), such as an access token (`at+jwt`, RFC 9068).
+ * Providers send no type, or `JWT`. Any other type marks a token for another purpose (RFC 8725, section 3.11), such as
+ * an access token (`at+jwt`, RFC 9068).
  */
 export const IdTokenHeader = z.object({
   typ: z

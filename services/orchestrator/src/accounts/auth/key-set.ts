@@ -14,9 +14,9 @@ export interface KeySetOptions {
   fetch: LimitedFetch;
   /** Milliseconds between two fetches caused by an unknown key id or a failed fetch. */
   cooldownMs: number;
-  /** Milliseconds after which the keys are fetched again. */
+  /** The keys are fetched again after this many ms. */
   maxAgeMs?: number;
-  /** Called after each fetch with whether the issuer responded. */
+  /** Called after each fetch. `answered` is true if the issuer responded. */
   onFetch?: (answered: boolean) => void;
 }
 
@@ -24,8 +24,8 @@ const MAX_AGE_MS = 10 * 60_000;
 const TIMEOUT_MS = 5_000;
 
 /**
- * The published keys of an issuer. They are fetched again when they expire, or when a token names an unknown key.
- * While the issuer is unavailable, known keys stay valid, and only one request per cooldown waits for a new attempt.
+ * Fetches an issuer's published keys again when they expire, or when a token names an unknown key. While the issuer is
+ * unavailable, known keys stay valid, and only one request per cooldown waits for a new attempt.
  */
 export function createKeySet(
   url: URL,
@@ -82,13 +82,15 @@ const watchedFetch =
     }
   };
 
-/** A field of a key that is null is an absent one. */
+/** A null field counts as absent. */
 const Key = z
   .looseObject({ kty: z.string() })
   .transform((key) => Object.fromEntries(Object.entries(key).filter(([, value]) => value !== null)));
 const KeySet = z.looseObject({ keys: z.array(z.unknown()).transform((keys) => readableOf(Key).parse(keys)) });
 
-/** One key that is not a key must not make the others unusable. Anything but a key set stays as it is, and is refused. */
+/**
+ * An invalid key must not make the others unusable. Any response that is not a key set stays unchanged, and is refused.
+ */
 async function withoutOddKeys(response: Response): Promise<Response> {
   const text = await response.text();
   const { data } = KeySet.safeParse(readJson(text));

@@ -3,10 +3,7 @@ import type { Outgoing } from '@uswarm/service-kit/outgoing';
 /** Larger than any discovery document or key set. Limits the memory that an untrusted response can use. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
 
-/**
- * Reads a document. Redirects are not followed.
- * @throws Error if the answer is a redirect, or longer than 256 KiB
- */
+/** @throws Error if the answer is a redirect, which is not followed, or longer than 256 KiB */
 export type LimitedFetch = (url: string | URL, options: { signal: AbortSignal }) => Promise<Response>;
 
 export const createLimitedFetch =

@@ -37,7 +37,9 @@ const ODD: readonly unknown[] = [
   '9999999999999999',
   `https://user:password@example.com/${'p'.repeat(3_000)}`,
 ];
-/** Claims of OpenID Connect and of JWT. The first decide who signs in until when, the others describe the person or the session. */
+/**
+ * OpenID Connect and JWT claims. These decide who signs in until when; the others describe the person or the session.
+ */
 const DECISIVE = ['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'azp'];
 const OTHERS = [
   'jti',
@@ -93,12 +95,12 @@ describe('a signed token with odd claims', () => {
     const own = { aud: 'app', sub: crypto.randomUUID(), ...claims } as JWTPayload;
     return issuer.issueToken({ claims: own, header: header as Partial<JWTHeaderParameters> });
   }
-  /** The outcome of a sign-up, which uses all claims. */
+  /** Tries a sign-up, which uses all claims. @returns the outcome */
   async function signUp(token: string): Promise<string> {
     const client = uswarm.anonymous.with({ 'x-token': token });
     const { status, body } = await client.raw<{ code?: string }>({ method: 'POST', path: '/v1/auth/sign-up' });
     if (status !== 204) return body.code ?? String(status);
-    // Also what later requests do with the claims.
+    // Later requests use the claims, too.
     await client.get('/v1/users/profile');
     await client.raw({ method: 'POST', path: '/v1/auth/logout-all' });
     return 'signed up';
@@ -128,7 +130,7 @@ describe('a signed token with odd claims', () => {
     expect(errorLines()).toEqual([]);
   });
 
-  // In the core, each claim has every third value.
+  // The core tier tests every third value with each claim.
   it.each(OTHERS)('signs in without the claim, or is refused: %s', async (claim) => {
     for (const value of shareByTier(ODD, OTHERS.indexOf(claim), 3)) {
       const code = await signUp(

@@ -10,7 +10,7 @@ import { createKeySet } from './key-set.js';
 import { createLimitedFetch, type LimitedFetch } from './limited-fetch.js';
 import { createVerifiedTokens } from './verified-tokens.js';
 
-/** Verifies an ID token. @throws ApiError `token_invalid`, `token_expired`, `service_unavailable` */
+/** @throws ApiError `token_invalid`, `token_expired`, `service_unavailable` */
 export interface IdentityVerifier {
   verify(token: string): Promise<Identity>;
 }
@@ -19,10 +19,10 @@ export interface OidcIssuer {
   id: string;
   issuer: string;
   audience: string | string[];
-  /** Accepted values of `azp` besides the audience: further clients of the same app. */
+  /** Accepted `azp` values besides the audience: further clients of the same app. */
   authorizedParties?: readonly string[];
   jwksUri?: string;
-  /** Accepted signature algorithms. Default: all of `TOKEN_ALGORITHMS`. */
+  /** Default: all of `TOKEN_ALGORITHMS`. */
   algorithms?: readonly TokenAlgorithm[];
 }
 
@@ -33,7 +33,7 @@ export interface OidcVerifierOptions {
   cooldownMs: number;
   /** Allowed clock difference in seconds. */
   clockToleranceS: number;
-  /** Called after each fetch of an issuer's keys with whether the issuer responded. */
+  /** Called after each key fetch. `answered` is true if the issuer responded. */
   onFetch?: (issuerId: string, answered: boolean) => void;
   /** Allows a key set at a plain http URL on another machine: for test issuers only. */
   allowHttp?: boolean;
@@ -55,7 +55,7 @@ export const TOKEN_ALGORITHMS = [
 ] as const;
 export type TokenAlgorithm = (typeof TOKEN_ALGORITHMS)[number];
 
-/** How far the clock of an issuer may be ahead. */
+/** An issuer's clock may be ahead by this much. */
 const MAX_CLOCK_DIFFERENCE_S = 300;
 
 const DISCOVERY_RETRY_MS = 1_000;
@@ -102,14 +102,14 @@ export function createOidcVerifier(options: OidcVerifierOptions): IdentityVerifi
 }
 
 /**
- * Returns the claims of an ID token for this client, and rejects other JWTs of the same issuer.
+ * Rejects tokens for other clients, and other JWTs from the same issuer.
  *
  * @throws ApiError `token_invalid`
  */
 function readIdToken(issuer: OidcIssuer, header: JWTHeaderParameters, payload: JWTPayload): IdTokenClaims {
   const { success, data: claims, error } = IdTokenClaims.safeParse(payload);
   if (!success || !IdTokenHeader.safeParse(header).success) throw new ApiError('token_invalid', { cause: error });
-  // After a logout everywhere, older tokens are invalid: one from the future would stay valid.
+  // A logout everywhere revokes older tokens: a token from the future would stay valid.
   if ((claims.iat ?? 0) > Date.now() / 1_000 + MAX_CLOCK_DIFFERENCE_S) throw new ApiError('token_invalid');
   // `azp` names the client that the token was issued to. With several audiences it is required.
   const { azp = null, aud } = claims;
@@ -135,7 +135,7 @@ interface KeysOptions {
   onFetch: (answered: boolean) => void;
 }
 
-/** The issuer's key set, found by discovery on first use. The next token retries a failed discovery. */
+/** Discovers the issuer's key set on first use. The next token retries a failed discovery. */
 function createKeys({ issuer, fetch, cooldownMs, allowHttp, onFetch }: KeysOptions): JWTVerifyGetKey {
   let keys: Promise<JWTVerifyGetKey> | undefined;
   const discovered = async (): Promise<string> => {

@@ -5,7 +5,7 @@ import { request } from 'undici';
 import { allRows } from '../../../test/database-rows.js';
 import { E2E_TOKEN, startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
-/** Headers for authentication. The bypass identifies a separate user. */
+/** Authentication headers. The bypass identifies a separate user. */
 const WAYS = ['X-Token', 'Authorization', 'X-E2E-Token'] as const;
 
 describe('a rejected identity', () => {
@@ -30,7 +30,7 @@ describe('a rejected identity', () => {
   }
   const ban = (email: string) =>
     uswarm.database.updateTable('users').set({ is_banned: true }).where('email', '=', email).execute();
-  /** Returns the result of a socket handshake with these credentials. */
+  /** Tries a socket handshake. @returns its result */
   async function handshake(credentials: Record<string, string>): Promise<string> {
     const service = await signInternalToken(parseSigningKey(uswarm.internalKey), 'gateway');
     const answer = await request(`${uswarm.internalUrl}${INTERNAL_PATHS.authenticate}`, {

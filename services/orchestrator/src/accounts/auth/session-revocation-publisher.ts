@@ -5,7 +5,7 @@ export interface SessionRevocationPublisher {
   /**
    * Not awaited: the database already rejects the user, and an unavailable bus must not delay responses.
    *
-   * @param tokenHash closes the sockets of this credential; without it, all sockets of the user
+   * @param tokenHash closes this credential's sockets; without it, all sockets of the user
    * @param code sent to the clients
    */
   publish(userId: string, tokenHash?: Buffer | null, code?: SessionEndingCode): void;

@@ -2,25 +2,24 @@ import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import type { Identity } from './actor.js';
 
-/** The user of an identity, with the fields that authentication needs. */
+/** The identity's user, with the fields that authentication needs. */
 export interface KnownUser {
   id: string;
   isBanned: boolean;
 }
 
-/** The stored state of a caller. */
 export interface Caller {
   user: KnownUser | undefined;
-  /** Whether the credential was logged out, individually or with all others. */
+  /** True if the credential was logged out, individually or with all others. */
   revoked: boolean;
 }
 
-/** A session as reported by a gateway. */
+/** As reported by a gateway. */
 export interface OpenSession {
   user_id: string;
   /** Hexadecimal; null if the credential cannot be revoked. */
   token_hash: string | null;
-  /** When the credential was issued; absent or null if unknown. */
+  /** Absent or null if unknown. */
   issued_at?: string | null | undefined;
 }
 
@@ -28,17 +27,17 @@ export interface SessionStore {
   /** One statement, because every request starts with it. */
   look(identity: Pick<Identity, 'issuer' | 'subject' | 'issuedAt'>, tokenHashes: readonly Buffer[]): Promise<Caller>;
   /**
-   * Rejects all tokens of the user issued until now, or until `issuedAt` if that is later: the issuer's clock may be
-   * ahead. Tokens contain whole seconds, so a token of the same second counts as issued before.
+   * Rejects all tokens issued to the user until now, or until `issuedAt` if that is later: the issuer's clock may be
+   * ahead. Tokens contain whole seconds, so a token from the same second counts as issued before.
    */
   revokeAll(userId: string, issuedAt: Date | null, db: Database): Promise<void>;
-  /** Rejects the tokens until they expire, and deletes some entries of expired tokens. */
+  /** Rejects the tokens until they expire, and deletes some entries for expired tokens. */
   revoke(tokenHashes: readonly Buffer[], expiresAt: Date, db: Database): Promise<void>;
-  /** @returns indexes of sessions whose user was deleted or banned, or whose token was revoked */
+  /** @returns the index of each session whose user was deleted or banned, or whose token was revoked */
   ended(sessions: readonly OpenSession[]): Promise<number[]>;
 }
 
-/** Longer than the allowed clock difference of issuers. */
+/** Longer than the allowed clock difference to issuers. */
 const FORGET_AFTER = sql`interval '10 minutes'`;
 const REVOKED_TOKENS_BATCH = 100;
 

@@ -7,7 +7,7 @@ const SECRET = 'a-shared-secret';
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');
 const check = createSignatureCheck([SECRET], { now: () => new Date(NOW) });
 
-/** The error code of a rejected pair; undefined if the pair is accepted. */
+/** @returns the error code; undefined if the pair is accepted */
 function refusal(sent: {
   token?: string;
   signature?: string | undefined;

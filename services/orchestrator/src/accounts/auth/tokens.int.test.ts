@@ -16,7 +16,7 @@ const IDENTITY_ROUTES = [
 
 const base64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** Keeps the claims of a valid token and replaces its header and signature. */
+/** Keeps a valid token's claims and replaces its header and signature. */
 function forge(token: string, header: Record<string, unknown>, signature: (input: string) => string): string {
   const input = `${base64(header)}.${token.split('.')[1]}`;
   return `${input}.${signature(input)}`;

@@ -1,15 +1,13 @@
 import { tokenTextHash } from '@uswarm/service-kit';
 import type { CompactJWSHeaderParameters, JWTPayload, JWTVerifyGetKey } from 'jose';
 
-/** A token whose signature and claims were verified. */
 export interface VerifiedToken<Value> {
-  /** What the token proves. */
   value: Value;
   payload: Pick<JWTPayload, 'exp' | 'nbf'>;
   header: CompactJWSHeaderParameters;
   /** The key that verified the signature. */
   key: unknown;
-  /** The published keys of the issuer. */
+  /** The issuer's published keys. */
   keys: JWTVerifyGetKey;
 }
 
@@ -17,8 +15,8 @@ export interface VerifiedToken<Value> {
 export interface VerifiedTokens<Value> {
   add(token: string, verified: VerifiedToken<Value>): void;
   /**
-   * Returns the value of a token that was verified with a key that the issuer still publishes, and whose time claims
-   * still hold. Otherwise undefined: the token must be verified.
+   * Undefined unless the issuer still publishes the key that verified the token, and the token's time claims still
+   * hold. The token must then be verified.
    */
   find(token: string): Promise<Value | undefined>;
 }
@@ -45,7 +43,7 @@ export function createVerifiedTokens<Value>({
     return exp > now - clockToleranceS && nbf <= now + clockToleranceS;
   }
 
-  /** Keys are compared by identity. Keys that were fetched again are new ones. */
+  /** Compares keys by identity: keys that were fetched again are new objects. */
   async function hasCurrentKey({ header, key, keys }: VerifiedToken<Value>): Promise<boolean> {
     try {
       return (await keys(header, { payload: '', signature: '' })) === key;

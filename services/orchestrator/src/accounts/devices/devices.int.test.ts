@@ -6,7 +6,7 @@ import { request } from 'undici';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 
 const PUSH = '/v1/push-token';
-/** Of the example of RFC 8291. */
+/** From the example in RFC 8291. */
 const KEYS = {
   p256dh: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
   auth: 'BTBZMqHH6r4Tts7J_aSIgg',
@@ -149,7 +149,7 @@ describe('devices', () => {
         const push_token = crypto.randomUUID();
         await user.with({ 'x-device-id': `device ${device}` }).post(PUSH, { push_token }, 200);
       };
-      // The second request of a device is not recorded again, because its description has not changed.
+      // A device's second request is not recorded again, because its description has not changed.
       for (let n = 0; n < 50; n += 1) await register(n % 25);
       const newest = (await tokensOf(user)).filter(([, token]) => token !== null).map(([device]) => device);
       expect({ count: newest.length, hasLast: newest.includes('device 24') }).toEqual({ count: 20, hasLast: true });

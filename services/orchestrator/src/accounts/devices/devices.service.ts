@@ -6,7 +6,7 @@ import type { DevicePosition, DeviceStore } from './devices.store.js';
 
 export interface DeviceServiceDeps {
   store: Pick<DeviceStore, 'record' | 'setPushToken' | 'dropPushToken' | 'setPositions'>;
-  /** Hosts of push services of browsers inside the network. */
+  /** Browser push services inside the network. */
   privateHosts: readonly string[];
   clock: Clock;
   logger: Pick<Logger, 'debug'>;
@@ -15,7 +15,7 @@ export interface DeviceServiceDeps {
 export interface DeviceService {
   /** Records the device asynchronously: requests neither wait for it nor fail because of it. */
   seen(userId: string, device: Device): void;
-  /** @throws ApiError `validation_failed` if the subscription of a browser cannot be used */
+  /** @throws ApiError `validation_failed` if a browser's subscription cannot be used */
   setPushToken(userId: string, device: Device, token: PushTokenBody): Promise<void>;
   dropPushToken(userId: string, device: Device): Promise<void>;
   /** Stores what devices have received, as gateways report it. */
@@ -24,7 +24,7 @@ export interface DeviceService {
 
 /** Minimum time between two writes of an unchanged device. */
 const REFRESH_MS = 5 * 60_000;
-/** Maximum number of devices in the cache of recent writes. */
+/** Maximum devices in the cache of recent writes. */
 const MAX_REMEMBERED = 10_000;
 /** Limits devices per user, so that invented ids cannot fill the table. */
 const DEVICES_PER_USER = 20;

@@ -16,25 +16,27 @@ export interface DeviceRow {
 export interface DeviceStore {
   /** Keeps stored values that are absent from the request. Deletes the least recently seen devices above `limit`. */
   record(userId: string, device: Device, limit: number): Promise<void>;
-  /** Sets the push token of a device and removes it from all other devices. Deletes devices above `limit`, as `record` does. */
+  /**
+   * Sets a device's push token and removes it from all other devices. Deletes devices above `limit`, as `record` does.
+   */
   setPushToken(userId: string, deviceId: string, pushToken: NewPushToken, limit: number): Promise<void>;
   dropPushToken(userId: string, deviceId: string, db?: Database): Promise<void>;
   dropPushTokens(userId: string, db: Database): Promise<void>;
   list(userId: string): Promise<DeviceRow[]>;
-  /** Stores what devices have received. Ignores unknown devices, and workspaces of other users. */
+  /** Ignores unknown devices and other users' workspaces. */
   setPositions(positions: readonly DevicePosition[]): Promise<void>;
 }
 
 export interface NewPushToken {
   token: string;
   service: PushService;
-  /** Of a browser; otherwise null. */
+  /** Null unless the device is a browser. */
   keys: PushKeys | null;
 }
 
 const NO_TOKEN = { push_token: null, push_token_hash: null, push_keys: null };
 
-/** What a device has received of a workspace. */
+/** The last event that a device has received in a workspace. */
 export interface DevicePosition {
   user_id: string;
   device_id: string;
@@ -116,7 +118,8 @@ export function createDeviceStore(database: Database): DeviceStore {
 
     async setPositions(positions) {
       if (positions.length === 0) return;
-      // A lower position replaces a higher one: it belongs to a new epoch, or is late and causes a notification too many.
+      // A lower position replaces a higher one: it belongs to a new epoch, or is late and causes a notification too
+      // many.
       await sql`
         WITH reported AS MATERIALIZED (
           SELECT d.user_id, d.device_id, w.id AS workspace_id, r.seq

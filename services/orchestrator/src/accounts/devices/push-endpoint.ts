@@ -3,7 +3,7 @@ import { mayBePublic } from '@uswarm/service-kit/outgoing';
 import { isSecureUrl } from '../../platform/http/secure-url.js';
 
 /**
- * Checks the endpoint of a browser subscription, which users name. Its address is checked again when a notification is sent.
+ * Checks a browser subscription's endpoint, which users name. Its address is checked again when a notification is sent.
  *
  * @param privateHosts hosts inside the network that operators allow
  * @throws ApiError `validation_failed`

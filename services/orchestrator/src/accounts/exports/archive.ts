@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
 
-/** A file of an archive. */
 export interface ArchiveEntry {
   /** Path within the archive, with `/` as separator. */
   path: string;
@@ -10,10 +9,7 @@ export interface ArchiveEntry {
   open: () => Promise<Readable>;
 }
 
-/**
- * A ZIP archive that is generated while it is read. The stream fails with the error of an entry, or when the signal
- * aborts.
- */
+/** Generates a ZIP archive while it is read. The stream fails with an entry's error, or when the signal aborts. */
 export function createArchive(entries: readonly ArchiveEntry[], mtime: Date, signal: AbortSignal): Readable {
   const zip = new ZipFile();
   const output = zip.outputStream as Readable;

@@ -9,7 +9,7 @@ import type { ObjectStore } from '../../records/object-store.js';
 import { type ArchiveEntry, createArchive } from './archive.js';
 import type { ExportRow, ExportStore } from './exports.store.js';
 
-/** Job type that builds the archive of an export and deletes it when it expires or its user is deleted. */
+/** Job type that builds an export's archive and deletes it when it expires or its user is deleted. */
 export const EXPORT_JOB = 'export';
 
 export interface ExportBuildingDeps {
@@ -18,27 +18,30 @@ export interface ExportBuildingDeps {
   jobs: Pick<JobStore, 'holds' | 'complete'>;
   objects: Pick<ObjectStore, 'put' | 'remove'>;
   content: (userId: string, now: Date) => Promise<ArchiveEntry[]>;
-  /** Retention time of an archive in milliseconds. */
+  /** The archive is deleted after this many ms. */
   keptMs: number;
   clock: Clock;
 }
 
-/** Failed attempts after which an export is marked as failed. */
+/** An export is marked as failed after this many failed attempts. */
 const FAILURES = 5;
 
 class LeaseLost extends Error {
   override name = 'LeaseLost';
 }
 
-/** The process that built the archive has lost its lease, probably by a crash. Counts as a failure: the export may be the cause. */
+/**
+ * The process that built the archive has lost its lease, probably by a crash. Counts as a failure: the export may be
+ * the cause.
+ */
 class AttemptLost extends Error {
   override name = 'AttemptLost';
 }
 
 /**
- * Handles the job of an export from creation to deletion. Each attempt writes a separate object, which the next attempt
- * removes. Only the lease holder can publish its object as the archive. Throws if an attempt failed, and once after each attempt
- * that ended without a result.
+ * Handles an export's job from creation to deletion. Each attempt writes a separate object, which the next attempt
+ * removes. Only the lease holder can publish its object as the archive. Throws if an attempt failed, and once after
+ * each attempt that ended without a result.
  */
 export function createExportBuilding(deps: ExportBuildingDeps) {
   const { withTransaction, store, jobs, objects, content, keptMs, clock } = deps;

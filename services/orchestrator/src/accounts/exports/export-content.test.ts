@@ -8,7 +8,7 @@ const WORKFLOWS = Array.from({ length: 25 }, (_, n): ExportedWorkflow => {
   return { position: { time: '2026-11-22T10:00:00.000000Z', key }, data: { id: key } };
 });
 
-/** The workflows of an archive, and the most that were read together. */
+/** Exports workflows. @returns the archive's workflows, and how many were read together at most */
 async function exported(workflows: ExportedWorkflow[]): Promise<{ workflows: unknown; largestPage: number }> {
   const none = () => Promise.resolve([]);
   let largestPage = 0;

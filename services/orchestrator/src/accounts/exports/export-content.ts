@@ -17,7 +17,7 @@ export interface ExportContentDeps {
 
 /** Version of the layout described in the README and docs. Increase it for incompatible changes. */
 const FORMAT = { format: 'uswarm-export', version: 1 } as const;
-/** Maximum number of messages in memory, and of workflows, whose tasks and results can be long. */
+/** Maximum messages in memory, and maximum workflows, whose tasks and results can be long. */
 const PAGE = 100;
 const WORKFLOW_PAGE = 10;
 
@@ -55,7 +55,7 @@ const text = (path: string, content: () => Promise<string>): ArchiveEntry => ({
 const json = (path: string, content: () => Promise<unknown>): ArchiveEntry =>
   text(path, async () => `${JSON.stringify(await content(), undefined, 2)}\n`);
 
-/** A JSON list of which a page at a time is in memory: its items can be long. */
+/** A JSON list that holds one page in memory at a time: its items can be long. */
 const list = (path: string, items: () => AsyncIterable<unknown>, start: string, end: string): ArchiveEntry => ({
   path,
   compress: true,
@@ -78,7 +78,7 @@ async function* listed(items: AsyncIterable<unknown>, start: string, end: string
   yield Buffer.from(separator.startsWith(start) ? `${start}${end}\n` : `\n${end}\n`);
 }
 
-/** Lists all files of a user's archive. Lists are read immediately, file contents when the archive reaches them. */
+/** Lists all files in a user's archive. Lists are read immediately, file contents when the archive reaches them. */
 export function createExportContent({ data, profile, receipts, steps, objects }: ExportContentDeps) {
   async function* lines(conversationId: string): AsyncGenerator<Buffer> {
     for (let seq = 0; ;) {

@@ -3,22 +3,21 @@ import type { Database } from '../../platform/database/database.js';
 import { memorySource } from '../../records/memories.store.js';
 import { type ListPosition, listPosition } from '../../records/list-cursor.js';
 
-/** Rows in the format of the archive. */
+/** Rows in the archive's format. */
 type Rows = Promise<Record<string, unknown>[]>;
 
-/** A row that other files of the archive refer to by id. */
+/** Other files in the archive refer to this row by id. */
 export interface Listed {
   id: string;
   [field: string]: unknown;
 }
 
-/** A message with its seq, from which the next page continues. */
+/** The next page continues after this seq. */
 export interface ExportedMessage {
   seq: number;
   data: Record<string, unknown>;
 }
 
-/** A version of an artifact, with the key of its content in the object store. */
 export interface ExportedVersion {
   id: string;
   version: number;
@@ -26,13 +25,13 @@ export interface ExportedVersion {
   data: Record<string, unknown>;
 }
 
-/** A workflow with its position, from which the next page continues. */
+/** The next page continues after this position. */
 export interface ExportedWorkflow {
   position: ListPosition;
   data: Record<string, unknown>;
 }
 
-/** Reads the data of one user. Results never contain credentials, tokens or hashes. */
+/** Reads one user's data. Results never contain credentials, tokens or hashes. */
 export interface ExportDataStore {
   devices(userId: string): Rows;
   legalAcceptances(userId: string): Rows;
@@ -44,9 +43,8 @@ export interface ExportDataStore {
   tools(agentId: string): Rows;
   memories(agentId: string): Rows;
   conversations(workspaceId: string): Promise<Listed[]>;
-  /** All versions of all artifacts. */
   artifactVersions(workspaceId: string): Promise<ExportedVersion[]>;
-  /** With their steps, oldest first, after a position. */
+  /** Includes steps. Oldest first, after a position. */
   workflows(workspaceId: string, after: ListPosition | undefined, limit: number): Promise<ExportedWorkflow[]>;
   /** Messages after the seq, oldest first. */
   messages(conversationId: string, afterSeq: number, limit: number): Promise<ExportedMessage[]>;

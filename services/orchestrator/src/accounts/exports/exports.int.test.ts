@@ -317,13 +317,13 @@ describe('an export whose process is killed', () => {
     return [program, await program.listening];
   }
 
-  /** Kills the process that builds an archive, whose job has failed this often, and returns the export and a token of its user. */
+  /** Kills the process that builds an archive, after its job has failed this often. */
   async function killDuringExport(failures: number): Promise<{ id: string; token: string }> {
     const [killed, url] = await run();
     const token = await issuer.issueToken({ email: 'ada@example.com', name: 'Ada' });
     const user = createApiClient(url, { 'x-token': token });
     await user.post('/v1/auth/sign-up', undefined, 204);
-    // The lock stops the archive halfway, at the memories of the first agent.
+    // The lock stops the archive halfway, at the first agent's memories.
     await database.query('BEGIN');
     await database.query('LOCK TABLE agent_memories IN ACCESS EXCLUSIVE MODE');
     const { id } = await start(user);
@@ -333,7 +333,7 @@ describe('an export whose process is killed', () => {
     expect(partial).toHaveLength(1);
     await killed.kill();
     await database.query('ROLLBACK');
-    // Expire the lease of the killed process.
+    // Expire the killed process's lease.
     await database.query(
       "UPDATE work SET failures = $1, lease_expires_at = now() WHERE kind = 'export' AND lease_id IS NOT NULL",
       [failures],

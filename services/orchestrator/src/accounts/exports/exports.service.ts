@@ -16,7 +16,7 @@ export interface ExportServiceDeps {
   jobs: Pick<JobStore, 'enqueue'>;
   links: FileLinks;
   openFile: (file: LinkedFile, request: DownloadRequest) => OpenedFile;
-  /** Minimum time between two exports of a user in milliseconds. */
+  /** Minimum time between a user's exports in ms. */
   intervalMs: number;
   clock: Clock;
 }
@@ -50,7 +50,7 @@ export function createExportService(deps: ExportServiceDeps): ExportService {
   return {
     request: (userId) =>
       withTransaction(async (tx) => {
-        // Serialize requests per user, so that the second one finds the export of the first.
+        // Serialize requests per user, so that the second one finds the first one's export.
         if (!(await users.lockUser(userId, tx))) throw new ApiError('user_deleted');
         const rows = await store.list(userId, tx);
         const unfinished = rows.find(isUnfinished);

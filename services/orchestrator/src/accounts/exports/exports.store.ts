@@ -7,7 +7,7 @@ export interface ExportRow {
   /** Null after the user is deleted. */
   user_id: string | null;
   status: ExportStatus;
-  /** The object key of the archive; null before the first attempt. */
+  /** The archive's object key; null before the first attempt. */
   object_id: string | null;
   size: number | null;
   created_at: Date;

@@ -9,7 +9,7 @@ export interface LegalModuleDeps {
   database: Database;
 }
 
-/** Legal documents and their acceptance. Publishes the new documents of the configured directory. */
+/** Publishes new documents from the configured directory. */
 export async function createLegalModule({ config, database }: LegalModuleDeps) {
   const store = createLegalStore(database);
   await publishLegalFiles(config, store);

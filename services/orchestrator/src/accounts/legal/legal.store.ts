@@ -15,7 +15,6 @@ export interface PublishedVersion {
   published_at: Date;
 }
 
-/** The current version of each document. */
 export type LegalVersions = Record<LegalDocumentName, string>;
 
 export interface LegalStore {
@@ -27,7 +26,7 @@ export interface LegalStore {
   history(): Promise<PublishedVersion[]>;
   current(): Promise<LegalDocument[]>;
   currentVersions(): Promise<LegalVersions>;
-  /** Keeps the time of the first acceptance of each version. */
+  /** Keeps the first acceptance time for each version. */
   accept(userId: string, versions: Partial<LegalVersions>): Promise<void>;
   /** The last accepted version of each document; null if there is none. */
   accepted(userId: string): Promise<Record<LegalDocumentName, string | null>>;

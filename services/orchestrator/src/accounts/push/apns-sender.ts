@@ -8,21 +8,21 @@ import type { ApnsTokens } from './apns-token.js';
 import { answeredByProxy, attempt, MAX_ANSWER_BYTES, PUSH_TIMEOUT_MS, retryOf, TTL_S } from './push-answer.js';
 import type { PushMessage, PushResult, PushSender } from './push-sender.js';
 
-/** Of a device that belongs to another app or environment, or that removed the app. */
+/** The device belongs to another app or environment, or has removed the app. */
 const INVALID_TOKEN = new Set(['BadDeviceToken', 'DeviceTokenNotForTopic', 'Unregistered', 'ExpiredToken']);
 const EXPIRED_PROVIDER_TOKEN = 'ExpiredProviderToken';
-/** Device tokens are hexadecimal, of a length that may change. */
+/** Device tokens are hexadecimal. Their length may change. */
 const DEVICE_TOKEN = /^[0-9a-f]{1,400}$/i;
 
 const Answer = z.object({ reason: oddAsAbsent(z.string()) });
 
 export interface ApnsSenderDeps {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   url: string;
-  /** The bundle id of the app. */
+  /** The app's bundle id. */
   topic: string;
   tokens: ApnsTokens;
-  /** It speaks HTTP/2 with servers that do. */
+  /** Uses HTTP/2 if the server supports it. */
   outgoing: Pick<Outgoing, 'request'>;
   clock: Clock;
   logger: Pick<Logger, 'warn'>;
@@ -36,7 +36,7 @@ interface Answered {
   retryAfter: string | string[] | undefined;
 }
 
-/** The Apple Push Notification service, with token-based authentication. */
+/** Uses token-based authentication. */
 export function createApnsSender({ url, topic, tokens, outgoing, clock, logger }: ApnsSenderDeps): PushSender {
   async function post(
     deviceToken: string,
@@ -102,14 +102,14 @@ function headersOf({ collapseKey, alert }: PushMessage, id: string, topic: strin
     'apns-id': id,
     'apns-topic': topic,
     'apns-push-type': alert === null ? 'background' : 'alert',
-    // Apple requires 5 for the background.
+    // Apple requires 5 for background notifications.
     'apns-priority': alert === null ? '5' : '10',
     'apns-expiration': String(Math.floor(now.getTime() / 1_000) + TTL_S),
     'apns-collapse-id': collapseKey,
   };
 }
 
-/** A payload for the background must contain neither alert, badge nor sound: the app sets its badge from the data. */
+/** A background payload must contain neither alert, badge nor sound: the app sets its badge from the data. */
 const payloadOf = ({ group, alert, badge, data }: PushMessage): unknown => ({
   aps: alert === null ? { 'content-available': 1 } : { alert, badge, sound: 'default', 'thread-id': group },
   ...data,

@@ -4,15 +4,15 @@ import { importPKCS8, SignJWT } from 'jose';
 /** Apple accepts a token for an hour, and refuses new ones within 20 minutes. */
 const LIFE_MS = 45 * 60_000;
 
-/** The tokens by which Apple knows the sender. */
+/** Apple identifies the sender by these tokens. */
 export interface ApnsTokens {
   token(): Promise<string>;
-  /** Apple reports that the token has expired. */
+  /** Call it when Apple reports that the token has expired. */
   drop(token: string): void;
 }
 
 export interface ApnsKey {
-  /** PEM of the .p8 file. */
+  /** PEM from the .p8 file. */
   key: string;
   keyId: string;
   teamId: string;

@@ -9,7 +9,7 @@ import type { PushMessage, PushResult, PushSender } from './push-sender.js';
 
 const INVALID = 'INVALID_ARGUMENT';
 
-/** An error of Google's APIs; FCM adds its own code to the details. */
+/** An error from Google's APIs; FCM adds its own code to the details. */
 const ErrorAnswer = z.object({
   error: z.object({
     message: oddAsAbsent(z.string()),
@@ -19,7 +19,7 @@ const ErrorAnswer = z.object({
 });
 
 export interface FcmSenderDeps {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   url: string;
   projectId: string;
   tokens: GoogleTokens;
@@ -60,8 +60,8 @@ export function createFcmSender({ url, projectId, tokens, outgoing, clock, logge
   }
 
   /**
-   * Firebase has one code for an invalid token and for an invalid message. A message that has nothing but the token is valid, so
-   * its refusal means the token. Nothing is delivered.
+   * Firebase uses the same code for an invalid token and for an invalid message. A message with nothing but the token
+   * is valid, so if Firebase refuses it, the token is invalid. Nothing is delivered.
    */
   const isInvalidToken = async (token: string, signal: AbortSignal): Promise<boolean> =>
     (await authorized({ validateOnly: true, message: { token } }, signal)).code === INVALID;

@@ -9,20 +9,20 @@ import type { ServiceAccount } from './service-account.js';
 const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging';
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const ASSERTION_S = 3_600;
-/** A token is renewed this time before it expires. */
+/** A token is renewed this long before it expires. */
 const MARGIN_MS = 60_000;
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 64 * 1_024;
 
-/** Of a token whose lifetime the answer does not name. */
+/** Applies if the answer does not name the token's lifetime. */
 const DEFAULT_LIFE_S = 600;
 const Answer = z.object({ access_token: z.string().min(1), expires_in: oddAsAbsent(z.coerce.number().positive()) });
 
-/** Access tokens of a service account (RFC 7523), which are kept until they expire. */
+/** Gets access tokens for a service account (RFC 7523) and keeps them until they expire. */
 export interface GoogleTokens {
   /** @throws Error if no token is issued */
   token(): Promise<string>;
-  /** The API has refused the token. */
+  /** Call it when the API has refused the token. */
   drop(token: string): void;
 }
 

@@ -3,7 +3,7 @@ import type { PushResult } from './push-sender.js';
 
 export const PUSH_TIMEOUT_MS = 10_000;
 export const MAX_ANSWER_BYTES = 64 * 1_024;
-/** Services keep a message for a device without a connection for this time. */
+/** Services keep a message this long for a device without a connection. */
 export const TTL_S = 3_600;
 
 /** Without `Retry-After`; Firebase asks for a minute after 429. */
@@ -12,7 +12,7 @@ const LIMITED_RETRY_MS = 60_000;
 const MAX_RETRY_MS = 30 * 60_000;
 const LIMITED = 429;
 
-/** Runs one attempt. An attempt without an answer is repeated. */
+/** Retries an attempt without an answer. */
 export async function attempt(
   run: () => Promise<PushResult>,
   signal: AbortSignal,
@@ -44,7 +44,7 @@ export function answeredByProxy(status: number, logger: Pick<Logger, 'warn'>): P
   return { retryInMs: RETRY_MS };
 }
 
-/** Milliseconds of a `Retry-After` header: seconds or a date. */
+/** Parses a `Retry-After` header: seconds or a date. */
 function retryAfterMs(header: string | string[] | undefined, now: Date): number | undefined {
   if (typeof header !== 'string') return undefined;
   const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now.getTime();

@@ -21,7 +21,7 @@ export interface PushHandlerDeps {
   senders: PushSenders;
   withTransaction: WithTransaction;
   jobs: Pick<PushJobs, 'withdraw'>;
-  /** Whether notifications contain names and a part of the message. */
+  /** True if notifications contain names and a part of the message. */
   preview: boolean;
   metrics: PushMetrics;
 }
@@ -35,12 +35,13 @@ const againAfter = (retries: readonly Retry[], attempts: number): JobResult => (
   againInMs: Math.max(...retries.map(({ retryInMs }) => retryInMs), backoffDelay(RETRY, attempts - 1)),
 });
 
-/** Devices of services without settings receive nothing. */
+/** Devices on services without settings receive nothing. */
 const reachable = <Device extends PushDevice>(devices: readonly Device[], senders: PushSenders): Device[] =>
   devices.filter(({ service }) => senders[service] !== undefined);
 
 /**
- * The handler of push jobs. A crash after a notification was sent repeats it; its collapse key lets the device replace the first one.
+ * Handles push jobs. A crash after a notification was sent repeats it; its collapse key lets the device replace the
+ * first one.
  */
 export function createPushHandler(deps: PushHandlerDeps): JobHandler {
   const { store, senders, withTransaction, jobs, preview, metrics } = deps;
@@ -70,7 +71,7 @@ export function createPushHandler(deps: PushHandlerDeps): JobHandler {
   };
 }
 
-/** The handler of jobs that remove notifications. */
+/** Handles jobs that remove notifications. */
 export function createWithdrawalHandler(deps: Pick<PushHandlerDeps, 'store' | 'senders' | 'metrics'>): JobHandler {
   const { store, senders } = deps;
 
@@ -92,7 +93,7 @@ export function createWithdrawalHandler(deps: Pick<PushHandlerDeps, 'store' | 's
   };
 }
 
-/** Sends a message to one device, counts the attempt, and removes a token that is no longer valid. */
+/** Counts the attempt, and removes a token that is no longer valid. */
 async function send(
   { store, senders, metrics }: Pick<PushHandlerDeps, 'store' | 'senders' | 'metrics'>,
   userId: string,

@@ -4,11 +4,10 @@ import { oneLine } from '../../records/one-line.js';
 import { previewText } from '../../workspaces/workspace-view.js';
 import type { PushMessage } from './push-sender.js';
 
-/** Code points of a title and of a body. A notification of Firebase has at most 4 KB. */
+/** Limits for title and body in code points. Firebase limits a notification to 4 KB. */
 const TITLE_LENGTH = 80;
 const BODY_LENGTH = 140;
 
-/** The message that a notification announces. */
 export interface AnnouncedMessage {
   id: string;
   workspaceId: string;
@@ -18,7 +17,7 @@ export interface AnnouncedMessage {
   status: MessageStatus;
 }
 
-/** What the user learns: an answer has ended or failed, or a card waits for a decision. */
+/** An answer has ended or failed, or a card waits for a decision. */
 type Subject = 'answer' | 'failure' | 'decision';
 
 const TEXTS: Record<Subject, { title: string; body: string }> = {
@@ -27,7 +26,7 @@ const TEXTS: Record<Subject, { title: string; body: string }> = {
   decision: { title: 'Your decision is needed', body: 'Open the app to decide.' },
 };
 
-/** Pure. @param preview whether the notification contains names and a part of the message */
+/** @param preview true if the notification contains names and a part of the message */
 export function notificationOf(message: AnnouncedMessage, badge: number, preview: boolean): PushMessage {
   const subject = subjectOf(message);
   const { id, workspaceId, conversationId } = message;
@@ -40,14 +39,14 @@ export function notificationOf(message: AnnouncedMessage, badge: number, preview
   };
 }
 
-/** The notifications of one conversation that a device removes. */
+/** The device removes these notifications, which belong to one conversation. */
 export interface WithdrawnNotifications {
   workspaceId: string;
   conversationId: string;
   messageIds: readonly string[];
 }
 
-/** Pure. It replaces a notification that was not delivered yet, if it is about no other one. */
+/** Replaces a single notification that was not delivered yet: both have the same collapse key. */
 export function withdrawalOf(withdrawn: WithdrawnNotifications, badge: number): PushMessage {
   const { workspaceId, conversationId, messageIds } = withdrawn;
   const [messageId = conversationId, ...others] = messageIds;

@@ -1,34 +1,32 @@
 import type { PushKeys } from '@uswarm/contract';
 
-/** What a device receives. */
 export interface PushMessage {
   /** A later message with the same key replaces this one, also while it has not been delivered. */
   collapseKey: string;
-  /** Notifications of one conversation are shown as a group. */
+  /** Notifications in one conversation are shown as a group. */
   group: string;
   /** Null: nothing is shown; the app removes the notifications that `data` names. */
   alert: { title: string; body: string } | null;
-  /** The number that the icon of the app shows. */
+  /** Shown on the app icon. */
   badge: number;
   /** Ids for the app. */
   data: Record<string, string>;
 }
 
-/** Where a service delivers messages to a device. */
 export interface PushAddress {
-  /** Of Firebase or Apple; the endpoint of a browser. */
+  /** A Firebase or Apple token, or a browser's endpoint. */
   token: string;
-  /** Of a browser; otherwise null. */
+  /** Null unless the device is a browser. */
   keys: PushKeys | null;
 }
 
 /**
- * `sent`: the service has accepted the message. `unregistered`: the token is no longer valid. `rejected`: another attempt has
- * the same result. Otherwise the milliseconds until the next attempt.
+ * `sent`: the service has accepted the message. `unregistered`: the token is no longer valid. `rejected`: another
+ * attempt has the same result.
  */
 export type PushResult = 'sent' | 'unregistered' | 'rejected' | { retryInMs: number };
 
-/** Sends messages to devices with one service. Does not throw unless the signal aborts. */
+/** Sends messages through one service. Does not throw unless the signal aborts. */
 export interface PushSender {
   send(to: PushAddress, message: PushMessage, signal: AbortSignal): Promise<PushResult>;
 }

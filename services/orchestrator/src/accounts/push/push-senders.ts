@@ -10,7 +10,7 @@ import type { PushSender } from './push-sender.js';
 import type { Vapid } from './vapid.js';
 import { createWebPushSender } from './web-push-sender.js';
 
-/** The senders of the services that have settings. */
+/** Contains only services that have settings. */
 export type PushSenders = Partial<Record<PushService, PushSender>>;
 
 type SenderConfig = Pick<

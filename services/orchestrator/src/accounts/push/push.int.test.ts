@@ -45,7 +45,7 @@ describe('push jobs', () => {
   let messageId: string;
   let seq: number;
   let whileSending: () => Promise<void>;
-  /** Results of attempts by token; the default is `sent`. */
+  /** Results by token; the default is `sent`. */
   let results: Record<string, PushResult>;
   let sent: { token: string; message: PushMessage }[];
 
@@ -104,7 +104,7 @@ describe('push jobs', () => {
   });
   const handle = (attempts = 1, metrics = createPushMetrics(new Registry())) =>
     createPushHandler(depsWith(metrics))(leased(PUSH_JOB, messageId, attempts), NEVER);
-  /** Handles the withdrawal of notifications, if there is a job. @returns undefined without a job */
+  /** Handles the withdrawal job. @returns undefined without a job */
   async function withdraw(attempts = 1, metrics = createPushMetrics(new Registry())) {
     const { rows } = await sql<{ id: string }>`
       SELECT subject_id AS id FROM work WHERE kind = ${PUSH_WITHDRAWAL_JOB} AND workspace_id = ${home.workspaceId}`.execute(
@@ -233,7 +233,7 @@ describe('push jobs', () => {
 
   const conversation = () => `/v1/workspaces/${home.workspaceId}/conversations/${home.conversationId}`;
   const read = (id?: string) => user.post(`${conversation()}/read`, id === undefined ? {} : { message_id: id }, 204);
-  /** Makes the message one of an agent, so that it is unread. */
+  /** An agent's message is unread. */
   const fromAgent = () => sql`UPDATE messages SET role = 'agent' WHERE id = ${messageId}`.execute(uswarm.database);
   const withdrawals = () => sent.filter(({ message }) => message.alert === null);
 

@@ -9,7 +9,7 @@ import { createPushMetrics } from './push-metrics.js';
 import { createPushSenders, pushServicesOf, vapidOf } from './push-senders.js';
 import { createPushStore } from './push.store.js';
 
-/** What tells whether and when notifications are sent. */
+/** Decides whether and when notifications are sent. */
 export type PushConfig = Parameters<typeof pushServicesOf>[0] &
   Pick<OrchestratorConfig, 'PUSH_PREVIEW' | 'PUSH_DELAY_MS'>;
 
@@ -21,11 +21,10 @@ export interface PushModuleDeps {
   logger: Logger;
 }
 
-/** Milliseconds after which a message is announced; undefined if no service is configured. */
+/** A message is announced after this many ms; undefined if no service is configured. */
 export const pushDelayOf = (config: PushConfig): number | undefined =>
   pushServicesOf(config).length === 0 ? undefined : config.PUSH_DELAY_MS;
 
-/** The jobs that send and withdraw notifications, and the route that tells clients how. */
 export function createPushModule({ config, connections, metrics, clock, logger }: PushModuleDeps) {
   const { database, withTransaction, push } = connections;
   const pushMetrics = createPushMetrics(metrics);

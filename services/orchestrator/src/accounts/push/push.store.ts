@@ -7,26 +7,24 @@ import type { AnnouncedMessage } from './push-notification.js';
 import { PUSH_JOB } from '../../records/push-jobs.js';
 import type { PushAddress } from './push-sender.js';
 
-/** A message to announce. */
 export interface DuePush extends AnnouncedMessage {
   userId: string;
   /** A device of the user has received the message, or the user has read it. */
   seen: boolean;
   /** The card no longer waits for a decision. */
   decided: boolean;
-  /** The user wants no notifications for its conversation. */
+  /** The user wants no notifications for this conversation. */
   muted: boolean;
   /** Milliseconds since the job was written. */
   ageMs: number;
 }
 
-/** A device that can receive notifications. */
 export interface PushDevice extends PushAddress {
   deviceId: string;
   service: PushService;
 }
 
-/** The notifications of a conversation that a device still shows although the user has read or decided. */
+/** A device still shows these notifications although the user has read or decided. */
 export interface OutdatedNotifications extends PushDevice {
   userId: string;
   workspaceId: string;
@@ -36,23 +34,23 @@ export interface OutdatedNotifications extends PushDevice {
 export interface PushStore {
   /** @returns undefined if the message or its user does not exist */
   find(messageId: string): Promise<DuePush | undefined>;
-  /** The devices of the user that have not received the notification. */
+  /** The user's devices that have not received the notification. */
   devices(userId: string, messageId: string): Promise<PushDevice[]>;
-  /** The number of messages of the user that are unread or wait for a decision. */
+  /** Counts the user's messages that are unread or wait for a decision. */
   badge(userId: string): Promise<number>;
-  /** Notes which devices show the notification of a message. */
+  /** Records that the devices show the message's notification. */
   addDelivered(message: DuePush, deviceIds: readonly string[]): Promise<void>;
   outdated(conversationId: string): Promise<OutdatedNotifications[]>;
-  /** Notes that a device no longer shows notifications. */
+  /** Records that the device no longer shows the notifications. */
   removeDelivered(notifications: OutdatedNotifications): Promise<void>;
-  /** Removes the token of a device unless it has another one. */
+  /** Keeps the token if the device has got another one in the meantime. */
   dropToken(userId: string, device: Pick<PushDevice, 'deviceId' | 'token'>): Promise<void>;
 }
 
-/** A notification that is older is no longer withdrawn. */
+/** Older notifications are no longer withdrawn. */
 const SHOWN = sql`interval '7 days'`;
 
-/** The message `m` of conversation `c` has been read. */
+/** The message `m` in conversation `c` has been read. */
 const IS_READ = sql`coalesce(m.shown_seq, m.seq) <= c.read_seq`;
 /** The message `m` is a card that no longer waits. */
 const IS_DECIDED = sql`m.content->>'type' = 'action_card' AND NOT EXISTS (
@@ -64,7 +62,7 @@ const address: RawBuilder<unknown> = sql`
 export function createPushStore(database: Database, withTransaction: WithTransaction): PushStore {
   return {
     async find(messageId) {
-      // The ordinal of the job is the sequence of the event. A position above the last sequence belongs to another epoch.
+      // The job's ordinal is the event's sequence. A position above the last sequence belongs to another epoch.
       const { rows } = await sql<DuePush>`
         SELECT m.id, m.workspace_id AS "workspaceId", m.conversation_id AS "conversationId", m.content, m.status,
           a.name AS "agentName", w.owner_id AS "userId", c.muted,
@@ -108,7 +106,7 @@ export function createPushStore(database: Database, withTransaction: WithTransac
     addDelivered: ({ id, workspaceId, userId }, deviceIds) =>
       withTransaction(async (tx) => {
         if (deviceIds.length === 0) return;
-        // A read position that moves under the lock either sees these rows, or is seen by the caller.
+        // A read position that moves during the lock either sees these rows, or is seen by the caller.
         await sql`SELECT 1 FROM workspaces WHERE id = ${workspaceId} FOR SHARE`.execute(tx);
         await sql`
           INSERT INTO push_deliveries (message_id, user_id, device_id)

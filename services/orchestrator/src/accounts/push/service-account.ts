@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The key file of a service account of Google. Other fields are ignored. */
+/** A Google service account's key file. Other fields are ignored. */
 export const ServiceAccount = z.object({
   type: z.literal('service_account'),
   project_id: z.string().regex(/^[a-z0-9:.-]{1,100}$/),

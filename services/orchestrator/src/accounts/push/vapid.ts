@@ -3,7 +3,9 @@ import { z } from 'zod';
 
 const PRIVATE_KEY_BYTES = 32;
 
-/** The key pair by which push services know the application server (RFC 8292), from its private key as base64url. */
+/**
+ * The key pair that identifies the application server to push services (RFC 8292), from its private key as base64url.
+ */
 export const VapidKeys = z.string().transform((privateKey, context): VapidKeys => {
   const publicKey = publicKeyOf(privateKey);
   if (publicKey !== undefined) return { publicKey, privateKey };
@@ -29,7 +31,7 @@ function publicKeyOf(privateKey: string): string | undefined {
   try {
     pair.setPrivateKey(bytes);
   } catch {
-    // Zero, or above the order of the curve.
+    // Zero, or above the curve's order.
     return undefined;
   }
   return pair.getPublicKey('base64url');

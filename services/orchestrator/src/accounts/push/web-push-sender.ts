@@ -18,7 +18,7 @@ export interface WebPushSenderDeps {
 /** Safari withdraws its permission if a message shows no notification. */
 const mustShow = (endpoint: string): boolean => new URL(endpoint).hostname.endsWith('.push.apple.com');
 
-/** The push services of browsers (RFC 8030), with encrypted payloads (RFC 8291). */
+/** Sends through browsers' push services (RFC 8030), with encrypted payloads (RFC 8291). */
 export function createWebPushSender({ vapid, outgoing, clock, logger }: WebPushSenderDeps): PushSender {
   const { contact, publicKey, privateKey } = vapid;
 

@@ -6,7 +6,7 @@ import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../
 const PROFILE = '/v1/users/profile';
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 
-/** Times must not depend on the time zone of the database sessions. */
+/** Times must not depend on the database sessions' time zone. */
 function inBerlin(databaseUrl: string): string {
   const url = new URL(databaseUrl);
   url.searchParams.set('options', '-c TimeZone=Europe/Berlin');
@@ -117,7 +117,7 @@ describe('users', () => {
       const before = Date.now();
       const { created_at } = await profile(await uswarm.user());
       expect(created_at).toMatch(ISO);
-      // Postgres and this process use the same clock; the second allows for its resolution.
+      // Postgres and this process use the same clock.
       expect(Math.abs(Date.parse(created_at) - before)).toBeLessThan(60_000);
     });
 

@@ -13,7 +13,6 @@ export interface UsersModuleDeps {
   clock: Clock;
 }
 
-/** Profiles of users. */
 export function createUsersModule({ connections, plans, clock }: UsersModuleDeps) {
   const { database, withTransaction, events } = connections;
   const store = createUserStore(database);

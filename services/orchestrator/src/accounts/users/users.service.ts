@@ -48,7 +48,7 @@ export function createUserService({
       await withTransaction(async (tx) => {
         const owned = await store.lockOwned(userId, tx);
         await store.update(userId, change, tx);
-        // Previews of messages show the name.
+        // Message previews show the name.
         if (patch.name === undefined && patch.nickname === undefined) return;
         for (const workspaceId of owned) {
           await events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
@@ -77,7 +77,7 @@ function changeOf({ date_of_birth: birth, preferences, time_zone: zone, ...patch
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
 
 /**
- * A birthday is a calendar day, whatever the client's time zone. @returns the start of that day in UTC
+ * A birthday is a calendar day in any time zone. @returns the start of that day in UTC
  *
  * @throws ApiError `validation_failed`
  */

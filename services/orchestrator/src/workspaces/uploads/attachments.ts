@@ -58,7 +58,7 @@ export function storedAttachment(row: UploadRow): StoredAttachment {
 
 // RES-060
 export function renderAttachment(attachment: StoredAttachment, links: Pick<UploadLinks, 'url'>): Attachment {
-  // Messages of earlier releases store no size.
+  // Messages stored by earlier releases have no size.
   const { width = null, height = null } = attachment;
   return { ...attachment, width, height, url: links.url(attachment.id) };
 }
