@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { oddAsAbsent, readableOf } from '../../platform/http/foreign-answer.js';
 
-/** Characters of a field of a listed event, and its attendees. Others write them: anyone can invite the user. */
+/** Limits a listed event's fields in characters, and its attendees. Others write them: anyone can invite the user. */
 const MAX_FIELD = 500;
 const MAX_ATTENDEES = 20;
 
@@ -14,7 +14,7 @@ const NO_TIME: EventTime = { date: undefined, dateTime: undefined };
 const Attendee = z.object({ email: Text, displayName: Text, responseStatus: Text });
 type Attendee = z.output<typeof Attendee>;
 
-/** An event of a calendar, as the API returns it. Without an id, agents could not name it. */
+/** As the API returns it. Agents could not name an event without an id. */
 export const Event = z.object({
   id: z.string().min(1),
   etag: Text,
@@ -34,7 +34,7 @@ export const nameOf = ({ email, displayName }: Attendee): string => email ?? dis
 
 const cut = (text: string): string => text.slice(0, MAX_FIELD).toWellFormed();
 
-/** An event as agents read it in a list. */
+/** Renders an event for a list that agents read. */
 export const listedEvent = ({ id, summary, description, location, start, end, attendees }: Event): string =>
   JSON.stringify({
     event_id: id,

@@ -13,11 +13,11 @@ export interface ConnectedAppsDeps {
   clients: ProviderClients;
   accessTokens: AccessTokens;
   proxy: OutgoingProxy;
-  /** For calls of tools. */
+  /** For tool calls. */
   database: Database;
 }
 
-/** Tools for the apps that users connect, if the operator has configured their providers. */
+/** Offers tools for apps that users connect, if the operator has configured the provider. */
 export function createConnectedApps({ clients, accessTokens, proxy, database }: ConnectedAppsDeps) {
   const users = createUserStore(database);
   const timeZone = async (userId: string): Promise<string> => (await users.reader(userId))?.time_zone ?? '';

@@ -28,11 +28,11 @@ const APP = 'Gmail';
 const ME = 'gmail/v1/users/me';
 /** Mails that one call finds. */
 const FOUND = 10;
-/** Characters of a mail that one call returns, and of each of its headers. */
+/** Maximum characters that one call returns from a mail, and from each header. */
 const MAX_TEXT = 20_000;
 const MAX_HEADER = 1_000;
 /**
- * Characters of HTML that are converted, and the depth of its elements. The conversion blocks the process, and the text of nested quotes and
+ * Limits for HTML: characters, and nesting depth. The conversion blocks the process, and the text of nested quotes and
  * lists grows with each level: any sender could block it for minutes.
  */
 const MAX_HTML = 150_000;
@@ -84,12 +84,12 @@ type Outgoing = z.output<typeof Outgoing>;
 const headerOf = ({ payload }: Mail, wanted: string): string =>
   payload.headers.find(({ name }) => name.toLowerCase() === wanted)?.value ?? '';
 
-/** A header as agents and the user see it. The sender of a mail writes it. */
+/** The mail's sender controls header values. */
 const shownHeader = (mail: Mail, wanted: string): string => headerOf(mail, wanted).slice(0, MAX_HEADER).toWellFormed();
 
 const leaves = (part: Part): Part[] => (part.parts.length === 0 ? [part] : part.parts.flatMap(leaves));
 
-/** The beginning of the text of a mail: its plain text, else its HTML as text. */
+/** Prefers plain text over HTML, and cuts long texts. */
 function textOf({ payload, snippet }: Mail): { text: string; isCut: boolean } {
   const parts = leaves(payload).filter(({ filename = '' }) => filename === '');
   const content = (mimeType: string): string | undefined => {
@@ -108,7 +108,10 @@ function textOf({ payload, snippet }: Mail): { text: string; isCut: boolean } {
   return cut(converted, html.length > MAX_HTML);
 }
 
-/** Mails of a list that can be read: one that was deleted meanwhile, or that is odd, does not hide the others. @throws the error of all */
+/**
+ * Reads a list of mails. A mail that was deleted meanwhile, or that is odd, does not hide the others. @throws if none
+ * can be read
+ */
 async function readable(reads: Promise<Mail>[]): Promise<{ found: Mail[]; odd: number }> {
   const results = await Promise.allSettled(reads);
   const found = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
@@ -118,7 +121,7 @@ async function readable(reads: Promise<Mail>[]): Promise<{ found: Mail[]; odd: n
   return { found, odd: failures.length };
 }
 
-/** Tools for the Gmail of the user. Gmail does not recognize repeated requests: mails are looked up by their `Message-ID`. */
+/** Gmail does not recognize repeated requests: mails are looked up by their `Message-ID`. */
 export function createGmailTools({ api }: GmailToolDeps): PlatformTool[] {
   const common = { switchedBy: GMAIL_TOOL, provider: 'gmail' } as const;
 
@@ -220,7 +223,7 @@ export function createGmailTools({ api }: GmailToolDeps): PlatformTool[] {
     };
   };
 
-  /** The `Message-ID` of a new mail, in the domain of the user. */
+  /** Plans the new mail's `Message-ID` in the user's domain. */
   async function plan({ reply_to: replyTo }: Outgoing, { userId, signal }: ToolCall): Promise<Plan> {
     try {
       const { emailAddress } = await api.call(userId, { method: 'GET', path: `${ME}/profile`, signal }, Profile);
@@ -238,7 +241,6 @@ export function createGmailTools({ api }: GmailToolDeps): PlatformTool[] {
     return { raw, ...(threadId === undefined ? {} : { threadId }) };
   }
 
-  /** Sends a request with a mail. */
   async function post(
     { input, key, call }: { input: Outgoing; key: string; call: ToolCall },
     path: string,

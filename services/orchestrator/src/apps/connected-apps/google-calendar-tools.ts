@@ -23,17 +23,17 @@ import { refusedBy } from './refusals.js';
 
 export interface CalendarToolDeps {
   api: Pick<ProviderApi, 'call'>;
-  /** The time zone of a user: an IANA name or a UTC offset; '' if it is not known. */
+  /** Returns an IANA name or a UTC offset; '' if the zone is unknown. */
   timeZone: (userId: string) => Promise<string>;
 }
 
 const APP = 'Google Calendar';
-/** Tools work on the main calendar of the user. */
+/** Tools work on the user's main calendar. */
 const EVENTS = 'calendars/primary/events';
 const pathOf = (id: string): string => `${EVENTS}/${encodeURIComponent(id)}`;
 /** Events that one call lists. */
 const LISTED = 50;
-/** Characters of all listed events. */
+/** Maximum characters for all listed events. */
 const MAX_TEXT = 20_000;
 
 const Events = z.object({ items: entriesOf(Event), nextPageToken: oddAsAbsent(z.string().min(1)) });
@@ -50,7 +50,7 @@ const toTime = (moment: string) =>
 const isSame = (time: EventTime, moment: string): boolean =>
   Date.parse(momentOf(time)) === Date.parse(moment) && isDate(momentOf(time)) === isDate(moment);
 
-/** A moment as the user reads it. The last day of an all-day event is the day before its end. */
+/** Formats a moment for the user. An all-day event's last day is the day before its end. */
 function shown(moment: string, timeZone: string): string {
   if (isDate(moment)) return moment;
   const zone = timeZone === '' ? 'UTC' : timeZone;
@@ -67,7 +67,7 @@ function checkTimes(start: string, end: string): string | undefined {
   return undefined;
 }
 
-/** Which event a call changes, and who is informed. */
+/** Tells the user which event a call changes, and who is informed. */
 const aboutEvent = ({ summary, attendees }: Event): Change[] => [
   { label: 'Event', after: oneLine(summary) },
   ...(attendees.length === 0 ? [] : [{ label: 'Informs', after: oneLine(attendees.map(nameOf).join(', ')) }]),
@@ -78,7 +78,7 @@ const notifying = (attendees: readonly unknown[] | undefined) => ({
   sendUpdates: (attendees ?? []).length > 0 ? 'all' : 'none',
 });
 
-/** Tools for the main Google calendar of the user. Google recognizes repeated requests by event id and version. */
+/** Google recognizes repeated requests by event id and version. */
 export function createCalendarTools({ api, timeZone }: CalendarToolDeps): PlatformTool[] {
   const common = { switchedBy: GOOGLE_CALENDAR_TOOL, provider: 'google_calendar' } as const;
 
@@ -90,12 +90,12 @@ export function createCalendarTools({ api, timeZone }: CalendarToolDeps): Platfo
     return `${shown(start, zone)} to ${shown(end, zone)}`;
   };
 
-  /** The version of an event that exists; why it cannot be changed otherwise. */
+  /** Plans with the existing event's version, or reports why the event cannot be changed. */
   async function planChange(call: ToolCall, id: string): Promise<Plan> {
     try {
       const { etag, status } = await get(call, id);
       if (status === 'cancelled') return { outcome: failed('The event was deleted already.') };
-      // Without the version, a change of the user could be overwritten.
+      // Without the version, the call could overwrite a user's change.
       return etag === undefined ? { outcome: failed(`${APP} does not name the version of the event.`) } : { key: etag };
     } catch (error) {
       return { outcome: refusedBy(APP, error) };
@@ -120,7 +120,7 @@ export function createCalendarTools({ api, timeZone }: CalendarToolDeps): Platfo
   const moved = (id: string): ToolOutcome => succeeded(`Moved the event ${id}.`);
   const deleted = (id: string): ToolOutcome => succeeded(`Deleted the event ${id}.`);
 
-  /** An event, also one that was deleted; undefined if there is none. */
+  /** Also finds deleted events. */
   const found = (owner: CallOwner, id: string): Promise<Event | undefined> =>
     get(owner, id).catch((error: unknown) => {
       if (error instanceof RequestRefused && error.status === 404) return undefined;
@@ -160,7 +160,7 @@ export function createCalendarTools({ api, timeZone }: CalendarToolDeps): Platfo
         orderBy: 'startTime',
         maxResults: String(LISTED),
         ...(query === undefined ? {} : { q: query }),
-        // Google knows only names; without one, times have the zone of the calendar.
+        // Google knows only names; without one, times have the calendar's zone.
         ...(/^[A-Z]/.test(zone) ? { timeZone: zone } : {}),
       };
       try {
@@ -210,7 +210,7 @@ export function createCalendarTools({ api, timeZone }: CalendarToolDeps): Platfo
     },
     async lookUp(_input, key, { userId }) {
       const event = await found({ userId }, key);
-      // An event that was deleted since then was created.
+      // If the user has deleted the event since then, it was created.
       return event === undefined ? undefined : created(key);
     },
     send({ title, start, end, attendees, ...others }, key, { userId }) {

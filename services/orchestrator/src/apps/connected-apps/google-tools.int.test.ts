@@ -184,7 +184,6 @@ describe('the calendar tools', () => {
       const { key: _, ...outcome } = await change(name, input, key);
       expect(await lookUp(name, input, key)).toEqual(outcome);
     }
-    // An event that the user has deleted since then was created.
     await change('delete_calendar_event', { event_id: created.key });
     expect(await lookUp('create_calendar_event', dentist, created.key!)).toEqual(found);
   });
@@ -283,7 +282,7 @@ describe('the mail tools', () => {
     const { text, failed } = await read('read_mail', { mail_id: id });
     expect(failed).toBe(false);
     expect(text).toContain('Are you free on Tuesday?');
-    // Each line of the innermost quote would have 800 marks.
+    // Each line in the innermost quote would have 800 marks.
     expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThan(500);
   });
 

@@ -1,4 +1,4 @@
-/** Tells the agent, and so the user, that some entries of a list could not be read. @returns no line if there are none */
+/** Tells the agent, and so the user, that some list entries could not be read. @returns no line if there are none */
 export const leftOut = (count: number, one: string, several: string): string[] =>
   count === 0
     ? []

@@ -7,11 +7,11 @@ export interface OutgoingMail {
   cc: readonly string[];
   subject: string;
   text: string;
-  /** The mail that it answers: the `Message-ID` and the `References` of that mail. */
+  /** `Message-ID` and `References` of the mail that this one answers. */
   answers?: { messageId: string; references: string };
 }
 
-/** A mail in the format of RFC 5322. The provider adds the sender. */
+/** Writes a mail as RFC 5322 requires. The provider adds the sender. */
 export function composeMail({ messageId, to, cc, subject, text, answers }: OutgoingMail): Promise<Buffer> {
   const composer = new MailComposer({
     messageId,

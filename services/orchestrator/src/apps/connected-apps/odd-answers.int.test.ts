@@ -52,7 +52,6 @@ describe('the calendar tools with odd answers', () => {
     server.calendar.add({ summary, start: { dateTime: start }, end: { dateTime: end } });
   const week = { from: MONDAY.start, to: MONDAY.end };
   const listed = async () => (await read('list_calendar_events', week)).text.split('\n');
-  /** Adds entries to the list that Google answers. */
   const addEntries = (entries: unknown[]) =>
     server.alter('calendar.events.list', (answer) => {
       const { items } = answer as { items: unknown[] };

@@ -29,7 +29,7 @@ describe('a request to a provider', () => {
 
   it.each([200, 400, 500])('leaves nothing at the signal of its turn after status %d', async (status) => {
     const { signal } = new AbortController();
-    // Each pending time limit of a turn with many calls would be kept by its signal.
+    // In a turn with many calls, the signal would keep each pending time limit.
     await change(status, signal).catch(() => undefined);
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });

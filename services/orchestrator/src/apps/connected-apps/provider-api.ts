@@ -10,7 +10,7 @@ import { UncertainOutcome } from '../../turns/tools/platform-tool.js';
 
 export interface ProviderRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Relative to the base URL of the API, with encoded parts. */
+  /** Relative to the API's base URL, with encoded parts. */
   path: string;
   query?: Record<string, string | string[]>;
   body?: unknown;
@@ -37,10 +37,10 @@ export class RequestRefused extends Error {
   }
 }
 
-/** Calls the API of a provider with the tokens of users. */
+/** Calls a provider's API with the users' tokens. */
 export interface ProviderApi {
   /**
-   * Sends a request and parses its JSON answer. Repeats a GET request that failed for a moment.
+   * Sends a request and parses its JSON answer. Repeats a GET request after a temporary failure.
    *
    * @throws RequestRefused
    * @throws UncertainOutcome if the request may have been executed
@@ -50,7 +50,7 @@ export interface ProviderApi {
 }
 
 export interface ProviderApiDeps {
-  /** Base URL of the API, without a slash at the end. */
+  /** Without a trailing slash. */
   baseUrl: string;
   /** @throws ApiError `integration_not_found`, `integration_unavailable` */
   accessToken: (userId: string, signal?: AbortSignal) => Promise<string>;
@@ -61,13 +61,13 @@ export interface ProviderApiDeps {
    */
   replaceToken?: (userId: string, rejected: string, signal?: AbortSignal) => Promise<string>;
   proxy: OutgoingProxy;
-  /** Milliseconds until a request without an answer ends. Default: ten seconds. */
+  /** Time limit in ms for a request without an answer. Default: ten seconds. */
   timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
-/** Attempts of GET requests. */
+/** Attempts per GET request. */
 const READS = 3;
 const RETRY = { initialMs: 250, maxMs: 2_000 };
 
@@ -171,7 +171,9 @@ export function createProviderApi(deps: ProviderApiDeps): ProviderApi {
     }
   }
 
-  /** Repeats a request once with a new token if the API rejects the present one: it has executed nothing then. */
+  /**
+   * Repeats a request once with a new token if the API rejects the current one: a rejected request was not executed.
+   */
   async function answerTo(userId: string, asked: ProviderRequest): Promise<unknown> {
     const token = await tokenFrom(accessToken(userId, asked.signal));
     try {

@@ -34,7 +34,7 @@ const reconnectCard = (app: string): ToolOutcome['message'] => ({
   },
 });
 
-/** The outcome of a request that the provider refused. @throws other errors */
+/** Describes the refusal to the agent. @throws other errors */
 export function refusedBy(app: string, error: unknown): ToolOutcome {
   if (!(error instanceof RequestRefused)) throw error;
   const { status, reason } = error;

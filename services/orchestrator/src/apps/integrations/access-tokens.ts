@@ -9,17 +9,19 @@ import { REFRESH_JOB } from './token-refresh.js';
 
 export interface AccessTokens {
   /**
-   * The access token for calls on behalf of a user. A background job renews it before it expires.
+   * Returns the user's access token. A background job renews it before it expires.
    *
-   * @throws ApiError `integration_not_found`, also if the token has expired and cannot be renewed; `integration_unavailable` if it
-   *   has expired and its renewal takes too long
+   * @throws ApiError `integration_not_found`, also if the token has expired and cannot be renewed;
+   * `integration_unavailable`
+   *   if it has expired and its renewal takes too long
    */
   current(userId: string, provider: IntegrationProvider, signal?: AbortSignal): Promise<string>;
   /**
-   * The token that replaces one that the API of the provider has rejected, usually because the user has revoked it there. Without
-   * a new token the app is disconnected. Concurrent calls lead to one renewal: the background job does it.
+   * Replaces a token that the provider's API has rejected, usually because the user has revoked it there. Without a new
+   * token the app is disconnected. Concurrent calls cause one renewal, by the background job.
    *
-   * @throws ApiError `integration_not_found` if the app is disconnected; `integration_unavailable` if the renewal takes too long
+   * @throws ApiError `integration_not_found` if the app is disconnected; `integration_unavailable` if the renewal takes
+   * too long
    */
   replacing(userId: string, provider: IntegrationProvider, rejected: string, signal?: AbortSignal): Promise<string>;
 }
@@ -31,7 +33,10 @@ export interface AccessTokensDeps {
   cipher: TokenCipher;
   clock: Clock;
   logger: Pick<Logger, 'info'>;
-  /** Milliseconds between two reads while a renewal runs, and after the expiry until it takes too long. Default: 100 ms and 15 s. */
+  /**
+   * `pollMs` is the read interval while a renewal runs, `timeoutMs` the maximum wait after the expiry. Default: 100 ms
+   * and 15 s.
+   */
   waiting?: { pollMs: number; timeoutMs: number };
 }
 

@@ -13,7 +13,7 @@ const BUILT_IN = new URL('../../../config/integrations.json', import.meta.url);
 
 const Item = IntegrationItem.omit({ enabled: true });
 
-/** The catalogue file. `enabled` is not in it because it depends on the user. */
+/** The file has no `enabled` field because it depends on the user. */
 const CatalogFile = z
   .strictObject({ categories: z.array(IntegrationCategory), items: z.array(Item) })
   .refine(
@@ -35,7 +35,7 @@ export function loadIntegrationCatalog(file?: string): CatalogFile {
   return CatalogFile.parse(JSON.parse(readFileSync(file === undefined ? BUILT_IN : pathToFileURL(file), 'utf8')));
 }
 
-/** Categories of tools of agents that are not in the catalogue, so that clients cannot show these tools in a category. */
+/** Finds agent tool categories that are missing in the catalogue: clients could not show these tools in a category. */
 export function missingToolCategories(
   { categories }: Pick<CatalogFile, 'categories'>,
   tools: readonly Pick<AgentToolEntry, 'category_id'>[],
@@ -44,7 +44,7 @@ export function missingToolCategories(
   return [...needed].filter((id) => categories.every((category) => category.id !== id));
 }
 
-/** The catalogue for one user. Built-in tools are available to all users. */
+/** Built-in tools are available to all users. */
 export function catalogOf(
   { categories, items }: CatalogFile,
   connected: ReadonlySet<IntegrationProvider>,

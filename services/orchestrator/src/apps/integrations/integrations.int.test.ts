@@ -296,7 +296,7 @@ describe('an installation whose catalogue lacks the categories of tools', () => 
     const uswarm = await startTestOrchestrator({ environment: { INTEGRATION_CATALOG_FILE: file }, logTo: log });
     await uswarm.close();
     await rm(folder, { recursive: true });
-    // Without configured providers, agents do not have the tools of the category calendar_and_mail.
+    // Without configured providers, agents lack the tools in the category calendar_and_mail.
     const warnings = log.map((line) => JSON.parse(line) as object).filter((entry) => 'categories' in entry);
     expect(warnings).toMatchObject([{ categories: ['creation'] }]);
   });

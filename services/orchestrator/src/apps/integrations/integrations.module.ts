@@ -27,7 +27,7 @@ export interface IntegrationsModuleDeps {
     'INTEGRATION_PROVIDERS' | 'INTEGRATION_TOKEN_KEYS' | 'INTEGRATION_CATALOG_FILE' | 'proxy'
   >;
   assets: Pick<Assets, 'url'>;
-  /** Signs the states of OAuth flows. All replicas must have the same secret. */
+  /** Signs OAuth states. All replicas must have the same secret. */
   stateSecret: string;
   connections: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
   metrics: Registry;
@@ -37,7 +37,6 @@ export interface IntegrationsModuleDeps {
 
 export type IntegrationsModule = Awaited<ReturnType<typeof createIntegrationsModule>>;
 
-/** OAuth integrations: connection, token refresh, revocation and re-encryption. */
 export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
   const { config, clock, logger } = deps;
   const { database, withTransaction, jobs } = deps.connections;

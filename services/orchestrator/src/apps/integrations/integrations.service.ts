@@ -34,7 +34,7 @@ export interface IntegrationServiceDeps {
   logger: Logger;
 }
 
-/** Callback parameters that the app received from the provider. */
+/** Parameters that the app received from the provider. */
 export interface Callback {
   provider: IntegrationProvider;
   code: string;
@@ -45,7 +45,7 @@ export interface Callback {
   issuer: string | undefined;
 }
 
-/** The user who connects or disconnects, with the session for the audit log. */
+/** Includes the session for the audit log. */
 export interface ConnectingUser {
   userId: string;
   session: Pick<Session, 'source'>;
@@ -59,13 +59,14 @@ export interface IntegrationService {
    * Exchanges the code and stores the tokens. Repeating the same callback has no effect.
    *
    * @throws ApiError `integration_not_configured`, `redirect_url_not_allowed`, `validation_failed`,
-   *   `integration_code_invalid`, `integration_permissions_missing`, `integration_exchange_failed`, `integration_unavailable`,
+   *   `integration_code_invalid`, `integration_permissions_missing`, `integration_exchange_failed`,
+   *   `integration_unavailable`,
    *   `user_deleted`
    */
   complete(by: ConnectingUser, callback: Callback): Promise<void>;
   /** Deletes the tokens and enqueues their revocation at the provider. @throws ApiError `integration_not_found` */
   disconnect(by: ConnectingUser, provider: string): Promise<void>;
-  /** Disconnects all integrations of a user, in the transaction that deletes the user. */
+  /** Call it in the transaction that deletes the user. */
   revokeAll(userId: string, tx: Transaction): Promise<void>;
 }
 
@@ -145,7 +146,10 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     return deps.audit.append({ actor: 'user', action: `integration.${verb}`, userId, details }, tx);
   };
 
-  /** Revokes tokens that are not stored. @throws ApiError `integration_permissions_missing` if tools could not work with them */
+  /**
+   * Revokes tokens that are not stored. @throws ApiError `integration_permissions_missing` if tools could not work with
+   * them
+   */
   async function requirePermissions(userId: string, client: ProviderClient, grant: Grant): Promise<void> {
     const missing = missingPermissions(client, grant.scopes);
     if (missing.length === 0) return;

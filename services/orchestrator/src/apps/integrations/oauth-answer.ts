@@ -4,19 +4,19 @@ import type { Tokens } from './token-cipher.js';
 
 /** Tokens, and what the provider reports about the access token. */
 export interface Grant extends Tokens {
-  /** Its lifetime in seconds; undefined if the provider does not send it. */
+  /** The access token's lifetime in seconds; undefined if the provider does not send it. */
   expiresInS: number | undefined;
-  /** Granted scopes. A provider may omit them if it grants all that were requested (RFC 6749 §5.1). */
+  /** Granted scopes. A provider may omit them if it grants everything requested (RFC 6749 §5.1). */
   scopes?: readonly string[];
 }
 
 /**
- * Why a provider returned no tokens. `gone`: the code or refresh token is no longer valid. `refused`: the provider rejects the
- * request for another reason. `unavailable`: a retry may succeed, also if a proxy has answered instead of the provider.
+ * `gone`: the code or refresh token is no longer valid. `refused`: the provider rejects the request for another reason.
+ * `unavailable`: a retry may succeed, also if a proxy has answered instead of the provider.
  */
 export type OAuthFailureKind = 'gone' | 'refused' | 'unavailable';
 
-/** Contains only the error code of the provider's response, never its body. */
+/** Contains only the error code from the provider's response, never its body. */
 export class OAuthFailure extends Error {
   override name = 'OAuthFailure';
   readonly kind: OAuthFailureKind;
@@ -29,7 +29,6 @@ export class OAuthFailure extends Error {
     this.reason = reason;
   }
 
-  /** The provider does not accept the credentials of the registered client. */
   get rejectsCredentials(): boolean {
     return this.kind === 'refused' && CREDENTIAL_CODES.has(this.reason);
   }
@@ -40,7 +39,7 @@ export class OAuthFailure extends Error {
   }
 }
 
-/** The response of a token or revocation endpoint. */
+/** Comes from a token or revocation endpoint. */
 export interface ProviderAnswer {
   status: number;
   body: string;
@@ -48,7 +47,10 @@ export interface ProviderAnswer {
 
 const Text = z.string().trim().min(1);
 const Seconds = z.union([z.number(), Text.transform(Number)]).pipe(z.number().min(1).max(1e10));
-/** Separated by spaces, by commas at Slack and GitHub, or a list. An empty value states nothing: GitHub sends it for apps. */
+/**
+ * Separated by spaces, by commas at Slack and GitHub, or a list. An empty value states nothing: GitHub sends it for
+ * apps.
+ */
 const Scopes = z
   .union([z.string(), z.array(z.string())])
   .transform((value) =>
@@ -100,8 +102,7 @@ const PASSING = new Set([
 ]);
 
 /**
- * Parses a token response. `extraRevokedCodes` lists the provider-specific error codes for `gone`.
- *
+ * @param extraRevokedCodes provider-specific error codes for `gone`
  * @throws OAuthFailure if the response contains no tokens
  */
 export function readGrant(answer: ProviderAnswer, extraRevokedCodes: readonly string[] = []): Grant {

@@ -11,7 +11,7 @@ export interface CodeExchange {
   redirectUrl: string;
 }
 
-/** Calls to OAuth providers. Each method throws OAuthFailure. */
+/** Each method throws OAuthFailure. */
 export interface OAuthClient {
   exchange(client: ProviderClient, exchange: CodeExchange): Promise<Grant>;
   /** Keeps the old refresh token if the provider does not return a new one. */
@@ -65,7 +65,7 @@ export function createOAuthClient(proxy: OutgoingProxy): OAuthClient {
   };
 }
 
-/** HTTP Basic credentials. RFC 6749 §2.3.1 requires form encoding of both values first. */
+/** RFC 6749 §2.3.1 requires form encoding for both values first. */
 function basic({ clientId, clientSecret = '' }: ProviderClient): Fields {
   const encoded = [clientId, clientSecret].map((part) => encodeURIComponent(part)).join(':');
   return { authorization: `Basic ${Buffer.from(encoded).toString('base64')}` };

@@ -36,7 +36,7 @@ async function stateOf(user: TestUser, provider: IntegrationProvider): Promise<s
   return body.additional_parameters['state']!;
 }
 
-/** Sends a callback that must be rejected, and reports whether the provider was called. */
+/** Sends a callback that must be rejected. `asked` is true if the provider was called. */
 async function refused(user: TestUser, provider: OAuthServer, body: object): Promise<{ code: string; asked: boolean }> {
   const { exchanges } = provider.counts;
   const code = await user.refusal('POST', CALLBACK, body);

@@ -8,7 +8,7 @@ export interface KnownState {
   expiresAt: Date;
 }
 
-/** The `state` parameter of OAuth flows. It binds a flow to its user and provider (RFC 9700 §4.7). */
+/** OAuth's `state` parameter binds a flow to its user and provider (RFC 9700 §4.7). */
 export interface OAuthStates {
   issue(userId: string, provider: IntegrationProvider): string;
   /** @returns undefined if the state is forged, expired, or belongs to another user or provider */

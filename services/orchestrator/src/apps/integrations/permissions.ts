@@ -5,20 +5,20 @@ type Client = Pick<ProviderClient, 'scopes' | 'toolScopes' | 'includedScopes' | 
 /** They identify the user or extend the grant. Providers rename them, or do not list them. */
 const WITHOUT_PERMISSION = new Set(['openid', 'email', 'profile', 'offline_access', 'offline']);
 
-/** Google writes some scopes with a slash at the end. */
+/** Google writes some scopes with a trailing slash. */
 const canonical = (scope: string): string => scope.replace(/\/+$/, '');
 
-/** Lists the requested scopes. Slack has a separate parameter for user scopes. */
+/** Slack has a separate parameter for user scopes. */
 const requestedScopes = ({ scopes, additionalParameters }: Client): string[] => [
   ...scopes,
   ...(additionalParameters['user_scope'] ?? '').split(/[\s,]+/).filter((scope) => scope !== ''),
 ];
 
 /**
- * The requested scopes without which the tools of the app fail, and that a provider has not granted. Users can clear the boxes
- * of some on the page of the provider, and administrators can forbid some.
+ * Returns requested scopes that the provider has not granted, if the app's tools fail without them. On the provider's
+ * page, users can clear the boxes for some scopes, and administrators can forbid some.
  *
- * @param granted the scopes in the answer of the provider; undefined if it grants what was requested (RFC 6749 §5.1)
+ * @param granted from the provider's answer; undefined if it grants what was requested (RFC 6749 §5.1)
  */
 export function missingPermissions(client: Client, granted: readonly string[] | undefined): string[] {
   if (granted === undefined) return [];

@@ -6,12 +6,12 @@ import { type ProviderDefinition, PROVIDERS } from './providers.js';
 /** Receives tokens and secrets, so plain HTTP is allowed on the local machine only. */
 const Endpoint = z.url().refine(isSecureUrl, 'needs https');
 
-/** Operator settings of one provider: the registered client and overrides. */
+/** The operator's settings for one provider: the registered client and overrides. */
 const ProviderSettings = z.strictObject({
   client_id: z.string().min(1),
   /** Absent for a public client, which authenticates with the code verifier only. */
   client_secret: z.string().min(1).optional(),
-  /** Redirect URLs registered at the provider. Apps receive the first one. */
+  /** Registered at the provider. Apps receive the first one. */
   redirect_urls: z.array(z.url()).min(1),
   scopes: z.array(z.string()).optional(),
   additional_parameters: z.record(z.string(), z.string()).optional(),
@@ -20,13 +20,13 @@ const ProviderSettings = z.strictObject({
   issuer: z.url().optional(),
   authorization_endpoint: Endpoint.optional(),
   token_endpoint: Endpoint.optional(),
-  /** Base URL of the API, without a slash at the end. */
+  /** Without a trailing slash. */
   api_url: Endpoint.optional(),
   /** Null disables revocation at the provider. */
   revocation_endpoint: Endpoint.nullable().optional(),
 });
 
-/** Settings by provider. Providers without settings cannot be connected. */
+/** Providers without settings cannot be connected. */
 export const IntegrationProviders = z
   .partialRecord(IntegrationProvider, ProviderSettings)
   .superRefine((providers, context) => {
@@ -108,7 +108,7 @@ function clientOf(provider: IntegrationProvider, own: z.output<typeof ProviderSe
   };
 }
 
-/** Parameters with which an app builds the authorization URL. RES-079 */
+/** An app builds the authorization URL with these parameters. RES-079 */
 export function oauthConfiguration(client: ProviderClient, state: string): OAuthConfiguration {
   return {
     client_id: client.clientId,

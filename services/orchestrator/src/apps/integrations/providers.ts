@@ -1,11 +1,11 @@
 import type { IntegrationProvider } from '@uswarm/contract';
 
-/** How a provider expects tokens to be revoked. */
+/** Describes how a provider revokes tokens. */
 export interface Revocation {
   endpoint: string;
   /** `standard` is RFC 7009; the others are provider-specific. */
   style: 'standard' | 'github' | 'notion' | 'slack';
-  /** Which token to send if both exist. */
+  /** Sent if both tokens exist. */
   token: 'access' | 'refresh';
   /** Revoking one token revokes everything that the user granted to this client. */
   wholeGrant: boolean;
@@ -16,10 +16,10 @@ export interface Revocation {
 /** Provider data that is the same in every installation. Settings can override each field. */
 export interface ProviderDefinition {
   authorizationEndpoint: string;
-  /** Issuer identifier in `iss` of callbacks (RFC 9207). */
+  /** Issuer identifier in a callback's `iss` (RFC 9207). */
   issuer?: string;
   tokenEndpoint: string;
-  /** Base URL of the API that tools of agents call, without a slash at the end. */
+  /** Base URL for agent tools, without a trailing slash. */
   apiUrl?: string;
   revocation?: Revocation;
   scopes: readonly string[];
@@ -27,11 +27,11 @@ export interface ProviderDefinition {
   toolScopes?: readonly string[];
   /** Scopes that include others. */
   includedScopes?: Readonly<Record<string, readonly string[]>>;
-  /** Extra parameters of the authorization URL. */
+  /** Extra parameters for the authorization URL. */
   additionalParameters: Readonly<Record<string, string>>;
-  /** Whether the provider supports PKCE with S256. */
+  /** True for PKCE with S256. */
   pkce: boolean;
-  /** Where the client credentials are sent: in the body or with HTTP Basic. */
+  /** Sends the client credentials in the body or with HTTP Basic. */
   clientAuthentication: 'body' | 'basic';
   tokenRequest: 'form' | 'json';
   headers?: Readonly<Record<string, string>>;
@@ -59,7 +59,7 @@ const google = {
 const GOOGLE = 'https://www.googleapis.com/auth/';
 const GMAIL_MODIFY = ['gmail.readonly', 'gmail.compose', 'gmail.send', 'gmail.metadata'].map((name) => GOOGLE + name);
 
-/** Values from the providers' documentation of November 2026. */
+/** From the providers' documentation as at November 2026. */
 export const PROVIDERS: Readonly<Record<IntegrationProvider, ProviderDefinition>> = {
   google_calendar: {
     ...google,
@@ -113,7 +113,7 @@ export const PROVIDERS: Readonly<Record<IntegrationProvider, ProviderDefinition>
       token: 'access',
       wholeGrant: false,
     },
-    // Permissions are configured in the registration of the integration.
+    // Permissions are configured where the integration is registered.
     scopes: [],
     additionalParameters: { owner: 'user' },
     pkce: false,
@@ -131,7 +131,7 @@ export const PROVIDERS: Readonly<Record<IntegrationProvider, ProviderDefinition>
       wholeGrant: false,
     },
     scopes: ['projects:read', 'tasks:read', 'tasks:write', 'users:read', 'workspaces:read'],
-    // Of apps that are registered with full permissions.
+    // For apps that are registered with full permissions.
     includedScopes: { default: ['projects:read', 'tasks:read', 'tasks:write', 'users:read', 'workspaces:read'] },
     additionalParameters: {},
     pkce: true,
@@ -160,7 +160,7 @@ export const PROVIDERS: Readonly<Record<IntegrationProvider, ProviderDefinition>
     authorizationEndpoint: 'https://zoom.us/oauth/authorize',
     tokenEndpoint: 'https://zoom.us/oauth/token',
     revocation: { endpoint: 'https://zoom.us/oauth/revoke', style: 'standard', token: 'access', wholeGrant: false },
-    // Permissions are configured in the registration of the app.
+    // Permissions are configured where the app is registered.
     scopes: [],
     additionalParameters: {},
     pkce: true,

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { IntegrationProvider } from '@uswarm/contract';
 import { z } from 'zod';
 
-/** An encryption key for tokens and the id that rows refer to it by. */
+/** Rows refer to the key by its id. */
 export interface TokenKey {
   id: string;
   /** 32 bytes. */
@@ -44,7 +44,7 @@ export interface SealedTokens {
 }
 
 export interface TokenCipher {
-  /** Id of the key that encrypts. */
+  /** This key encrypts. */
   keyId: string;
   seal(tokens: Tokens, owner: TokenOwner): SealedTokens;
   /** @throws DecryptionError */

@@ -105,14 +105,13 @@ describe('stored tokens', () => {
   }
   const disconnect = (integrations: IntegrationsModule, userId: string, provider: string) =>
     integrations.routes.disconnectIntegration?.({ actor: actorOf(userId), params: { provider } } as never);
-  /** Makes all refreshes due. */
   async function makeDue(): Promise<void> {
     await sql`UPDATE integrations SET refresh_at = now()`.execute(db.database);
     await sql`UPDATE work SET run_at = now() WHERE kind = ${REFRESH_JOB}`.execute(db.database);
   }
   const rowsOf = async (table: 'integrations' | 'integration_revocations' | 'work') =>
     (await allRows(db.database))[table] ?? [];
-  /** The rows that are left when the background jobs have finished, or at the timeout. */
+  /** Waits for the background jobs to finish, at most until the timeout. @returns the remaining rows */
   const finalRowsOf = (table: Parameters<typeof rowsOf>[0]) =>
     eventually(() => rowsOf(table), { until: (rows) => rows.length === 0 });
 
@@ -361,7 +360,7 @@ describe('stored tokens', () => {
       const { jobs } = await open({ INTEGRATION_TOKEN_KEYS: keys });
       return jobs.filter(({ type }) => type === TOKEN_REENCRYPTION_JOB);
     };
-    /** Handles a job as the worker of a replica would; it is due again immediately. */
+    /** Handles a job as a replica's worker would; it is due again immediately. */
     const handleAs = async (jobs: IntegrationsModule['jobs'], job: LeasedJob): Promise<void> => {
       const definition = jobs.find(({ type }) => type === TOKEN_REENCRYPTION_JOB);
       const result = await definition?.handle(job, new AbortController().signal);

@@ -13,7 +13,7 @@ const [older, newer]: [TokenKey, TokenKey] = [
 const OWNER = { userId: 'u', provider: 'asana' } as const;
 
 describe('createTokenReencryption', () => {
-  /** A replica that encrypts with the newer key, and an integration whose tokens another replica stored. */
+  /** This replica encrypts with the newer key, and another replica stored the integration's tokens. */
   function createFixture(keys: [TokenKey, ...TokenKey[]] = [newer, older]) {
     const row: SealedRow = { id: 'i', ...OWNER, ...createTokenCipher([older]).seal({ accessToken: 't' }, OWNER) };
     const handle = createTokenReencryption({

@@ -5,12 +5,12 @@ import type { JobResult } from '../../platform/jobs/job-worker.js';
 import type { IntegrationStore, SealedTable } from '../../records/integrations.store.js';
 import { DecryptionError, type TokenCipher } from './token-cipher.js';
 
-/** Job type that re-encrypts all tokens that are encrypted with another key than the one that the job is for. */
+/** Job type that re-encrypts all tokens that are encrypted with another key than the job's. */
 export const TOKEN_REENCRYPTION_JOB = 'integration-rekey';
 /** The jobs belong to no workspace. */
 const NO_WORKSPACE = '00000000-0000-0000-0000-000000000001';
 
-/** The job for a key: its subject is a hash of the key id, so each key has one job. */
+/** The job's subject is a hash over the key id, so each key has one job. */
 export function tokenReencryption(keyId: string): NewJob {
   const hash = createHash('sha256').update(keyId).digest('hex');
   const subjectId = hash.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
@@ -25,7 +25,10 @@ export interface TokenReencryptionDeps {
 
 const BATCH = 200;
 const ROUND_MS = 60_000;
-/** Replicas with another current key store tokens while they run, so there are rounds for half an hour after the last start. */
+/**
+ * Replicas with another current key store tokens while they run, so rounds continue for half an hour after the last
+ * start.
+ */
 const ROUNDS = 30;
 /** A day: after that, no replica has the key any more. */
 const UNHANDLED_ROUNDS = 1_440;

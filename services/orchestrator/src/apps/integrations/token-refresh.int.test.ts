@@ -32,7 +32,6 @@ describe('a renewal of tokens', () => {
     asana: { client_id: 'client', client_secret: 'secret', redirect_urls: ['https://app.example.com/callback'] },
   });
 
-  /** Stores a connection whose tokens are due. */
   async function connect(tokens = OLD, userId: string = randomUUID()): Promise<ConnectionRow> {
     const owner = { userId, provider: 'asana' } as const;
     const validity = { expiresAt: new Date(Date.now() + 60_000), refreshAt: new Date(Date.now() - 1_000) };
@@ -46,7 +45,7 @@ describe('a renewal of tokens', () => {
     return row;
   }
 
-  /** Runs the job of a connection. `answer`: what happens until the provider answers, and its answer. */
+  /** Runs a connection's job. `answer` runs until the provider answers, and returns its answer. */
   async function renew({ id }: ConnectionRow, answer: () => Promise<Grant>) {
     const refresh = createTokenRefresh({
       withTransaction: db.withTransaction,
@@ -65,7 +64,7 @@ describe('a renewal of tokens', () => {
     return refresh(job);
   }
 
-  /** Encrypts the tokens again, as the job of a key rotation does. */
+  /** Encrypts the tokens again, as a key rotation does. */
   const reencrypt = (row: ConnectionRow) =>
     stores.integrations.reseal('integrations', row, cipher.seal(cipher.open(row, row), row));
   const stored = async ({ id }: ConnectionRow) => {

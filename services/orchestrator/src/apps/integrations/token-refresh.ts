@@ -12,7 +12,7 @@ import { DecryptionError, type TokenCipher } from './token-cipher.js';
 import { revokeLater } from './token-revocation.js';
 import { validityOf } from './token-validity.js';
 
-/** Job type that renews the tokens of a connection before they expire. Its lease prevents concurrent renewals. */
+/** Job type that renews a connection's tokens before they expire. Its lease prevents concurrent renewals. */
 export const REFRESH_JOB = 'integration-refresh';
 
 export interface TokenRefreshDeps {
@@ -30,7 +30,7 @@ export interface TokenRefreshDeps {
 const RETRY = { initialMs: 2_000, maxMs: 10 * 60_000 };
 /** Retry interval for failures that only an operator can fix. */
 const STUCK_MS = 3_600_000;
-/** Time after expiry when renewal attempts stop and the connection is deleted. */
+/** This long after the expiry, renewal attempts stop and the connection is deleted. */
 const GIVEN_UP_AFTER_MS = 7 * 24 * 3_600_000;
 /** Another process may have marked the access token as expired. */
 const CLOCK_SKEW_MS = 60_000;
@@ -97,9 +97,9 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
     failures: number,
   ): Promise<JobResult> {
     const endedMs = row.expiresAt === null ? -Infinity : clock.now().getTime() - row.expiresAt.getTime();
-    // The provider accepts neither token, for a reason that is not ours: only the user can do something.
+    // The provider accepts neither token, although the client is registered correctly: only the user can do something.
     const isRefused = kind === 'refused' && !rejectsClient && endedMs > -CLOCK_SKEW_MS;
-    // An alert tells operators of `refused`.
+    // An alert tells operators about `refused`.
     metrics.refreshed(row.provider, isRefused ? 'gone' : kind);
     if (kind === 'gone' || isRefused || endedMs > GIVEN_UP_AFTER_MS)
       return withTransaction((tx) => drop(row, refreshToken, reason, tx));

@@ -18,7 +18,7 @@ export interface RevokeLaterDeps {
   clients: ProviderClients;
 }
 
-/** Enqueues the revocation of tokens at their providers, if these support it. */
+/** Skips providers that do not support revocation. */
 export async function revokeLater(
   { store, jobs, clients }: RevokeLaterDeps,
   rows: readonly SealedRow[],
@@ -43,13 +43,13 @@ export interface TokenRevocationDeps {
 }
 
 const RETRY = { initialMs: 2_000, maxMs: 3_600_000 };
-/** Time when revocation attempts stop, so that data of deleted users is not kept longer. */
+/** Revocation attempts stop after this time, so that deleted users' data is not kept longer. */
 const GIVEN_UP_AFTER_MS = 7 * 24 * 3_600_000;
 
 export function createTokenRevocation(deps: TokenRevocationDeps) {
   const { withTransaction, store, jobs, clients, oauth, cipher, logger } = deps;
 
-  /** If revoking one token revokes the whole grant, a newer connection of the user would be revoked too. */
+  /** If revoking one token revokes the whole grant, it would also revoke the user's newer connection. */
   async function stillInUse({ userId }: RevocationRow, client: ProviderClient): Promise<boolean> {
     if (client.revocation?.wholeGrant !== true) return false;
     const others = (await store.connected(userId)).map((provider) => clients.get(provider));

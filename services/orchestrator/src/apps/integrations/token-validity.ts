@@ -3,7 +3,7 @@ import type { Grant } from './oauth-answer.js';
 
 const AHEAD_MS = 5 * 60_000;
 
-/** Schedules the renewal five minutes before expiry, or at half of a shorter lifetime. */
+/** Schedules the renewal five minutes before expiry, or halfway through a shorter lifetime. */
 export function validityOf(
   { expiresInS, refreshToken }: Pick<Grant, 'expiresInS' | 'refreshToken'>,
   now: Date,
