@@ -7,7 +7,7 @@ import { agentStatus } from '../records/runtime-view.js';
 
 export type WorkspaceAgent = AgentState & { workspace_id: string };
 
-/** Reads the agents of these workspaces whose status is not `online`. One statement. */
+/** Reads only agents whose status is not `online`. One statement. */
 export type ReadAgentStates = (workspaceIds: readonly string[], now: Date) => Promise<WorkspaceAgent[]>;
 
 interface Row {
@@ -20,7 +20,7 @@ interface Row {
   silent_since: Date | null;
 }
 
-/** The conversation is that of the last turn that the agent has begun and not ended. */
+/** Reports the conversation in which the agent began its last turn that has not ended. */
 export function createReadAgentStates(database: Database): ReadAgentStates {
   return async (workspaceIds, now) => {
     const { rows } = await sql<Row>`

@@ -3,12 +3,12 @@ import { type RawBuilder, sql } from 'kysely';
 import type { ConnectedClient, Database } from '../platform/database/database.js';
 import { createPollLoop, type PollLoop } from '../platform/jobs/poll-loop.js';
 
-/** The epoch of the event log. A client with events of another epoch reloads its workspaces. */
+/** The event log's epoch. A client with events from another epoch reloads its workspaces. */
 export interface Epochs {
-  /** SQL of the epoch, for statements that read it together with a position. */
+  /** SQL for statements that read the epoch together with a position. */
   sql: RawBuilder<string>;
   read(db: Database): Promise<string>;
-  /** Changes the epoch; processes use the new one within 5 s. @returns the new one */
+  /** Changes the epoch; processes use the new one within 5 s. @returns the new epoch */
   bump(db: Database): Promise<string>;
   /** The epoch that this process read last; for events, which readers check against a position. */
   current(): string;
@@ -22,7 +22,7 @@ export interface Epochs {
 
 const READ_MS = 5_000;
 
-/** Both functions need no rights. The timeline is the current one; that of the last checkpoint follows later. */
+/** Both functions need no rights. They report the current timeline; the last checkpoint's timeline changes later. */
 const HISTORY = `(SELECT system_identifier FROM pg_control_system()) || '.' || left(pg_walfile_name(pg_current_wal_lsn()), 8)`;
 
 /** @param fixed replaces the history that Postgres reports: for installations whose failover loses nothing */

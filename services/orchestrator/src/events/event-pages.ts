@@ -15,8 +15,8 @@ export interface EventPagesDeps {
 }
 
 /**
- * Reads a page of the log for a gateway: whole, or with `resync`. Of an object only the creation and the last change have bodies,
- * because all would have the same one. @throws ApiError `workspace_not_found`
+ * Reads a log page for a gateway: whole, or with `resync`. For each object, only the creation and the last change have
+ * bodies, because all bodies would be equal. @throws ApiError `workspace_not_found`
  */
 export type ReadEventPage = (workspaceId: string, after: number, maxBytes: number) => Promise<EventsAnswer>;
 
@@ -25,15 +25,18 @@ type PageEvent = EventsAnswer['events'][number];
 const PAGE_SIZE = 500;
 
 /**
- * The body that events share: those with an equal key have the same one. Undefined if an event has its own body. A creation is
- * another key than the changes: clients that add an object only when it is created would never show it otherwise. The last change
- * follows anyway, because it has the highest `rev` of what the object is in. Pure.
+ * Events with an equal key share one body. Undefined if an event has its own body. A creation has another key than the
+ * changes: otherwise clients that add an object only when it is created would never show it. The last change follows
+ * anyway, because it has the highest `rev` for whatever contains the object. Pure.
  */
 function sharedBody({ type, subjectId }: Pick<StoredEvent, 'type' | 'subjectId'>): string | undefined {
   return type.endsWith('.new') || type.endsWith('.updated') ? `${type} ${subjectId}` : undefined;
 }
 
-/** The first events whose bodies, as `withBodies` selects them, have at most `maxBytes` together, and at least one event. Pure. */
+/**
+ * Returns the first events whose bodies, as `withBodies` selects them, have at most `maxBytes` together, and at least
+ * one event. Pure.
+ */
 export function fittingPrefix<Event extends Pick<SizedEvent, 'type' | 'subjectId' | 'bytes'>>(
   events: readonly Event[],
   maxBytes: number,
@@ -49,7 +52,7 @@ export function fittingPrefix<Event extends Pick<SizedEvent, 'type' | 'subjectId
   return end === -1 ? [...events] : events.slice(0, end);
 }
 
-/** The events that are not followed by another one with the same body. Pure. */
+/** Selects events that are not followed by another event with the same body. Pure. */
 export function withBodies<Event extends Pick<StoredEvent, 'type' | 'subjectId'>>(events: readonly Event[]): Event[] {
   const last = new Map(events.map((event) => [sharedBody(event), event]));
   return events.filter((event) => sharedBody(event) === undefined || last.get(sharedBody(event)) === event);

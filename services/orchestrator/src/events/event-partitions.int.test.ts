@@ -17,7 +17,7 @@ async function partitions(database: Database): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Replaces the first partition, which contains all days until the migration, by those of the last nine days. */
+/** The first partition contains all days until the migration. Replaces it by partitions for the last nine days. */
 async function startNineDaysAgo(database: Database): Promise<void> {
   await sql`DROP TABLE workspace_events_before`.execute(database);
   for (let offset = -9; offset <= 0; offset += 1) {

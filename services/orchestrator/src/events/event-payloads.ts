@@ -22,15 +22,15 @@ export interface EventPayloadDeps {
   createViewContext: CreateViewContext;
 }
 
-/** Renders each stored event with the current state of its subject, or as a skip if the subject is deleted. */
+/** Renders each stored event with its subject's current state, or as a skip if the subject is deleted. */
 export type RenderEvents = (events: readonly StoredEvent[], db: Database) => Promise<LoggedEvent[]>;
 
 const MESSAGE_EVENTS = new Set(['message.new', 'message.updated', 'message.done']);
-/** Their payloads have the workspace. */
+/** Their payloads contain the workspace. */
 const WORKSPACE_EVENTS = new Set(['workspace.updated', 'conversation.deleted']);
 const CONVERSATION_EVENTS = new Set(['conversation.new', 'conversation.updated']);
 
-/** Runs at most three statements, regardless of the number of events. */
+/** Runs at most three statements for any number of events. */
 export function createEventRenderer({
   messages,
   conversations,
@@ -41,7 +41,7 @@ export function createEventRenderer({
     const subjects = (types: (type: string) => boolean): string[] => [
       ...new Set(events.filter(({ type }) => types(type)).map(({ subjectId }) => subjectId)),
     ];
-    // Sequential: the queries share the connection of a transaction.
+    // Sequential: the queries share one transaction's connection.
     const messageRows = byId(
       await messages.findChanged(
         subjects((type) => MESSAGE_EVENTS.has(type)),
@@ -127,7 +127,7 @@ function byId<Row>(rows: readonly Row[], id: (row: Row) => string): Map<string, 
 }
 
 /**
- * What an event about a message changes in its conversation and its workspace. The fields can be newer than the event, but the
+ * A message event also changes its conversation and its workspace. The fields can be newer than the event, but the
  * revision is not: other fields that changed since then come with later events.
  */
 function changesOf(row: ChangedMessageRow, seq: number) {

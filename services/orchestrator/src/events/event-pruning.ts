@@ -8,7 +8,7 @@ export const EVENT_PRUNING_JOB = 'event-pruning';
 
 export const EVENT_PRUNING = pruningRow(EVENT_PRUNING_JOB);
 
-/** Days for which the log has partitions. More than the job can be late. */
+/** The log has partitions for this many days ahead, which is more than the job can be late. */
 export const PARTITIONS_AHEAD = 7;
 
 const HOUR_MS = 3_600_000;
@@ -17,13 +17,13 @@ const DAY_MS = 24 * HOUR_MS;
 export interface EventPruningDeps {
   store: Pick<EventStore, 'createPartitions' | 'dropPartitions'>;
   gateways: Pick<GatewayStore, 'prune'>;
-  /** Retention of events in milliseconds. */
+  /** Events are kept this many ms. */
   keepMs: number;
   clock: Clock;
   logger: Logger;
 }
 
-/** Creates the next partitions of the log and drops those that exceed the retention time, once per hour. */
+/** Runs hourly: creates the log's next partitions and drops partitions that exceed the retention time. */
 export function createEventPruning({ store, gateways, keepMs, clock, logger }: EventPruningDeps) {
   return async (): Promise<JobResult> => {
     await store.createPartitions(PARTITIONS_AHEAD);

@@ -5,10 +5,13 @@ import type { Gateways } from './gateways.js';
 
 type Without<Union, Field extends PropertyKey> = Union extends unknown ? Omit<Union, Field> : never;
 
-/** An ephemeral event, without the header that the publisher adds. */
+/** The publisher adds the header. */
 export type LiveEvent = Without<Extract<OutgoingEnvelope, { kind: 'ephemeral' }>, 'v' | 'kind' | 'epoch' | 'at'>;
 
-/** An event of the log, or the skip of an event without content. The epoch is that of the database that it was read from. */
+/**
+ * An event from the log, or the skip for an event without content. The epoch belongs to the database that it was read
+ * from.
+ */
 export type LoggedEvent = Without<Exclude<OutgoingEnvelope, { kind: 'ephemeral' }>, 'v' | 'epoch'>;
 
 /** Publishes in the version that all running gateways read. @returns false if the bus is unavailable */
@@ -20,7 +23,7 @@ export interface EventPublisher {
 export interface EventPublisherDeps {
   bus: Pick<EventBus, 'publish'>;
   gateways: Pick<Gateways, 'version'>;
-  /** The current epoch of the database. */
+  /** The database's current epoch. */
   epoch: () => string;
   clock: Clock;
 }

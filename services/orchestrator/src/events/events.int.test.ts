@@ -29,7 +29,6 @@ describe('the sequence of a workspace', () => {
       .execute();
     return rows.map(({ seq }) => seq);
   };
-  /** A message of the user that is sent. */
   const messageOf = async (workspaceId: string) => {
     const id = crypto.randomUUID();
     await sql`

@@ -31,7 +31,6 @@ export interface EventsModuleDeps {
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Positions in the log of workspaces, its replay and its retention. */
 export function createEventsModule(deps: EventsModuleDeps) {
   const { config, epochs, createViewContext, clock, logger } = deps;
   const { database, withTransaction, events } = deps.connections;

@@ -15,17 +15,17 @@ export interface EventServiceDeps {
 
 export interface ReplayedEvents {
   events: ReplayedEvent[];
-  /** Whether more events follow the last one. */
   hasNext: boolean;
 }
 
 export interface EventService {
   /**
-   * Returns the events after a position, `seq` or `epoch:seq`, without a gap, with current payloads. Limited to `REPLAY_PAGE_SIZE` events
-   * and to the size of one response.
+   * Returns the events after a position, `seq` or `epoch:seq`, without a gap, with current payloads. Limited to
+   * `REPLAY_PAGE_SIZE` events and to one response's size.
    *
-   * @throws ApiError `workspace_not_found`; `resync_required` if some of the events have been pruned, or the
-   *   position belongs to another epoch
+   * @throws ApiError `workspace_not_found`; `resync_required` if events after the position have been pruned, or the
+   * position
+   *   belongs to another epoch
    */
   after(userId: string, workspaceId: string, position: string): Promise<ReplayedEvents>;
 }
@@ -67,7 +67,7 @@ export function createEventService({ withTransaction, store, positions, render }
   };
 }
 
-/** Payload of an event whose subject is deleted. */
+/** The subject is deleted. */
 const tombstone = ({ workspaceId, seq, subjectId }: StoredEvent) => ({
   workspace_id: workspaceId,
   seq,

@@ -1,11 +1,10 @@
 import { sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 
-/** Represents all gateways of release 0.2, which do not announce themselves. */
+/** Represents all gateways from release 0.2, which do not announce themselves. */
 export const RELEASE_02 = 'release-0.2';
 
 export interface GatewayStore {
-  /** Records a call of a gateway. */
   record(id: string, busVersion: number): Promise<void>;
   /** Returns the lowest version that a running gateway reads; null without gateways. */
   oldestVersion(): Promise<number | null>;

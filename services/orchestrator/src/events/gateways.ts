@@ -3,15 +3,15 @@ import type { Logger } from '@uswarm/service-kit';
 import { createPollLoop, type PollLoop } from '../platform/jobs/poll-loop.js';
 import { type GatewayStore, RELEASE_02 } from './gateways.store.js';
 
-/** What a gateway announces on each call; without headers it is of release 0.2. */
+/** Sent by a gateway on each call; without headers it comes from release 0.2. */
 export interface Announcement {
   id: string | undefined;
   busVersion: string | undefined;
 }
 
-/** The running gateways, and the version of envelopes that all of them read. */
+/** Tracks running gateways, and the envelope version that all of them read. */
 export interface Gateways {
-  /** Records a call of a gateway. Does not wait for the database. */
+  /** Does not wait for the database. */
   announced(announcement: Announcement): void;
   /** The version to publish. */
   version(): BusVersion;
@@ -28,7 +28,7 @@ export interface GatewaysDeps {
   now?: () => number;
 }
 
-/** Milliseconds between two records of the same gateway. */
+/** Each gateway is recorded at most once in this many ms. */
 const RECORD_MS = 10_000;
 const READ_MS = 5_000;
 const NEWEST: BusVersion = 2;

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import type { Epochs } from './epoch.js';
 
-/** How far the event log of a workspace goes. */
+/** The workspace's last event. */
 export interface WorkspaceHead {
   workspaceId: string;
   ownerId: string;
@@ -14,11 +14,11 @@ export interface Heads {
   heads: WorkspaceHead[];
 }
 
-/** Positions of workspaces. Each statement reads the epoch together with the sequences, from the same server. */
+/** Each statement reads the epoch together with the sequences, from the same server. */
 export interface PositionStore {
   /** Deleted workspaces are absent. Does not check the owner. */
   heads(workspaceIds: readonly string[], db?: Database): Promise<Heads>;
-  /** The head of the workspace of an agent. Does not check the owner. */
+  /** Reads the head of the agent's workspace. Does not check the owner. */
   headOfAgent(agentId: string, db?: Database): Promise<Heads>;
 }
 

@@ -43,6 +43,6 @@ it('clients that subscribe while others are read share three statements, and eac
   // The first client alone, and all others together.
   const statements = ['heads', 'agents', 'streams'];
   expect(reads).toEqual([...statements, ...statements]);
-  // The texts that are not saved yet are complete when the clients ask again.
+  // Unsaved texts are complete when the clients ask again.
   expect(signals).toEqual(['text turn 3', 'text turn 6']);
 });

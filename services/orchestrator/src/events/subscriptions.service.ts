@@ -12,16 +12,16 @@ export interface SubscriptionServiceDeps {
   positions: Pick<PositionStore, 'heads'>;
   agentStates: ReadAgentStates;
   streams: ReadStreams;
-  /** Asks for the texts of running turns, so that they are complete when they are read again. */
+  /** Asks running turns for their texts, so that the texts are complete when they are read again. */
   turnSignals: Pick<TurnSignals, 'send'>;
   database: Database;
   clock: Clock;
 }
 
 export interface SubscriptionService {
-  /** The workspaces of the list to which the user may subscribe, with their positions and what their agents do. */
+  /** Leaves out workspaces to which the user may not subscribe. Adds positions and what the agents do. */
   subscriptions(userId: string, workspaceIds: readonly string[]): Promise<SubscriptionsAnswer>;
-  /** The positions of workspaces, without a check of the owner. */
+  /** Does not check the owner. */
   positions(workspaceIds: readonly string[]): Promise<PositionsAnswer>;
 }
 

@@ -1,17 +1,16 @@
 import type { CommittedEvent } from '../../records/events.store.js';
 
-/** Events that transactions of this process stored, until this process publishes them. */
+/** Keeps events that this process has committed until it publishes them. */
 export interface CommittedEvents {
   push(event: CommittedEvent): void;
-  /** Takes the oldest events of each workspace, in order. */
+  /** Takes each workspace's oldest events, in order. */
   take(limits: { workspaces: number; events: number }): CommittedEvent[][];
-  /** Forgets all events: the shards of the outbox have them too. */
+  /** Forgets all events: the outbox shards have them too. */
   clear(): void;
-  /** Calls the function for each new event. */
   onPush(listener: () => void): void;
 }
 
-/** Events above it are left to the shards of the outbox. */
+/** Above this number, events are left to the outbox shards. */
 const LIMIT = 10_000;
 
 export function createCommittedEvents(): CommittedEvents {
@@ -29,7 +28,7 @@ export function createCommittedEvents(): CommittedEvents {
     },
     take({ workspaces, events: perWorkspace }) {
       return [...waiting].slice(0, workspaces).map(([workspaceId, events]) => {
-        // The commits of several connections can be reported in another order.
+        // Several connections can report their commits in another order.
         const ordered = events.toSorted((a, b) => a.seq - b.seq);
         const taken = ordered.slice(0, perWorkspace);
         waiting.delete(workspaceId);

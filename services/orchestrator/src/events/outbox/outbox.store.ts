@@ -3,10 +3,10 @@ import type { Database } from '../../platform/database/database.js';
 import { extendedLeases, type HeldLease } from '../../platform/jobs/job-store.js';
 import type { CommittedEvent } from '../../records/events.store.js';
 
-/** The number of shards of the outbox, as in its migration. */
+/** The number of outbox shards, as in the migration. */
 export const SHARDS = 64;
 
-/** The waiting events of a workspace, or the first part of them. */
+/** A workspace's waiting events, or the first part of them. */
 export interface WaitingEvents {
   workspaceId: string;
   /** In order; empty if the log no longer has them. */
@@ -15,37 +15,37 @@ export interface WaitingEvents {
   uptoSeq: number;
 }
 
-/** Published events of a workspace: all from `fromSeq` to `uptoSeq`. */
+/** All of a workspace's events from `fromSeq` to `uptoSeq` are published. */
 export interface PublishedRange {
   workspaceId: string;
   fromSeq: number;
   uptoSeq: number;
-  /** Time of the last one. */
+  /** Time of the last event. */
   at: Date;
 }
 
 export interface OutboxLimits {
   workspaces: number;
-  /** Maximum number of events per workspace. */
+  /** Maximum events per workspace. */
   events: number;
 }
 
 export interface Announced {
   /** The ids of all running relays, in order. */
   running: string[];
-  /** The ids of the leases that are held. */
+  /** Held lease ids. */
   held: string[];
 }
 
 export interface OutboxStore {
-  /** Reads events of these shards whose own process had the time to publish them, the longest waiting first. */
+  /** Reads events in these shards whose own process had the time to publish them, the longest waiting first. */
   due(shards: readonly number[], limits: OutboxLimits): Promise<WaitingEvents[]>;
   /**
    * Removes published events from the outbox, and makes the rest due after all others. Never waits for a transaction.
-   * @returns the workspaces with published events that stay: their row is locked, or events before them wait
+   * @returns workspaces whose published events stay: their row is locked, or events before them wait
    */
   advance(published: readonly PublishedRange[]): Promise<Set<string>>;
-  /** Records that the relay runs, and extends leases of its process: see `JobStore.extend`. */
+  /** Records that the relay runs, and extends its process's leases: see `JobStore.extend`. */
   announce(relayId: string, expiryMs: number, leases: readonly HeldLease[]): Promise<Announced>;
   leave(relayId: string): Promise<void>;
 }

@@ -11,12 +11,11 @@ export interface PublishEventsDeps {
   render: RenderEvents;
   /** @returns false if the bus is unavailable */
   publish: EventPublisher['logged'];
-  /** The current epoch of the database. */
+  /** The database's current epoch. */
   epoch: () => string;
   metrics?: RelayMetrics | undefined;
 }
 
-/** The events that the bus accepted, and whether these are all. */
 export interface Publication {
   ranges: PublishedRange[];
   complete: boolean;
@@ -25,7 +24,7 @@ export interface Publication {
 /** Publishes events, in order within each workspace. No transaction is open meanwhile. */
 export type PublishEvents = (workspaces: readonly (readonly CommittedEvent[])[]) => Promise<Publication>;
 
-/** Adjacent events. Events of other processes can be between those of this one. */
+/** Joins adjacent events. Events from other processes can be between this process's events. */
 function rangesOf(events: readonly CommittedEvent[]): PublishedRange[] {
   const ranges: PublishedRange[] = [];
   for (const { workspaceId, seq, createdAt } of events) {

@@ -2,7 +2,7 @@ import type { PublishedRange } from './outbox.store.js';
 
 /** Published events that are still in the outbox: their row was locked, or events before them wait. */
 export interface PublishedRanges {
-  /** Adds ranges; adjacent and overlapping ones of a workspace are merged. */
+  /** Merges adjacent and overlapping ranges in a workspace. */
   add(ranges: readonly PublishedRange[]): void;
   has(workspaceId: string, seq: number): boolean;
   all(): PublishedRange[];

@@ -1,7 +1,6 @@
 import { initializedCounter, type Registry } from '@uswarm/service-kit';
 import { Histogram } from 'prom-client';
 
-/** Metrics of the relay. */
 export interface RelayMetrics {
   /** @param seconds from the transaction that wrote the event */
   published(seconds: number): void;

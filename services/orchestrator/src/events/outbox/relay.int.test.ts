@@ -22,7 +22,7 @@ import type { RelayMetrics } from './relay-metrics.js';
 
 const PER_WORKSPACE = 40;
 
-/** Keeps a loop from running before the end of the test. */
+/** Keeps a loop from running before the test ends. */
 const NEVER_MS = 3_600_000;
 
 interface Options extends Partial<Pick<RelayDeps, 'pollMs' | 'limits'>> {

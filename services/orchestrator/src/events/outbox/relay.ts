@@ -18,17 +18,17 @@ import type { RelayMetrics } from './relay-metrics.js';
 export interface RelayDeps {
   store: OutboxStore;
   publish: PublishEvents;
-  /** The events of this process. */
+  /** This process's events. */
   committed: Pick<CommittedEvents, 'take' | 'clear' | 'onPush'>;
-  /** The leases of this process. */
+  /** This process's leases. */
   leases: Pick<LeaseKeeper, 'all' | 'extended'>;
   metrics?: RelayMetrics | undefined;
   logger: Pick<Logger, 'info' | 'warn'>;
   /** Milliseconds between two reads of the outbox. */
   pollMs?: number;
-  /** Milliseconds after a round with events of this process. */
+  /** Milliseconds after a round with this process's events. */
   pauseMs?: number;
-  /** Milliseconds after which published events of this process leave the outbox. */
+  /** This process's published events leave the outbox after this many ms. */
   advanceMs?: number;
   limits?: OutboxLimits;
 }
@@ -39,31 +39,37 @@ export interface Relay {
 }
 
 const POLL_MS = 1_000;
-/** Under load, events of this time are published together: a round has the same statements for one event as for many. */
+/**
+ * Under load, events within this time are published together: a round has the same statements for one event as for
+ * many.
+ */
 const PAUSE_MS = 10;
 /**
- * Events of this time leave the outbox in one statement, such as those of a short answer. Well before they are due, when the relay of
- * their shard publishes them again.
+ * Events within this time leave the outbox in one statement, such as for a short answer. Well before they are due, when
+ * their shard's relay publishes them again.
  */
 const ADVANCE_MS = 700;
 const RETRY_MS = 1_000;
-/** Few events per workspace, so that a long backlog of one does not delay the others. */
+/** Few events per workspace, so that a long backlog in one does not delay the others. */
 const LIMITS: OutboxLimits = { workspaces: 20, events: 50 };
-/** Time between two announcements of this relay, which extend the leases of its process. Shorter than the time after which they are due. */
+/**
+ * This relay announces itself at this interval, which extends its process's leases. Shorter than the time after which
+ * events are due.
+ */
 const ANNOUNCE_MS = 3_000;
 /** Without an announcement for this long, the other relays take over its shards. */
 const EXPIRY_MS = 10_000;
 
-/** The shards of a relay: each one belongs to one of the running relays. Pure. */
+/** Returns the relay's shards: each shard belongs to one running relay. Pure. */
 export function shardsOf(relayId: string, running: readonly string[]): number[] {
   const place = running.indexOf(relayId);
   return Array.from({ length: SHARDS }, (_, shard) => shard).filter((shard) => shard % running.length === place);
 }
 
 /**
- * Publishes the events of the log at least once. This process publishes its own events after their commit. The events that
- * wait for longer, because their process crashed or the bus was unavailable, are published by the relay of their shard.
- * Gateways order events by seq and ignore duplicates.
+ * Publishes the log's events at least once. This process publishes its own events after their commit. If events wait
+ * longer, because their process crashed or the bus was unavailable, their shard's relay publishes them. Gateways order
+ * events by seq and ignore duplicates.
  */
 export function startRelay(deps: RelayDeps): Relay {
   const { store, publish, committed, leases, metrics, logger } = deps;
@@ -84,7 +90,7 @@ export function startRelay(deps: RelayDeps): Relay {
     announcedAt = askedAt;
   }
 
-  /** Removes the published events from the outbox, except those whose row is locked. */
+  /** Removes the published events from the outbox, except events whose row is locked. */
   async function advance(): Promise<void> {
     clearTimeout(advanceTimer);
     advanceTimer = undefined;
@@ -154,14 +160,14 @@ export function startRelay(deps: RelayDeps): Relay {
   return {
     async close() {
       await Promise.all([own.close(), sharded.close()]);
-      // The relay of their shard would publish them again.
+      // Their shard's relay would publish them again.
       if (advanceTimer !== undefined) await advance().catch(failed);
       await store.leave(id).catch((error: unknown) => logger.warn({ err: error }, 'the relay could not leave'));
     },
   };
 }
 
-/** All waiting events up to the last published one before which all are published. The log can have gaps. Pure. */
+/** Ends at the last published event before which all events are published. The log can have gaps. Pure. */
 function finishedRange(
   { workspaceId, events, uptoSeq }: WaitingEvents,
   isPublished: (event: CommittedEvent) => boolean,

@@ -28,7 +28,6 @@ export interface OrchestratorRelayDeps {
   logger: Logger;
 }
 
-/** Starts the relay, which publishes stored events. */
 export function startOrchestratorRelay(deps: OrchestratorRelayDeps): Relay {
   const { background, createViewContext, bus, publisher, epochs, committed, leases, logger } = deps;
   registerBusMetrics(deps.metrics, bus);
