@@ -19,7 +19,6 @@ async function agentsOf(person: TestUser): Promise<AgentSummary[]> {
   return (await person.get<{ data: AgentSummary[] }>(`/v1/workspaces/${body.data[0]!.id}/agents`)).body.data;
 }
 
-/** All image URLs that clients receive. */
 async function shownImages(): Promise<string[]> {
   const agents = await agentsOf(user);
   const { id } = agents[0]!;

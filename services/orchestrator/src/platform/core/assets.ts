@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { ApiError } from '@uswarm/contract';
 import { DocumentAnswer } from '../http/document-answer.js';
 
-/** Avatars of agents (`agent-<slug>.svg`) and icons (`icon-<name>.svg`) shipped with the service. */
+/** Agent avatars (`agent-<slug>.svg`) and icons (`icon-<name>.svg`) shipped with the service. */
 const FOLDER = new URL('../../../config/assets/', import.meta.url);
 const PREFIX = '/v1/assets/';
 
@@ -18,13 +18,13 @@ const HEADERS = {
 export interface Assets {
   /** @throws ApiError `asset_not_found` */
   get(name: string): DocumentAnswer;
-  /** The avatar URL of a default agent, or the generic one for other slugs. */
+  /** Returns the generic avatar if the slug does not belong to a default agent. */
   avatarOf(slug: string): string;
   /** Absolute if the public URL is configured. External URLs are returned unchanged. */
   url(url: string): string;
 }
 
-/** Loads all images once. `publicUrl` is the base URL of the API for clients. */
+/** Loads all images once. `publicUrl` is the API's base URL for clients. */
 export function loadAssets(publicUrl: string | undefined): Assets {
   const images = new Map(
     readdirSync(FOLDER).map((name) => [name, new DocumentAnswer(readFileSync(new URL(name, FOLDER), 'utf8'), HEADERS)]),

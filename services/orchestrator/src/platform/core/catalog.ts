@@ -13,7 +13,7 @@ export function readConfig<Schema extends z.ZodType>(name: string, schema: Schem
   return schema.parse(readJson(new URL(name, CONFIG)));
 }
 
-/** Reads a file of the operator. @throws Error if it is invalid */
+/** Reads an operator's file. @throws Error if it is invalid */
 export function readFile<Schema extends z.ZodType>(file: string, schema: Schema): z.output<Schema> {
   return schema.parse(readJson(pathToFileURL(file)));
 }
@@ -32,7 +32,7 @@ const AgentTemplate = z.object({
 });
 export type AgentTemplate = z.output<typeof AgentTemplate>;
 
-/** The agents of a new workspace; exactly one of them is the manager. */
+/** Exactly one agent in a new workspace is the manager. */
 export function loadAgentTemplates(): AgentTemplate[] {
   return readConfig(
     'agents.json',
@@ -45,12 +45,12 @@ const Plan = z.object({
   name: z.string(),
   token_limit: z.int().positive(),
   workspace_token_limit: z.int().positive(),
-  /** The budget of a turn, after which the user is asked. */
+  /** A turn that exceeds this budget asks the user. */
   turn_token_limit: z.int().positive().optional(),
 });
 export type Plan = z.output<typeof Plan>;
 
-/** Loads the given file, or the plans shipped with the service. @throws Error if the file is invalid */
+/** Default: the plans shipped with the service. @throws Error if the file is invalid */
 export function loadPlans(file?: string): Plan[] {
   const schema = z.array(Plan).min(1).refine(haveUniqueCodes, 'two plans have the same code');
   return file === undefined ? readConfig('plans.json', schema) : readFile(file, schema);
@@ -62,9 +62,7 @@ function haveUniqueCodes(plans: readonly { code: string }[]): boolean {
 
 export type Tool = AgentToolEntry;
 
-/**
- * The tool catalogue, without tools for apps whose provider is not configured. `assetUrl` makes the URLs of icons absolute.
- */
+/** Leaves out tools for apps whose provider is not configured. `assetUrl` makes icon URLs absolute. */
 export function loadTools(
   { INTEGRATION_PROVIDERS: providers }: { INTEGRATION_PROVIDERS: Partial<Record<string, unknown>> },
   assetUrl = (url: string): string => url,
@@ -79,7 +77,7 @@ export interface LegalFile {
   content: string;
 }
 
-/** Reads the legal documents. Their versions are configured separately. */
+/** The documents' versions are configured separately. */
 export function loadLegalDocuments(versions: Record<LegalDocumentName, string>, directory?: string): LegalFile[] {
   const base = directory === undefined ? new URL('legal/', CONFIG) : pathToFileURL(`${directory}/`);
   return LegalDocumentName.options.map((document) => ({

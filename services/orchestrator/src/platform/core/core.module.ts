@@ -15,11 +15,10 @@ export interface CoreModuleDeps {
   assets: Assets;
   models: ModelCatalog;
   clock: Clock;
-  /** Whether this system accepts the end-to-end bypass: then its documents describe it. */
+  /** True if this system accepts the end-to-end bypass: then its documents describe it. */
   bypass: boolean;
 }
 
-/** Health, the API documents, the model catalogue and the static assets. */
 export function createCoreModule({ config, version, database, assets, models, clock, bypass }: CoreModuleDeps) {
   const online = (): Promise<boolean> =>
     sql`SELECT 1`.execute(database).then(
@@ -28,7 +27,6 @@ export function createCoreModule({ config, version, database, assets, models, cl
     );
   const documents = { version, publicUrl: config.PUBLIC_URL, bypass };
   return {
-    /** Whether Postgres responds. */
     online,
     routes: coreHandlers({
       version,

@@ -6,7 +6,7 @@ import type { Assets } from './assets.js';
 export interface CoreDeps {
   version: string;
   models: ModelCatalogItem[];
-  /** Whether Postgres responds. */
+  /** True if Postgres responds. */
   online: () => Promise<boolean>;
   openApi: () => Promise<DocumentAnswer>;
   asyncApi: () => Promise<DocumentAnswer>;

@@ -1,6 +1,5 @@
 import type { Clock } from '@uswarm/service-kit';
 
-/** Milliseconds for which the result of one Postgres check is reused. */
 const SHARED_MS = 1_000;
 
 /** Checks at most once per second and shares the result: health is public and only limited per address. */

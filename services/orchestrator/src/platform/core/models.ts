@@ -11,9 +11,9 @@ const Prices = z.strictObject({
 
 const Limits = z
   .strictObject({
-    /** Tokens of prompt and output together. */
+    /** Prompt and output tokens together. */
     context_window: z.int().positive(),
-    /** Tokens of the output of one model call. */
+    /** Maximum output tokens per model call. */
     max_output_tokens: z.int().positive(),
     capabilities: ModelCapabilities,
     prices: Prices,
@@ -24,15 +24,13 @@ const Limits = z
   );
 export type ModelLimits = z.output<typeof Limits>;
 
-/** What a model call costs. */
 export interface ModelPrice {
-  /** The id in the catalogue; null if the catalogue does not contain the model. */
+  /** Null if the catalogue does not contain the model. */
   modelId: string | null;
   /** Null if the model has no price. */
   prices: z.output<typeof Prices> | null;
 }
 
-/** The ids that models of the catalogue can have. */
 export const MODEL_IDS: readonly string[] = AgentModel.options;
 
 const SUB_AGENT_MODEL: AgentModel = 'flash';
@@ -41,7 +39,7 @@ const Model = z.strictObject({
   id: AgentModel,
   name: z.string(),
   description: z.string(),
-  /** By the slug of the provider. A provider without an entry has unknown limits. */
+  /** By provider slug. A provider without an entry has unknown limits. */
   providers: z.record(z.string(), Limits).default({}),
 });
 type Model = z.output<typeof Model>;
@@ -53,36 +51,31 @@ const Models = z
 
 /** The model catalogue for one provider. */
 export interface ModelCatalog {
-  /** The configured provider. */
   provider: string;
   items: ModelCatalogItem[];
-  /** The model of sub-agents without a model setting; null: the default model, because the installation has no `flash`. */
+  /** Used by sub-agents without a model setting; null: the default model, because the installation has no `flash`. */
   subAgentModel: AgentModel | null;
   /**
-   * The limits of the model of the agent, or of the default model.
-   *
    * @param agentModel null: the default model
    * @returns undefined if the limits are unknown, for example for a provider's model name
    */
   limits(agentModel: string | null): ModelLimits | undefined;
-  /** The entry of a model for a provider. */
   entry(modelId: string, provider: string): ModelLimits | undefined;
   /**
-   * The price of a model for a provider now.
+   * Returns the current price.
    *
-   * @param model an id of the catalogue or a provider's model name; null: the default model
+   * @param model a catalogue id or a provider's model name; null: the default model
    */
   price(model: string | null, provider: string): ModelPrice;
 }
 
 export interface ModelCatalogOptions {
-  /** The configured provider. */
   provider: string;
-  /** The default of UserSwarms: an id of the catalogue or a provider's model name. */
+  /** The UserSwarms' default: a catalogue id or a provider's model name. */
   defaultModel: string;
-  /** Whether runtimes have a name for `flash`. Default: they have. */
+  /** True if runtimes have a name for `flash`, which is the default. */
   namesFlash?: boolean;
-  /** A file that replaces the catalogue of the service. */
+  /** Replaces the service's catalogue. */
   file?: string | undefined;
 }
 
@@ -96,7 +89,7 @@ export function loadModelCatalog({
   const models = file === undefined ? readConfig('models.json', Models) : readFile(file, Models);
   const entry: ModelCatalog['entry'] = (modelId, ofProvider) =>
     models.find(({ id }) => id === modelId)?.providers[ofProvider];
-  // The models of an installation whose default is a provider's model name are not those of the catalogue.
+  // If an installation's default is a provider's model name, its models are not the catalogue's.
   const hasFlash = namesFlash && MODEL_IDS.includes(defaultModel) && entry(SUB_AGENT_MODEL, provider) !== undefined;
   return {
     provider,

@@ -4,8 +4,8 @@ import { DocumentAnswer } from '../http/document-answer.js';
 export type DocumentSource = () => Promise<DocumentAnswer>;
 
 /**
- * The OpenAPI document. Its server is the public URL or, without one, the URL of the request. It is generated on first
- * use, because most processes never serve it.
+ * Its server is the public URL or, without one, the request's URL. Most processes never serve the document, so it is
+ * generated on first use.
  */
 export const openApiSource = (options: DocumentOptions): DocumentSource =>
   once(async () => {
@@ -14,7 +14,7 @@ export const openApiSource = (options: DocumentOptions): DocumentSource =>
     return options.publicUrl === undefined ? { ...document, servers: [{ url: '/' }] } : document;
   });
 
-/** The AsyncAPI document of the realtime API. Its server is at the public URL; without one, it is that of local mode. */
+/** Its server is at the public URL; without one, at local mode's URL. */
 export const asyncApiSource = (options: DocumentOptions): DocumentSource =>
   once(async () => (await import('@uswarm/contract/documents')).buildAsyncApi(options));
 

@@ -4,22 +4,21 @@ import type { Database } from './database.js';
 import { pipelined } from './pipelined.js';
 
 export interface ReadBounds {
-  /** Milliseconds that all statements together may take. */
+  /** Time limit in ms for all statements together. */
   timeoutMs: number;
   /** Cancels the running statement. */
   signal: AbortSignal;
 }
 
-/** The statements exceeded their timeout. */
 export class ReadTimeout extends Error {
   override name = 'ReadTimeout';
 }
 
 /**
  * Runs read-only statements on one connection with separate bounds. Postgres cancels a statement that exceeds them.
- * `run` can send statements that are written with `sql` together, as with `pipelined`.
+ * `run` can send `sql` statements together, as with `pipelined`.
  *
- * @throws ReadTimeout; the reason of the signal if it is aborted; errors of `run`
+ * @throws ReadTimeout; the signal's reason if it is aborted; errors that `run` throws
  */
 export type BoundedRead = <T>(bounds: ReadBounds, run: (db: Database) => Promise<T>) => Promise<T>;
 
@@ -50,7 +49,7 @@ export function createBoundedRead(database: Database): BoundedRead {
   };
 }
 
-/** The statement timeout also applies if this process cannot send a cancel request. @returns the process id of the server */
+/** The statement timeout also applies if this process cannot send a cancel request. @returns the server's process id */
 async function bound(db: Database, timeoutMs: number): Promise<number> {
   const { rows } = await sql<{ pid: number }>`
     SELECT pg_backend_pid() AS pid, set_config('statement_timeout', ${String(timeoutMs)}, true)`.execute(db);

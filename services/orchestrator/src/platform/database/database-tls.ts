@@ -1,4 +1,4 @@
-/** Whether the host is loopback, a Unix socket, or a name that only the DNS of the cluster or the machine resolves. */
+/** True for loopback, a Unix socket, or a name that only the cluster's or the machine's DNS resolves. */
 function isNearby(host: string): boolean {
   return (
     host === '' ||
@@ -13,8 +13,8 @@ function isNearby(host: string): boolean {
 }
 
 /**
- * Returns a warning if the connection to a database outside the cluster does not require a verified certificate.
- * The text contains neither user nor password.
+ * Returns a warning if the connection to a database outside the cluster does not require a verified certificate. The
+ * text contains neither user nor password.
  */
 export function databaseTlsWarning(databaseUrl: string): string | undefined {
   if (!URL.canParse(databaseUrl)) return undefined;

@@ -94,7 +94,7 @@ describe('openDatabase', () => {
       proxy.freeze();
       await pidOf(tx);
     });
-    // The error of the rollback on the closed connection.
+    // The rollback fails on the closed connection.
     await expect(transaction).rejects.toThrow('Client was closed');
     proxy.thaw();
     expect(await pidOf(withTimeout)).not.toBe(after);

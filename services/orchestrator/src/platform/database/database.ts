@@ -16,8 +16,8 @@ export type AfterCommit = () => void | Promise<void>;
 /** A transaction with actions that run after its commit. */
 export type Transaction = Database & {
   /**
-   * Runs the action after COMMIT: not after a rollback, and once per key if it is registered several times.
-   * The default key is the function itself.
+   * Runs the action after COMMIT: not after a rollback, and once per key if it is registered several times. The default
+   * key is the function itself.
    */
   afterCommit(action: AfterCommit, key?: unknown): void;
 };
@@ -25,28 +25,27 @@ export type Transaction = Database & {
 /** Runs everything in one transaction; any error rolls all of it back. */
 export type WithTransaction = <T>(run: (tx: Transaction) => Promise<T>) => Promise<T>;
 
-/** A connection that was just established. Statements on it precede those of its first user. */
+/** A connection that was just established. Statements on it precede its first user's. */
 export type ConnectedClient = Pick<pg.ClientBase, 'query'>;
 
 const INT8 = 20;
 
 export interface DatabaseOptions {
   url: string;
-  /** Maximum connections of the pool. */
+  /** Maximum connections in the pool. */
   maxConnections?: number;
-  /** Milliseconds after which Postgres cancels a statement. Default: 10 s */
+  /** Postgres cancels a statement after this many ms. Default: 10 s */
   statementDeadlineMs?: number;
-  /** Milliseconds after which the client gives up on a statement without a response. Default: 12 s */
+  /** The client gives up on a statement without a response after this many ms. Default: 12 s */
   answerDeadlineMs?: number;
-  /** Whether connections use prepared statements. Default: true. */
+  /** Uses prepared statements. Default: true. */
   prepare?: boolean;
-  /** Milliseconds to establish a connection or to wait for a free one. Default: 3 s */
+  /** Time limit in ms for establishing a connection or waiting for a free one. Default: 3 s */
   connectDeadlineMs?: number;
-  /** Registry of the pool metrics. Default: none. */
+  /** Default: no pool metrics. */
   metrics?: Registry;
-  /** The `pool` label of the metrics. */
+  /** The `pool` label in metrics. */
   pool?: string;
-  /** Called with each new connection. */
   onConnect?: (client: ConnectedClient) => void;
 }
 
@@ -58,7 +57,7 @@ const NO_ANSWER = 'Query read timeout';
 
 /** Closes the connection when a statement times out: the next statement would wait behind it. */
 class ClientWithQueryTimeout extends pg.Client {
-  // `query` has many overloads; users of the pool call the one that returns a promise.
+  // `query` has many overloads; the pool's users call the overload that returns a promise.
   override query(...parameters: unknown[]): never {
     this.#writeTogether();
     const answer: unknown = Reflect.apply(super.query, this, parameters);
@@ -79,9 +78,9 @@ class ClientWithQueryTimeout extends pg.Client {
 }
 
 /**
- * Postgres rolls a transaction back in which a statement has failed, and reports no error.
+ * If a statement has failed, Postgres answers COMMIT with a rollback, and reports no error.
  *
- * @throws Error if it did: the caller has ignored the error of the statement
+ * @throws Error after such a rollback: the caller has ignored the statement's error
  */
 function mustBeCommitted(result: pg.QueryResult): pg.QueryResult {
   if (result.command === 'ROLLBACK')
@@ -99,8 +98,8 @@ class PreparingClient extends ClientWithQueryTimeout {
 }
 
 /**
- * Opens a connection pool. int8 is read as a number, because sequences and token counts stay far below 2^53.
- * Statements have a deadline, so a request cannot wait for a lock forever.
+ * int8 is read as a number, because sequences and token counts stay far below 2^53. Statements have a deadline, so a
+ * request cannot wait for a lock forever.
  */
 export function openDatabase({
   url,
@@ -131,8 +130,8 @@ export function openDatabase({
     },
   });
   if (metrics !== undefined) measurePool(metrics, poolName, pool);
-  // The pool replaces broken connections, and statements on them fail. Without these listeners the process would
-  // exit: the pool emits errors of idle connections, the client emits errors between two statements.
+  // The pool replaces broken connections, and statements on them fail. Without these listeners the process would exit:
+  // the pool emits errors from idle connections, the client emits errors between two statements.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
   if (onConnect !== undefined) pool.on('connect', onConnect);

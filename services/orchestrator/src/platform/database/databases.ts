@@ -2,8 +2,8 @@ import type { Registry } from '@uswarm/service-kit';
 import { type ConnectedClient, type Database, openDatabase } from './database.js';
 
 /**
- * The connection pools of one process. They are separate, so that slow requests neither block turns nor delay the
- * renewal of leases.
+ * One process's connection pools. They are separate, so that slow requests neither block turns nor delay lease
+ * renewals.
  */
 export interface Databases {
   requests: Database;
@@ -28,7 +28,7 @@ interface DatabasesConfig extends PoolConfig {
   DATABASE_PREPARED_STATEMENTS: 'on' | 'off';
 }
 
-/** The sizes of the connection pools of this process. @throws Error if no connection remains for requests */
+/** Divides this process's connections between its pools. @throws Error if no connection remains for requests */
 export function connectionsOf(config: PoolConfig): { requests: number; background: number; leases: number } {
   const { DATABASE_MAX_CONNECTIONS: total } = config;
   const leases = config.DATABASE_LEASE_CONNECTIONS ?? (total < 10 ? 1 : 2);
@@ -42,7 +42,7 @@ export function connectionsOf(config: PoolConfig): { requests: number; backgroun
   return { requests, background, leases };
 }
 
-/** @param onConnect called with each new connection, except those that only extend leases */
+/** @param onConnect called with each new connection, except connections that only extend leases */
 export function openDatabases(
   config: DatabasesConfig,
   metrics: Registry,

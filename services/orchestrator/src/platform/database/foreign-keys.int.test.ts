@@ -23,7 +23,6 @@ async function unindexedForeignKeys(database: Database): Promise<string[]> {
   return rows.map(({ key }) => key);
 }
 
-/** Foreign keys to a table. */
 async function foreignKeysTo(parent: string, database: Database): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     SELECT conname AS name FROM pg_constraint WHERE contype = 'f' AND confrelid = ${parent}::regclass`.execute(

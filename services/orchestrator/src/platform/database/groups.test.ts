@@ -5,7 +5,7 @@ import { createGroups } from './groups.js';
 
 const LIMITS = { maxItems: 3, maxGroups: 2, patienceMs: 5 };
 
-/** Groups that end when the test ends them. */
+/** The test ends each group. */
 function controlledGroups(limits = LIMITS) {
   const groups: { items: readonly number[]; end: () => void; fail: (error: Error) => void }[] = [];
   const add = createGroups<number, string>({

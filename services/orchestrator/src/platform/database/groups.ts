@@ -1,11 +1,11 @@
 export interface GroupsOptions<Item, Result> {
-  /** Handles a group. @returns a result for each item, in the order of the items */
+  /** Handles a group. @returns a result for each item, in the same order */
   run: (items: readonly Item[]) => Promise<readonly Result[]>;
-  /** The maximum number of items of a group. */
+  /** Maximum items per group. */
   maxItems: number;
-  /** The maximum number of concurrent groups. */
+  /** Maximum concurrent groups. */
   maxGroups: number;
-  /** Milliseconds after which a further group starts although the groups before it have not ended. */
+  /** A further group starts after this many ms although the groups before it have not ended. */
   patienceMs: number;
 }
 
@@ -19,10 +19,10 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Handles items together that arrive while earlier ones are handled, as databases do with commits: a single item does not
- * wait, and under load groups grow instead of the queue. A group that hangs does not stop the ones behind it.
+ * Handles items together that arrive while earlier ones are handled, as databases do with commits: a single item does
+ * not wait, and under load groups grow instead of the queue. A group that hangs does not stop the ones behind it.
  *
- * @returns a function that adds an item, and returns its result or the error of its group
+ * @returns a function that adds an item, and returns its result or its group's error
  */
 export function createGroups<Item, Result>({
   run,

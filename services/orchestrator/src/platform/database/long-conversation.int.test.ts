@@ -13,7 +13,7 @@ const OTHERS = 1_000;
 const MAX_ROWS = 5_000;
 const TOOL_LINE = { seq: 25_001, before_seq: 24_999 };
 
-/** The position of a message that is listed by its own seq. */
+/** A message that is listed by its own seq has this position. */
 const ownPlace = (seq: number) => ({ seq, before_seq: null });
 
 describe('statements on a conversation of 50,000 messages', () => {

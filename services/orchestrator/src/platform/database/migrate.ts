@@ -12,8 +12,8 @@ const CONNECT_MS = 10_000;
 const UNDEFINED_TABLE = '42P01';
 
 /**
- * Migrates the schema. Several replicas may start concurrently: the runner holds an advisory lock that the others wait
- * for. Migrations expand the schema first and contract it in a later release.
+ * Several replicas may migrate concurrently: the runner holds an advisory lock that the others wait for. Migrations
+ * expand the schema first and contract it in a later release.
  *
  * @param servingRole is granted the rights that serving needs; undefined if the migration role also serves
  */
@@ -39,7 +39,7 @@ export async function migrate(databaseUrl: string, logger: Logger, servingRole?:
 }
 
 /**
- * Checks that the schema has all migrations of this version. A schema of a later version is accepted.
+ * Checks that the schema has all this version's migrations. A later version's schema is accepted.
  *
  * @throws Error naming the missing migrations
  */

@@ -31,7 +31,7 @@ class PipelinedDriver extends PostgresDriver {
     this.#begun.set(connection, begun);
   }
 
-  /** @throws the error of BEGIN: the statements were then executed individually or not at all */
+  /** @throws BEGIN's error: the statements were then executed individually or not at all */
   override async commitTransaction(connection: DatabaseConnection): Promise<void> {
     await this.#begun.get(connection);
     await super.commitTransaction(connection);

@@ -3,12 +3,12 @@ import type { Database } from './database.js';
 type Settled<Promises extends readonly unknown[]> = { -readonly [Index in keyof Promises]: Awaited<Promises[Index]> };
 
 /**
- * Sends the statements of concurrent functions together, on one connection. The server executes them in the order in which they
- * were sent, so that locks are taken in this order. Only for statements that are written with `sql`.
+ * Sends statements from concurrent functions together, on one connection. The server executes them in the order in
+ * which they were sent, so that locks are taken in this order. Only for statements that are written with `sql`.
  *
  * @param db a transaction; otherwise each statement is a separate transaction
  * @param run calls functions with the given database, and returns their promises
- * @throws the error of the first promise in the list that rejects, when all have settled
+ * @throws when all have settled: the error of the first promise in the list that rejects
  */
 export async function pipelined<Db extends Database, const Promises extends readonly Promise<unknown>[]>(
   db: Db,
@@ -16,17 +16,19 @@ export async function pipelined<Db extends Database, const Promises extends read
 ): Promise<Settled<Promises>> {
   const executor = db.getExecutor();
   return executor.provideConnection(async (connection) => {
-    // The executor of a transaction sends a statement when the one before it has its result.
+    // A transaction's executor sends a statement when the one before it has its result.
     const sending = executor.withConnectionProvider({ provideConnection: (consumer) => consumer(connection) });
     const sender = Object.assign(Object.create(db) as Db, { getExecutor: () => sending });
     return allInOrder(run(sender));
   });
 }
 
-/** The error of each statement after one that failed. */
+/** Each statement after a failed one has this error. */
 const isConsequence = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === '25P02';
 
-/** As `Promise.all`, but waits for all of them, and throws the error of the first one in the list that is not a consequence of another. */
+/**
+ * As `Promise.all`, but waits for all of them. Throws the first error in the list that is not a consequence of another.
+ */
 export async function allInOrder<const Promises extends readonly unknown[]>(
   promises: Promises,
 ): Promise<Settled<Promises>> {

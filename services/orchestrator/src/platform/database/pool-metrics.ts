@@ -4,7 +4,7 @@ import { Gauge } from 'prom-client';
 
 const pools = new WeakMap<Registry, Map<string, pg.Pool>>();
 
-/** Registers the metrics of a pool: its connections, and the statements that wait for one. */
+/** Also measures statements that wait for a connection. */
 export function measurePool(registry: Registry, name: string, pool: pg.Pool): void {
   const measured = pools.get(registry);
   if (measured !== undefined) {

@@ -5,7 +5,7 @@ const MARK = '/* planned each time */';
 
 /**
  * Marks a statement whose best plan depends on its values, such as how common a word or how long a conversation is.
- * Postgres caches the plans of all other statements.
+ * Postgres caches all other statements' plans.
  */
 export const FORCE_CUSTOM_PLAN = sql.raw(MARK);
 
@@ -17,8 +17,8 @@ const MOST_STATEMENTS = 500;
 const names = new Map<string, string | undefined>();
 
 /**
- * Returns the name under which a connection prepares a statement with values. Parsing and planning take more than
- * half of the time of a small statement; Postgres does both only once for a prepared one.
+ * Returns the name under which a connection prepares a statement with values. Parsing and planning take more than half
+ * of a small statement's time; Postgres does both only once for a prepared one.
  *
  * @returns undefined if the statement is not to be prepared
  */

@@ -59,7 +59,7 @@ describe('the schema of the previous release', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  /** Name and statements of each migration, without comments. */
+  /** Maps migration names to their statements, without comments. */
   async function statementsOf(root: string): Promise<Record<string, string>> {
     const names = (await readdir(path.join(root, FOLDER))).filter((name) => name.endsWith('.sql')).toSorted();
     const texts = names.map(async (name) => {

@@ -45,7 +45,7 @@ const MESSAGES = 10;
 
 type Statement = [string, (database: Database) => Promise<unknown>];
 
-/** The position of a message that is listed by its own seq. */
+/** A message that is listed by its own seq has this position. */
 const ownPlace = (seq: number) => ({ seq, before_seq: null });
 
 describe('frequent statements without a sequential scan of a large table', () => {
@@ -320,7 +320,7 @@ describe('frequent statements without a sequential scan of a large table', () =>
   });
 
   it('the fair claim of jobs uses an index', async () => {
-    // EXPLAIN does not show the statements of a function.
+    // EXPLAIN does not show statements inside a function.
     const scans = await db.database.transaction().execute(async (tx) => {
       await createJobStore(tx).claimFairly('turn', 32, 1, 4);
       const { rows } = await sql<{ seq: number; index: number }>`

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { AgentsTable, ConversationsTable, RuntimesTable, TurnsTable, UploadsTable } from './tables.js';
 
-/** Names for the values of columns. Their CHECK constraints in the migrations define the values. */
+/** CHECK constraints in the migrations define the column values that these types name. */
 
 export type RuntimeDesired = RuntimesTable['desired'];
 export type InternalPhase = Selectable<RuntimesTable>['phase'];

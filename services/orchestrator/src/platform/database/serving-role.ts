@@ -3,7 +3,7 @@ import pg from 'pg';
 const CONNECT_MS = 10_000;
 
 /**
- * Grants the serving role the minimum rights: rows of all current and future tables, but only SELECT and INSERT on the
+ * Grants the serving role the minimum rights: rows in all current and future tables, but only SELECT and INSERT on the
  * audit log. The migration role calls it after the migrations. Idempotent.
  */
 export async function grantServingRole(databaseUrl: string, role: string): Promise<void> {
@@ -12,7 +12,7 @@ export async function grantServingRole(databaseUrl: string, role: string): Promi
   await client.connect();
   try {
     await client.query('BEGIN');
-    // Concurrent grants of several replicas would fail with "tuple concurrently updated".
+    // Concurrent grants from several replicas would fail with "tuple concurrently updated".
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended('grants of the serving role', 0))");
     const { rows } = await client.query<{ owner: string; schema: string }>(
       'SELECT current_user AS owner, current_schema() AS schema',

@@ -11,15 +11,17 @@ const ATTEMPTS = 4;
 const BACKOFF: Backoff = { initialMs: 20, maxMs: 200 };
 
 /**
- * Retries transactions that fail with a deadlock or a serialization failure, so `run` must not have
- * side effects outside the database: register those with `tx.afterCommit`.
+ * Retries transactions that fail with a deadlock or a serialization failure, so `run` must not have side effects
+ * outside the database: register those with `tx.afterCommit`.
  *
- * @throws errors of `run`, and the contention error of the last attempt
+ * @throws errors that `run` throws, and the last attempt's contention error
  */
 export const createWithTransaction = (database: Database, logger?: Pick<Logger, 'warn'>): WithTransaction =>
   repeated((run) => database.transaction().execute(run), logger);
 
-/** As `createWithTransaction`, for a function that executes only one statement with `sql`: it is its own transaction. */
+/**
+ * As `createWithTransaction`, for a function that executes only one statement with `sql`: it is its own transaction.
+ */
 export const createWithStatement = (database: Database, logger?: Pick<Logger, 'warn'>): WithTransaction =>
   repeated(
     (run) => run(Object.assign(Object.create(database) as Database, { getExecutor: () => database.getExecutor() })),

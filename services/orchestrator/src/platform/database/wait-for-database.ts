@@ -1,7 +1,7 @@
 import { type Logger, retry } from '@uswarm/service-kit';
 import pg from 'pg';
 
-/** The database did not respond, or rejected the connection. The message is written for operators. */
+/** The database did not respond, or rejected the connection. Operators read the message. */
 export class DatabaseUnavailable extends Error {
   override name = 'DatabaseUnavailable';
 }
@@ -18,7 +18,7 @@ const RETRY = { initialMs: 200, maxMs: 2_000 };
 /** Postgres is starting or stopping, or has no free connection. */
 const TRANSIENT = new Set(['57P01', '57P02', '57P03', '53300']);
 
-/** Whether Postgres rejected the connection for a reason that does not pass, such as a wrong password or name. */
+/** True if Postgres rejected the connection for a lasting reason, such as a wrong password or name. */
 function isFinal(error: unknown): boolean {
   return error instanceof pg.DatabaseError && !TRANSIENT.has(error.code ?? '');
 }

@@ -12,7 +12,7 @@ const parseJson = express.json({
   verify: requireUtf8,
 });
 
-/** Parses and validates the body of a route that has one. @throws ApiError, and errors of the body parser */
+/** @throws ApiError, and the body parser's errors */
 export async function readBody(route: RouteDefinition, request: Request, response: Response): Promise<unknown> {
   if (route.body === undefined) return undefined;
   const hasBody =
@@ -22,6 +22,6 @@ export async function readBody(route: RouteDefinition, request: Request, respons
   await new Promise<void>((resolve, reject) => {
     parseJson(request, response, (error: unknown) => (error === undefined ? resolve() : reject(error)));
   });
-  // A null as the whole body, like no body.
+  // A null as the whole body counts as no body.
   return parseInput(route.body, request.body ?? {});
 }

@@ -18,7 +18,7 @@ describe('fitting', () => {
     const most = Math.floor(LIMITS.listBytes / 6);
     expect(surelyFits(most)).toBe(true);
     expect(surelyFits(most + 1)).toBe(false);
-    // The size of the other fields includes the two quotes.
+    // The other fields' size includes the two quotes.
     expect(jsonBytes('\u0001'.repeat(most))).toBeLessThanOrEqual(LIMITS.listBytes + 2);
   });
 

@@ -1,12 +1,11 @@
 import { LIMITS } from '@uswarm/contract';
 
-/** Size of a value in a response, in bytes. */
 export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 /** JSON escapes a byte with at most six bytes: `\u0001`. */
 const MAX_ESCAPE = 6;
 
-/** Whether a list whose stored text has this size fits into one response even if JSON escapes every byte. */
+/** True if a list with this stored size fits into one response even if JSON escapes every byte. */
 export const surelyFits = (storedBytes: number): boolean => storedBytes * MAX_ESCAPE <= LIMITS.listBytes;
 
 /**

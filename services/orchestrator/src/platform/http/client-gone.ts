@@ -1,7 +1,7 @@
 import type { Response } from 'express';
 import { ClientGone } from './errors.js';
 
-/** A signal that is aborted when the client closes the connection before it has its response. */
+/** The signal is aborted if the client closes the connection before it has its response. */
 export function clientGone(response: Response): AbortSignal {
   const disconnected = new AbortController();
   response.once('close', () => {

@@ -1,10 +1,10 @@
 import compression from 'compression';
 import type { RequestHandler } from 'express';
 
-/** Compression of smaller bodies saves nothing. */
+/** Compressing smaller bodies saves nothing. */
 const THRESHOLD_BYTES = 1_024;
 
-/** Compresses JSON with the encoding that the client prefers. Files and ranges of files are not compressed. */
+/** Compresses JSON with the encoding that the client prefers. Files and file ranges are not compressed. */
 export function compressJson(): RequestHandler {
   return compression({
     threshold: THRESHOLD_BYTES,

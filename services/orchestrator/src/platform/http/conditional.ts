@@ -2,7 +2,7 @@ import type { Response } from 'express';
 
 /** A response without a body: the client's copy is up to date. */
 export class NotModified {
-  /** What the full response would have, to update the copy. */
+  /** The full response's headers, which update the copy. */
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(headers: Readonly<Record<string, string>>) {

@@ -5,7 +5,7 @@ type CredentialHeader = (typeof CREDENTIAL_HEADERS)[number];
 /** Client credentials by lower-case header name, for HTTP and sockets. */
 export type Credentials = Partial<Record<CredentialHeader, string>>;
 
-/** Picks the authentication headers. Repeated headers are ignored. */
+/** Ignores repeated headers. */
 export function readCredentials(headers: Record<string, string | string[] | undefined>): Credentials {
   const credentials: Credentials = {};
   for (const name of CREDENTIAL_HEADERS) {
@@ -15,7 +15,7 @@ export function readCredentials(headers: Record<string, string | string[] | unde
   return credentials;
 }
 
-/** The token of `Authorization: Bearer <token>`; undefined for anything else. */
+/** The token in `Authorization: Bearer <token>`; undefined for anything else. */
 export function bearerToken(authorization: string | undefined): string | undefined {
   return authorization === undefined ? undefined : /^Bearer +(\S+)$/i.exec(authorization)?.[1];
 }

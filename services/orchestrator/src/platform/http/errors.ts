@@ -5,7 +5,7 @@ import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { exhaustedField } from '../rate-limits/rate-headers.js';
 import { showLimit } from './rate-limit.js';
 
-/** Errors of an unavailable Postgres, Redis or peer. A retry can succeed. */
+/** Postgres, Redis or a peer is unavailable. A retry can succeed. */
 const UNAVAILABLE = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -32,7 +32,7 @@ const UNAVAILABLE = new Set([
 
 const FOREIGN_KEY_VIOLATION = '23503';
 
-/** What a row of another table refers to, by the column of the foreign key, with which the name of its constraint ends. */
+/** Maps a foreign key's column, with which its constraint name ends, to the error for the missing parent row. */
 const PARENTS: readonly [column: string, code: ErrorCode][] = [
   ['user_id', 'user_deleted'],
   ['owner_id', 'user_deleted'],
@@ -41,7 +41,7 @@ const PARENTS: readonly [column: string, code: ErrorCode][] = [
   ['agent_id', 'agent_not_found'],
 ];
 
-/** Messages of the Postgres driver and its pool for errors without a code. */
+/** The Postgres driver and its pool report these errors without a code. */
 const NO_CONNECTION = [
   'Connection terminated',
   'Client has encountered a connection error',
@@ -53,7 +53,7 @@ const NO_CONNECTION = [
 /** Most outages are restarts; earlier retries would only add load. */
 const UNAVAILABLE_RETRY_MS = 1_000;
 
-/** Errors of the body parser by `type`. */
+/** Body parser errors by `type`. */
 const PARSER_ERRORS: ReadonlyMap<unknown, ErrorCode> = new Map([
   ['entity.parse.failed', 'malformed_json'],
   ['entity.too.large', 'payload_too_large'],
@@ -63,10 +63,10 @@ const PARSER_ERRORS: ReadonlyMap<unknown, ErrorCode> = new Map([
   ['request.aborted', 'malformed_json'],
 ]);
 
-/** Codes of a compressed body that does not match its header: of zlib, zstd and brotli. */
+/** zlib, zstd and brotli report these codes if a compressed body does not match its header. */
 const UNPACK_ERROR = /^(Z_(DATA|BUF)_ERROR$|Z_NEED_DICT$|ZSTD_error_|ERR__ERROR_FORMAT_|ERR_BROTLI_)/;
 
-/** Abort reason of a request whose client closed the connection. No response is sent. */
+/** Abort reason for a request whose client closed the connection. No response is sent. */
 export class ClientGone extends Error {
   override name = 'ClientGone';
 
@@ -75,18 +75,17 @@ export class ClientGone extends Error {
   }
 }
 
-/** Whether a row refers to one that does not exist. */
 const isForeignKeyViolation = (error: unknown): boolean =>
   (error as { code?: unknown } | null)?.code === FOREIGN_KEY_VIOLATION;
 
-/** The error of a request whose user, workspace, conversation or agent was deleted after the request had found it. */
+/** The request had found the user, workspace, conversation or agent before it was deleted. */
 function deletedParent(error: { code?: unknown; constraint?: unknown }): ErrorCode | undefined {
   const { constraint } = error;
   if (!isForeignKeyViolation(error) || typeof constraint !== 'string') return undefined;
   return PARENTS.find(([column]) => constraint.endsWith(`_${column}_fkey`))?.[1];
 }
 
-/** Maps any thrown value to an error of the catalogue. */
+/** Maps any thrown value to an error in the catalogue. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const { code, type, constraint } = (error ?? {}) as { code?: unknown; type?: unknown; constraint?: unknown };
@@ -112,7 +111,7 @@ export function errorBody(error: ApiError): ErrorBody {
   };
 }
 
-/** Gives 408 responses the envelope of errors. Comes after the request has its id. */
+/** Gives 408 responses the error envelope. Comes after the request has its id. */
 export const answerSlowBodies: RequestHandler = (request, response, next) => {
   const answer = AsyncResource.bind(() => {
     const { route } = response.locals as { route?: RouteDefinition };
@@ -124,7 +123,7 @@ export const answerSlowBodies: RequestHandler = (request, response, next) => {
   next();
 };
 
-/** Creates the error handler. Internal errors are logged with their cause, which is not sent to the client. */
+/** Logs internal errors with their cause, which is not sent to the client. */
 export function createErrorHandler(logger: Logger): ErrorRequestHandler {
   return (thrown, _request, response, next) => {
     if (thrown instanceof ClientGone) return;
@@ -133,7 +132,7 @@ export function createErrorHandler(logger: Logger): ErrorRequestHandler {
     if (error.status >= 500) {
       logger.error({ err: error.cause ?? thrown, code: error.code }, 'a request failed');
     } else if (isForeignKeyViolation(thrown)) {
-      // Also what a wrong id in our code looks like.
+      // A wrong id in our code has the same effect.
       logger.warn({ err: thrown, code: error.code }, 'a request referred to a deleted row');
     }
     // Nothing is left to do for a body that was too slow; express would print the error.

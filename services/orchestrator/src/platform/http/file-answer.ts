@@ -2,7 +2,6 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
 
-/** A response with the bytes of a file, which are streamed. */
 export class FileAnswer {
   readonly status: 200 | 206;
   readonly headers: Record<string, string>;

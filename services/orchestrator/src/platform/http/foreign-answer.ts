@@ -6,13 +6,13 @@ import { z } from 'zod';
 /** A field that counts as absent if it is null or has another type. */
 export const oddAsAbsent = <Schema extends z.ZodType>(schema: Schema) => schema.optional().catch(undefined);
 
-/** The entries of a list that can be read, and how many cannot. */
+/** Readable list entries. `odd` counts the others. */
 export interface Entries<Entry> {
   entries: Entry[];
   odd: number;
 }
 
-/** A list whose entries are read one by one, so that an odd one does not hide the others. Anything else is an empty list. */
+/** Reads each list entry separately, so that an odd one does not hide the others. Anything else is an empty list. */
 export const entriesOf = <Schema extends z.ZodType>(schema: Schema) =>
   z
     .unknown()
@@ -26,7 +26,7 @@ export const entriesOf = <Schema extends z.ZodType>(schema: Schema) =>
       return { entries, odd: all.length - entries.length };
     });
 
-/** As `entriesOf`, without the number of the others. */
+/** As `entriesOf`, without counting odd entries. */
 export const readableOf = <Schema extends z.ZodType>(schema: Schema) =>
   entriesOf(schema).transform(({ entries }) => entries);
 
@@ -34,8 +34,8 @@ const PROXY_AUTHENTICATION = 407;
 const NETWORK_AUTHENTICATION = 511;
 
 /**
- * Returns true if a captive portal or a company proxy answered instead of a JSON API: with a redirect, a sign-in request, or a page.
- * Such an answer does not belong to the request.
+ * Returns true if a captive portal or a company proxy answered instead of a JSON API: with a redirect, a sign-in
+ * request, or a page. Such an answer does not belong to the request.
  */
 export const isFromProxy = (status: number, body: string): boolean =>
   (status >= 300 && status < 400) ||
@@ -43,5 +43,5 @@ export const isFromProxy = (status: number, body: string): boolean =>
   status === NETWORK_AUTHENTICATION ||
   body.trimStart().startsWith('<');
 
-/** The JSON of an answer. Some servers begin it with a byte order mark. @returns undefined if it is not JSON */
+/** Some servers begin JSON with a byte order mark. @returns undefined if the body is not JSON */
 export const readJson = (body: string): unknown => parseJson(body.replace(/^\uFEFF/, ''));

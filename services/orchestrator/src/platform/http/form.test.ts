@@ -8,7 +8,7 @@ const STALL_MS = 10_000;
 const HEAD = '--x\r\ncontent-disposition: form-data; name="file"; filename="a.bin"\r\n\r\n';
 const END = '\r\n--x--\r\n';
 
-/** A request whose body the test writes. */
+/** The test writes the body. */
 function bodyOf(): { request: IncomingMessage; body: PassThrough } {
   const body = new PassThrough();
   const headers = { 'content-type': 'multipart/form-data; boundary=x' };
@@ -60,7 +60,7 @@ describe('incomingForm', () => {
   });
 
   const SECOND_MS = 1_000;
-  /** Sends pieces of this size, one a second, for this time. */
+  /** Sends pieces of this size, one per second, for this time. */
   async function sendSteadily(body: PassThrough, bytes: number, ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += SECOND_MS) {
       body.write('x'.repeat(bytes));

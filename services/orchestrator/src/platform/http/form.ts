@@ -5,30 +5,29 @@ import { Dicer } from '@fastify/busboy';
 import { ApiError } from '@uswarm/contract';
 import { sentDisposition } from './sent-file-name.js';
 
-/** A file of a form that is being received. */
 export interface FormFile {
   /** The file name from the client, if any. */
   name: string | undefined;
   /** Fails if the file is too large or the request ends early. The consumer must read or destroy it. */
   content: Readable;
-  /** Settles at the end of the form, after the end of the file. Rejects if the form is malformed or incomplete. */
+  /** Settles at the end of the form, after the file has ended. Rejects if the form is malformed or incomplete. */
   complete: Promise<void>;
-  /** Bytes of the request so far. */
+  /** Request bytes so far. */
   received(): number;
   /** Ends the request with this error. */
   abort(error: ApiError): void;
 }
 
 export interface FormLimits {
-  /** Maximum bytes of the file. */
+  /** Maximum file bytes. */
   maxBytes: number;
-  /** Milliseconds without data from the client after which the upload is aborted. */
+  /** The upload is aborted after this many ms without data from the client. */
   stallMs: number;
   /** Minimum bytes in `RATE_WINDOW_MS`. */
   minBytes: number;
 }
 
-/** The time in which an upload must make the minimum progress; long enough for gaps of mobile networks. */
+/** An upload must make the minimum progress in this time, which is long enough for gaps in mobile networks. */
 export const RATE_WINDOW_MS = 20_000;
 /** The window moves in steps, so that a fast beginning does not cover for a slow rest. */
 const RATE_STEPS = 4;
@@ -37,8 +36,9 @@ const RATE_STEPS = 4;
 export interface IncomingForm {
   /**
    * Streams the part named `file` to `take`. Other parts are discarded.
+   *
    * @throws ApiError `unsupported_media_type`, `malformed_form`, `upload_file_missing`, `upload_too_large`,
-   *   `upload_stalled`, and errors of `take`
+   *   `upload_stalled`, and errors that `take` throws
    */
   receiveFile<T>(limits: FormLimits, take: (file: FormFile) => Promise<T>): Promise<T>;
 }
@@ -73,8 +73,8 @@ const tooLarge = (): ApiError => new ApiError('upload_too_large');
 const malformed = (cause?: unknown): ApiError => new ApiError('malformed_form', { cause });
 
 /**
- * The parser below the one for forms: it returns the headers of each part. A name is there twice, and the parser for forms
- * returns the copy for old readers.
+ * This lower-level parser returns each part's headers. A file name can occur twice in them, and the form parser would
+ * return the copy for old readers.
  */
 function createParser({ headers }: IncomingMessage): Dicer {
   const type = headers['content-type'] ?? '';
@@ -146,7 +146,6 @@ async function parse<T>(
   return result as T;
 }
 
-/** Passes bytes on, up to a limit. */
 function limited(maxBytes: number, fail: (error: ApiError) => void): Transform {
   let seen = 0;
   return new Transform({
@@ -161,7 +160,6 @@ function limited(maxBytes: number, fail: (error: ApiError) => void): Transform {
 interface Watched {
   /** Bytes so far. */
   received(): number;
-  /** Ends the timers. */
   end(): void;
 }
 

@@ -12,12 +12,11 @@ type ActorOf<Operation extends OperationId> = RouteOf<Operation>['auth'] extends
     ? IdentityActor
     : undefined;
 
-/** Input of a handler: the validated request and the caller. */
 export interface HandlerInput<Operation extends OperationId> extends RouteInput<Operation> {
   actor: ActorOf<Operation>;
   /** Aborted when the client closes the connection before it has its response. */
   signal: AbortSignal;
-  /** GET or HEAD for a route of GET. */
+  /** GET or HEAD for a GET route. */
   method: string;
   form: RouteOf<Operation> extends { multipart: unknown } ? IncomingForm : undefined;
 }
@@ -31,19 +30,22 @@ type AnswerOf<Operation extends OperationId> = Operation extends 'getUpload' | '
 
 export type Handler<Operation extends OperationId> = (input: HandlerInput<Operation>) => Promise<AnswerOf<Operation>>;
 
-/** A handler of a route with a position, which it reads together with its data instead of before them. */
+/** Reads the position together with the handler's data instead of before them. */
 export interface PositionedHandler<Operation extends OperationId> {
-  /** Calls `readPosition` before it sends the statements that read the data: the answer then contains all events up to the position. */
+  /**
+   * Calls `readPosition` before it sends the statements that read the data: the answer then contains all events up to
+   * the position.
+   */
   handle(
     input: HandlerInput<Operation>,
     readPosition: ReadRoutePosition,
   ): Promise<{ answer: AnswerOf<Operation>; position: string | undefined }>;
 }
 
-/** Reads the position of the workspace of a request; undefined if it does not exist. */
+/** Reads the position of the request's workspace; undefined if it does not exist. */
 export type ReadRoutePosition = (db?: Database) => Promise<string | undefined>;
 
-/** The handlers of all routes of the contract. A missing handler is a compile error. */
+/** A missing handler is a compile error. */
 export type Handlers = {
   [Operation in OperationId]:
     | Handler<Operation>

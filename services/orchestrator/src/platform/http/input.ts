@@ -2,7 +2,7 @@ import { ApiError, exceedsDepth, LIMITS, safeParseRequest, validationError } fro
 import { NUL } from '@uswarm/service-kit';
 import type { z } from 'zod';
 
-/** Validates input of a client with a schema. @throws ApiError `validation_failed` */
+/** @throws ApiError `validation_failed` */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   // Checked first, because schemas, logs and serialization recurse.
   if (exceedsDepth(value, LIMITS.jsonDepth)) {
@@ -18,7 +18,7 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
   });
 }
 
-/** Path of the first string that Postgres cannot store: one with a NUL or a lone surrogate. */
+/** Finds the first string that Postgres cannot store: one with a NUL or a lone surrogate. */
 function malformedText(value: unknown): string[] | undefined {
   if (typeof value === 'string') return value.includes(NUL) || !value.isWellFormed() ? [] : undefined;
   if (typeof value !== 'object' || value === null) return undefined;

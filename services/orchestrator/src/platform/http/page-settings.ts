@@ -14,7 +14,7 @@ interface PageConfig {
   WEB_ISSUER_ORIGINS: readonly string[];
 }
 
-/** Sign-in settings for the page; undefined if it is not served. @throws Error if its users could not call the API */
+/** @returns undefined if the page is not served @throws Error if its users could not call the API */
 export function pageSettings(config: PageConfig): PageSettings | undefined {
   const { WEB_CLIENT_ID: clientId, WEB_ISSUER: wanted } = config;
   if (clientId === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Whether a `Prefer` header (RFC 7240) has the preference `return=minimal`, which asks for a response without a body.
- * The first of several `return` preferences applies; unknown ones are ignored.
+ * True if a `Prefer` header (RFC 7240) has the preference `return=minimal`, which asks for a response without a body.
+ * The first `return` preference applies; unknown ones are ignored.
  */
 export function prefersMinimal(header: string | undefined): boolean {
   const preferences = (header ?? '').split(',').map((preference) => preference.split(';')[0] ?? '');

@@ -4,7 +4,7 @@ import type { Identity } from '../../accounts/auth/actor.js';
 import { policyField, quotaField } from '../rate-limits/rate-headers.js';
 import type { RateLimits } from '../rate-limits/rate-limits.js';
 
-/** Has a separate limit, so that probes succeed while other requests of the same address are rejected. */
+/** Has a separate limit, so that probes succeed while other requests from the same address are rejected. */
 const HEALTH = '/v1/health';
 
 /** Limits requests per address, before any other processing. @throws ApiError `rate_limited` */
@@ -22,13 +22,13 @@ export function limitAddresses(rates: RateLimits, addressOf: ClientAddress): Req
   };
 }
 
-/** Limits requests per authenticated identity. @throws ApiError `rate_limited` */
+/** @throws ApiError `rate_limited` */
 export async function limitCaller(rates: RateLimits, { res: response }: Request, identity: Identity): Promise<void> {
   const quota = await rates.call(identity);
   if (response !== undefined && quota !== undefined) showLimit(response, quotaField(quota));
 }
 
-/** Appends a limit to the `RateLimit` header of the response. */
+/** Appends a limit to the response's `RateLimit` header. */
 export function showLimit(response: Response, field: string): void {
   const before = response.get('RateLimit');
   response.set('RateLimit', before === undefined ? field : `${before}, ${field}`);

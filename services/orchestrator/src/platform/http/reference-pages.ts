@@ -5,14 +5,16 @@ import { type Request, type Response, Router } from 'express';
 /** `hack/reference-pages` writes it with each build. */
 const FOLDER = new URL('../../../reference-pages/', import.meta.url);
 
-/** All files of the pages come from this service. Frameworks add rules to style sheets that are loaded, so none is inline. */
+/**
+ * All the pages' files come from this service. Frameworks add rules to style sheets that are loaded, so none is inline.
+ */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /**
- * The reference of the API for people: `/docs` (REST) and `/docs/realtime`, with their scripts, styles and icon. The pages read the
- * documents of this service.
+ * Serves the API reference for people: `/docs` (REST) and `/docs/realtime`, with their scripts, styles and icon. The
+ * pages read this service's documents.
  */
 export function referencePages(): Router {
   let files: StaticFiles | undefined;
@@ -22,7 +24,7 @@ export function referencePages(): Router {
   };
   const router = Router({ strict: true });
   router.get('/docs', (request, response) => send('rest.html', request, response));
-  // The links of the page are relative to the address without a slash.
+  // The page's links are relative to the address without a slash.
   router.get('/docs/', (_request, response) => response.redirect(308, '../docs'));
   router.get('/docs/realtime', (request, response) => send('realtime.html', request, response));
   router.get('/docs/:name', (request, response) => send(request.params.name, request, response));

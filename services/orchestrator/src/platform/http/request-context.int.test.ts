@@ -20,7 +20,6 @@ describe('createRequestContext', () => {
 
   type Entry = Record<string, unknown>;
   const entries = (): Entry[] => lines.map((line) => JSON.parse(line) as Entry);
-  /** The log line of a request. */
   async function logged(requestId: string): Promise<Entry | undefined> {
     const find = () => entries().find((entry) => entry['requestId'] === requestId && entry['msg'] === 'request');
     return eventually(find, { until: (entry) => entry !== undefined });

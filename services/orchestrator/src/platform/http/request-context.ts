@@ -16,7 +16,7 @@ const TRACEPARENT = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-[\da-f]{16}-[\da-f]{2}$/
 /** Probes send these requests every few seconds; they are logged at level debug. */
 const QUIET = new Set(['getHealth']);
 
-/** The trace of another uswarm service is continued; the trace of a client is only logged. */
+/** A trace from another uswarm service is continued; a client's trace is only logged. */
 type Caller = 'service' | 'client';
 
 /**
@@ -80,7 +80,7 @@ function contextOf(request: Request, caller: Caller): RequestContext {
   return caller === 'service' ? { requestId, traceId } : { requestId, clientTraceId: traceId };
 }
 
-/** The status is `aborted` if the client closed the connection before the end of the response. */
+/** The status is `aborted` if the client closed the connection before the response ended. */
 function outcomeOf(request: Request, response: Response) {
   const route = (response.locals['route'] as { operationId: string } | undefined)?.operationId;
   const status = response.writableFinished ? response.statusCode : ('aborted' as const);

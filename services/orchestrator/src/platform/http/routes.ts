@@ -22,10 +22,10 @@ import { incomingForm, type IncomingForm } from './form.js';
 import type { Handlers, ReadRoutePosition } from './handlers.js';
 import { parseInput } from './input.js';
 
-/** Resolves the caller of a request, or throws the error that the caller gets. */
+/** Throws the error that the caller gets. */
 export type Authenticate = (request: Request, auth: Exclude<RouteAuth, 'public'>) => Promise<UserActor | IdentityActor>;
 
-/** Reads the position of a workspace; undefined if it does not exist. */
+/** Reads a workspace's position; undefined if it does not exist. */
 export type ReadPosition = (of: RoutePosition['of'], id: string, db?: Database) => Promise<string | undefined>;
 
 export interface RouteServices {
@@ -56,7 +56,7 @@ type AnyHandler =
   | ((input: AnyInput) => Promise<Answer>)
   | { handle(input: AnyInput, readPosition: ReadRoutePosition): Promise<Positioned> };
 
-/** Mounts all routes of the contract. Each has the same checks in the same order. */
+/** Mounts all routes in the contract. Each has the same checks in the same order. */
 export function createRoutes(handlers: Handlers, services: RouteServices): Router {
   const router = Router();
   for (const route of ROUTES) {
@@ -75,7 +75,7 @@ export function createRoutes(handlers: Handlers, services: RouteServices): Route
   return router;
 }
 
-/** Adds the id of the current trace to the log lines of the request. */
+/** Adds the current trace id to the request's log lines. */
 function nameTrace(): void {
   const [context, traceId] = [currentContext(), currentTraceId()];
   if (context !== undefined && traceId !== undefined) context.traceId = traceId;

@@ -1,6 +1,6 @@
 const isLoopback = ({ hostname }: URL): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 
-/** Whether traffic to the URL is protected: https, or http on this machine. */
+/** True if traffic to the URL is protected: https, or http on this machine. */
 export function isSecureUrl(url: string): boolean {
   return url.startsWith('https:') || (url.startsWith('http:') && isLoopback(new URL(url)));
 }

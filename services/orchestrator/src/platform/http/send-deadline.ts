@@ -1,6 +1,6 @@
 import { ApiError } from '@uswarm/contract';
 
-/** The time after which a message must not be stored, because its sender no longer waits for the result. */
+/** After the deadline, a message must not be stored, because its sender no longer waits for the result. */
 export interface SendDeadline {
   remainingMs(): number;
   /** @throws ApiError `service_unavailable`, with `stored: 'no'`, if the time has passed */
@@ -23,10 +23,10 @@ const notStored = (): ApiError => new ApiError('service_unavailable', { extra: {
 
 /**
  * Runs a transaction that ends before the deadline or stores nothing. `run` calls `confirm` as its last step: then the
- * result is that of the transaction, even if its COMMIT takes longer. A transaction that still waits, for example for a lock, is
- * refused at the deadline; it rolls back when it calls `confirm`.
+ * transaction decides the result, even if its COMMIT takes longer. A transaction that still waits, for example for a
+ * lock, is refused at the deadline; it rolls back when it calls `confirm`.
  *
- * @throws ApiError `service_unavailable`, with `stored: 'no'`, and the errors of `run`
+ * @throws ApiError `service_unavailable`, with `stored: 'no'`, and errors that `run` throws
  */
 export async function runBefore<Result>(
   deadline: SendDeadline,

@@ -1,8 +1,7 @@
 import { parse } from 'content-disposition';
 
-/** The parts of a `Content-Disposition` header of a form (RFC 7578). */
+/** Parts of a form's `Content-Disposition` header (RFC 7578). */
 export interface SentDisposition {
-  /** The name of the field. */
   field: string | undefined;
   /** The file name that the client means, without its folders. */
   fileName: string | undefined;
@@ -33,12 +32,12 @@ function withoutFolders(path: string | undefined): string | undefined {
   return path === undefined ? undefined : /[^/\\]*$/.exec(path)?.[0];
 }
 
-/** Bytes in UTF-8, or else in the encoding of old Windows programs. */
+/** Tries UTF-8 first, then the encoding that old Windows programs use. */
 function textOf(bytes: Uint8Array): string {
   return decoded(bytes, 'utf-8', true) ?? decoded(bytes, 'windows-1252') ?? '';
 }
 
-/** Undefined: the encoding is not known, or the bytes are not in it. */
+/** Undefined if the encoding is not known, or the bytes are not in it. */
 function decoded(bytes: Uint8Array, charset: string, fatal = false): string | undefined {
   try {
     return new TextDecoder(charset, { fatal }).decode(bytes);
@@ -70,12 +69,12 @@ function continuedName(parameters: Record<string, string | undefined>): string |
   }
 }
 
-/** A plain name that the client has encoded in one of the common ways. */
+/** Decodes a plain name that the client has encoded in one of the common ways. */
 function decodedName(name: string): string {
   return withoutEncodedWords(uriDecoded(name));
 }
 
-/** React Native sends names that `encodeURIComponent` has returned. Other names with `%` are what the user has called the file. */
+/** React Native sends names that `encodeURIComponent` has returned. In other names, the user has written the `%`. */
 function uriDecoded(name: string): string {
   try {
     const text = decodeURIComponent(name);

@@ -3,13 +3,13 @@ import { type SigningKey, TokenError, verifyInternalToken } from '@uswarm/servic
 import type { Request } from 'express';
 import { bearerToken } from './credentials.js';
 
-/** Verifies the tokens of one kind of service. @throws TokenError */
+/** Accepts tokens from one kind of service. @throws TokenError */
 export type VerifyServiceToken = (keys: readonly SigningKey[], token: string) => Promise<string>;
 
 /**
- * Returns the subject of the service token of the request.
+ * Returns the subject of the request's service token.
  *
- * @param verify default: tokens of realtime gateways
+ * @param verify default: tokens from realtime gateways
  * @throws ApiError `token_invalid`
  */
 export async function serviceTokenSubject(

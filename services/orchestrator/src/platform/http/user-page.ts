@@ -2,7 +2,7 @@ import { createPageServer } from '@uswarm/web/server';
 import type { RequestHandler } from 'express';
 import type { PageSettings } from './page-settings.js';
 
-/** Serves the page at the origin of the API, which is the only one that its content security policy allows besides the issuer. */
+/** The page is served at the API's origin: besides the issuer, its content security policy allows no other origin. */
 export function userPage({ issuer, clientId, scopes, issuerOrigins }: PageSettings): RequestHandler {
   const serve = createPageServer({ issuer, client_id: clientId, scopes, local: false }, issuerOrigins);
   return (request, response, next) => {

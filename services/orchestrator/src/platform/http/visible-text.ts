@@ -1,16 +1,18 @@
 import { ApiError } from '@uswarm/contract';
 import { BLANK, DECEPTIVE_IN_NAMES } from '@uswarm/service-kit';
 
-/** Removes characters from a name that are invisible or misleading. @returns '' if nothing of it can be seen */
+/** Removes invisible and misleading characters. @returns '' if nothing visible is left */
 export function visibleText(sent: string): string {
   const text = sent.toWellFormed().replaceAll(DECEPTIVE_IN_NAMES, '').normalize('NFC').trim();
   return BLANK.test(text) ? '' : text;
 }
 
-/** The cleaner of every text of one line that clients or identity providers choose freely: names, titles, categories. */
+/** Cleans every one-line text that clients or identity providers choose freely: names, titles, categories. */
 export const visibleLine = (sent: string): string => visibleText(sent.replaceAll(/\s+/gu, ' '));
 
-/** As `visibleLine`, for a text that must not be empty. @throws ApiError `validation_failed` if it has no visible text */
+/**
+ * As `visibleLine`, for a text that must not be empty. @throws ApiError `validation_failed` if it has no visible text
+ */
 export function requiredLine(path: string, sent: string): string {
   const line = visibleLine(sent);
   if (line !== '') return line;

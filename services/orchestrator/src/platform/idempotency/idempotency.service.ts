@@ -6,13 +6,12 @@ import type { IdempotencyStore } from './idempotency.store.js';
 /** Job type that deletes expired keys. */
 export const IDEMPOTENCY_PRUNING_JOB = 'idempotency-pruning';
 
-/** The user and the `Idempotency-Key` of a request, if any. */
+/** The user and the `Idempotency-Key` header, if any. */
 export interface KeyOwner {
   userId: string;
   key: string | undefined;
 }
 
-/** A create request. */
 export interface CreatingRequest extends KeyOwner {
   operation: OperationId;
   /** The input that determines the result. Retries have the same content. */
@@ -28,7 +27,7 @@ export interface Idempotency {
    * Creates the subject, or returns the id from the first request with the same key.
    *
    * @param create must call `claim` before it counts or inserts anything
-   * @returns the id of the created subject
+   * @returns the created subject's id
    * @throws ApiError `idempotency_key_reused` if the key was used for a different request
    */
   once(request: CreatingRequest, create: (claim: Claim) => Promise<string>): Promise<string>;
@@ -43,7 +42,7 @@ export class DuplicateRequest extends Error {
   override name = 'DuplicateRequest';
 }
 
-/** The subject of the key was deleted, so the first result cannot be returned. */
+/** The key's subject was deleted, so the first result cannot be returned. */
 export const keyWithoutResult = (): ApiError =>
   new ApiError('idempotency_key_reused', { message: 'What was created with this Idempotency-Key has been deleted.' });
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '../database/database.js';
 
 export interface UsedKey {
-  /** The id of the subject that the first request created. */
+  /** The subject that the first request created. */
   subjectId: string;
   requestHash: Buffer;
 }

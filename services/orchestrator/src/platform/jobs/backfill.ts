@@ -11,13 +11,13 @@ export interface BackfillDeps {
   type: string;
   withTransaction: WithTransaction;
   jobs: Pick<JobStore, 'enqueue'>;
-  /** Writes the rows after an id again, in the order of their ids. @returns the last of these ids; undefined if there are none */
+  /** Rewrites a batch of rows after an id, in id order. @returns the batch's last id; undefined if no rows are left */
   rewrite: (after: string, tx: Transaction) => Promise<string | undefined>;
 }
 
 /**
- * Rewrites a table after a migration has changed a function that its generated columns use. Each batch locks only its rows.
- * A job's subject is the id before its first row; after a run, it enqueues a job for the next rows.
+ * Rewrites a table after a migration has changed a function that its generated columns use. Each batch locks only its
+ * rows. A job's subject is the id before its first row; after a run, it enqueues a job for the next rows.
  */
 export const backfill = ({ type, withTransaction, jobs, rewrite }: BackfillDeps): JobDefinition => ({
   type,

@@ -1,12 +1,11 @@
 import type { NewJob } from './job-store.js';
 import type { JobWorkerDeps } from './job-worker.js';
 
-/** A job type with its handler. A module returns the definitions of its feature. */
 export interface JobDefinition {
-  /** Stored in the database, and the `kind` label of metrics: never change it after a release. */
+  /** Stored in the database, and the `kind` label in metrics: never change it after a release. */
   type: string;
   handle: JobWorkerDeps['handle'];
-  /** A job that every process enqueues when it starts. */
+  /** Every process enqueues this job when it starts. */
   atStart?: NewJob;
 }
 
@@ -16,6 +15,5 @@ export interface UrgentJobDefinition extends JobDefinition {
   concurrency: number;
   /** Shares the workers fairly: concurrent jobs per fair key. Default: no sharing. */
   perFairKey?: number;
-  /** See `JobWorkerDeps`. */
   onRun?: JobWorkerDeps['onRun'];
 }

@@ -3,7 +3,6 @@ import { initializedCounter, type Registry } from '@uswarm/service-kit';
 /** `again`: rescheduled by the handler; `failed`: the handler threw, and the job is retried. */
 export type JobOutcome = 'done' | 'again' | 'failed';
 
-/** Metrics of job workers. */
 export interface JobMetrics {
   handled(kind: string, outcome: JobOutcome): void;
   takenOver(kind: string): void;

@@ -1,12 +1,12 @@
 import type { EventBus } from '@uswarm/event-bus';
 
-/** Signals between job stores and workers that jobs may be due, by topic: a job type. */
+/** Signals from job stores to workers that jobs may be due. A job type is a topic. */
 export interface JobSignals {
   /** `isForwarded`: another process has no free worker for it. */
   subscribe(topic: string, poll: (isForwarded?: boolean) => void): void;
   /**
-   * Returns the function that calls the subscribers of a topic: the same one for each call, so that a transaction
-   * registers it once.
+   * Returns the function that calls a topic's subscribers: the same one for each call, so that a transaction registers
+   * it once.
    */
   notifier(topic: string): () => void;
   /** Signals other processes: this one has no free worker. Does nothing without a bus. */

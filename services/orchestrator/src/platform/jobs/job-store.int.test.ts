@@ -22,7 +22,6 @@ afterAll(() => db.close());
 const workspaceId = crypto.randomUUID();
 const enqueue = (subjectId: string, serial?: { serialKey: string; ordinal: number }) =>
   store.enqueue({ kind: KIND, subjectId, workspaceId, ...serial }, withoutAfterCommit(db.database));
-/** Extends the lease. @returns whether it is still held */
 const stillHeld = async (job: LeasedJob): Promise<boolean> =>
   (await store.extend([{ job, leaseMs: LEASE_MS }])).has(job.leaseId);
 const expire = (subjectId: string) =>
@@ -48,7 +47,7 @@ interface Row {
   expired: boolean;
 }
 
-/** The expected rows of the table, and all leases that were ever granted. */
+/** Expected rows, and all leases that were ever granted. */
 interface Model {
   rows: Map<string, Row>;
   leases: LeasedJob[];

@@ -5,7 +5,7 @@ import { createJobSignals, type JobSignals } from './job-signals.js';
 
 export type { LeasedJob };
 
-/** A lease and its new duration in milliseconds from now. */
+/** `leaseMs` is the lease's new duration in ms from now. */
 export interface HeldLease {
   job: LeasedJob;
   leaseMs: number;
@@ -18,9 +18,9 @@ export interface NewJob {
   /** Jobs with the same key run one at a time, lowest ordinal first, then lowest id. Default: the subject. */
   serialKey?: string;
   ordinal?: number;
-  /** Key of the share of workers that it counts against, for types that are claimed fairly. Default: the workspace. */
+  /** The job counts against this key's share of workers, for types that are claimed fairly. Default: the workspace. */
   fairKey?: string;
-  /** Milliseconds until it is due. Default: now. */
+  /** Default: now. */
   dueInMs?: number;
 }
 
@@ -31,14 +31,14 @@ export interface JobStore {
   /** As `claim`, but fair between fair keys, with at most `perKey` concurrent leases per key. */
   claimFairly(kind: string, limit: number, leaseMs: number, perKey: number): Promise<LeasedJob[]>;
   /**
-   * Extends leases in one statement. Skips rows that a transaction has locked: they are not extended and count as
-   * held. @returns the lease ids that are still held
+   * Extends leases in one statement. Skips rows that a transaction has locked: they are not extended and count as held.
+   * @returns the lease ids that are still held
    */
   extend(leases: readonly HeldLease[]): Promise<Set<string>>;
   /**
    * Locks the job for the transaction.
    *
-   * @param lock an expression that takes another lock after that of the job
+   * @param lock an expression that takes another lock after the job's
    * @returns false if the lease is lost: the transaction must not commit
    */
   holds(job: LeasedJob, db: Database, lock?: RawBuilder<unknown>): Promise<boolean>;
@@ -49,24 +49,24 @@ export interface JobStore {
   /** Releases the job, due again after `delayMs`; `failed` counts a failure. */
   release(job: LeasedJob, delayMs: number, failed?: boolean): Promise<void>;
   /**
-   * Makes the jobs of these workspaces due now, and adds missing ones; the workspace is the subject. Jobs that are due
-   * within `withinMs` stay unchanged. A job whose handler is running is handled again if `withinMs` is 0. Wakes the
-   * workers if a job was not due.
+   * Makes these workspaces' jobs due now, and adds missing ones; the workspace is the subject. Jobs that are due within
+   * `withinMs` stay unchanged. A job whose handler is running is handled again if `withinMs` is 0. Wakes the workers if
+   * a job was not due.
    *
    * @returns the number of changed jobs
    */
   ensureDue(kind: string, workspaceIds: readonly string[], withinMs: number): Promise<number>;
   /** Makes one job due now unless another transaction has locked it. Never waits, and signals no worker. */
   tryMakeDueNow(kind: string, subjectId: string, db: Database): Promise<void>;
-  /** Makes all jobs of a type in a workspace due now, and signals their workers. */
+  /** Signals the workers. */
   makeDueNow(kind: string, workspaceId: string): Promise<void>;
-  /** Whether the workspace has a job of the type, due or not. */
+  /** True if the workspace has a job of this type, due or not. */
   waits(kind: string, workspaceId: string, db?: Database): Promise<boolean>;
-  /** Deletes all jobs of a type in a workspace; their leases are lost. */
+  /** Deletes all the workspace's jobs of this type; their leases are lost. */
   cancel(kind: string, workspaceId: string, db: Database): Promise<void>;
-  /** Deletes all jobs with a serial key; their leases are lost. */
+  /** Deletes all jobs with this serial key; their leases are lost. */
   cancelSerial(kind: string, serialKey: string, db: Database): Promise<void>;
-  /** Locks the job for the transaction, even if it is leased. @returns whether it exists */
+  /** Locks the job for the transaction, even if it is leased. @returns false if it does not exist */
   lock(kind: string, subjectId: string, db: Database): Promise<boolean>;
   /** As `lock`, for several jobs. */
   lockAll(kind: string, subjectIds: readonly string[], db: Database): Promise<void>;
@@ -76,17 +76,17 @@ export interface JobStore {
   takeOver(kind: string, subjectId: string, leaseMs: number, db: Database): Promise<LeasedJob | undefined>;
 }
 
-/** A time in `ms` milliseconds. */
 const inMs = (ms: number): RawBuilder<Date> => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
 
-/** A CTE `held` with the subject of a leased job, which it locks; empty if the lease is lost. */
+/** A CTE `held` that locks a leased job and selects its subject; empty if the lease is lost. */
 export const heldLease = ({ kind, subjectId, leaseId }: LeasedJob): RawBuilder<unknown> => sql`
   held AS MATERIALIZED (
     SELECT subject_id FROM work WHERE kind = ${kind} AND subject_id = ${subjectId} AND lease_id = ${leaseId} FOR UPDATE
   )`;
 
 /**
- * CTEs that extend leases, except those of rows that a transaction has locked. `held_leases` has the `lease_id` of those that are held.
+ * CTEs that extend leases, except in rows that a transaction has locked. `held_leases` has the `lease_id` of each held
+ * lease.
  */
 export const extendedLeases = (leases: readonly HeldLease[]): RawBuilder<unknown> => sql`
   ours AS (
@@ -108,20 +108,22 @@ export const extendedLeases = (leases: readonly HeldLease[]): RawBuilder<unknown
     JOIN ours ON w.kind = ours.kind AND w.subject_id = ours.subject_id AND w.lease_id = ours.lease_id
   )`;
 
-/** Columns that take a lock after that of the job. */
+/** Columns that take a lock after the job's. */
 const alsoLocked = (lock: RawBuilder<unknown> | undefined): RawBuilder<unknown> => (lock ? sql`, ${lock}` : sql``);
 
 /** Locks rows in a fixed order, so that concurrent statements do not deadlock. */
 const locked = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   WITH locked AS MATERIALIZED (SELECT kind, subject_id FROM work WHERE ${condition} ORDER BY subject_id FOR UPDATE)`;
 
-/** Inserts new jobs that are due now. `jobs` selects subject, workspace, serial key, ordinal and fair key of each. */
+/**
+ * Inserts new jobs that are due now. `jobs` selects each job's subject, workspace, serial key, ordinal and fair key.
+ */
 export const insertJobs = (kind: string, jobs: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   INSERT INTO work (kind, subject_id, workspace_id, serial_key, ordinal, fair_key)
   SELECT ${kind}, subject_id, workspace_id, serial_key, ordinal, fair_key
   FROM (${jobs}) job (subject_id, workspace_id, serial_key, ordinal, fair_key)`;
 
-/** @param jobSignals signals the workers of this process */
+/** @param jobSignals signals this process's workers */
 export function createJobStore(database: Database, jobSignals: JobSignals = createJobSignals()): JobStore {
   const held = (job: LeasedJob, db: Database = database) =>
     db
@@ -236,7 +238,8 @@ export function createJobStore(database: Database, jobSignals: JobSignals = crea
         database,
       );
       const [{ wanted, changed } = { wanted: 0, changed: 0 }] = rows;
-      // Another transaction can have made the job due meanwhile, and its claim can have skipped the lock of this one.
+      // Another transaction can have made the job due meanwhile, and its claim can have skipped the job because of this
+      // lock.
       if (wanted > 0) jobSignals.notifier(kind)();
       return changed;
     },

@@ -16,7 +16,7 @@ const job = (subjectId: string, failures = 0): LeasedJob => ({
 });
 const NEVER_POLL = 3_600_000;
 
-/** A store of due jobs in a list that records all calls. */
+/** Claims due jobs from a list, and records all calls. */
 function listStore(due: string[]) {
   const log: string[] = [];
   let holds = true;
@@ -36,7 +36,6 @@ function listStore(due: string[]) {
   };
 }
 
-/** A promise that the test resolves. */
 function gate() {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => {

@@ -4,11 +4,10 @@ import { createPollLoop } from './poll-loop.js';
 import type { JobMetrics } from './job-metrics.js';
 import type { LeasedJob, JobStore } from './job-store.js';
 
-/** What to do with a job after its handler returned. */
 export type JobResult =
   | {
       done: true;
-      /** Whether the handler has completed the job, in the transaction of its last write. */
+      /** The handler has completed the job in the transaction of its last write. */
       isCompleted?: true;
     }
   | { againInMs: number };
@@ -16,7 +15,7 @@ export type JobResult =
 export interface JobWorkerDeps {
   kind: string;
   store: Pick<JobStore, 'claim' | 'complete' | 'release'>;
-  /** Extends the leases of all workers of this process. */
+  /** Extends all leases in this process. */
   leases: LeaseKeeper;
   logger: Logger;
   /** Jobs that this process handles concurrently. */
@@ -25,7 +24,7 @@ export interface JobWorkerDeps {
   handle: (job: LeasedJob, signal: AbortSignal) => Promise<JobResult>;
   /** Called before a job is handled. Returns a function that is called after the result is stored. */
   onRun?: ((job: LeasedJob) => () => void) | undefined;
-  /** Called when a job may be due that this process has no free worker for. */
+  /** Called if a job may be due that this process has no free worker for. */
   forward?: () => void;
   metrics?: JobMetrics | undefined;
   leaseMs?: number;
@@ -33,7 +32,9 @@ export interface JobWorkerDeps {
 }
 
 export interface JobWorker {
-  /** Polls immediately instead of at the next interval. @param isForwarded whether another process has no free worker */
+  /**
+   * Polls immediately instead of at the next interval. @param isForwarded true if another process has no free worker
+   */
   poll(isForwarded?: boolean): void;
   /** Stops claiming jobs, aborts the running handlers and waits for them. Leases are released or expire. */
   close(): Promise<void>;
@@ -52,10 +53,10 @@ export function createJobWorker(deps: JobWorkerDeps): JobWorker {
   const logger = deps.logger.child({ job: kind });
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
-  /** When jobs that this process has released are due. */
+  /** Ticks at which jobs that this process has released are due. */
   const ticks = new Set<number>();
 
-  /** Polls when the job is due, once per tick for all jobs. */
+  /** Polls as soon as the job is due, once per tick for all jobs. */
   async function releaseFor(job: LeasedJob, delayMs: number, failed = false): Promise<void> {
     await store.release(job, delayMs, failed);
     const now = performance.now();
@@ -85,7 +86,7 @@ export function createJobWorker(deps: JobWorkerDeps): JobWorker {
         metrics?.handled(kind, 'failed');
         logger.warn({ err: error, subject: job.subjectId }, 'job failed; will retry');
       }
-      // A handler that the end of this process interrupts has not failed: another process continues immediately.
+      // A handler that this process interrupts at its end has not failed: another process continues immediately.
       const failed = !stopping.signal.aborted;
       await releaseFor(job, failed ? backoffDelay(RETRY, job.failures) : 0, failed).catch(() => undefined);
     } finally {

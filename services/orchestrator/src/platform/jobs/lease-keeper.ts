@@ -1,21 +1,21 @@
 import type { Logger } from '@uswarm/service-kit';
 import type { HeldLease, LeasedJob, JobStore } from './job-store.js';
 
-/** Extends all leases that this process holds in one statement, unless another statement has extended them. */
+/** Extends all this process's leases in one statement, unless another statement has extended them. */
 export interface LeaseKeeper {
   /**
    * Extends a lease of `leaseMs` periodically until the returned function is called. `onLost` is called once when the
    * lease is lost or may have expired.
    */
   hold(job: LeasedJob, leaseMs: number, onLost: () => void): () => void;
-  /** The leases that this process holds, for another statement that extends them too. */
+  /** This process's leases, for another statement that extends them too. */
   all(): HeldLease[];
   /** Reports that a statement, sent at `askedAt` on the monotonic clock, has extended these leases. */
   extended(leaseIds: readonly string[], askedAt: number): void;
 }
 
 export interface LeaseKeeperDeps {
-  /** A store on separate connections: slow requests must not delay the extension of leases. */
+  /** A store on separate connections: slow requests must not delay lease extensions. */
   store: Pick<JobStore, 'extend'>;
   logger: Pick<Logger, 'warn'>;
 }
@@ -68,7 +68,7 @@ export function createLeaseKeeper({ store, logger }: LeaseKeeperDeps): LeaseKeep
     for (const lease of leases) if (now - lease.heldAt > lease.leaseMs) lose(lease);
   }
 
-  /** Runs one timer for all leases, at the interval of the shortest one. Jobs that start and end do not delay it. */
+  /** Runs one timer for all leases, at the shortest lease's interval. Jobs that start and end do not delay it. */
   function schedule(): void {
     clearTimeout(timer);
     if (held.size === 0) return;

@@ -5,8 +5,7 @@ export interface LeasedJob {
   workspaceId: string;
   leaseId: string;
   attempts: number;
-  /** How many times its handler failed. */
   failures: number;
-  /** Claimed after the lease of another holder expired: that holder may have crashed while handling it. */
+  /** Claimed after another holder's lease expired: that holder may have crashed while handling it. */
   takenOver: boolean;
 }

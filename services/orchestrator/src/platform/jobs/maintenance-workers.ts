@@ -9,11 +9,10 @@ export interface MaintenanceWorkersDeps {
   store: JobStore;
   leases: LeaseKeeper;
   logger: Logger;
-  /** Jobs of each type that this process handles concurrently. */
+  /** Jobs per type that this process handles concurrently. */
   workers: number;
   jobs: readonly JobDefinition[];
   metrics?: JobMetrics | undefined;
-  /** Milliseconds between two polls. */
   pollMs?: number;
 }
 
@@ -22,7 +21,7 @@ const POLL_MS = 2_000;
 /** A job can take a few requests to another server. */
 const LEASE_MS = 60_000;
 
-/** Workers for jobs that no request waits for: file deletion, token refresh, pruning. */
+/** Handles jobs that no request waits for: file deletion, token refresh, pruning. */
 export function createMaintenanceWorkers({
   store,
   leases,

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface PollLoopOptions {
-  /** One round. @returns whether to run the next round immediately. */
+  /** @returns true to run the next round immediately */
   round: () => Promise<boolean>;
-  /** Milliseconds between two rounds without a call of `runNow`. */
+  /** Milliseconds between two rounds without a call to `runNow`. */
   pollMs: number;
-  /** Milliseconds between a round that asks for the next one and that one. Default: 0 */
+  /** Milliseconds before a round that the previous round asked for. Default: 0 */
   pauseMs?: number;
   /** After a round that failed, the loop waits for `RETRY_MS`. */
   onError: (error: unknown) => void;
@@ -20,7 +20,6 @@ export interface PollLoop {
 
 const RETRY_MS = 1_000;
 
-/** Runs a function periodically, and immediately when asked. */
 export function createPollLoop({ round, pollMs, pauseMs = 0, onError }: PollLoopOptions): PollLoop {
   const stopping = new AbortController();
   let isDue = false;

@@ -7,20 +7,20 @@ const HOUR_MS = 3_600_000;
 const BATCH = 5_000;
 
 export interface PruningDeps {
-  /** Deletes up to `limit` rows older than a time. @returns how many it deleted */
+  /** Deletes up to `limit` rows older than a time. @returns the number of deleted rows */
   prune: (before: Date, limit: number) => Promise<number>;
-  /** Retention in milliseconds. */
+  /** Rows are kept this many ms. */
   keepMs: number;
-  /** Log message when rows were deleted. */
+  /** Log message after rows were deleted. */
   removed: string;
   clock: Clock;
   logger: Logger;
 }
 
-/** The only job of such a type: it has no workspace, and is due at every start. */
+/** The type's only job: it has no workspace, and is due at every start. */
 export const pruningRow = (kind: string) => ({ kind, subjectId: NO_SUBJECT, workspaceId: NO_SUBJECT });
 
-/** Handles the job: deletes expired rows in small transactions, once per hour. */
+/** Deletes expired rows in small transactions, once per hour. */
 export function createPruning({ prune, keepMs, removed: message, clock, logger }: PruningDeps) {
   return async (_work: LeasedJob, signal: AbortSignal): Promise<JobResult> => {
     const before = new Date(clock.now().getTime() - keepMs);

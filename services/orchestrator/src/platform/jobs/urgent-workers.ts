@@ -10,14 +10,14 @@ export interface UrgentWorkersDeps {
   jobs: readonly UrgentJobDefinition[];
   store: JobStore;
   leases: LeaseKeeper;
-  /** Milliseconds that a lease lasts unless it is extended. */
+  /** A lease lasts this many ms unless it is extended. */
   leaseMs: number;
   jobSignals: JobSignals;
   metrics: JobMetrics;
   logger: Logger;
 }
 
-/** Milliseconds between two polls that nothing has caused: a job whose process has crashed is found within a lease and this. */
+/** Milliseconds between two polls without a signal: after a crash, a job is found within a lease and this time. */
 const POLL_MS = 3_000;
 
 /** Starts one worker for each job type that users wait for. */

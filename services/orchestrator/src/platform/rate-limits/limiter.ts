@@ -2,7 +2,6 @@ import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, RLWrapperTimeouts 
 import type { RatePolicy } from './policies.js';
 import type { RateLimitRedis } from './rate-limit-redis.js';
 
-/** The remaining quota of a policy. */
 export interface Quota {
   policy: RatePolicy;
   allowed: boolean;
@@ -14,7 +13,7 @@ export interface Quota {
 /** Counts one request for the key. Never rejects. */
 export type Limiter = (key: string) => Promise<Quota>;
 
-/** Timeout of Redis in milliseconds. It is short: a fast response matters more than an exact count. */
+/** Redis timeout in ms. It is short: a fast response matters more than an exact count. */
 const REDIS_DEADLINE_MS = 100;
 
 /** Counts in Redis for all replicas, or locally if Redis is not configured or unavailable. */
@@ -33,7 +32,7 @@ export function createLimiter(
     resetMs: msBeforeNext,
   });
 
-  /** @throws errors of Redis */
+  /** @throws Redis errors */
   async function count(limiter: RLWrapperTimeouts | RateLimiterMemory, key: string): Promise<Quota> {
     try {
       return quota(true, await limiter.consume(key));

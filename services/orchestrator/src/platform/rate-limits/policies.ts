@@ -24,7 +24,7 @@ export interface RateSettings {
   RATE_SEARCH_BURST: number;
 }
 
-/** The enabled policies; a rate of 0 per second disables a policy. @throws ConfigError */
+/** Leaves out policies with a rate of 0 per second. @throws ConfigError */
 export function policiesOf(config: RateSettings): RatePolicy[] {
   return [
     policyOf('ip', 'RATE_IP', config.RATE_IP_PER_S, config.RATE_IP_BURST),

@@ -6,7 +6,7 @@ export interface RateLimitRedisOptions {
   logger: Logger;
   /** Milliseconds between two pings. Default: 1 s */
   heartbeatMs?: number;
-  /** Milliseconds without a response after which the connection is replaced. Default: 3 s */
+  /** The connection is replaced after this many ms without a response. Default: 3 s */
   answerDeadlineMs?: number;
 }
 

@@ -6,7 +6,7 @@ import { request } from 'undici';
 import type { Answer, ApiClient } from '../../../test/api-client.js';
 import { type Home, startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 
-/** Windows longer than any test, of 128 s for a burst of two. */
+/** A burst of two has a window of 128 s, which is longer than any test. */
 const limits = (name: 'IP' | 'USER' | 'SENDS', burst: number, perSecond = 1 / 64) => ({
   [`RATE_${name}_PER_S`]: String(perSecond),
   [`RATE_${name}_BURST`]: String(burst),
@@ -21,7 +21,7 @@ describe('rate limits', () => {
   const start = async (environment: Record<string, string>): Promise<void> => {
     uswarm = await startTestOrchestrator({ environment });
   };
-  /** Returns how many of `count` concurrent requests are accepted. */
+  /** Sends `count` concurrent requests. @returns the number of accepted ones */
   const letThrough = async (client: ApiClient, path: string, count: number): Promise<number> => {
     const answers = await Promise.all(Array.from({ length: count }, () => client.raw({ method: 'GET', path })));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
@@ -87,7 +87,7 @@ describe('rate limits', () => {
     // Addresses that the client added to the header are ignored.
     expect(await from('203.0.113.2, 203.0.113.1, 10.1.2.3').refusal('GET', MODELS)).toBe('rate_limited');
     expect((await from('203.0.113.2, 10.1.2.3').get(MODELS)).status).toBe(200);
-    // Addresses of one IPv6 network.
+    // Both addresses belong to one IPv6 network.
     expect(await letThrough(from('2001:db8::1'), MODELS, 5)).toBe(3);
     expect(await from('2001:db8::2').refusal('GET', MODELS)).toBe('rate_limited');
   });

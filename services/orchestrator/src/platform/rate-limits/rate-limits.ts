@@ -9,34 +9,29 @@ import { healthPolicyOf, policiesOf, type RateName, type RatePolicy, type RateSe
 /** Each method counts one request and returns undefined if the limit is not set. @throws ApiError `rate_limited` */
 export interface RateLimits {
   policies: readonly RatePolicy[];
-  /** The policies of health checks, which do not count for other policies. */
+  /** Health checks do not count for other policies. */
   healthPolicies: readonly RatePolicy[];
-  /** A request from this address, from any caller. */
   request(address: string): Promise<Quota | undefined>;
-  /** A health check from this address. */
   health(address: string): Promise<Quota | undefined>;
-  /** A request of an authenticated caller. */
   call(identity: Pick<Identity, 'issuer' | 'subject'>): Promise<Quota | undefined>;
   /** A socket event that causes a query. Counted like a request, but separately from REST requests. */
   socketCall(userId: string): Promise<Quota | undefined>;
-  /** A message that is stored. */
   send(userId: string): Promise<Quota | undefined>;
-  /** A search in a conversation. */
   search(userId: string): Promise<Quota | undefined>;
   close(): void;
 }
 
 export interface RateLimitsDeps {
   config: RateSettings;
-  /** The Redis server in which replicas share their counters. Without it, each replica counts locally. */
+  /** Replicas share their counters in Redis. Without it, each replica counts locally. */
   redisUrl: string | undefined;
-  /** Timeout of a count in Redis, in milliseconds. Default: 100 */
+  /** Time limit in ms for a count in Redis. Default: 100 */
   redisDeadlineMs?: number;
   metrics: Registry;
   logger: Logger;
 }
 
-/** The rate limits of the API. @throws ConfigError */
+/** @throws ConfigError */
 export function createRateLimits({ config, redisUrl, redisDeadlineMs, metrics, logger }: RateLimitsDeps): RateLimits {
   const policies = policiesOf(config);
   const healthPolicy = healthPolicyOf(policies);

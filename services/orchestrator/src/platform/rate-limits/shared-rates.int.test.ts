@@ -84,7 +84,7 @@ describeWith('valkey', 'rate limits of several replicas', () => {
       () => true,
       () => false,
     );
-  /** Returns how many of `count` concurrent requests to both replicas are accepted. */
+  /** Sends `count` concurrent requests to both replicas. @returns the number of accepted ones */
   async function letThrough(over: RateLimits[], count: number): Promise<number> {
     const taken = Array.from({ length: count }, (_, n) => take(over[n % over.length]!));
     return (await Promise.all(taken)).filter(Boolean).length;
