@@ -36,7 +36,7 @@ import { isSecureUrl } from './platform/http/secure-url.js';
 
 /** Strict: without a misspelled restriction, more tokens would be accepted. */
 const Issuer = z.strictObject({
-  /** The issuer of stored users; keep it when the issuer's URL changes. Default: the URL. */
+  /** Identifies the issuer in stored users; keep it when the issuer's URL changes. Default: the URL. */
   id: z
     .string()
     .min(1)
@@ -44,7 +44,7 @@ const Issuer = z.strictObject({
     .optional(),
   issuer: z.url(),
   audience: z.union([z.string(), z.array(z.string()).min(1)]),
-  /** Accepted values of `azp` besides the audience. */
+  /** Accepted `azp` values besides the audience. */
   authorized_parties: z.array(z.string().min(1)).optional(),
   jwks_uri: z.url().optional(),
   /** Accepted signature algorithms. Default: all asymmetric ones. */
@@ -56,7 +56,8 @@ const areUnique = (values: readonly string[]): boolean => new Set(values).size =
 const Issuers = z
   .array(Issuer)
   .min(1)
-  // Issuers with the same id would share their users, and of issuers with the same URL only the first would be used.
+  // Issuers with the same id would share their users. Issuers with the same URL would hide each other: only the first
+  // is used.
   .refine((issuers) => areUnique(issuers.map(({ id, issuer }) => id ?? issuer)), 'two issuers have the same id')
   .refine((issuers) => areUnique(issuers.map(({ issuer }) => issuer)), 'two issuers have the same URL');
 
@@ -67,15 +68,14 @@ const databaseWait = (seconds: number) => z.coerce.number().int().min(0).max(3_6
 const perSecond = (rate: number) => z.coerce.number().min(0).max(1_000_000).default(rate);
 const burst = (requests: number) => z.coerce.number().int().min(1).max(1_000_000).default(requests);
 
-/** Database roles of migrations. */
 const migrationSettings = {
   /** Connects as the role that owns the schema. Default: DATABASE_URL. */
   MIGRATION_DATABASE_URL: secret(z.string().min(1).optional()),
-  /** The role of DATABASE_URL if it does not own the schema: migrations grant it the rights that serving needs. */
+  /** The DATABASE_URL role, if it does not own the schema: migrations grant it the rights that serving needs. */
   DATABASE_SERVING_ROLE: z.string().min(1).max(63).optional(),
 };
 
-/** Configuration of migrations. An init container often starts before its database, so the wait is longer. */
+/** An init container often starts before its database, so the wait is longer. */
 export const MigrationConfig = z.object({
   DATABASE_URL: secret(z.string().min(1)),
   ...migrationSettings,
@@ -96,19 +96,19 @@ const hostList = z.string().transform((hosts) =>
     .filter((host) => host !== ''),
 );
 
-/** Configuration of the orchestrator by environment; secrets also by file. No secret has a default. */
+/** Environment variables; secrets can also be files. No secret has a default. */
 export const OrchestratorConfig = z.object({
   DATABASE_URL: secret(z.string().min(1)),
-  /** Connections of this process to Postgres; `connectionsOf` divides them. */
+  /** This process's connections to Postgres; `connectionsOf` divides them. */
   DATABASE_MAX_CONNECTIONS: z.coerce.number().int().min(3).default(20),
-  /** The part reserved for turns, runtimes and events. Default: 30 %, at least one. */
+  /** Connections reserved for turns, runtimes and events. Default: 30 %, at least one. */
   DATABASE_BACKGROUND_CONNECTIONS: z.coerce.number().int().min(1).optional(),
-  /** The part reserved for extending leases. Default: 2, or 1 if there are fewer than ten connections. */
+  /** Connections reserved for extending leases. Default: 2, or 1 if there are fewer than ten connections. */
   DATABASE_LEASE_CONNECTIONS: z.coerce.number().int().min(1).optional(),
   ...migrationSettings,
-  /** `off` for a pooler that changes the connection of a session and does not support prepared statements. */
+  /** `off` for a pooler that changes a session's connection and does not support prepared statements. */
   DATABASE_PREPARED_STATEMENTS: z.enum(['on', 'off']).default('on'),
-  /** The bus of realtime events; optional only if the gateway runs in the same process. */
+  /** Carries realtime events; optional only if the gateway runs in the same process. */
   REALTIME_REDIS_URL: secret(z.string().min(1).optional()),
 
   HTTP_HOST: z.string().optional(),
@@ -124,12 +124,18 @@ export const OrchestratorConfig = z.object({
   HSTS_MAX_AGE_S: hstsMaxAge,
   /** Serves the pages at `/docs`, which show the API documents. */
   DOCS_ENABLED: flag.default(false),
-  /** Client id with which the page signs users in; it must be an audience of the issuer. Without it, the page is not served. */
+  /**
+   * The page signs users in with this client id; it must be one of the issuer's audiences. Without it, the page is not
+   * served.
+   */
   WEB_CLIENT_ID: z.string().min(1).optional(),
-  /** An issuer of OIDC_ISSUERS. Default: the first one. */
+  /** One of OIDC_ISSUERS. Default: the first one. */
   WEB_ISSUER: z.url().optional(),
   WEB_SCOPES: z.string().min(1).default('openid email profile'),
-  /** Further origins where the issuer has endpoints, comma-separated. Browsers let the page connect only to known origins. */
+  /**
+   * Further origins where the issuer has endpoints, comma-separated. Browsers let the page connect only to known
+   * origins.
+   */
   WEB_ISSUER_ORIGINS: list
     .refine((urls) => urls.every(isOrigin), 'expected origins such as https://login.example.com')
     .default([]),
@@ -146,22 +152,22 @@ export const OrchestratorConfig = z.object({
   RATE_SENDS_BURST: burst(LIMITS.rates.sends.burst),
   RATE_SEARCH_PER_S: perSecond(LIMITS.rates.search.perSecond),
   RATE_SEARCH_BURST: burst(LIMITS.rates.search.burst),
-  /** Milliseconds that a search in a conversation may take. */
+  /** Time limit in ms for a search in a conversation. */
   SEARCH_TIMEOUT_MS: z.coerce.number().int().min(100).max(600_000).default(LIMITS.searchTimeoutMs),
 
   /** `[{"issuer": "https://…", "audience": "…"}]` */
   OIDC_ISSUERS: json(Issuers),
-  /** Allows http URLs of other machines for issuers and key sets; for test issuers in a cluster. */
+  /** Allows http URLs on other machines for issuers and key sets; for test issuers in a cluster. */
   OIDC_ALLOW_HTTP: flag.default(false),
-  /** Minimum milliseconds between two fetches of an issuer's keys because of an unknown key id. */
+  /** Minimum ms between two key fetches from an issuer because of an unknown key id. */
   OIDC_JWKS_COOLDOWN_MS: z.coerce.number().int().min(0).default(30_000),
   /** Allowed clock skew in seconds. */
   OIDC_CLOCK_TOLERANCE_S: z.coerce.number().int().min(0).max(300).default(5),
 
   SIGNATURE_MODE: z.enum(['off', 'required']).default('required'),
   SIGNATURE_SECRET: secret(secretText(16).optional()),
-  // Each *_PREVIOUS is a list of further secrets that are accepted: docs/rotating-keys.md.
-  /** Secrets of other versions of the app. */
+  // Each *_PREVIOUS lists further secrets that are accepted: docs/rotating-keys.md.
+  /** Secrets in other app versions. */
   SIGNATURE_SECRET_PREVIOUS: secret(previousSecrets(16).default([])),
 
   /** `<id>:<secret>`; realtime gateways have the same one. */
@@ -170,16 +176,16 @@ export const OrchestratorConfig = z.object({
   /** `<id>:<secret>`; the model gateway has the same one. Required with MODEL_TOKEN_SIGNING_KEY. */
   MODEL_CALLS_KEY: secret(secretText(32).optional()),
   MODEL_CALLS_KEY_PREVIOUS: secret(previousSecrets(32).default([])),
-  /** `<id>:<secret>` of operators, for uswarmctl. Without a key the admin API is disabled. */
+  /** `<id>:<secret>` for operators with uswarmctl. Without a key the admin API is disabled. */
   ADMIN_API_KEY: secret(secretText(32).optional()),
   ADMIN_API_KEY_PREVIOUS: secret(previousSecrets(32).default([])),
-  /** Keys of operators by name: see `OperatorKeys`. */
+  /** Operators' keys by name: see `OperatorKeys`. */
   ADMIN_API_KEYS: secret(json(OperatorKeys).optional()),
-  /** Whether logs contain client addresses or their keyed hashes. */
+  /** Logs contain client addresses or their keyed hashes. */
   LOG_SOURCE_ADDRESS: z.enum(SOURCE_ADDRESSES).default('hash'),
   CURSOR_KEY: secret(secretText(32)),
   CURSOR_KEY_PREVIOUS: secret(previousSecrets(32).default([])),
-  /** Keys the hash of the identity, which is kept when an account is deleted. */
+  /** Keys the identity hash, which is kept when an account is deleted. */
   IDENTITY_HASH_KEY: secret(secretText(32)),
   /** Earlier keys. Accounts that were deleted under a key that is missing here are forgotten. */
   IDENTITY_HASH_KEY_PREVIOUS: secret(previousSecrets(32).default([])),
@@ -188,7 +194,7 @@ export const OrchestratorConfig = z.object({
   /** During a key rotation: the previous key, for runtimes that have its public key. */
   CALL_PRIVATE_KEY_PREVIOUS: secret(privateKeyPem.optional()),
 
-  /** Runs runtimes as processes of this machine, or as pods of UserSwarms. */
+  /** Runs runtimes as processes on this machine, or as pods that UserSwarms define. */
   RUNTIME_DRIVER: z.enum(['process', 'kubernetes']),
   /** Runtimes that this process reconciles concurrently; 0 leaves them to other replicas. */
   RUNTIME_WORKERS: z.coerce.number().int().min(0).max(1_000).default(16),
@@ -197,51 +203,55 @@ export const OrchestratorConfig = z.object({
 
   // With RUNTIME_DRIVER=kubernetes:
   RUNTIME_NAMESPACE: DnsLabel.default(DEFAULT_RUNTIME_NAMESPACE),
-  /** Whether runtimes with a waiting turn are called while their pods start. Needs to list and watch EndpointSlices in that namespace. */
+  /**
+   * Calls runtimes with a waiting turn while their pods start. Needs to list and watch EndpointSlices in that
+   * namespace.
+   */
   CALL_STARTING_RUNTIMES: flag.default(true),
-  /** The Secret in that namespace with the environment of runtimes. An empty value means none. */
+  /** The Secret in that namespace with the runtimes' environment. An empty value means none. */
   RUNTIME_ENV_SECRET: DnsSubdomain.default(SHARED_MODEL_SECRET),
-  /** Slug of the model provider of agents that name none. */
+  /** Model provider slug for agents that name none. */
   RUNTIME_DEFAULT_PROVIDER: DnsLabel.optional(),
   RUNTIME_DEFAULT_MODEL: z.string().max(253).optional(),
   /** `<namespace>/<name>` of the ConfigMap that marks an uninstall in progress. */
   DRAIN_FLAG: namespacedName.optional(),
 
-  /** `<id>:<secret>`; signs the tokens of runtimes for the tool server. Without it runtimes cannot use the server. */
+  /** `<id>:<secret>`; signs runtime tokens for the tool server. Without it runtimes cannot use the server. */
   SVC_MCP_SIGNING_KEY: secret(signingKey.optional()),
-  /** `<id>:<secret>`; signs the tokens of runtimes for the model gateway. Set it only if runtimes use a gateway. */
+  /** `<id>:<secret>`; signs runtime tokens for the model gateway. Set it only if runtimes use a gateway. */
   MODEL_TOKEN_SIGNING_KEY: secret(signingKey.optional()),
 
   // With RUNTIME_DRIVER=process:
-  /** The path of the entry point of the agent runtime. Required for this driver. */
+  /** Path to the agent runtime's entry point. Required for this driver. */
   RUNTIME_PROGRAM: z.string().min(1).optional(),
-  /** Maximum runtime processes of this orchestrator. Further starts wait until an idle one is suspended. 0: no limit. */
+  /** Maximum runtime processes. Further starts wait until an idle runtime is suspended. 0: no limit. */
   RUNTIME_MAX_PROCESSES: z.coerce.number().int().min(0).max(1_000).default(0),
   /** Maximum concurrent runtime process starts. Default: one per processor core. */
   RUNTIME_MAX_STARTS: z.coerce.number().int().min(1).max(1_000).optional(),
-  /** Milliseconds without progress after which a starting runtime process is killed. A slow start that makes progress is not. */
+  /**
+   * A starting runtime process is killed after this many ms without progress. A slow start that makes progress is not.
+   */
   RUNTIME_START_MS: z.coerce.number().int().min(100).max(3_600_000).default(15_000),
   SVC_MCP_ENDPOINT: z.string().min(1).optional(),
-  /** Origin of the model gateway. Runtimes then get no key and no address of a provider. */
+  /** Model gateway origin. Runtimes then get neither a provider key nor a provider address. */
   MODEL_GATEWAY_URL: z.url({ protocol: /^https?$/ }).optional(),
-  /** Folder for the log files of runtime processes. */
+  /** Runtime processes write their logs to this folder. */
   RUNTIME_LOG_DIRECTORY: z.string().optional(),
 
-  /** Public URL of the API; links to files begin with it. Default: relative links. */
+  /** Public API URL; file links begin with it. Default: relative links. */
   PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
 
-  /** Stores files in an S3 bucket or in a folder of this machine. */
+  /** Stores files in an S3 bucket or in a local folder. */
   OBJECT_STORE: z.enum(['s3', 'file']),
   /** Required with OBJECT_STORE=file. */
   OBJECT_DIRECTORY: z.string().optional(),
   // With OBJECT_STORE=s3:
-  /** Default: the endpoint of Amazon S3 in the region. */
+  /** Default: Amazon S3's endpoint in the region. */
   S3_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
   S3_REGION: z.string().default('us-east-1'),
   S3_BUCKET: z.string().optional(),
-  /** Prefix of object keys. */
   S3_PREFIX: z.string().max(200).default('uploads/'),
-  /** Set both or neither. Without them the SDK uses the role of the pod or the machine. */
+  /** Set both or neither. Without them the SDK uses the pod's or the machine's role. */
   S3_ACCESS_KEY_ID: secret(z.string().optional()),
   S3_SECRET_ACCESS_KEY: secret(z.string().optional()),
   /** Puts the bucket into the path instead of the host name. Default: true if S3_ENDPOINT is set. */
@@ -254,17 +264,19 @@ export const OrchestratorConfig = z.object({
     .min(1)
     .max(1024 ** 3)
     .default(LIMITS.uploadBytes),
-  /** Maximum bytes of all files per user. */
+  /** Maximum total bytes per user. */
   UPLOAD_BYTES_PER_USER: z.coerce.number().int().min(1).default(LIMITS.uploadBytesPerUser),
   /** Files that this process receives concurrently; each needs about 10 MiB of memory with OBJECT_STORE=s3. */
   UPLOADS_AT_ONCE: z.coerce.number().int().min(1).max(1_000).default(16),
   /** The same per user. */
   UPLOADS_AT_ONCE_PER_USER: z.coerce.number().int().min(1).max(1_000).default(2),
-  /** Maximum files per user. */
   UPLOADS_PER_USER: z.coerce.number().int().min(1).default(LIMITS.uploadsPerUser),
-  /** Milliseconds without data after which an upload is aborted. */
+  /** An upload is aborted after this many ms without data. */
   UPLOAD_STALL_MS: z.coerce.number().int().min(100).max(600_000).default(10_000),
-  /** Minimum bytes of an upload in 20 seconds. The default is just below 8 KiB/s, at which the largest file fits the request timeout. */
+  /**
+   * Minimum upload bytes in 20 seconds. The default is just below 8 KiB/s, at which the largest file fits the request
+   * timeout.
+   */
   UPLOAD_MIN_BYTES: z.coerce
     .number()
     .int()
@@ -272,29 +284,32 @@ export const OrchestratorConfig = z.object({
     .default(128 * 1024),
   /** Minimum seconds between two exports per user. */
   EXPORT_INTERVAL_S: z.coerce.number().int().min(0).default(LIMITS.exportIntervalS),
-  /** Retention of archives in days. */
   EXPORTS_KEPT_DAYS: z.coerce.number().int().min(1).max(365).default(LIMITS.exportsKeptDays),
-  /** Maximum workspaces per user. */
   WORKSPACES_PER_USER: z.coerce.number().int().min(1).max(1_000).default(LIMITS.workspacesPerUser),
-  /** Sign-ups per identity within a day after a deletion of its account; 0 disables the limit. */
+  /** Sign-ups per identity within a day after its account was deleted; 0 disables the limit. */
   SIGN_UPS_AFTER_DELETION_PER_DAY: z.coerce.number().int().min(0).max(1_000).default(LIMITS.signUpsAfterDeletionPerDay),
-  /** Maximum age in seconds of the sign-in at the identity provider (`auth_time`) for an account deletion. Default: any. */
+  /**
+   * Deleting an account requires a sign-in at the identity provider (`auth_time`) of at most this age in seconds.
+   * Default: any.
+   */
   DELETION_MAX_AUTH_AGE_S: z.coerce.number().int().min(1).max(31_536_000).optional(),
-  /** Maximum conversations per workspace. */
   CONVERSATIONS_PER_WORKSPACE: z.coerce.number().int().min(1).max(10_000).default(LIMITS.conversationsPerWorkspace),
-  /** Retention of durable events in days. */
+  /** Durable events are kept this long. */
   EVENTS_KEPT_DAYS: z.coerce.number().int().min(1).max(365).default(LIMITS.eventsKeptDays),
   /**
-   * Fixes the epoch of the events. Set it only if a failover of the database loses no commit: clients then do not reload after it.
+   * Fixes the events' epoch. Set it only if a database failover loses no commit: clients then do not reload after it.
    */
   EVENTS_EPOCH: z
     .string()
     .regex(/^[a-z0-9]{1,32}$/)
     .optional(),
-  /** Retention in days of what finished turns did: their model calls, tool calls and results. */
+  /** Finished turns' model calls, tool calls and results are kept this long. */
   JOURNALS_KEPT_DAYS: z.coerce.number().int().min(1).max(365).default(LIMITS.journalsKeptDays),
 
-  /** Maintenance jobs of each type (pruning, files, tokens) that this process handles concurrently; 0 leaves them to other replicas. */
+  /**
+   * Maintenance jobs per type (pruning, files, tokens) that this process handles concurrently; 0 leaves them to other
+   * replicas.
+   */
   UPKEEP_WORKERS: z.coerce.number().int().min(0).max(1_000).default(6),
 
   /** OAuth clients: `{"github": {"client_id": "…", "client_secret": "…", "redirect_urls": ["…"]}}` */
@@ -304,41 +319,49 @@ export const OrchestratorConfig = z.object({
   /** Default: the built-in catalogue. */
   INTEGRATION_CATALOG_FILE: z.string().optional(),
 
-  /** Sends push notifications with Firebase Cloud Messaging: the JSON key file of a service account of Google. Default: none are sent. */
+  /**
+   * Sends push notifications with Firebase Cloud Messaging: a Google service account's JSON key file. Default: none are
+   * sent.
+   */
   PUSH_SERVICE_ACCOUNT: secret(json(ServiceAccount).optional()),
-  /** The address of Firebase Cloud Messaging, without a slash at the end. */
+  /** Firebase Cloud Messaging's address, without a trailing slash. */
   PUSH_URL: z.url().default('https://fcm.googleapis.com'),
-  /** Sends push notifications to Apple's service without Firebase: the PEM of the .p8 key. */
+  /** Sends push notifications to Apple's service without Firebase: PEM from the .p8 key file. */
   APNS_KEY: secret(privateKeyPem.optional()),
-  /** The id of the key, and of the team that it belongs to. */
+  /** The key's id, and the id of its team. */
   APNS_KEY_ID: appleId.optional(),
   APNS_TEAM_ID: appleId.optional(),
-  /** The bundle id of the app. */
+  /** The app's bundle id. */
   APNS_TOPIC: z
     .string()
     .regex(/^[A-Za-z0-9.-]{1,155}$/)
     .optional(),
-  /** `sandbox` for builds of developers. */
+  /** `sandbox` for developer builds. */
   APNS_ENVIRONMENT: z.enum(['production', 'sandbox']).default('production'),
-  /** Another server with Apple's API, without a slash at the end. */
+  /** Another server with Apple's API, without a trailing slash. */
   APNS_URL: z.url().optional(),
-  /** Sends push notifications to browsers (Web Push): the private key of VAPID, 32 bytes as base64url. */
+  /** Sends push notifications to browsers (Web Push): VAPID's private key, 32 bytes as base64url. */
   WEB_PUSH_PRIVATE_KEY: secret(VapidKeys.optional()),
-  /** By which the operators of push services can reach the operator of uswarm: a mailto: or https: URL. */
+  /** Contact for push service operators: a mailto: or https: URL. */
   WEB_PUSH_CONTACT: z
     .string()
     .regex(/^(?:mailto:[^@\s]+@[^@\s]+|https:\/\/\S+)$/)
     .optional(),
-  /** Hosts of push services of browsers that may have a private address, comma-separated. Browsers name these hosts; others are refused. */
+  /**
+   * Browser push services that may have a private address, comma-separated host names. Browsers name these hosts;
+   * others are refused.
+   */
   WEB_PUSH_PRIVATE_HOSTS: hostList.default([]),
-  /** Whether notifications contain the name of the agent and the start of the message, which pass through the servers of Google and Apple. */
+  /**
+   * Notifications contain the agent's name and the start of the message, which pass through Google's and Apple's
+   * servers.
+   */
   PUSH_PREVIEW: flag.default(true),
   /** Milliseconds from an answer to its notification, in which a device can report that it has received it. */
   PUSH_DELAY_MS: z.coerce.number().int().min(0).max(600_000).default(LIMITS.positions.announceMs),
 
-  /** Maximum memories per agent. */
   MEMORIES_PER_AGENT: z.coerce.number().int().min(1).max(10_000).default(LIMITS.memoriesPerAgent),
-  /** Maximum bytes of the content of a memory. */
+  /** Maximum bytes per memory. */
   MEMORY_BYTES: z.coerce
     .number()
     .int()
@@ -346,17 +369,17 @@ export const OrchestratorConfig = z.object({
     .max(64 * 1024)
     .default(LIMITS.memoryBytes),
 
-  /** Milliseconds after which another replica takes over the turns and runtimes of a crashed one. */
+  /** Another replica takes over a crashed replica's turns and runtimes after this many ms. */
   WORK_LEASE_MS: z.coerce.number().int().min(1_000).max(600_000).default(10_000),
-  /** Concurrent turns per user; further ones are queued behind those of other users. */
+  /** Concurrent turns per user; further ones are queued behind other users' turns. */
   TURNS_PER_USER: z.coerce.number().int().min(1).max(1_000).default(6),
-  /** Seconds after which a running turn fails. */
+  /** A running turn fails after this many seconds. */
   TURN_DEADLINE_S: z.coerce.number().int().min(1).max(86_400).default(1_800),
-  /** Concurrent summaries, and as many titles, of conversations. 0 turns them off. */
+  /** Concurrent conversation summaries, and as many titles. 0 turns them off. */
   SUMMARY_WORKERS: z.coerce.number().int().min(0).max(100).default(2),
   TURN_WORKERS: z.coerce.number().int().min(0).max(1_000).default(32),
   LEGAL_DIRECTORY: z.string().optional(),
-  /** The version of documents without a separate version. */
+  /** Applies to documents without a separate version. */
   LEGAL_VERSION: z.string().max(100).default('1'),
   LEGAL_TERMS_VERSION: z.string().max(100).optional(),
   LEGAL_PRIVACY_VERSION: z.string().max(100).optional(),
@@ -373,7 +396,7 @@ export const OrchestratorConfig = z.object({
   LOG_LEVEL: z.string().default('info'),
 });
 export type OrchestratorConfig = z.output<typeof OrchestratorConfig> & {
-  /** The proxies of calls that leave the platform. */
+  /** Proxies for calls that leave the platform. */
   proxy: OutgoingProxy;
 };
 
@@ -384,7 +407,7 @@ export function readConfig(environment: Record<string, string | undefined>): Orc
   return checkConfig(environment['RUNTIME_ENV_SECRET'] === '' ? { ...config, RUNTIME_ENV_SECRET: '' } : config);
 }
 
-/** A model gateway whose key is also one of the other keys would open the routes of those. */
+/** If the model gateway's key were also another service's key, the gateway could call that service's routes. */
 function checkModelCallsKey(config: OrchestratorConfig): void {
   if (config.MODEL_TOKEN_SIGNING_KEY !== undefined && config.MODEL_CALLS_KEY === undefined) {
     throw new Error('MODEL_CALLS_KEY is not set; MODEL_TOKEN_SIGNING_KEY needs it');
@@ -403,7 +426,7 @@ function checkModelCallsKey(config: OrchestratorConfig): void {
   }
 }
 
-/** Keys with which the model gateway calls the internal API: the current one, and previous ones during a rotation. */
+/** The model gateway calls the internal API with the current key, or with a previous one during a rotation. */
 export const modelCallsKeys = (
   config: Pick<OrchestratorConfig, 'MODEL_CALLS_KEY' | 'MODEL_CALLS_KEY_PREVIOUS'>,
 ): SigningKey[] =>
@@ -429,7 +452,7 @@ export function checkConfig(config: OrchestratorConfig): OrchestratorConfig {
   return config;
 }
 
-/** An attacker who can replace the keys of an issuer in transit can sign in as any user. */
+/** An attacker who can replace an issuer's keys in transit can sign in as any user. */
 function requireSecureIssuers({ OIDC_ISSUERS, OIDC_ALLOW_HTTP }: OrchestratorConfig): void {
   if (OIDC_ALLOW_HTTP) return;
   const urls = OIDC_ISSUERS.flatMap(({ issuer, jwks_uri: keys = issuer }) => [issuer, keys]);
@@ -439,21 +462,21 @@ function requireSecureIssuers({ OIDC_ISSUERS, OIDC_ALLOW_HTTP }: OrchestratorCon
   }
 }
 
-/** Keys of Google and tokens of devices are sent to these addresses. @throws Error */
+/** Google keys and device tokens are sent to these addresses. @throws Error */
 function requireSecurePush({ PUSH_URL, PUSH_SERVICE_ACCOUNT, APNS_URL = PUSH_URL }: OrchestratorConfig): void {
   const urls = [PUSH_URL, PUSH_SERVICE_ACCOUNT?.token_uri ?? PUSH_URL, APNS_URL];
   const insecure = urls.find((url) => !isSecureUrl(url));
   if (insecure !== undefined) throw new Error(`PUSH_URL, PUSH_SERVICE_ACCOUNT, APNS_URL: ${insecure} needs https`);
 }
 
-/** Settings of one service. @throws Error */
+/** @throws Error if only some of a service's settings are present */
 function requireAllOrNone(config: OrchestratorConfig, names: readonly (keyof OrchestratorConfig)[]): void {
   const missing = names.filter((name) => config[name] === undefined);
   if (missing.length > 0 && missing.length < names.length)
     throw new Error(`${missing.join(', ')}: not set; ${names.join(', ')} belong together`);
 }
 
-/** The version of the service, which `GET /v1/health` returns. */
+/** Returned by `GET /v1/health`. */
 export function serviceVersion(): string {
   const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
   return manifest.version;

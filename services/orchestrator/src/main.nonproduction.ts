@@ -3,7 +3,7 @@ import { createEndToEndBypass } from './accounts/auth/e2e-bypass.js';
 import { e2eToken } from './accounts/auth/e2e-token.js';
 import { startServer } from './server/server.js';
 
-// The entry point of test systems: like production, with the end-to-end bypass if E2E_TOKEN is set.
+// The entry point for test systems: like production, with the end-to-end bypass if E2E_TOKEN is set.
 const logger = createLogger({ service: 'orchestrator', level: process.env['LOG_LEVEL'] ?? 'info' });
 
 await runService({ logger }, async (stack) => {

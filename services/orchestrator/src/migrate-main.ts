@@ -3,11 +3,11 @@ import { MigrationConfig } from './config.js';
 import { migrate } from './platform/database/migrate.js';
 import { DatabaseUnavailable, waitForDatabase } from './platform/database/wait-for-database.js';
 
-// Migrates the schema and exits; an init container runs it. Concurrent runs are safe.
-// Exit codes: 0 up to date, 1 a migration failed, 2 not configured, 3 no database.
+// Migrates the schema and exits; an init container runs it. Concurrent runs are safe. Exit codes: 0 up to date, 1 a
+// migration failed, 2 not configured, 3 no database.
 const logger = createLogger({ service: 'orchestrator-migrations', level: process.env['LOG_LEVEL'] ?? 'info' });
 
-// PID 1 of a container ignores signals without a handler. An interrupted migration is rolled back.
+// PID 1 in a container ignores signals without a handler. An interrupted migration is rolled back.
 for (const [signal, code] of [
   ['SIGTERM', 143],
   ['SIGINT', 130],
