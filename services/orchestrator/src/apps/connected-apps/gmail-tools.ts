@@ -109,8 +109,9 @@ function textOf({ payload, snippet }: Mail): { text: string; isCut: boolean } {
 }
 
 /**
- * Reads a list of mails. A mail that was deleted meanwhile, or that is odd, does not hide the others. @throws if none
- * can be read
+ * Reads a list of mails. A mail that was deleted meanwhile, or that is odd, does not hide the others.
+ *
+ * @throws if none can be read and not all were deleted
  */
 async function readable(reads: Promise<Mail>[]): Promise<{ found: Mail[]; odd: number }> {
   const results = await Promise.allSettled(reads);
