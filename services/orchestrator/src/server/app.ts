@@ -21,17 +21,17 @@ export interface AppDeps {
   readPosition: ReadPosition;
   rates: RateLimits;
   addressOf: ClientAddress;
-  /** Returns the form of an address in logs. */
+  /** Formats an address for logs. */
   sourceName: (address: string) => string;
   identityHash: IdentityHash;
   requestContext: RequestHandler;
-  /** Origins whose pages may call the API; `*` allows all origins. */
+  /** Pages from these origins may call the API; `*` allows all origins. */
   corsOrigins: readonly string[];
   /** `max-age` of Strict-Transport-Security in seconds; 0 omits the header. */
   hstsMaxAgeS: number;
   /** Serves the pages at `/docs`. */
   docsEnabled: boolean;
-  /** Serves the page of users if it is set. */
+  /** Serves the user page if it is set. */
   page: PageSettings | undefined;
   logger: Logger;
 }
@@ -48,7 +48,6 @@ const securityHeaders: RequestHandler = (_request, response, next) => {
 
 const locals = ({ res }: Request): Record<string, unknown> => res?.locals ?? {};
 
-/** The public REST API. */
 export function createApp(deps: AppDeps): Express {
   const { authenticator, handlers, rates, addressOf, requestContext, logger } = deps;
   const app = express();
@@ -68,7 +67,7 @@ export function createApp(deps: AppDeps): Express {
     response.locals['source'] = deps.sourceName(addressOf(request));
     next();
   });
-  // CORS headers come first, so that a page can read the error of a rejected request.
+  // CORS headers come first, so that a page can read a rejected request's error.
   app.use('/v1', allowOrigins(deps.corsOrigins));
   app.use('/v1', securityHeaders);
   app.use(limitAddresses(rates, addressOf));
@@ -80,7 +79,7 @@ export function createApp(deps: AppDeps): Express {
       authenticate: async (request, auth) => {
         const source = String(locals(request)['source'] ?? '');
         const actor = await authenticator.authenticate(readCredentials(request.headers), auth, { via: 'rest', source });
-        // The identity of an account route may have no user. Other routes log the user id.
+        // An account route's identity may have no user. Other routes log the user id.
         if (auth === 'identity') locals(request)['identity'] = deps.identityHash(actor.identity).toString('hex');
         await limitCaller(rates, request, actor.identity);
         return actor;

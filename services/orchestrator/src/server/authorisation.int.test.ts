@@ -38,7 +38,6 @@ const OPERATIONS = ROUTES.filter(({ auth }) => auth !== 'public').map(({ operati
 /** Ids in the examples that can belong to another user. */
 const IDS = Object.values(EXAMPLE).filter((value) => /^[\da-f-]{36}$/.test(value) && value !== EXAMPLE.localId);
 
-/** All subsets of a list except the empty one. */
 function subsets<Item>(items: readonly Item[]): Item[][] {
   const all = items.reduce<Item[][]>((sets, item) => [...sets, ...sets.map((set) => [...set, item])], [[]]);
   return all.filter((set) => set.length > 0);
@@ -50,7 +49,6 @@ function visible({ status, headers, body }: SeenAnswer) {
   return { status, headers: rest, body: JSON.stringify(body).replaceAll(String(id), 'request') };
 }
 
-/** Pairs of responses that differ. */
 function differences(answers: readonly SeenAnswer[], others: readonly SeenAnswer[]) {
   const pairs = answers.map((answer, n) => [visible(answer), visible(others[n]!)]);
   return pairs.filter(([answer, other]) => !isDeepStrictEqual(answer, other));
@@ -67,9 +65,9 @@ describe('authorisation', () => {
   let uswarm: TestOrchestrator;
   let server: OAuthServer;
   let operations: Map<string, Operation>;
-  /** A user whose requests are all rejected, so that the resources serve the tests of every operation. */
+  /** All this user's requests are rejected, so one user serves the tests for every operation. */
   let outsider: UserResources;
-  /** A user who has deleted the account, with a token from before the deletion. */
+  /** Has deleted the account, and keeps a token from before the deletion. */
   let former: UserResources;
   let formerToken: Pick<ApiClient, 'headers'>;
   beforeAll(async () => {
@@ -87,7 +85,7 @@ describe('authorisation', () => {
     await server.close();
   });
 
-  /** Sends all examples of the operation with these credentials and ids. */
+  /** Sends all the operation's examples with these credentials and ids. */
   async function sendAll(operation: Operation, client: Pick<ApiClient, 'headers'>, values: Values) {
     const answers: SeenAnswer[] = [];
     for (const body of operation.bodies) {
@@ -96,24 +94,23 @@ describe('authorisation', () => {
     return answers;
   }
 
-  /** The ids in the path and the bodies of the operation. */
+  /** Ids in the operation's path and bodies. */
   const idsIn = ({ parameters, bodies }: Operation): string[] => {
     const text = JSON.stringify([parameters, bodies]);
     return IDS.filter((id) => text.includes(id));
   };
   const unknown = (ids: readonly string[]): Values => Object.fromEntries(ids.map((id) => [id, randomUUIDv7()]));
-  /** The rows of a user. */
   const rowsOf = ({ user, values }: UserResources) =>
     searchRows(uswarm.database, [user.email, ...IDS.map((id) => values[id] ?? '')]);
   const own = (): Promise<UserResources> => createUserResources(uswarm, server);
 
-  /** The responses of the owner that are not successful. */
+  /** The owner's unsuccessful responses. */
   async function failures(operation: Operation, { user, values }: UserResources): Promise<SeenAnswer[]> {
     const answers = await sendAll(operation, user, values);
     return answers.filter(({ status }) => !operation.successes.includes(status));
   }
 
-  /** Calls the operation on resources of the owner, and on resources that do not exist. */
+  /** Calls the operation on the owner's resources, and on resources that do not exist. */
   async function refusal(operation: Operation, client: Pick<ApiClient, 'headers'>, owner: UserResources) {
     const before = await rowsOf(owner);
     const answers = await sendAll(operation, client, owner.values);
@@ -157,7 +154,7 @@ describe('authorisation', () => {
       owner = await own();
       if (!once) ownersFailures = await failures(operation(), owner);
     });
-    // The tests read whole tables several times, so the rows of earlier operations would slow down each of them.
+    // The tests read whole tables several times, so rows from earlier operations would slow down each of them.
     afterAll(() => {
       const kept = [outsider.user.email, former.user.email];
       return uswarm.database.deleteFrom('users').where('email', 'not in', kept).execute();
@@ -211,13 +208,13 @@ describe('authorisation', () => {
     });
   });
 
-  /** An operation without ids concerns resources of the caller and can change them, so the caller is a new user. */
+  /** An operation without ids can change the caller's own resources, so the caller is a new user. */
   async function callForOwnResources(operation: Operation): Promise<SeenAnswer[]> {
     const other = await own();
     return sendAll(operation, other.user, other.values);
   }
 
-  /** Calls the operation as `other`, with some ids of the owner, and again with random ids instead. */
+  /** Calls the operation as `other`, with some of the owner's ids, and again with random ids instead. */
   async function callWithForeignIds(
     operation: Operation,
     foreign: string[],
@@ -225,7 +222,7 @@ describe('authorisation', () => {
     other: UserResources,
   ) {
     const foreignIds = Object.fromEntries(foreign.map((id) => [id, owner.values[id] ?? '']));
-    // A body without these ids concerns resources of the caller.
+    // A body without these ids concerns the caller's own resources.
     const bodies = operation.bodies.filter((body) =>
       foreign.some((id) => JSON.stringify([operation.parameters, body]).includes(id)),
     );

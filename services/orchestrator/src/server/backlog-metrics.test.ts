@@ -8,7 +8,7 @@ const NOTHING: Backlog = { turns: [], jobs: [], events: { unpublished: 0, oldest
 const DEADLINE_MS = 10;
 
 describe('registerBacklog', () => {
-  /** A store whose first read ends when the test ends it, and later ones immediately. */
+  /** The test ends the store's first read; later reads end immediately. */
   function createFixture() {
     const first = Promise.withResolvers<Backlog>();
     let reads = 0;

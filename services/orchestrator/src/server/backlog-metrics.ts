@@ -8,9 +8,9 @@ export interface BacklogMetricsDeps {
   store: BacklogStore;
   /** All job types. */
   kinds: readonly string[];
-  /** Milliseconds that a scrape waits for the database. */
+  /** A scrape waits for the database at most this many ms. */
   deadlineMs?: number;
-  /** Milliseconds for which scrapes share the result of one read. */
+  /** Scrapes share one read's result for this many ms. */
   maxAgeMs?: number;
 }
 
@@ -22,7 +22,7 @@ interface BacklogGauge {
   series: (backlog: Backlog) => Series[];
 }
 
-/** Prometheus aborts a scrape after ten seconds. During an outage of the database the other metrics are still needed. */
+/** Prometheus aborts a scrape after ten seconds. During a database outage the other metrics are still needed. */
 const DEADLINE_MS = 2_000;
 const MAX_AGE_MS = 2_000;
 
@@ -93,7 +93,7 @@ const gaugesOf = (kinds: readonly string[]): BacklogGauge[] => [
   },
 ];
 
-/** Registers the backlog metrics. All replicas report the same values, and none while Postgres is unavailable. */
+/** All replicas report the same values, and none while Postgres is unavailable. */
 export function registerBacklog(registry: Registry, deps: BacklogMetricsDeps): void {
   const read = createSharedRead(deps);
   const up: Gauge = new Gauge({
@@ -120,8 +120,8 @@ export function registerBacklog(registry: Registry, deps: BacklogMetricsDeps): v
 }
 
 /**
- * All gauges of a scrape share one read, which they await until the deadline. A late read keeps its connection of the
- * pool, so later scrapes await the same read instead of starting another one.
+ * A scrape's gauges share one read, which they await until the deadline. A late read keeps its pool connection, so
+ * later scrapes await the same read instead of starting another one.
  */
 function createSharedRead({ store, kinds, deadlineMs = DEADLINE_MS, maxAgeMs = MAX_AGE_MS }: BacklogMetricsDeps) {
   let at = -Infinity;

@@ -13,7 +13,7 @@ export interface Backlog {
   turns: { state: TurnState; count: number; oldestAgeS: number }[];
   jobs: { kind: string; due: number; leased: number; oldestDueAgeS: number }[];
   events: { unpublished: number; oldestAgeS: number };
-  /** `unreachable`: those that the platform finds ready and that have not responded for 30 s. */
+  /** `unreachable`: the platform finds the runtime ready, but it has not responded for 30 s. */
   runtimes: { phase: InternalPhase; count: number; unreachable: number }[];
 }
 
@@ -25,7 +25,7 @@ export interface BacklogStore {
 export function createBacklogStore(database: Database): BacklogStore {
   return {
     async read(kinds) {
-      // Sequential, so that a scrape uses one connection of the pool.
+      // Sequential, so that a scrape uses one pool connection.
       const turns = await readTurns(database);
       const jobs = await readJobs(kinds, database);
       const events = await readEvents(database);

@@ -14,7 +14,9 @@ describe('a request whose user or workspace is deleted while it runs', () => {
   });
   afterAll(() => uswarm.close());
 
-  /** The error of a request that reads the row before, and refers to it after, its deletion is committed. */
+  /**
+   * The request reads the row before its deletion is committed, and refers to it afterwards. @returns the error code
+   */
   async function refusalDuring(
     [table, id]: ['users' | 'workspaces', string],
     client: ApiClient,

@@ -10,7 +10,6 @@ describe('cross-origin requests', () => {
   const start = async (origins: string, more: Record<string, string> = {}): Promise<void> => {
     uswarm = await startTestOrchestrator({ environment: { CORS_ORIGINS: origins, ...more } });
   };
-  /** Sends the preflight of a request with these headers. */
   const preflight = (path: string, method: string, headers: string, origin = APP): Promise<Response> =>
     fetch(`${uswarm.url}${path}`, {
       method: 'OPTIONS',

@@ -17,7 +17,7 @@ import {
 } from '../../test/test-orchestrator.js';
 
 const OUTAGE_MS = 10_000;
-/** Timeout of the client, well above the time of any response during the outage. */
+/** Client timeout, well above any response time during the outage. */
 const CLIENT_TIMEOUT_MS = 8_000;
 
 describe('an outage of Postgres', () => {
@@ -136,7 +136,7 @@ describe('an outage of Postgres', () => {
     const { tried, acknowledged } = await stop();
     const unexpected = seen.filter(({ status, body }) => status >= 400 && !RETRYABLE.has(body.code ?? ''));
     expect(unexpected).toEqual([]);
-    // Acknowledged messages are stored; a retry of the others stores no duplicates.
+    // Acknowledged messages are stored; retries store no duplicates.
     const kept = new Set(await listed());
     expect(acknowledged.filter((id) => !kept.has(id))).toEqual([]);
     expect(acknowledged.length).toBeGreaterThan(0);

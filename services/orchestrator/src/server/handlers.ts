@@ -1,7 +1,7 @@
 import type { Handlers } from '../platform/http/handlers.js';
 import type { Modules } from './modules.js';
 
-/** The handlers of all routes; a missing one does not compile. */
+/** A missing handler does not compile. */
 export const handlersOf = ({ legal, integrations, workspaces, chat, users }: Modules): Handlers => ({
   ...users.core.routes,
   ...users.account.routes,

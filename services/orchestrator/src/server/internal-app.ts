@@ -40,9 +40,8 @@ export interface InternalAppDeps {
   keys: readonly SigningKey[];
   gateways: Pick<Gateways, 'announced'>;
   authenticator: Authenticator;
-  /** Routes of the admin API; undefined if no operator key is configured. */
+  /** Admin API routes; undefined if no operator key is configured. */
   adminRouter: Router | undefined;
-  /** Routes of the model gateway. */
   modelCallRouter: Router;
   users: { isBanned(userId: string): Promise<boolean | undefined> };
   sessions: Pick<SessionStore, 'ended'>;
@@ -50,14 +49,14 @@ export interface InternalAppDeps {
   subscriptions: SubscriptionService;
   readEventPage: ReadEventPage;
   messages: Pick<MessageService, 'send'>;
-  /** Returns the form of an address in logs. */
+  /** Formats an address for logs. */
   sourceName: (address: string) => string;
   rates: Pick<RateLimits, 'request' | 'socketCall'>;
   requestContext: RequestHandler;
   logger: Logger;
 }
 
-/** Creates the internal API for gateways. Each call has a service token that names the user. */
+/** The internal API for gateways. Each call has a service token that names the user. */
 export function createInternalApp(deps: InternalAppDeps): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -69,7 +68,7 @@ export function createInternalApp(deps: InternalAppDeps): Express {
   app.post(INTERNAL_PATHS.authenticate, named('internalAuthenticate'), async (request, response) => {
     await gatewayTokenSubject(request, deps);
     const { credentials } = parseInput(AuthenticateBody, request.body);
-    // The address of the client as the gateway reports it.
+    // The client address that the gateway reports.
     const address = request.get('x-forwarded-for');
     if (address !== undefined) await deps.rates.request(address);
     const source = address === undefined ? null : deps.sourceName(address);
@@ -102,7 +101,7 @@ export function createInternalApp(deps: InternalAppDeps): Express {
     }
     const target = { userId, workspaceId: workspace_id, conversationId: conversation_id, localId: local_id };
     const message = await deps.messages.send(target, draft, deadline).catch(async (error: unknown) => {
-      // Also the error of a user that does not exist.
+      // Also the error for a user that does not exist.
       if (error instanceof ApiError && error.code === 'workspace_not_found') await requireActive(userId, deps);
       throw error;
     });
@@ -146,7 +145,7 @@ export function createInternalApp(deps: InternalAppDeps): Express {
   return app;
 }
 
-/** Sets the route name of the request for logs and metrics. */
+/** Sets the route name for logs and metrics. */
 const named =
   (operationId: string): RequestHandler =>
   (_request, response, next) => {
@@ -154,7 +153,7 @@ const named =
     next();
   };
 
-/** Returns the subject of the service token of a gateway, and records what the gateway announces. @throws ApiError `token_invalid` */
+/** Returns the gateway token's subject, and records what the gateway announces. @throws ApiError `token_invalid` */
 async function gatewayTokenSubject(
   request: Request,
   { keys, gateways }: Pick<InternalAppDeps, 'keys' | 'gateways'>,
@@ -165,8 +164,8 @@ async function gatewayTokenSubject(
 }
 
 /**
- * Returns the user of the token and checks in each call that the user is not banned: a socket can be open for long.
- * Tokens of the service itself name no user.
+ * Returns the token's user and checks in each call that the user is not banned: a socket can be open for long. The
+ * service's own tokens name no user.
  */
 async function user(
   request: Request,
@@ -177,14 +176,13 @@ async function user(
   return userId;
 }
 
-/** Returns the user of the token. */
 async function userOfToken(
   request: Request,
   deps: Pick<InternalAppDeps, 'keys' | 'gateways' | 'rates'>,
 ): Promise<string> {
   const userId = await gatewayTokenSubject(request, deps);
   if (!isId(userId)) throw new ApiError('token_invalid');
-  // Before any query: no other limit counts subscribes and retries of stored messages.
+  // Before any query: no other limit counts subscribes, or a stored message's retries.
   await deps.rates.socketCall(userId);
   return userId;
 }
@@ -196,7 +194,7 @@ async function requireActive(userId: string, deps: Pick<InternalAppDeps, 'users'
   if (banned) throw new ApiError('user_banned');
 }
 
-/** For gateways of release 0.2, which give up after this time. */
+/** For gateways from release 0.2, which give up after this time. */
 const DEADLINE_MS = 5_000;
 
 function deadlineMs(request: Request): number {

@@ -28,7 +28,7 @@ import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-or
 import { createInternalApp } from './internal-app.js';
 
 const key = (): string => `k1:${randomBytes(32).toString('hex')}`;
-/** Every key of the platform that signs tokens, by the part that holds it beside the orchestrator. */
+/** Every platform key that signs tokens, by setting. */
 const KEYS = {
   INTERNAL_API_KEY: key(),
   MODEL_CALLS_KEY: key(),
@@ -57,14 +57,14 @@ const ROUTES: Route[] = [
     area: 'operators',
   })),
 ];
-/** The only key that opens each area. */
+/** Only this key opens the area. */
 const OPENED_BY: Record<Area, keyof typeof KEYS> = {
   'realtime gateway': 'INTERNAL_API_KEY',
   'model gateway': 'MODEL_CALLS_KEY',
   operators: 'ADMIN_API_KEY',
 };
 
-/** All tokens that the holder of a key can sign with the code of the platform, for the subject. */
+/** All tokens for the subject that a key holder can sign with the platform's code. */
 function tokensOf(signing: SigningKey, subject: string): Promise<string>[] {
   const turn = { workspaceId: subject, agentId: crypto.randomUUID(), turnId: crypto.randomUUID() };
   return [
@@ -78,7 +78,6 @@ function tokensOf(signing: SigningKey, subject: string): Promise<string>[] {
   ];
 }
 
-/** The method and path of each registered route. */
 function registered(app: Express): string[] {
   interface Layer {
     route?: { path: string; methods: Record<string, boolean> };
@@ -114,7 +113,7 @@ describe('the keys of the internal API', () => {
     await answer.body.dump();
     return answer.statusCode;
   }
-  /** The statuses of a route for all tokens that a key can sign: for a user, and for the name of each service. */
+  /** A route's statuses for all tokens that a key can sign: for a user, and for each service name. */
   async function statuses(route: Route, name: keyof typeof KEYS): Promise<Set<number>> {
     const subjects = [userId, 'model-gateway', 'realtime-gateway', 'olivia'];
     const tokens = await Promise.all(subjects.flatMap((each) => tokensOf(parseSigningKey(KEYS[name]), each)));

@@ -61,12 +61,12 @@ export interface OrchestratorOptions {
   logger: Logger;
   metrics: Registry;
   version: string;
-  /** Settings of model providers. */
+  /** Settings for model providers. */
   environment: Record<string, string | undefined>;
-  /** The end-to-end bypass; production has none. */
+  /** Undefined in production. */
   bypass?: AuthenticatorDeps['bypass'];
   /**
-   * Whether only this orchestrator uses the runtimes: then it stops leftover runtimes at start-up and all runtimes at
+   * True if only this orchestrator uses the runtimes: then it stops leftover runtimes at start-up and all runtimes at
    * shutdown. Otherwise runtimes outlive the orchestrator, and the next one adopts them.
    */
   ownsRuntimes?: boolean;
@@ -75,7 +75,7 @@ export interface OrchestratorOptions {
 type Platform = ReturnType<typeof createPlatform>;
 export type Modules = Awaited<ReturnType<typeof createModules>>;
 
-/** Creates the modules of all features. No worker runs yet, so a failure leaves no work behind. */
+/** No worker runs yet, so a failure leaves no work behind. */
 export async function createModules(options: OrchestratorOptions) {
   const platform = createPlatform(options);
   // Fails early if Postgres does not report it.
@@ -126,7 +126,7 @@ function createPlatform({ config, bus, environment, metrics, logger }: Orchestra
   };
 }
 
-/** The connections of users to other apps, and the tools for these apps. */
+/** The users' connections to other apps, and the tools for these apps. */
 async function createIntegrationModules({ config, metrics, logger }: OrchestratorOptions, platform: Platform) {
   const { requests, background, clock, assets } = platform;
   const integrations = await createIntegrationsModule({
@@ -149,7 +149,6 @@ async function createIntegrationModules({ config, metrics, logger }: Orchestrato
 
 type IntegrationModules = Awaited<ReturnType<typeof createIntegrationModules>>;
 
-/** Workspaces and everything in them. */
 async function createWorkspaceModules(options: OrchestratorOptions, platform: Platform) {
   const { config, environment, metrics, logger } = options;
   const { requests, background, publisher, clock, plans, assets } = platform;
@@ -206,7 +205,7 @@ async function createWorkspaceModules(options: OrchestratorOptions, platform: Pl
 
 type WorkspaceModules = Awaited<ReturnType<typeof createWorkspaceModules>>;
 
-/** Conversations with agents: messages, turns and everything around them. */
+/** Messages, turns and everything around them. */
 function createChatModules(
   options: OrchestratorOptions,
   platform: Platform,

@@ -9,8 +9,8 @@ import { integrationEnvironment, startProviderServer } from '../../test/integrat
 import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
 
 /**
- * Returns the paths of fields of an example that a response lacks. Only the first elements of lists are compared; null
- * and empty lists match any example.
+ * Finds example fields that a response lacks. Only first list elements are compared; null and empty lists match any
+ * example.
  */
 function missingFields(example: unknown, answer: unknown, path = ''): string[] {
   if (typeof example !== 'object' || example === null || answer === null) return [];
@@ -26,7 +26,7 @@ function missingFields(example: unknown, answer: unknown, path = ''): string[] {
   );
 }
 
-/** That of the health check. */
+/** The health check reports this version. */
 const version = '0.0.0-test';
 
 describe('GET /v1/openapi.json', () => {

@@ -20,13 +20,12 @@ export interface Orchestrator {
   close: () => Promise<void>;
 }
 
-/** Creates and wires the orchestrator, and starts its workers; nothing listens yet. The schema must be up to date. */
+/** Wires the orchestrator and starts its workers; nothing listens yet. The schema must be up to date. */
 export async function createOrchestrator(options: OrchestratorOptions): Promise<Orchestrator> {
   const modules = await createModules(options);
   return startOrchestrator(options, modules, handlersOf(modules));
 }
 
-/** Starts the workers of all features, the relay and the runtime watch. */
 async function startBackground(
   { config, bus, metrics, logger }: OrchestratorOptions,
   { platform, integrations, workspaces, chat, users }: Modules,
@@ -89,7 +88,6 @@ async function startBackground(
   };
 }
 
-/** Starts the background work, and creates the two HTTP applications. */
 export async function startOrchestrator(
   options: OrchestratorOptions,
   modules: Modules,

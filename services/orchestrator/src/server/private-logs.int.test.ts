@@ -166,7 +166,7 @@ describe('the log at level debug', () => {
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ content: { type: 'text', text: plant(canary('dear diary')) } }),
       });
-    // Postgres quotes the row in the error of a failed check, and the value in the error of a failed cast.
+    // Postgres quotes the row in a failed check's error, and the value in a failed cast's error.
     const broken = [
       sql`ALTER TABLE messages ADD CONSTRAINT broken CHECK (content->>'text' IS NULL) NOT VALID`,
       sql`ALTER TABLE messages DROP CONSTRAINT broken`,

@@ -31,7 +31,6 @@ describe('the size of responses', () => {
   });
   afterAll(() => uswarm.close());
 
-  /** Inserts messages with their events. */
   const insertLargeMessages = (conversationId: string, firstSeq: number) =>
     sql`
       WITH filled AS (
@@ -54,7 +53,7 @@ describe('the size of responses', () => {
     return JSON.parse(text) as Body;
   };
 
-  /** The message ids of all pages, read by following the cursors. */
+  /** Reads all pages by following the cursors. @returns each page's message ids */
   async function pagesOf(path: string): Promise<string[][]> {
     const pages: string[][] = [];
     let next: string | null = '';

@@ -28,7 +28,7 @@ const CHECKS = [
 ].join(',');
 
 /**
- * Operations after which others fail. Each group is tested with a separate user; operations of one group do not affect
+ * Other operations fail after these. Each group is tested with a separate user; operations in one group do not affect
  * each other. A run takes seconds to start, so groups are as large as possible.
  */
 const DESTRUCTIVE_GROUPS: OperationId[][] = [
@@ -67,7 +67,7 @@ describeWith('schemathesis', 'schemathesis, authenticated and seeded', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** The served document with ids of the user in place of the ids of the examples. */
+  /** The served document with the user's ids instead of the example ids. */
   async function seededDocument({ values }: UserResources): Promise<string> {
     const document = await readDocument(uswarm.url);
     for (const { path } of GATEWAY_ROUTES) delete document.paths[path];
@@ -78,7 +78,7 @@ describeWith('schemathesis', 'schemathesis, authenticated and seeded', () => {
     return file;
   }
 
-  /** Adds the error codes of a response as a schema. The served document omits it for the sake of client generators. */
+  /** Adds a response's error codes as a schema. The served document omits it for the sake of client generators. */
   function withErrorCodes(_key: string, node: unknown): unknown {
     const codes = (node as { 'x-error-codes'?: string[] } | null)?.['x-error-codes'];
     if (codes === undefined) return node;
@@ -118,7 +118,7 @@ describeWith('schemathesis', 'schemathesis, authenticated and seeded', () => {
     const { entries } = Har.parse(JSON.parse(await readFile(har, 'utf8'))).log;
     expect(entries.length).toBeGreaterThan(0);
     const succeeded = entries.filter(({ response: { status } }) => status >= 200 && status < 300);
-    // schemathesis also sends undocumented methods; the response of express to OPTIONS is not an operation.
+    // schemathesis also sends undocumented methods; express's response to OPTIONS is not an operation.
     const found = succeeded.map(({ request: { method, url } }) => findRoute(method, new URL(url).pathname));
     return new Set(found.flatMap((route) => (route === undefined ? [] : [route.operationId])));
   }

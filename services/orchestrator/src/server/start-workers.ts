@@ -15,16 +15,16 @@ export interface WorkersDeps {
   requests: Connections;
   background: Connections;
   leases: LeaseKeeper;
-  /** Milliseconds that the lease of an urgent job lasts unless it is extended. */
+  /** An urgent job's lease lasts this many ms unless it is extended. */
   leaseMs: number;
-  /** Maintenance jobs of each type that this process handles concurrently. */
+  /** Maintenance jobs per type that this process handles concurrently. */
   maintenanceWorkers: number;
   jobSignals: JobSignals;
   metrics: Registry;
   logger: Logger;
 }
 
-/** Starts the workers of all job types, and enqueues the jobs that every start needs. */
+/** Also enqueues the jobs that every start needs. */
 export async function startWorkers(deps: WorkersDeps) {
   const { urgent, maintenance, requests, background, leases, logger } = deps;
   const kinds = [...urgent, ...maintenance].map(({ type }) => type);

@@ -9,7 +9,7 @@ import {
   type TestUser,
 } from '../../test/test-orchestrator.js';
 
-/** What is sent, and what is stored of it: characters that hide or reorder text, or that end a line, are removed. */
+/** Sent and stored text: characters that hide or reorder text, or that end a line, are removed. */
 const TEXTS: [string, string, string][] = [
   ['a direction override', '\u202eabc', 'abc'],
   ['direction isolates', '\u2066a\u2069b', 'ab'],

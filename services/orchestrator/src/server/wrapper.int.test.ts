@@ -30,7 +30,6 @@ const DOWNLOADS: string[] = [
 
 const routes: readonly RouteDefinition[] = ROUTES;
 
-/** The routes that return a JSON body. */
 const answering = routes.filter(
   ({ operationId, responses }) =>
     !DOWNLOADS.includes(operationId) && Object.values(responses).some(({ schema }) => schema !== null),
@@ -56,9 +55,9 @@ describe('the body of a successful response', () => {
 
   const say = () => user.post<{ data: MessageData }>(home.messages, { content: { type: 'text', text: 'hi' } }, 201);
   const said = async (): Promise<string> => `${home.workspace}/messages/${(await say()).body.data.id}`;
-  /** Makes the next queued turn the next one that is claimed. */
+  /** Empties the queue, so that the next queued turn is claimed next. */
   const clearQueue = () => uswarm.database.deleteFrom('work').where('kind', '=', 'turn').execute();
-  /** Completes a turn of another user and regenerates its reply. */
+  /** Completes another user's turn and regenerates its reply. */
   async function regenerated() {
     await clearQueue();
     const other = await uswarm.user();
@@ -97,7 +96,7 @@ describe('the body of a successful response', () => {
     return user.get(`/v1/conversations/${home.conversationId}/turns/${turn.id}/steps`);
   }
 
-  /** A successful call of each route. */
+  /** A successful call to each route. */
   const calls: Partial<Record<OperationId, () => Promise<{ body: unknown }>>> = {
     getHealth: () => user.get('/v1/health'),
     listModels: () => user.get('/v1/models'),
