@@ -1,7 +1,10 @@
 import { NO_PUSH } from '../src/records/push-jobs.js';
 import type { TurnRunnerDeps } from '../src/turns/runner/turn-runner-deps.js';
 
-/** Features that a turn uses and that do nothing: tasks for other agents, reports of workflows, summaries, notifications. */
+/**
+ * Features that do nothing, for turns that need none: tasks for other agents, workflow reports, summaries,
+ * notifications.
+ */
 export const ABSENT_FEATURES: Pick<
   TurnRunnerDeps,
   'delegations' | 'tasks' | 'queue' | 'reports' | 'summaries' | 'push'

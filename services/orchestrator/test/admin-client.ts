@@ -11,7 +11,7 @@ export interface TestAdmin {
     call: Call,
     body: z.input<(typeof ADMIN_CALLS)[Call]['body']>,
   ): Promise<AdminAnswer<Call>>;
-  /** The error code of the call. @throws Error if the call succeeds */
+  /** @returns the error code @throws Error if the call succeeds */
   refusal(call: string, body: unknown, token?: string): Promise<string>;
 }
 

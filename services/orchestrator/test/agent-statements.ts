@@ -4,7 +4,6 @@ import { createAgentStatusStore } from '../src/records/agent-status.store.js';
 import { createAgentStore } from '../src/records/agents.store.js';
 import { createMemoryStore } from '../src/records/memories.store.js';
 
-/** The leased job of a turn. */
 const jobOf = (turnId: string) => ({
   kind: 'turn',
   subjectId: turnId,
@@ -22,7 +21,7 @@ interface Place {
   messageId: string;
 }
 
-/** The frequent statements about agents, their statuses and memories. */
+/** Frequent statements about agents, their statuses and memories. */
 export function agentStatements(place: () => Place): [string, (database: Database) => Promise<unknown>][] {
   return [
     ['the agents of a workspace', (database) => createAgentStore(database).members(place().workspaceId)],

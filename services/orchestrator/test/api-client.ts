@@ -27,13 +27,13 @@ export interface ApiClient {
   post<Body>(path: string, body: unknown, expected: number): Promise<Answer<Body>>;
   patch<Body>(path: string, body: unknown, expected: number): Promise<Answer<Body>>;
   delete<Body>(path: string, body: unknown, expected: number): Promise<Answer<Body>>;
-  /** The error code of the request. @throws Error if the request succeeds */
+  /** @returns the error code @throws Error if the request succeeds */
   refusal(method: Method, path: string, body?: unknown): Promise<ErrorCode>;
   with(headers: Record<string, string>): ApiClient;
 }
 
 /**
- * Creates a client that checks every response against the contract, and the request id of errors against the header.
+ * Creates a client that checks every response against the contract, and an error's request id against the header.
  *
  * @param sent is called with each body that is sent as text
  */

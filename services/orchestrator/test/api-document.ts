@@ -24,7 +24,6 @@ interface RawOperation {
   responses: Record<string, { content?: Record<string, Content> }>;
 }
 
-/** One operation of the document. */
 export interface Operation {
   operationId: string;
   method: Method;
@@ -34,9 +33,8 @@ export interface Operation {
   parameters: Parameter[];
   /** Request bodies by example name; one entry without a body if the operation has none. */
   bodies: { name: string; mediaType?: string; value?: unknown }[];
-  /** Documented success statuses. */
   successes: number[];
-  /** The example of a success response, if documented. */
+  /** A success response's example, if documented. */
   answer: unknown;
 }
 
@@ -82,7 +80,7 @@ function bodiesOf({ requestBody }: RawOperation): Operation['bodies'] {
   ]);
 }
 
-/** Real values of a user by the placeholder that the examples use. */
+/** A user's real values by the placeholder that the examples use. */
 export type Values = Readonly<Record<string, string>>;
 
 function filledIn<Value>(value: Value, values: Values): Value {
@@ -91,7 +89,7 @@ function filledIn<Value>(value: Value, values: Values): Value {
   return JSON.parse(text) as Value;
 }
 
-/** The path and query with the examples of the parameters. @throws Error if a path parameter has no example */
+/** Fills path and query with the parameters' examples. @throws Error if a path parameter has no example */
 function pathOf({ operationId, path, parameters }: Operation, values: Values): string {
   const known = filledIn(parameters, values);
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -120,7 +118,7 @@ export interface ExampleCall {
   body?: Operation['bodies'][number];
 }
 
-/** Sends an example and checks the response against the contract. */
+/** Checks the response against the contract. */
 export async function sendExample({ url, client, operation, values, body }: ExampleCall): Promise<SeenAnswer> {
   const { method } = operation;
   const path = pathOf(operation, values);

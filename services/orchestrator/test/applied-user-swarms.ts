@@ -6,8 +6,8 @@ export const USER_SWARMS = '/apis/uswarm.dev/v1alpha1/userswarms';
 const MANAGER = 'uswarm-orchestrator';
 
 /**
- * Makes the scripted API server record the owner of the fields of an applied UserSwarm and keep an object that an apply
- * does not change, as a real API server does. Only the orchestrator applies UserSwarms.
+ * Makes the scripted API server act as a real one: it records who owns an applied UserSwarm's fields, and keeps an
+ * object that an apply does not change. Only the orchestrator applies UserSwarms.
  */
 export function recordApplies(server: ScriptedApi): void {
   server.script(({ method, path, contentType, body }, response) => {

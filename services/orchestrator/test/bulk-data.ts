@@ -41,7 +41,7 @@ const PART = 5_000;
 const CONSONANTS = 'bcdfghjklmnprst';
 
 /**
- * Fills a conversation with messages of users and the manager, alternately. Each message has ten words out of a thousand;
+ * Fills a conversation with messages from user and manager, alternately. Each message has ten words out of a thousand;
  * the first ones are by far the most common. Every ten-thousandth message contains `needle`, message 5 `haystack`.
  */
 export async function insertLongConversation(
@@ -117,7 +117,7 @@ export async function insertAgentData(database: Database, each: number): Promise
     SELECT id, 's', 0, 's', agent_id, 't', '{}', 'running', gen_random_uuid() FROM started`.execute(database);
 }
 
-/** Inserts a turn for every message. The last turn of each conversation is queued and has a job. */
+/** Inserts a turn for every message. The last turn in each conversation is queued and has a job. */
 export async function insertTurns(database: Database): Promise<void> {
   await sql`
     INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, status)
@@ -151,7 +151,7 @@ export async function insertTurns(database: Database): Promise<void> {
     FROM turns t JOIN workspaces w ON w.id = t.workspace_id`.execute(database);
 }
 
-/** Lets half of the turns work on tasks that the other half gave. */
+/** Half of the turns work on tasks that the other half gave. */
 export async function insertTasks(database: Database): Promise<void> {
   await sql`
     WITH numbered AS (
@@ -165,7 +165,10 @@ export async function insertTasks(database: Database): Promise<void> {
     SELECT id, previous, 'c', user_message_id, 'completed' FROM numbered WHERE number % 2 = 0`.execute(database);
 }
 
-/** Inserts for each user a device with a push token that shows all messages, a revoked token, usage of three months and an audit entry. */
+/**
+ * Inserts for each user a device with a push token that shows all messages, a revoked token, usage in three months and
+ * an audit entry.
+ */
 export async function insertUserData(database: Database): Promise<void> {
   await sql`
     INSERT INTO devices (user_id, device_id, push_token, push_token_hash)

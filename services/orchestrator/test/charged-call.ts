@@ -1,6 +1,6 @@
 import type { ChargedCall } from '../src/metering/settlement.js';
 
-/** A model call without a price, of an agent and a conversation that do not exist. */
+/** Has no price. Its agent and conversation do not exist. */
 export const CHARGED_CALL: ChargedCall = {
   agentId: '01931a5e-7c00-7000-8000-0000000000c1',
   conversationId: '01931a5e-7c00-7000-8000-0000000000c2',

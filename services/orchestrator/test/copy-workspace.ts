@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import type { Database } from '../src/platform/database/database.js';
 
-/** Copies that one statement inserts, so that it ends before its deadline. */
+/** Copies per statement, so that each statement ends before its deadline. */
 const COPIES_AT_ONCE = 1_000;
 
 const OF_WORKSPACE = 'workspace_id = $1';
 const OF_TURNS = 'turn_id IN (SELECT id FROM turns WHERE workspace_id = $1)';
 
-/** Tables and the rows of a workspace in them, after the tables that they refer to. */
+/** Tables with conditions for a workspace's rows. Each table comes after the tables that it refers to. */
 const TABLES: Record<string, string> = {
   users: 'id = (SELECT owner_id FROM workspaces WHERE id = $1)',
   workspaces: 'id = $1',
@@ -23,10 +23,9 @@ const TABLES: Record<string, string> = {
   work: OF_WORKSPACE,
 };
 
-/** The id of a copy. */
 const copiedId = (id: string): string => `md5(${id}::text || n)::uuid`;
 
-/** The column of a copied row, as SQL. */
+/** A copied row's column, as SQL. */
 function copied(table: string, name: string, type: string): string {
   if (type === 'uuid') return copiedId(name);
   return table === 'users' && name === 'subject' ? 'subject || n' : name;
@@ -39,7 +38,7 @@ async function columnsOf(table: string, database: Database): Promise<{ name: str
   return rows;
 }
 
-/** Copies the rows of a workspace. Copies have other ids and users, and are equal otherwise. @returns the ids of the copies */
+/** Copies get new ids and users, and are equal otherwise. @returns the new ids */
 export async function copyWorkspace(database: Database, workspaceId: string, copies: number): Promise<string[]> {
   for (const [table, condition] of Object.entries(TABLES)) {
     const columns = await columnsOf(table, database);

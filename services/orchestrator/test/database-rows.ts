@@ -13,7 +13,7 @@ async function tables(database: Database): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** All rows of all tables as JSON text, without `published_at`, which the relay sets at any time. */
+/** All rows in all tables as JSON text, without `published_at`, which the relay sets at any time. */
 export async function allRows(database: Database): Promise<Record<string, string[]>> {
   const stored: Record<string, string[]> = {};
   for (const table of await tables(database)) {
@@ -24,7 +24,7 @@ export async function allRows(database: Database): Promise<Record<string, string
   return stored;
 }
 
-/** The rows, as `table: row`, that contain one of the texts, ignoring case. */
+/** Returns rows, as `table: row`, that contain one of the texts, ignoring case. */
 export async function rowsContaining(database: Database, texts: readonly string[]): Promise<string[]> {
   const wanted = texts.map((text) => text.toLowerCase());
   return Object.entries(await allRows(database)).flatMap(([table, rows]) =>

@@ -14,13 +14,13 @@ export interface MigratedDatabase {
   close(): Promise<void>;
 }
 
-/** The migrated schema, with the rights of the serving role. */
+/** The migrated schema, with the serving role's rights. */
 export const SCHEMA: DatabaseTemplate = {
   key: schemaKey(),
   prepare: (url) => migrate(url, silentLogger, SERVING_ROLE),
 };
 
-/** A Postgres that several runs share has one template for each content of these files. */
+/** If several runs share a Postgres, it has one template for each version of these files. */
 function schemaKey(): string {
   const service = path.join(import.meta.dirname, '..');
   const migrations = readdirSync(path.join(service, 'migrations')).toSorted();
@@ -30,12 +30,12 @@ function schemaKey(): string {
   return hash.digest('hex').slice(0, 12);
 }
 
-/** Long enough for the insertion of bulk data on a busy machine. */
+/** Long enough to insert bulk data on a busy machine. */
 const STATEMENT_TIMEOUT_MS = 600_000;
-/** To wait for a free connection, too. */
+/** Includes the wait for a free connection. */
 export const CONNECT_TIMEOUT_MS = 60_000;
 
-/** Creates a migrated database without rows, for tests of stores. */
+/** For store tests: migrated, without rows. */
 export async function createMigratedDatabase(maxConnections = 10): Promise<MigratedDatabase> {
   const { url, drop } = await createTestDatabase(SCHEMA);
   const database = openDatabase({

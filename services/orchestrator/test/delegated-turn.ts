@@ -6,7 +6,7 @@ import { createTurnMessages } from '../src/turns/content/turn-messages.js';
 import type { TurnRow } from '../src/turns/turns.store.js';
 import { type Stores, tasksOfStores } from './stores.js';
 
-/** Lets a running turn give a task to its own agent, as the tool `delegate` does. @returns why it was not given, if so */
+/** A running turn gives a task to its own agent, as the tool `delegate` does. @returns why it was not given, if so */
 export async function giveTask(
   stores: Stores,
   { turn }: { turn: TurnRow },

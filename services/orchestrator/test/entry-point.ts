@@ -4,13 +4,13 @@ import { createInterface } from 'node:readline';
 import { programFile } from '@uswarm/testkit/program-file';
 import { z } from 'zod';
 
-/** An entry point of the built orchestrator, run as a child process. */
+/** Runs a built entry point as a child process. */
 export interface EntryPoint {
-  /** The lines logged so far. */
+  /** Log lines so far. */
   lines: string[];
-  /** The base URL of the public port. Rejects if the process exits before it listens. */
+  /** The public port's base URL. Rejects if the process exits before it listens. */
   listening: Promise<string>;
-  /** The base URL of the operations port, likewise. */
+  /** The operations port's base URL, likewise. */
   operations: Promise<string>;
   exitCode: Promise<number | null>;
   stop(): Promise<void>;
@@ -26,7 +26,7 @@ export function startEntryPoint(
   dist = path.dirname(programFile('services/orchestrator/dist/main.js')),
 ): EntryPoint {
   const program = path.join(dist, `${name}.js`);
-  // The environment of the test process is not passed on.
+  // The test's own environment is not passed on.
   const child = spawn(process.execPath, [program], {
     env: {
       REALTIME_REDIS_URL: process.env['TEST_REDIS_URL'] ?? 'redis://127.0.0.1:1',

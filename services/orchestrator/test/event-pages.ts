@@ -5,7 +5,6 @@ import type { TestOrchestrator } from './test-orchestrator.js';
 
 type Orchestrator = Pick<TestOrchestrator, 'internalKey' | 'internalUrl'>;
 
-/** Calls the internal API as a gateway. */
 export async function callAsGateway(
   { internalKey, internalUrl }: Orchestrator,
   path: string,
@@ -34,7 +33,6 @@ export async function readPage(
   return EventsAnswer.parse((await callAsGateway(uswarm, INTERNAL_PATHS.events, body)).body);
 }
 
-/** All pages after a seq, until the last one. */
 export async function readPages(uswarm: Orchestrator, query: PageQuery): Promise<EventsAnswer['events'][]> {
   const { events, last_seq: lastSeq } = await readPage(uswarm, query);
   const after = events.at(-1)?.seq ?? query.after;

@@ -8,7 +8,7 @@ interface Place {
   messageId: string;
 }
 
-/** The frequent statements about events, and about messages with their events. */
+/** Frequent statements about events, and about messages with their events. */
 export function eventStatements(place: () => Place): [string, (database: Database) => Promise<unknown>][] {
   return [
     [

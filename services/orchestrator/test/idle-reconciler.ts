@@ -13,7 +13,7 @@ export const IDLE_RUNTIME: RuntimeObservation = {
   current: true,
 };
 
-/** The reconciler of runtimes on a platform where all of them are ready and have been idle for an hour. */
+/** On its platform, all runtimes are ready and have been idle for an hour. */
 export const createIdleReconciler = (stores: Stores, withTransaction: WithTransaction, metrics: Registry) =>
   createRuntimeReconciler({
     ...stores,

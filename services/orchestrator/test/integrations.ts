@@ -7,7 +7,7 @@ import type { ApiClient } from './api-client.js';
 
 export const CALLBACK = '/v1/integrations/callback';
 const CALLBACK_URL = 'https://app.example.com/callback';
-/** The redirect URL of a provider; for Asana the one in the examples of the API. */
+/** For Asana, the URL in the API examples. */
 export const redirectUrlOf = (provider: string): string =>
   provider === 'asana' ? CALLBACK_URL : `${CALLBACK_URL}/${provider}`;
 export const CLIENT_SECRET = 'secret-of-a-registered-client';
@@ -43,7 +43,7 @@ function clientIdOf(provider: string): string {
 
 export const newTokenKey = (id: string): string => `${id}:${randomBytes(32).toString('base64')}`;
 
-/** The settings of an orchestrator whose providers are on that server; `change` applies to every provider. */
+/** Settings for an orchestrator whose providers are on that server; `change` applies to every provider. */
 export function integrationEnvironment(
   server: OAuthServer,
   change: Record<string, unknown> = {},
@@ -75,7 +75,9 @@ export interface CallbackBody {
   redirect_url: string;
 }
 
-/** Runs the OAuth flow as an app does, by default with the scopes that it is told. @returns the body of the callback request */
+/**
+ * Runs the OAuth flow as an app does, by default with the scopes that it is told. @returns the callback request's body
+ */
 export async function authorized(
   user: ApiClient,
   server: OAuthServer,
@@ -107,13 +109,12 @@ export async function connect(
   return body;
 }
 
-/** The providers that are enabled for the user. */
 export async function enabledOf(user: ApiClient): Promise<IntegrationProvider[]> {
   const { body } = await user.get<{ data: IntegrationCatalog }>('/v1/integrations');
   return body.data.items.flatMap(({ provider, enabled }) => (provider !== null && enabled ? [provider] : []));
 }
 
-/** Decrypts the tokens of a row. @throws Error if the row or the keys are missing */
+/** @throws Error if the row or the keys are missing */
 export function tokensIn(row: SealedRow | undefined, environment: Record<string, string>): Tokens {
   const [first, ...others] = TokenKeys.parse(environment['INTEGRATION_TOKEN_KEYS']);
   if (first === undefined || row === undefined) throw new Error('the row or the keys are missing');

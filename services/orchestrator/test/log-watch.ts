@@ -3,14 +3,14 @@ export interface LogWatch {
   destination: { write(line: string): void };
   /** Registers a text that no line may contain. Short texts are ignored: they can occur by chance. */
   plant(text: string): void;
-  /** Registers the private fields of a request body. */
+  /** Registers a request body's private fields. */
   plantBody(body: string): void;
-  /** The lines that contain a registered text. */
+  /** Lines that contain a registered text. */
   leaks(): string[];
 }
 
 const SHORTEST = 12;
-/** Private fields of request bodies. */
+/** Private fields in request bodies. */
 const PRIVATE = new Set(['text', 'content', 'description', 'push_token', 'authorization_code', 'code_verifier']);
 
 /** @param lines receives all log lines */

@@ -1,4 +1,4 @@
-/** What a user told agents, and questions about it in other words. */
+/** A fact that a user told agents, and questions about it in other words. */
 export interface MemoryQuestion {
   memory: string;
   question: string;

@@ -1,7 +1,7 @@
 import type { SentReceipt } from '../src/turns/receipts/receipts.store.js';
 import type { TurnRunnerDeps } from '../src/turns/runner/turn-runner-deps.js';
 
-/** The receipts of one turn in memory. */
+/** One turn's receipts in memory. */
 export function createMemoryReceipts(): TurnRunnerDeps['receipts'] {
   const receipts = new Map<string, SentReceipt>();
   return {

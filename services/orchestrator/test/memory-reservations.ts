@@ -2,10 +2,10 @@ import type { TurnBudgetDeps } from '../src/turns/writer/turn-budget.js';
 import type { TurnTokens } from '../src/metering/turn-tokens.js';
 
 /**
- * Reservations of one turn in memory.
+ * One turn's reservations in memory.
  *
  * @param recorded the steps that were reserved and released
- * @param left what is left of the budget. Default: some.
+ * @param left the rest of the budget. Default: some.
  */
 export const createMemoryReservations = (
   recorded: { reservations: number[]; releases: number[] },

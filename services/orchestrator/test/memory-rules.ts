@@ -3,17 +3,16 @@ import { sharesText } from '../src/turns/tools/shared-text.js';
 import type { UntrustedSource } from '../src/turns/tools/untrusted-content.js';
 
 export interface MemoryRulesOptions {
-  /** What the user allows now. Default: everything. */
+  /** The user's current permission. Default: everything is allowed. */
   permission?: () => 'allow' | 'ask' | 'deny';
-  /** Whether another turn sent calls since the message of the user. */
+  /** True if another turn sent calls since the user's message. */
   mayRepeat?: boolean;
   /** The connection that tools use. */
   connection?: () => string;
-  /** Memories of the user. */
   privateTexts?: string[];
 }
 
-/** @param untrusted the kinds of content of others in the conversation */
+/** @param untrusted kinds of content in the conversation that others wrote */
 export const createMemoryRules = (
   { permission, mayRepeat = false, connection, privateTexts = [] }: MemoryRulesOptions,
   untrusted: ReadonlySet<UntrustedSource>,

@@ -15,12 +15,12 @@ export const CARD: OfferedCard = {
   actions: [{ id: 'a', label: 'A', style: 'primary' }],
 };
 
-/** A tool whose calls need an approval. */
+/** Calls to this tool need an approval. */
 export const ASKED = { tool: 'gmail', permission: 'ask' } as const;
 
 export const textBody = (text: string, more: object = {}) => ({ content: { type: 'text', text }, ...more });
 
-/** Calls of the user of the fixture on messages, and replies that the test writes. */
+/** Calls message routes as the fixture's user, and writes replies for the test. */
 export function createMessageClient(world: Readonly<TurnFixture>) {
   const pathOf = (id: string) => `${world.home.workspace}/messages/${id}`;
   const say = async (text: string, more: object = {}) =>

@@ -14,7 +14,7 @@ import { createUsageLimits } from '../src/metering/usage-limits.js';
 import { createUsageStore } from '../src/metering/usage.store.js';
 import type { Stores } from './stores.js';
 
-/** Which process reserves the tokens of model calls. */
+/** This process reserves the tokens for model calls. */
 export type Mode = 'runtime' | 'gateway';
 
 export interface Tokens {
@@ -27,11 +27,10 @@ export interface MeteredCall {
   step: number;
   callId: string;
   estimate: Tokens;
-  /** What the server counts. */
+  /** Tokens that the server counts. */
   counted: Tokens;
 }
 
-/** A turn and its writer. */
 export interface WrittenTurn {
   turn: TurnRow;
   writer: TurnWriter;
@@ -45,7 +44,7 @@ export interface MeteredCallsDeps {
   price: () => ModelPrice;
 }
 
-/** Reserves and settles model calls of turns as runtimes or the gateway do. */
+/** Reserves and settles model calls as runtimes or the gateway do. */
 export function createMeteredCalls({ database, stores, plan, mode, price }: MeteredCallsDeps) {
   const limits = createUsageLimits({
     store: createUsageStore(database),
@@ -119,7 +118,7 @@ export function createMeteredCalls({ database, stores, plan, mode, price }: Mete
   };
 }
 
-/** What the server counts of an estimate, in percent. */
+/** The server counts this percentage of an estimate. */
 export const countedOf = ({ prompt, completion }: Tokens, percent: number): Tokens => ({
   prompt: Math.floor((prompt * percent) / 100),
   completion: Math.floor((completion * percent) / 100),

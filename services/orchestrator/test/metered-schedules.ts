@@ -6,7 +6,6 @@ import fc from 'fast-check';
 import { startTestOrchestrator, type TestOrchestrator } from './test-orchestrator.js';
 import { createTestTurnWorker, type TestTurnWorker } from './turn-fixture.js';
 
-/** Turns whose model calls are counted. */
 export interface MeteredSchedule<Operation> {
   run(operation: Operation): Promise<void>;
   /** The statements that do not hold. */
@@ -16,7 +15,7 @@ export interface MeteredSchedule<Operation> {
 export interface ScheduleRuns<Operation> {
   operations: fc.Arbitrary<Operation[]>;
   runs: number;
-  /** In place of the plans of the service. */
+  /** Replace the service's plans. */
   plans?: readonly unknown[];
   start: (uswarm: TestOrchestrator, worker: TestTurnWorker) => Promise<MeteredSchedule<Operation>>;
 }

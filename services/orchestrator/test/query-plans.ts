@@ -35,7 +35,7 @@ export async function statementsOf(
   return statements;
 }
 
-/** The plan nodes of each statement. `ANALYZE` executes the statement again. */
+/** Returns each statement's plan nodes. `ANALYZE` executes the statement again. */
 async function plansOf(
   database: Database,
   use: (db: Database) => Promise<unknown>,
@@ -51,13 +51,10 @@ async function plansOf(
   return plans;
 }
 
-/** Empty partitions of the event log. */
+/** Empty partitions in the event log. */
 const COMING_DAYS = /^workspace_events_(\d{8}|default)$/;
 
-/**
- * Runs `use`, and then explains each statement that it executed.
- * @returns a line for each sequential scan
- */
+/** Runs `use`, and then explains each statement that it executed. @returns a line for each sequential scan */
 export async function sequentialScans(database: Database, use: (db: Database) => Promise<unknown>): Promise<string[]> {
   const plans = await plansOf(database, use);
   return plans.flatMap(({ statement, nodes: all }) =>

@@ -6,7 +6,7 @@ import { first, type Home, type TestOrchestrator, type TestUser } from './test-o
 
 export const MAIL = { to: ['bob@example.com'], subject: 'Lunch', body: 'Are you free on Tuesday?' };
 
-/** Sends a message whose turn runs. @returns the id of the turn */
+/** Sends a message whose turn runs. @returns the turn's id */
 export async function startTurn(
   { database }: Pick<TestOrchestrator, 'database'>,
   user: TestUser,
@@ -23,7 +23,7 @@ export async function startTurn(
   return id;
 }
 
-/** Stores the receipt of a sent mail, as a turn does. @returns its id */
+/** Stores a sent mail's receipt, as a turn does. @returns its id */
 export async function storeReceipt(
   { database }: Pick<TestOrchestrator, 'database'>,
   { workspaceId, conversationId, agents }: Pick<Home, 'workspaceId' | 'conversationId' | 'agents'>,

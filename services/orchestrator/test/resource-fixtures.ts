@@ -15,7 +15,7 @@ import { upload } from './uploads.js';
 import { storeWorkflow } from './workflows.js';
 import { withoutAfterCommit } from './transaction.js';
 
-/** The resources of a user, one for each id in the examples of the API document. */
+/** A user's resources, one for each id in the API document's examples. */
 export interface UserResources {
   user: TestUser;
   home: Home;
@@ -84,7 +84,7 @@ export async function createUserResources(
   };
 }
 
-/** Returns the resources for one operation. Operations that only read share those of one user. */
+/** Returns the resources for one operation. Operations that only read share one user's resources. */
 export function createResourcePool(uswarm: TestOrchestrator, server: OAuthServer) {
   let shared: Promise<UserResources> | undefined;
   return ({ method }: Pick<Operation, 'method'>): Promise<UserResources> => {
@@ -110,7 +110,7 @@ async function createExport(uswarm: TestOrchestrator, user: TestUser): Promise<E
   return (await user.get<{ data: Export }>(`/v1/users/exports/${id}`)).body.data;
 }
 
-/** Stores a completed reply in a separate conversation and removes the job of its turn. */
+/** Stores a completed reply in a separate conversation and removes its turn's job. */
 async function storeReply({ database }: TestOrchestrator, user: TestUser, home: Home): Promise<string> {
   const path = `${home.workspace}/conversations`;
   const { body: made } = await user.post<{ data: Conversation }>(path, { type: 'swarm' }, 201);
@@ -136,7 +136,7 @@ async function storeReply({ database }: TestOrchestrator, user: TestUser, home: 
   return id;
 }
 
-/** Stores an action card of an agent without a chosen action. */
+/** Stores an agent's action card without a chosen action. */
 async function storeCard({ database }: TestOrchestrator, home: Home, agentId: string): Promise<string> {
   const stores = createStores(database);
   const id = randomUUIDv7();
@@ -162,7 +162,7 @@ async function storeCard({ database }: TestOrchestrator, home: Home, agentId: st
       },
       withoutAfterCommit(tx),
     );
-    // As the card of a turn would have.
+    // As a turn's card would have.
     await tx.updateTable('messages').set({ answer_turn_id: id, in_reply_to: id }).where('id', '=', id).execute();
   });
   return id;

@@ -24,7 +24,7 @@ const JOB: LeasedJob = {
   takenOver: false,
 };
 export const ADDRESS = 'http://runtime:1';
-/** The address of the pod. */
+/** The pod's address. */
 export const STARTING_ADDRESS = 'http://10.0.0.1:1';
 export const IDLE_MS = 60_000;
 const NO_LIMIT = createRuntimePool({ places: 0, requestReconcile: () => undefined });
@@ -36,7 +36,7 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
   const clock = { now: () => new Date(now) };
   let deleted = false;
   const row = runtimeRow(clock.now());
-  /** The desired and the actual state of the runtime on the platform. */
+  /** The runtime's desired and actual state on the platform. */
   const platform = {
     exists: false,
     suspended: false,
@@ -53,12 +53,11 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
     idleSince: START,
     /** The runtime works on something without a turn in the database. */
     busy: false,
-    /** The turns in the runtime. */
     turns: [] as string[],
     revisionPending: false,
     rolloutRequested: false,
     rolloutGranted: false,
-    /** Since when the platform shows the runtime as unreachable. */
+    /** Shown on the platform; null while the runtime is reachable. */
     unreachableSince: null as Date | null,
   };
   const recorded = {
@@ -78,11 +77,11 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
     /** Updates of the runtime row. */
     writes: 0,
   };
-  /** The lease of this process, and the number of jobs that it enqueued. */
+  /** This process's lease, and the number of jobs that it enqueued. */
   const lease = { held: true, enqueued: 0, lost: new AbortController() };
   const forgotten: string[] = [];
   let interruption: (() => Promise<void>) | undefined;
-  /** A point at which another process can interfere. */
+  /** Another process can interfere at a gap. */
   const gap = async (): Promise<void> => {
     const run = interruption;
     interruption = undefined;
@@ -203,14 +202,14 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
     clock,
     logger: silentLogger,
   });
-  /** When the job worker handles the runtime next. */
+  /** The job worker handles the runtime next at this time. */
   let dueAt = now;
   async function reconcile() {
     const result = await reconciler(JOB, lease.lost.signal);
     dueAt = now + ('done' in result ? Infinity : result.againInMs);
     return result;
   }
-  /** Whether the runtime watch finds a difference. */
+  /** True if the runtime watch finds a difference. */
   async function differs(): Promise<boolean> {
     const found = await peek([specOf(row)]).catch(() => undefined);
     if (found === undefined) return false;
@@ -231,7 +230,7 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
     lease,
     forgotten,
     reconcile,
-    /** Reconciles if the job worker or the runtime watch would. @returns whether it did */
+    /** Reconciles if the job worker or the runtime watch would. @returns true if it did */
     async reconcileIfDue(): Promise<boolean> {
       const due = now >= dueAt || (await differs());
       if (due) await reconcile();
@@ -255,7 +254,7 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
       recorded.queuedTurns = 0;
       platform.idleSince = now;
     },
-    /** The platform starts the pod of a runtime that is to run, and has not found it ready yet. */
+    /** The platform starts a desired runtime's pod, and has not found it ready yet. */
     startPod() {
       if (platform.running || platform.starting || !runs()) return;
       Object.assign(platform, { starting: true, instance: platform.instance + 1, idleSince: now });
@@ -272,7 +271,7 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
     grantRollout: () => void (platform.rolloutGranted = platform.rolloutRequested),
     now: () => clock.now(),
     advance: (ms: number) => void (now += ms),
-    /** Runs `run` at the gap number `after` of the next reconcile, counted from 0. */
+    /** Runs `run` at gap `after` in the next reconcile, counted from 0. */
     interrupt: (run: () => Promise<void>, after: number) => {
       const wait = (left: number): (() => Promise<void>) =>
         left === 0 ? run : async () => void (interruption = wait(left - 1));

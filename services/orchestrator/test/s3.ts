@@ -1,7 +1,7 @@
 import { ListMultipartUploadsCommand, ListObjectsV2Command, ListPartsCommand, S3Client } from '@aws-sdk/client-s3';
 import type { RunningS3 } from '@uswarm/dev-servers';
 
-/** The settings of an orchestrator that stores files in this bucket. */
+/** Settings for an orchestrator that stores files in this bucket. */
 export function s3Environment({ endpoint, region, bucket, accessKeyId, secretAccessKey }: RunningS3) {
   return {
     OBJECT_STORE: 's3',
@@ -13,10 +13,10 @@ export function s3Environment({ endpoint, region, bucket, accessKeyId, secretAcc
   };
 }
 
-/** The contents of a bucket, read from the server. */
+/** Reads the bucket from the server. */
 export interface BucketView {
   objects(): Promise<string[]>;
-  /** Multipart uploads that were neither completed nor aborted, with their number of parts. */
+  /** Multipart uploads that were neither completed nor aborted. */
   unfinished(): Promise<{ key: string; parts: number }[]>;
   client: S3Client;
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../src/platform/database/database.js';
 
-/** Takes the lock that searches of the user wait for. @returns a function that releases it */
+/** Takes the lock that the user's searches wait for. @returns releases the lock */
 export async function blockSearches(database: Database, userId: string): Promise<() => Promise<void>> {
   const held = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
@@ -17,7 +17,7 @@ export async function blockSearches(database: Database, userId: string): Promise
   };
 }
 
-/** Number of connections on which a search waits for the lock. */
+/** Counts connections on which a search waits for the lock. */
 export async function searchesInPostgres(database: Database): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     SELECT count(*) FROM pg_stat_activity

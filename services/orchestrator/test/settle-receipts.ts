@@ -3,14 +3,16 @@ import type { WithTransaction } from '../src/platform/database/database.js';
 import { createReceiptSettling, type ReceiptSettlingDeps } from '../src/turns/receipts/receipt-settling.js';
 import type { Stores } from './stores.js';
 
-/** What differs between tests. */
 interface Settling extends Partial<Pick<ReceiptSettlingDeps, 'tools' | 'receipts' | 'connection'>> {
   withTransaction: WithTransaction;
   /** Milliseconds that have passed. */
   afterMs?: number;
 }
 
-/** Runs the job of receipts once. Without tools, no call can be looked up. @returns the number of calls that it looks up again */
+/**
+ * Runs the receipt job once. Without tools, no call can be looked up. @returns the number of calls that it looks up
+ * again
+ */
 export const settleReceipts = (stores: Stores, { afterMs = 0, ...more }: Settling): Promise<number> =>
   createReceiptSettling({
     ...stores,

@@ -57,10 +57,7 @@ import { createJobStore } from '../src/platform/jobs/job-store.js';
 
 const SIGNER = createReceiptSigner(generateCallKeys().privateKey);
 
-/**
- * Creates the stores of all features on one pool.
- * @param jobSignals wakes the workers of this process
- */
+/** All stores use one pool. @param jobSignals wakes this process's workers */
 export function createStores(database: Database, jobSignals: JobSignals = createJobSignals()) {
   const events = createEventStore(database);
   const messages = createMessageStore(database);
@@ -122,7 +119,6 @@ export function createStores(database: Database, jobSignals: JobSignals = create
 
 export type Stores = ReturnType<typeof createStores>;
 
-/** Approvals with these stores. */
 export function approvalsOf(stores: Stores): Approvals {
   const { approvals, reservations, messages, events, statuses } = stores;
   const metrics = { budget: () => undefined };
@@ -141,7 +137,7 @@ export function approvalsOf(stores: Stores): Approvals {
   });
 }
 
-/** The owners of tasks with these stores. They publish nothing. */
+/** Finds task owners with these stores. They publish nothing. */
 export function tasksOfStores(stores: Stores): Tasks {
   const { delegations: store, turns, jobs, reservations, toolCalls, messages, events, approvals, statuses } = stores;
   const queue = createTurnQueue(turns, jobs, { requireTokensLeft: () => Promise.resolve() });
@@ -167,7 +163,7 @@ export function tasksOfStores(stores: Stores): Tasks {
   return { delegations, workflows, owners };
 }
 
-/** What a turn writer needs for background turns and notifications, with these stores. */
+/** A turn writer needs these for background turns and notifications. */
 export const tasksOf = (stores: Stores) => ({
   push: NO_PUSH,
   tasks: tasksOfStores(stores).owners,

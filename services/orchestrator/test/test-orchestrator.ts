@@ -33,35 +33,35 @@ export const SIGNATURE_SECRET = 'signature-secret-of-the-tests';
 export const E2E_TOKEN = 'end-to-end-token-of-the-tests-0123456789';
 
 export interface TestOrchestratorOptions {
-  /** Overrides of the default test settings. */
+  /** Overrides the default test settings. */
   environment?: Record<string, string>;
   /** Enables the end-to-end bypass. */
   bypass?: boolean;
-  /** How fast bodies of requests must arrive. */
+  /** Rules for how fast request bodies must arrive. */
   bodies?: BodyRules;
   /** Receives the log lines, at level debug. */
   logTo?: string[];
-  /** Returns the database URL for the orchestrator, such as the URL of a proxy. */
+  /** Returns the database URL for the orchestrator, such as a proxy's URL. */
   reachDatabaseBy?: (databaseUrl: string) => string;
 }
 
-/** An identity of the issuer with a client that sends its token. */
+/** An issuer's identity with a client that sends its token. */
 export interface TestUser extends ApiClient {
   email: string;
   name: string;
   token: string;
 }
 
-/** The first workspace of a user, which sign-up creates. */
+/** The user's first workspace, which sign-up creates. */
 export interface Home {
   workspaceId: string;
   /** `/v1/workspaces/<id>` */
   workspace: string;
   agents: AgentSummary[];
   conversationId: string;
-  /** The path of the swarm conversation. */
+  /** Path of the swarm conversation. */
   conversation: string;
-  /** The path of its messages. */
+  /** Path of its messages. */
   messages: string;
 }
 
@@ -69,26 +69,24 @@ export interface TestOrchestrator {
   url: string;
   internalUrl: string;
   internalKey: string;
-  /** The key of the model gateway. */
   modelCallsKey: string;
   issuer: OidcIssuer;
   bus: EventBus;
   database: Database;
   databaseUrl: string;
-  /** The folder of stored files, unless the test overrides it. */
+  /** Stored files are in this folder, unless the test overrides it. */
   objectDirectory: string;
   /** The log, at level debug. `close` fails if the log contains a planted text. */
   logs: LogWatch;
   metrics: Registry;
-  /** A client without credentials. */
+  /** Sends no credentials. */
   anonymous: ApiClient;
-  /** Creates an identity of the issuer that has not signed up. */
+  /** Creates an identity that has not signed up. */
   newIdentity(): Promise<TestUser>;
   /** Creates a user with a first workspace. */
   user(): Promise<TestUser>;
-  /** Returns the id of the user. */
   idOf(user: Pick<TestUser, 'email'>): Promise<string>;
-  /** Returns the first workspace of the user. */
+  /** Returns the user's first workspace. */
   home(user: ApiClient): Promise<Home>;
   close(): Promise<void>;
 }
@@ -98,13 +96,12 @@ const IS_SECRET = /(KEY|KEYS|SECRET|TOKEN|PROVIDERS|DATABASE_URL)(_PREVIOUS)?$/;
 
 const secret = (): string => randomBytes(32).toString('hex');
 
-/** Replaces the handler of one route by an empty 501 for the mutation check. */
+/** Replaces one route's handler by an empty 501 for the mutation check. */
 function mutate(handlers: Handlers): Handlers {
   const operation = process.env['USWARM_MUTATE_ROUTE'] as OperationId | undefined;
   return operation === undefined ? handlers : { ...handlers, [operation]: async () => ({ status: 501 }) };
 }
 
-/** The environment of an orchestrator with one issuer. */
 export function testEnvironment(databaseUrl: string, issuer: OidcIssuer): Record<string, string> {
   return {
     DATABASE_URL: databaseUrl,
@@ -133,7 +130,7 @@ export function testEnvironment(databaseUrl: string, issuer: OidcIssuer): Record
   };
 }
 
-/** The first element of a list. @throws Error if the list is empty */
+/** @throws Error if the list is empty */
 export function first<Item>(items: readonly Item[]): Item {
   const [item] = items;
   if (item === undefined) throw new Error('the list is empty');

@@ -5,7 +5,7 @@ import type { StoredOutcome } from '../src/turns/tools/tool-calls.store.js';
 import type { TurnWriter } from '../src/turns/writer/turn-writes.js';
 import type { TurnFixture } from './turn-fixture.js';
 
-/** Begins the turn of a new message. Tools are then called in it, as a runtime requests them. */
+/** Begins a new message's turn, in which tools are called as a runtime requests them. */
 export async function beginToolTurn(world: Readonly<TurnFixture>, tools: readonly PlatformTool[]) {
   await world.user.post(world.home.messages, { content: { type: 'text', text: 'hello' } }, 201);
   const job = await world.turnWorker.claim();

@@ -8,5 +8,5 @@ const executor = {
   withConnectionProvider: () => executor,
 };
 
-/** A transaction for code that does not use its database. It can be a pipelined one. */
+/** For code that does not use its transaction's database. It can be a pipelined one. */
 export const NO_TRANSACTION: Transaction = withoutAfterCommit({ getExecutor: () => executor } as unknown as Database);

@@ -1,7 +1,7 @@
 import type { Database } from '../src/platform/database/database.js';
 import type { TurnContext } from '../src/turns/request/turn-contexts.store.js';
 
-/** What a turn of a test is started with. */
+/** A test turn starts with this context. */
 export const TURN_CONTEXT: TurnContext = {
   now: new Date(0).toISOString(),
   reader: { name: '', language: '', time_zone: '' },
@@ -20,7 +20,7 @@ export const TURN_CONTEXT: TurnContext = {
   recentTurns: [],
 };
 
-/** Stores the context of a turn, as its start does. */
+/** Stores a turn's context, as its start does. */
 export const insertTurnContext = (db: Database, turnId: string): Promise<unknown> =>
   db
     .insertInto('turn_contexts')

@@ -19,7 +19,7 @@ export interface TestTurnWorker {
   /** Leases the next queued turn. @throws Error if no turn is queued */
   claim(): Promise<LeasedJob>;
   turnOf(job: LeasedJob): Promise<TurnRow>;
-  /** Returns a writer for the reply, with the current row of the turn. */
+  /** Returns a writer for the reply, with the turn's current row. */
   writerOf(job: LeasedJob, deps?: Partial<TurnWriterDeps>): Promise<TurnWriter>;
 }
 

@@ -32,7 +32,7 @@ import { JOB, QUEUED, RUNTIME } from './turn-rows.js';
 export type { Call };
 export { ANSWERED, chunk, done, entry, failure, stopped, thinking, tool, used } from './runtime-script.js';
 
-/** A turn in memory, and a runtime that follows the script, one entry per `runTurn` call. */
+/** Runs a turn in memory, with a runtime that follows the script: one entry per `runTurn` call. */
 export function createTurnHarness(
   script: Call[],
   more: MemoryRulesOptions & {
@@ -40,38 +40,37 @@ export function createTurnHarness(
     runtime?: Partial<RuntimeRow>;
     clock?: Clock;
     limited?: () => boolean;
-    /** Whether other turns have reserved the remaining tokens. */
+    /** True if other turns have reserved the remaining tokens. */
     reserved?: () => boolean;
-    /** What is left of its budget. Default: some. */
+    /** The rest of its budget. Default: some. */
     left?: () => TurnTokens['left'];
     deadlineMs?: number;
     /** The runtime does not know the turn when it is stopped. */
     unstoppable?: boolean;
-    /** Names of the tools that the agent may use. */
+    /** Names only tools that the agent may use. */
     tools?: string[];
     renewToolTokenMs?: number;
-    /** Whether the orchestrator has a model gateway. */
     modelGateway?: boolean;
     /** Tools that the orchestrator executes. */
     platformTools?: PlatformTool[];
-    /** Names of those that need the approval of the user. */
+    /** Names tools that need the user's approval. */
     askedTools?: string[];
-    /** Fails a call of `advance`; the number of the call is from 1. */
+    /** Fails a call to `advance`; calls count from 1. */
     onAdvance?: (call: number) => void;
-    /** Optional parts of the protocol that the runtime implements. */
+    /** Optional protocol parts that the runtime implements. */
     features?: string[];
     prompts?: AgentPrompt[];
     /** Called before the turn is suspended. */
     onSuspend?: (approvals: Map<string, FoundApproval>) => void;
-    /** The kinds of content of others that earlier turns have read. */
+    /** Kinds of content that others wrote and earlier turns have read. */
     untrusted?: UntrustedSource[];
-    /** Tool calls of earlier turns. */
+    /** Tool calls from earlier turns. */
     recentCalls?: CallRecord[];
     /** Called before the object store is used; may throw. */
     onStore?: () => void;
-    /** Whether this process holds the lease. Default: it does. */
+    /** True if this process holds the lease, which is the default. */
     holds?: () => boolean;
-    /** What another process has saved of the turn. */
+    /** Progress and texts that another process has saved. */
     saved?: Progress & ReplyTexts;
     /** Called by `identify`; may throw. */
     onIdentify?: () => void;
@@ -87,7 +86,7 @@ export function createTurnHarness(
     ended: undefined as { status: string; errorCode: string | null } | undefined,
     stops: [] as { turnId: string; generation: number }[],
     notes: [] as string[],
-    /** The states of tool messages, in the order in which they were shown. */
+    /** Tool message states, in the order in which they were shown. */
     lines: [] as string[],
     chunks: [] as { offset: number; chunk: string; chunk_seq: number; generation: number }[],
     suspended: false,
@@ -96,15 +95,15 @@ export function createTurnHarness(
     renewals: [] as string[],
     modelRenewals: [] as string[],
     commits: [] as number[],
-    /** Steps whose tokens were reserved, and those that were released. */
+    /** Steps whose tokens were reserved; `releases` has the steps whose tokens were released. */
     reservations: [] as number[],
     releases: [] as number[],
     resolutions: [] as string[],
-    /** The kinds of content of others in the conversation. */
+    /** Kinds of content in the conversation that others wrote. */
     untrusted: new Set<UntrustedSource>(more.untrusted),
     refusals: [] as Refusal[],
     usage: [] as number[],
-    /** How often the turn or its runtime was read from the stores. */
+    /** Counts how often the turn or its runtime was read from the stores. */
     reads: 0,
   };
   const messages = new Map<string, { text?: string; status?: string }>();
@@ -113,7 +112,7 @@ export function createTurnHarness(
   let instance = 'i';
   let tokens = 0;
   let deleted = false;
-  /** Ids of messages by their key in the turn. */
+  /** Message ids by their key in the turn. */
   const keys = new Map<string, string>();
   const calls = new Map<string, StoredOutcome>();
   const approvals = new Map<string, FoundApproval>();

@@ -23,7 +23,6 @@ interface Form {
   body: Buffer;
 }
 
-/** A multipart form with the files. */
 export async function formOf(...files: TestFile[]): Promise<Form> {
   const form = new FormData();
   for (const { content, name = 'file.bin', type = '', part = 'file' } of files) {
@@ -42,7 +41,7 @@ export async function upload(user: ApiClient, file: TestFile): Promise<Attachmen
   return answer.body.data;
 }
 
-/** The error code of the upload. @throws Error if the upload succeeds */
+/** @returns the error code @throws Error if the upload succeeds */
 export async function uploadRefusal(user: ApiClient, form: Form): Promise<ErrorCode> {
   const { status, body } = await user.raw<ErrorBody>({ method: 'POST', path: UPLOADS, ...form });
   if (status < 400) throw new Error('the upload was not rejected');
@@ -71,14 +70,14 @@ export async function download(
   return { status: answer.statusCode, headers: answer.headers, bytes };
 }
 
-/** The error code of a link. @throws Error if the download succeeds */
+/** @returns the error code @throws Error if the download succeeds */
 export async function linkRefusal(base: string, link: string, headers?: Record<string, string>): Promise<ErrorCode> {
   const { status, bytes } = await download(base, link, headers);
   if (status < 400) throw new Error('the link was not rejected');
   return (JSON.parse(bytes.toString()) as ErrorBody).code;
 }
 
-/** An upload in progress that the test controls. */
+/** The test controls an upload in progress. */
 export interface BegunUpload {
   send(bytes: Buffer): Promise<void>;
   /** Completes the form. */
@@ -89,7 +88,7 @@ export interface BegunUpload {
   breakOff(): void;
 }
 
-/** Begins the upload of a file of unknown length on a separate connection. */
+/** Uploads a file of unknown length on a separate connection. */
 export async function beginUpload(base: string, user: ApiClient): Promise<BegunUpload> {
   const { hostname, port } = new URL(base);
   const socket: Socket = connect(Number(port), hostname);

@@ -7,7 +7,6 @@ import { createUsageReportStore } from '../src/metering/usage-report.store.js';
 import { createUsageStore } from '../src/metering/usage.store.js';
 import { CHARGED_CALL } from './charged-call.js';
 
-/** What statements are executed for. */
 interface Place {
   userId: string;
   workspaceId: string;
@@ -19,7 +18,7 @@ interface Place {
 const PERIOD = '2026-03';
 const RANGE = { from: new Date(`${PERIOD}-01`), until: new Date('2026-04-01') };
 
-/** The statements about usage, whose plans a test checks. */
+/** Statements about usage, whose plans a test checks. */
 export const USAGE_STATEMENTS: readonly { name: string; run: (db: Database, place: Place) => Promise<unknown> }[] = [
   {
     name: 'the reservation of a model call',

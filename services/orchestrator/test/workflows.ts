@@ -35,7 +35,7 @@ const FINISHED: Record<TaskResult['status'], Omit<FinishedReply, 'text'>> = {
   stopped: { turnStatus: 'stopped', messageStatus: 'failed', errorCode: 'stopped' },
 };
 
-/** Starts workflows by calls of the tool in a turn, and works on their steps in place of the workers. */
+/** Starts workflows through tool calls in a turn, and works on their steps in place of the workers. */
 export async function beginWorkflowTurn(world: Readonly<TurnFixture>) {
   const { stores } = world.turnWorker;
   const { workflows } = tasksOfStores(stores);
@@ -43,7 +43,7 @@ export async function beginWorkflowTurn(world: Readonly<TurnFixture>) {
   const begun = await beginToolTurn(world, createWorkflowTools({ store: stores.workflows, workflows, agents }));
   const path = `/v1/workspaces/${begun.turn.workspace_id}/workflows`;
 
-  /** The unfinished turns of steps, by step id. */
+  /** The steps' unfinished turns, by step id. */
   async function turns(): Promise<Record<string, { turn: TurnRow; job: LeasedJob }>> {
     const rows = await world.uswarm.database
       .selectFrom('workflow_steps as s')
@@ -79,7 +79,7 @@ export async function beginWorkflowTurn(world: Readonly<TurnFixture>) {
       const { body } = await world.user.get<{ data: Workflow[] }>(path);
       return Object.fromEntries((body.data[0]?.steps ?? []).map(({ step_id: id, status }) => [id, status]));
     },
-    /** Begins the turn of a running step, and ends it. */
+    /** Begins and ends a running step's turn. */
     async end(stepId: string, status: TaskResult['status'] = 'completed', text = `Result of ${stepId}.`) {
       const running = (await turns())[stepId];
       if (running === undefined) throw new Error(`the step ${stepId} is not running`);
@@ -90,7 +90,7 @@ export async function beginWorkflowTurn(world: Readonly<TurnFixture>) {
     },
     /** Ends the turn that started the workflow. */
     finish: () => begun.writer.finish({ ...FINISHED.completed, text: 'Started.' }),
-    /** The messages with this type of content, oldest first. */
+    /** Messages with this content type, oldest first. */
     async messages<Type extends MessageContent['type']>(type: Type) {
       const rows = await world.uswarm.database
         .selectFrom('messages')
@@ -107,7 +107,7 @@ export async function beginWorkflowTurn(world: Readonly<TurnFixture>) {
 
 type Place = Pick<Home, 'workspaceId' | 'conversationId' | 'agents'>;
 
-/** Stores the message of a workflow. @returns its id */
+/** Stores the workflow's message. @returns its id */
 async function storeMessage({ database }: Pick<TestOrchestrator, 'database'>, place: Place): Promise<string> {
   const { workspaceId, conversationId, agents } = place;
   const stores = createStores(database);

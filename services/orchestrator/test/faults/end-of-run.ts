@@ -7,15 +7,15 @@ import type { SimulatedCall } from './simulated-agent.js';
 import { EFFECTS } from './simulated-tools.js';
 
 export interface CallOutcome extends SimulatedCall<RequestedTool> {
-  /** How often it took effect. */
+  /** Counts how often the call took effect. */
   executions: number;
-  /** How often it left for the other system, and with which keys. */
+  /** Counts how often the call left for the other system. `keys` are the keys that it left with. */
   requests: number;
   keys: string[];
-  /** What the model was told; undefined if the turn ended before. */
+  /** The outcome that the model was told; undefined if the turn ended before. */
   told: string | undefined;
   receipt: { status: string; key: string } | undefined;
-  /** Whether the other system finds what it executed. */
+  /** True if the other system finds what it executed. */
   finds: boolean;
 }
 
@@ -23,7 +23,7 @@ async function read<Row>(query: RawBuilder<Row>, database: Database): Promise<Ro
   return (await query.execute(database)).rows;
 }
 
-/** All requests that are in a journal. */
+/** Includes all requests that are in a journal. */
 export async function outcomes({ runtime, other, home }: FaultRun, database: Database): Promise<CallOutcome[]> {
   const effects = await read(sql<{ id: string }>`SELECT call_id AS id FROM simulated_effects`, database);
   const receipts = await read(
@@ -47,7 +47,7 @@ export async function outcomes({ runtime, other, home }: FaultRun, database: Dat
   });
 }
 
-/** What must hold for a call, whatever happened. @returns the rules that it breaks */
+/** Checks rules that must hold for every call, whatever happened. @returns the broken rules */
 export function brokenRules({ id, tool, executions, requests, keys, told, receipt, finds }: CallOutcome): string[] {
   const effect = EFFECTS[tool];
   const isUnknown = told === undefined || told === UNKNOWN_OUTCOME;
@@ -66,7 +66,7 @@ export function brokenRules({ id, tool, executions, requests, keys, told, receip
   return rules.flatMap(([holds, rule]) => (holds ? [] : [`${id} (${tool}) ${rule}`]));
 }
 
-/** The recorded usage of a workspace. `reserved`: calls whose usage was never reported, with their estimates. */
+/** A workspace's recorded usage. `reserved`: calls whose usage was never reported, with their estimates. */
 export interface RecordedUsage {
   calls: number;
   promptTokens: number;
@@ -85,14 +85,14 @@ export async function usageOf(workspaceId: string, database: Database): Promise<
   return rows[0]!;
 }
 
-/** What a model server has counted and no usage row contains: see invariant 8. */
+/** Usage that a model server has counted and no usage row contains: see invariant 8. */
 export const uncounted = ({ runtime: { modelCalls, counted } }: FaultRun, recorded: RecordedUsage) => ({
   calls: Math.max(0, modelCalls - recorded.calls),
   promptTokens: Math.max(0, counted.promptTokens - recorded.promptTokens),
   completionTokens: Math.max(0, counted.completionTokens - recorded.completionTokens),
 });
 
-/** What must not exist in a workspace without queued turns and without open cards. */
+/** Rows that must not exist in a workspace without queued turns and without open cards. */
 export async function leftBehind(workspaceId: string, database: Database): Promise<Record<string, unknown[]>> {
   const turns = sql`SELECT id FROM turns WHERE workspace_id = ${workspaceId}`;
   const queries: Record<string, RawBuilder<unknown>> = {

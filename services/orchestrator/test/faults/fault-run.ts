@@ -18,31 +18,31 @@ import { Killed, type Place, SimulatedProcess } from './simulated-process.js';
 import { SimulatedRuntime } from './simulated-runtime.js';
 import { createOtherSystem, createSimulatedTools } from './simulated-tools.js';
 
-/** The text that starts the scheduled steps. Other messages are answered without tools. */
+/** This text starts the scheduled steps. Other messages are answered without tools. */
 const TASK = 'Do it';
 const LEASE_MS = 3_600_000;
 const NO_BUDGET = { tokens: null };
-/** The time after which a process that continues notices that it has lost its lease. */
+/** A process that continues notices after this time that it has lost its lease. */
 const LEASE_NOTICED_MS = 500;
-/** Attempts to run a job, after which a run does not end. */
+/** A job that still runs after this many attempts never ends. */
 const MAX_ATTEMPTS = 60;
 const DATABASE_PLACES: readonly Place[] = ['database', 'transaction', 'committed'];
-/** Faults in the process that runs and in its runtime, which can happen within a transaction. */
+/** Faults in the running process and in its runtime, which can happen within a transaction. */
 const ANYWHERE: readonly Fault[] = ['kill the orchestrator', 'kill the runtime', 'hang the runtime', 'kill both'];
 
 const mayHappen = (fault: Fault, place: Place): boolean => {
   if (ANYWHERE.includes(fault)) return true;
   if (fault === 'break the database connection') return DATABASE_PLACES.includes(place);
   if (fault === 'break the runtime connection') return place === 'runtime';
-  // The user and other replicas would wait for the locks of the transaction.
+  // The user and other replicas would wait for the transaction's locks.
   return place !== 'transaction';
 };
 
-/** Runs turns of one workspace with the real stores and the real API, and with faults at points of the schedule. */
+/** Runs one workspace's turns with the real stores and the real API. Faults happen at scheduled points. */
 export class FaultRun {
   readonly other;
   readonly runtime: SimulatedRuntime;
-  /** Whether the turn had a job, or ran in a runtime, while it waited for the user. */
+  /** Entries for turns that had a job, or ran in a runtime, while they waited for the user. */
   readonly costsOfWaiting: string[] = [];
   attempts = 0;
   private readonly faults: ScheduledFault[];
@@ -74,7 +74,7 @@ export class FaultRun {
     );
   }
 
-  /** Whether all faults of the schedule have happened. */
+  /** True if all scheduled faults have happened. */
   get isOver(): boolean {
     return this.faults.length === 0 && this.due.length === 0;
   }
@@ -91,7 +91,7 @@ export class FaultRun {
     await this.settleReceipts();
   }
 
-  /** The job that looks up the calls that turns left, when each of them is old enough. */
+  /** Runs the job that looks up calls that turns left, once each of them is old enough. */
   private async settleReceipts(): Promise<void> {
     const { stores, schedule, withTransaction } = this;
     const process = new SimulatedProcess(() => Promise.resolve());
@@ -105,7 +105,6 @@ export class FaultRun {
     await this.runTurns();
   }
 
-  /** Runs turns until none is left. */
   async runTurns(): Promise<void> {
     for (;;) {
       const job = (await this.claim()) ?? (await this.claimLocked());
@@ -117,7 +116,10 @@ export class FaultRun {
 
   private claim = async (): Promise<LeasedJob | undefined> => (await this.stores.jobs.claim(TURN_JOB, 1, LEASE_MS))[0];
 
-  /** A claim skips a job that a transaction has locked. A process that hangs at one call can still end a transaction at another. */
+  /**
+   * A claim skips a job that a transaction has locked. A process that hangs at one call can still end a transaction at
+   * another.
+   */
   private async claimLocked(): Promise<LeasedJob | undefined> {
     await sql`SELECT FROM work WHERE kind = ${TURN_JOB} AND workspace_id = ${this.home.workspaceId} FOR UPDATE`.execute(
       this.uswarm.database,
@@ -212,7 +214,7 @@ export class FaultRun {
     return run(job, process.stopping.signal);
   }
 
-  /** A point of the process that runs: faults of the schedule happen here. */
+  /** Scheduled faults happen at these points of the running process. */
   private async point(process: SimulatedProcess, place: Place): Promise<void> {
     if (process !== this.current) return;
     const [next] = this.faults;
@@ -255,7 +257,7 @@ export class FaultRun {
     }
   }
 
-  /** Lets hanging processes continue, although others have taken over their work. */
+  /** Hanging processes continue, although others have taken over their work. */
   private async wake(): Promise<void> {
     const woken = this.hanging;
     this.hanging = [];
@@ -315,7 +317,7 @@ export class FaultRun {
     await this.user.post<{ data: MessageData }>(this.home.messages, { content: { type: 'text', text } }, 201);
   }
 
-  /** The time of open cards is over, and the job that withdraws them runs. */
+  /** Open cards are too old, and the job that withdraws them runs. */
   private async expire(): Promise<void> {
     const cards = await this.openCards();
     if (cards.length === 0) return;
@@ -327,7 +329,7 @@ export class FaultRun {
   }
 }
 
-/** What `pg` throws when the connection ends. */
+/** `pg` throws this when the connection ends. */
 class BrokenConnection extends Error {
   override name = 'BrokenConnection';
 }

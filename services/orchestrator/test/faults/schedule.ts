@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** What goes wrong, or what the user does, at a point of a run. */
+/** Failures, and the user's actions, at a point in a run. */
 export const FAULTS = [
   'kill the orchestrator',
   'kill the runtime',
@@ -25,32 +25,32 @@ export interface ScheduledFault {
   fault: Fault;
 }
 
-/** What happens to a request to the other system. */
+/** The fate of a request to the other system. */
 export const DELIVERIES = ['executed', 'refused', 'request lost', 'answer lost'] as const;
 export type Delivery = (typeof DELIVERIES)[number];
 
-/** What the user does with the cards of a turn that waits. */
+/** The user's reaction to a waiting turn's cards. */
 export const CHOICES = ['approve', 'deny', 'approve and deny', 'write', 'expire'] as const;
 export type Choice = (typeof CHOICES)[number];
 
 /** Tools that the orchestrator executes. */
 export type RequestedTool = 'save' | 'create' | 'send';
-/** `search` is a tool that the runtime calls. */
+/** The runtime itself calls the tool `search`. */
 export type ToolName = RequestedTool | 'search';
 
-/** What every simulated runtime can do. */
+/** Every simulated runtime has these features. */
 const FEATURES = ['journal.1', 'tools.1', 'budget.1'];
 const LATER_FEATURES = ['journal.2', 'tool-grants.1'];
 const ALL_FEATURES = [...FEATURES, ...LATER_FEATURES];
 
 export interface Schedule {
-  /** The features of the first runtime, and of those that replace it. */
+  /** The first runtime's features, and its replacements' features. */
   features: readonly [readonly string[], readonly string[]];
   /** The tools that the model calls, per step. */
   steps: ToolName[][];
-  /** Whether each call needs an approval. */
+  /** True if each call needs an approval. */
   asks: boolean;
-  /** Whether the other system finds a request that it executed. */
+  /** True if the other system finds a request that it executed. */
   finds: boolean;
   faults: ScheduledFault[];
   /** For the first requests; later ones are executed. */

@@ -22,33 +22,32 @@ export interface SimulatedCall<Tool extends ToolName = ToolName> {
 const isSearch = ({ tool }: SimulatedCall): boolean => tool === 'search';
 const isRequest = (call: SimulatedCall): call is SimulatedCall<RequestedTool> => !isSearch(call);
 
-/** The body of an entry. */
 type Entry = { text: string; calls: SimulatedCall[] } | { callId: string };
 
-/** The part of the task that an entry stores: the text of a step, which is unique, or the id of a call. */
+/** The part of the task that an entry stores: a step's text, which is unique, or a call's id. */
 export function partOf({ body }: { body: string }): string {
   const entry = JSON.parse(body) as Entry;
   return 'callId' in entry ? entry.callId : entry.text;
 }
 
-/** The tokens of a model call, and what the runtime estimates before it. */
+/** Tokens that a model call uses, and the runtime's estimate before it. */
 const USAGE = { promptTokens: 100, completionTokens: 7 };
 const ESTIMATE = { promptTokens: 130n, maxOutputTokens: 40n };
 const MODEL = { provider: 'simulated', model: 'simulated' };
 
-/** The arguments of a call. They are the same in all generations. */
+/** Arguments are the same in all generations. */
 const argumentsOf = ({ id, tool }: SimulatedCall): string => JSON.stringify({ what: `${tool} ${id}` });
 
-/** What an agent needs from its runtime. */
+/** The agent's interface to its runtime. */
 export interface AgentTurn {
-  /** Whether all events so far are committed. */
+  /** True if all events so far are committed. */
   committed(): boolean;
-  /** The outcome of a request, or the answer to an announced call. */
+  /** Resolves a request, or answers an announced call. */
   outcome(callId: string): Resolution | undefined;
   newCallId(): string;
-  /** The model server counts a call. */
+  /** Called when the model server counts a call. */
   callModel(answer: string, usage: typeof USAGE): void;
-  /** The model asks for a request whose step is committed. */
+  /** Called when the model asks for a request whose step is committed. */
   asked(call: SimulatedCall<RequestedTool>): void;
   /** @param token what the tool server gets */
   search(call: SimulatedCall, token: string): void;
@@ -56,9 +55,10 @@ export interface AgentTurn {
 }
 
 /**
- * An agent whose model calls tools in the steps of `plan`.
+ * The agent's model calls tools in the steps of `plan`.
  *
- * @param features with `journal.2`, entries have what is committed with them; with `tool-grants.1`, searches are announced
+ * @param features with `journal.2`, entries have what is committed with them; with `tool-grants.1`, searches are
+ * announced
  */
 export function* simulatedAgent(
   request: RunTurnRequest,
@@ -91,7 +91,7 @@ export function* simulatedAgent(
     yield { event: { case: 'entry', value }, barrier };
   }
 
-  /** A model call: announced, and counted by the model server as soon as it is sent. @returns its usage */
+  /** A model call is announced, and the model server counts it as soon as it is sent. @returns its usage */
   function* callModel(answer: string) {
     usageStep += 1;
     const call = { step: usageStep, ...MODEL };
@@ -114,7 +114,7 @@ export function* simulatedAgent(
     description: 'Searching',
   });
 
-  /** Calls a tool of the runtime, which was reported as running. */
+  /** Calls one of the runtime's own tools, which was reported as running. */
   function* search(call: SimulatedCall): Generator<Emitted, void> {
     if (isAnnounced) yield* until(() => turn.outcome(call.id) !== undefined);
     const granted = isAnnounced ? turn.outcome(call.id) : undefined;
@@ -131,7 +131,7 @@ export function* simulatedAgent(
     );
   }
 
-  /** Calls the tools of a step. The next model call commits the last result. */
+  /** Calls a step's tools. The next model call commits the last result. */
   function* callTools(open: readonly SimulatedCall[]): Generator<Emitted, void> {
     for (const call of open) {
       if (isRequest(call)) {
@@ -162,7 +162,7 @@ export function* simulatedAgent(
     if (step === undefined) {
       const answer = `Step ${index}. `;
       const usage = yield* callModel(answer);
-      // Ids of a step that was not committed are not known to the next generation.
+      // The next generation does not know the ids in a step that was not committed.
       step = { text: answer, calls: tools.map((tool) => ({ id: turn.newCallId(), tool })) };
       // Announced calls follow, with the barrier.
       const waits = !(isAnnounced && step.calls.every(isSearch));

@@ -3,7 +3,7 @@ import type { WithTransaction } from '../../src/platform/database/database.js';
 import type { RuntimeClient } from '../../src/runtimes/runtime-client.js';
 import type { SimulatedRuntime } from './simulated-runtime.js';
 
-/** The process was killed: no call of it reaches anything any more. */
+/** A killed process's calls reach nothing any more. */
 export class Killed extends Error {
   override name = 'Killed';
 }
@@ -15,7 +15,7 @@ export type Place = 'database' | 'transaction' | 'committed' | 'runtime' | 'prov
 export class SimulatedProcess {
   isDead = false;
   readonly hung = Promise.withResolvers<'hung'>();
-  /** Aborted when it has noticed that its lease is lost. */
+  /** Aborted when the process has noticed that its lease is lost. */
   readonly stopping = new AbortController();
   private thawed: PromiseWithResolvers<void> | undefined;
   private readonly reached: (process: SimulatedProcess, place: Place) => Promise<void>;
@@ -63,7 +63,7 @@ export class SimulatedProcess {
       return result;
     };
 
-  /** Adds a point before each call of these methods. With a second parameter, they read within a transaction. */
+  /** Adds a point before each call to these methods. With a second parameter, they read within a transaction. */
   reads<Store extends object>(store: Store, ...names: (keyof Store)[]): Store {
     const changed = { ...store };
     for (const name of names) {

@@ -14,7 +14,7 @@ interface RunningTurn {
   isStopped: boolean;
 }
 
-/** Calls of a hanging runtime that time out before it continues. */
+/** A hanging runtime continues after this many calls have timed out. */
 const HANGS_FOR = 3;
 
 const MAX_STUCK = 100;
@@ -22,24 +22,25 @@ const MAX_STUCK = 100;
 const unavailable = (): ConnectError => new ConnectError('', Code.Unavailable);
 
 /**
- * A runtime that speaks the protocol of turns: journal, barriers, announced calls, tool requests and resolutions. It continues
- * when the orchestrator reads the next event, so a run has one order. All its state is lost when it is killed.
+ * A runtime that speaks the turn protocol: journal, barriers, announced calls, tool requests and resolutions. It
+ * continues when the orchestrator reads the next event, so a run has one order. All its state is lost when it is
+ * killed.
  */
 export class SimulatedRuntime {
-  /** What the model was told about each call. */
+  /** The answer that the model got for each call. */
   readonly told = new Map<string, Resolution>();
-  /** All requests that a model has asked for and that are in a journal, with the id of their turn. */
+  /** All requests that a model has asked for and that are in a journal. */
   readonly calls = new Map<string, SimulatedCall<RequestedTool>>();
   modelCalls = 0;
-  /** Calls of the tool that the runtime calls. */
+  /** Counts calls to the runtime's own tool. */
   searches = 0;
-  /** What the model server has counted: from the moment at which a request is sent, also if its runtime is killed. */
+  /** Usage counted by the model server: from the moment at which a request is sent, also if its runtime is killed. */
   readonly counted = { promptTokens: 0, completionTokens: 0 };
-  /** How often the runtime waited for something that no call of the orchestrator can bring. */
+  /** Counts waits for something that no orchestrator call can bring. */
   stuck = 0;
-  /** Model calls and calls of own tools that were repeated although their entry was stored, and calls without a token. */
+  /** Model calls and own tool calls that were repeated although their entry was stored, and calls without a token. */
   readonly violations: string[] = [];
-  /** The parts of the task that are in the journal. */
+  /** Task parts that are in the journal. */
   private readonly stored = new Set<string>();
   private instance = 1;
   private turns = new Map<string, RunningTurn>();
@@ -49,7 +50,7 @@ export class SimulatedRuntime {
   private readonly features: readonly [readonly string[], readonly string[]];
   private readonly planOf: (request: RunTurnRequest) => readonly (readonly ToolName[])[];
 
-  /** @param features of the first runtime, and of those that replace it */
+  /** @param features the first runtime's, and its replacements' */
   constructor(features: readonly [readonly string[], readonly string[]], planOf: SimulatedRuntime['planOf']) {
     this.features = features;
     this.planOf = planOf;
@@ -97,7 +98,6 @@ export class SimulatedRuntime {
     return { instanceId: `instance ${this.instance}`, features: [...this.ownFeatures] };
   }
 
-  /** Turns that have not ended. */
   running(): string[] {
     return [...this.turns].flatMap(([id, { hasEnded }]) => (hasEnded ? [] : [id]));
   }

@@ -15,15 +15,15 @@ import type { SimulatedProcess } from './simulated-process.js';
 
 export const EFFECTS: Record<RequestedTool, Effect> = { save: 'own', create: 'keyed', send: 'once' };
 
-/** What the other system has received. */
+/** Records requests to the other system, and their effects. */
 export interface OtherSystem {
   deliveries: Delivery[];
   finds: boolean;
-  /** The keys of all requests, by call. */
+  /** All keys that requests had, by call. */
   keys: Map<string, Set<string>>;
-  /** How often a request arrived, by call. */
+  /** Number of requests, by call. */
   requests: Map<string, number>;
-  /** How often a call took effect. */
+  /** Number of effects, by call. */
   executions: Map<string, number>;
   executedKeys: Set<string>;
   /** Rules that a call broke when it left. */
@@ -42,7 +42,7 @@ export const createOtherSystem = ({ deliveries, finds }: Pick<Schedule, 'deliver
 
 const count = (counts: Map<string, number>, id: string): void => void counts.set(id, (counts.get(id) ?? 0) + 1);
 
-/** The rows of calls with an effect in the database. Without a unique key, so that a second effect is seen. */
+/** Stores calls whose effect is in the database. Without a unique key, so that a second effect is seen. */
 export const createEffectsTable = (database: Database) =>
   sql`CREATE TABLE simulated_effects (call_id text NOT NULL)`.execute(database);
 
@@ -52,7 +52,7 @@ interface Leaving {
   input: object;
 }
 
-/** Rules that must hold when a call takes effect, read by another connection than that of the turn. */
+/** Checks rules that must hold when a call takes effect. Reads them on another connection than the turn. */
 async function brokenRules({ call, tool, input }: Leaving, asks: boolean, key: string | undefined, db: Database) {
   const broken: string[] = [];
   if (key !== undefined) {

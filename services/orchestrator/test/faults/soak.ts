@@ -1,12 +1,10 @@
 import { byTier } from '@uswarm/testkit/tier';
 import type fc from 'fast-check';
 
-/** Runs of a property in `npm test`. */
+/** A property's runs in `npm test`. */
 const RUNS = byTier({ core: 60, all: 400 });
 
-/**
- * How often and with which seed a property runs. `npm run soak` sets the variables: it runs for a time, or repeats a failure.
- */
+/** `npm run soak` sets the variables: it runs for a time, or repeats a failure with its seed. */
 export function soakParameters<Values>(env = process.env): fc.Parameters<Values> {
   const { USWARM_SOAK_MINUTES: minutes, USWARM_SOAK_SEED: seed, USWARM_SOAK_PATH: path } = env;
   return {

@@ -62,7 +62,7 @@ const settings = (keys: Keys): Record<string, string> => ({
 const previous = (keys: Keys): Record<string, string> =>
   Object.fromEntries(Object.entries(settings(keys)).flatMap(([name, value]) => [[`${name}_PREVIOUS`, value]]));
 
-/** An orchestrator with a signed-up user, and requests of clients that have the old or the new keys. */
+/** An orchestrator with a signed-up user, and requests from clients that have the old or the new keys. */
 async function startFixture(environment: Record<string, string>, current: Keys) {
   const uswarm: TestOrchestrator = await startTestOrchestrator({ environment });
   const signed = (identity: TestUser, keys: Keys) => {
@@ -83,9 +83,9 @@ async function startFixture(environment: Record<string, string>, current: Keys) 
 
   return {
     close: () => uswarm.close(),
-    /** The status of a request signed by an app. */
+    /** Status for a request that an app signed. */
     app: async (keys: Keys) => (await signed(user, keys).raw({ method: 'GET', path: '/v1/workspaces' })).status,
-    /** The status of a request of a gateway. */
+    /** Status for a gateway's request. */
     gateway: async (keys: Keys) => {
       const token = await signInternalToken(parseSigningKey(keys.internal), userId);
       const answer = await request(`${uswarm.internalUrl}${INTERNAL_PATHS.subscriptions}`, {
@@ -96,7 +96,7 @@ async function startFixture(environment: Record<string, string>, current: Keys) 
       await answer.body.dump();
       return answer.statusCode;
     },
-    /** The status of a request of a model gateway with an invalid body. */
+    /** Status for a model gateway's request with an invalid body. */
     modelGateway: async (keys: Keys) => {
       const token = await signModelCallsToken(parseSigningKey(keys.modelCalls), 'model-gateway');
       const answer = await request(`${uswarm.internalUrl}${MODEL_CALLS_PATH}`, {
@@ -107,25 +107,25 @@ async function startFixture(environment: Record<string, string>, current: Keys) 
       await answer.body.dump();
       return answer.statusCode;
     },
-    /** The error code of an operator's request with an invalid body. */
+    /** Error code for an operator's request with an invalid body. */
     operator: async (keys: Keys) => {
       const token = await signAdminToken(parseSigningKey(keys.admin), 'olivia');
       // The token is checked before the body.
       return createTestAdmin(uswarm).refusal('user.show', {}, token);
     },
-    /** The status of a request with a cursor. */
+    /** Status for a request with a cursor. */
     page: async (keys: Keys) => {
       const scope = { userId, conversationId: home.conversationId, direction: 'backward' as const };
       const cursor = createCursorCodec(keys.cursor).encode({ seq: 1, before_seq: null, pageDirection: 'older' }, scope);
       const path = `${home.messages}?scrollId=${cursor}`;
       return (await signed(user, current).raw({ method: 'GET', path })).status;
     },
-    /** The status of a download by a link. */
+    /** Status for a download by a link. */
     link: async (keys: Keys) => {
       const links = createUploadLinks({ secret: keys.cursor, baseUrl: '', clock: systemClock });
       return (await download(uswarm.url, links.url(uploaded.body.data.id))).status;
     },
-    /** The usage of a new account whose predecessor was deleted under these keys, and the stored hashes. */
+    /** A new account's usage and the stored hashes, after its predecessor was deleted under these keys. */
     returned: async (keys: Keys) => {
       const identity = await uswarm.newIdentity();
       const hashOf = (each: Keys) =>
@@ -143,7 +143,7 @@ async function startFixture(environment: Record<string, string>, current: Keys) 
       const isLeft = (each: Keys) => hashes.some(({ identity_hash }) => identity_hash.equals(hashOf(each)));
       return { used: body.data.tokens_used, left: [OLD, NEW].filter(isLeft).map((each) => each.identity) };
     },
-    /** The error code of a sign-in whose account was deleted under these keys. */
+    /** Error code for a sign-in whose account was deleted under these keys. */
     deleted: async (keys: Keys) => {
       const identity = await uswarm.newIdentity();
       const hash = createHmac('sha256', keys.identity)

@@ -1,14 +1,14 @@
 import type { Conversation, MessageData, ServerEventPayload, Workspace } from '@uswarm/contract';
 import { previewText } from '../../src/workspaces/workspace-view.js';
 
-/** Something that a client receives, in any order and any number of times: a durable event, or an object of a response. */
+/** A client receives these in any order and any number of times: a durable event, or an object in a response. */
 export type Received =
   | { event: string; payload: Record<string, unknown> }
   | { workspace: Workspace }
   | { conversation: Conversation }
   | { message: MessageData };
 
-/** A value with the revision of the object that it is from. */
+/** A value with its object's revision. */
 class Field<Value> {
   rev = -1;
   value: Value | undefined;
@@ -26,7 +26,7 @@ class ConversationCopy {
   readonly unread = new Field<number>();
 }
 
-/** What a client shows; without what `rev` does not cover. */
+/** Everything that a client shows, except fields that `rev` does not cover. */
 export interface Shown {
   workspace: { rev: number; name: string; unread: number; phase: string; preview: string | null };
   conversations: Record<
@@ -124,7 +124,7 @@ export class MergingClient {
     if (known === undefined || revOf(known) < revOf(message)) this.#messages.set(message.id, message);
   }
 
-  /** What the client shows. Last messages and the preview follow from the messages. */
+  /** Last messages and the preview follow from the messages. */
   shown(): Shown {
     const workspace = this.#workspace.value;
     if (workspace === undefined) throw new Error('the client has no workspace');
@@ -157,7 +157,7 @@ export class MergingClient {
   }
 }
 
-/** The responses of the REST API in the same form. */
+/** Converts REST API responses to the same form. */
 export function shownBy(
   workspace: Workspace,
   conversations: readonly Conversation[],
@@ -190,8 +190,8 @@ export function shownBy(
 const revOf = ({ rev = 0 }: { rev?: number | undefined }): number => rev;
 
 /**
- * All fields. The status of the agent is that of the time of the event or response; `agent.status` reports changes. The addresses of
- * avatars depend on who renders a message.
+ * Hides the agent's status and avatar. The status belongs to the time of the event or response, and `agent.status`
+ * reports changes. The avatar address depends on who renders a message.
  */
 export const shownMessage = ({ agent, ...message }: MessageData) => ({
   ...message,

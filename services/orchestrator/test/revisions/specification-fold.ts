@@ -1,8 +1,8 @@
 import type { Conversation, EventsAnswer, MessageData } from '@uswarm/contract';
 
 /**
- * A client that takes the events literally: an object is added when it is created, replaced when it changes, and removed when it is
- * deleted. It knows no revisions.
+ * A client that takes the events literally: an object is added when it is created, replaced when it changes, and
+ * removed when it is deleted. It knows no revisions.
  */
 export class SpecificationFold {
   readonly #messages = new Map<string, MessageData>();

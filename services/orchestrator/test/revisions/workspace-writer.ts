@@ -87,7 +87,7 @@ export class WorkspaceWriter {
   async #listed(conversationId: string): Promise<MessageData[]> {
     const path = `${this.#path}/conversations/${conversationId}/messages?limit=100`;
     const { status, body } = await this.#deps.user.raw<MessagePage>({ method: 'GET', path });
-    // The conversation was deleted after the list of conversations was read.
+    // The conversation was deleted after the conversation list was read.
     return status === 404 ? [] : body.data;
   }
 
@@ -104,7 +104,7 @@ export class WorkspaceWriter {
     ];
   }
 
-  /** All objects, read one after another, with the sequence of the first response. */
+  /** All objects, read one after another, with the first response's sequence. */
   async objectsWithPosition(): Promise<{ objects: Received[]; position: number }> {
     const { headers } = await this.#deps.user.get(this.#path);
     return { objects: await this.objects(), position: Number(String(headers['x-workspace-position']).split(':')[1]) };
@@ -114,7 +114,7 @@ export class WorkspaceWriter {
     return shownBy(await this.#workspace(), await this.conversations(), await this.messages());
   }
 
-  /** The events after a seq, with their bodies of now, and the last seq. */
+  /** Events after a seq, with their current bodies, and the last seq. */
   async events(after: number): Promise<{ events: Received[]; lastSeq: number }> {
     const { database } = this.#deps.uswarm;
     const render = createEventRenderer({ ...this.#stores, createViewContext: currentViewContext });
@@ -196,7 +196,7 @@ export class WorkspaceWriter {
     }
   }
 
-  /** A request that the rules of messages may refuse. */
+  /** Message rules may refuse the request. */
   async #attempt(method: 'PATCH' | 'DELETE', path: string, body?: string): Promise<void> {
     const headers = { 'content-type': 'application/json' };
     const { status } = await this.#deps.user.raw({ method, path, ...(body === undefined ? {} : { body, headers }) });
@@ -207,7 +207,7 @@ export class WorkspaceWriter {
     return createWithTransaction(this.#deps.uswarm.database)(run);
   }
 
-  /** Writes a message of an agent, as turns do. */
+  /** Writes an agent's message, as turns do. */
   #insert(conversationId: string, content: MessageData['content']): Promise<void> {
     const { workspaceId, agents } = this.#deps.home;
     const id = randomUUIDv7();
@@ -217,7 +217,7 @@ export class WorkspaceWriter {
     });
   }
 
-  /** Shows what a turn waits for in the place of its reply. */
+  /** Shows what a turn waits for in its reply's place. */
   async #place(conversationId: string, replyId: string | null, text: string): Promise<void> {
     const { workspaceId, agents } = this.#deps.home;
     await this.#transaction(async (tx) => {

@@ -8,13 +8,13 @@ const QUESTION_MIN = 24 * 60;
 /** A turn as the user sees it. */
 export interface ModelTurn {
   state: 'running' | 'suspended' | 'done' | 'failed' | 'stopped';
-  /** What it does while it runs; undefined if it waits. */
+  /** The activity of a running turn; undefined if it waits. */
   activity: AgentActivity | undefined;
-  /** When the activity was stored, or when the turn ended or was suspended, in minutes. */
+  /** Minute at which the activity was stored, or at which the turn ended or was suspended. */
   since: number;
-  /** Orders the ends of turns. */
+  /** Orders turns by their end. */
   endedAs: number;
-  /** Whether it shows a card that no turn waits for, without a choice. */
+  /** True if it shows a card without a choice that no turn waits for. */
   asks: boolean;
 }
 
@@ -24,7 +24,7 @@ const ORDER: readonly AgentActivity[] = ['writing', 'thinking', 'reading', 'pend
 const ended = (turns: readonly ModelTurn[]): ModelTurn | undefined =>
   turns.filter(({ state }) => state !== 'running').toSorted((a, b) => b.endedAs - a.endedAs)[0];
 
-/** What an agent does, from its turns by conversation, each in their order. */
+/** Derives what an agent does from its turns by conversation, each in their order. */
 export function statusOf(conversations: readonly (readonly ModelTurn[])[], now: number): AgentActivity {
   const turns = conversations.flat();
   const found: AgentActivity[] = ['online'];

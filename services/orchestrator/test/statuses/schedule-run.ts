@@ -25,7 +25,7 @@ const QUESTION: OfferedContent & { type: 'action_card' } = {
 
 const CONVERSATIONS = 3;
 
-/** What happens in one conversation, as far as it is possible there. */
+/** Steps in one conversation; a step that is impossible there does nothing. */
 export type Step =
   | { what: 'send' | 'fail before the begin' | 'ask' | 'approve' | 'deny' | 'let approvals expire' }
   | { what: 'offer a question' | 'answer the question' | 'delete the last message' | 'delete the conversation' }
@@ -70,11 +70,11 @@ export const steps: fc.Arbitrary<(Step & { conversation: number })[]> = fc.array
 interface RunningTurn {
   job: LeasedJob;
   writer: TurnWriter;
-  /** Whether its process was killed, or it waits without a worker. */
+  /** True if its process was killed, or it waits without a worker. */
   isFree: boolean;
 }
 
-/** A conversation, and its turns in the database and in the model. */
+/** Its turns in the database and in the model. */
 interface Conversation {
   path: string;
   id: string;
@@ -236,7 +236,7 @@ export class ScheduleRun {
     Object.assign(turn, { activity: 'reading', since: this.now });
   }
 
-  /** Leases the unfinished turn of a conversation. */
+  /** Leases the conversation's unfinished turn. */
   private async lease(here: Conversation): Promise<LeasedJob> {
     const { database } = this.world.uswarm;
     const { id } = await database
@@ -301,7 +301,7 @@ export class ScheduleRun {
     await this.begin(here, turn);
   }
 
-  /** Deletes the last message of the user, and with it the turn that answered it. */
+  /** Deletes the user's last message, and with it the turn that answered it. */
   private async deleteLast(here: Conversation): Promise<void> {
     const page = await this.world.user.get<MessagePage>(`${here.path}/messages?direction=forward&limit=100`);
     const message = page.body.data.findLast(({ role }) => role === 'user');
@@ -310,7 +310,7 @@ export class ScheduleRun {
     here.turns.pop();
   }
 
-  /** Moves all times of the workspace to the past, and runs the job that ends statuses. */
+  /** Moves all the workspace's times to the past, and runs the job that ends statuses. */
   private async pass(minutes: number): Promise<void> {
     const { database } = this.world.uswarm;
     const { workspaceId } = this.world.home;
