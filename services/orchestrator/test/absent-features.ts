@@ -1,10 +1,7 @@
 import { NO_PUSH } from '../src/records/push-jobs.js';
 import type { TurnRunnerDeps } from '../src/turns/runner/turn-runner-deps.js';
 
-/**
- * Features that do nothing, for turns that need none: tasks for other agents, workflow reports, summaries,
- * notifications.
- */
+/** For turns that need no tasks for other agents, workflow reports, summaries and notifications. */
 export const ABSENT_FEATURES: Pick<
   TurnRunnerDeps,
   'delegations' | 'tasks' | 'queue' | 'reports' | 'summaries' | 'push'

@@ -21,7 +21,6 @@ interface Place {
   messageId: string;
 }
 
-/** Frequent statements about agents, their statuses and memories. */
 export function agentStatements(place: () => Place): [string, (database: Database) => Promise<unknown>][] {
   return [
     ['the agents of a workspace', (database) => createAgentStore(database).members(place().workspaceId)],

@@ -111,7 +111,6 @@ export interface SeenAnswer {
 
 export interface ExampleCall {
   url: string;
-  /** The credentials. */
   client: Pick<ApiClient, 'headers'>;
   operation: Operation;
   values: Values;

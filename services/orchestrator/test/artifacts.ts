@@ -4,7 +4,7 @@ import { createArtifactStore } from '../src/workspaces/artifacts/artifacts.store
 import { createFileObjects } from '../src/workspaces/uploads/file-objects.js';
 import type { Home, TestOrchestrator } from './test-orchestrator.js';
 
-/** Stores an artifact with one version per content, as the tools do. @returns its id */
+/** Stores one version per content, as the tools do. @returns the artifact's id */
 export async function storeArtifact(
   { database, objectDirectory }: TestOrchestrator,
   { workspaceId, conversationId }: Pick<Home, 'workspaceId' | 'conversationId'>,

@@ -23,7 +23,6 @@ export async function insertWorkspaces(database: Database, count: number): Promi
   return rows.map(({ id }) => id);
 }
 
-/** Inserts messages with their events into every conversation. */
 export async function insertMessages(database: Database, perConversation: number): Promise<void> {
   await sql`
     INSERT INTO messages (id, workspace_id, conversation_id, seq, role, content, status, local_id, sender_id)
@@ -63,7 +62,6 @@ export async function insertLongConversation(
     WHERE c.id = ${conversationId} AND w.id = c.workspace_id`.execute(database);
 }
 
-/** Inserts the messages with `seq` from `from` to `to`. */
 async function insertMessageRange(database: Database, conversationId: string, from: number, to: number): Promise<void> {
   await sql`
     WITH words AS MATERIALIZED (

@@ -25,7 +25,6 @@ const TABLES: Record<string, string> = {
 
 const copiedId = (id: string): string => `md5(${id}::text || n)::uuid`;
 
-/** A copied row's column, as SQL. */
 function copied(table: string, name: string, type: string): string {
   if (type === 'uuid') return copiedId(name);
   return table === 'users' && name === 'subject' ? 'subject || n' : name;

@@ -13,7 +13,7 @@ async function tables(database: Database): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** All rows in all tables as JSON text, without `published_at`, which the relay sets at any time. */
+/** Leaves out `published_at`, which the relay sets at any time. */
 export async function allRows(database: Database): Promise<Record<string, string[]>> {
   const stored: Record<string, string[]> = {};
   for (const table of await tables(database)) {

@@ -6,7 +6,6 @@ import { z } from 'zod';
 
 /** Runs a built entry point as a child process. */
 export interface EntryPoint {
-  /** Log lines so far. */
   lines: string[];
   /** The public port's base URL. Rejects if the process exits before it listens. */
   listening: Promise<string>;
@@ -14,7 +13,6 @@ export interface EntryPoint {
   operations: Promise<string>;
   exitCode: Promise<number | null>;
   stop(): Promise<void>;
-  /** Kills the process, to simulate a crash. */
   kill(): Promise<void>;
 }
 

@@ -8,7 +8,6 @@ interface Place {
   messageId: string;
 }
 
-/** Frequent statements about events, and about messages with their events. */
 export function eventStatements(place: () => Place): [string, (database: Database) => Promise<unknown>][] {
   return [
     [

@@ -2,6 +2,5 @@ import { untilBlocked as untilBlockedIn } from '@uswarm/testkit/lock-waits';
 import { sql } from 'kysely';
 import type { Database } from '../src/platform/database/database.js';
 
-/** Resolves when a statement waits for a lock. */
 export const untilBlocked = (database: Database): Promise<void> =>
   untilBlockedIn(async (text) => (await sql.raw<{ query: string }>(text).execute(database)).rows);

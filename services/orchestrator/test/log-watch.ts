@@ -3,17 +3,13 @@ export interface LogWatch {
   destination: { write(line: string): void };
   /** Registers a text that no line may contain. Short texts are ignored: they can occur by chance. */
   plant(text: string): void;
-  /** Registers a request body's private fields. */
   plantBody(body: string): void;
-  /** Lines that contain a registered text. */
   leaks(): string[];
 }
 
 const SHORTEST = 12;
-/** Private fields in request bodies. */
 const PRIVATE = new Set(['text', 'content', 'description', 'push_token', 'authorization_code', 'code_verifier']);
 
-/** @param lines receives all log lines */
 export function watchLogs(lines: string[] = []): LogWatch {
   const planted = new Set<string>();
   const plant = (text: string): void => {

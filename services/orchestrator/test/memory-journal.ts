@@ -6,7 +6,7 @@ import type { TurnRunnerDeps } from '../src/turns/runner/turn-runner-deps.js';
 
 type Entry = StoredEntry & EntryParts & { generation: number };
 
-/** One turn's journal in memory. `onStore` is called before the object store is used, and may throw. */
+/** `onStore` is called before the object store is used, and may throw. */
 export function createMemoryJournal({
   recentCalls = [],
   onStore,

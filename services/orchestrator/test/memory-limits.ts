@@ -3,10 +3,7 @@ import type { TurnRunnerDeps } from '../src/turns/runner/turn-runner-deps.js';
 const LIMIT = { scope: 'user', token_limit: 10, resets_at: '2026-12-01T00:00:00.000Z' } as const;
 const BUDGET = { tokens: 1_000 };
 
-/**
- * One turn's limits in memory. `limited` returns true if a limit is reached, `reserved` if other turns have reserved
- * the rest.
- */
+/** `limited` returns true if a limit is reached, `reserved` if other turns have reserved the rest. */
 export const createMemoryLimits = ({
   limited = () => false,
   reserved = () => false,

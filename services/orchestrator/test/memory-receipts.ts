@@ -1,7 +1,6 @@
 import type { SentReceipt } from '../src/turns/receipts/receipts.store.js';
 import type { TurnRunnerDeps } from '../src/turns/runner/turn-runner-deps.js';
 
-/** One turn's receipts in memory. */
 export function createMemoryReceipts(): TurnRunnerDeps['receipts'] {
   const receipts = new Map<string, SentReceipt>();
   return {

@@ -7,7 +7,6 @@ export interface MemoryRulesOptions {
   permission?: () => 'allow' | 'ask' | 'deny';
   /** True if another turn sent calls since the user's message. */
   mayRepeat?: boolean;
-  /** The connection that tools use. */
   connection?: () => string;
   privateTexts?: string[];
 }

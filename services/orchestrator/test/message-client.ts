@@ -45,7 +45,6 @@ export function createMessageClient(world: Readonly<TurnFixture>) {
       world.user.refusal('PATCH', pathOf(id), textBody(text, more)),
     ids: async () => (await listed()).map(({ id }) => id),
     events: async () => (await world.user.get<{ data: ReplayedEvent[] }>(`${world.home.workspace}/events`)).body.data,
-    /** The queued and running turns. */
     queued: async () =>
       (
         await world.uswarm.database
@@ -55,7 +54,6 @@ export function createMessageClient(world: Readonly<TurnFixture>) {
           .where('t.workspace_id', '=', world.home.workspaceId)
           .execute()
       ).map(({ user_message_id, agent_id, status }) => ({ userMessage: user_message_id, agent: agent_id, status })),
-    /** A user message with a finished reply. */
     answered: async (text: string, end: Partial<FinishedReply> = {}) => {
       const userMessage = await say(text);
       const { writer, replyId } = await begin();

@@ -27,7 +27,6 @@ export interface MeteredCall {
   step: number;
   callId: string;
   estimate: Tokens;
-  /** Tokens that the server counts. */
   counted: Tokens;
 }
 

@@ -17,7 +17,6 @@ function nodes(plan: PlanNode): PlanNode[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodes)];
 }
 
-/** Runs `use`. @returns the statements that it executed */
 export async function statementsOf(
   database: Database,
   use: (db: Database) => Promise<unknown>,

@@ -6,7 +6,7 @@ import { first, type Home, type TestOrchestrator, type TestUser } from './test-o
 
 export const MAIL = { to: ['bob@example.com'], subject: 'Lunch', body: 'Are you free on Tuesday?' };
 
-/** Sends a message whose turn runs. @returns the turn's id */
+/** @returns the turn's id */
 export async function startTurn(
   { database }: Pick<TestOrchestrator, 'database'>,
   user: TestUser,

@@ -1,9 +1,6 @@
 import type { CountedStatement } from '@uswarm/testkit/counted-statements';
 import pg from 'pg';
 
-/**
- * Records statements on all connections in this process. @returns the recorded statements, and a function that ends it
- */
 export function recordStatements(): { statements: CountedStatement[]; stop: () => void } {
   const statements: CountedStatement[] = [];
   const prototype = pg.Client.prototype as unknown as { query: (...parameters: unknown[]) => unknown };

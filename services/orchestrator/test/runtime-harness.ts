@@ -24,7 +24,6 @@ const JOB: LeasedJob = {
   takenOver: false,
 };
 export const ADDRESS = 'http://runtime:1';
-/** The pod's address. */
 export const STARTING_ADDRESS = 'http://10.0.0.1:1';
 export const IDLE_MS = 60_000;
 const NO_LIMIT = createRuntimePool({ places: 0, requestReconcile: () => undefined });
@@ -72,9 +71,7 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
     events: 0,
     statuses: [] as string[],
     turnsMadeDue: 0,
-    /** Changes of `unreachableSince`. */
     reports: [] as (Date | null)[],
-    /** Updates of the runtime row. */
     writes: 0,
   };
   /** This process's lease, and the number of jobs that it enqueued. */
@@ -248,7 +245,6 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
     },
     /** Stores a message as release 0.2 does: without resuming the runtime. */
     queueTurnOfOldReplica: () => void (recorded.queuedTurns += 1),
-    /** Completes the queued turns if the runtime is running. */
     completeTurns() {
       if (row.phase !== 'Ready' || !respondsAt(row.address ?? '') || recorded.queuedTurns === 0) return;
       recorded.queuedTurns = 0;
@@ -259,7 +255,6 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
       if (platform.running || platform.starting || !runs()) return;
       Object.assign(platform, { starting: true, instance: platform.instance + 1, idleSince: now });
     },
-    /** The platform acts on the desired state. */
     applyOnPlatform() {
       const isNew = runs() && !platform.running && !platform.starting;
       if (isNew) Object.assign(platform, { instance: platform.instance + 1, idleSince: now });

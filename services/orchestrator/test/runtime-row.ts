@@ -1,6 +1,5 @@
 import type { RuntimeRow } from '../src/records/runtimes.store.js';
 
-/** A runtime that was just requested. */
 export const runtimeRow = (now: Date, more: Partial<RuntimeRow> = {}): RuntimeRow => ({
   workspace_id: 'w',
   user_id: 'u',

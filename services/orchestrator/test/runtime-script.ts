@@ -9,7 +9,6 @@ export interface Call {
   error?: ConnectError;
   /** Event numbers, from 1 within the call, at which the runtime waits for a commit. */
   barriers?: number[];
-  /** Called after the events. */
   atTheEnd?: () => void | Promise<void>;
 }
 

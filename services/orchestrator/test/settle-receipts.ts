@@ -5,7 +5,6 @@ import type { Stores } from './stores.js';
 
 interface Settling extends Partial<Pick<ReceiptSettlingDeps, 'tools' | 'receipts' | 'connection'>> {
   withTransaction: WithTransaction;
-  /** Milliseconds that have passed. */
   afterMs?: number;
 }
 

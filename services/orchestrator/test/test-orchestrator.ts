@@ -33,9 +33,7 @@ export const SIGNATURE_SECRET = 'signature-secret-of-the-tests';
 export const E2E_TOKEN = 'end-to-end-token-of-the-tests-0123456789';
 
 export interface TestOrchestratorOptions {
-  /** Overrides the default test settings. */
   environment?: Record<string, string>;
-  /** Enables the end-to-end bypass. */
   bypass?: boolean;
   /** Rules for how fast request bodies must arrive. */
   bodies?: BodyRules;
@@ -59,9 +57,7 @@ export interface Home {
   workspace: string;
   agents: AgentSummary[];
   conversationId: string;
-  /** Path of the swarm conversation. */
   conversation: string;
-  /** Path of its messages. */
   messages: string;
 }
 
@@ -79,19 +75,16 @@ export interface TestOrchestrator {
   /** The log, at level debug. `close` fails if the log contains a planted text. */
   logs: LogWatch;
   metrics: Registry;
-  /** Sends no credentials. */
   anonymous: ApiClient;
-  /** Creates an identity that has not signed up. */
+  /** Has not signed up. */
   newIdentity(): Promise<TestUser>;
-  /** Creates a user with a first workspace. */
+  /** Has signed up. */
   user(): Promise<TestUser>;
   idOf(user: Pick<TestUser, 'email'>): Promise<string>;
-  /** Returns the user's first workspace. */
   home(user: ApiClient): Promise<Home>;
   close(): Promise<void>;
 }
 
-/** Settings that must not be logged. */
 const IS_SECRET = /(KEY|KEYS|SECRET|TOKEN|PROVIDERS|DATABASE_URL)(_PREVIOUS)?$/;
 
 const secret = (): string => randomBytes(32).toString('hex');

@@ -1,7 +1,6 @@
 import type { Database } from '../src/platform/database/database.js';
 import type { TurnContext } from '../src/turns/request/turn-contexts.store.js';
 
-/** A test turn starts with this context. */
 export const TURN_CONTEXT: TurnContext = {
   now: new Date(0).toISOString(),
   reader: { name: '', language: '', time_zone: '' },
@@ -20,7 +19,6 @@ export const TURN_CONTEXT: TurnContext = {
   recentTurns: [],
 };
 
-/** Stores a turn's context, as its start does. */
 export const insertTurnContext = (db: Database, turnId: string): Promise<unknown> =>
   db
     .insertInto('turn_contexts')

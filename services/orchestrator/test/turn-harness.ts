@@ -47,11 +47,9 @@ export function createTurnHarness(
     deadlineMs?: number;
     /** The runtime does not know the turn when it is stopped. */
     unstoppable?: boolean;
-    /** Names only tools that the agent may use. */
     tools?: string[];
     renewToolTokenMs?: number;
     modelGateway?: boolean;
-    /** Tools that the orchestrator executes. */
     platformTools?: PlatformTool[];
     /** Names tools that need the user's approval. */
     askedTools?: string[];
@@ -60,11 +58,9 @@ export function createTurnHarness(
     /** Optional protocol parts that the runtime implements. */
     features?: string[];
     prompts?: AgentPrompt[];
-    /** Called before the turn is suspended. */
     onSuspend?: (approvals: Map<string, FoundApproval>) => void;
     /** Kinds of content that others wrote and earlier turns have read. */
     untrusted?: UntrustedSource[];
-    /** Tool calls from earlier turns. */
     recentCalls?: CallRecord[];
     /** Called before the object store is used; may throw. */
     onStore?: () => void;

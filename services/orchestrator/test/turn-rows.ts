@@ -28,7 +28,6 @@ export const RUNTIME: RuntimeRow = {
   wanted_at: NOW,
   updated_at: NOW,
 };
-/** A turn that no process has begun. */
 export const QUEUED: TurnRow = {
   id: 't',
   workspace_id: 'w',

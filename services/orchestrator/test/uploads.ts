@@ -13,7 +13,6 @@ export const PNG = Buffer.from('89504e470d0a1a0a0000000d494844520000000100000001
 export interface TestFile {
   content: string | Buffer;
   name?: string;
-  /** The content type that the client sends. */
   type?: string;
   part?: string;
 }
@@ -80,11 +79,8 @@ export async function linkRefusal(base: string, link: string, headers?: Record<s
 /** The test controls an upload in progress. */
 export interface BegunUpload {
   send(bytes: Buffer): Promise<void>;
-  /** Completes the form. */
   end(): Promise<void>;
-  /** The response so far. */
   answered(): string | undefined;
-  /** Closes the connection. */
   breakOff(): void;
 }
 

@@ -18,7 +18,6 @@ interface Place {
 const PERIOD = '2026-03';
 const RANGE = { from: new Date(`${PERIOD}-01`), until: new Date('2026-04-01') };
 
-/** Statements about usage, whose plans a test checks. */
 export const USAGE_STATEMENTS: readonly { name: string; run: (db: Database, place: Place) => Promise<unknown> }[] = [
   {
     name: 'the reservation of a model call',

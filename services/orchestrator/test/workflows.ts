@@ -69,7 +69,6 @@ export async function beginWorkflowTurn(world: Readonly<TurnFixture>) {
     turns,
     start: (steps: readonly TestStep[], name = 'Trip') =>
       begun.call('start_workflow', { name, steps: steps.map(toStep) }),
-    /** The workflow that was started last. */
     async workflow(): Promise<Workflow> {
       const { body } = await world.user.get<{ data: Workflow[] }>(path);
       const [latest] = body.data;
@@ -79,7 +78,6 @@ export async function beginWorkflowTurn(world: Readonly<TurnFixture>) {
       const { body } = await world.user.get<{ data: Workflow[] }>(path);
       return Object.fromEntries((body.data[0]?.steps ?? []).map(({ step_id: id, status }) => [id, status]));
     },
-    /** Begins and ends a running step's turn. */
     async end(stepId: string, status: TaskResult['status'] = 'completed', text = `Result of ${stepId}.`) {
       const running = (await turns())[stepId];
       if (running === undefined) throw new Error(`the step ${stepId} is not running`);
@@ -88,9 +86,8 @@ export async function beginWorkflowTurn(world: Readonly<TurnFixture>) {
       await writer.finish({ ...FINISHED[status], text });
       return running.turn;
     },
-    /** Ends the turn that started the workflow. */
     finish: () => begun.writer.finish({ ...FINISHED.completed, text: 'Started.' }),
-    /** Messages with this content type, oldest first. */
+    /** Oldest first. */
     async messages<Type extends MessageContent['type']>(type: Type) {
       const rows = await world.uswarm.database
         .selectFrom('messages')

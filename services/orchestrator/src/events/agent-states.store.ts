@@ -20,7 +20,7 @@ interface Row {
   silent_since: Date | null;
 }
 
-/** Reports the conversation in which the agent began its last turn that has not ended. */
+/** The conversation belongs to the last turn that the agent has begun and not ended. */
 export function createReadAgentStates(database: Database): ReadAgentStates {
   return async (workspaceIds, now) => {
     const { rows } = await sql<Row>`

@@ -13,9 +13,7 @@ export interface Announcement {
 export interface Gateways {
   /** Does not wait for the database. */
   announced(announcement: Announcement): void;
-  /** The version to publish. */
   version(): BusVersion;
-  /** Reads the gateways now. */
   refresh(): Promise<void>;
   /** Reads the gateways periodically until it is closed. */
   watch(): PollLoop;

@@ -18,7 +18,7 @@ export interface Heads {
 export interface PositionStore {
   /** Deleted workspaces are absent. Does not check the owner. */
   heads(workspaceIds: readonly string[], db?: Database): Promise<Heads>;
-  /** Reads the head of the agent's workspace. Does not check the owner. */
+  /** Does not check the owner. */
   headOfAgent(agentId: string, db?: Database): Promise<Heads>;
 }
 

@@ -8,7 +8,6 @@ export interface TurnCommit {
   turnId: string;
   generation: number;
   committedThrough: bigint;
-  /** Results for the turn's tool requests. */
   resolutions: Resolution[];
 }
 

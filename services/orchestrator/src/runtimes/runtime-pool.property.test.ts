@@ -13,7 +13,6 @@ class Machine {
   readonly requested = new Set<string>();
   /** Running turns with the functions that end their use. */
   readonly turns: { name: string; end: () => void }[] = [];
-  /** Stored turns that have not begun. */
   readonly stored = new Set<string>();
   readonly due = new Set<string>();
   readonly activity = new Map<string, number>();

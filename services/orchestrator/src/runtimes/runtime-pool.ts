@@ -9,7 +9,6 @@ export interface RuntimePool {
   admit(workspaceId: string): boolean;
   /** Gives a place to a process that is already running, even if there are too many. */
   adopt(workspaceId: string): void;
-  /** Returns a place, or leaves the queue. */
   release(workspaceId: string): void;
   /** After a failed start: other starts come first. */
   requeue(workspaceId: string): void;

@@ -19,7 +19,6 @@ import { createRuntimeStore } from '../records/runtimes.store.js';
 
 export interface RuntimesModuleDeps {
   config: OrchestratorConfig;
-  /** Settings for model providers. */
   environment: Record<string, string | undefined>;
   /** See `OrchestratorOptions`. */
   ownsRuntimes: boolean;

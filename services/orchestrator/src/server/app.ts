@@ -29,9 +29,7 @@ export interface AppDeps {
   corsOrigins: readonly string[];
   /** `max-age` of Strict-Transport-Security in seconds; 0 omits the header. */
   hstsMaxAgeS: number;
-  /** Serves the pages at `/docs`. */
   docsEnabled: boolean;
-  /** Serves the user page if it is set. */
   page: PageSettings | undefined;
   logger: Logger;
 }

@@ -54,7 +54,6 @@ function differences(answers: readonly SeenAnswer[], others: readonly SeenAnswer
   return pairs.filter(([answer, other]) => !isDeepStrictEqual(answer, other));
 }
 
-/** Rows that were inserted, updated or deleted. */
 function changes(before: readonly string[], after: readonly string[]): string[] {
   return [...before.filter((row) => !after.includes(row)), ...after.filter((row) => !before.includes(row))];
 }
@@ -94,7 +93,6 @@ describe('authorisation', () => {
     return answers;
   }
 
-  /** Ids in the operation's path and bodies. */
   const idsIn = ({ parameters, bodies }: Operation): string[] => {
     const text = JSON.stringify([parameters, bodies]);
     return IDS.filter((id) => text.includes(id));
@@ -104,7 +102,6 @@ describe('authorisation', () => {
     searchRows(uswarm.database, [user.email, ...IDS.map((id) => values[id] ?? '')]);
   const own = (): Promise<UserResources> => createUserResources(uswarm, server);
 
-  /** The owner's unsuccessful responses. */
   async function failures(operation: Operation, { user, values }: UserResources): Promise<SeenAnswer[]> {
     const answers = await sendAll(operation, user, values);
     return answers.filter(({ status }) => !operation.successes.includes(status));

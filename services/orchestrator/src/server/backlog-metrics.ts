@@ -6,7 +6,6 @@ import { type Backlog, type BacklogStore, TURN_STATES } from './backlog.store.js
 
 export interface BacklogMetricsDeps {
   store: BacklogStore;
-  /** All job types. */
   kinds: readonly string[];
   /** A scrape waits for the database at most this many ms. */
   deadlineMs?: number;

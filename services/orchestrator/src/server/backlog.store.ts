@@ -18,7 +18,6 @@ export interface Backlog {
 }
 
 export interface BacklogStore {
-  /** @param kinds job types */
   read(kinds: readonly string[]): Promise<Backlog>;
 }
 

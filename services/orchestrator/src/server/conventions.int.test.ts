@@ -6,7 +6,6 @@ const SNAKE = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 const ISO = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 const IS_A_TIME = /_at$|^timestamp$|^date_of_birth$/;
 
-/** All keys in a JSON value, with their values. */
 function entries(value: unknown): [string, unknown][] {
   if (Array.isArray(value)) return value.flatMap(entries);
   if (typeof value !== 'object' || value === null) return [];
@@ -22,7 +21,6 @@ describe('API conventions', () => {
   });
   afterAll(() => uswarm.close());
 
-  /** Response bodies from several routes, including an error. */
   async function bodies(): Promise<unknown[]> {
     const home = await uswarm.home(user);
     const agentId = home.agents[1]?.id;

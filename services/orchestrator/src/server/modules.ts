@@ -61,7 +61,6 @@ export interface OrchestratorOptions {
   logger: Logger;
   metrics: Registry;
   version: string;
-  /** Settings for model providers. */
   environment: Record<string, string | undefined>;
   /** Undefined in production. */
   bypass?: AuthenticatorDeps['bypass'];
@@ -90,7 +89,6 @@ export async function createModules(options: OrchestratorOptions) {
   return { platform, legal, integrations, workspaces, chat, users };
 }
 
-/** Services that several features share. */
 function createPlatform({ config, bus, environment, metrics, logger }: OrchestratorOptions) {
   const epochs = createEpochs(config.EVENTS_EPOCH);
   const databases = openDatabases(config, metrics, epochs.onConnect);
@@ -205,7 +203,6 @@ async function createWorkspaceModules(options: OrchestratorOptions, platform: Pl
 
 type WorkspaceModules = Awaited<ReturnType<typeof createWorkspaceModules>>;
 
-/** Messages, turns and everything around them. */
 function createChatModules(
   options: OrchestratorOptions,
   platform: Platform,
@@ -305,7 +302,6 @@ function createChatModules(
   return { turns, steps, workflows, summaries, agents, artifacts, receipts, conversations, messages, modelCalls };
 }
 
-/** Users, their accounts and authentication, and the operators. */
 function createUserModules(
   options: OrchestratorOptions,
   platform: Platform,

@@ -17,7 +17,6 @@ export interface WorkersDeps {
   leases: LeaseKeeper;
   /** An urgent job's lease lasts this many ms unless it is extended. */
   leaseMs: number;
-  /** Maintenance jobs per type that this process handles concurrently. */
   maintenanceWorkers: number;
   jobSignals: JobSignals;
   metrics: Registry;

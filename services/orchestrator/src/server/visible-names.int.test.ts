@@ -26,7 +26,6 @@ const TEXTS: [string, string, string][] = [
   ['deprecated and unassigned invisible characters', 'a\u034fb\u17b4c\ufff0d\ufffbe', 'abcde'],
   ['text in tags', '🏴\u200ba\u{e0068}\u{e0069}\u{e007f}', '🏴a'],
 ];
-/** Meaningful characters, which stay. */
 const SCOTLAND = '🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}';
 const KEPT = ['👩‍👩‍👧', SCOTLAND, '葛\u{e0100}', 'می‌خواهم', 'שלום', 'Ωmega', 'O’Neil-Σ'];
 

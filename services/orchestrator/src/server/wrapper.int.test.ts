@@ -96,7 +96,6 @@ describe('the body of a successful response', () => {
     return user.get(`/v1/conversations/${home.conversationId}/turns/${turn.id}/steps`);
   }
 
-  /** A successful call to each route. */
   const calls: Partial<Record<OperationId, () => Promise<{ body: unknown }>>> = {
     getHealth: () => user.get('/v1/health'),
     listModels: () => user.get('/v1/models'),

@@ -35,7 +35,7 @@ export interface WorkspaceChangesDeps {
 export interface WorkspaceChanges {
   /** @throws ApiError `workspace_limit_reached`, `idempotency_key_reused` */
   create(owner: KeyOwner, name: string): Promise<Workspace>;
-  /** Changes the fields that are present. @throws ApiError `workspace_not_found` */
+  /** @throws ApiError `workspace_not_found` */
   update(userId: string, workspaceId: string, patch: { name?: string | undefined }): Promise<Workspace>;
   /**
    * Deletes a workspace permanently with its contents and its runtime; its usage still counts. @throws ApiError

@@ -69,7 +69,6 @@ function workspaceRows(db: Database, where: ReturnType<typeof sql>) {
 /** Messages deleted per statement, which has a deadline. */
 const DELETION_BATCH = 2_000;
 
-/** @returns the number of deleted messages */
 async function removeOldestMessages(workspaceId: string, db: Database): Promise<number> {
   const oldest = db.selectFrom('messages').select('id').where('workspace_id', '=', workspaceId).orderBy('seq');
   const deletion = db.deleteFrom('messages').where('id', 'in', oldest.limit(DELETION_BATCH));

@@ -74,7 +74,6 @@ export class FaultRun {
     );
   }
 
-  /** True if all scheduled faults have happened. */
   get isOver(): boolean {
     return this.faults.length === 0 && this.due.length === 0;
   }
@@ -99,7 +98,6 @@ export class FaultRun {
     await settleReceipts(stores, { tools, withTransaction, afterMs: LEASE_MS });
   }
 
-  /** Sends the task and runs turns until none is left. */
   async untilItWaits(): Promise<void> {
     await this.write(TASK);
     await this.runTurns();

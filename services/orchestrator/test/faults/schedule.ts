@@ -33,7 +33,6 @@ export type Delivery = (typeof DELIVERIES)[number];
 export const CHOICES = ['approve', 'deny', 'approve and deny', 'write', 'expire'] as const;
 export type Choice = (typeof CHOICES)[number];
 
-/** Tools that the orchestrator executes. */
 export type RequestedTool = 'save' | 'create' | 'send';
 /** The runtime itself calls the tool `search`. */
 export type ToolName = RequestedTool | 'search';
@@ -46,7 +45,6 @@ const ALL_FEATURES = [...FEATURES, ...LATER_FEATURES];
 export interface Schedule {
   /** The first runtime's features, and its replacements' features. */
   features: readonly [readonly string[], readonly string[]];
-  /** The tools that the model calls, per step. */
   steps: ToolName[][];
   /** True if each call needs an approval. */
   asks: boolean;

@@ -38,9 +38,7 @@ const MODEL = { provider: 'simulated', model: 'simulated' };
 /** Arguments are the same in all generations. */
 const argumentsOf = ({ id, tool }: SimulatedCall): string => JSON.stringify({ what: `${tool} ${id}` });
 
-/** The agent's interface to its runtime. */
 export interface AgentTurn {
-  /** True if all events so far are committed. */
   committed(): boolean;
   /** Resolves a request, or answers an announced call. */
   outcome(callId: string): Resolution | undefined;

@@ -40,7 +40,6 @@ export class SimulatedRuntime {
   stuck = 0;
   /** Model calls and own tool calls that were repeated although their entry was stored, and calls without a token. */
   readonly violations: string[] = [];
-  /** Task parts that are in the journal. */
   private readonly stored = new Set<string>();
   private instance = 1;
   private turns = new Map<string, RunningTurn>();

@@ -21,7 +21,6 @@ export interface OtherSystem {
   finds: boolean;
   /** All keys that requests had, by call. */
   keys: Map<string, Set<string>>;
-  /** Number of requests, by call. */
   requests: Map<string, number>;
   /** Number of effects, by call. */
   executions: Map<string, number>;
@@ -76,7 +75,6 @@ async function brokenRules({ call, tool, input }: Leaving, asks: boolean, key: s
   return broken;
 }
 
-/** One tool per effect. */
 export function createSimulatedTools(
   process: SimulatedProcess,
   other: OtherSystem,

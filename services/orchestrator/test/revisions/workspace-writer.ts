@@ -95,7 +95,6 @@ export class WorkspaceWriter {
     return (await this.#deps.user.get<{ data: Workspace }>(this.#path)).body.data;
   }
 
-  /** All objects that the REST API returns now. */
   async objects(): Promise<Received[]> {
     return [
       { workspace: await this.#workspace() },

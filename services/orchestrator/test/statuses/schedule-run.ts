@@ -74,7 +74,6 @@ interface RunningTurn {
   isFree: boolean;
 }
 
-/** Its turns in the database and in the model. */
 interface Conversation {
   path: string;
   id: string;
@@ -236,7 +235,6 @@ export class ScheduleRun {
     Object.assign(turn, { activity: 'reading', since: this.now });
   }
 
-  /** Leases the conversation's unfinished turn. */
   private async lease(here: Conversation): Promise<LeasedJob> {
     const { database } = this.world.uswarm;
     const { id } = await database

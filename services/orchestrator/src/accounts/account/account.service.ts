@@ -31,10 +31,8 @@ export interface AccountServiceDeps {
   sessions: Pick<SessionStore, 'revoke' | 'revokeAll'>;
   devices: Pick<DeviceStore, 'dropPushToken' | 'dropPushTokens'>;
   integrations: Pick<IntegrationService, 'revokeAll'>;
-  /** Closes revoked sessions' sockets. */
   sessionEnds: SessionRevocationPublisher;
   audit: Pick<AuditStore, 'append'>;
-  /** Identifies a deleted account. */
   identityHash: IdentityHash;
   /** Deleted accounts may still be stored under hashes with previous keys. */
   previousIdentityHashes: readonly IdentityHash[];

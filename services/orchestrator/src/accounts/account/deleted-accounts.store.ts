@@ -3,7 +3,6 @@ import type { Database } from '../../platform/database/database.js';
 
 /** Keeps data about deleted accounts under a keyed identity hash. The reasons given are stored without a link to it. */
 export interface DeletedAccountStore {
-  /** True if an account was deleted under any of the hashes. */
   wasDeleted(hashes: readonly Buffer[]): Promise<boolean>;
   /** Moves rows from hashes with previous keys to the current hash. */
   rename(from: readonly Buffer[], to: Buffer, db: Database): Promise<void>;

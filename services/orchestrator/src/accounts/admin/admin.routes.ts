@@ -14,7 +14,6 @@ type AnyCall = (actor: string, body: unknown) => Promise<object>;
 export interface AdminRouterDeps {
   operators: Operators;
   service: AdminService;
-  /** Receives each call whose credential is rejected. */
   security: Pick<SecurityLog, 'refused'>;
   sourceName: (address: string) => string;
 }

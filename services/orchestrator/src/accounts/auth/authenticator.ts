@@ -16,12 +16,10 @@ export interface AuthenticatorDeps {
     /** Creates the account if it does not exist; used by the end-to-end bypass only. */
     ensure(identity: Identity): Promise<unknown>;
   };
-  /** Receives each authenticated request's device. */
   devices: { seen(userId: string, device: Device): void };
   /** Present if the end-to-end bypass is enabled in this process. */
   bypass?: { identify(credentials: Credentials): { identity: Identity; token: string } | undefined };
   identityHash: IdentityHash;
-  /** Receives each rejected credential. */
   security: Pick<SecurityLog, 'refused'>;
 }
 

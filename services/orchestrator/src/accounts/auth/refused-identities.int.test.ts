@@ -30,7 +30,6 @@ describe('a rejected identity', () => {
   }
   const ban = (email: string) =>
     uswarm.database.updateTable('users').set({ is_banned: true }).where('email', '=', email).execute();
-  /** Tries a socket handshake. @returns its result */
   async function handshake(credentials: Record<string, string>): Promise<string> {
     const service = await signInternalToken(parseSigningKey(uswarm.internalKey), 'gateway');
     const answer = await request(`${uswarm.internalUrl}${INTERNAL_PATHS.authenticate}`, {

@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import type { Identity } from './actor.js';
 
-/** The identity's user, with the fields that authentication needs. */
 export interface KnownUser {
   id: string;
   isBanned: boolean;

@@ -62,7 +62,6 @@ const list = (path: string, items: () => AsyncIterable<unknown>, start: string, 
   open: async () => Readable.from(listed(items(), start, end), { objectMode: false }),
 });
 
-/** One JSON object per line. */
 const ndjson = (path: string, lines: () => AsyncIterable<Buffer>): ArchiveEntry => ({
   path,
   compress: true,

@@ -333,7 +333,6 @@ describe('an export whose process is killed', () => {
     expect(partial).toHaveLength(1);
     await killed.kill();
     await database.query('ROLLBACK');
-    // Expire the killed process's lease.
     await database.query(
       "UPDATE work SET failures = $1, lease_expires_at = now() WHERE kind = 'export' AND lease_id IS NOT NULL",
       [failures],

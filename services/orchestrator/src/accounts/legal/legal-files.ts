@@ -7,7 +7,6 @@ export type LegalConfig = Pick<
   'LEGAL_VERSION' | 'LEGAL_TERMS_VERSION' | 'LEGAL_PRIVACY_VERSION' | 'LEGAL_DIRECTORY'
 >;
 
-/** Publishes legal documents from the configured directory unless they are published already. */
 export async function publishLegalFiles(config: LegalConfig, store: Pick<LegalStore, 'install'>): Promise<void> {
   const versions = {
     terms_of_service: config.LEGAL_TERMS_VERSION ?? config.LEGAL_VERSION,

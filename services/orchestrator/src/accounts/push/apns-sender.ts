@@ -19,7 +19,6 @@ const Answer = z.object({ reason: oddAsAbsent(z.string()) });
 export interface ApnsSenderDeps {
   /** Without a trailing slash. */
   url: string;
-  /** The app's bundle id. */
   topic: string;
   tokens: ApnsTokens;
   /** Uses HTTP/2 if the server supports it. */
@@ -36,7 +35,6 @@ interface Answered {
   retryAfter: string | string[] | undefined;
 }
 
-/** Uses token-based authentication. */
 export function createApnsSender({ url, topic, tokens, outgoing, clock, logger }: ApnsSenderDeps): PushSender {
   async function post(
     deviceToken: string,

@@ -71,7 +71,6 @@ export function createPushHandler(deps: PushHandlerDeps): JobHandler {
   };
 }
 
-/** Handles jobs that remove notifications. */
 export function createWithdrawalHandler(deps: Pick<PushHandlerDeps, 'store' | 'senders' | 'metrics'>): JobHandler {
   const { store, senders } = deps;
 

@@ -9,7 +9,6 @@ export interface PushMessage {
   alert: { title: string; body: string } | null;
   /** Shown on the app icon. */
   badge: number;
-  /** Ids for the app. */
   data: Record<string, string>;
 }
 

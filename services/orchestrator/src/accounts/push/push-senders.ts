@@ -48,7 +48,6 @@ function apnsOf(config: SenderConfig) {
   return { url: config.APNS_URL ?? APNS_URLS[config.APNS_ENVIRONMENT], topic, key: { key, keyId, teamId } };
 }
 
-/** The services that have settings. */
 export function pushServicesOf(config: SenderConfig): PushService[] {
   const services: PushService[] = [];
   if (config.PUSH_SERVICE_ACCOUNT !== undefined) services.push('fcm');

@@ -9,7 +9,6 @@ import { createPushMetrics } from './push-metrics.js';
 import { createPushSenders, pushServicesOf, vapidOf } from './push-senders.js';
 import { createPushStore } from './push.store.js';
 
-/** Decides whether and when notifications are sent. */
 export type PushConfig = Parameters<typeof pushServicesOf>[0] &
   Pick<OrchestratorConfig, 'PUSH_PREVIEW' | 'PUSH_DELAY_MS'>;
 

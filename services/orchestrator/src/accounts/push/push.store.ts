@@ -13,7 +13,6 @@ export interface DuePush extends AnnouncedMessage {
   seen: boolean;
   /** The card no longer waits for a decision. */
   decided: boolean;
-  /** The user wants no notifications for this conversation. */
   muted: boolean;
   /** Milliseconds since the job was written. */
   ageMs: number;

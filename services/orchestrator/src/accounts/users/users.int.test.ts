@@ -117,7 +117,6 @@ describe('users', () => {
       const before = Date.now();
       const { created_at } = await profile(await uswarm.user());
       expect(created_at).toMatch(ISO);
-      // Postgres and this process use the same clock.
       expect(Math.abs(Date.parse(created_at) - before)).toBeLessThan(60_000);
     });
 

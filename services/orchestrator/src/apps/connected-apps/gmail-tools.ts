@@ -26,7 +26,6 @@ export interface GmailToolDeps {
 
 const APP = 'Gmail';
 const ME = 'gmail/v1/users/me';
-/** Mails that one call finds. */
 const FOUND = 10;
 /** Maximum characters that one call returns from a mail, and from each header. */
 const MAX_TEXT = 20_000;

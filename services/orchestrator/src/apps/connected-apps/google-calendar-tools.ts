@@ -31,7 +31,6 @@ const APP = 'Google Calendar';
 /** Tools work on the user's main calendar. */
 const EVENTS = 'calendars/primary/events';
 const pathOf = (id: string): string => `${EVENTS}/${encodeURIComponent(id)}`;
-/** Events that one call lists. */
 const LISTED = 50;
 /** Maximum characters for all listed events. */
 const MAX_TEXT = 20_000;

@@ -37,7 +37,6 @@ export class RequestRefused extends Error {
   }
 }
 
-/** Calls a provider's API with the users' tokens. */
 export interface ProviderApi {
   /**
    * Sends a request and parses its JSON answer. Repeats a GET request after a temporary failure.
@@ -67,7 +66,6 @@ export interface ProviderApiDeps {
 
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
-/** Attempts per GET request. */
 const READS = 3;
 const RETRY = { initialMs: 250, maxMs: 2_000 };
 

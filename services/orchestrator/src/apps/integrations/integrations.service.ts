@@ -34,7 +34,6 @@ export interface IntegrationServiceDeps {
   logger: Logger;
 }
 
-/** Parameters that the app received from the provider. */
 export interface Callback {
   provider: IntegrationProvider;
   code: string;
@@ -60,8 +59,7 @@ export interface IntegrationService {
    *
    * @throws ApiError `integration_not_configured`, `redirect_url_not_allowed`, `validation_failed`,
    *   `integration_code_invalid`, `integration_permissions_missing`, `integration_exchange_failed`,
-   *   `integration_unavailable`,
-   *   `user_deleted`
+   *   `integration_unavailable`, `user_deleted`
    */
   complete(by: ConnectingUser, callback: Callback): Promise<void>;
   /** Deletes the tokens and enqueues their revocation at the provider. @throws ApiError `integration_not_found` */

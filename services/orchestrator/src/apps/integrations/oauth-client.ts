@@ -75,7 +75,6 @@ function tokenRequest(client: ProviderClient, fields: Fields): Ask {
   return { method: 'POST', url: client.tokenEndpoint, ...identified(client, fields) };
 }
 
-/** Adds the client authentication to headers and body. */
 function identified(client: ProviderClient, fields: Fields): Pick<Ask, 'headers' | 'body'> {
   const { clientId, clientSecret, clientAuthentication, tokenRequest: form } = client;
   const byHeader = clientAuthentication === 'basic' && clientSecret !== undefined;

@@ -69,7 +69,6 @@ function sharedRedirects(
   return [...shared].map(([provider, other]) => ({ provider, other }));
 }
 
-/** A provider with the operator's settings applied. */
 export interface ProviderClient extends ProviderDefinition {
   provider: IntegrationProvider;
   clientId: string;

@@ -1,6 +1,5 @@
 import type { IntegrationProvider } from '@uswarm/contract';
 
-/** Describes how a provider revokes tokens. */
 export interface Revocation {
   endpoint: string;
   /** `standard` is RFC 7009; the others are provider-specific. */
@@ -27,7 +26,6 @@ export interface ProviderDefinition {
   toolScopes?: readonly string[];
   /** Scopes that include others. */
   includedScopes?: Readonly<Record<string, readonly string[]>>;
-  /** Extra parameters for the authorization URL. */
   additionalParameters: Readonly<Record<string, string>>;
   /** True for PKCE with S256. */
   pkce: boolean;

@@ -8,7 +8,6 @@ import { type CommittedEvents, createCommittedEvents } from './committed-events.
 import type { PublishedRange } from './outbox.store.js';
 import { type Relay, type RelayDeps, startRelay } from './relay.js';
 
-/** Longer than the test. */
 const NEVER_MS = 3_600_000;
 
 describe('a relay that has published the events of its process', () => {

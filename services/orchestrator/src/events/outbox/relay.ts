@@ -18,13 +18,10 @@ import type { RelayMetrics } from './relay-metrics.js';
 export interface RelayDeps {
   store: OutboxStore;
   publish: PublishEvents;
-  /** This process's events. */
   committed: Pick<CommittedEvents, 'take' | 'clear' | 'onPush'>;
-  /** This process's leases. */
   leases: Pick<LeaseKeeper, 'all' | 'extended'>;
   metrics?: RelayMetrics | undefined;
   logger: Pick<Logger, 'info' | 'warn'>;
-  /** Milliseconds between two reads of the outbox. */
   pollMs?: number;
   /** Milliseconds after a round with this process's events. */
   pauseMs?: number;

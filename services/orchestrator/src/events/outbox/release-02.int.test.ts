@@ -16,7 +16,6 @@ import { createOutboxStore } from './outbox.store.js';
 const MIGRATIONS = fileURLToPath(new URL('../../../migrations', import.meta.url));
 const ALL_SHARDS = Array.from({ length: 64 }, (_, shard) => shard);
 
-/** The statements of release 0.2. */
 const append02 = (workspaceId: string) => sql<{ seq: number }>`
   WITH counter AS (
     UPDATE workspaces SET last_seq = last_seq + 1 WHERE id = ${workspaceId} RETURNING last_seq

@@ -4,8 +4,6 @@ import { AgentRole, AgentSkill, LegalDocumentName } from '@uswarm/contract';
 import { AGENT_TOOLS, type AgentToolEntry } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
 
-/** Files shipped with the service: default agents, plans, tools, legal documents. */
-
 const CONFIG = new URL('../../../config/', import.meta.url);
 
 /** Reads a file shipped with the service. @throws Error if it is invalid */

@@ -6,7 +6,6 @@ import type { Assets } from './assets.js';
 export interface CoreDeps {
   version: string;
   models: ModelCatalogItem[];
-  /** True if Postgres responds. */
   online: () => Promise<boolean>;
   openApi: () => Promise<DocumentAnswer>;
   asyncApi: () => Promise<DocumentAnswer>;

@@ -49,7 +49,6 @@ const Models = z
   .min(1)
   .refine((models) => new Set(models.map(({ id }) => id)).size === models.length, 'two models have the same id');
 
-/** The model catalogue for one provider. */
 export interface ModelCatalog {
   provider: string;
   items: ModelCatalogItem[];

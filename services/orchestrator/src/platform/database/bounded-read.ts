@@ -6,7 +6,6 @@ import { pipelined } from './pipelined.js';
 export interface ReadBounds {
   /** Time limit in ms for all statements together. */
   timeoutMs: number;
-  /** Cancels the running statement. */
   signal: AbortSignal;
 }
 

@@ -32,7 +32,6 @@ const INT8 = 20;
 
 export interface DatabaseOptions {
   url: string;
-  /** Maximum connections in the pool. */
   maxConnections?: number;
   /** Postgres cancels a statement after this many ms. Default: 10 s */
   statementDeadlineMs?: number;

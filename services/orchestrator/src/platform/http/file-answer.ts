@@ -5,7 +5,7 @@ import type { Request, Response } from 'express';
 export class FileAnswer {
   readonly status: 200 | 206;
   readonly headers: Record<string, string>;
-  /** Rejects if the file cannot be opened; the client then gets an error. */
+  /** Rejects if the file cannot be opened; the client then gets the error. */
   readonly open: () => Promise<Readable>;
 
   constructor({ status, headers, open }: Pick<FileAnswer, 'status' | 'headers' | 'open'>) {

@@ -6,20 +6,16 @@ import { ApiError } from '@uswarm/contract';
 import { sentDisposition } from './sent-file-name.js';
 
 export interface FormFile {
-  /** The file name from the client, if any. */
   name: string | undefined;
   /** Fails if the file is too large or the request ends early. The consumer must read or destroy it. */
   content: Readable;
   /** Settles at the end of the form, after the file has ended. Rejects if the form is malformed or incomplete. */
   complete: Promise<void>;
-  /** Request bytes so far. */
   received(): number;
-  /** Ends the request with this error. */
   abort(error: ApiError): void;
 }
 
 export interface FormLimits {
-  /** Maximum file bytes. */
   maxBytes: number;
   /** The upload is aborted after this many ms without data from the client. */
   stallMs: number;
@@ -158,7 +154,6 @@ function limited(maxBytes: number, fail: (error: ApiError) => void): Transform {
 }
 
 interface Watched {
-  /** Bytes so far. */
   received(): number;
   end(): void;
 }

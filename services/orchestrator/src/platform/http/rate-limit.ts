@@ -28,7 +28,6 @@ export async function limitCaller(rates: RateLimits, { res: response }: Request,
   if (response !== undefined && quota !== undefined) showLimit(response, quotaField(quota));
 }
 
-/** Appends a limit to the response's `RateLimit` header. */
 export function showLimit(response: Response, field: string): void {
   const before = response.get('RateLimit');
   response.set('RateLimit', before === undefined ? field : `${before}, ${field}`);

@@ -1,4 +1,4 @@
-/** Reads a body as UTF-8. @throws Error if it is longer than `maxBytes` */
+/** @throws Error if the body is longer than `maxBytes` */
 export async function readText(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;

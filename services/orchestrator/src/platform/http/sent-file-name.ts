@@ -69,7 +69,6 @@ function continuedName(parameters: Record<string, string | undefined>): string |
   }
 }
 
-/** Decodes a plain name that the client has encoded in one of the common ways. */
 function decodedName(name: string): string {
   return withoutEncodedWords(uriDecoded(name));
 }

@@ -6,7 +6,6 @@ import type { IdempotencyStore } from './idempotency.store.js';
 /** Job type that deletes expired keys. */
 export const IDEMPOTENCY_PRUNING_JOB = 'idempotency-pruning';
 
-/** The user and the `Idempotency-Key` header, if any. */
 export interface KeyOwner {
   userId: string;
   key: string | undefined;

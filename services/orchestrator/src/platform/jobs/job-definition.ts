@@ -5,13 +5,11 @@ export interface JobDefinition {
   /** Stored in the database, and the `kind` label in metrics: never change it after a release. */
   type: string;
   handle: JobWorkerDeps['handle'];
-  /** Every process enqueues this job when it starts. */
   atStart?: NewJob;
 }
 
 /** A job type with its own workers: users wait for it, so a new job is signalled to them. */
 export interface UrgentJobDefinition extends JobDefinition {
-  /** Jobs that this process handles concurrently. */
   concurrency: number;
   /** Shares the workers fairly: concurrent jobs per fair key. Default: no sharing. */
   perFairKey?: number;

@@ -8,7 +8,6 @@ export interface JobMetrics {
   takenOver(kind: string): void;
 }
 
-/** @param kinds all job types */
 export function createJobMetrics(registry: Registry, kinds: readonly string[]): JobMetrics {
   const handled = initializedCounter(registry, 'uswarm_jobs_handled_total', 'Total handled jobs by outcome.', {
     kind: kinds,

@@ -13,7 +13,6 @@ export interface JobSignals {
   forward(topic: string): void;
 }
 
-/** Carries signals between processes. */
 export type SignalBus = Pick<EventBus, 'publishSignal' | 'onSignal'>;
 
 const JOBS = 'job:';

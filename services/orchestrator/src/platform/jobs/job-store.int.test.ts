@@ -73,7 +73,6 @@ const command = (
   run,
   toString: () => name,
 });
-/** Selects one of the leases granted so far. */
 const pick = (model: Model, n: number): LeasedJob => model.leases[n % model.leases.length] as LeasedJob;
 const anyLease = (model: Model): boolean => model.leases.length > 0;
 const held = (model: Model, lease: LeasedJob): Row | undefined => {

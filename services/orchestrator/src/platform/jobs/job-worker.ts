@@ -18,7 +18,6 @@ export interface JobWorkerDeps {
   /** Extends all leases in this process. */
   leases: LeaseKeeper;
   logger: Logger;
-  /** Jobs that this process handles concurrently. */
   concurrency: number;
   /** The signal aborts when the lease is lost or the worker stops. */
   handle: (job: LeasedJob, signal: AbortSignal) => Promise<JobResult>;

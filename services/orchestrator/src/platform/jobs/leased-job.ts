@@ -1,4 +1,3 @@
-/** A job that this process holds until its lease expires. */
 export interface LeasedJob {
   kind: string;
   subjectId: string;

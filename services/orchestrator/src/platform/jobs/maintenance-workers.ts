@@ -9,7 +9,6 @@ export interface MaintenanceWorkersDeps {
   store: JobStore;
   leases: LeaseKeeper;
   logger: Logger;
-  /** Jobs per type that this process handles concurrently. */
   workers: number;
   jobs: readonly JobDefinition[];
   metrics?: JobMetrics | undefined;

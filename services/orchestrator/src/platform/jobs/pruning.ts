@@ -11,7 +11,6 @@ export interface PruningDeps {
   prune: (before: Date, limit: number) => Promise<number>;
   /** Rows are kept this many ms. */
   keepMs: number;
-  /** Log message after rows were deleted. */
   removed: string;
   clock: Clock;
   logger: Logger;

@@ -32,7 +32,6 @@ export function createLimiter(
     resetMs: msBeforeNext,
   });
 
-  /** @throws Redis errors */
   async function count(limiter: RLWrapperTimeouts | RateLimiterMemory, key: string): Promise<Quota> {
     try {
       return quota(true, await limiter.consume(key));

@@ -16,7 +16,6 @@ export interface RateLimitRedis {
   /** False while Redis is unavailable, and for a moment after each failed call. */
   usable(): boolean;
   worked(): void;
-  /** Records a failed call. */
   failed(error: unknown): void;
   close(): void;
 }

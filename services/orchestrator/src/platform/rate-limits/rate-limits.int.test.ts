@@ -31,7 +31,6 @@ describe('rate limits', () => {
   it('each user has one burst for all routes', async () => {
     await start(limits('USER', 60));
     const ada = await uswarm.user();
-    // The sign-up was the first request.
     expect(await letThrough(ada, PROFILE, 40 + 60)).toBe(59);
     expect(await ada.refusal('GET', '/v1/workspaces')).toBe('rate_limited');
     expect(await ada.refusal('POST', '/v1/auth/sign-in')).toBe('rate_limited');

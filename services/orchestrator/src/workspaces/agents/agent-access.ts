@@ -1,6 +1,6 @@
 import { ApiError } from '@uswarm/contract';
 
-/** Reports other users' agents as not found. */
+/** Other users' agents count as not found. */
 export interface AgentAccess {
   /** @throws ApiError `agent_not_found` */
   require(userId: string, agentId: string): Promise<void>;

@@ -26,7 +26,6 @@ import { createListCursors } from '../../records/list-cursor.js';
 
 export interface AgentsModuleDeps {
   config: OrchestratorConfig;
-  /** Contains the model provider settings. */
   environment: Record<string, string | undefined>;
   models: Pick<ModelCatalog, 'subAgentModel'>;
   database: Database;

@@ -14,7 +14,6 @@ export interface AgentServiceDeps {
   workspaces: WorkspaceAccess;
   access: AgentAccess;
   cursors: CursorCodec;
-  /** Maximum memories per agent. */
   memoryLimit: number;
   createViewContext: CreateViewContext;
 }

@@ -33,7 +33,6 @@ describe('memories of an agent', () => {
   const pathOf = (key: string) => `${memories}/${encodeURIComponent(key)}`;
   const rememberWithPreference = (prefer: string, body: unknown) =>
     user.raw({ method: 'POST', path: memories, headers: { ...JSON_TYPE, prefer }, body: JSON.stringify(body) });
-  /** Inserts memories directly into the database. */
   const fill = (count: number) =>
     sql`INSERT INTO agent_memories (agent_id, key, content, category)
       SELECT ${agentId}, 'filled-' || n, 'x', 'core' FROM generate_series(1, ${count}) n`.execute(uswarm.database);

@@ -29,9 +29,7 @@ export interface ArtifactToolDeps {
   limits: ArtifactLimits;
 }
 
-/** Characters that one read call returns. */
 const PAGE_CHARACTERS = 16_000;
-/** Artifacts that one list call returns. */
 const LISTED = 50;
 
 const gone = (): ToolOutcome => failed('The workspace no longer exists.');

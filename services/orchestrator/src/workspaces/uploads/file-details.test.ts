@@ -54,7 +54,6 @@ async function detailsOf(content: Buffer, { mimeType, open, size, timeoutMs = 60
 
 const durationOf = async (content: Buffer, measured?: Measured) => (await detailsOf(content, measured)).duration;
 
-/** A chunk that states this length. */
 function wavWithChunk(name: string, length: number): Buffer {
   const chunk = Buffer.alloc(8);
   chunk.write(name, 'latin1');

@@ -2,7 +2,6 @@ import type { AttachmentType } from '@uswarm/contract';
 import { BINARY_CONTROLS } from '@uswarm/service-kit';
 import { fileTypeFromBuffer } from 'file-type';
 
-/** Bytes read from a file to detect its type. */
 export const SNIFFED_BYTES = 4_100;
 
 const UNKNOWN = 'application/octet-stream';

@@ -23,7 +23,6 @@ interface Place {
   stored: () => Promise<unknown[]>;
 }
 
-/** A stream that the test feeds. */
 function fed(): { content: Readable; feed: (bytes: Buffer) => void } {
   const content = new Readable({ read: () => undefined });
   return { content, feed: (bytes) => void content.push(bytes) };

@@ -33,9 +33,7 @@ export interface ReceiveUploadDeps {
   objects: Pick<ObjectStore, 'put' | 'remove'>;
   detailsOf: FileDetails;
   idempotency: Pick<Idempotency, 'isUsed' | 'earlier' | 'claim'>;
-  /** Maximum stored bytes per user. */
   bytesPerUser: number;
-  /** Maximum stored files per user. */
   filesPerUser: number;
   logger: Logger;
 }

@@ -19,7 +19,7 @@ export interface S3Options {
   prefix: string;
   /** Default: the SDK's credential chain, such as the pod's role. */
   credentials?: { accessKeyId: string; secretAccessKey: string };
-  /** Use `<endpoint>/<bucket>/…` instead of `<bucket>.<endpoint>/…`. */
+  /** Uses `<endpoint>/<bucket>/…` instead of `<bucket>.<endpoint>/…`. */
   pathStyle: boolean;
   proxy: OutgoingProxy;
 }

@@ -9,7 +9,6 @@ export interface Transfer {
 export interface TransferLimits {
   /** Maximum concurrent transfers per process, which bounds its memory and connections. */
   maxConcurrent: number;
-  /** Maximum concurrent transfers per owner. */
   maxConcurrentPerOwner: number;
 }
 

@@ -36,7 +36,6 @@ describe('upload limits', () => {
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
     return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
   };
-  /** All upload rows, jobs and files. */
   const traces = async () => ({
     rows: (await uswarm.database.selectFrom('uploads').select('id').orderBy('id').execute()).map(({ id }) => id),
     work: (

@@ -34,7 +34,6 @@ function fieldsOf(value: object): object {
   );
 }
 
-/** A model of server-side apply. */
 function serverSideApply(before: StoredUserSwarm | undefined, { object, force }: Apply): StoredUserSwarm {
   const { labels, annotations } = object.metadata;
   const optionalAnnotations = annotations === undefined ? {} : { annotations };

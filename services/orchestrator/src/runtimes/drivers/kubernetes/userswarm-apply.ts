@@ -16,7 +16,6 @@ export const FIELD_MANAGER = ORCHESTRATOR_MANAGER;
 
 export interface UserSwarmSettings {
   namespace: string;
-  /** The Secret with the runtimes' environment variables. */
   envSecret: string | undefined;
   defaultProvider: string | undefined;
   defaultModel: string | undefined;

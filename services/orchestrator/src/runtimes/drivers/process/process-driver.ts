@@ -17,9 +17,7 @@ import { createSuspicions } from './suspicions.js';
 
 export interface ProcessDriverDeps {
   store: RuntimeProcessStore;
-  /** Path to the agent runtime's entry point. */
   program: string;
-  /** Returns the runtime's complete environment. */
   environment: (spec: Pick<RuntimeSpec, 'workspaceId' | 'userId'>) => Record<string, string>;
   /** Undefined discards the runtimes' logs. */
   logDirectory?: string;

@@ -31,7 +31,6 @@ export function createStartSlots(limit: number): StartSlots {
   };
 }
 
-/** First come, first served. */
 function turnIn(waiting: Set<() => void>, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const leave = (): void => {
