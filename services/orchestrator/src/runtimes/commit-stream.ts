@@ -54,7 +54,7 @@ export function openCommitStream({ advance, signal, timeoutMs }: CommitStreamDep
         fail(new ConnectError('the runtime does not respond to a commit', Code.DeadlineExceeded));
         late.abort(failure);
       }, timeoutMs);
-      // A failed write also fails the stream, which reports it.
+      // A write fails only with the stream, and `answered` reports that.
       commits.write(create(AdvanceRequestSchema, commit)).catch(() => undefined);
       try {
         await answered.promise;

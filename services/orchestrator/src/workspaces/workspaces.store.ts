@@ -22,7 +22,7 @@ export interface WorkspaceRow {
   last_role: MessageRole | null;
   last_status: MessageStatus | null;
   last_error_code: string | null;
-  /** The agent that sent the last message, if an agent did. */
+  /** Name of the agent that sent the last message, if an agent did. */
   last_agent: string | null;
 }
 

@@ -34,8 +34,8 @@ interface Held {
 }
 
 /**
- * Admits transfers. If all slots are taken, an owner without a transfer gets the slowest transfer's slot, provided that
- * this transfer is slow or its owner has several: otherwise a few owners could block all others.
+ * Admits transfers. If all slots are taken, an owner without a transfer gets the slot of the slowest transfer that is
+ * slow or whose owner has several: otherwise a few owners could block all others.
  *
  * @param now milliseconds
  */
