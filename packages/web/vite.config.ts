@@ -21,11 +21,11 @@ const OVERLAYS =
 const SCREENS =
   /src.(?:account|agents|artifacts|connections|developer|legal.legal|receipts|swarm|timeline|usage|ui.(?:copy|dialog)|shell.keys-dialog|conversation.search-panel)|node_modules.diff/;
 
-/** `npm run build` writes the page to dist/page. The server part (src/server) serves it, and local mode uses that at `/`. */
+/** `npm run build` writes the page to dist/page. The server part (src/server) serves it; local mode does so at `/`. */
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [inputs],
-  // Workspace packages are bundled from their sources, as in the tests.
+  // Bundles workspace packages from their sources, as in the tests.
   resolve: { conditions: ['uswarm-source', 'module', 'browser', 'development|production'] },
   build: {
     outDir: 'dist/page',
@@ -36,7 +36,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     rollupOptions: {
       input: { page: 'index.html', 'service-worker': 'src/service-worker/service-worker.ts' },
-      // A service worker's address never changes, and it may control only what is below its path.
+      // A service worker's address never changes, and it may control only paths below its own.
       output: {
         entryFileNames: ({ name }) => (name === 'service-worker' ? '[name].js' : 'assets/[name]-[hash].js'),
         // Small chunks compress badly. The first load contains neither group.

@@ -18,7 +18,7 @@ interface PanelProps {
   conversationId: string;
 }
 
-/** A screen of its own chunk: the module exports the component by this name. */
+/** Loads a screen as its own chunk: the module exports the component by this name. */
 const screen = <Name extends string, Props>(name: Name, load: () => Promise<Record<Name, ComponentType<Props>>>) =>
   lazy(async () => ({ default: (await load())[name] }));
 
@@ -59,7 +59,6 @@ export function App() {
   );
 }
 
-/** A screen without a workspace. */
 const outside = (content: ReactNode) => <Layout back="/">{content}</Layout>;
 
 function Screens() {

@@ -31,7 +31,7 @@ const card = (): ModelStep[] => [
     ],
   },
 ];
-/** CSS pixels: 640 are a desktop of 1280 at 200 %. */
+/** CSS pixels; a desktop of 1280 at 200 % has 640. */
 const WIDTHS = [320, 390, 640, 1280];
 
 describeWith('chromium', 'the page', () => {
@@ -56,7 +56,7 @@ describeWith('chromium', 'the page', () => {
 
   const box = () => ada.page.getByRole('textbox', { name: 'Message' });
   const conversation = () => `/w/${ada.workspace}/c/${ada.conversation}`;
-  /** Elements that stick out of the screen, or are cut off. Parts may scroll, and long lines may end with an ellipsis. */
+  /** Elements off the screen, or cut off. Parts may scroll, and long lines may end with an ellipsis. */
   const overflow = (page: Page): Promise<string[]> =>
     page.evaluate(`[...document.querySelectorAll('body *')].filter((one) => {
       const { overflowX, textOverflow } = getComputedStyle(one);
@@ -126,7 +126,7 @@ describeWith('chromium', 'the page', () => {
     const [seen, hidden] = [[] as string[], [] as string[]];
     for (;;) {
       await page.keyboard.press('Tab');
-      // What differs without the focus, in the element or in the frame around it.
+      // Finds differences without the focus, in the element or its frame.
       const [name, isVisible] = await page.evaluate<[string, boolean]>(`(async () => {
         const one = document.activeElement;
         if (one === document.body || one.dataset.seen) return ['', true];
@@ -157,7 +157,7 @@ describeWith('chromium', 'the page', () => {
     await box().focus();
     await page.keyboard.type('Hold keys');
     await page.keyboard.press('Enter');
-    // The list of conversations shows the same words of another one.
+    // The conversation list shows the same words from another one.
     await page.getByRole('log').getByText('So far.').waitFor();
     await page.keyboard.press('Escape');
     await page.getByText('Press Esc again to stop the answer').waitFor();

@@ -19,7 +19,7 @@ export async function alter(page: Page, pattern: RegExp, change: (body: Json) =>
   return () => page.unroute(isIt);
 }
 
-/** Refuses requests as the service does. @returns ends it */
+/** Refuses requests as the service does. @returns a function that ends it */
 export async function refuse(
   page: Page,
   pattern: RegExp,

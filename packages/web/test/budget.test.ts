@@ -19,7 +19,7 @@ async function linesOf(extension: string): Promise<Map<string, number>> {
 const sum = (numbers: Iterable<number>): number => [...numbers].reduce((all, one) => all + one, 0);
 
 describe('the page', () => {
-  /** KiB of each file, compressed. */
+  /** Compressed KiB by file. */
   const sizes = new Map<string, number>();
   let manifest: Manifest;
   beforeAll(async () => {

@@ -4,7 +4,7 @@ import { openNewConversation } from '@uswarm/testkit/page-walk';
 import type { Page } from 'playwright-core';
 import { ask, type PageFixture, signInAs, startPage, violations } from './page.js';
 
-/** Milliseconds per word, so that an answer can be seen while it is written. */
+/** Milliseconds per word, slow enough to see an answer being written. */
 const DELAY = '12';
 
 describeWith('chromium', 'a conversation on the page', () => {
@@ -19,7 +19,6 @@ describeWith('chromium', 'a conversation on the page', () => {
 
   const log = () => page.getByRole('log', { name: 'Messages' });
   const complete = () => page.getByText('The answer is complete.').waitFor({ state: 'attached' });
-  /** The three prompts. */
   const firstRun = () =>
     page
       .getByRole('link', { name: 'uswarm: all workspaces' })
@@ -106,7 +105,7 @@ describeWith('chromium', 'a conversation on the page', () => {
     await ask(page, 'show me a long answer');
     await log().getByText('The leaves are picked by hand').first().waitFor();
     await page.reload();
-    // The text so far is shown although the page was not open when it was written.
+    // The text so far appears, although the page was not open when it was written.
     await log().getByText('The leaves are picked by hand').first().waitFor();
     await page.getByRole('button', { name: 'Stop the answer' }).waitFor();
     await complete();

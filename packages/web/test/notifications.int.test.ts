@@ -17,7 +17,7 @@ describeWith('chromium', 'notifications on this device', () => {
     await push?.close();
   });
 
-  /** Sends a request as the user. @returns the answer's data */
+  /** Sends a request as the user. @returns the data in the answer */
   async function call<Data>(method: string, path: string, body?: object): Promise<Data> {
     const response = await fetch(`${fixture.local.url}/v1${path}`, {
       method,
@@ -122,9 +122,12 @@ describeWith('chromium', 'notifications on this device', () => {
   }
 });
 
-/** Clicks on the notification. @returns the path of the window that the worker opens; undefined if a page shows the conversation */
+/**
+ * Clicks on the notification.
+ * @returns the path of the window that the worker opens; undefined if a page shows the conversation
+ */
 async function clickIn(worker: Worker): Promise<string | undefined> {
-  // Only a click of a person may open a window.
+  // Browsers open a window only after a person's click.
   return worker.evaluate(`(async () => {
     let opened;
     clients.openWindow = async (path) => { opened = path; return null; };

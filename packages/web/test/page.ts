@@ -9,9 +9,9 @@ const HANGS_MS = 180_000;
 export interface PageFixture {
   local: LocalMode;
   browser: Browser;
-  /** A page of another device. `problems` is what its console reports, and which other servers it asks. */
+  /** A page on another device. `problems` lists its console messages and its requests to other servers. */
   open(path?: string, options?: BrowserContextOptions): Promise<{ page: Page; problems: string[] }>;
-  /** A page whose user signed in by the button or the form of local mode. */
+  /** A page whose user signed in by local mode's button or form. */
   signIn(
     name?: string,
     options?: BrowserContextOptions & { path?: string },
@@ -19,7 +19,7 @@ export interface PageFixture {
   stop(): Promise<void>;
 }
 
-/** One local mode and one browser for the tests of a file. */
+/** One local mode and one browser per test file. */
 export async function startPage(environment: Record<string, string> = {}): Promise<PageFixture> {
   const [local, browser] = await Promise.all([startLocalMode(environment), startChromium()]);
   const fixture: PageFixture = {
@@ -27,7 +27,7 @@ export async function startPage(environment: Record<string, string> = {}): Promi
     browser,
     async open(path = '/', options = {}) {
       const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-      // Only ends tests that hang, also on a busy machine.
+      // Long, so that it ends only tests that hang, also on a busy machine.
       context.setDefaultTimeout(HANGS_MS);
       const page = await context.newPage();
       const problems = watchPage(page, [local.url]);
@@ -47,7 +47,7 @@ export async function startPage(environment: Record<string, string> = {}): Promi
   return fixture;
 }
 
-/** On the screen for the sign-in. */
+/** Expects the sign-in screen. */
 export async function signInAs(page: Page, name?: string): Promise<void> {
   if (name === undefined) await page.getByRole('button', { name: /^Continue as/ }).click();
   else {
@@ -57,7 +57,10 @@ export async function signInAs(page: Page, name?: string): Promise<void> {
   await page.getByRole('button', { name: /^Account of/ }).waitFor();
 }
 
-/** What axe finds, as `rule: element`; a test expects none in each state that it shows. Open menus are outside the landmarks, where they belong. */
+/**
+ * Axe violations as `rule: element`; a test expects none in each state that it shows. Open menus are outside the
+ * landmarks, where they belong.
+ */
 export async function violations(page: Page): Promise<string[]> {
   const { violations: found } = await new AxeBuilder({ page }).disableRules('region').analyze();
   return found.flatMap(({ id, nodes }) =>
@@ -65,7 +68,6 @@ export async function violations(page: Page): Promise<string[]> {
   );
 }
 
-/** Writes a message and sends it with Enter. */
 export async function ask(page: Page, text: string): Promise<void> {
   const box = page.getByRole('textbox', { name: 'Message' });
   await box.fill(text);

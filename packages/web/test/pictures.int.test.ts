@@ -9,14 +9,14 @@ import { type Person, startWorld, type World } from './world.js';
 const ROOT = join(import.meta.dirname, '../../..');
 /** In the repository, one of each scene. */
 const PUBLISHED = join(ROOT, 'docs/pictures');
-/** All, ignored by git. */
+/** All pictures, ignored by git. */
 const ALL = join(ROOT, '.cache/pictures');
 const MOST_BYTES = 120 * 1024;
 
 type Scheme = 'light' | 'dark';
 const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
 type Size = keyof typeof SIZES;
-/** Two pictures of each scene, and which of them the docs show. */
+/** Two pictures per scene, and the size that the docs show. */
 const SCENES: Readonly<Record<string, { desktop: Scheme; phone: Scheme; published: Size }>> = {
   swarm: { desktop: 'light', phone: 'dark', published: 'desktop' },
   document: { desktop: 'dark', phone: 'light', published: 'desktop' },
@@ -26,7 +26,7 @@ const SCENES: Readonly<Record<string, { desktop: Scheme; phone: Scheme; publishe
   'first-run': { desktop: 'dark', phone: 'light', published: 'desktop' },
 };
 
-/** As WebP, with the best quality that is small enough. */
+/** Takes WebP with the best quality that is small enough. */
 async function takePicture(page: Page, mostBytes: number): Promise<Buffer> {
   const session = await page.context().newCDPSession(page);
   for (let quality = 92; ; quality -= 8) {

@@ -7,7 +7,7 @@ import { ask, signInAs, violations } from './page.js';
 import { type SearchServer, startSearchServer } from './search-server.js';
 import { type Person, report, startWorld, type World } from './world.js';
 
-/** `watched(word)` returns the milliseconds from the first event of the socket with the word until the page showed it. */
+/** `watched(word)` returns the ms from the first socket event with the word until the page showed it. */
 const WATCH = `
   const [received, shown] = [new Map(), new Map()];
   const note = (times, text) => {

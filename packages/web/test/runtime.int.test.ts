@@ -10,7 +10,7 @@ describeWith('chromium', 'the state of a workspace and of the connection', () =>
   let fixture: PageFixture;
   beforeAll(async () => {
     fixture = await startPage();
-    // Her runtime has settled, so that no event tells its real state later.
+    // Her runtime has settled, so no later event brings its real state.
     const { page } = await fixture.signIn('Rita');
     await page.getByRole('link', { name: 'uswarm: all workspaces' }).click();
     await page.getByRole('link', { name: /^My workspace/ }).click();

@@ -6,12 +6,12 @@ export interface SearchServer {
   url: string;
   /** Resolves when a search waits. */
   asked(): Promise<void>;
-  /** Answers the searches that wait. */
+  /** Answers all waiting searches. */
   answer(status: number): void;
   close(): Promise<void>;
 }
 
-/** A SearXNG whose searches wait until the test answers them, so that running calls can be seen. */
+/** A SearXNG whose searches wait until the test answers them, which shows calls while they run. */
 export async function startSearchServer(): Promise<SearchServer> {
   const waiting: ServerResponse[] = [];
   let asked = Promise.withResolvers<void>();

@@ -29,7 +29,7 @@ describeWith('chromium', 'the screens of a workspace and an account', () => {
       client_id: 'page',
       client_secret: 's',
       redirect_urls: [redirectUrl],
-      // The cookies of another port of the same host would replace those of the issuer.
+      // Cookies ignore the port, so another port on the same host would replace the issuer's.
       authorization_endpoint: oauth.authorizationEndpoint.replace('127.0.0.1', 'localhost'),
       token_endpoint: oauth.tokenEndpoint,
       revocation_endpoint: oauth.revocationEndpoint,

@@ -5,12 +5,11 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 const SOURCES = join(import.meta.dirname, '../src');
 const SHARED = 'ui.module.css';
 
-/** The classes of a style sheet. */
 const classesOf = (css: string): Set<string> =>
   new Set([...css.replaceAll(/\/\*.*?\*\//gs, '').matchAll(/\.([a-z][\w-]*)(?=[^;{}]*\{)/gi)].map(([, name]) => name!));
 
 describe('the style sheets of the page', () => {
-  /** Style sheet names are unique, so that a file name is enough. */
+  /** Style sheet names are unique, so a file name is enough. */
   const sheets = new Map<string, Set<string>>();
   const sources = new Map<string, string>();
   beforeAll(async () => {
@@ -21,7 +20,7 @@ describe('the style sheets of the page', () => {
     }
   });
 
-  /** What a file names, as `sheet class`. */
+  /** Names in a file, as `sheet class`. */
   function namedIn(file: string, text: string): string[] {
     const imports = [...text.matchAll(/import (\w+) from '(.*)\.module\.css'/g)].map(([, local, path]) => ({
       local: local!,

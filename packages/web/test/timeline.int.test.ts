@@ -6,7 +6,6 @@ import { eventually } from '@uswarm/testkit/eventually';
 import type { Page } from 'playwright-core';
 import { type PageFixture, startPage } from './page.js';
 
-/** What axe finds in the panel. */
 async function violations(page: Page): Promise<string[]> {
   const axe = new AxeBuilder({ page }).include('aside section');
   return (await axe.analyze()).violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
@@ -19,7 +18,7 @@ describeWith('chromium', 'the time line of an answer', () => {
   });
   afterAll(() => fixture?.stop());
 
-  /** Lets the demo model give a task to another agent. @returns the path of the panel of its answer */
+  /** Lets the demo model give a task to another agent. @returns the panel path for its answer */
   async function delegated(name: string): Promise<string> {
     const { url } = fixture.local;
     const client = createClient({ url, token: () => fixture.local.token(name) });

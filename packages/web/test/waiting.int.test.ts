@@ -85,7 +85,7 @@ describeWith('chromium', 'what waits for the user', () => {
       await count(n);
       asked.push(ada.conversation);
     }
-    // Another session has no events of the past.
+    // A new session receives no past events.
     await page.reload();
     await count(3);
     await ada.visit('/waiting');

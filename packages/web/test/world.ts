@@ -4,7 +4,7 @@ import { type ModelServer, type ModelStep, startModelServer, textOf } from '@usw
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { type PageFixture, startPage } from './page.js';
 
-/** What the model of an agent does: `results` are those of its calls so far. */
+/** A scripted model; `results` come from the agent's calls so far. */
 type Behaviour = (agent: string, prompt: string, results: readonly string[]) => ModelStep[];
 
 export interface World extends PageFixture {
@@ -23,11 +23,10 @@ export interface Person {
   /** Begins another conversation. */
   converse(): Promise<void>;
   ask(text: string): Promise<void>;
-  /** Opens a path of the page as a link does, without loading the document again. */
+  /** Opens a path within the page as a link does, without loading the document again. */
   visit(path: string): Promise<void>;
 }
 
-/** Local mode with a scripted model. */
 export async function startWorld(environment: Record<string, string> = {}): Promise<World> {
   const world = { behave: () => [{ text: 'Hello.' }] } as unknown as World;
   const model = await startModelServer({
@@ -84,7 +83,7 @@ export async function startWorld(environment: Record<string, string> = {}): Prom
 
 const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
 
-/** With `USWARM_SCREENSHOTS`, writes the page as it is into this folder: desktop and phone, light and dark. */
+/** With `USWARM_SCREENSHOTS`, writes screenshots into this folder: desktop and phone, light and dark. */
 export async function shoot(page: Page, name: string): Promise<void> {
   const folder = process.env['USWARM_SCREENSHOTS'];
   if (folder === undefined) return;

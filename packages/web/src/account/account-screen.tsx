@@ -16,7 +16,6 @@ const THEMES = [
   { value: 'dark', label: 'Dark' },
 ] as const;
 
-/** The user, the devices, and what happens with the data. */
 export function AccountScreen() {
   const { user } = useSession();
   const [theme, setTheme] = useState(chosenTheme);

@@ -7,7 +7,7 @@ import { Badge, RelativeTime, Spinner } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import { type Export, isRunning, useExports } from './use-exports.js';
 
-/** All data of the user as a file. */
+/** All user data as a file. */
 export function DataExport() {
   const { loaded, running, start } = useExports();
   return (

@@ -13,7 +13,7 @@ const CONSEQUENCES = [
   'You are signed out on all devices. You can sign up again, and then begin with nothing.',
 ];
 
-/** Deletes the account after the user has typed the e-mail address. */
+/** Typing the e-mail address confirms the deletion. */
 export function DeleteAccount() {
   return (
     <Section title="Delete the account">

@@ -11,7 +11,6 @@ const EXPLAINED = {
   on: 'This device learns that an answer is ready or a card waits, also while the page is closed.',
 } as const;
 
-/** Whether this device is notified. */
 export function NotificationSetting() {
   const { state, busy, error, set } = useDeviceNotifications();
   return (

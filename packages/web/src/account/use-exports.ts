@@ -6,7 +6,7 @@ import { notifyError } from '../ui/notify.js';
 export type Export = components['schemas']['Export'];
 export const isRunning = ({ status }: Export): boolean => status === 'pending' || status === 'running';
 
-/** The exports of the user, up to date while one is made. */
+/** Polls while an export is being made. */
 export function useExports() {
   const { api } = useClient();
   const loaded = useLoaded('exports', (client, signal) =>

@@ -12,7 +12,7 @@ import { ui } from '../ui/ui.js';
 import type { AgentProps } from './agent-props.js';
 import { LIMIT, loadMemories, matching, type Memory, saveMemory } from './memories.js';
 
-/** An agent's memories, with their sources. Users correct and forget them. */
+/** Users correct and forget an agent's memories here. */
 export function AgentMemories({ workspaceId, agentId, name }: AgentProps) {
   const [words, setWords] = useState('');
   const loaded = useLoaded(`memories ${agentId}`, (client, signal) => loadMemories(client, agentId, signal));
@@ -55,7 +55,6 @@ export function AgentMemories({ workspaceId, agentId, name }: AgentProps) {
 }
 
 interface Own extends AgentProps {
-  /** After a change. */
   onDone: () => void;
 }
 

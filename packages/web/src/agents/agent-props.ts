@@ -1,4 +1,3 @@
-/** The agent that a tab is about. */
 export interface AgentProps {
   workspaceId: string;
   agentId: string;

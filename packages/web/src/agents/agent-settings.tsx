@@ -21,7 +21,7 @@ export function AgentSettings({ agentId, name }: AgentProps) {
   );
 }
 
-/** Choices are saved at once, texts with a button. */
+/** Saves choices immediately, and texts with a button. */
 function Form(props: FormProps) {
   const { settings, prompts, setPrompts, save, edit, isChanged } = useSettings(props);
   const model = props.models.find(({ id }) => id === settings.model);

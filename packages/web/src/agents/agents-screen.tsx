@@ -11,7 +11,6 @@ import { AgentMemories } from './agent-memories.js';
 import { AgentSettings } from './agent-settings.js';
 import { AgentTools } from './agent-tools.js';
 
-/** The agents of a workspace, with settings, tools and memories. */
 export function AgentsScreen({ workspaceId }: { workspaceId: string }) {
   const agents = useAgents(workspaceId);
   const [query, setQuery] = useSearchParams();

@@ -1,11 +1,11 @@
 import type { Client, components } from '@uswarm/client';
 
 export type Memory = components['schemas']['AgentMemory'];
-/** Memories that an agent can have. */
+/** API limit per agent. */
 export const LIMIT = 500;
 const ROUTE = '/v1/agents/{id}/memories';
 
-/** All memories, newest first. */
+/** Newest first. */
 export async function loadMemories({ api }: Client, agentId: string, signal: AbortSignal): Promise<Memory[]> {
   const all: Memory[] = [];
   for (let scrollId: string | undefined, isFirst = true; isFirst || scrollId !== undefined; isFirst = false) {
@@ -16,7 +16,7 @@ export async function loadMemories({ api }: Client, agentId: string, signal: Abo
   return all.toReversed();
 }
 
-/** Those that contain every word. */
+/** @returns memories that contain every word */
 export function matching(memories: readonly Memory[], words: string): Memory[] {
   const wanted = words.toLowerCase().split(/\s+/);
   return memories.filter(({ key, content }) =>

@@ -20,7 +20,6 @@ export interface FormProps {
   given: Settings;
 }
 
-/** The settings of an agent as the user changes them. */
 export function useSettings(props: FormProps) {
   const { api } = useClient();
   const [settings, setSettings] = useState(props.given);

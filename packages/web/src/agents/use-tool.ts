@@ -5,7 +5,7 @@ import { notifyError } from '../ui/notify.js';
 
 export type Tool = components['schemas']['AgentTool'];
 
-/** A tool of an agent, and the choice of what it may do. */
+/** An agent's tool, and the user's choice of what it may do. */
 export function useTool(agentId: string, given: Tool) {
   const { api } = useClient();
   const [tool, setTool] = useState(given);

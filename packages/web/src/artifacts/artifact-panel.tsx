@@ -17,7 +17,6 @@ import { useArtifact } from './use-artifact.js';
 
 const Changes = lazy(() => import('./changes.js'));
 
-/** A document of the agents, in each of its versions. */
 export function ArtifactPanel({ workspaceId, conversationId }: { workspaceId: string; conversationId: string }) {
   const { id, loaded, choose } = useArtifact(workspaceId, conversationId);
   const [view, setView] = useState<View>('read');

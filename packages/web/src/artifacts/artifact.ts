@@ -3,7 +3,7 @@ import type { Client, components } from '@uswarm/client';
 export type Artifact = components['schemas']['Artifact'];
 export const ROUTE = '/v1/workspaces/{workspaceId}/artifacts/{id}';
 
-/** A version of a document, by default the newest one, with the text of the version before. */
+/** Loads a document version, by default the newest, and the text of the version before it. */
 export async function loadArtifact(
   { api }: Client,
   { version, ...path }: { workspaceId: string; id: string; version: number | undefined },
@@ -26,14 +26,13 @@ export function download(name: string, type: string, content: string): void {
 }
 
 export type View = 'read' | 'source' | 'changes';
-/** How a version can be shown. */
 export const viewsOf = (version: number, isSource: boolean): { value: View; label: string }[] => [
   { value: 'read', label: isSource ? 'Source' : 'Read' },
   ...(isSource ? [] : [{ value: 'source', label: 'Source' } as const]),
   ...(version > 1 ? [{ value: 'changes', label: 'Changes' } as const] : []),
 ];
 
-/** Entries of a menu. @param choose without a version, the newest one is shown, also when another one follows */
+/** Menu entries. @param choose without a version, the panel shows the newest one, also after a newer one arrives */
 export const versionsOf = (
   { version, versions, latest_version: latest }: Artifact,
   choose: (version: number | undefined) => void,

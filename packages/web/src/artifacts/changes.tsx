@@ -8,7 +8,6 @@ const WORDS: Partial<Record<DiffLine['kind'], string>> = { added: 'Added: ', rem
 
 const TONES: Partial<Record<DiffLine['kind'], Tone>> = { added: 'ok', removed: 'bad', skipped: 'plain' };
 
-/** The changes of a version. */
 export default function Changes({ before, after }: { before: string; after: string }) {
   const lines = useMemo(() => diffOf(before, after), [before, after]);
   if (lines === undefined) return <p role="note">The versions differ too much to compare them line by line.</p>;

@@ -7,7 +7,7 @@ export interface DiffLine {
 /** Unchanged lines around a change. */
 const CONTEXT = 3;
 
-/** The lines of two versions, without long unchanged parts. Undefined if they differ too much to compute it in time. */
+/** Leaves out long unchanged parts. @returns undefined if computing the difference takes longer than `timeout` ms */
 export function diffOf(before: string, after: string, timeout = 500): DiffLine[] | undefined {
   const parts = diffLines(before, after, { timeout });
   return parts?.flatMap(({ value, added, removed }, at): DiffLine[] => {

@@ -1,11 +1,11 @@
 export interface ArtifactFile {
-  /** Plain text, because a model wrote it that may have read hostile content. */
+  /** Opens as plain text, because the model that wrote it may have read hostile content. */
   isSource: boolean;
   name: string;
   type: string;
 }
 
-/** Documents have no type. The beginning of the content shows that it is an HTML page or an SVG image. */
+/** Documents have no type, so the beginning tells HTML pages and SVG images from other text. */
 export function fileOf(title: string, content: string): ArtifactFile {
   const start = content.trimStart().slice(0, 400).toLowerCase();
   const isHtml = /^<\s*(?:!doctype html|html|head|body|script)\b/.test(start);

@@ -3,12 +3,12 @@ import { useSearchParams } from 'wouter';
 import { useLoaded, useMessages } from '../session/use-client.js';
 import { loadArtifact } from './artifact.js';
 
-/** The document and the version that the address names. */
+/** The document and version in the address. */
 export function useArtifact(workspaceId: string, conversationId: string) {
   const [query, setQuery] = useSearchParams();
   const id = query.get('artifact') ?? '';
   const version = query.has('version') ? Number(query.get('version')) : undefined;
-  // A message about the document comes with each version, and tells when it is final.
+  // Each version comes with a message about the document, which also says when it is final.
   const news = useMessages(workspaceId, conversationId).findLast(
     ({ content }) => content.type === 'artifact' && 'artifact_id' in content && content.artifact_id === id,
   )?.content;

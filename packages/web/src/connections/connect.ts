@@ -12,7 +12,7 @@ interface Pending {
 }
 const PENDING = 'uswarm.connecting';
 
-/** Whether the provider returns to this page. Otherwise only the mobile app can finish the connection. */
+/** True if the provider returns to this page. Otherwise only the mobile app can finish the connection. */
 export const returnsHere = ({ redirect_url: url }: Configuration, origin = location.origin): boolean =>
   URL.canParse(url) && new URL(url).origin === origin;
 
@@ -46,11 +46,11 @@ export async function leaveFor(provider: Provider, configuration: Configuration,
 export interface Returned {
   pending: Pending;
   code: string | null;
-  /** Why the provider refused, in its words. */
+  /** The provider's own words. */
   refusal: string | null;
   issuer: string | null;
 }
-/** The provider's answer; undefined if this browser began no connection, or another one. */
+/** @returns the provider's answer; undefined if it does not belong to the connection that this browser began */
 export function returned(search = location.search): Returned | undefined {
   const stored = sessionStorage.getItem(PENDING);
   const query = new URLSearchParams(search);

@@ -3,7 +3,7 @@ import { ButtonLink } from '../ui/button.js';
 import { useReturn } from './use-return.js';
 import { Problem } from '../ui/parts.js';
 
-/** Where a provider returns to. */
+/** Providers return to this screen. */
 export function ConnectedScreen() {
   const problem = useReturn();
   return (

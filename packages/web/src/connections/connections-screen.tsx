@@ -10,7 +10,6 @@ import { ui } from '../ui/ui.js';
 import { leaveFor, type Provider, returnsHere } from './connect.js';
 import { type App, type Step, useConnections } from './use-connections.js';
 
-/** The apps that agents can use for the user. */
 export function ConnectionsScreen({ workspaceId }: { workspaceId: string }) {
   const { loaded, step, setStep, close, connect, disconnect } = useConnections();
   return (

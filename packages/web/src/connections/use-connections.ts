@@ -10,7 +10,6 @@ export type Step =
   | { kind: 'not-configured'; item: App }
   | { kind: 'disconnecting'; item: App; provider: Provider };
 
-/** The apps, and what the user does with one of them. */
 export function useConnections() {
   const { api } = useClient();
   const [step, setStep] = useState<Step>();

@@ -3,14 +3,14 @@ import { useLocation } from 'wouter';
 import { useClient } from '../session/use-client.js';
 import { finish, returned } from './connect.js';
 
-/** Finishes the connection, and goes back to where it was begun. @returns why it failed */
+/** Finishes the connection, and goes back to the screen that began it. @returns the reason if it failed */
 export function useReturn(): string | undefined {
   const client = useClient();
   const [, go] = useLocation();
   const [problem, setProblem] = useState<string>();
   const isBegun = useRef(false);
   useEffect(() => {
-    // The code can be redeemed once, and effects run twice in development.
+    // Effects run twice in development, but the code can be redeemed only once.
     if (isBegun.current) return;
     isBegun.current = true;
     const answer = returned();

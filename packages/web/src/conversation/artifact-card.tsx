@@ -9,7 +9,7 @@ import { visibleText } from './visible-text.js';
 
 type Content = components['schemas']['ArtifactContent'];
 
-/** A version of a document; it opens beside the conversation. */
+/** A document version that opens beside the conversation. */
 export function ArtifactCard({ content }: { content: Content }) {
   const { artifact_id: id, title, version, status, agent_slug: agent, content_preview: preview } = content;
   return (
@@ -28,7 +28,7 @@ export function ArtifactCard({ content }: { content: Content }) {
   );
 }
 
-/** The beginning in one line, without the marks of Markdown and the title, which is shown above. */
+/** Beginning in one line, without Markdown marks and without the title, which is shown above. */
 function plainPreview(markdown: string, title: string): string {
   const text = markdown
     .replaceAll(/[#*_`>|]|---+/g, ' ')

@@ -5,7 +5,7 @@ import { Icon } from '../ui/icon.js';
 import { ui } from '../ui/ui.js';
 import { useFreshLink } from './use-fresh-link.js';
 
-/** The files of a message; of one that is not sent, their names. */
+/** Unsent messages show only file names. */
 export function Attachments({ shown: { message, local } }: { shown: ShownMessage }) {
   const save = useFreshLink(message?.id ?? '');
   const sent = message?.attachments ?? [];
@@ -31,5 +31,5 @@ export function Attachments({ shown: { message, local } }: { shown: ShownMessage
   );
 }
 
-/** A file that was uploaded has only its id. */
+/** An uploaded file has only its id. */
 const nameOf = (file: OutboxItem['files'][number]): string => ('name' in file && file.name) || 'A file';

@@ -11,7 +11,7 @@ import { visibleText } from './visible-text.js';
 type Content = components['schemas']['ActionCardContent'];
 const LOOKS = { primary: 'primary', destructive: 'danger', secondary: undefined } as const;
 const SHORT = { dateStyle: 'medium', timeStyle: 'short' } as const;
-/** A question with buttons, also the approval of a call: what would happen is in its description, in full. */
+/** A question with buttons. If it asks to approve a call, its description shows the call's effect in full. */
 export function Card(props: { shown: Pick<ShownMessage, 'id' | 'message'>; content: Content; heading?: 'h2' | 'h3' }) {
   const { shown, content, heading: Heading = 'h3' } = props;
   const { choose, allowAlways, chosenHere, isBusy, refusal } = useChoice(shown, content);
@@ -57,7 +57,6 @@ export function Card(props: { shown: Pick<ShownMessage, 'id' | 'message'>; conte
   );
 }
 
-/** Which tool is used, and until when the user can decide. */
 function Facts({ content: { approval, expires_at: end }, isOpen }: { content: Content; isOpen: boolean }) {
   const facts = [
     ...(approval ? [`Tool: ${approval.tool.replaceAll('_', ' ')}`] : []),

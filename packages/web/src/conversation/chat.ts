@@ -1,6 +1,6 @@
 import { createContext, useContext } from 'react';
 
-/** Where the shown messages belong. */
+/** Location of the shown messages. */
 export interface Place {
   workspaceId: string;
   conversationId: string;

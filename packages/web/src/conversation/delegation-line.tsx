@@ -8,7 +8,7 @@ import { State } from './tool-lines.js';
 
 type Content = components['schemas']['DelegationContent'];
 
-/** A task that an agent gave to another. The tasks below it are indented. */
+/** A task from one agent to another. Its own tasks are indented. */
 export function DelegationLine({ shown, content }: { shown: ShownMessage; content: Content }) {
   const turn = shown.message?.turn_id;
   return (

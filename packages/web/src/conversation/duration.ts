@@ -1,14 +1,14 @@
 import type { MessageData } from '@uswarm/client';
 import { durationText } from '../screen/duration-text.js';
 
-/** Milliseconds after which a running call shows its duration, so that short calls do not flicker. */
+/** A running call shows its duration only after this many ms, so that short calls do not flicker. */
 const LONG_MS = 10_000;
 
 interface Call {
   state: string;
   message: Pick<MessageData, 'created_at' | 'updated_at'> | null;
 }
-/** Duration from the first call to the last result, or to `now` while a call runs; empty if too short to show. */
+/** Lasts from the first call to the last result, or to `now` while a call runs. @returns empty if too short to show */
 export function durationOf(calls: readonly Call[], now: number): string {
   const times = calls.flatMap(({ message }) => message ?? []);
   if (times.length === 0) return '';

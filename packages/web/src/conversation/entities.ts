@@ -3,12 +3,12 @@ interface TrustedTypes {
   createPolicy(name: 'default', rules: { createHTML(html: string): string | null }): unknown;
 }
 
-// TypeScript does not know it yet, nor does every browser.
+// Unknown to TypeScript and to some browsers.
 const { trustedTypes: types } = globalThis as { trustedTypes?: TrustedTypes };
 
 /**
- * The parser of Markdown lets the browser decode `&name;`, by means that the content security policy forbids. A name alone cannot become
- * an element; all other HTML stays forbidden.
+ * The Markdown parser lets the browser decode `&name;` in a way that the content security policy forbids. A name alone
+ * cannot become an element; all other HTML stays forbidden.
  */
 export function allowEntities(): void {
   if (types && !types.defaultPolicy)

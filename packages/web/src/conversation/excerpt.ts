@@ -1,10 +1,10 @@
 import type { MessageContent } from '@uswarm/client';
 import { visibleText } from './visible-text.js';
 
-/** Characters before the first word that was found, and in all. */
+/** Characters before the first found word, and in total. */
 const [BEFORE, LENGTH] = [40, 160];
 
-/** Part of a message around the first word found. */
+/** @returns the part of a message around the first found word */
 export function excerptOf(content: MessageContent, words: string): string {
   const { text, title, description } = content as { text?: string; title?: string; description?: string };
   const whole = visibleText(text ?? [title, description].filter(Boolean).join(': ')).replaceAll(/[#*_`>|]+|\s+/g, ' ');

@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'react';
 import type { VirtualizerHandle } from 'virtua';
 
-/** Pixels: closer to the end, the transcript follows new text. */
+/** Pixels to the end within which the transcript follows new text. */
 const NEAR_END = 96;
 
-/** Follows the end while the user is there. */
+/** Scrolls to the end as long as the user is there. */
 export function useFollow(hasRows: boolean) {
   const [scroller, content] = [useRef<HTMLDivElement>(null), useRef<HTMLDivElement>(null)];
   const handle = useRef<VirtualizerHandle>(null);
@@ -18,7 +18,7 @@ export function useFollow(hasRows: boolean) {
   const unfollow = (): void => void (isFollowing.current = false);
   useEffect(() => {
     if (!hasRows || !content.current) return undefined;
-    // Heights change when rows are measured, text is written, and Markdown is loaded.
+    // Heights change as rows are measured, text is written and Markdown loads.
     const observer = new ResizeObserver(() => {
       if (isFollowing.current) scroller.current?.scrollTo({ top: scroller.current.scrollHeight });
     });

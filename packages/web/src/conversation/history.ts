@@ -3,15 +3,18 @@ import type { VirtualizerHandle } from 'virtua';
 import { notify, notifyError } from '../ui/notify.js';
 import type { Row } from './rows.js';
 
-/** Pixels: closer to the start, the page before is loaded. */
+/** Pixels to the start within which the previous page is loaded. */
 const NEAR_START = 600;
-/** Frames in which the list shows a row that it scrolls to, and measures those around it. */
+/** Within these frames the list shows the row that it scrolls to, and measures its neighbours. */
 const FRAMES = 120;
 
 type Scroller = RefObject<HTMLElement | null>;
 type History = ReturnType<typeof useOlder>;
 
-/** Loads older messages near the start, and while the loaded ones do not fill the screen. @param loadPage returns whether there are more */
+/**
+ * Loads older messages near the start, and while the loaded ones do not fill the screen.
+ * @param loadPage resolves to true if there are more
+ */
 export function useOlder(loadPage: () => Promise<boolean>, rows: readonly Row[], scroller: Scroller) {
   const [{ hasMore, isLoading }, set] = useState({ hasMore: true, isLoading: false });
   const [isBusy, length] = [useRef(false), useRef(0)];
@@ -50,7 +53,7 @@ interface Jump {
   handle: RefObject<VirtualizerHandle | null>;
   unfollow: () => void;
 }
-/** Shows the message that a link leads to, and loads older ones until it is there. */
+/** Shows the message from a link, and loads older ones until it appears. */
 export function useJump({ targetId, rows, history, scroller, handle, unfollow }: Jump): void {
   const [shown, asked] = [useRef<string | null>(null), useRef<readonly Row[]>(undefined)];
   const { hasMore, isLoading, older } = history;
@@ -59,7 +62,7 @@ export function useJump({ targetId, rows, history, scroller, handle, unfollow }:
     unfollow();
     const index = rows.findIndex(({ messages }) => messages.some(({ id }) => id === targetId));
     if (index === -1 && hasMore) {
-      // Each page changes the rows. While the workspace is loaded again, none comes.
+      // Each page changes the rows. None comes while the workspace reloads.
       if (asked.current !== rows) older();
       asked.current = rows;
       return;
@@ -71,7 +74,7 @@ export function useJump({ targetId, rows, history, scroller, handle, unfollow }:
   }, [targetId, rows, isLoading, hasMore]);
 }
 
-/** The list may remove the row and show it again while it measures others. */
+/** Retries, because the list may remove the row and show it again while it measures others. */
 function focusTarget(scroller: Scroller, frames: number, isFirst = true): void {
   const target = scroller.current?.querySelector<HTMLElement>('[data-target]');
   if (target && (isFirst || document.activeElement === document.body)) focus(target, { preventScroll: true });
@@ -82,7 +85,6 @@ function focus(article: HTMLElement, options?: FocusOptions): void {
   article.focus(options);
 }
 
-/** Focuses the next or the previous message. */
 export function moveTo(log: HTMLElement | null, step: 1 | -1): void {
   const articles = [...(log?.querySelectorAll('article') ?? [])];
   const at = articles.findIndex((one) => one.contains(document.activeElement));
@@ -90,7 +92,6 @@ export function moveTo(log: HTMLElement | null, step: 1 | -1): void {
   if (next !== undefined) focus(next);
 }
 
-/** True if older messages were added since the last render. */
 export function usePrepended(rows: readonly Row[]): boolean {
   const first = rows[0]?.key;
   const before = useRef(first);

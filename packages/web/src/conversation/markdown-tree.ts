@@ -9,7 +9,7 @@ export type MarkdownNode = ReturnType<typeof fromMarkdown>['children'][number];
 
 const extensions = [gfmAutolinkLiteral(), gfmStrikethrough(), gfmTable(), gfmTaskListItem()];
 
-/** Markdown with GitHub's tables, task lists and addresses. */
+/** Includes GitHub's tables, task lists and bare addresses. */
 export function treeOf(text: string): MarkdownNode[] {
   const tree = fromMarkdown(text, { extensions, mdastExtensions: [gfmFromMarkdown()] });
   return withLinks(tree.children, new Map(tree.children.flatMap((node) => definition(node))));
@@ -18,7 +18,7 @@ export function treeOf(text: string): MarkdownNode[] {
 const definition = (node: MarkdownNode): [name: string, url: string][] =>
   node.type === 'definition' ? [[node.identifier, node.url]] : [];
 
-/** Links that name an address which is written below the text, as links with that address. */
+/** Resolves links that name an address defined below the text. */
 function withLinks(nodes: readonly MarkdownNode[], urls: ReadonlyMap<string, string>): MarkdownNode[] {
   return nodes.map((node): MarkdownNode => {
     const inside = 'children' in node ? { children: withLinks(node.children, urls) } : {};
@@ -29,11 +29,11 @@ function withLinks(nodes: readonly MarkdownNode[], urls: ReadonlyMap<string, str
   });
 }
 
-/** The text if a node contains nothing else. */
+/** @returns the text if the node contains nothing else */
 export const plainTextOf = ({ children }: { children: readonly MarkdownNode[] }): string =>
   children.map((child) => (child.type === 'text' ? child.value : '\0')).join('');
 
-/** List item content: without blank lines, its paragraphs are only text. */
+/** List items without blank lines have no paragraphs. */
 export const contentOf = ({ spread, children }: Extract<MarkdownNode, { type: 'listItem' }>): MarkdownNode[] =>
   spread
     ? children

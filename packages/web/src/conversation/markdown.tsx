@@ -4,17 +4,17 @@ import { allowedUrl, targetBeside } from './links.js';
 import { contentOf, type MarkdownNode, plainTextOf, treeOf } from './markdown-tree.js';
 import { blocksOf, isParsable, visibleText } from './visible-text.js';
 
-/** The level of the heading above a text. */
+/** Heading level above the text. */
 export type Above = 'h1' | 'h2';
 
 allowEntities();
 
-/** Markdown of agents, which nobody has checked: HTML stays text, and nothing is loaded. */
+/** Agents' Markdown is untrusted: HTML stays text, and nothing is loaded. */
 export default function Markdown({ text, above = 'h2' }: { text: string; above?: Above }) {
   return blocksOf(visibleText(text)).map((block, index) => <Block key={index} text={block} above={above} />);
 }
 
-/** Finished blocks are neither checked nor parsed again with each chunk. */
+/** Memoized, so that finished blocks are neither checked nor parsed again with each chunk. */
 const Block = memo(function Block({ text, above }: { text: string; above: Above }) {
   if (isParsable(text)) return <Nodes nodes={treeOf(text)} above={above} />;
   return (
@@ -27,7 +27,7 @@ const Block = memo(function Block({ text, above }: { text: string; above: Above 
 const Nodes = ({ nodes, above }: { nodes: readonly MarkdownNode[]; above: Above }) =>
   nodes.map((node, index) => <Node key={index} node={node} above={above} />);
 
-/** What is not listed here shows its content. */
+/** Unlisted node types show their content. */
 function Node({ node, above }: { node: MarkdownNode; above: Above }): ReactNode {
   const inside = 'children' in node && <Nodes nodes={node.children} above={above} />;
   switch (node.type) {
@@ -37,7 +37,7 @@ function Node({ node, above }: { node: MarkdownNode; above: Above }): ReactNode 
     case 'paragraph':
       return <p>{inside}</p>;
     case 'heading': {
-      // The headings of a message are below that of its author, those of a document below its title.
+      // Message headings are below the author's heading, document headings below the title.
       const Heading = `h${Math.min(6, node.depth + (above === 'h1' ? 1 : 2))}` as 'h2';
       return <Heading>{inside}</Heading>;
     }
@@ -71,7 +71,7 @@ function Node({ node, above }: { node: MarkdownNode; above: Above }): ReactNode 
           {inside}
         </Link>
       );
-    // A picture of another host would tell it who reads the message.
+    // Loading a picture would tell its host who reads the message.
     case 'image':
       return <Link url={node.url}>Picture: {node.alt || 'without a name'}</Link>;
     case 'table':

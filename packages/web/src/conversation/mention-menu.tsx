@@ -12,7 +12,7 @@ interface Props {
   close: () => void;
 }
 
-/** The agents that can be mentioned. What the user goes on writing narrows them. */
+/** Typing on narrows the list of agents. */
 export default function MentionMenu({ offered, input, type, pick, close }: Props) {
   const [first] = offered;
   function onKey(event: KeyboardEvent): void {

@@ -2,7 +2,7 @@ import type { AgentSummary, NewMessage } from '@uswarm/client';
 
 type Mentions = NonNullable<NewMessage['mentions']>;
 
-/** The agents that a text addresses as `@slug` or `@Name`. */
+/** @returns the agents that a text addresses as `@slug` or `@Name` */
 export function mentionsIn(text: string, agents: readonly Pick<AgentSummary, 'id' | 'name' | 'slug'>[]): Mentions {
   return [...text.matchAll(/(?<![\p{L}\p{N}@])@([\p{L}\p{N}_-]+)/gu)].flatMap((match) => {
     const word = (match[1] ?? '').toLowerCase();
@@ -12,17 +12,17 @@ export function mentionsIn(text: string, agents: readonly Pick<AgentSummary, 'id
   });
 }
 
-/** Place of an unfinished mention, from its `@` to the caret. */
+/** Position of an unfinished mention, from its `@` to the caret. */
 export interface MentionRange {
   start: number;
   end: number;
 }
-/** True if the user just wrote an `@` that begins a word. @param caret the place behind it */
+/** True if the user just typed an `@` that begins a word. @param caret the position behind it */
 export function beginsMention(text: string, caret: number, event: Event): boolean {
   const isTyped = event instanceof InputEvent && event.data === '@';
   return isTyped && text[caret - 1] === '@' && !/[\p{L}\p{N}]$/u.test(text.slice(0, caret - 1));
 }
-/** The name written so far, in lower case; undefined if it cannot be a name. */
+/** @returns the name so far, in lower case; undefined if it cannot be a name */
 export function queryOf(text: string, { start, end }: MentionRange): string | undefined {
   return /^@([\p{L}\p{N}_-]*)$/u.exec(text.slice(start, end))?.[1]?.toLowerCase();
 }

@@ -16,7 +16,7 @@ import { Plain } from './text.js';
 import { ToolLines } from './tool-lines.js';
 import { WorkflowList } from './workflow-list.js';
 
-/** One item of the transcript, with what separates it from the one before. `isTarget`: a link leads to it. */
+/** A transcript item and its separator from the item before. `isTarget`: a link leads to it. */
 export const MessageRow = memo(function MessageRow({ row, isTarget }: { row: Row; isTarget: boolean }) {
   const [first] = row.messages;
   if (first === undefined) return null;

@@ -5,7 +5,7 @@ interface Props {
   children: ReactNode;
 }
 
-/** Shows the plain text if the other form fails: one message must not take the page with it. */
+/** Shows plain text if rendering fails, so that one message cannot break the page. */
 export class OrPlain extends Component<Props, { hasFailed: boolean }> {
   override state = { hasFailed: false };
   static getDerivedStateFromError = () => ({ hasFailed: true });

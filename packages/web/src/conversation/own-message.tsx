@@ -8,7 +8,7 @@ import styles from './message.module.css';
 import { Plain } from './text.js';
 
 const STATES: Readonly<Record<string, string>> = { sent: 'Sent', delivered: 'Delivered', read: 'Read' };
-/** By code, of a message that waits or was refused. */
+/** By code, for messages that wait or were refused. */
 const REASONS: Readonly<Record<string, string>> = {
   network_error: 'Waits for the network',
   rate_limited: 'Waits: too many messages at once',
@@ -41,7 +41,7 @@ export function OwnMessage({ shown, isTarget }: { shown: ShownMessage; isTarget:
   );
 }
 
-/** A message that the service does not have yet. */
+/** Not stored by the service yet. */
 function Unsent({ item }: { item: OutboxItem }) {
   const { outbox } = useClient();
   const { local_id: id, state, code, attempted, progress, files, retry_at: at } = item;

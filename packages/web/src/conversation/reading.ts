@@ -1,7 +1,7 @@
 import type { Conversation } from '@uswarm/client';
 import { useEffect, useRef } from 'react';
 
-/** The read position when the conversation was opened; undefined if everything was read. */
+/** @returns the read position when the conversation was opened; undefined if everything was read */
 export function useOpenedAt(conversation: Conversation | undefined): string | null | undefined {
   const opened = useRef<{ at: string | null | undefined }>(undefined);
   if (conversation !== undefined)
@@ -23,7 +23,7 @@ export function useRead(read: () => Promise<void>, unread: number): void {
   }, [unread]);
 }
 
-/** Names the tab of the browser after the conversation. */
+/** Names the browser tab after the conversation. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · uswarm`;

@@ -9,7 +9,6 @@ import styles from './message.module.css';
 import { Text } from './text.js';
 import { useRegenerate } from './use-regenerate.js';
 
-/** An answer: while it is written, complete, or ended in another way. */
 export function Reply({ shown }: { shown: ShownMessage }) {
   const { text, streaming, message, status } = shown;
   const isQuiet = status === 'silent' || status === 'delegated';
@@ -28,7 +27,7 @@ export function Reply({ shown }: { shown: ShownMessage }) {
   );
 }
 
-/** The part of the text that was written is above it. */
+/** Any partial text is shown above it. */
 function Failure({ shown }: { shown: ShownMessage }) {
   const error = shown.message?.error;
   if (!error) return null;

@@ -1,26 +1,26 @@
 import type { ShownMessage } from '@uswarm/client';
 import { isOpenCard } from '../session/open-cards.js';
 
-/** What the transcript shows as one item: a message, or the calls of tools that follow each other. */
+/** A transcript item: a message, or consecutive tool calls. */
 export interface Row {
   key: string;
-  /** One message, or several calls of one agent. */
+  /** One message, or several calls by one agent. */
   messages: ShownMessage[];
   isTools: boolean;
-  /** How many delegations lead to the agent. */
+  /** Number of delegations that lead to the agent. */
   depth: number;
-  /** The author is named, because the row before is of another one. */
+  /** Shows the author, because the row before has another one. */
   isFirst: boolean;
-  /** The time of the first message if the conversation paused before it. */
+  /** Time of the first message if the conversation paused before it. */
   pausedUntil: string | undefined;
-  /** The first message that the user has not read. */
+  /** True for the first unread message. */
   isFirstUnread: boolean;
-  /** An approval follows, so the calls that led to it stay open. */
+  /** Stays open, because an approval follows. */
   isPinned: boolean;
 }
 const PAUSE_MS = 60 * 60 * 1000;
 
-/** @param lastReadId the last message that was read when the conversation was opened; null if none was */
+/** @param lastReadId the last read message when the conversation was opened; null if there was none */
 export function rowsOf(messages: readonly ShownMessage[], lastReadId?: string | null): Row[] {
   const rows: Row[] = [];
   const depths = new Map<string, number>();
@@ -63,7 +63,7 @@ const authorOf = ({ role, message }: ShownMessage): string => `${role} ${message
 
 const isOpen = ({ content, message }: ShownMessage): boolean => isOpenCard({ content, error: message?.error ?? null });
 
-/** What screen readers hear about a conversation: who works, not each word. */
+/** Tells screen readers who works, but not each word. */
 export function activityOf(messages: readonly ShownMessage[]): { isWorking: boolean; text: string } {
   const last = messages.at(-1);
   const card = messages.findLast(isOpen);

@@ -9,7 +9,7 @@ import { RelativeTime } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import { excerptOf } from './excerpt.js';
 
-/** Searches the messages of a conversation, also those that are not loaded. */
+/** Finds messages that are not loaded, too. */
 export function SearchPanel(place: { workspaceId: string; conversationId: string }) {
   const [words, setWords] = useState('');
   return (

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 
-/** Milliseconds between two reports of long work. */
+/** Milliseconds between two reports about long work. */
 const STILL_MS = 7_000;
 
 /** Tells screen readers when work begins, goes on and ends. */

@@ -7,7 +7,7 @@ import { visibleText } from './visible-text.js';
 
 const Markdown = lazy(() => import('./markdown.js'));
 
-/** The text is readable before the code for Markdown is loaded. */
+/** The text is readable before the Markdown code is loaded. */
 export function Text({ text, above = 'h2' }: { text: string; above?: Above }) {
   const plain = <Plain text={text} />;
   return (

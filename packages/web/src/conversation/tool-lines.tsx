@@ -8,7 +8,7 @@ import { ui } from '../ui/ui.js';
 import { durationOf } from './duration.js';
 import styles from './message.module.css';
 
-/** Calls of tools: live while one runs, one line when all are done. */
+/** Collapses to one line when all calls are done. */
 export function ToolLines({ messages, isPinned }: { messages: ShownMessage[]; isPinned: boolean }) {
   const calls = messages.flatMap(({ key, content, message }) =>
     content.type === 'tool_status' && 'tool' in content ? [{ key, ...content, message }] : [],

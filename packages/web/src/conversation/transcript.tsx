@@ -15,14 +15,14 @@ import styles from './screen.module.css';
 
 interface Props {
   messages: ShownMessage[];
-  /** Loads the page before. @returns whether there are more */
+  /** Loads the previous page. @returns true if there are more */
   older: () => Promise<boolean>;
   lastReadId: string | null | undefined;
   /** The message that a link leads to. */
   targetId: string | null;
 }
 
-/** Not a live region: screen readers would read each word that is written. `StatusRegion` tells what matters. */
+/** Not a live region, because screen readers would read each word. `StatusRegion` reports what matters. */
 export function Transcript({ messages, older, lastReadId, targetId }: Props) {
   const rows = useMemo(() => rowsOf(messages, lastReadId), [messages, lastReadId]);
   const { scroller, content, handle, isAway, follow, unfollow, onScroll } = useFollow(rows.length > 0);

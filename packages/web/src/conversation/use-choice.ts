@@ -5,7 +5,6 @@ import { notifyError } from '../ui/notify.js';
 import { usePlace } from './chat.js';
 
 type Content = components['schemas']['ActionCardContent'];
-/** The action that approves a call. */
 export const APPROVE = 'approve';
 const REFUSALS: Readonly<Record<string, string>> = {
   action_already_chosen: 'This was decided on another device.',
@@ -13,7 +12,6 @@ const REFUSALS: Readonly<Record<string, string>> = {
   message_not_found: 'This was withdrawn.',
 };
 
-/** The user's choice on a card. */
 export function useChoice({ id, message }: Pick<ShownMessage, 'id' | 'message'>, { approval }: Content) {
   const client = useClient();
   const { workspaceId, conversationId } = usePlace();
@@ -30,7 +28,7 @@ export function useChoice({ id, message }: Pick<ShownMessage, 'id' | 'message'>,
     } catch (error) {
       const code = error instanceof UswarmError ? error.code : '';
       const isFinal = code in REFUSALS;
-      // The network may fail after the service has stored the choice: the message tells.
+      // The service may have stored the choice before the network failed; the message shows it.
       if (isFinal) setState({ isBusy: false, refusal: REFUSALS[code] ?? code });
       else {
         setState({ isBusy: false });
@@ -45,7 +43,7 @@ export function useChoice({ id, message }: Pick<ShownMessage, 'id' | 'message'>,
   return {
     ...state,
     choose: (actionId: string): void => void decide(actionId),
-    /** Also allows all later calls of the tool by this agent. */
+    /** Also allows this agent all later calls of the tool. */
     allowAlways: canAllow ? (): void => void decide(APPROVE, allow) : undefined,
   };
 }

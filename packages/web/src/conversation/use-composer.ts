@@ -9,7 +9,6 @@ import { beginsMention, mentionsIn, queryOf, type MentionRange } from './mention
 /** API limits: characters, files, and bytes per file. */
 const [MAX_TEXT, MAX_FILES, MAX_BYTES] = [32_000, 20, 25 * 1024 ** 2];
 
-/** The draft, and the field's keys. */
 export function useComposer(isWorking: boolean) {
   const { workspaceId, conversationId } = usePlace();
   const client = useClient();
@@ -32,7 +31,7 @@ export function useComposer(isWorking: boolean) {
 
   function send(): void {
     if (!canSend) return;
-    // The outbox shows what becomes of it.
+    // Errors show in the outbox.
     chat.send({ text, files, mentions: mentionsIn(text, agents) }).catch(() => undefined);
     write('');
     setFiles([]);
@@ -52,7 +51,7 @@ export function useComposer(isWorking: boolean) {
     await client.outbox.cancel(unsent.local_id);
     write(unsent.text);
   }
-  /** Replaces a part of the text. The agent list stays open while it has entries. */
+  /** Replaces a text range. The agent list stays open while it has entries. */
   function replace(start: number, end: number, part: string, mentioned?: MentionRange): void {
     const next = text.slice(0, start) + part + text.slice(end);
     write(next);
@@ -75,7 +74,7 @@ export function useComposer(isWorking: boolean) {
       offered: offeredFor(text, mention),
       input,
       close: () => setMention(undefined),
-      /** A key that the user types while the list has the focus. */
+      /** Handles a key pressed while the list has the focus. */
       type(key: string): void {
         const { start, end } = mention;
         if (key === 'Backspace') replace(end - 1, end, '', { start, end: end - 1 });
@@ -97,7 +96,7 @@ export function useComposer(isWorking: boolean) {
         const [first] = mention ? offeredFor(text, mention) : [];
         if (event.key === 'Enter' && !event.shiftKey) {
           event.preventDefault();
-          // The list does not have the focus until it is loaded.
+          // Until the list is loaded, it cannot have the focus.
           if (mention && first) replace(mention.start, mention.end, `@${first.slug} `);
           else send();
         } else if (event.key === 'Escape') onEscape();
@@ -112,7 +111,7 @@ export function useComposer(isWorking: boolean) {
   };
 }
 
-/** The files that were picked, and why others were not. */
+/** The picked files, and reasons for refusing others. */
 function useFiles() {
   const [state, set] = useState<{ files: File[]; problem: string }>({ files: [], problem: '' });
   const setFiles = (files: File[]): void => set({ files, problem: '' });
@@ -129,7 +128,7 @@ function useFiles() {
   return { ...state, add, setFiles };
 }
 
-/** The mention that is written, and the caret behind it. */
+/** The unfinished mention, and the caret behind it. */
 function useMention() {
   const input = useRef<HTMLTextAreaElement>(null);
   const [mention, setMention] = useState<MentionRange>();

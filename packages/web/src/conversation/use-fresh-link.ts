@@ -5,7 +5,7 @@ import { useClient } from '../session/use-client.js';
 import { notifyError } from '../ui/notify.js';
 import { usePlace } from './chat.js';
 
-/** Links are valid for some minutes, and the page can be open for days. */
+/** Links expire after some minutes, but the page can stay open for days. */
 export function useFreshLink(messageId: string) {
   const client = useClient();
   const { workspaceId } = usePlace();

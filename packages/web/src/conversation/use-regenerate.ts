@@ -3,7 +3,6 @@ import { useClient } from '../session/use-client.js';
 import { notifyError } from '../ui/notify.js';
 import { usePlace } from './chat.js';
 
-/** Lets an agent answer again. */
 export function useRegenerate(id: string) {
   const client = useClient();
   const { workspaceId } = usePlace();

@@ -1,19 +1,19 @@
-/** Characters that hide or reorder text. Joiners and direction marks are part of scripts and emoji. */
+/** Characters that hide or reorder text. Excludes joiners and direction marks, which scripts and emoji need. */
 const INVISIBLE =
   /[\u00ad\u115f\u1160\u180e\u200b\u202a-\u202e\u2060-\u2064\u2066-\u206f\u3164\ufeff\uffa0]|[\u{e0000}-\u{e007f}]|[\u{e0100}-\u{e01ef}]/gu;
 
-/** Replaces what would be invisible, so that a text shows what it contains. */
+/** Makes invisible characters visible, so that a text shows what it contains. */
 export const visibleText = (text: string): string => text.replaceAll(INVISIBLE, '␣');
 
-/** Quotes and lists in each other: far more than a readable text has. */
+/** Quotes and lists nested far deeper than in a readable text. */
 const NESTED = /^(?:[ \t]*(?:>|(?:[*+-]|\d{1,9}[.)])[ \t])){40}|^[ \t]{80,}(?:[*+-]|\d{1,9}[.)])[ \t]/m;
 const MARKS = /[*_~]/g;
 const UNDERLINES = /^ {0,3}(?:=+|-+)[ \t]*$/gm;
 const [MOST_MARKS, MOST_UNDERLINES, MOST_CELLS] = [2_500, 100, 10_000];
 
 /**
- * True if parsing is quick and fits on the stack. The parser's time grows with the square of depth and marks, and it fills each table
- * row up to the column count.
+ * True if parsing is quick and fits on the stack. Parsing time grows with the square of depth and mark count, and the
+ * parser pads each table row to the column count.
  */
 export function isParsable(block: string): boolean {
   const lines = block.split('\n');

@@ -13,7 +13,6 @@ const TONES: Readonly<Record<Content['status'], Tone>> = {
   cancelled: 'plain',
 };
 
-/** A plan as a checklist. */
 export function WorkflowList({ content }: { content: Content }) {
   const done = content.steps.filter(({ status }) => status === 'completed').length;
   return (

@@ -7,7 +7,7 @@ import styles from './conversations.module.css';
 import { PROMPTS } from './prompts.js';
 import { usePrompt } from './use-prompt.js';
 
-/** What a workspace shows while no conversation is open. */
+/** A workspace without an open conversation shows it. */
 export function FirstRun({ workspaceId }: { workspaceId: string }) {
   const client = useClient();
   const { user } = useSession();

@@ -4,7 +4,7 @@ import { Button } from '../ui/button.js';
 import { Icon } from '../ui/icon.js';
 import { notifyError } from '../ui/notify.js';
 
-/** Whether devices are notified about the conversation. */
+/** Turns the conversation's notifications on or off, for all devices. */
 export function MuteButton(props: { workspaceId: string; conversation: Conversation }) {
   const { api } = useClient();
   const { workspaceId, conversation } = props;

@@ -1,6 +1,5 @@
 import type { Conversation } from '@uswarm/client';
 
-/** The last message in one line. */
 export function previewOf({ last_message: last }: Pick<Conversation, 'last_message'>): string {
   if (last === null) return 'No messages yet';
   const { content, role, agent, error } = last;

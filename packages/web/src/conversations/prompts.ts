@@ -5,12 +5,12 @@ export interface Prompt {
   icon: IconName;
   title: string;
   text: string;
-  /** Shown to the user. */
+  /** User-visible text. */
   shows: string;
   /** Changes the settings that the prompt needs. */
   prepare?: (client: Client, managerId: string) => Promise<unknown>;
 }
-/** Requests that the built-in model knows and real models understand. */
+/** Requests that the built-in model has answers for, and real models understand. */
 export const PROMPTS: readonly Prompt[] = [
   {
     icon: 'swarm',

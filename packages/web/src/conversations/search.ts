@@ -1,7 +1,7 @@
 import type { Conversation } from '@uswarm/client';
 import { previewOf } from './preview.js';
 
-/** True if a conversation has all words. */
+/** True if a conversation contains all words. */
 export const fits = (conversation: Conversation, words: string): boolean =>
   words
     .toLowerCase()

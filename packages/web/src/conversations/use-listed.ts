@@ -2,11 +2,11 @@ import type { Client, Conversation } from '@uswarm/client';
 import { useConversations } from '@uswarm/client/react';
 import { useEffect } from 'react';
 
-/** Conversations that this page has created, and whose event has not arrived. */
+/** Conversations that this page has created, but whose event has not arrived. */
 const awaited = new Set<string>();
 export const awaitConversation = (id: string): void => void awaited.add(id);
 
-/** A conversation in the list. `isGone`: it was deleted, or never existed. */
+/** `isGone`: the conversation was deleted, or never existed. */
 export function useListed(
   client: Client,
   workspaceId: string,

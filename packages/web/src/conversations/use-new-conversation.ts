@@ -5,7 +5,7 @@ import { useClient } from '../session/use-client.js';
 import { notifyError } from '../ui/notify.js';
 import { awaitConversation } from './use-listed.js';
 
-/** Creates a conversation with the whole swarm, sends its first question if there is one, and shows it. */
+/** Creates a conversation with the whole swarm, sends the first question if given, and opens it. */
 export function useNewConversation(workspaceId: string) {
   const client = useClient();
   const [, go] = useLocation();

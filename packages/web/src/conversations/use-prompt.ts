@@ -4,7 +4,6 @@ import { notifyError } from '../ui/notify.js';
 import type { Prompt } from './prompts.js';
 import { useNewConversation } from './use-new-conversation.js';
 
-/** Begins a conversation, with a prompt or empty. */
 export function usePrompt(workspaceId: string) {
   const client = useClient();
   const agents = useAgents(workspaceId);

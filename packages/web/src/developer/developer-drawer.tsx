@@ -10,7 +10,7 @@ import { type Document, examplesOf, KINDS, PLACES, routeOf } from './examples.js
 import { useRecorded } from './use-recorded.js';
 import type { Recorded } from '../session/recorder.js';
 
-/** What this screen asked the API, and what it was told: each as code for an own app. */
+/** Lists this screen's API calls and events, each as code for another app. */
 export function DeveloperDrawer({ onClose }: { onClose: () => void }) {
   const { shown, document, clear, kind, setKind, place, setPlace } = useRecorded();
   const region = useRef<HTMLElement>(null);

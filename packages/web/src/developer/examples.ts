@@ -1,6 +1,6 @@
 import type { Recorded, RecordedCall } from '../session/recorder.js';
 
-/** The part of `openapi.json` that names the routes. */
+/** The routes in `openapi.json`. */
 export interface Document {
   paths: Record<string, Record<string, { operationId?: string; summary?: string }>>;
 }
@@ -11,7 +11,7 @@ interface Route {
   summary: string | undefined;
 }
 
-/** The route of a call: `/v1/workspaces/{id}` for `/v1/workspaces/0193…`. Names win over parameters. */
+/** @returns the route of a call: `/v1/workspaces/{id}` for `/v1/workspaces/0193…`. Names win over parameters. */
 export function routeOf({ method, url }: Pick<RecordedCall, 'method' | 'url'>, { paths }: Document): Route | undefined {
   const parts = new URL(url).pathname.split('/');
   const nameOf = (part: string): string | undefined => /^\{(\w+)\}$/.exec(part)?.[1];
@@ -59,10 +59,8 @@ export function asClientCall(call: Pick<RecordedCall, 'method' | 'url' | 'body'>
   return `await client.api.${call.method.toLowerCase()}('${path}'${given});`;
 }
 
-/** How an app receives an event. */
 const asListener = (name: string): string => `client.on('${name}', (payload) => console.log(payload));`;
 
-/** All forms of an entry, with their names. */
 export function examplesOf(one: Recorded, route: Route | undefined): [name: string, text: string][] {
   if (one.kind === 'event')
     return [
@@ -76,7 +74,6 @@ export function examplesOf(one: Recorded, route: Route | undefined): [name: stri
   ];
 }
 
-/** What the drawer can show. */
 export const KINDS = [
   { value: 'all', label: 'All' },
   { value: 'call', label: 'Calls' },

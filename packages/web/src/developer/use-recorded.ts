@@ -5,7 +5,7 @@ import type { Document, Kind, Place } from './examples.js';
 
 const SHOWN = 100;
 
-/** The calls and events that the user wants to see, with the document that describes them. */
+/** The filtered calls and events, with the OpenAPI document that describes them. */
 export function useRecorded() {
   const { recorder } = useSession();
   const { api } = useClient();

@@ -8,7 +8,7 @@ const TITLES: Readonly<Record<string, [title: string, text: (legal: Legal) => st
   privacy: ['Privacy policy', ({ privacy_policy: text }) => text],
 };
 
-/** One legal document; also without a session. */
+/** Needs no session. */
 export function LegalScreen({ document }: { document: string }) {
   const { legal, error } = useLegal();
   const [title, text] = TITLES[document] ?? [];

@@ -3,7 +3,7 @@ import { Button } from '../ui/button.js';
 import { ui } from '../ui/ui.js';
 import { useTerms } from './use-terms.js';
 
-/** Asks for the acceptance of documents that are new to the user. Until their state is known, the page is shown. */
+/** Asks the user to accept new documents. Shows the page while it loads which documents are new. */
 export function NewTerms({ children }: { children: ReactNode }) {
   const { isNeeded, isBusy, accept } = useTerms();
   if (!isNeeded) return children;

@@ -2,7 +2,6 @@ import { useState } from 'react';
 import { useClient, useLoaded } from '../session/use-client.js';
 import { notifyError } from '../ui/notify.js';
 
-/** Whether the user must accept the present documents, and how. */
 export function useTerms() {
   const client = useClient();
   const { data, reload } = useLoaded('legal', async ({ api }) => (await api.get('/v1/users/legal')).data);

@@ -1,12 +1,12 @@
 import type { Client } from '@uswarm/client';
 
 /**
- * `unsupported`: the browser has no push. `unavailable`: the installation does not send to browsers. `blocked`: the user or the
- * browser forbids notifications. `off` and `on`: the choice of the user on this device.
+ * `unsupported`: the browser has no push. `unavailable`: the installation does not send to browsers. `blocked`: the
+ * user or the browser forbids notifications. `off` and `on`: the user's choice on this device.
  */
 export type NotificationState = 'unsupported' | 'unavailable' | 'blocked' | 'off' | 'on';
 
-/** Who is notified on this device: one user per browser. */
+/** The user to notify on this device; one per browser. */
 const CHOICE = 'uswarm.notifications';
 const WORKER = '/service-worker.js';
 
@@ -14,7 +14,7 @@ interface TrustedTypes {
   createPolicy(name: string, rules: { createScriptURL(): string }): { createScriptURL(input: string): unknown };
 }
 
-/** The page allows only scripts whose address it created itself. */
+/** The page allows only scripts from addresses that it created itself. */
 const workerUrl = (): string => {
   const { trustedTypes } = window as { trustedTypes?: TrustedTypes };
   const policy = trustedTypes?.createPolicy('uswarm-service-worker', { createScriptURL: () => WORKER });
@@ -32,7 +32,7 @@ export async function notificationState(client: Client, user: string): Promise<N
   return isOn(user) ? 'on' : 'off';
 }
 
-/** Asks the user for the permission. Call it in the handler of a click. */
+/** Asks the user for permission, so it must run in a click handler. */
 export async function turnOn(client: Client, user: string): Promise<NotificationState> {
   if ((await Notification.requestPermission()) !== 'granted') return notificationState(client, user);
   await register(client);
@@ -48,12 +48,12 @@ export async function turnOff(client: Client, user: string): Promise<Notificatio
   return notificationState(client, user);
 }
 
-/** Registers again after a sign-in: the browser or the installation can have changed what the server knows. */
+/** Registers again after a sign-in, because the browser's or the server's registration can have changed. */
 export async function renew(client: Client, user: string): Promise<void> {
   if (isSupported() && isOn(user)) await register(client);
 }
 
-/** Calls `open` with the path of a notification on which the user clicks. @returns a function that ends it */
+/** Calls `open` with the path of a clicked notification. @returns a function that ends it */
 export function onOpen(open: (path: string) => void): () => void {
   if (!isSupported()) return () => undefined;
   const listener = ({ data, ports }: MessageEvent<{ type?: unknown; path?: unknown } | null>): void => {
@@ -77,7 +77,7 @@ async function register(client: Client): Promise<void> {
   await navigator.serviceWorker.register(workerUrl(), { scope: '/' });
   const { pushManager } = await navigator.serviceWorker.ready;
   const known = await pushManager.getSubscription();
-  // A subscription belongs to one key; the installation can have got another one.
+  // A subscription belongs to one key, and the installation's key can have changed.
   const isCurrent = known !== null && base64url(known.options.applicationServerKey) === key;
   if (known !== null && !isCurrent) await known.unsubscribe();
   const options = { userVisibleOnly: true, applicationServerKey: key };
@@ -91,7 +91,7 @@ async function register(client: Client): Promise<void> {
   });
 }
 
-/** The browser asks the service of its vendor, and reports only that it failed. */
+/** The browser asks its vendor's service, and reports only that it failed. */
 function refused(error: Error): never {
   throw new Error(`The push service of this browser cannot be reached, or refuses: ${error.message}`, { cause: error });
 }

@@ -8,7 +8,7 @@ export interface DeviceNotifications {
   state: NotificationState | undefined;
   busy: boolean;
   error: Error | undefined;
-  /** Call it in the handler of a click: the browser asks the user. */
+  /** Must run in a click handler, because the browser asks the user. */
   set(on: boolean): void;
 }
 

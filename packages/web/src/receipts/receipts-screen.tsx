@@ -11,7 +11,7 @@ import { Badge, EmptyState, RelativeTime } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import { OUTCOMES, type Receipt, type Shown, useReceipts, VERDICTS } from './receipts.js';
 
-/** What agents changed for the user, in other apps and here, with proof. */
+/** Lists what agents changed for the user, in other apps and here, with proof. */
 export function ReceiptsScreen({ workspaceId }: { workspaceId: string }) {
   const { loaded, pageAfter } = useReceipts(workspaceId);
   return (
@@ -49,7 +49,7 @@ export function ReceiptsScreen({ workspaceId }: { workspaceId: string }) {
 
 const NOT_KEPT = 'Not kept, so that you can delete what agents wrote';
 
-/** Shows what was signed, where there is a signature. */
+/** Shows the signed payload if there is a signature. */
 function ReceiptCard({ workspaceId, receipt: given, verdict }: Shown & { workspaceId: string }) {
   const receipt = verdict.state === 'verified' ? ({ ...given, ...verdict.payload } as Receipt) : given;
   const agent = useAgents(workspaceId).find(({ id }) => id === receipt.agent_id)?.name ?? 'A former agent';

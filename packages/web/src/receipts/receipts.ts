@@ -26,7 +26,7 @@ async function check(receipts: readonly Receipt[], keys: readonly ReceiptKey[]):
   return Promise.all(receipts.map(async (receipt) => ({ receipt, verdict: await verify(receipt.jws, keys) })));
 }
 
-/** A page of receipts, each verified. @param more the cursor of the page, with the keys that are known */
+/** Loads a page of verified receipts. @param more the page's cursor, with the keys known so far */
 async function loadReceipts(
   { api }: Client,
   workspaceId: string,
@@ -42,7 +42,7 @@ async function loadReceipts(
 }
 
 type Page = Awaited<ReturnType<typeof loadReceipts>>;
-/** The newest receipts, and the older ones that the user asked for. */
+/** The newest receipts, and the older ones that the user loaded. */
 export function useReceipts(workspaceId: string) {
   const client = useClient();
   const [older, setOlder] = useState<Pick<Page, 'all' | 'next'>>();

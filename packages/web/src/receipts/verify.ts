@@ -15,7 +15,10 @@ function decode(part: string): Uint8Array<ArrayBuffer> {
 const parse = (part: string): Record<string, unknown> =>
   JSON.parse(new TextDecoder().decode(decode(part))) as Record<string, unknown>;
 
-/** Verifies the signature in the browser, so that a wrong service could not claim it. Show the payload, not the fields beside it. */
+/**
+ * Verifies the signature in the browser, so that a faulty service cannot claim it. Show the payload, not the fields
+ * beside it.
+ */
 export async function verify(jws: string | null, keys: readonly ReceiptKey[]): Promise<Verdict> {
   if (jws === null) return { state: 'unsigned' };
   try {
@@ -29,7 +32,7 @@ export async function verify(jws: string | null, keys: readonly ReceiptKey[]): P
     const isValid = await crypto.subtle.verify('Ed25519', publicKey, decode(signature), signed);
     return isValid ? { state: 'verified', payload: parse(body) } : { state: 'invalid' };
   } catch (error) {
-    // Older browsers do not know the algorithm, and pages that are not secure have no cryptography.
+    // Older browsers lack the algorithm, and pages in insecure contexts lack cryptography.
     const isUnsupported = !globalThis.crypto?.subtle || (error as Error).name === 'NotSupportedError';
     return { state: isUnsupported ? 'unsupported' : 'invalid' };
   }

@@ -10,7 +10,7 @@ import type { Tone } from '../ui/tone.js';
 import { ui } from '../ui/ui.js';
 import styles from './screen.module.css';
 
-/** A whole screen: what it is, one sentence that teaches it, and what can be done. */
+/** A whole screen with its title, an explaining sentence and its actions. */
 export function Screen(props: { title: string; lead?: ReactNode; actions?: ReactNode; children?: ReactNode }) {
   return (
     <div className={ui('stack loose', styles['screen'])}>
@@ -26,7 +26,6 @@ export function Screen(props: { title: string; lead?: ReactNode; actions?: React
   );
 }
 
-/** A part of a screen with a heading. */
 export function Section(props: { title: string; lead?: ReactNode; children: ReactNode }) {
   const id = useId();
   return (
@@ -40,7 +39,7 @@ export function Section(props: { title: string; lead?: ReactNode; children: Reac
   );
 }
 
-/** What was loaded, or why it was not. The last data stays while it is loaded again. */
+/** Shows loaded data or the error. The last data stays while it reloads. */
 export function Show<Value>(props: { loaded: Loaded<Value>; what: string; children: (data: Value) => ReactNode }) {
   const { data, error, reload } = props.loaded;
   if (data !== undefined) return props.children(data);
@@ -65,7 +64,6 @@ const STATES = {
   over: ['Used up · ', 'bad'],
 } as const satisfies Record<Meter['state'], [note: string, tone: Tone]>;
 
-/** How much of a limit is used. */
 export function MeterBar({ meter: { label, used, limit, text, left, state } }: { meter: Meter }) {
   const id = useId();
   const [note, tone] = STATES[state];
@@ -92,7 +90,7 @@ export function MeterBar({ meter: { label, used, limit, text, left, state } }: {
   );
 }
 
-/** One of a few choices, which arrow keys change. */
+/** A few options; arrow keys change the selected one. */
 export function Choice<Value extends string>(props: {
   label: string;
   value: Value;
@@ -118,7 +116,7 @@ export function Choice<Value extends string>(props: {
   );
 }
 
-/** A side panel of a conversation. */
+/** A conversation's side panel. */
 export function PanelFrame({ title, children }: { title: string; children: ReactNode }) {
   const [path] = useLocation();
   const id = useId();

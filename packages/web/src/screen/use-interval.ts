@@ -1,6 +1,6 @@
 import { useEffect } from 'react';
 
-/** Calls again and again while something is active, and once when it has ended. */
+/** Calls repeatedly while active, and once more at the end. */
 export function useInterval(isActive: boolean, call: () => void, ms: number): void {
   useEffect(() => {
     if (!isActive) return;

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { useInterval } from './use-interval.js';
 
-/** The time in milliseconds since 1970, each second while a condition holds. */
+/** Time in ms since 1970, updated each second while `holds`. */
 export function useNow(holds: boolean): number {
   const [now, setNow] = useState(() => Date.now());
   const [update] = useState(() => () => setNow(Date.now()));

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 
-/** How long a condition has held. */
+/** Seconds for which a condition has held. */
 export function useSeconds(holds: boolean): number {
   const [seconds, setSeconds] = useState(0);
   useEffect(() => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { loadStaticFiles, pageHeaders } from '@uswarm/service-kit';
 
-/** What `GET /page.json` returns. */
+/** Body of `GET /page.json`. */
 export interface PageConfiguration {
   issuer: string;
   client_id: string;
@@ -11,11 +11,11 @@ export interface PageConfiguration {
 
 /** `npm run build` writes it. */
 const FOLDER = new URL('../../dist/page/', import.meta.url);
-/** The paths of the page; src/app.tsx has its routes. */
+/** Page paths; src/app.tsx has its routes. */
 const ROUTE =
   /^\/(?:w\/[^/]+(?:\/c\/[^/]+|\/agents|\/connections|\/usage|\/receipts)?|waiting|account|connected\/[^/]+|legal\/[^/]+|signed-in)?$/;
 
-/** @param origins which the page asks for tokens */
+/** @param origins the page's token endpoints */
 function policy(origins: readonly string[]): string {
   return [
     "default-src 'none'",
@@ -33,14 +33,14 @@ function policy(origins: readonly string[]): string {
 /**
  * Serves the page: its files, its configuration, and `index.html` for each of its routes.
  *
- * @param issuerOrigins further origins where the issuer has endpoints, for example for tokens
+ * @param issuerOrigins further origins of the issuer's endpoints, for example for tokens
  * @returns a function that answers GET and HEAD, and returns false for all other paths, which belong to the API
  * @throws if the page was not built
  */
 export function createPageServer(configuration: PageConfiguration, issuerOrigins: readonly string[] = []) {
   const allowed = policy([new URL(configuration.issuer).origin, ...issuerOrigins]);
   const headers = { 'cross-origin-opener-policy': 'same-origin' };
-  // The names of assets change with their content.
+  // Asset names change with their content.
   const isImmutable = (name: string): boolean => name.startsWith('assets/');
   const files = loadStaticFiles({ folder: FOLDER, policy: allowed, headers, isImmutable });
   const json = Buffer.from(JSON.stringify(configuration));

@@ -1,4 +1,4 @@
-/** What the service worker does with a push. */
+/** The notification to show, and others to withdraw. */
 export interface ReadPush {
   /** Tags of notifications to close. */
   withdrawn: string[];
@@ -6,7 +6,7 @@ export interface ReadPush {
   badge: number | undefined;
 }
 
-/** Pure. Browsers require that each push shows something, so that a payload of a later version shows a general notification. */
+/** Browsers require that each push shows something, so a payload from a later version shows a general notification. */
 export function readPush(text: string): ReadPush {
   const payload = recordOf(parse(text));
   const data = Object.fromEntries(
@@ -25,7 +25,7 @@ export function readPush(text: string): ReadPush {
   return { withdrawn: [], shown: { title, body, tag: data['message_id'] ?? 'uswarm', data }, badge: count };
 }
 
-/** Pure. The path of the conversation that a notification is about; otherwise the start of the page. */
+/** @returns the path of a notification's conversation, or the start page */
 export function pathOf(data: unknown): string {
   const { workspace_id: workspaceId, conversation_id: conversationId } = recordOf(data);
   if (typeof workspaceId !== 'string' || typeof conversationId !== 'string') return '/';

@@ -1,4 +1,7 @@
-/** Shows and withdraws notifications while the page is closed. The server writes their texts: without previews they contain no message text. */
+/**
+ * Shows and withdraws notifications while the page is closed. The server writes their texts: without previews they
+ * contain no message text.
+ */
 
 import { pathOf, readPush, type ReadPush } from './push-payload.js';
 
@@ -23,14 +26,14 @@ async function receive({ withdrawn, shown, badge }: ReadPush): Promise<void> {
   if (badge !== undefined) await setBadge(badge);
 }
 
-/** Not every browser has a badge, and some refuse it for pages that are not installed. */
+/** Some browsers have no badge, or refuse it for pages that are not installed. */
 async function setBadge(count: number): Promise<void> {
   const { navigator } = self;
   if (!('setAppBadge' in navigator)) return;
   await (count === 0 ? navigator.clearAppBadge() : navigator.setAppBadge(count)).catch(() => undefined);
 }
 
-/** An open page changes to the conversation by itself: loading it again would end its session. */
+/** An open page changes to the conversation itself, because reloading it would end its session. */
 async function open(path: string): Promise<void> {
   for (const page of await self.clients.matchAll({ type: 'window', includeUncontrolled: true })) {
     if (!(await changes(page, path))) continue;
@@ -43,7 +46,7 @@ async function open(path: string): Promise<void> {
 
 const ANSWERS_WITHIN_MS = 1_000;
 
-/** Asks a page to change to the path. Documents without a session do not answer, such as the sign-in and the API reference. */
+/** Asks a page to change to the path. Documents without a session, such as the sign-in, do not answer. */
 function changes(page: WindowClient, path: string): Promise<boolean> {
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {

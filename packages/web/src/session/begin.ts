@@ -9,7 +9,7 @@ export type SessionState =
   | { step: 'signed out'; configuration?: Configuration; problem?: string }
   | { step: 'signed in'; session: Session };
 
-/** Signs the user in, or finds out that the user has to. @param go shows a path of the page */
+/** Signs the user in, or finds that the user has to do it. @param go shows a path within the page */
 export async function begin(go: (path: string) => void): Promise<SessionState> {
   let configuration: Configuration | undefined;
   try {
@@ -34,16 +34,16 @@ export async function begin(go: (path: string) => void): Promise<SessionState> {
   }
 }
 
-/** Whether the user came by an address or a link, not by a reload or the history: these show the same again. */
+/** True after an address or link, not after a reload or a step in the history, which show the same page again. */
 const isNewVisit = (): boolean =>
   performance
     .getEntriesByType('navigation')
     .every((entry) => (entry as PerformanceNavigationTiming).type === 'navigate');
 
-/** The list of workspaces, also for users with one. */
+/** Shows the workspace list even to users with one workspace. */
 const LIST = '/?';
 
-/** With one workspace, the list of them tells nothing new. */
+/** Users with one workspace skip the list. */
 async function landing({ client }: Session, returnTo: string): Promise<string> {
   if (returnTo !== '/') return returnTo;
   const { data } = await client.api.get('/v1/workspaces').catch(() => ({ data: [] }));
@@ -51,9 +51,9 @@ async function landing({ client }: Session, returnTo: string): Promise<string> {
   return first && others.length === 0 ? pages.workspace(first.id) : returnTo;
 }
 
-/** @param hasAccepted the user accepted the present documents with the sign-in; others are asked afterwards, if they have to */
+/** @param hasAccepted the user accepted the present documents with the sign-in; other users are asked later */
 async function signUp({ client }: Session, hasAccepted: boolean): Promise<void> {
-  // Both calls change nothing the second time, so that the client may repeat them: a key allows it.
+  // The client may repeat calls with a key; here, repeating changes nothing.
   const repeated = { idempotencyKey: crypto.randomUUID() };
   await client.api.post('/v1/auth/sign-up', repeated);
   if (!hasAccepted) return;

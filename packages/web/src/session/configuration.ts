@@ -1,9 +1,9 @@
-/** `GET /page.json`: what the page must know before the sign-in. */
+/** `GET /page.json`: needed before the sign-in. */
 export interface Configuration {
   issuer: string;
   client_id: string;
   scopes: string;
-  /** Local mode: users sign in with a name alone. */
+  /** Local mode: users sign in with only a name. */
   local: boolean;
 }
 

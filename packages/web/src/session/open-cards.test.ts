@@ -8,7 +8,7 @@ const card = (id: string): OpenCard => ({
 });
 const event = (role: string, type: string) => ({ message: { id: 'm', role, conversation_id: 'c', content: { type } } });
 
-/** A client whose service has pages of one card. */
+/** A client whose service returns one card per page. */
 async function connected(stored: OpenCard[]) {
   let emit = (_payload: object, _name: string): void => undefined;
   let connect = (): void => undefined;

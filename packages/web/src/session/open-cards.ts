@@ -1,10 +1,9 @@
 import type { Client, components, MessageData } from '@uswarm/client';
 
-/** A card that waits for the user. */
 export type OpenCard = components['schemas']['OpenCard'];
 export interface OpenCards {
   subscribe(listener: () => void): () => void;
-  /** Of all workspaces, oldest first. */
+  /** From all workspaces, oldest first. */
   getSnapshot(): OpenCard[];
 }
 type Source = Pick<Client, 'api' | 'on' | 'connection'>;
@@ -15,11 +14,11 @@ interface AnyEvent {
   message?: MessageData;
 }
 
-/** Whether the message asks the user for a decision that is still possible. */
+/** True if the message asks for a decision that is still possible. */
 export const isOpenCard = ({ content, error }: Pick<MessageData, 'content' | 'error'>): boolean =>
   content.type === 'action_card' && 'actions' in content && !content.selected_action_id && error === null;
 
-/** Why a decision is no longer possible. */
+/** @returns why a decision is no longer possible */
 export function closedText({ content, error }: Pick<MessageData, 'content' | 'error'>): string {
   const end = 'expires_at' in content && content.expires_at ? Date.parse(content.expires_at) : undefined;
   if (error?.code !== 'withdrawn' || end === undefined) return error?.message ?? '';
@@ -39,7 +38,10 @@ async function loadAll(api: Source['api']): Promise<OpenCard[]> {
   return cards;
 }
 
-/** Loads the cards when the connection is live, when its events begin, and after each that can change them: the service has the rules. */
+/**
+ * Loads the cards when the connection goes live, after a subscription, and after each event that can change them: only
+ * the service knows the rules.
+ */
 export function createOpenCards(client: Source): OpenCards {
   const listeners = new Set<() => void>();
   let shown: OpenCard[] = [];
@@ -61,7 +63,7 @@ export function createOpenCards(client: Source): OpenCards {
     const { message, message_id: id = message?.id, conversation_id: conversation = message?.conversation_id } = event;
     // Changes before a subscription or a resync have no events.
     if (message?.content.type === 'action_card' || /^workspace\.(?:subscribed|resync)$/.test(name)) return true;
-    // A deletion, or a message of the user, which answers questions.
+    // A deletion, or a user message, which answers questions.
     const isEnd = name.endsWith('.deleted') || (name === 'message.new' && message?.role === 'user');
     const isOf = (card: OpenCard): boolean =>
       card.message.id === id || card.message.conversation_id === conversation || name === 'workspace.deleted';

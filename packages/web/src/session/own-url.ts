@@ -1,7 +1,7 @@
 /**
- * The same file from the origin of the page. The API writes its public address into links, for which the page can have another
- * name, such as `localhost`. The content security policy allows pictures of the page's own origin only, and browsers open files of
- * another origin instead of saving them.
+ * The same file from the page's origin. API links have the public address, for which the page can have another name,
+ * such as `localhost`. The content security policy allows pictures only from the page's origin, and browsers open files
+ * from other origins instead of saving them.
  */
 export function ownUrl(url: string): string {
   const { pathname, search } = new URL(url, 'http://page');

@@ -1,4 +1,4 @@
-/** The paths of the page. */
+/** Page paths. */
 export const pages = {
   workspace: (w: string) => `/w/${w}`,
   conversation: (w: string, c: string) => `/w/${w}/c/${c}`,
@@ -12,7 +12,7 @@ export const pages = {
   account: '/account',
   legal: (document: string) => `/legal/${document}`,
 };
-/** Opens a side panel of the conversation that is shown: `navigate(panel.artifact(id))`. */
+/** Opens a side panel in the current conversation: `navigate(panel.artifact(id))`. */
 export const panel = {
   swarm: '?panel=swarm',
   search: '?panel=search',

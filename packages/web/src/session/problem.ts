@@ -1,6 +1,6 @@
 import { UswarmError } from '@uswarm/client';
 
-/** Why a session cannot begin, by the code of the service. */
+/** By error code. */
 const TEXTS: Readonly<Record<string, string>> = {
   user_banned: 'Your account is blocked. Ask the operator of this service.',
   user_deleted: 'This account was deleted.',

@@ -1,14 +1,13 @@
-/** A REST call as it was sent. Nothing here contains the token. */
+/** A sent REST call, without its token. */
 export interface RecordedCall {
   kind: 'call';
   id: number;
-  /** The path of the page. */
   screen: string;
   at: number;
   method: string;
   url: string;
   body: unknown;
-  /** 0 until there is an answer, and if there is none. */
+  /** 0 without an answer. */
   status: number;
   ms: number | null;
   answer: unknown;
@@ -23,12 +22,12 @@ export interface RecordedEvent {
 }
 export type Recorded = RecordedCall | RecordedEvent;
 
-/** Older ones are forgotten. */
+/** Older entries are dropped. */
 const KEPT = 300;
-/** Characters of an answer; longer ones are shown without their content. */
+/** Characters of an answer; longer answers are shown without their content. */
 const LONGEST = 200_000;
 
-/** Records the calls and events of the page for its developer drawer. */
+/** Records the page's calls and events for its developer drawer. */
 export function createRecorder(
   fetch: typeof globalThis.fetch,
   place = (): string => location.pathname,

@@ -8,13 +8,13 @@ import { SignInScreen } from './sign-in-screen.js';
 import { SessionContext } from './use-client.js';
 import styles from './sign-in.module.css';
 
-/** Shows its children to a signed-in user. */
+/** Shows its children only to a signed-in user. */
 export function SessionGate({ children }: { children: ReactNode }) {
   const [state, setState] = useState<SessionState>({ step: 'loading' });
   const [, go] = useLocation();
   const isBegun = useRef(false);
   useEffect(() => {
-    // The code of the issuer can be used once, and React calls effects twice in development.
+    // React calls effects twice in development, but the issuer's code can be used only once.
     if (isBegun.current) return;
     isBegun.current = true;
     void begin((path) => go(path, { replace: true })).then(setState);
@@ -37,7 +37,7 @@ const Loading = () => (
   </main>
 );
 
-/** After the end of a session, the sign-in covers everything, so that what the user wrote stays. */
+/** After a session ends, the sign-in covers the page, so that unsent text stays. */
 function SignedIn({ session, children }: { session: Session; children: ReactNode }) {
   const { state, code } = useConnection(session.client);
   const hasEnded = state === 'signed_out' && code !== null;

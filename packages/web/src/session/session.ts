@@ -8,22 +8,22 @@ import { forgetSignIn, refreshTokens, type Tokens } from './sign-in.js';
 export interface Session {
   configuration: Configuration;
   client: Client;
-  /** What waits for the user, in all workspaces. */
+  /** From all workspaces. */
   openCards: OpenCards;
-  /** What the client asked and received, for the developer drawer. */
+  /** For the developer drawer. */
   recorder: Recorder;
   user: { name: string; email: string };
   signOut(): Promise<void>;
 }
 
-/** The same browser is the same device. */
+/** Identifies the browser, also across sessions. */
 function deviceId(): string {
   const id = localStorage.getItem('uswarm.device') ?? crypto.randomUUID();
   localStorage.setItem('uswarm.device', id);
   return id;
 }
 
-/** A session of the user: its client keeps what it knows in the browser, and the tokens in memory. */
+/** A user session: its client caches data in the browser, and keeps tokens in memory. */
 export function createSession(configuration: Configuration, given: Tokens): Session {
   let tokens = given;
   let renewing: Promise<Tokens> | undefined;
@@ -53,7 +53,7 @@ export function createSession(configuration: Configuration, given: Tokens): Sess
     recorder,
     user: { name: given.name, email: given.email },
     async signOut() {
-      // The token is accepted until it expires unless the service is told.
+      // Otherwise the service would accept the token until it expires.
       await client.api.post('/v1/auth/logout').catch(() => undefined);
       await client.signOut();
       forgetSignIn();

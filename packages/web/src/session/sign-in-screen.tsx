@@ -13,7 +13,7 @@ interface Props {
   configuration: Configuration | undefined;
   problem: string | undefined;
   returnTo: string;
-  /** Over another screen, which has the main landmark. */
+  /** True if shown over another screen, which has the main landmark. */
   isOver?: boolean;
 }
 const DEMO: LocalUser = { name: 'Ada', email: 'ada@example.com' };

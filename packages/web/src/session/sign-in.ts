@@ -1,25 +1,25 @@
 import * as oauth from 'oauth4webapi';
 import type { Configuration } from './configuration.js';
 
-/** The tokens of a user. They are in memory only: a reload signs in again, which the session at the issuer answers without a question. */
+/** Kept only in memory: after a reload, the issuer's session signs the user in again without a question. */
 export interface Tokens {
   idToken: string;
   refreshToken: string | undefined;
-  /** Of the user at the issuer. */
+  /** The user's id at the issuer. */
   subject: string;
   name: string;
   email: string;
 }
-/** What must survive the way to the issuer and back; it ends with the tab. */
+/** State that survives the way to the issuer and back; it ends with the tab. */
 interface Pending {
   verifier: string;
   state: string;
   nonce: string;
   returnTo: string;
-  /** The sign-in screen named the legal documents. */
+  /** True if the sign-in screen named the legal documents. */
   accepts: boolean;
 }
-/** A user of local mode, whom the development issuer signs in without a question. */
+/** A user in local mode, signed in by the development issuer without a question. */
 export interface LocalUser {
   name: string;
   email: string;
@@ -35,14 +35,14 @@ async function discover(configuration: Configuration): Promise<oauth.Authorizati
   return oauth.processDiscoveryResponse(issuer, response);
 }
 
-/** Who was signed in in this tab before it was loaded again. */
+/** This tab's user before the reload. */
 export const lastUser = (): LocalUser | undefined =>
   JSON.parse(sessionStorage.getItem(SIGNED_IN) ?? 'null') as LocalUser | undefined;
 
 /**
  * Leaves for the issuer.
- * @param options.user of local mode
- * @param options.again asks who signs in, also if the issuer still knows the last user
+ * @param options.user in local mode
+ * @param options.again asks who signs in even if the issuer remembers the last user
  * @param options.accepts the user has seen which documents are accepted with the sign-in
  */
 export async function beginSignIn(
@@ -69,7 +69,7 @@ export async function beginSignIn(
     state: pending.state,
     nonce: pending.nonce,
     ...(options.user && { login_hint: options.user.email, login_name: options.user.name }),
-    // The issuer may still know the last user.
+    // The issuer may still remember the last user.
     ...((options.again || sessionStorage.getItem(SIGNED_OUT)) && { prompt: 'login' }),
   };
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
@@ -77,7 +77,7 @@ export async function beginSignIn(
   location.replace(url);
 }
 
-/** Reads what the issuer returned to `/signed-in`. @throws if the issuer refused, or the answer belongs to another sign-in */
+/** Reads the issuer's answer at `/signed-in`. @throws if the issuer refused, or answers another sign-in */
 export async function finishSignIn(
   configuration: Configuration,
 ): Promise<{ tokens: Tokens } & Pick<Pending, 'returnTo' | 'accepts'>> {
@@ -143,7 +143,7 @@ export function forgetSignIn(): void {
   sessionStorage.setItem(SIGNED_OUT, 'yes');
 }
 
-/** The e-mail address, which identifies the user, follows from the name. */
+/** Derives the e-mail address, which identifies the user, from the name. */
 export function localUser(name: string): LocalUser {
   const slug = name
     .trim()

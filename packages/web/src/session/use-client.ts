@@ -6,7 +6,7 @@ import type { Session } from './session.js';
 
 export const SessionContext = createContext<Session | undefined>(undefined);
 
-/** Only below the sign-in. */
+/** @throws outside the sign-in */
 export function useSession(): Session {
   const session = useContext(SessionContext);
   if (session === undefined) throw new Error('There is no session.');
@@ -22,7 +22,7 @@ export function useOpenCards(): OpenCard[] {
 }
 export const useAgents = (workspaceId: string) => useSignal(useClient().workspace(workspaceId).swarm).agents;
 
-/** What a call of the API returned. `reload` calls it again; the last data stays until then. */
+/** An API call's result. `reload` repeats the call; the last data stays until then. */
 export interface Loaded<Value> {
   data: Value | undefined;
   error: Error | undefined;
@@ -48,7 +48,7 @@ export function useLoaded<Value>(
       (error: Error) => ending.signal.aborted || setState({ key, error, loading: false }),
     );
     return () => ending.abort();
-    // The function is another one at each render; its inputs are in the key.
+    // The function changes with each render; its inputs are in the key.
   }, [client, key, count]);
   const reload = useCallback(() => setCount((known) => known + 1), []);
   return { data: state.data, error: state.error, loading: state.loading, reload };

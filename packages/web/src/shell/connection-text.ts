@@ -7,7 +7,7 @@ interface ConnectionText {
   text: string;
 }
 
-/** Whether the page is live, and since when it is not. */
+/** Tells if the page is live, or since when it is not. */
 export function useConnectionText(client: Client): ConnectionText {
   const { state, code } = useConnection(client);
   const waiting = useOutbox(client).filter((item) => item.state === 'queued').length;
@@ -20,13 +20,13 @@ export function useConnectionText(client: Client): ConnectionText {
   return { state: 'offline', text: `${TEXTS[announced ?? code ?? ''] ?? `Offline since ${since}`}${queue}` };
 }
 const connecting = (text: string): ConnectionText => ({ state: 'connecting', text });
-/** By the code with which a connection ended. */
+/** By the code that ended the connection. */
 const TEXTS: Readonly<Record<string, string>> = {
   too_many_sockets: 'Replaced by a newer device',
   server_leaving: 'The service restarts, back in some seconds',
 };
 
-/** What the service announced about the present connection: its events were lost, or it ends. */
+/** The service's announcement for this connection: it lost events, or ends. */
 function useAnnounced(client: Client): 'reload' | 'server_leaving' | undefined {
   const [announced, set] = useState<'reload' | 'server_leaving'>();
   useEffect(() => {
@@ -40,7 +40,7 @@ function useAnnounced(client: Client): 'reload' | 'server_leaving' | undefined {
   return announced;
 }
 
-/** The time when a condition began to hold. */
+/** Time at which a condition began to hold. */
 function useSince(holds: boolean): string {
   const [since, setSince] = useState('');
   useEffect(() => {

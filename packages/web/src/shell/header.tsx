@@ -9,7 +9,7 @@ import { LazyMenu } from './lazy-menu.js';
 import styles from './layout.module.css';
 import { useAccountMenu, useWorkspaceMenu } from './menus.js';
 
-/** On each screen. @param props.back on phones, the screen that leads here */
+/** @param props.back on phones, the parent screen */
 export function Header({ workspaceId, back }: { workspaceId: string | undefined; back: string | undefined }) {
   return (
     <header className={ui('row', styles['header'])}>

@@ -13,10 +13,10 @@ const Toaster = lazy(() => import('../ui/toaster.js'));
 
 export interface LayoutProps {
   workspaceId?: string;
-  /** The conversations; screens without a workspace have no side bar. */
+  /** The conversation list; screens without a workspace have no side bar. */
   side?: ReactNode;
   panel?: ReactNode;
-  /** On phones, the screen that leads here; without it, phones show the side bar instead of the screen. */
+  /** On phones, the parent screen; without it, phones show the side bar instead of the screen. */
   back?: string;
   children: ReactNode;
 }

@@ -3,7 +3,7 @@ import type { Menu } from '../ui/menu.js';
 
 const Loaded = lazy(async () => ({ default: (await import('../ui/menu.js')).Menu }));
 
-/** A menu whose code is loaded when it is opened for the first time, because the header is on each screen. */
+/** Loads its code when first opened, because each screen has the header. */
 export function LazyMenu(props: ComponentProps<typeof Menu>) {
   const [wanted, setWanted] = useState(false);
   const button = (

@@ -6,7 +6,7 @@ const DeveloperDrawer = lazy(async () => ({
 }));
 const KeysDialog = lazy(async () => ({ default: (await import('./keys-dialog.js')).KeysDialog }));
 
-/** What keys open on each screen. */
+/** Keys that work on each screen. */
 export function PageKeys() {
   const [open, setOpen] = useState<'keys' | 'developer'>();
   useKeys({

@@ -1,15 +1,15 @@
 import { useEffect, useRef } from 'react';
 
 /**
- * Keys that work wherever the focus is, such as `a`, or `Ctrl+k`, which is also ⌘K. Those without Ctrl do nothing while the user
- * writes.
+ * Keys that work wherever the focus is, such as `a`, or `Ctrl+k`, which is also ⌘K. Keys without Ctrl do nothing
+ * while the user writes.
  */
 export function useKeys(keys: Readonly<Record<string, () => void>>): void {
   const latest = useRef(keys);
   useEffect(() => void (latest.current = keys));
   useEffect(() => {
     function onKey(event: KeyboardEvent): void {
-      // Brackets and others need AltGr on some keyboards, which Windows reports as Ctrl and Alt.
+      // On some keyboards, brackets need AltGr, which Windows reports as Ctrl and Alt.
       const isAltGr = event.getModifierState('AltGraph');
       if (event.isComposing || (event.altKey && !isAltGr)) return;
       const isCommand = (event.ctrlKey || event.metaKey) && !isAltGr;

@@ -20,7 +20,7 @@ const WORDS: Readonly<Record<string, string>> = {
   error: 'Has a problem',
 };
 
-/** What each agent does now. Without a text, its last status has expired. */
+/** Each agent's current activity. An empty text means that the last status has expired. */
 export function activityOf(
   agents: readonly LiveAgent[],
   messages: readonly { message: Pick<MessageData, 'agent' | 'updated_at'> | null }[],

@@ -1,6 +1,6 @@
 import type { Client } from '@uswarm/client';
 
-/** What the newest turns of a workspace used, and its limits. */
+/** Usage in the newest turns of a workspace, and its limits. */
 export async function loadSpending({ api }: Client, workspaceId: string, signal: AbortSignal) {
   const path = { id: workspaceId };
   const [report, plan] = await Promise.all([

@@ -12,7 +12,7 @@ import styles from './swarm.module.css';
 import type { Task } from './tree.js';
 import { isOpen, useSwarm } from './use-swarm.js';
 
-/** Who works on the newest question, and what it costs. */
+/** Shows who works on the newest question, and the cost. */
 export function SwarmPanel({ workspaceId, conversationId }: { workspaceId: string; conversationId: string }) {
   const { question, tree, running, isActive, runtime, usage, activities, meters, stop } = useSwarm(
     workspaceId,
@@ -52,7 +52,7 @@ interface TasksProps {
   currency: string;
   onStop: (messageId: string) => void;
 }
-/** Nested lists, not a `tree`: the items of a tree cannot contain links and buttons. */
+/** Nested lists instead of a `tree`, whose items cannot contain links and buttons. */
 function Tasks({ tasks, ...rest }: TasksProps) {
   return (
     <ul className={ui('stack', styles['tasks'])}>

@@ -5,7 +5,7 @@ type UsageGroup = components['schemas']['UsageGroup'];
 export type Amount = components['schemas']['UsageAmount'];
 export type TaskState = 'running' | 'waiting' | 'pending' | 'completed' | 'failed' | 'cancelled';
 
-/** An agent that works on something: the reply, a task of another agent, or a step of a workflow. */
+/** An agent's work: the reply, another agent's task, or a workflow step. */
 export interface Task {
   key: string;
   slug: string;
@@ -14,26 +14,25 @@ export interface Task {
   /** Empty for the reply itself. */
   title: string;
   state: TaskState;
-  /** Why it failed; empty if that is not known. */
+  /** Reason for a failure; empty if unknown. */
   problem: string;
   /** The message whose stop ends this task; null for a step, which ends with its workflow. */
   messageId: string | null;
-  /** When its message last changed. */
+  /** Time of the message's last change. */
   at: string | null;
   /** Null until a model has answered. */
   turnId: string | null;
   own: Amount | null;
-  /** With the tasks below; null until a model has answered. */
+  /** Includes the tasks below; null until a model has answered. */
   total: Amount | null;
   children: Task[];
 }
-/** What the tree needs to know about a message. */
 export interface TreeMessage {
   id: string | null;
   message: Pick<MessageData, 'turn_id' | 'in_reply_to' | 'agent' | 'extended_status' | 'updated_at' | 'error'> | null;
   content: MessageData['content'];
 }
-/** Names of agents by slug, for steps. */
+/** Agent names by slug, for steps. */
 export type Names = ReadonlyMap<string, { id: string; name: string }>;
 
 /** A task for another agent, and the turn that gave it. */
@@ -81,7 +80,10 @@ function delegationOf({ content, id, message }: TreeMessage): Delegation[] {
   return [{ ...NOTHING, ...who, ...given, at, key: id ?? '', title, state, messageId, children: [] }];
 }
 
-/** Messages name the turn that gave a task, the report the turns of the tasks: the n-th task for an agent is its n-th turn. */
+/**
+ * Messages name the turn that gave a task, and the report lists the turns that ran tasks: an agent's n-th task is its
+ * n-th turn.
+ */
 function addUsage(tasks: readonly Task[], givenBy: string, oldestFirst: readonly UsageGroup[]): void {
   const own = oldestFirst.filter(({ turn }) => turn?.delegated_by === givenBy);
   for (const task of tasks) {
@@ -93,7 +95,7 @@ function addUsage(tasks: readonly Task[], givenBy: string, oldestFirst: readonly
   }
 }
 
-/** The task on which the turn works that gives another one. Without usage it is the last one for this agent. */
+/** Finds the task whose turn gave another one. Without usage, it is the agent's last task. */
 function findReceiver(
   { givenBy, givenByAgent }: Delegation,
   given: readonly Delegation[],
@@ -113,7 +115,7 @@ function findReceiver(
 /**
  * The agents that answer a question.
  *
- * @param messages of the conversation, oldest first
+ * @param messages the conversation's, oldest first
  * @param usage the report grouped by turn, newest first
  */
 export function treeOf(
@@ -127,14 +129,14 @@ export function treeOf(
   const oldestFirst = usage.toReversed();
   const given: Delegation[] = [];
   const receiverOf = new Map<string, Delegation>();
-  // A sub-agent that gives a task is the receiver of an earlier one, and has its own turn.
+  // A sub-agent that gives a task received one earlier, and has its own turn.
   for (const task of answers.flatMap(delegationOf)) {
     const turn = task.givenBy ?? '';
     const receiver = receiverOf.get(turn) ?? findReceiver(task, given, oldestFirst);
     if (receiver !== undefined) receiverOf.set(turn, receiver).get(turn)?.children.push(task);
     given.push(task);
   }
-  // The newest first, because tasks are given from the top to the bottom.
+  // Newest first, because tasks are given from top to bottom.
   for (const task of given.toReversed())
     if (task.state === 'running' && waitsFor(task.children)) task.state = 'waiting';
   const isTask = (turn: string, slug: string | undefined): boolean =>
@@ -165,5 +167,5 @@ export function treeOf(
 const waitsFor = (children: readonly Task[]): boolean =>
   children.some(({ state }) => state === 'running' || state === 'waiting');
 
-/** All tasks, with those below. */
+/** Flattens the tasks below, too. */
 export const flat = (tasks: readonly Task[]): Task[] => tasks.flatMap((task) => [task, ...flat(task.children)]);

@@ -23,7 +23,7 @@ export function useSwarm(workspaceId: string, conversationId: string) {
   useEffect(reload, [messages.length, reload]);
   const tree = treeOf(question?.id ?? '', messages, usage?.groups ?? [], names);
   const running = flat(tree).filter(({ state }) => state === 'running').length;
-  // Between a task's end and the next words from the agent that gave it, nothing else tells that more follows.
+  // Between a task's end and the next words from the agent that gave it, nothing else shows that more follows.
   const isOver = question === undefined || question.answered || question.status === 'failed';
   const isActive = tree.some(isOpen) || !(isOver || (question.status === 'read' && tree.length === 0));
   useInterval(isActive, reload, 5_000);

@@ -1,7 +1,7 @@
 const KEY = 'uswarm.theme';
 export type Theme = 'light' | 'dark' | 'system';
 
-/** The choice of the user; `system` follows the device. */
+/** The user's choice; `system` follows the device. */
 export function chosenTheme(): Theme {
   const stored = localStorage.getItem(KEY);
   return stored === 'light' || stored === 'dark' ? stored : 'system';

@@ -25,7 +25,7 @@ const APPROVALS: Readonly<Record<string, string>> = {
 
 interface Label {
   title: string;
-  /** One line below it. */
+  /** Shown on a line below. */
   note?: string;
 }
 
@@ -62,7 +62,7 @@ const TURNS: Readonly<Record<string, { text: string; tone: 'plain' | 'accent' | 
 };
 export const turnState = ({ status }: TurnSteps) => TURNS[status] ?? { text: status, tone: 'plain' as const };
 
-/** What is known about a step, with names. */
+/** A step's known facts, with names. */
 export function factsOf(step: TurnStep): [name: string, value: string][] {
   const { model_call: model, tool_call: call, approval } = step;
   const facts: [name: string, value: string][] = [];
@@ -93,5 +93,5 @@ export const iconOf = ({ type }: TurnStep): IconName => ICONS[type] ?? 'clock';
 
 const TYPE_TONES: Readonly<Record<string, Tone>> = { text: 'plain', tool_call: 'ok', approval: 'attention' };
 const STATE_TONES: Readonly<Record<string, Tone>> = { failed: 'bad', waiting: 'attention', running: 'accent' };
-/** Of the bar: the state, or what is done. */
+/** The bar's tone follows the state, or else the step type. */
 export const toneOf = ({ step, state }: TimelineRow): Tone => STATE_TONES[state] ?? TYPE_TONES[step.type] ?? 'accent';

@@ -8,13 +8,13 @@ export interface TimelineRow {
   /** Unique within the time line. */
   key: string;
   step: TurnStep;
-  /** What it belongs to: 0 for steps of the turn. */
+  /** Nesting level; 0 for the turn's own steps. */
   depth: number;
   state: StepState;
-  /** The place in the whole time: both from 0 to 1. */
+  /** Start and length are shares of the total time: 0 to 1. */
   from: number;
   length: number;
-  /** Null for texts, which take no time, and if the end is not known. */
+  /** Null for texts, which take no time, and for an unknown end. */
   durationMs: number | null;
 }
 
@@ -37,7 +37,7 @@ const STATES: Readonly<Record<string, StepState>> = {
   unknown: 'unknown',
 };
 
-/** States of later releases are shown as done. */
+/** Shows unknown states, from later releases, as done. */
 export function stateOf(step: TurnStep): StepState {
   const details = step[step.type];
   return (details !== null && 'status' in details && STATES[details.status]) || 'done';
@@ -49,7 +49,7 @@ interface Placed {
   turnId: string;
 }
 
-/** The steps of a turn with those of its tasks, as far as they are known: what belongs to a step follows it. */
+/** Orders a turn's steps, each followed by the known steps of its task. */
 function placed(
   turn: TurnSteps,
   tasks: ReadonlyMap<string, TurnSteps>,
@@ -80,10 +80,10 @@ function placed(
 }
 
 /**
- * The rows of a time line. Pure.
+ * Pure.
  *
- * @param tasks the turns of tasks that are expanded, by id
- * @param now milliseconds since 1970: the end of what has none
+ * @param tasks the turns behind expanded tasks, by id
+ * @param now ms since 1970, used if a step has no end
  */
 export function timelineOf(turn: TurnSteps, tasks: ReadonlyMap<string, TurnSteps>, now: number): Timeline {
   const steps = placed(turn, tasks);

@@ -9,7 +9,7 @@ import { Row } from './timeline-row.js';
 import styles from './timeline.module.css';
 import { useTimeline } from './use-timeline.js';
 
-/** What an agent did in a turn, and with its tasks opened, what the other agents did. */
+/** An agent's steps in a turn. An opened task shows the other agent's steps. */
 export function TimelinePanel({ conversationId }: { conversationId: string }) {
   const [query] = useSearchParams();
   const turnId = query.get('turn') ?? '';

@@ -9,13 +9,13 @@ import styles from './timeline.module.css';
 
 export interface RowProps {
   row: TimelineRow;
-  /** Whether the steps of the task are shown. */
+  /** True if the task's steps are shown. */
   isExpanded: boolean;
-  /** Shows or hides the steps of a task. */
+  /** Shows or hides a task's steps. */
   onToggle: (turnId: string) => void;
 }
 
-/** A step with its bar. A click shows its details; for a task, the steps of the other agent. */
+/** A step with its bar. A click shows its details, or for a task, the other agent's steps. */
 export function Row({ row, isExpanded, onToggle }: RowProps) {
   const { step, state, depth, from, length, durationMs } = row;
   const [isOpen, setOpen] = useState(false);
@@ -73,7 +73,7 @@ function Details({ step }: { step: TurnStep }) {
   );
 }
 
-/** Text of models and of others: never as Markdown. */
+/** Never renders Markdown, because the text is untrusted. */
 function Cut({ label, value, truncated }: { label: string; value: string | null; truncated: boolean }) {
   if (value === null) return <small>{label}: not shown or not stored.</small>;
   return (

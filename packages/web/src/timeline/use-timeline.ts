@@ -3,7 +3,7 @@ import { useNow } from '../screen/use-now.js';
 import { timelineOf } from './rows.js';
 import { useTurns } from './use-turns.js';
 
-/** A turn's steps, and the steps for each task that the user opened. */
+/** A turn's steps, and the steps of each opened task. */
 export function useTimeline(conversationId: string, turnId: string) {
   const [expanded, setExpanded] = useState<readonly string[]>([]);
   const { turns, error } = useTurns(conversationId, turnId === '' ? [] : [turnId, ...expanded]);

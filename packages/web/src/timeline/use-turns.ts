@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react';
 import { useClient } from '../session/use-client.js';
 import type { TurnSteps } from './rows.js';
 
-/** Milliseconds between two reads of a turn that runs. */
+/** Milliseconds between two reads of a running turn. */
 const PAUSE_MS = 1_000;
 const ENDED: readonly string[] = ['completed', 'failed', 'stopped'];
 
@@ -24,7 +24,7 @@ async function load(client: Client, conversationId: string, turnId: string, sign
   return { ...first.data, steps };
 }
 
-/** Turns with all their steps, by id. Those that run are read again when something happens. */
+/** Turns with all their steps, by id. Running turns are read again when something happens. */
 export function useTurns(conversationId: string, turnIds: readonly string[]) {
   const client = useClient();
   const [turns, setTurns] = useState<ReadonlyMap<string, TurnSteps>>(new Map());

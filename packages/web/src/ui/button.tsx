@@ -19,7 +19,6 @@ interface LinkProps {
   children: ReactNode;
   'aria-label'?: string;
 }
-/** A link of the page that looks like a button. */
 export function ButtonLink({ look, size, ...props }: LinkProps & Look) {
   return <Link {...props} className={ui(namesOf({ look, size }))} />;
 }

@@ -11,14 +11,14 @@ interface DialogProps {
   children?: ReactNode;
   onClose: () => void;
 }
-/** Is open while it is rendered. Without children, it only tells something. The browser keeps the focus inside, and returns it. */
+/** Open while rendered. Without children, it has only a message. The browser keeps the focus inside, and returns it. */
 export function Dialog({ title, description, children, onClose }: DialogProps) {
   const [name, text] = [useId(), useId()];
   const element = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
-    // An element that is removed while it is open does not return the focus.
+    // Removing an open dialog would not return the focus.
     return () => dialog?.close();
   }, []);
   return (
@@ -47,15 +47,14 @@ export function Dialog({ title, description, children, onClose }: DialogProps) {
 const Actions = ({ children }: { children: ReactNode }) => <div className={ui('row end')}>{children}</div>;
 
 interface FormDialogProps extends DialogProps {
-  /** What the buttons say. */
+  /** Button labels. */
   keep?: string;
   action?: string;
   isDangerous?: boolean;
   isDisabled?: boolean;
-  /** Gets the fields by their names. If it fails, the dialog stays open and says why. */
+  /** Receives the fields by name. If it fails, the dialog stays open and shows the error. */
   onSubmit: (values: FormData) => unknown;
 }
-/** Asks for something, and saves it. */
 export function FormDialog(props: FormDialogProps) {
   const { children, onSubmit, keep = 'Cancel', action = 'Save', isDangerous, isDisabled, ...dialog } = props;
   const [state, setState] = useState<{ busy: boolean; problem?: string }>({ busy: false });
@@ -83,13 +82,12 @@ export function FormDialog(props: FormDialogProps) {
   );
 }
 
-/** Asks before something is lost. `keep` is the way out. */
+/** Asks before something is lost. `keep` labels the way out. */
 export const Confirm = ({ onConfirm, ...props }: Omit<FormDialogProps, 'onSubmit'> & { onConfirm: () => unknown }) => (
   <FormDialog {...props} isDangerous onSubmit={onConfirm} />
 );
 
 type DialogButtonProps = ComponentProps<typeof Button> & { dialog: (close: () => void) => ReactNode };
-/** A button that opens a dialog. */
 export function DialogButton({ dialog, ...props }: DialogButtonProps) {
   const [isOpen, setOpen] = useState(false);
   return (

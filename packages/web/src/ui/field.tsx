@@ -2,7 +2,7 @@ import type { ComponentProps } from 'react';
 import { Icon } from './icon.js';
 import { ui } from './ui.js';
 
-/** An input with its name above it. */
+/** An input with its label above it. */
 export function Field({ label, ...props }: ComponentProps<'input'> & { label: string }) {
   return (
     <label className={ui('field')}>
@@ -13,7 +13,7 @@ export function Field({ label, ...props }: ComponentProps<'input'> & { label: st
 }
 
 type SearchProps = Omit<ComponentProps<'input'>, 'onChange'> & { label: string; onSearch: (words: string) => void };
-/** Finds while the user writes. */
+/** Searches while the user types. */
 export function SearchField({ label, onSearch, className, ...props }: SearchProps) {
   return (
     <label className={ui('input search', className)}>

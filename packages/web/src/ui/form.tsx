@@ -1,6 +1,6 @@
 import type { ComponentProps } from 'react';
 
-/** `onSubmit` gets the fields by their names. */
+/** `onSubmit` receives the fields by name. */
 export function Form({
   onSubmit,
   ...props

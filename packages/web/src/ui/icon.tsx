@@ -1,6 +1,6 @@
 import { type IconName, PATHS } from './icons.js';
 
-/** Decorates; the control beside it has the name. */
+/** Decorative; the control beside it has the name. */
 export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
   return (
     <svg

@@ -2,16 +2,16 @@ import type { ReactNode } from 'react';
 import { ui } from './ui.js';
 
 interface ItemProps {
-  /** The address of a picture before the text. */
+  /** Address of a picture before the text. */
   image?: string;
   title?: string;
-  /** Of the title. */
+  /** Heading level. */
   level?: 'h2' | 'h3';
   /** Below the title. */
   children?: ReactNode;
   actions?: ReactNode;
 }
-/** One of a `ui('list')`. */
+/** An entry in `ui('list')`. */
 export function Item({ image, title, level: Heading = 'h3', children, actions }: ItemProps) {
   return (
     <li>
@@ -25,5 +25,4 @@ export function Item({ image, title, level: Heading = 'h3', children, actions }:
   );
 }
 
-/** Metadata in one line. */
 export const Facts = ({ children }: { children: ReactNode }) => <p className={ui('facts')}>{children}</p>;

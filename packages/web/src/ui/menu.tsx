@@ -4,21 +4,21 @@ import { useLocation } from 'wouter';
 import styles from './overlay.module.css';
 import { ui } from './ui.js';
 
-/** For lists that another control opens. They share the code of the menus. */
+/** For lists that another control opens: they share the menu code. */
 export { Base as MenuParts };
 
 export interface MenuEntry {
   label: ReactNode;
-  /** A path of the page; `external` ones are loaded as documents. */
+  /** A page path; `external` ones are loaded as documents. */
   href?: string;
   external?: boolean;
   onSelect?: () => void;
   current?: boolean;
-  /** A line before the entry. */
+  /** True for a line above the entry. */
   separated?: boolean;
 }
 
-/** A button that opens a menu. `trigger` is the content of the button. */
+/** `trigger` is the button's content. */
 export function Menu(props: {
   label: string;
   className?: string | undefined;

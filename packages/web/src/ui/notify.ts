@@ -16,7 +16,7 @@ export function onFirstNotice(load: () => void): () => void {
   return () => void (wanted = undefined);
 }
 
-/** Shows a short message in the corner. It works before the toaster is loaded. */
+/** Shows a short message in the corner, also before the toaster is loaded. */
 export function notify(notice: Notice): void {
   if (listener !== undefined) return listener(notice);
   waiting.push(notice);
@@ -30,7 +30,6 @@ export function onNotice(receive: Listener): () => void {
   return () => void (listener = undefined);
 }
 
-/** Shows why an action failed. */
 export const notifyError =
   (title: string) =>
   (error: unknown): void =>

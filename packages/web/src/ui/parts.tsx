@@ -13,14 +13,13 @@ export function Badge({ tone = 'plain', children }: { tone?: Tone; children: Rea
   );
 }
 
-/** Why something failed. */
 export const Problem = ({ children }: { children: ReactNode }) => (
   <p role="alert" className={ui('notice')} data-tone="bad">
     {children}
   </p>
 );
 
-/** Says what it waits for to screen readers. */
+/** `label` tells screen readers what it waits for. */
 export function Spinner({ label }: { label: string }) {
   return (
     <span role="status">
@@ -30,7 +29,7 @@ export function Spinner({ label }: { label: string }) {
   );
 }
 
-/** An empty screen says what would be here, and what to do. */
+/** Explains what an empty screen would show, and what to do. */
 export function EmptyState(props: { icon: IconName; title: string; children?: ReactNode }) {
   return (
     <div className={ui('center')}>
@@ -43,9 +42,9 @@ export function EmptyState(props: { icon: IconName; title: string; children?: Re
   );
 }
 
-/** A part of a whole: `length` and `from` are shares of 1. */
+/** `length` and `from` are shares of 1. */
 export function Bar({ tone = 'accent', length, from = 0 }: { tone?: Tone; length: number; from?: number }) {
-  // The position of a background is a share of what it leaves free.
+  // CSS takes a background's position as a share of the remaining space.
   const at = length < 1 ? from / (1 - length) : 0;
   const place = { '--length': `${100 * length}%`, '--at': `${100 * at}%` } as CSSProperties;
   return <span className={ui('bar')} data-tone={tone} style={place} aria-hidden />;

@@ -5,7 +5,7 @@ import { onNotice } from './notify.js';
 import styles from './overlay.module.css';
 import { ui } from './ui.js';
 
-/** Shows what `notify` was called with. */
+/** Shows the notices from `notify`. */
 export default function Toaster() {
   return (
     <Toast.Provider>

@@ -7,7 +7,7 @@ const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumF
 export const tokens = (count: number): string => compact.format(count);
 export const tokensOf = ({ prompt_tokens, completion_tokens }: Amount): number => prompt_tokens + completion_tokens;
 
-/** Small amounts need more digits, or a swarm that works looks free. */
+/** Small amounts need more digits, or a working swarm looks free. */
 export function money(micros: number, currency: string): string {
   const amount = micros / 1_000_000;
   const digits = amount === 0 || amount >= 1 ? 2 : amount >= 0.01 ? 3 : 4;
@@ -33,19 +33,19 @@ export interface Meter {
   used: number;
   limit: number;
   text: string;
-  /** What is left of it, or how far it was exceeded: calls that had begun are finished. */
+  /** The unused part, or the excess: calls that had begun are finished. */
   left: string;
   state: 'within' | 'near' | 'over';
 }
 function meter(label: string, used: number, limit: number, show: (value: number) => string): Meter {
-  // The platform warns at the same part of a budget.
+  // The platform warns at the same share of a budget.
   const state = used >= limit ? 'over' : 5 * used >= 4 * limit ? 'near' : 'within';
   const unit = show === tokens ? ' tokens' : '';
   const left = `${show(Math.abs(limit - used))}${unit} ${used > limit ? 'over' : 'left'}`;
   return { label, used, limit, state, text: `${show(used)} of ${show(limit)}${unit}`, left };
 }
 
-/** Each limit that applies to a workspace, with what is used of it. */
+/** Each limit that applies to a workspace, and how much is used. */
 export function metersOf(budget: Budget | undefined, plan: { tokens_used: number; token_limit: number } | undefined) {
   const { monthly_cost_micros: cost = null, monthly_tokens: limit = null } = budget ?? {};
   const price = (micros: number): string => money(micros, budget?.currency ?? 'USD');
@@ -56,7 +56,7 @@ export function metersOf(budget: Budget | undefined, plan: { tokens_used: number
   ];
 }
 
-/** The first and last day of a month, `2026-11`, as the report takes them. */
+/** First and last day of a month (`2026-11`), as the report takes them. */
 export function daysOf(month: string): { from: string; to: string } {
   const [year = 0, number = 1] = month.split('-').map(Number);
   return { from: `${month}-01`, to: new Date(Date.UTC(year, number, 0)).toISOString().slice(0, 10) };

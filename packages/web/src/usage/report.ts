@@ -10,7 +10,7 @@ export const GROUPS = [
   { value: 'model', label: 'Model' },
   { value: 'day', label: 'Day' },
 ] as const;
-/** Of 100 rows each; a month has few agents, models and days, but may have many conversations. */
+/** 100 rows each. A month has few agents, models and days, but can have many conversations. */
 const MOST_PAGES = 10;
 export type By = (typeof GROUPS)[number]['value'];
 export const nameOfMonth = (month: string): string =>
@@ -24,7 +24,7 @@ export const nameOf = (by: By, { key, name }: Group): string => {
   return name ?? (by === 'model' ? key : `Deleted ${by}`);
 };
 
-/** The report of a month with all its rows, and the limit of the plan. */
+/** All rows of a monthly report, and the plan's limit. */
 export async function loadUsage(
   { api }: Client,
   { workspaceId, month, by }: { workspaceId: string; month: string; by: By },

@@ -9,7 +9,6 @@ import { type Amount, costOf, metersOf, monthsUntil, tokens, tokensOf } from './
 import { BudgetForm } from './budget-form.js';
 import { type By, type Group, GROUPS, loadUsage, nameOf, nameOfMonth, resetOf } from './report.js';
 
-/** What a workspace costs, and its limits. */
 export function UsageScreen({ workspaceId }: { workspaceId: string }) {
   const months = monthsUntil(new Date(), 12);
   const [month, setMonth] = useState(months[0] ?? '');

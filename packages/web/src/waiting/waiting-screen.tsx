@@ -10,7 +10,7 @@ import { Facts } from '../ui/item.js';
 import { EmptyState, RelativeTime } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 
-/** The decisions of all workspaces, oldest first. */
+/** From all workspaces, oldest first. */
 export function WaitingScreen() {
   const cards = useOpenCards();
   return (

@@ -4,7 +4,7 @@ import { useClient } from '../session/use-client.js';
 import { Spinner } from '../ui/parts.js';
 import { describeRuntime } from './runtime.js';
 
-/** Says why agents do not answer yet, and for how many seconds they have been starting. Nothing when they are ready. */
+/** Explains why agents do not answer yet, and for how many seconds they have been starting. Empty when ready. */
 export function RuntimeNote({ workspaceId }: { workspaceId: string }) {
   const runtime = useWorkspaces(useClient()).find(({ id }) => id === workspaceId)?.runtime;
   const isStarting = runtime?.phase === 'Progressing';

@@ -1,7 +1,7 @@
 import type { Workspace } from '@uswarm/client';
 import type { Tone } from '../ui/tone.js';
 
-/** What the state of a runtime means for the user. */
+/** Explains a runtime state to the user. */
 export function describeRuntime({ status, phase }: Workspace['runtime']): {
   label: string;
   tone: Tone;

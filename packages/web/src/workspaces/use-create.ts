@@ -5,7 +5,6 @@ import { pages } from '../session/pages.js';
 import { useClient } from '../session/use-client.js';
 import { notify, notifyError } from '../ui/notify.js';
 
-/** Creates a workspace, and opens it. */
 export function useCreate() {
   const client = useClient();
   const [, go] = useLocation();
