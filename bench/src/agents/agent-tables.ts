@@ -6,7 +6,7 @@ export interface AgentFigures {
   firstText: Record<'floor' | 'runtime', Latency>;
   /** Characters per second with this number of concurrent turns. */
   throughput: { turns: number; floor: number; runtime: number }[];
-  /** Resident memory of a bare Node.js server, and of the runtime. */
+  /** Resident memory, compared with a bare Node.js server. */
   memory: { bareMiB: number; atRestMiB: number; afterAnswerMiB: number; peakMiB: number };
   /** Milliseconds to the first text; the gateway is between the caller and the model server. */
   throughGateway: Record<'floor' | 'gateway' | 'runtime', Latency>;

@@ -21,7 +21,7 @@ const FOLDER = fileURLToPath(new URL('../../../.cache/bench-agents', import.meta
 interface AgentSettings {
   /** Answers per side whose time to the first text is measured. */
   answers: number;
-  /** Duration of a throughput measurement, after the warm-up. */
+  /** Throughput measurement duration, after the warm-up. */
   seconds: number;
   /** Throughput measurements per case and side; the result is the median. */
   rounds: number;

@@ -44,10 +44,10 @@ async function firstLine(child: ChildProcessByStdio<null, Readable, null>, name:
   return first;
 }
 
-/** Environment of a runtime that calls the model server directly. */
+/** Environment for a runtime that calls the model server directly. */
 export const directly = models;
 
-/** Environment of a runtime in a cluster: it has no provider key, and each turn has a token. */
+/** Environment for a runtime in a cluster: it has no provider key, and each turn has a token. */
 export const throughGateway = (origin: string): Record<string, string> => ({
   MODEL_GATEWAY_URL: origin,
   USWARM_DEFAULT_PROVIDER: 'openai',

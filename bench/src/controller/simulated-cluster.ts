@@ -20,7 +20,7 @@ export interface SimulatedCluster {
 /**
  * Simulates the Deployment controller, the scheduler and the kubelet with the events that a start causes in a real
  * cluster: five for a Deployment, four for its pod. Objects have `managedFields` and a creation time like a real API
- * server's, because their size determines the cost of a watch.
+ * server's, because their size determines what a watch costs.
  */
 export function simulateCluster(api: ScriptedApi): SimulatedCluster {
   api.put('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: RUNTIME_NAMESPACE } });

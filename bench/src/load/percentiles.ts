@@ -18,7 +18,7 @@ export function latencyOf(samples: readonly number[]): Latency {
   return { p50: at(50), p95: at(95), p99: at(99), max: at(100) };
 }
 
-/** The median; the mean of the two middle values for an even number. NaN without values. */
+/** For an even number of values, the mean of the middle two. NaN without values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;

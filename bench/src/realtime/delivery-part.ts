@@ -12,7 +12,7 @@ const row = (name: string, { p50, p95, p99, max }: Latency): string[] => [
   ...[p50, p95, p99, max].map((ms) => `${ms.toFixed(1)} ms`),
 ];
 
-/** Delivery of a message between a user's two sockets at different gateways. */
+/** Delivers messages between a user's two sockets at different gateways. */
 export const deliveryPart: RealtimePart = {
   name: 'delivery',
   title: `Messages between sockets at two gateways, ${FULL.perSecond} per second`,

@@ -37,7 +37,7 @@ export async function collectedKiB(pid: number): Promise<number> {
   return residentKiB(pid);
 }
 
-/** Memory of a new server with idle sockets. */
+/** Measures a new server's memory with idle sockets. */
 export async function measureIdleSockets(
   world: RealtimeWorld,
   server: 'uswarm' | Peer,

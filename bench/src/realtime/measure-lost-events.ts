@@ -18,7 +18,7 @@ const WITHIN_MS = 60_000;
 /** Until the relay has published, and the proxy has dropped, the events. */
 const DROPPED_MS = 1_000;
 
-/** Sequences of the first workspaces. */
+/** Last sequence by workspace id. */
 async function headsOf(world: RealtimeWorld): Promise<Map<string, number>> {
   const { rows } = await world.client.query<{ id: string; last_seq: string }>('SELECT id, last_seq FROM workspaces');
   return new Map(rows.map(({ id, last_seq }) => [id, Number(last_seq)]));

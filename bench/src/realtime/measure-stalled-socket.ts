@@ -14,7 +14,7 @@ export interface StalledSocket {
   server: 'uswarm' | Peer;
   /** MiB that the server has more after the events if one socket does not read. */
   moreMiB: number;
-  /** Milliseconds of a probe to the other sockets, with and without the stalled socket. */
+  /** Probe latency in ms for the other sockets, with and without the stalled socket. */
   p99: number;
   usualP99: number;
 }
@@ -57,7 +57,7 @@ const EVENTS = `
   FROM counted, unnest($2::uuid[]) WITH ORDINALITY AS m (id, n)`;
 
 interface Publishing {
-  /** Publishes a share of the events in the stalled socket's workspace. */
+  /** Publishes a share of all events in the stalled socket's workspace. */
   large(count: number): Promise<void>;
   probe: PublishProbe;
   /** @throws BenchError if the readers do not have all events */

@@ -22,7 +22,7 @@ const ANSWER = { chunks: 1_250, paceMs: 20 };
 
 /** Received by the client. */
 interface Texts {
-  /** Time of the last text at the socket. */
+  /** When the last text arrived at the socket. */
   at: number;
   length: number;
 }

@@ -20,7 +20,7 @@ export function createCommandSplitter(seen: Seen): (data: Buffer) => void {
   };
 }
 
-/** Head and content of a server's first WebSocket frame; undefined if it is incomplete. */
+/** A server's first WebSocket frame; undefined if it is incomplete. */
 function frameOf(data: Buffer): { head: number; length: number } | undefined {
   const code = (data[1] ?? 0) & LENGTH_BITS;
   const head = code < TWO_BYTES ? 2 : code === TWO_BYTES ? 4 : 10;

@@ -31,7 +31,7 @@ const GOALS = { statements: 45, transactions: 9, publications: 120, bus: 8, sock
 interface Question extends Counted {
   /** Calls of SPUBLISH. */
   publications: number;
-  /** Bytes per text byte: of everything that was sent to Valkey and to the socket, and of the chunks in it. */
+  /** Bytes sent to Valkey and to the socket per text byte: in total, and in chunks. */
   bus: number;
   busChunks: number;
   socket: number;
@@ -104,7 +104,7 @@ export function questionResult({ questions, concurrent, restPerS, peers }: Quest
   };
 }
 
-/** Cost of a question with a streamed answer without a tool. */
+/** What a question costs with a streamed answer and no tool. */
 export const questionPart: RealtimePart = {
   name: 'question',
   title: `A question with an answer of ${FULL.tokens} tokens at ${1_000 / PACE_MS} per second`,

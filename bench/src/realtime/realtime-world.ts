@@ -17,7 +17,7 @@ import { startStatementCounter, type StatementCounter } from './statement-counte
 export interface RealtimeWorldOptions {
   folder: string;
   users: number;
-  /** Workspace events of the first users. */
+  /** Workspace events for the first users. */
   longEvents: number;
   workspacesPerUser: number;
 }
@@ -30,7 +30,7 @@ export interface RealtimeWorld {
   statements: StatementCounter;
   /** Closed with the stack. `redisUrl`: Valkey through a proxy. */
   startGateway(name: string, stack: CloseStack, redisUrl?: string): Promise<GatewayProcess>;
-  /** A user's client with some of the user's workspaces. */
+  /** A user's client with `workspaces` of the user's workspaces. */
   spec(url: string, user: number, workspaces: number): ClientSpec;
 }
 

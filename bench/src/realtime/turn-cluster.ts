@@ -20,7 +20,7 @@ import { redirect, startTapProxy, type Tap } from './tap-proxy.js';
 
 export interface TurnClusterOptions {
   folder: string;
-  /** Turn workers of the orchestrator that serves requests and starts runtimes. */
+  /** Turn workers in the orchestrator that serves requests and starts runtimes. */
   turnWorkers: number;
   conversations: number;
   /** Between the orchestrator that serves requests and Valkey. */

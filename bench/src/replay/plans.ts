@@ -7,7 +7,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** Minimum number of rows; a sequential scan of a smaller table is faster. */
+/** Minimum number of rows; smaller tables are read faster by a sequential scan. */
 const LARGE = 10_000;
 const HAS_PLAN = /^\s*(\/\*.*?\*\/\s*)?(select|with|insert|update|delete)\b/i;
 

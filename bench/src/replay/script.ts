@@ -16,7 +16,7 @@ export interface Place {
 export interface FloorScript {
   databaseUrl: string;
   pool: number;
-  /** Statements of read requests by path with query. */
+  /** Read request statements by path with query. */
   reads: Record<string, StatementTemplate[]>;
   send: StatementTemplate[];
   places: Place[];

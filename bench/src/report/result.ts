@@ -23,7 +23,7 @@ export interface Side {
 /** Keys are case names. */
 export type Measurements = Record<string, Record<SideName, Side>>;
 
-/** Ratio of an orchestrator metric to the floor's. */
+/** Orchestrator metric divided by the floor's. */
 export interface Ratio {
   value: number;
   better: 'higher' | 'lower';

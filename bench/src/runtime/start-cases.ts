@@ -22,7 +22,7 @@ export interface RuntimeImage {
   callKey: string;
 }
 
-/** Workspace of the measured runtimes. */
+/** The measured runtimes' workspace. */
 export const WORKSPACE = 'bench';
 
 /** Writes the runtime image's content to `folder`. */
@@ -73,7 +73,7 @@ export async function startCases(folder: string): Promise<StartCase[]> {
   ];
 }
 
-/** File of a lazily loaded module. */
+/** A lazily loaded module's file. */
 function partOf(app: string, name: string): string {
   const found = readdirSync(join(app, 'dist')).find((file) => file.startsWith(`main-${name}-`) && file.endsWith('.js'));
   if (found === undefined) throw new BenchError(`The bundle of the runtime has no module "${name}".`);

@@ -13,7 +13,7 @@ export interface DelegationFigures {
   overheads: { tasks: number; times: number[] }[];
   streaming: {
     tasks: number;
-    /** Tokens per second that the model server sent, as a share of the intended ones. */
+    /** Tokens per second that the model server sent, as a share of the intended rate. */
     rate: number;
     /** The runtime's resident memory. */
     restMiB: number;
@@ -30,7 +30,7 @@ function planOf(changes: Pick<TurnPlan, 'tasks' | 'chunks' | 'paceMs'>): TurnPla
   return { ...NO_CALLS, ...changes, id: `delegation-${delegations}` };
 }
 
-/** The model server's view of an answer's tasks. */
+/** An answer's tasks as the model server sees them. */
 async function observe({ observations }: TurnWorld, plan: TurnPlan, tasks: number) {
   const all = (what: ModelObservation['what']) =>
     Promise.all(Array.from({ length: tasks }, (_, n) => observations.saw(what, taskPlan(plan, n).id)));

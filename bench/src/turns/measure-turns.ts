@@ -145,7 +145,7 @@ export interface LoadFigures {
   turns: number;
   /** The orchestrator's event-loop lag in milliseconds. */
   lag: { p50: number; p99: number; max: number };
-  /** Tokens per second that the model server sent, as a share of the intended ones. */
+  /** Tokens per second that the model server sent, as a share of the intended rate. */
   rate: number;
   /** Processor cores that the orchestrator used. */
   orchestratorCores: number;

@@ -1,6 +1,6 @@
 import { BenchError } from '../settings.js';
 
-/** The model server's view of a turn. `results`: the number of tool results in the prompt. */
+/** A turn as the model server sees it. `results`: the number of tool results in the prompt. */
 export interface ModelObservation {
   /** A request arrived; its answer was sent completely; its connection was closed before. */
   what: 'asked' | 'answered' | 'cut';
@@ -70,7 +70,7 @@ export function createObservations(deadlineMs = DEADLINE_MS): Observations {
 const isOfModel = (observation: Observation): observation is ModelObservation => observation.what !== 'searched';
 const isOfTool = (observation: Observation): observation is ToolObservation => observation.what === 'searched';
 
-/** Milliseconds per step with a tool: from the end of an answer to the next request, without tool time. */
+/** Milliseconds per step with a tool: from an answer's end to the next request, without tool time. */
 export function stepTimes(all: readonly Observation[]): number[] {
   const ofModel = all.filter(isOfModel);
   const calls = new Map(all.filter(isOfTool).map((call) => [call.query, call.at - call.from]));

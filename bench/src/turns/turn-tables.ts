@@ -7,7 +7,7 @@ import type { KillFigures, LoadFigures } from './measure-turns.js';
 export interface TurnFigures {
   steps: number[];
   stops: number[];
-  /** Starts of a runtime process until it listens. */
+  /** From a runtime process's start until it listens. */
   starts: number[];
   kills: KillFigures;
   choices: number[];

@@ -29,7 +29,7 @@ export interface TurnWorld {
   observations: Observations;
   orchestratorPid: number;
   query<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
-  /** Orchestrator metrics by name. Reading them restarts the measurement of the event-loop lag. */
+  /** Orchestrator metrics by name. Reading them restarts the event-loop lag measurement. */
   metrics(): Promise<Map<string, number>>;
   /** Tokens that the model server has sent. */
   tokensSent(): Promise<number>;

@@ -36,7 +36,7 @@ describe('the floor', () => {
   let floor: RunningServer;
   let places: Place[];
   let paths: string[];
-  /** Responses of the orchestrator by path. */
+  /** Orchestrator responses by path. */
   const answers = new Map<string, Page>();
   beforeAll(async () => {
     database = await createTestDatabase();

@@ -17,10 +17,10 @@ export interface Side {
 }
 
 const START_DEADLINE_MS = 60_000;
-/** The path of a program, relative to this folder. */
+/** Program path relative to this folder. */
 export const program = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** The production entry point of the image; logs to a file. */
+/** Starts the image's production entry point, which logs to a file. */
 export async function startOrchestrator(environment: Record<string, string>, logFile: string): Promise<Side> {
   const port = await freePort();
   const log = openSync(logFile, 'w');
@@ -47,7 +47,7 @@ export function endWithThisProcess(child: ChildProcess): void {
   child.once('exit', () => process.off('exit', kill));
 }
 
-/** Whether the server responds with 200. */
+/** True if the server responds with 200. */
 export async function answers(url: string): Promise<boolean> {
   try {
     const { statusCode, body } = await request(url);
@@ -77,7 +77,7 @@ export async function measure(job: Job): Promise<Measured> {
   return measured;
 }
 
-/** The first message of the child. @throws BenchError if it exits before */
+/** The child's first message. @throws BenchError if it exits before */
 export async function answerOf<Answer>(child: ChildProcess): Promise<Answer> {
   const died = once(child, 'exit').then(([code]) => {
     throw new BenchError(`A process of the benchmark exited with ${String(code)}.`);
@@ -98,7 +98,7 @@ export async function ended(child: ChildProcess, signal: NodeJS.Signals = 'SIGTE
 
 const TICKS_PER_SECOND = 100;
 
-/** CPU seconds of a process; undefined if the system does not report them. */
+/** CPU seconds that a process has used; undefined if the system does not report them. */
 export function cpuSeconds(pid: number): number | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

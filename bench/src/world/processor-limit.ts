@@ -6,9 +6,9 @@ import type { CloseStack } from '@uswarm/service-kit';
 const PERIOD_US = 100_000;
 const ROOT = '/sys/fs/cgroup';
 
-/** Limits the processor time of processes, as Kubernetes does with the limits of a pod. */
+/** Limits the processor time of processes, as Kubernetes does with pod limits. */
 export interface ProcessorLimit {
-  /** Limits each of these processes to this share of a core. Without a share, they are not limited. */
+  /** Limits each of these processes to this core share. Without a share, they are not limited. */
   set(pids: readonly number[], cores?: number): void;
 }
 

@@ -46,7 +46,7 @@ async function scriptConversation(recorder: Recorder, ask: Ask, place: Place): P
     statements[path] = verbatim(recorder.take());
     return { request, next: pagination.next_scroll_id };
   };
-  // The statements of the first request only are not measured.
+  // Statements that only the first request sends are not measured.
   await ask({ method: 'GET', path: pathOf(place), user: place.user });
   recorder.take();
 
@@ -65,7 +65,7 @@ async function scriptConversation(recorder: Recorder, ask: Ask, place: Place): P
 const SAID = ['Questions for a friend on a Monday morning', 'Another thing, about the weather in the mountains'];
 
 /**
- * Sends a message in two conversations. The template of the first must reproduce the statements of the second; otherwise
+ * Sends a message in two conversations. The first one's template must reproduce the second one's statements; otherwise
  * a blank is missing.
  *
  * @throws BenchError
@@ -91,7 +91,7 @@ export async function scriptSend(recorder: Recorder, ask: Ask, places: readonly 
   return first;
 }
 
-/** Ignores hashes, deadlines and issue times of tokens, whose values do not matter for the floor. */
+/** Ignores token hashes, deadlines and issue times, whose values do not matter for the floor. */
 function withoutBytes(statement: StatementTemplate): StatementTemplate {
   return { ...statement, values: statement.values.map(neutral) };
 }

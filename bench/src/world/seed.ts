@@ -25,7 +25,7 @@ const PLACES = `
   INSERT INTO conversations (id, workspace_id, type, agent_id)
     SELECT gen_random_uuid(), workspace_id, 'agent', id FROM agents`;
 
-/** Ten words from a skewed vocabulary of a thousand per message; half of the messages are from agents. */
+/** Messages have ten words from a skewed vocabulary of 1,000 words; agents wrote half the messages. */
 const MESSAGES = `
   WITH words AS MATERIALIZED (
     SELECT array_agg(substr('${CONSONANTS}', 1 + n % 15, 1) || 'a' || substr('${CONSONANTS}', 1 + n / 15 % 15, 1) || 'o' ||
@@ -50,7 +50,7 @@ const MESSAGES = `
     jsonb_build_object('type', 'text', 'text', text), 'delivered', now() - (100000 - n) * interval '1 second'
   FROM texts`;
 
-/** The published events of the messages, and the completed turns. */
+/** Published message events, and completed turns. */
 const TRACES = `
   INSERT INTO workspace_events (workspace_id, seq, type, subject_id, created_at, published_at)
     SELECT workspace_id, seq, 'message.new', id, created_at, now() FROM messages;

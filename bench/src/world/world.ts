@@ -31,7 +31,7 @@ export interface World {
   signatureSecret: string;
   /** The version of Postgres. */
   postgres: string;
-  /** Empties the queues of both sides between two measurements. */
+  /** Empties both sides' queues between two measurements. */
   settle(): Promise<void>;
   close(): Promise<void>;
 }

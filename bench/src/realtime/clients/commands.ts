@@ -1,4 +1,4 @@
-/** Connection settings of a benchmark client. */
+/** Connection settings for a benchmark client. */
 export interface ClientSpec {
   /** `uswarm`: the socket API; the others: a bare server of `peers-main.ts`. */
   kind: 'uswarm' | 'socket.io' | 'ws';
@@ -11,7 +11,7 @@ export interface ClientSpec {
 /** Time without connection, in monotonic milliseconds. */
 export interface Outage {
   from: number;
-  /** Time of the new subscription. */
+  /** When it subscribed again. */
   to: number | null;
 }
 

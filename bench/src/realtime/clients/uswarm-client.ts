@@ -37,7 +37,7 @@ export class UswarmClient implements Client {
   readonly #subscribed = Promise.withResolvers<void>();
   readonly #reached = new Map<string, { seq: number; resolve: () => void }>();
 
-  /** @param wrote is called with each part of a streamed text */
+  /** @param wrote is called with each streamed text part */
   constructor(spec: ClientSpec, probed: (ms: number) => void, wrote?: (chunk: string) => void) {
     this.#spec = spec;
     this.#probed = probed;
