@@ -8,7 +8,7 @@ const OWN_MODULE = /[\\/](?:services|packages)[\\/][^\\/]+[\\/]dist[\\/](.+\.js)
 /** Packages that import `zod` as an object. */
 const ZOD_USERS = /[\\/]node_modules[\\/]@ai-sdk[\\/][^\\/]+[\\/]dist[\\/][^\\/]+\.js$/;
 
-/** Decodes the schemas of protobuf messages at start. */
+/** Decodes protobuf schemas at start. */
 const BASE64 = /[\\/]node_modules[\\/]@bufbuild[\\/]protobuf[\\/]dist[\\/]esm[\\/]wire[\\/]base64-encoding\.js$/;
 
 /** CommonJS packages call `require` for modules of Node.js. */
@@ -17,7 +17,7 @@ export const REQUIRE =
 
 /**
  * Ends a program on a signal that arrives before the program handles signals: the kernel ignores signals without a
- * handler for PID 1 of a container, and the pod would use its whole grace period.
+ * handler for a container's PID 1, and the pod would use its whole grace period.
  */
 const EARLY_SIGNALS =
   "for(const[s,c]of[['SIGTERM',143],['SIGINT',130]])" +
@@ -31,20 +31,20 @@ export const OPTIONAL = ['bufferutil', 'pg-native', 'supports-color', 'utf-8-val
  *
  * @typedef {object} Bundle
  * @property {import('./content.mjs').Entry[]} entries below `dist`, each with its source map
- * @property {string[]} inputs paths, relative to the root, of the files whose code is in the bundle
+ * @property {string[]} inputs files whose code is in the bundle, relative to the root
  */
 
 /**
- * Bundles the built programs of a service. Each gets a separate bundle, so that code of one program cannot be part of
+ * Bundles a service's built programs. Each gets a separate bundle, so that code of one program cannot be part of
  * another.
  *
  * @param {object} options
- * @param {string} options.folder of the service
- * @param {string[]} options.programs names of files in `dist`, without `.js`
- * @param {string} options.root of the workspace
+ * @param {string} options.folder the service's
+ * @param {string[]} options.programs file names in `dist`, without `.js`
+ * @param {string} options.root workspace root
  * @param {boolean} [options.keepNames] whether functions that the bundler renames keep their `name`
  * @returns {Promise<Bundle>}
- * @throws RunError with the messages of the bundler
+ * @throws RunError with the bundler's messages
  */
 export async function bundlePrograms({ folder, programs, root, keepNames = true }) {
   const bundles = [];
@@ -78,7 +78,7 @@ async function bundleProgram({ folder, program, root, keepNames }) {
     keepNames,
     sourcemap: 'linked',
     sourcesContent: false,
-    // The image has the licences of the packages as files.
+    // The image has the packages' licences as files.
     legalComments: 'none',
     banner: { js: REQUIRE + EARLY_SIGNALS },
     plugins: [ownModules],
@@ -103,7 +103,7 @@ function codeIn({ outputs }) {
 export const ZOD_AS_NAMESPACE = [/^import \{ z \} from ["'](zod(?:\/v4)?)["'];/m, 'import * as z from "$1";'];
 
 /**
- * Node.js 24 lacks `setFromBase64`, and V8 optimizes the replacement of the package at each start, which adds 5 MiB of
+ * Node.js 24 lacks `setFromBase64`, and V8 optimizes the package's replacement at each start, which adds 5 MiB of
  * compiler code to resident memory. Texts that are not canonical are left to the package, because `Buffer` accepts all.
  */
 const NATIVE_BASE64 = [
@@ -145,9 +145,9 @@ const ownModules = {
 /**
  * The packages whose code is in a bundle.
  *
- * @param {string[]} inputs of the bundle
+ * @param {string[]} inputs the bundle's
  * @param {import('./package-graph.mjs').PlacedPackage[]} packages all packages that the service may use, the service first
- * @param {string} root of the workspace
+ * @param {string} root workspace root
  * @returns {import('./package-graph.mjs').PlacedPackage[]} the service first
  * @throws RunError if a file belongs to none of them
  */

@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Runs a program of an image with an otherwise empty environment, and stops it when it listens. */
+/** Runs an image's program with an otherwise empty environment, and stops it when it listens. */
 function run(service, program, env = {}) {
   return runFile(join(app(service), 'dist', `${program}.js`), env);
 }
@@ -43,7 +43,7 @@ function runFile(file, env) {
   return stopOnceListening(spawn(nodeBinary, [file], { env, cwd: '/' }));
 }
 
-/** The source files of a program and its static imports, according to the source maps. */
+/** A program's source files, with static imports, according to the source maps. */
 function sourcesAtStart(service, program) {
   const dist = join(app(service), 'dist');
   const seen = new Set();

@@ -7,25 +7,25 @@ import { runQuietly, stopOnceListening, tail } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
 import { docker, tryDocker } from './docker.mjs';
 
-/** The folder of the compile cache in an image, below `/app`, as in the Dockerfile. */
+/** Folder in an image, below `/app`, as in the Dockerfile. */
 export const COMPILE_CACHE = 'compile-cache';
 
-/** The user of the images. Node.js has one cache per version, processor and user. */
+/** The images' user. Node.js has one cache per version, processor and user. */
 const IMAGE_USER = 65_532;
 
 const LIMIT_MS = 60_000;
 
 /**
  * Runs the programs in `folder` once and stores the code that V8 compiled. Its bytes differ between two runs, so they are
- * not part of the hash of an image. A process without a cache for its Node.js, processor or user compiles the code itself.
+ * not part of the image hash. A process without a cache for its Node.js, processor or user compiles the code itself.
  *
  * @param {object} options
  * @param {string} options.folder the content of `/app`
- * @param {string[]} options.programs names of files in `dist`, without `.js`
+ * @param {string[]} options.programs file names in `dist`, without `.js`
  * @param {Record<string, string>} [options.warmUp] environment that `main` needs to start
- * @param {string} [options.nodeOptions] NODE_OPTIONS of the image: V8 accepts only code that was compiled with equal flags
- * @param {string} [options.node] the Node.js of the image
- * @param {number} [options.user] the user of the image
+ * @param {string} [options.nodeOptions] NODE_OPTIONS in the image: V8 accepts only code that was compiled with equal flags
+ * @param {string} [options.node] the image's Node.js
+ * @param {number} [options.user] the image's user
  * @throws RunError when a program does not exit by itself, or not within a minute of SIGTERM
  */
 export async function writeCompileCache(options) {
@@ -74,7 +74,7 @@ function settle(cache, user) {
 const PLACES = ['/nodejs/bin/node', '/usr/local/bin/node', '/usr/bin/node'];
 
 /**
- * Calls `use` with the Node.js of a base image, which must create the compile cache, or with undefined if it does not run
+ * Calls `use` with a base image's Node.js, which must create the compile cache, or with undefined if it does not run
  * on this machine.
  *
  * @param {{ ref: string, node?: string }} base `node`: path of its Node.js outside of Docker, if it exists

@@ -18,25 +18,25 @@ import { RunError } from '../run/run-error.mjs';
 import { collectPackages } from './package-graph.mjs';
 
 /**
- * A file with the content of `source` or `text`, or a symbolic link to `target`. `layer` is a folder of the build context,
- * `path` is relative to it; `mode` defaults to that of the source.
+ * A file with the content of `source` or `text`, or a symbolic link to `target`. `layer` is a folder in the build context,
+ * `path` is relative to it; `mode` defaults to the source's.
  *
  * @typedef {{ path: string, layer: string, source?: string, text?: string, target?: string,
  *   mode?: number }} Entry
  */
 
-/** Files that are not used at run time: types, TypeScript, maps, prose, binaries of other runtimes. */
+/** Files that are not used at run time: types, TypeScript, maps, prose, binaries for other runtimes. */
 const NOT_AT_RUN_TIME =
   /\.(?:[cm]?ts|map|md|flow|bare|tsbuildinfo)$|(?:^|\/)(?:readme|changelog|history)(?:\.(?:txt|rst|markdown))?$/i;
 const CODE = /\.(?:[cm]?[jt]s|json)$/;
 const LICENCE = /(?:^|\/)(?:licen[cs]e|notice|copying)[^/]*$/i;
 
 /**
- * The content of the image of a program: the program in `folder` and its packages.
+ * The content of a program's image: the program in `folder` and its packages.
  *
  * @param {object} options
  * @param {string} options.folder
- * @param {string} options.root of the workspace
+ * @param {string} options.root workspace root
  * @param {string[]} [options.files] files and folders besides `dist`
  * @param {string[]} [options.dependencies] the needed dependencies; by default all
  * @returns {Entry[]}
@@ -45,7 +45,7 @@ const LICENCE = /(?:^|\/)(?:licen[cs]e|notice|copying)[^/]*$/i;
 export function programContent({ folder, files = [], dependencies, root }) {
   const entries = [];
   for (const found of collectPackages(folder, root, dependencies)) {
-    // Only compiled files of our packages whose source still exists.
+    // From our packages, only compiled files whose source still exists.
     const ours = !found.folder.includes('/node_modules/');
     const paths = ours ? ownFiles(found.folder, found.place === '' ? files : []) : packageFiles(found.folder);
     const layer = ours ? 'app' : 'modules';
@@ -57,13 +57,13 @@ export function programContent({ folder, files = [], dependencies, root }) {
   return byPath(entries);
 }
 
-/** @throws RunError when one of the programs in `dist` is missing */
+/** @throws RunError when a program in `dist` is missing */
 export function requireBuilt(folder, programs) {
   const missing = programs.find((name) => !existsSync(join(folder, 'dist', `${name}.js`)));
   if (missing !== undefined) throw new RunError(`${folder} is not built: it has no dist/${missing}.js.`);
 }
 
-/** The licence files of packages that an image has only as part of a bundle. @returns {Entry[]} */
+/** Licence files for packages that an image has only in a bundle. @returns {Entry[]} */
 export function licenceContent(packages) {
   return packages.flatMap(({ folder, manifest: { name, version } }) =>
     packageFiles(folder)
@@ -76,7 +76,7 @@ export function licenceContent(packages) {
   );
 }
 
-/** All files in `folder`, below `path` of the image. @returns {Entry[]} */
+/** All files in `folder`, below `path` in the image. @returns {Entry[]} */
 export function folderContent(folder, { layer, path = '', skip = () => false }) {
   const files = walk(folder).filter((file) => !skip(file));
   return files.map((file) => {
@@ -96,7 +96,7 @@ export function linkTo({ place, manifest }, name, target) {
   return { path, target: posix.relative(posix.dirname(path), target) };
 }
 
-/** @param {string} path below the folder of a package */
+/** @param {string} path below a package's folder */
 export function neededAtRunTime(path) {
   return LICENCE.test(path) || !NOT_AT_RUN_TIME.test(path);
 }
@@ -113,12 +113,12 @@ function ownFiles(folder, files) {
   return ['package.json', ...compiled, ...files.flatMap((name) => walk(folder, name))];
 }
 
-/** The compiler does not delete the output of a removed source. */
+/** The compiler does not delete a removed source's output. */
 export function sourceOf(path) {
   return path.replace(/^dist\//, 'src/').replace(/\.js$/, '.ts');
 }
 
-/** Paths of the files in `folder/from`, without installed packages. */
+/** File paths in `folder/from`, without installed packages. */
 function walk(folder, from = '') {
   const path = join(folder, from);
   if (!lstatSync(path).isDirectory()) return [from];
@@ -128,7 +128,7 @@ function walk(folder, from = '') {
     .flatMap((name) => walk(folder, posix.join(from, name)));
 }
 
-/** A hash of all bytes, names and modes of the content, and of `more`. */
+/** Hashes the content's bytes, names and modes, and `more`. */
 export function contentHash(entries, more = []) {
   const hash = createHash('sha256').update(JSON.stringify(more));
   for (const { path, source, text, target, mode } of entries) {
@@ -156,7 +156,7 @@ export function writeContext(entries, folder) {
   setTimes(folder);
 }
 
-/** Sets the times of a folder, and of everything in it, to the same moment. */
+/** Sets the times for a folder, and everything in it, to the same moment. */
 export function setTimes(path) {
   if (lstatSync(path).isDirectory()) for (const name of readdirSync(path)) setTimes(join(path, name));
   lutimesSync(path, 0, 0);

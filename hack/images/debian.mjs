@@ -27,9 +27,9 @@ const NEVER_NEEDED = [
  * @typedef {object} DebianRoot
  * @property {string} name
  * @property {string[]} packages installed with their dependencies
- * @property {string[]} [inputs] hashes of files that the commands add
- * @property {string[]} [remove] additional patterns of paths to remove
- * @property {string[]} [commands] final shell commands in the folder of the root
+ * @property {string[]} [inputs] hashes for files that the commands add
+ * @property {string[]} [remove] additional path patterns to remove
+ * @property {string[]} [commands] final shell commands in the root's folder
  */
 
 /** Cache for slow builds, outside the checkout. */

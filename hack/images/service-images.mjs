@@ -29,10 +29,10 @@ import { services } from './services.mjs';
  *
  * @param {object} options
  * @param {string} options.registry such as `ghcr.io`
- * @param {string} options.tag `content` for a tag with a hash of the contents
+ * @param {string} options.tag `content` for a tag with a content hash
  * @param {string} [options.base] a reference, or `local`; by default the base in the Dockerfile
- * @param {boolean} [options.mayFallBack] use a local base if that of the Dockerfile cannot be pulled
- * @param {string[]} [options.only] names of services
+ * @param {boolean} [options.mayFallBack] use a local base if the Dockerfile's cannot be pulled
+ * @param {string[]} [options.only] service names
  * @param {string} [options.platform] such as `linux/arm64`
  * @returns {Promise<BuiltImage[]>}
  * @throws RunError

@@ -1,7 +1,7 @@
 /**
  * The services with an image `uswarm/<name>`: their programs in `services/<name>/dist`, each bundled into one file, and the
  * files that they read. `warmUp` is an environment in which `main` starts without other servers to create the compile
- * cache; `nodeOptions` is NODE_OPTIONS of the image; `keepNames` is an option of the bundler.
+ * cache; `nodeOptions` is the image's NODE_OPTIONS; `keepNames` is a bundler option.
  */
 export const services = [
   {
@@ -30,7 +30,7 @@ export const services = [
   {
     name: 'agent-runtime',
     programs: ['main'],
-    // A runtime is idle most of the time, and there is one per workspace: a small V8 semi-space, and a collector for
+    // A runtime is mostly idle, and there is one per workspace: a small V8 semi-space, and a collector for
     // `src/startup-garbage.ts`.
     nodeOptions: '--max-semi-space-size=1 --expose-gc',
     // Saves a call and a property per function, 1 MiB in each runtime. Only names that occur twice change.

@@ -13,7 +13,7 @@ const sources = join(repositoryRoot, 'e2e/images');
 const devServers = join(repositoryRoot, 'packages/dev-servers');
 
 /**
- * Images of the other servers in a test cluster, built without a container registry. `root` is the base of an image (by
+ * Images for the other servers in a test cluster, built without a container registry. `root` is an image's base (by
  * default the base with Node.js), `content` its files; both come from this folder and from `e2e/images/<name>`.
  */
 const testImages = [

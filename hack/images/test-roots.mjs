@@ -25,7 +25,7 @@ export const postgres = {
   ],
   commands: [
     ...SHELL,
-    // A link of the package to a path in /etc that only its installer creates.
+    // The package links to a path in /etc that only its installer creates.
     'cp usr/share/postgresql/15/*.sample usr/share/postgresql/15/ 2>/dev/null || true',
     'mkdir -p var/lib/postgresql/data var/run/postgresql',
     'chown 65532:65532 var/lib/postgresql/data var/run/postgresql',

@@ -4,11 +4,11 @@ import Sequencer from '@jest/test-sequencer';
 /** Folders whose tests start the whole product and wait for it. */
 const SLOW = ['services/local/', 'evals/', 'services/agent-runtime/test/'].map((folder) => folder.replaceAll('/', sep));
 
-/** Share of the other files that run between the slow ones. */
+/** Share of other files that run between the slow ones. */
 const BETWEEN = 0.6;
 
 /**
- * Spreads the slow files, which mostly wait, between those that use the processor. The last files are fast, so that no slow one
+ * Spreads the slow files, which mostly wait, between files that use the processor. The last files are fast, so that no slow one
  * runs alone at the end. Jest starts the slowest files first, but a clean checkout has no times, and then jest sorts by file size.
  */
 export default class SpreadSlowFiles extends Sequencer {

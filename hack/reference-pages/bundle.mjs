@@ -42,7 +42,7 @@ const withoutParser = {
 /**
  * Bundles the pages, which contain all their scripts, styles and pictures.
  *
- * @param {string} root of the workspace
+ * @param {string} root workspace root
  * @returns {Promise<{ files: { name: string, text: string }[], inputs: string[] }>} `inputs` are the files whose code
  * is in the pages, as paths relative to the root
  * @throws RunError with the bundler's messages

@@ -15,7 +15,7 @@ describe.each(PAGES)('%s', (path, leastRows) => {
   const [text, index] = page.split('\n## Tests\n');
   const files = new Map([...index.matchAll(/^\| `([\w-]+)` +\| `([^`]+)`/gm)].map(([, name, file]) => [name, file]));
 
-  /** A row names a file, then parts of test names in it. */
+  /** A row names a file, then pieces from its test names. */
   function namedTests(row) {
     const named = [];
     let file;

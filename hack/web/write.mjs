@@ -13,7 +13,7 @@ export const PAGE = `${WEB}/dist/page`;
 /** Contains the page's fingerprint in dist/page, relative to the root. */
 export const PAGE_STAMP = `${WEB}/dist/.page`;
 
-/** Bundles the page with Vite, unless nothing has changed. @throws RunError with the messages of Vite */
+/** Bundles the page with Vite, unless nothing has changed. @throws RunError with Vite's messages */
 export async function writePage(root) {
   const wanted = stateOf(root);
   const stamp = join(root, PAGE_STAMP);
@@ -29,7 +29,7 @@ export async function writePage(root) {
   writeFileSync(stamp, wanted);
 }
 
-/** Paths, relative to the root, of the files whose code is in the built page. */
+/** Files whose code is in the built page, relative to the root. */
 export const pageInputs = (root) => JSON.parse(readFileSync(join(root, PAGE, '.vite/inputs.json'), 'utf8'));
 
 /** Changes with the sources, the configuration and the installed packages. */

@@ -9,7 +9,7 @@ import { kindProgram, publicNodeImage } from './public-kind.mjs';
 import { clusterName } from './settings.mjs';
 
 /**
- * The cluster of a run, with functions to start it, to load images and to release it.
+ * A run's cluster, with functions to start it, to load images and to release it.
  *
  * @typedef {object} Provided
  * @property {() => Promise<import('./kind.mjs').Cluster>} start images can be built meanwhile

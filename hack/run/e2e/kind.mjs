@@ -11,7 +11,7 @@ import { auditPolicy, EDGE_NODE_PORT, kindConfig } from './kind-config.mjs';
  * @property {string} kubeconfig
  * @property {string} context
  * @property {string | undefined} node name of its container if it runs in Docker
- * @property {string | undefined} edgePort port of the edge on the loopback interface
+ * @property {string | undefined} edgePort edge port on the loopback interface
  * @property {string | undefined} auditLog file
  */
 

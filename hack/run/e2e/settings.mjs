@@ -28,10 +28,10 @@ const CHOICES = ['auto', 'kind', 'built'];
  * @typedef {object} Settings
  * @property {boolean} all run all tests rather than the core
  * @property {boolean} keep
- * @property {string[]} patterns of test files; none selects the core or all tests
+ * @property {string[]} test file patterns; none selects the core or all tests
  * @property {{ kubeconfig: string, context: string } | undefined} given an existing cluster
  * @property {'auto' | 'kind' | 'built'} choice how to create a cluster when none is given
- * @property {boolean} disruptive tests that take parts of the release down may run
+ * @property {boolean} disruptive tests that take release parts down may run
  * @property {boolean} ci skipped tests are failures
  */
 
