@@ -8,7 +8,7 @@ import { type Stack, startStack } from './stack/stack.js';
 import { loadTasks } from './tasks/load-tasks.js';
 import type { Task } from './tasks/task.js';
 
-/** Concurrent runs. Each has a runtime process, so that most of the time one waits for another. */
+/** Concurrent runs. Each has a runtime process, so they mostly wait for each other. */
 const CONCURRENCY = 8;
 /** Milliseconds; only ends what hangs. */
 const DEADLINE_MS = 300_000;

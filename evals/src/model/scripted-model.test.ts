@@ -9,7 +9,7 @@ const user = (text: string): Message => ({ role: 'user', content: `<context>${CO
 const called: Message = { role: 'assistant', content: '' };
 const result = (content: string): Message => ({ role: 'tool', content });
 
-/** The reaction of a model with this script to a prompt. */
+/** How a model with this script reacts to a prompt. */
 function modelWith(turns: ScriptTurn[]) {
   const model = createScriptedModel();
   model.add('run-a1', turns);

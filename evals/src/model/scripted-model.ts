@@ -8,7 +8,7 @@ const NOTHING = 'Done.';
 const RUN = /The user's name is "[^"]*\b(run-[a-z0-9]+)"/g;
 const AGENT = /^You are .*? \(@([\w-]+)\)/;
 
-/** User name of a scripted run. */
+/** User name in a scripted run. */
 export const scriptedName = (name: string, run: string): string => `${name} ${run}`;
 
 export interface ScriptedModel {
@@ -50,7 +50,7 @@ function filledIn(value: unknown, read: string): unknown {
 
 const holdName = (run: string, turn: number, step: number): string => `${run}:${turn}:${step}`;
 
-/** A script step as steps of the model server. */
+/** A script step as model server steps. */
 function modelSteps({ say, call, hold, usage, finish }: ScriptStep, read: string, holdPoint: string): ModelStep[] {
   const text = say === undefined ? '' : filled(say, read);
   const [, first = '', rest = ''] = /^(\S*\s*)(.*)$/s.exec(text) ?? [];
@@ -89,7 +89,7 @@ function assign(
   return number;
 }
 
-/** The model for all scripted runs, which follows the script of the run that a prompt belongs to. */
+/** The model for all scripted runs, which finds the prompt's run, and follows its script. */
 export function createScriptedModel(): ScriptedModel {
   const runs = new Map<string, Run>();
 

@@ -129,7 +129,7 @@ const shownState = (messages: readonly MessageData[]) => ({
     .filter(({ message }) => message.role === 'agent')
     .map(({ message, content }) => ({
       agent: message.agent?.slug ?? '',
-      // No agent has written the text of a reply that ended without one.
+      // If a reply ended without a text, the shown one is not an agent's.
       text: content.text === emptyReplyText(message.agent?.name ?? '', message.extended_status) ? '' : content.text,
       status: message.extended_status,
       error: message.error?.code ?? '',

@@ -61,7 +61,7 @@ async function fillApps({ apps }: Stack, { world }: Task, client: TestClient, ac
     account.failNext(method, { kind: 'refuse', status, reason: 'backendError' });
 }
 
-/** Creates a run's user. @param run id of a scripted run; undefined with a real model */
+/** Creates a run's user. @param run a scripted run's id; undefined with a real model */
 export async function createTaskUser(stack: Stack, task: Task, run: string | undefined): Promise<TaskUser> {
   const { local, operator, apps, search } = stack;
   const { world } = task;

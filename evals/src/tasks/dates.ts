@@ -11,7 +11,7 @@ function withDates(text: string, now: Date, timeZone: string): string {
   });
 }
 
-/** Replaces the dates in all strings of a value. */
+/** Replaces the dates in all strings within a value. */
 export function datesIn(value: unknown, now: Date, timeZone: string): unknown {
   if (typeof value === 'string') return withDates(value, now, timeZone);
   if (Array.isArray(value)) return value.map((entry) => datesIn(entry, now, timeZone));

@@ -31,7 +31,7 @@ const MIN_WORD = 3;
 const wordsOf = (text: string): string[] =>
   (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter((word) => word.length >= MIN_WORD);
 
-/** Pages that contain a word of the query, those with most words first. */
+/** Pages that contain a query word, those with more words first. */
 export function findPages(pages: readonly WorldPage[], query: string): WorldPage[] {
   const wanted = new Set(wordsOf(query));
   const score = ({ title, url, text }: WorldPage): number =>
