@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { container, evaluation, render } from './support/rendering.js';
 
-// Runs the program of `helm test` against fake components. The check of the API server needs a cluster, so it is ignored.
+// Runs the `helm test` program against fake components, without its API server check, which needs a cluster.
 
 let server: Server | undefined;
 afterEach(() => {

@@ -12,7 +12,7 @@ beforeAll(async () => {
   values = parse(await readFile(`${CHART}/values.yaml`, 'utf8')) as object;
 });
 
-/** Objects of Kubernetes or SearXNG that the schema does not validate. */
+/** Kubernetes or SearXNG objects that the schema does not validate. */
 const PASSED_THROUGH = new Set([
   'affinity',
   'topologySpreadConstraints',
@@ -133,7 +133,7 @@ const INSTEAD: [RegExp, object][] = [
     /\.autoscaling\.(?!enabled)/,
     merge(ALL_ON, { orchestrator: { autoscaling }, gateway: { autoscaling }, modelGateway: { autoscaling } }),
   ],
-  // With Metacontroller, the objects of the controller are not rendered.
+  // With Metacontroller, the controller's objects are not rendered.
   [/^networkPolicy\.metacontroller\./, merge(ALL_ON, { controller: { framework: 'metacontroller' } })],
   // The evaluation stores do not need these rules.
   [/^networkPolicy\.(database|realtime)\./, external],
@@ -161,7 +161,7 @@ describe('every value', () => {
       .replaceAll(/^LAST DEPLOYED: .*$/gm, '');
   };
 
-  /** Values that disable parts of the chart. */
+  /** Values that disable chart parts. */
   const EXCLUSIVE = /existingSecret$|\.clusterDomain$|^images\.mirror$|\.disabledAlerts$|\.autoscaling\./;
 
   it('changes the rendered chart', async () => {

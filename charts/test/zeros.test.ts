@@ -88,7 +88,7 @@ const ZEROS: [
 const withZero = (path: string): object =>
   path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), 0) as object;
 
-/** Descriptions of a value and of the maps that contain it. */
+/** Descriptions for a value and the maps that contain it. */
 function descriptionsOf(schema: Schema, path: string): string[] {
   const found: string[] = [];
   let at = resolve(schema, schema);

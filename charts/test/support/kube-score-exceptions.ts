@@ -4,7 +4,7 @@ interface Exception {
   check: string;
   /** Object names. Default: all. */
   objects?: readonly string[];
-  /** Part of the finding. Default: all of the check's findings. */
+  /** Text in the finding. Default: any. */
   says?: string;
   /** Value files. Default: all. */
   scenarios?: RegExp;

@@ -17,7 +17,7 @@ export function rejectedPods(size: number, count: number): Figures {
   return { ...fleet(size), [`uswarm_userswarms_failing{${CONTROLLER},reason="Forbidden"}`]: becomes(0, count) };
 }
 
-/** The controller of a release in another namespace. */
+/** Controller in another namespace's release. */
 export function elsewhere(replica: number): string {
   return pod('uswarm-controller', replica).replace('"backend"', '"staging"').replace('10.0.0', '10.1.0');
 }

@@ -1,7 +1,7 @@
 import { MODELS, pod } from './healthy.js';
 import { becomes, type Figures, rises } from './series.js';
 
-/** All of a component's replicas disappear at the fault. */
+/** A component's replicas all disappear at the fault. */
 export const gone = (component: string): Figures => ({
   [`uswarm_build_info{${pod(component)},version="1"}`]: becomes(1, 1).slice(0, 50),
 });
