@@ -1,4 +1,4 @@
-// Connects @uswarm/client to the verbs of docs/client-conformance.md, with a store in a file.
+// Connects @uswarm/client to the verbs in docs/client-conformance.md, with a store in a file.
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';

@@ -173,7 +173,7 @@ export function createClient({ url, realtimeUrl = url, store, device = {}, ...op
         const route = '/v1/workspaces/{workspaceId}/conversations/{id}/read';
         if (message_id !== undefined) await http.api.post(route, { ...path(id), body: { message_id } });
       },
-      /** Stops all answers to a message of the user, by default the newest one. */
+      /** Stops all answers to a user message, by default the newest one. */
       stop: (messageId: string = lastOf(({ role }) => role === 'user') ?? '') =>
         http.api.post('/v1/workspaces/{workspaceId}/messages/{id}/stop', path(messageId)),
       /** Chooses a card action. */

@@ -6,7 +6,7 @@ import type { HttpClient } from '../http-client.js';
 import type { Connection } from './connection.js';
 
 export interface AdminClient {
-  /** @throws Failure with the error of the orchestrator or the connection */
+  /** @throws Failure with the orchestrator's or the connection's error */
   call<Call extends AdminCall>(
     call: Call,
     body: z.input<(typeof ADMIN_CALLS)[Call]['body']>,

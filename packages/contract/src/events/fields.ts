@@ -5,7 +5,7 @@ import { Id } from '../resources/primitives.js';
 
 const workspaceId = Id.meta({ description: 'Where it happened.' });
 
-/** Additional fields of durable events. */
+/** Additional fields in durable events. */
 export const durable = {
   workspace_id: workspaceId,
   seq: z.int().positive().meta({

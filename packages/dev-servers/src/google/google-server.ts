@@ -35,7 +35,7 @@ export interface GoogleAccount {
   alter(method: string, change: (answer: unknown) => unknown): void;
   /** Resolves when a request with this fault has arrived and, unless it is refused or lost, was executed. */
   faulted(method: string): Promise<void>;
-  /** Answers the requests that hang, and loses those that stall. */
+  /** Answers requests that hang, and loses requests that stall. */
   release(): void;
 }
 

@@ -41,7 +41,7 @@ export interface ModelServerOptions {
 export interface ModelServer {
   /** The value for OPENAI_BASE_URL and ANTHROPIC_BASE_URL. */
   baseUrl: string;
-  /** Requests with a valid form, including those that were refused for their content. */
+  /** Requests with a valid form, including requests refused for their content. */
   requests: readonly ReceivedRequest[];
   /** Refusal reasons, in order. */
   refusals: readonly string[];

@@ -36,7 +36,7 @@ export interface OAuthServer {
   revocationEndpoint: string;
   /** Signs in as a user who grants all scopes. @returns the authorization code */
   authorize(request: AuthorizationRequest): Promise<string>;
-  /** Counts of successful requests. */
+  /** Successful request counts. */
   counts: { exchanges: number; refreshes: number; revocations: number };
   accepts(accessToken: string): Promise<boolean>;
   /** The account that a valid access token belongs to. */
