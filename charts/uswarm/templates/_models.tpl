@@ -1,6 +1,6 @@
-{{/* Model providers: through the model gateway, or, without one, called by runtimes with the keys of runtime.modelEnv. */}}
+{{/* Model providers: through the model gateway, or, without one, called by runtimes with the keys in runtime.modelEnv. */}}
 
-{{/* The names of the enabled providers of the model gateway, separated by spaces. Empty: the gateway is not deployed. */}}
+{{/* The model gateway's enabled provider names, separated by spaces. Empty: the gateway is not deployed. */}}
 {{- define "uswarm.gatewayProviders" -}}
 {{- $names := list }}
 {{- range $name := list "openai" "anthropic" }}

@@ -11,12 +11,12 @@
 {{- end }}
 {{- end }}
 
-{{/* The name of a component's objects. The name of SearXNG is fixed, because the documented endpoint of the search tool contains it. */}}
+{{/* The name of a component's objects. SearXNG's name is fixed, because the search tool's documented endpoint contains it. */}}
 {{- define "uswarm.componentName" -}}
 {{- if eq .component "searxng" }}searxng{{ else }}{{ include "uswarm.fullname" .root }}-{{ .component }}{{ end }}
 {{- end }}
 
-{{/* Must never change: the selector of a Deployment is immutable. */}}
+{{/* Must never change: a Deployment's selector is immutable. */}}
 {{- define "uswarm.selectorLabels" -}}
 app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride | quote }}
 app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
@@ -31,7 +31,7 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
 {{- end }}
 
-{{/* metadata of an object of a component in the release's namespace. */}}
+{{/* metadata for a component's object in the release's namespace. */}}
 {{- define "uswarm.metadata" -}}
 name: {{ include "uswarm.componentName" . | quote }}
 namespace: {{ .root.Release.Namespace | quote }}
@@ -44,7 +44,7 @@ labels:
 {{ include "uswarm.componentName" . }}.{{ .root.Release.Namespace }}.svc.{{ .root.Values.clusterDomain }}
 {{- end }}
 
-{{/* registry/repository of an image */}}
+{{/* an image's registry/repository */}}
 {{- define "uswarm.imageRepository" -}}
 {{ coalesce .root.Values.images.mirror .image.registry .root.Values.images.registry }}/{{ .image.repository }}
 {{- end }}

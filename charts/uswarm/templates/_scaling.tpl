@@ -1,4 +1,4 @@
-{{/* The maximum number of replicas of a component. */}}
+{{/* A component's maximum replica count. */}}
 {{- define "uswarm.mostReplicas" -}}
 {{- $autoscaling := default dict .values.autoscaling }}
 {{- ternary $autoscaling.maxReplicas .values.replicas (default false $autoscaling.enabled) | default 1 | int }}

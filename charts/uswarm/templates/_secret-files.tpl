@@ -9,7 +9,7 @@ takes the dict of uswarm.container.
 {{- if and .root.Values.mountSecretsAsFiles (not (has .component (list "searxng" "postgres" "valkey"))) }}true{{ end }}
 {{- end }}
 
-{{/* own: variables as YAML, more: variables from values, which override a file of the same name. */}}
+{{/* own: variables as YAML, more: variables from values, which override a file with the same name. */}}
 {{- define "uswarm.secretFiles.env" -}}
 {{- $replaced := list }}
 {{- range .more }}{{ $replaced = append $replaced .name }}{{ end }}

@@ -3,13 +3,13 @@
 {{ include "uswarm.fullname" . }}-evaluation
 {{- end }}
 
-{{/* The Secret of an entry of `secrets`: the existing one, else the generated one. */}}
+{{/* The Secret for an entry in `secrets`: the existing one, else the generated one. */}}
 {{- define "uswarm.secretName" -}}
 {{- $entry := get .root.Values.secrets .name }}
 {{- default (ternary (include "uswarm.evaluationSecret" .root) "" .root.Values.evaluation.enabled) $entry.existingSecret }}
 {{- end }}
 
-{{/* An environment variable from an entry of `secrets`: root, name, variable, field (default: key). */}}
+{{/* An environment variable from an entry in `secrets`: root, name, variable, field (default: key). */}}
 {{- define "uswarm.secretEnv" -}}
 {{- $entry := get .root.Values.secrets .name }}
 - name: {{ .variable | quote }}

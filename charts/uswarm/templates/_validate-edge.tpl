@@ -22,7 +22,7 @@
 {{- end }}
 {{- end }}
 
-{{/* What would otherwise be noticed by the first user who signs in. */}}
+{{/* Rejects settings that would otherwise fail at the first sign-in. */}}
 {{- define "uswarm.validateWeb" -}}
 {{- with .Values.web }}
 {{- if .enabled }}
@@ -47,7 +47,7 @@
 {{- end }}
 {{- end }}
 
-{{/* Proxies and TLS of an edge that this chart creates. Lists everything that is missing. */}}
+{{/* Proxies and TLS for an edge that this chart creates. Lists everything that is missing. */}}
 {{- define "uswarm.validateTraffic" -}}
 {{- $faults := list }}
 {{- $services := include "uswarm.edgeServices" . | fromJsonArray }}

@@ -19,7 +19,7 @@
 {{ prepend .Values.runtime.extraNamespaces .Values.runtime.namespace | uniq | join "," }}
 {{- end }}
 
-{{/* What `helm uninstall` keeps, one item per line, with the command that deletes it. */}}
+{{/* Objects that `helm uninstall` keeps, one per line, with the command that deletes it. */}}
 {{- define "uswarm.kept" -}}
 {{- if and .Values.crds.enabled .Values.crds.keep }}
 the CRD of UserSwarm: kubectl delete crd userswarms.uswarm.dev

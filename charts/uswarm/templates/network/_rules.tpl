@@ -20,7 +20,7 @@ spec:
   policyTypes: [Ingress, Egress]
 {{- end }}
 
-{{/* Pods of components: root, components (names). */}}
+{{/* Component pods: root, components (names). */}}
 {{- define "uswarm.network.components" -}}
 {{- range .components }}
 - podSelector:
@@ -78,7 +78,7 @@ app.kubernetes.io/part-of: uswarm
   {{- end }}
 {{- end }}
 
-{{/* Ingress to `ports` from the peers of a value. */}}
+{{/* Ingress to `ports` from a value's peers. */}}
 {{- define "uswarm.network.ingress" -}}
 - ports:
     {{- include "uswarm.network.tcp" .ports | trim | nindent 4 }}
@@ -88,7 +88,7 @@ app.kubernetes.io/part-of: uswarm
   {{- end }}
 {{- end }}
 
-{{/* Between components of the release: root, components, ports. */}}
+{{/* Between release components: root, components, ports. */}}
 {{- define "uswarm.network.fromComponents" -}}
 {{- include "uswarm.network.ingress" (dict "ports" .ports "from" (include "uswarm.network.components" . | fromYamlArray)) }}
 {{- end }}
@@ -151,13 +151,13 @@ app.kubernetes.io/part-of: uswarm
 {{- end }}
 {{- end }}
 
-{{/* The port of a URL. */}}
+{{/* A URL's port. */}}
 {{- define "uswarm.network.portOf" -}}
 {{- $url := urlParse . }}
 {{- default (ternary "80" "443" (eq $url.scheme "http")) (regexFind "[0-9]+$" (regexFind ":[0-9]+$" $url.host)) }}
 {{- end }}
 
-{{/* Pods of the cluster, if everything else is reached through the proxy and `to` names nothing. */}}
+{{/* Cluster pods, if everything else is reached through the proxy and `to` names nothing. */}}
 {{- define "uswarm.network.behindProxy" -}}
 {{- if and (empty .to) (include "uswarm.proxy.isMandatory" .root) }}
 - namespaceSelector: {}
@@ -207,7 +207,7 @@ app.kubernetes.io/part-of: uswarm
     - ipBlock: { cidr: 'fd00:ec2::23/128' }
 {{- end }}
 
-{{/* root, rules: egress that egressAllowRules adds to the requirements of a component. */}}
+{{/* root, rules: egress that egressAllowRules adds to a component's requirements. */}}
 {{- define "uswarm.network.allowed" -}}
 {{- if .rules.nonPrivateIPs }}
 {{- include "uswarm.network.toInternet" (dict "ranges" .root.Values.networkPolicy.clusterRanges "ports" .rules.nonPrivatePorts) }}
@@ -231,7 +231,7 @@ app.kubernetes.io/part-of: uswarm
 {{- end }}
 {{- end }}
 
-{{/* Every address except those of the cluster, its nodes, their network and cloud-internal services. */}}
+{{/* Every address except the cluster, its nodes, their network and cloud-internal services. */}}
 {{- define "uswarm.network.toInternet" -}}
 - to:
     - ipBlock:
@@ -309,12 +309,12 @@ uswarm.network.directEgress adds the rest for runtimes that call providers thems
 {{- include "uswarm.network.toInternet" (dict "ranges" .Values.networkPolicy.clusterRanges "ports" $ports) }}
 {{- end }}
 
-{{/* Whether runtimes that use the model gateway are kept from the internet. */}}
+{{/* True if runtimes that use the model gateway are kept from the internet. */}}
 {{- define "uswarm.network.isClosed" -}}
 {{- if and (include "uswarm.gatewayProviders" .) (eq (toString .Values.networkPolicy.runtime.egressAllowRules.nonPrivateIPs) "auto") }}true{{ end }}
 {{- end }}
 
-{{/* The ports of runtime.stores and runtime.proxy, if set. */}}
+{{/* The ports in runtime.stores and runtime.proxy, if set. */}}
 {{- define "uswarm.network.runtimePorts" -}}
 {{- $stores := .Values.runtime.stores }}
 {{- $ports := list }}

@@ -1,4 +1,4 @@
-{{/* What a UserSwarm may name: one entry per line. */}}
+{{/* Names that a UserSwarm may use, one entry per line. */}}
 {{- define "uswarm.policy" -}}
 runtimeNamespaces: {{ prepend .Values.runtime.extraNamespaces .Values.runtime.namespace | uniq | join "\n" | quote }}
 imagePrefixes: {{ prepend .Values.runtime.imagePrefixes (include "uswarm.imageRepository" (dict "root" . "image" .Values.runtime.image)) | uniq | join "\n" | quote }}
