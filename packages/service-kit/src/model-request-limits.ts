@@ -7,7 +7,7 @@ const MIB = 1024 * 1024;
 export const MAX_TURN_JOURNAL_BYTES = 16 * MIB;
 /** The share of images in a journal, so that the rest of the turn has space. */
 export const JOURNAL_IMAGES = 3 / 4;
-/** Base64 bytes of all images in a turn's model requests: 9 MiB of image files. */
+/** Base64 bytes for all images in a turn's model requests: 9 MiB of image files. */
 export const MAX_TURN_IMAGE_BYTES = MAX_TURN_JOURNAL_BYTES * JOURNAL_IMAGES;
 /** Bytes of everything else in a model request, which the model's context window limits too. */
 const MAX_REQUEST_TEXT_BYTES = 8 * MIB;

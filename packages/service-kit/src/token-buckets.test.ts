@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createTokenBuckets } from './token-buckets.js';
 
-/** Buckets of six tokens per minute, one every ten seconds. */
+/** Each bucket gets six tokens per minute, one every ten seconds. */
 function setUp() {
   const clock = { ms: 0 };
   return { clock, buckets: createTokenBuckets(6, () => clock.ms) };

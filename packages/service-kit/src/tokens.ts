@@ -288,7 +288,7 @@ export function signCallToken(privateKey: KeyObject, { subject, audience }: Clai
 /** @returns the caller. @throws TokenError */
 export type VerifyCallToken = (token: string) => Promise<string>;
 
-/** Verifies the tokens of calls to one workspace's runtime. A token that is used again is verified once. */
+/** Verifies tokens for calls to one workspace's runtime. A token that is used again is verified once. */
 export function createCallTokenVerifier(publicKey: KeyObject, workspaceId: string): VerifyCallToken {
   let known: { digest: string; caller: string; expiresAt: number } | undefined;
   return async (token) => {

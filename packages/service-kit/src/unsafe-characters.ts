@@ -4,7 +4,7 @@
 /** Postgres does not store it in text. */
 export const NUL = '\u0000';
 
-/** Removes NUL, which databases reject, and replaces halves of characters, which also servers reject. */
+/** Removes NUL, which databases reject, and replaces half characters, which also servers reject. */
 export const storable = (text: string): string => text.toWellFormed().replaceAll(NUL, '');
 
 /** Characters that do not occur in text files. Unlike `CONTROLS`, without white space, escape and C1. */

@@ -11,7 +11,7 @@ interface Rule {
 }
 
 /**
- * This machine, link-local services such as cloud metadata, and names of Services and containers, which no proxy
+ * This machine, link-local services such as cloud metadata, and Service and container names, which no proxy
  * outside can resolve.
  */
 const ALWAYS_DIRECT: readonly Rule[] = [
