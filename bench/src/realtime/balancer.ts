@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { CloseStack } from '@uswarm/service-kit';
 import { ended, endWithThisProcess, program } from '../world/processes.js';
 
-/** Stands in for a load balancer before gateways: new connections go to the targets in turn. */
+/** Replaces a load balancer in front of gateways: new connections go to the targets in turn. */
 export interface Balancer {
   /** The URL for a client. */
   urlOf(client: number): string;

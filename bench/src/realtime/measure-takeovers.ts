@@ -22,7 +22,7 @@ const ANSWER = { chunks: 1_250, paceMs: 20 };
 
 /** Received by the client. */
 interface Texts {
-  /** When the last text arrived at the socket. */
+  /** Time at which the last text arrived. */
   at: number;
   length: number;
 }

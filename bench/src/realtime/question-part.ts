@@ -104,7 +104,7 @@ export function questionResult({ questions, concurrent, restPerS, peers }: Quest
   };
 }
 
-/** What a question costs with a streamed answer and no tool. */
+/** Measures a question with a streamed answer and no tool. */
 export const questionPart: RealtimePart = {
   name: 'question',
   title: `A question with an answer of ${FULL.tokens} tokens at ${1_000 / PACE_MS} per second`,

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { passHatK } from './pass-k.js';
 
-/** All choices of `k` items. */
+/** All ways to choose `k` items. */
 function choices<Item>(items: readonly Item[], k: number): Item[][] {
   if (k === 0) return [[]];
   return items.flatMap((item, index) => choices(items.slice(index + 1), k - 1).map((rest) => [item, ...rest]));

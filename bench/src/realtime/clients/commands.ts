@@ -11,7 +11,7 @@ export interface ClientSpec {
 /** Time without connection, in monotonic milliseconds. */
 export interface Outage {
   from: number;
-  /** When it subscribed again. */
+  /** Time at which it subscribed again; null until then. */
   to: number | null;
 }
 

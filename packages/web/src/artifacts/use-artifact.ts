@@ -8,7 +8,7 @@ export function useArtifact(workspaceId: string, conversationId: string) {
   const [query, setQuery] = useSearchParams();
   const id = query.get('artifact') ?? '';
   const version = query.has('version') ? Number(query.get('version')) : undefined;
-  // Each version comes with a message about the document, which also says when it is final.
+  // Each version comes with a message about the document, which also shows when it is final.
   const news = useMessages(workspaceId, conversationId).findLast(
     ({ content }) => content.type === 'artifact' && 'artifact_id' in content && content.artifact_id === id,
   )?.content;
