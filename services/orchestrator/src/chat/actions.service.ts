@@ -9,13 +9,13 @@ import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { choiceOf } from './action-card.js';
 import { type MessageRow, messageView, type CreateViewContext } from './message-view.js';
 import type { MessageStore } from '../records/messages.store.js';
-import type { MessageIntake } from './message-intake.js';
+import type { UserMessages } from './user-messages.js';
 
 export interface ActionServiceDeps {
   withTransaction: WithTransaction;
   store: Pick<MessageStore, 'find' | 'update'>;
   events: Pick<EventStore, 'append'>;
-  intake: MessageIntake;
+  messages: Pick<UserMessages, 'prepare' | 'store'>;
   approvals: Pick<Approvals, 'decide'>;
   statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
   push: Pick<PushJobs, 'withdraw'>;
@@ -43,7 +43,7 @@ export interface ActionService {
 }
 
 export function createActionService(deps: ActionServiceDeps): ActionService {
-  const { withTransaction, store, events, intake, approvals, statuses, access, createViewContext } = deps;
+  const { withTransaction, store, events, messages, approvals, statuses, access, createViewContext } = deps;
 
   async function read({ workspaceId, messageId }: ActionTarget, db?: Database): Promise<MessageRow> {
     const [row] = await store.find([messageId], db);
@@ -53,7 +53,7 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
 
   async function record(target: ActionTarget, tx: Transaction): Promise<void> {
     const { userId, workspaceId, messageId, actionId } = target;
-    await intake.prepare(workspaceId, tx);
+    await messages.prepare(workspaceId, tx);
     // Allocating the seq locks the workspace: of two concurrent choices, the second reads what the first wrote.
     await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
     const row = await read(target, tx);
@@ -64,10 +64,10 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
     await store.update(messageId, { content: { ...card, selected_action_id: actionId } }, tx);
     const message = { workspaceId, conversationId: row.conversation_id, userId, text: label };
     const decided = await approvals.decide(messageId, actionId, tx);
-    if (decided === undefined) await intake.create({ ...message, agentIds: [agentId] }, tx);
+    if (decided === undefined) await messages.store({ ...message, agentIds: [agentId] }, tx);
     else {
       const agentIds = decided.suspendedTurnId === undefined ? [] : [agentId];
-      await intake.create({ ...message, agentIds, decision: decided }, tx);
+      await messages.store({ ...message, agentIds }, tx, decided);
     }
     await deps.push.withdraw({ messageIds: [messageId] }, tx);
     await statuses.refreshWorkspace(workspaceId, tx);

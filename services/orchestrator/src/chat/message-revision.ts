@@ -10,7 +10,7 @@ import type { ConcernedTurn, MessageChangeStore } from '../records/message-chang
 import { type MessageRow, messageView, type CreateViewContext } from './message-view.js';
 import type { MessageStore } from '../records/messages.store.js';
 import type { SendMessageDeps } from './send-message.js';
-import type { MessageIntake } from './message-intake.js';
+import type { UserMessages } from './user-messages.js';
 import type { MessageContext, Withdraw, Withdrawal } from './withdrawal.js';
 import { isUnfinished } from '../turns/turn-status.js';
 
@@ -19,7 +19,7 @@ export interface MessageRevisionDeps {
   findSendContext: SendMessageDeps['findSendContext'];
   changes: MessageChangeStore;
   withdraw: Withdraw;
-  intake: Pick<MessageIntake, 'prepare'>;
+  messages: Pick<UserMessages, 'prepare'>;
   queue: TurnQueue;
   events: Pick<EventStore, 'append'>;
   rates: Pick<RateLimits, 'send'>;
@@ -60,7 +60,7 @@ interface AnsweredMessage extends MessageContext {
 }
 
 export function createMessageRevision(deps: MessageRevisionDeps): MessageRevision {
-  const { store, changes, withdraw, intake, events, access, createViewContext } = deps;
+  const { store, changes, withdraw, messages, events, access, createViewContext } = deps;
 
   async function find(messageId: string, workspaceId: string, db?: Database): Promise<MessageRow> {
     const [row] = await store.find([messageId], db);
@@ -95,7 +95,7 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
   ): Promise<void> {
     await withdraw(context, run, async (tx) => {
       await before(tx);
-      await intake.prepare(context.workspaceId, tx);
+      await messages.prepare(context.workspaceId, tx);
     });
   }
 

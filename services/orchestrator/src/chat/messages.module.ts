@@ -26,7 +26,6 @@ import type { CursorCodec } from '../records/cursor.js';
 import { createListCursors } from '../records/list-cursor.js';
 import { createMessageChangeStore } from '../records/message-changes.store.js';
 import { createMessageDeletion } from './message-deletion.js';
-import { createMessageIntake } from './message-intake.js';
 import { createMessageRevision } from './message-revision.js';
 import type { CreateViewContext } from './message-view.js';
 import { messageHandlers } from './messages.routes.js';
@@ -38,9 +37,8 @@ import { createSearchSlots, maxConcurrentSearches } from './search-slots.js';
 import { createMessageSearch } from './search.service.js';
 import { createMessageSearchStore, SEARCH_FOLD_JOB } from './search.store.js';
 import { createSendContextStore, type SendTarget } from './send-context.store.js';
-import { createSendGroupStore } from './send-groups.store.js';
-import { createSendGroups } from './send-groups.js';
 import { createSendMessage } from './send-message.js';
+import { createUserMessages } from './user-messages.js';
 import { createWithdraw } from './withdrawal.js';
 
 /** Concurrent sends share a statement. */
@@ -70,7 +68,7 @@ export interface MessagesModuleDeps {
 /** Messages: sending, paging, search, actions, revision and deletion. */
 export function createMessagesModule(deps: MessagesModuleDeps) {
   const { queue, limits, statuses, rates, attachments, access, cursors, createViewContext } = deps;
-  const { database, withTransaction, jobs, events, push, onCommitted, jobSignals } = deps.connections;
+  const { database, withTransaction, withStatement, jobs, events, push, jobSignals } = deps.connections;
   const store = createMessageStore(database);
   const changes = createMessageChangeStore();
   const conversations = createConversationStore(database);
@@ -85,27 +83,27 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     tasks: deps.tasks.delegations,
     runtimes: deps.runtimes,
   });
-  const intake = createMessageIntake({ store, events, turns: queue, runtimes: deps.runtimes, attachments, approvals });
   const contexts = createSendContextStore(database);
   const findSendContext = createGroups({
     run: (targets: readonly SendTarget[]) => contexts.find(targets, limits.period()),
     ...CONTEXTS,
   });
-  const notifyTurns = jobSignals.notifier(TURN_JOB);
-  const groups = createSendGroups({
-    store: createSendGroupStore(database),
-    stored(messages) {
-      for (const { workspace_id: workspaceId, id: subjectId, seq, created_at: createdAt } of messages)
-        onCommitted({ workspaceId, type: 'message.new', subjectId, seq, createdAt, ageS: 0 });
-      notifyTurns();
-    },
+  const turns = createTurnStore(database);
+  const messages = createUserMessages({
+    withStatement,
+    events,
+    turns,
+    limits,
+    runtimes: deps.runtimes,
+    attachments,
+    approvals,
+    notifyTurns: jobSignals.notifier(TURN_JOB),
   });
   const send = createSendMessage({
     withTransaction,
     store,
     findSendContext,
-    groups,
-    intake,
+    messages,
     rates,
     limits,
     attachments,
@@ -127,7 +125,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     withTransaction,
     store,
     events,
-    intake,
+    messages,
     approvals,
     push,
     statuses,
@@ -139,7 +137,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     summaries: createSummaryStore(database),
     withTransaction,
     changes,
-    turns: createTurnStore(database),
+    turns,
     jobs,
     statuses,
     approvals,
@@ -156,7 +154,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     findSendContext,
     changes,
     withdraw,
-    intake,
+    messages,
     queue,
     events,
     rates,

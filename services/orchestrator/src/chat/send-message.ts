@@ -1,27 +1,22 @@
 import { ApiError, type MessageData, type MessageDraft } from '@uswarm/contract';
 import type { WithTransaction } from '../platform/database/database.js';
-import { titleOf } from '../records/title.js';
 import type { RateLimits } from '../platform/rate-limits/rate-limits.js';
 import type { Attachments } from '../workspaces/uploads/attachments.js';
 import type { UsageLimits } from '../metering/usage-limits.js';
 import { answeringAgents, bodyHash, checkedMentions, checkedText } from '../records/draft.js';
-import type { MessageIntake } from './message-intake.js';
 import { type CreateViewContext, type MessageRow, messageView } from './message-view.js';
 import type { MessageStore } from '../records/messages.store.js';
 import type { SendContext, SendTarget } from './send-context.store.js';
 import { createSendDeadline, runBefore, type SendDeadline } from '../platform/http/send-deadline.js';
-import type { PlainMessage, SendGroups } from './send-groups.js';
-
-/** A validated message without its attachments. */
-type CheckedMessage = Omit<PlainMessage, 'agentId' | 'title' | 'deadline'> & { agentIds: readonly string[] };
+import type { UserMessages } from './user-messages.js';
+import type { UserMessage } from './user-messages.store.js';
 
 export interface SendMessageDeps {
   withTransaction: WithTransaction;
   store: Pick<MessageStore, 'find'>;
   /** Undefined if the workspace does not belong to the sender. */
   findSendContext: (target: SendTarget) => Promise<SendContext | undefined>;
-  groups: SendGroups;
-  intake: MessageIntake;
+  messages: UserMessages;
   rates: Pick<RateLimits, 'send'>;
   limits: Pick<UsageLimits, 'requireLeft'>;
   attachments: Pick<Attachments, 'resolve'>;
@@ -41,7 +36,7 @@ export type SendMessage = (target: SendTarget, draft: MessageDraft, deadline?: S
 const DEADLINE_MS = 10_000;
 
 export function createSendMessage(deps: SendMessageDeps): SendMessage {
-  const { withTransaction, store, findSendContext, groups, intake, createViewContext } = deps;
+  const { withTransaction, store, findSendContext, messages, createViewContext } = deps;
 
   async function view(id: string): Promise<MessageData> {
     const [row] = await store.find([id]);
@@ -57,27 +52,13 @@ export function createSendMessage(deps: SendMessageDeps): SendMessage {
     return view(sent.id);
   }
 
-  /** Stores a message in a group with others if it needs nothing else. */
-  async function storeInGroup(
-    { agentIds: [agentId, ...others], ...message }: CheckedMessage,
-    title: string | undefined,
-    deadline: Date,
-  ): Promise<MessageRow | undefined> {
-    if (agentId === undefined || others.length > 0) return undefined;
-    return groups.store({ ...message, agentId, title, deadline });
-  }
-
-  function storeAlone(
-    { localId, ...message }: CheckedMessage,
-    uploads: readonly string[],
-    deadline: SendDeadline,
-  ): Promise<MessageRow> {
+  function storeAlone(message: UserMessage, uploads: readonly string[], deadline: SendDeadline): Promise<MessageRow> {
     return runBefore(deadline, (confirm) =>
       withTransaction(async (tx) => {
         // Uploads first: a long-lived lock on an upload must not wait for a lock taken here.
         const attachments = await deps.attachments.resolve(message.userId, uploads, tx);
-        await intake.prepare(message.workspaceId, tx);
-        const row = await intake.create({ ...message, attachments, ...(localId === undefined ? {} : { localId }) }, tx);
+        await messages.prepare(message.workspaceId, tx);
+        const row = await messages.store({ ...message, attachments }, tx);
         confirm();
         return row;
       }),
@@ -100,8 +81,7 @@ export function createSendMessage(deps: SendMessageDeps): SendMessage {
     deadline.check();
     if (uploads.length === 0) {
       deps.limits.requireLeft(usage);
-      const title = conversation.hasTitle ? undefined : titleOf(text);
-      const row = await storeInGroup(message, title, new Date(now.getTime() + deadline.remainingMs()));
+      const row = await messages.storeTogether(message, new Date(now.getTime() + deadline.remainingMs()));
       if (row !== undefined) return row;
     }
     return storeAlone(message, uploads, deadline);

@@ -15,8 +15,6 @@ export interface Connections {
   jobs: JobStore;
   events: EventStore;
   push: PushJobs;
-  /** Reports a committed event to this process's relay. `events.append` does it by itself. */
-  onCommitted: (event: CommittedEvent) => void;
   jobSignals: JobSignals;
 }
 
@@ -41,7 +39,6 @@ export function createConnections(
     jobs,
     events: createEventStore(database, onCommitted),
     push: pushDelayMs === undefined ? NO_PUSH : createPushJobs(jobs, pushDelayMs),
-    onCommitted,
     jobSignals,
   };
 }

@@ -96,6 +96,8 @@ export interface EventStore {
    * @returns each event's seq; undefined if the message has no status in `from`, or was written by the app
    */
   changeMessage(message: ChangedMessage, tx: Transaction): Promise<number[] | undefined>;
+  /** Reports an event that another statement has stored, as `append` does. */
+  reportLater(event: NewEvent, appended: AppendedEvent, tx: Transaction): void;
   /** Locks the workspace like `append`, without an event. @throws ApiError `workspace_not_found` */
   lock(workspaceId: string, db: Database): Promise<void>;
   /** Returns up to `limit` events after `seq`, in order. */
@@ -236,6 +238,8 @@ export function createEventStore(
       }
       return rows.length === 0 ? undefined : rows.map(({ seq }) => seq);
     },
+
+    reportLater,
 
     async lock(workspaceId, db) {
       const { rows } = await sql`SELECT id FROM workspaces WHERE id = ${workspaceId} FOR NO KEY UPDATE`.execute(db);

@@ -1,31 +1,13 @@
-import { ApiError, type Mention, type MessageContent, type MessageStatus } from '@uswarm/contract';
+import type { MessageContent, MessageStatus } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import { FORCE_CUSTOM_PLAN } from '../platform/database/prepared.js';
 import { currentActivity } from './agent-status.store.js';
-import { hasOpenApprovals } from './approvals.store.js';
 import { UNREAD, WORKSPACE_UNREAD } from './unread.js';
 import { answerEnded } from './answers.js';
-import type { StoredAttachment } from '../workspaces/uploads/attachments.js';
 import type { ChangedMessageRow, MessageRow, PageRow } from '../chat/message-view.js';
 import { keysetAfter, keysetBehind, listOrder, type Position, type PageDirection } from './position.js';
 import { bounded, BOUNDED_COLUMNS, JOIN_BOUNDED } from './stored-bytes.js';
-
-export interface NewMessage {
-  id: string;
-  workspaceId: string;
-  conversationId: string;
-  seq: number;
-  content: MessageContent;
-  status: MessageStatus;
-  senderId: string;
-  localId?: string;
-  bodyHash?: Buffer;
-  mentions?: readonly Mention[];
-  attachments?: StoredAttachment[];
-  /** For a conversation that has none. */
-  title?: string;
-}
 
 export interface MessageChange {
   content?: MessageContent;
@@ -36,13 +18,7 @@ export interface MessageChange {
   shownSeq?: number;
 }
 
-export interface InsertedMessage extends MessageRow {
-  has_open_approvals: boolean;
-}
-
 export interface MessageStore {
-  /** @throws ApiError `local_id_reused` if a deleted message had its local id */
-  insert(message: NewMessage, db: Database): Promise<InsertedMessage>;
   update(id: string, change: MessageChange, db: Database): Promise<void>;
   find(ids: readonly string[], db?: Database): Promise<MessageRow[]>;
   /** Messages with what they change in their conversation and workspace. */
@@ -70,10 +46,14 @@ export interface MessageStore {
   hasAny(conversationId: string, pageDirection: PageDirection, position: Position, db?: Database): Promise<boolean>;
 }
 
-/** A message with its agent and the workspace's runtime; `m` is the message. */
-export const messageColumns = (content: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+/** The columns of a message `m`. */
+export const ownColumns = (content: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   m.id, m.workspace_id, m.conversation_id, m.seq, greatest(m.rev, m.seq) AS rev, m.before_seq, m.error_code, m.role, ${content} AS content, m.status, m.local_id,
-  m.mentions, m.attachments, m.created_at, m.updated_at, m.edited_at, m.agent_id, m.answer_turn_id, m.in_reply_to,
+  m.mentions, m.attachments, m.created_at, m.updated_at, m.edited_at, m.agent_id, m.answer_turn_id, m.in_reply_to`;
+
+/** A message `m` with its agent and the workspace's runtime. */
+export const messageColumns = (content: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  ${ownColumns(content)},
   a.name AS agent_name, a.role AS agent_role, a.kind AS agent_kind, a.slug AS agent_slug,
   a.avatar_url AS agent_avatar, ${currentActivity('a')} AS agent_activity,
   r.phase AS runtime_phase, r.silent_since AS runtime_silent_since`;
@@ -128,36 +108,6 @@ export const changedColumns = ({ content, status, errorCode, shownSeq }: Message
 
 export function createMessageStore(database: Database): MessageStore {
   return {
-    async insert(message, db) {
-      const { title = null, localId = null } = message;
-      // Moves the conversation to the front of the list, and sets its title if it has none.
-      const { rows } = await sql<InsertedMessage>`
-        WITH moved AS (
-          UPDATE conversations SET updated_at = now(), rev = greatest(rev, ${message.seq}), title = coalesce(title, ${title}),
-            title_source = CASE WHEN title IS NULL AND ${title}::text IS NOT NULL THEN 'first_message' ELSE title_source END
-          WHERE id = ${message.conversationId}
-        ), m AS (
-          INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, role, sender_id, content,
-            status, local_id, body_hash, mentions, attachments)
-          SELECT ${message.id}, ${message.workspaceId}, ${message.conversationId}, ${message.seq}, ${message.seq},
-            'user', ${message.senderId}, ${JSON.stringify(message.content)}::jsonb,
-            ${message.status}, ${localId}, ${message.bodyHash ?? null}, ${JSON.stringify(message.mentions ?? [])}::jsonb,
-            ${JSON.stringify(message.attachments ?? [])}::jsonb
-          WHERE NOT EXISTS (
-            SELECT FROM spent_local_ids
-            WHERE workspace_id = ${message.workspaceId} AND sender_id = ${message.senderId}
-              AND local_id_hash = sha256(convert_to(${localId}, 'UTF8'))
-          )
-          RETURNING id, workspace_id, conversation_id, seq, rev, before_seq, error_code, role, content, status, local_id, mentions, attachments,
-            created_at, updated_at, edited_at, agent_id, answer_turn_id, in_reply_to
-        )
-        SELECT ${MESSAGE_COLUMNS}, ${hasOpenApprovals(sql`${message.conversationId}`)} AS has_open_approvals
-        FROM m ${MESSAGE_JOINS}`.execute(db);
-      const [row] = rows;
-      if (row === undefined) throw new ApiError('local_id_reused');
-      return row;
-    },
-
     async update(id, change, db) {
       await sql`UPDATE messages SET ${sql.join(changedColumns(change))} WHERE id = ${id}`.execute(db);
     },

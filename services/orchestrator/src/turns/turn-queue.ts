@@ -1,19 +1,19 @@
-import { randomUUIDv7 } from 'node:crypto';
 import { ApiError, LIMITS } from '@uswarm/contract';
 import type { Transaction } from '../platform/database/database.js';
 import { allInOrder } from '../platform/database/pipelined.js';
 import type { JobStore } from '../platform/jobs/job-store.js';
 import type { UsageLimits } from '../metering/usage-limits.js';
 import { TURN_JOB } from '../records/turn-job.js';
+import { nextTurnId } from './turn-ids.js';
 import type { NewTurn, TurnRow, TurnStore } from './turns.store.js';
 
 /** About one turn's duration. */
 const QUEUE_RETRY_MS = 5_000;
 
+export const queueFull = (): ApiError => new ApiError('turn_queue_full', { extra: { retry_after_ms: QUEUE_RETRY_MS } });
+
 /** For turns that are not refused. */
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
-
-const TIMESTAMP_LENGTH = 13;
 
 export interface QueuedTurn extends Omit<NewTurn, 'id'> {
   userId: string;
@@ -24,12 +24,11 @@ export interface QueuedTurn extends Omit<NewTurn, 'id'> {
 export interface TurnQueue {
   /**
    * A conversation's turns run one at a time in the order of `ordinal`, the seq of the user message. Turns for one user
-   * message run in the order in which they are enqueued. With `resumes`, the turn continues the suspended turn with
-   * this id. The transaction can be pipelined.
+   * message run in the order in which they are enqueued.
    *
    * @throws ApiError `token_limit_reached`, `turn_queue_full`
    */
-  enqueue(turn: QueuedTurn & { resumes?: string }, tx: Transaction): Promise<void>;
+  enqueue(turn: QueuedTurn, tx: Transaction): Promise<void>;
   /** Continues a suspended turn without a user message, after the turns with a lower `ordinal`. */
   continue(turn: TurnRow, ordinal: number, tx: Transaction): Promise<void>;
   /** Lets an agent answer although the user sent no further message: it is not refused. */
@@ -41,18 +40,9 @@ export function createTurnQueue(
   jobs: Pick<JobStore, 'enqueue'>,
   limits: Pick<UsageLimits, 'requireTokensLeft'>,
 ): TurnQueue {
-  let last = '';
-  /** Returns increasing ids, which order one message's turns. UUIDs from the same millisecond are unordered. */
-  function nextId(): string {
-    let id = randomUUIDv7();
-    while (id.slice(0, TIMESTAMP_LENGTH) === last.slice(0, TIMESTAMP_LENGTH) && id <= last) id = randomUUIDv7();
-    last = id;
-    return id;
-  }
-
   async function insert(turn: NewTurn, tx: Transaction): Promise<void> {
     if (await store.insert(turn, LIMITS.queuedTurns, tx)) return;
-    throw new ApiError('turn_queue_full', { extra: { retry_after_ms: QUEUE_RETRY_MS } });
+    throw queueFull();
   }
 
   const jobOf = (
@@ -67,20 +57,19 @@ export function createTurnQueue(
   });
 
   return {
-    async enqueue({ userId, ordinal, resumes, ...turn }, tx) {
-      const id = nextId();
+    async enqueue({ userId, ordinal, ...turn }, tx) {
+      const id = nextTurnId();
       const { workspaceId, conversationId } = turn;
       // An error rolls back all statements.
       await allInOrder([
         limits.requireTokensLeft(workspaceId, tx),
         insert({ id, ...turn }, tx),
-        ...(resumes === undefined ? [] : [store.resume(id, resumes, tx)]),
         jobs.enqueue({ ...jobOf(id, { workspaceId, userId, ordinal }), serialKey: conversationId }, tx),
       ]);
     },
 
     async continue({ id: suspendedId, task_depth: taskDepth, ...turn }, ordinal, tx) {
-      const id = nextId();
+      const id = nextTurnId();
       const { workspace_id: workspaceId, conversation_id: conversationId, user_id: userId } = turn;
       const userMessageId = turn.user_message_id;
       await store.insert({ id, workspaceId, conversationId, agentId: turn.agent_id, userMessageId }, UNLIMITED, tx);
@@ -90,7 +79,7 @@ export function createTurnQueue(
     },
 
     async follow({ userId, ordinal, ...turn }, tx) {
-      const id = nextId();
+      const id = nextTurnId();
       const { workspaceId, conversationId } = turn;
       await store.insert({ id, ...turn }, UNLIMITED, tx);
       await jobs.enqueue({ ...jobOf(id, { workspaceId, userId, ordinal }), serialKey: conversationId }, tx);

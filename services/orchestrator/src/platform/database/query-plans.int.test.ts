@@ -10,8 +10,8 @@ import { createConversationStore } from '../../chat/conversations.store.js';
 import { createDeviceStore } from '../../accounts/devices/devices.store.js';
 import { createMessageSearchStore } from '../../chat/search.store.js';
 import { createMessageStore } from '../../records/messages.store.js';
-import { createSendGroupStore } from '../../chat/send-groups.store.js';
 import { createSendContextStore } from '../../chat/send-context.store.js';
+import { insertUnlocked } from '../../chat/user-messages.store.js';
 import { createPushJobs } from '../../records/push-jobs.js';
 import { createPushStore } from '../../accounts/push/push.store.js';
 import { createReceiptStore } from '../../turns/receipts/receipts.store.js';
@@ -261,17 +261,9 @@ describe('frequent statements without a sequential scan of a large table', () =>
     [
       'the storing of a group of messages',
       (database) => {
-        // Past the deadline: the statement is explained again, and must not insert the same ids twice.
-        const message = {
-          ...place,
-          id: place.messageId,
-          turnId: place.messageId,
-          text: 'hi',
-          mentions: [],
-          title: null,
-        };
-        const more = { localId: 'l7', bodyHash: Buffer.alloc(32), deadline: new Date(0) };
-        return createSendGroupStore(database).insert([{ ...message, ...more }], 20);
+        const message = { ...place, agentIds: [place.agentId], text: 'hi', localId: 'l7' };
+        // Past the deadline: the statement is explained again, and must not insert the message twice.
+        return insertUnlocked([{ message, deadline: new Date(0) }], database);
       },
     ],
     [

@@ -1,4 +1,4 @@
-import { randomUUID, randomUUIDv7 } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { LIMITS, type MessageData } from '@uswarm/contract';
 import { sql } from 'kysely';
@@ -10,9 +10,9 @@ import {
   type TestOrchestrator,
   type TestUser,
 } from '../../test/test-orchestrator.js';
-import { createWithTransaction } from '../platform/database/transaction.js';
-import { createSendGroups, type PlainMessage } from './send-groups.js';
-import { createSendGroupStore, type GroupedMessage } from './send-groups.store.js';
+import { createWithStatement, createWithTransaction } from '../platform/database/transaction.js';
+import { createUserMessages, type UserMessagesDeps } from './user-messages.js';
+import { insertUnlocked, type UserMessage } from './user-messages.store.js';
 
 const SECOND = 1_000;
 const text = (value: string) => ({ content: { type: 'text', text: value } });
@@ -36,25 +36,24 @@ describe('sends that arrive together', () => {
   };
   const send = async ({ user, home }: Member, body: object = text('hi')) =>
     (await user.post<{ data: MessageData }>(home.messages, body, 201)).body.data;
-  const messageTo = ({ home, userId }: Member, more: Partial<GroupedMessage> = {}): GroupedMessage => ({
-    id: randomUUIDv7(),
-    turnId: randomUUIDv7(),
+  const inSeconds = (seconds: number) => new Date(Date.now() + seconds * SECOND);
+  const messageTo = ({ home, userId }: Member, more: Partial<UserMessage> = {}): UserMessage => ({
     workspaceId: home.workspaceId,
     conversationId: home.conversationId,
     userId,
-    agentId: home.agents[0]?.id ?? '',
+    agentIds: [home.agents[0]?.id ?? ''],
     text: 'hi',
-    mentions: [],
-    title: null,
-    localId: null,
     bodyHash: Buffer.alloc(32),
-    deadline: new Date(Date.now() + 60 * SECOND),
     ...more,
   });
-  const insert = async (messages: readonly GroupedMessage[]) => {
-    const stored = await createSendGroupStore(uswarm.database).insert(messages, LIMITS.queuedTurns);
-    const byId = new Map(stored.map(({ id, seq }) => [id, seq]));
-    return messages.map(({ id }) => byId.get(id));
+  const insert = async (messages: readonly UserMessage[], deadline = inSeconds(60)) => {
+    const items = messages.map((message) => ({ message, deadline }));
+    return (await insertUnlocked(items, uswarm.database)).map((stored) => stored?.row.seq);
+  };
+  const storesTogether = (more: Partial<UserMessagesDeps> = {}) => {
+    const { events } = createStores(uswarm.database);
+    const deps = { withStatement: createWithStatement(uswarm.database), events, notifyTurns: () => undefined, ...more };
+    return createUserMessages(deps as UserMessagesDeps).storeTogether;
   };
   /** Holds the lock of the workspace. @returns a function that releases it */
   async function lockWorkspace({ home }: Member): Promise<() => Promise<void>> {
@@ -96,8 +95,8 @@ describe('sends that arrive together', () => {
     const recording = recordStatements();
     const first = await send(grouped, { local_id: 'a', ...text('Hello there') });
     recording.stop();
-    const kinds = recording.statements.map(({ text: statement }) => /^WITH (sends|moved)/.exec(statement)?.[1]);
-    expect(kinds.filter((kind) => kind !== undefined)).toEqual(['sends']);
+    const sends = recording.statements.filter(({ text: statement }) => statement.startsWith('WITH sends'));
+    expect(sends.map(({ text: statement }) => statement.includes('SKIP LOCKED'))).toEqual([true]);
     const release = await lockWorkspace(alone);
     const sending = send(alone, { local_id: 'a', ...text('Hello there') });
     await release();
@@ -156,14 +155,14 @@ describe('sends that arrive together', () => {
     const stored = await insert([
       messageTo(mine, { userId: other.userId }),
       messageTo(mine, { conversationId: other.home.conversationId }),
-      messageTo(mine, { deadline: new Date(Date.now() - SECOND) }),
       messageTo(mine, { localId: 'used' }),
       messageTo(mine, { localId: 'spent' }),
       messageTo(mine, { localId: 'new' }),
       messageTo(mine, { localId: 'new' }),
       messageTo(suspended),
     ]);
-    expect(stored.map((seq) => seq !== undefined)).toEqual([false, false, false, false, false, true, false, false]);
+    expect(stored.map((seq) => seq !== undefined)).toEqual([false, false, false, false, true, false, false]);
+    expect(await insert([messageTo(mine)], inSeconds(-1))).toEqual([undefined]);
   });
 
   it('are not stored while a card of the conversation waits for a decision', async () => {
@@ -186,22 +185,17 @@ describe('sends that arrive together', () => {
 
   it('give each message its own transaction if one of them fails', async () => {
     const mine = await member();
-    const { store } = createSendGroups({ store: createSendGroupStore(uswarm.database), stored: () => undefined });
-    const { id: _, turnId: _turn, localId: _local, title: _title, ...plain } = messageTo(mine);
-    const message: PlainMessage = { ...plain, localId: undefined, title: undefined };
+    const store = storesTogether();
     // The first one is a group; the others wait for it.
-    const all = [message, message, { ...message, agentId: randomUUID() }].map(store);
+    const all = [{}, {}, { agentIds: [randomUUID()] }].map((more) => store(messageTo(mine, more), inSeconds(60)));
     const [first, ...others] = await Promise.all(all);
     expect(first?.content).toEqual({ type: 'text', text: 'hi' });
     expect(others).toEqual([undefined, undefined]);
   });
 
   it('fail if the connection ends, because they may be stored', async () => {
-    const broken = { insert: () => Promise.reject(new Error('Connection terminated unexpectedly')) };
-    const { store } = createSendGroups({ store: broken, stored: () => undefined });
-    const mine = await member();
-    const { id: _, turnId: _turn, localId: _local, title: _title, ...plain } = messageTo(mine);
-    await expect(store({ ...plain, localId: undefined, title: undefined })).rejects.toThrow('Connection terminated');
+    const store = storesTogether({ withStatement: () => Promise.reject(new Error('Connection terminated')) });
+    await expect(store(messageTo(await member()), inSeconds(60))).rejects.toThrow('Connection terminated');
   });
 
   it('have no gap and no deadlock with transactions of the same workspaces on several replicas', async () => {

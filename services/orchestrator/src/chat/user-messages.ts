@@ -1,0 +1,120 @@
+import { ApiError } from '@uswarm/contract';
+import pg from 'pg';
+import type { Transaction, WithTransaction } from '../platform/database/database.js';
+import { createGroups } from '../platform/database/groups.js';
+import { allInOrder, pipelined } from '../platform/database/pipelined.js';
+import type { UsageLimits } from '../metering/usage-limits.js';
+import type { EventStore } from '../records/events.store.js';
+import type { RuntimeRequests } from '../records/runtime-requests.js';
+import type { Approvals } from '../turns/approvals/approvals.js';
+import { queueFull } from '../turns/turn-queue.js';
+import type { TurnStore } from '../turns/turns.store.js';
+import type { Attachments } from '../workspaces/uploads/attachments.js';
+import type { MessageRow } from './message-view.js';
+import {
+  insertLocked,
+  insertUnlocked,
+  isLocalIdUsed,
+  type StoredUserMessage,
+  type UserMessage,
+} from './user-messages.store.js';
+
+export interface UserMessagesDeps {
+  withStatement: WithTransaction;
+  events: Pick<EventStore, 'lock' | 'reportLater'>;
+  turns: Pick<TurnStore, 'resume'>;
+  limits: Pick<UsageLimits, 'requireTokensLeft'>;
+  runtimes: Pick<RuntimeRequests, 'ensureResumed'>;
+  attachments: Pick<Attachments, 'attach'>;
+  approvals: Pick<Approvals, 'supersede'>;
+  notifyTurns: () => void;
+}
+
+/** Stores user messages together with the turns that answer them. */
+export interface UserMessages {
+  /**
+   * Messages that arrive at the same time share a transaction, so that they share its statement and its flush.
+   *
+   * @param deadline after this time of the database the message is not stored
+   * @returns undefined if the message was not stored: it needs its own transaction
+   */
+  storeTogether(message: UserMessage, deadline: Date): Promise<MessageRow | undefined>;
+  /**
+   * Call it early in the transaction: the lock order is runtime, workspace, messages, and it locks the runtime.
+   *
+   * @throws ApiError `workspace_not_found`
+   */
+  prepare(workspaceId: string, tx: Transaction): Promise<void>;
+  /**
+   * Call it after `prepare`. A message withdraws the conversation's open cards, unless it is a decision on one of them; the
+   * suspended turn, if the decision has one, continues with this message.
+   *
+   * @throws ApiError `turn_queue_full`, `token_limit_reached`, `local_id_reused`
+   */
+  store(message: UserMessage, tx: Transaction, decision?: { suspendedTurnId?: string }): Promise<MessageRow>;
+}
+
+/** `maxItems`: more messages than arrive during a commit, and few enough for one statement's memory. `patienceMs`: several times a group's duration. */
+const GROUPS = { maxItems: 64, maxGroups: 4, patienceMs: 50 };
+
+/** Errors that end the connection: the statement may have been committed before. */
+const CONNECTION_ENDED = /^(08|57P|58|XX)/;
+
+const isRolledBack = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && !CONNECTION_ENDED.test(error.code ?? 'XX');
+
+export function createUserMessages(deps: UserMessagesDeps): UserMessages {
+  const { withStatement, events, turns, limits, runtimes, attachments, approvals, notifyTurns } = deps;
+
+  function reportLater({ row, ageS }: StoredUserMessage, tx: Transaction): void {
+    const { workspace_id: workspaceId, id: subjectId, seq, created_at: createdAt } = row;
+    events.reportLater({ workspaceId, type: 'message.new', subjectId }, { seq, createdAt, ageS }, tx);
+    tx.afterCommit(notifyTurns);
+  }
+
+  const storeInGroup = createGroups({
+    async run(items: readonly { message: UserMessage; deadline: Date }[]) {
+      try {
+        return await withStatement(async (tx) => {
+          const stored = await insertUnlocked(items, tx);
+          for (const one of stored) if (one !== undefined) reportLater(one, tx);
+          return stored;
+        });
+      } catch (error) {
+        // An error of one message must not fail the others: then each gets its own transaction.
+        if (isRolledBack(error)) return items.map(() => undefined);
+        throw error;
+      }
+    },
+    ...GROUPS,
+  });
+
+  return {
+    async storeTogether(message, deadline) {
+      return (await storeInGroup({ message, deadline }))?.row;
+    },
+
+    async prepare(workspaceId, tx) {
+      await runtimes.ensureResumed(workspaceId, tx);
+    },
+
+    async store(message, tx, decision) {
+      const { workspaceId, conversationId, agentIds } = message;
+      await events.lock(workspaceId, tx);
+      const [stored] = await pipelined(tx, (sender) => [
+        insertLocked(message, sender),
+        ...(agentIds.length === 0 ? [] : [limits.requireTokensLeft(workspaceId, sender)]),
+      ]);
+      if (stored === undefined)
+        throw (await isLocalIdUsed(message, tx)) ? new ApiError('local_id_reused') : queueFull();
+      const { row, turnIds } = stored;
+      reportLater(stored, tx);
+      const suspendedTurnId = decision?.suspendedTurnId;
+      if (suspendedTurnId !== undefined)
+        await allInOrder(turnIds.map((turnId) => turns.resume(turnId, suspendedTurnId, tx)));
+      await attachments.attach(row.id, message.attachments ?? [], tx);
+      if (decision === undefined) await approvals.supersede(conversationId, tx);
+      return row;
+    },
+  };
+}
