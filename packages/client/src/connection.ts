@@ -111,7 +111,7 @@ export function createConnection({ open, headers, prepare, onEvent, onChange, ba
       else if (code === 'token_expired') void renew(inMs);
     }
     if (name === 'workspace.subscribed' && current !== undefined) {
-      // Events of workspaces that were created or deleted after the list was loaded are lost.
+      // An event is lost if its workspace was created or deleted after the list was loaded.
       if (!current.liveAt) void synchronize();
       current.liveAt ??= performance.now();
       refresh = false;

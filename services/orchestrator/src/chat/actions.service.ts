@@ -4,6 +4,7 @@ import type { AgentStatuses } from '../records/agent-statuses.js';
 import type { Approvals } from '../turns/approvals/approvals.js';
 import type { EventStore } from '../records/events.store.js';
 import type { PushJobs } from '../records/push-jobs.js';
+import { titleOf } from '../records/title.js';
 import type { RateLimits } from '../platform/rate-limits/rate-limits.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { choiceOf } from './action-card.js';
@@ -62,7 +63,7 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
     const agentId = row.agent_id;
     if (agentId === null) throw new ApiError('action_not_found');
     await store.update(messageId, { content: { ...card, selected_action_id: actionId } }, tx);
-    const message = { workspaceId, conversationId: row.conversation_id, userId, text: label };
+    const message = { workspaceId, conversationId: row.conversation_id, userId, text: label, title: titleOf(label) };
     const decided = await approvals.decide(messageId, actionId, tx);
     if (decided === undefined) await messages.store({ ...message, agentIds: [agentId] }, tx);
     else {

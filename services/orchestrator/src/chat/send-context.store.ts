@@ -19,7 +19,7 @@ export interface SentBefore {
 /** The data that is needed before a message is stored. */
 export interface SendContext {
   /** The agent of an agent conversation; undefined if the conversation does not exist. */
-  conversation: { agentId: string | null } | undefined;
+  conversation: { agentId: string | null; hasTitle: boolean } | undefined;
   members: readonly Pick<SwarmMember, 'id' | 'name' | 'kind'>[];
   /** The earlier message of the sender with this local id. */
   sent: SentBefore | undefined;
@@ -43,6 +43,7 @@ interface Row extends WorkspaceUsageRow {
   position: number;
   conversation_id: string | null;
   agent_id: string | null;
+  has_title: boolean;
   sent_id: string | null;
   body_hash: Buffer | null;
   members: SendContext['members'];
@@ -56,7 +57,7 @@ export function createSendContextStore(database: Database): SendContextStore {
       const column = <Value>(read: (target: SendTarget) => Value): Value[] => targets.map(read);
       // Subselects: Postgres then estimates the same number of targets each time, and keeps one plan.
       const { rows } = await sql<Row>`
-        SELECT s.n - 1 AS position, c.id AS conversation_id, c.agent_id,
+        SELECT s.n - 1 AS position, c.id AS conversation_id, c.agent_id, c.title IS NOT NULL AS has_title,
           sent.id AS sent_id, sent.body_hash,
           members.list AS members, u.is_banned, u.plan_code, u.plan_expires_at, w.monthly_cost_micros, w.monthly_tokens,
           ${USED_COLUMNS}, clock_timestamp() AS now
@@ -83,9 +84,20 @@ export function createSendContextStore(database: Database): SendContextStore {
 }
 
 function contextOf(row: Row): SendContext {
-  const { position: _, conversation_id, agent_id, sent_id, body_hash, members, is_banned, now, ...usage } = row;
+  const {
+    position: _,
+    conversation_id,
+    agent_id,
+    has_title,
+    sent_id,
+    body_hash,
+    members,
+    is_banned,
+    now,
+    ...usage
+  } = row;
   return {
-    conversation: conversation_id === null ? undefined : { agentId: agent_id },
+    conversation: conversation_id === null ? undefined : { agentId: agent_id, hasTitle: has_title },
     members,
     sent: sent_id === null ? undefined : { id: sent_id, bodyHash: body_hash },
     isBanned: is_banned,

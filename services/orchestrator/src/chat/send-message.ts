@@ -1,5 +1,6 @@
 import { ApiError, type MessageData, type MessageDraft } from '@uswarm/contract';
 import type { WithTransaction } from '../platform/database/database.js';
+import { titleOf } from '../records/title.js';
 import type { RateLimits } from '../platform/rate-limits/rate-limits.js';
 import type { Attachments } from '../workspaces/uploads/attachments.js';
 import type { UsageLimits } from '../metering/usage-limits.js';
@@ -76,7 +77,8 @@ export function createSendMessage(deps: SendMessageDeps): SendMessage {
     const text = checkedText(draft);
     const mentions = checkedMentions(draft, text, members);
     const agentIds = answeringAgents(conversation, mentions, members);
-    const message = { workspaceId, conversationId, userId, agentIds, text, mentions, localId, bodyHash: hash };
+    const title = conversation.hasTitle ? undefined : titleOf(text);
+    const message = { workspaceId, conversationId, userId, agentIds, text, title, mentions, localId, bodyHash: hash };
     const uploads = draft.attachments.map(({ id }) => id);
     deadline.check();
     if (uploads.length === 0) {

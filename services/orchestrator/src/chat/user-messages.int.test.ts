@@ -55,7 +55,7 @@ describe('sends that arrive together', () => {
     const deps = { withStatement: createWithStatement(uswarm.database), events, notifyTurns: () => undefined, ...more };
     return createUserMessages(deps as UserMessagesDeps).storeTogether;
   };
-  /** Holds the lock of the workspace. @returns a function that releases it */
+  /** @returns a function that releases the lock */
   async function lockWorkspace({ home }: Member): Promise<() => Promise<void>> {
     const locked = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
@@ -70,7 +70,7 @@ describe('sends that arrive together', () => {
       await holding;
     };
   }
-  /** The rows of a message, without ids and times. */
+  /** A message's rows, without ids and times. */
   async function rowsOf(messageId: string) {
     const ignored = sql`ARRAY['id', 'seq', 'content', 'body_hash', 'local_id', 'workspace_id', 'conversation_id', 'agent_id', 'sender_id', 'user_message_id',
       'subject_id', 'serial_key', 'ordinal', 'fair_key', 'created_at', 'updated_at', 'run_at', 'published_at']`;

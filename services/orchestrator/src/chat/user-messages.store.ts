@@ -6,7 +6,6 @@ import { insertJobs } from '../platform/jobs/job-store.js';
 import { appendNewMessages } from '../records/append-new-messages.js';
 import { hasOpenApprovals } from '../records/approvals.store.js';
 import { ownColumns } from '../records/messages.store.js';
-import { titleOf } from '../records/title.js';
 import { TURN_JOB } from '../records/turn-job.js';
 import { insertTurns, queuedTurnsOf } from '../turns/insert-turns.js';
 import { nextTurnId } from '../turns/turn-ids.js';
@@ -21,6 +20,8 @@ export interface UserMessage {
   /** The agents that answer, in this order. Without one, a running turn reads the message itself. */
   agentIds: readonly string[];
   text: string;
+  /** For a conversation that has none. */
+  title?: string | undefined;
   mentions?: readonly Mention[];
   attachments?: readonly StoredAttachment[];
   localId?: string | undefined;
@@ -37,7 +38,7 @@ export interface StoredUserMessage {
 
 interface Item {
   message: UserMessage;
-  /** After this time of the database the message is not stored. */
+  /** After this database time, the message is not stored. */
   deadline?: Date;
 }
 
@@ -57,7 +58,7 @@ const localIdIsUsed = (
   )
 )`;
 
-/** Rows of the CTE `sends` that the statement locks itself, without waiting. */
+/** Rows of `sends` that the statement itself locks, without waiting. */
 const UNLOCKED = sql`
   free AS MATERIALIZED (
     SELECT s.subject_id, s.workspace_id, s.conversation_id, s.user_id, s.text, s.mentions, s.attachments, s.title, s.local_id,
@@ -102,7 +103,7 @@ async function insert(
         (SELECT ${column(({ text }) => text)}::text[]),
         (SELECT ${column(({ mentions = [] }) => JSON.stringify(mentions))}::jsonb[]),
         (SELECT ${column(({ attachments = [] }) => JSON.stringify(attachments))}::jsonb[]),
-        (SELECT ${column(({ text }) => titleOf(text) ?? null)}::text[]),
+        (SELECT ${column(({ title = null }) => title)}::text[]),
         (SELECT ${column(({ localId = null }) => localId)}::text[]),
         (SELECT ${column(({ bodyHash = null }) => bodyHash)}::bytea[]),
         (SELECT ${column(({ agentIds }) => agentIds.length)}::int[]),

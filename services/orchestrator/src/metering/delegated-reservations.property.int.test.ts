@@ -28,7 +28,7 @@ const PLAN = {
 };
 const SCHEDULES = byTier({ core: 12, all: 40 });
 const TURNS = 8;
-/** Parent index for each of the first tasks: the answer gives three, and two tasks give the rest. */
+/** Parent index by task: the answer gives the first three, and two of them give the rest. */
 const GIVEN_BY = [0, 0, 0, 1, 1, 2];
 
 type Operation =
@@ -53,7 +53,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
       turns: fc.uniqueArray(turnNumber, { minLength: 3, maxLength: TURNS }),
       prompt: fc.integer({ min: 1, max: 300 }),
       output: fc.integer({ min: 1, max: 400 }),
-      /** Percent of the estimate. */
+      /** In percent, relative to the estimate. */
       used: fc.nat(100),
     }),
   },

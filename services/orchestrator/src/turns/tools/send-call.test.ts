@@ -21,7 +21,7 @@ const EVENTS = [
 ] as const;
 type Event = (typeof EVENTS)[number];
 
-/** Possible numbers of executions, by receipt status. */
+/** Possible execution counts, by receipt status. */
 const POSSIBLE: Record<ReceiptStatus, number[]> = { sent: [0, 1], succeeded: [1], failed: [0], unknown: [0, 1] };
 
 class Killed extends Error {
