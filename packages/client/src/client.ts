@@ -47,12 +47,12 @@ export function createClient({ url, realtimeUrl = url, store, device = {}, ...op
     fetch,
     open,
     headers,
-    ...loader,
+    since: loader.since,
+    prepare: loader.prepare,
     onEvent,
     onChange,
     backgroundMs: options.backgroundMs ?? 10_000,
   });
-  const waiting = signal('outbox', outbox.items);
   const workspaces = signal('workspaces', () =>
     valuesIn<{ full?: Workspace }>(db.records, 'workspaces/').flatMap(copyOf),
   );
@@ -190,7 +190,7 @@ export function createClient({ url, realtimeUrl = url, store, device = {}, ...op
     upload: http.upload,
     connection: connection.signal,
     /** What waits to be sent, or was refused. */
-    outbox: { ...waiting, ...outbox.actions },
+    outbox: { ...signal('outbox', outbox.items), ...outbox.actions },
     workspaces,
     workspace: (w: string) => ({
       conversations: signal(`${w}/conversations`, () => conversationsOf(db.records, w)),

@@ -1,5 +1,5 @@
 import type { OrchestratorConfig } from '../config.js';
-import { createGroups } from '../platform/database/groups.js';
+import { createGroups, SENDS } from '../platform/database/groups.js';
 import type { BoundedRead } from '../platform/database/bounded-read.js';
 import type { Connections } from '../records/connections.js';
 import { backfill } from '../platform/jobs/backfill.js';
@@ -40,9 +40,6 @@ import { createSendContextStore, type SendTarget } from './send-context.store.js
 import { createSendMessage } from './send-message.js';
 import { createUserMessages } from './user-messages.js';
 import { createWithdraw } from './withdrawal.js';
-
-/** Concurrent sends share a statement. */
-const CONTEXTS = { maxItems: 64, maxGroups: 4, patienceMs: 50 };
 
 export interface MessagesModuleDeps {
   config: Pick<OrchestratorConfig, 'SEARCH_TIMEOUT_MS' | 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS'>;
@@ -86,7 +83,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
   const contexts = createSendContextStore(database);
   const findSendContext = createGroups({
     run: (targets: readonly SendTarget[]) => contexts.find(targets, limits.period()),
-    ...CONTEXTS,
+    ...SENDS,
   });
   const turns = createTurnStore(database);
   const messages = createUserMessages({

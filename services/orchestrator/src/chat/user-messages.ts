@@ -1,8 +1,8 @@
 import { ApiError } from '@uswarm/contract';
 import pg from 'pg';
 import type { Transaction, WithTransaction } from '../platform/database/database.js';
-import { createGroups } from '../platform/database/groups.js';
-import { allInOrder, pipelined } from '../platform/database/pipelined.js';
+import { createGroups, SENDS } from '../platform/database/groups.js';
+import { pipelined } from '../platform/database/pipelined.js';
 import type { UsageLimits } from '../metering/usage-limits.js';
 import type { EventStore } from '../records/events.store.js';
 import type { RuntimeRequests } from '../records/runtime-requests.js';
@@ -54,9 +54,6 @@ export interface UserMessages {
   store(message: UserMessage, tx: Transaction, decision?: { suspendedTurnId?: string }): Promise<MessageRow>;
 }
 
-/** `maxItems`: more messages than arrive during a commit, and few enough for one statement's memory. `patienceMs`: several times a group's duration. */
-const GROUPS = { maxItems: 64, maxGroups: 4, patienceMs: 50 };
-
 /** Errors that end the connection: the statement may have been committed before. */
 const CONNECTION_ENDED = /^(08|57P|58|XX)/;
 
@@ -73,7 +70,7 @@ export function createUserMessages(deps: UserMessagesDeps): UserMessages {
   }
 
   const storeInGroup = createGroups({
-    async run(items: readonly { message: UserMessage; deadline: Date }[]) {
+    async run(items: Parameters<typeof insertUnlocked>[0]) {
       try {
         return await withStatement(async (tx) => {
           const stored = await insertUnlocked(items, tx);
@@ -86,7 +83,7 @@ export function createUserMessages(deps: UserMessagesDeps): UserMessages {
         throw error;
       }
     },
-    ...GROUPS,
+    ...SENDS,
   });
 
   return {
@@ -110,8 +107,7 @@ export function createUserMessages(deps: UserMessagesDeps): UserMessages {
       const { row, turnIds } = stored;
       reportLater(stored, tx);
       const suspendedTurnId = decision?.suspendedTurnId;
-      if (suspendedTurnId !== undefined)
-        await allInOrder(turnIds.map((turnId) => turns.resume(turnId, suspendedTurnId, tx)));
+      if (suspendedTurnId !== undefined) for (const turnId of turnIds) await turns.resume(turnId, suspendedTurnId, tx);
       await attachments.attach(row.id, message.attachments ?? [], tx);
       if (decision === undefined) await approvals.supersede(conversationId, tx);
       return row;

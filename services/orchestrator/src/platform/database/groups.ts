@@ -9,6 +9,12 @@ export interface GroupsOptions<Item, Result> {
   patienceMs: number;
 }
 
+/**
+ * For the statements of concurrent sends. `maxItems`: more messages than arrive during a commit, and few enough for one
+ * statement's memory. `patienceMs`: several times a group's duration.
+ */
+export const SENDS = { maxItems: 64, maxGroups: 4, patienceMs: 50 };
+
 /** For reads that many clients need together after a gateway has ended. */
 export const READS_OF_RECONNECTS = { maxItems: 256, maxGroups: 2, patienceMs: 50 };
 
