@@ -8,7 +8,7 @@ type File = Uploadable | Pick<Attachment, 'id'>;
 export type NewMessage = { text: string; mentions?: MentionDraft[]; files?: File[]; local_id?: string };
 type Place = { workspace_id: string; conversation_id: string };
 /**
- * An unacknowledged message. `refused`: the user can retry, edit or cancel it; later ones of its
+ * An unacknowledged message. `refused`: the user can retry, edit or cancel it; later messages in its
  * conversation wait. `code`: the reason for waiting or refusal. `progress`: the uploaded share. `attempted`:
  * the service may have it, so that it can no longer be edited or cancelled. `retry_at`: when it is sent again, in milliseconds
  * since 1970.

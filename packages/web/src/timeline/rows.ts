@@ -49,7 +49,7 @@ interface Placed {
   turnId: string;
 }
 
-/** Orders a turn's steps, each followed by the known steps of its task. */
+/** Puts a task's known steps behind the step that gave the task. */
 function placed(
   turn: TurnSteps,
   tasks: ReadonlyMap<string, TurnSteps>,

@@ -54,7 +54,7 @@ const allotting = (turnId: string) => sql`
 
 /**
  * Common table expressions: `budgets` has a `BudgetRow` per budget holder. A task counts against its own budget and
- * against the budgets of all turns above it. Not recursive: the planner overestimates a recursive query's rows so much
+ * against each budget above it. Not recursive: the planner overestimates a recursive query's rows so much
  * that it reads whole tables, and compiles it.
  */
 const budgetsOf = (turnId: string, holders: RawBuilder<unknown>) => sql`

@@ -133,7 +133,7 @@ describe('usage of real turns', () => {
     ]);
     const reply = body.data.find(({ role, content }) => role === 'agent' && content.type === 'text');
     expect(reply).toMatchObject({ status: 'failed', content: { text: 'Let me see.' } });
-    // The turn stops while it waits for the first call's results to be stored, so there is no second call.
+    // The stop comes before the first call's results are stored, so there is no second call.
     const { answers, promptTokens, completionTokens } = model.usageReported;
     expect(await summary(user)).toMatchObject({
       request_count: answers - before.answers,

@@ -62,7 +62,7 @@ describe('security events of an account', () => {
       .where('identity_hash', '=', hash)
       .orderBy('id')
       .execute();
-    // Deleting the account clears the sources of all its actions except the deletion itself.
+    // Account deletion clears every source except its own.
     const gone = { user_id: null, details: {} };
     expect(after).toEqual([
       { action: 'account.sign_up', ...gone },

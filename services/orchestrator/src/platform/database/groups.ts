@@ -10,8 +10,8 @@ export interface GroupsOptions<Item, Result> {
 }
 
 /**
- * For the statements of concurrent sends. `maxItems`: more messages than arrive during a commit, and few enough for one
- * statement's memory. `patienceMs`: several times a group's duration.
+ * For concurrent sends, which share statements. `maxItems`: more messages than arrive during a commit, and few enough for
+ * one statement's memory. `patienceMs`: several times a group's duration.
  */
 export const SENDS = { maxItems: 64, maxGroups: 4, patienceMs: 50 };
 

@@ -60,7 +60,7 @@ describe('incomingForm', () => {
   });
 
   const SECOND_MS = 1_000;
-  /** Sends pieces of this size, one per second, for this time. */
+  /** Sends one piece per second: slow, but never silent. */
   async function sendSteadily(body: PassThrough, bytes: number, ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += SECOND_MS) {
       body.write('x'.repeat(bytes));

@@ -62,9 +62,9 @@ export interface JobStore {
   makeDueNow(kind: string, workspaceId: string): Promise<void>;
   /** True if the workspace has a job of this type, due or not. */
   waits(kind: string, workspaceId: string, db?: Database): Promise<boolean>;
-  /** Deletes all the workspace's jobs of this type; their leases are lost. */
+  /** Also deletes leased jobs: their workers lose them. */
   cancel(kind: string, workspaceId: string, db: Database): Promise<void>;
-  /** Deletes all jobs with this serial key; their leases are lost. */
+  /** Also deletes leased jobs: their workers lose them. */
   cancelSerial(kind: string, serialKey: string, db: Database): Promise<void>;
   /** Locks the job for the transaction, even if it is leased. @returns false if it does not exist */
   lock(kind: string, subjectId: string, db: Database): Promise<boolean>;

@@ -51,7 +51,7 @@ export interface Approvals {
   /** Withdraws a conversation's open cards, because the user sent another message. */
   supersede(conversationId: string, tx: Transaction): Promise<void>;
   /**
-   * Withdraws the cards of turns that end or disappear. Call it after the workspace is locked and refresh its statuses
+   * Withdraws cards whose turns end or disappear. The caller has locked the workspace, and refreshes its statuses
    * afterwards.
    */
   withdraw(ended: EndedTurns, tx: Transaction): Promise<void>;

@@ -69,7 +69,7 @@ export interface ReceiptStore {
   insertOwn(receipt: OwnReceipt, db: Database): Promise<ReceiptRow>;
   /** @returns the ended receipt; none if the account was deleted */
   finish(turnId: string, callId: string, end: ReceiptEnd, db: Database): Promise<ReceiptRow[]>;
-  /** Ids of calls that were sent without an outcome. */
+  /** Call ids that have no outcome yet. */
   sentOf(turnId: string, db: Database): Promise<string[]>;
   /** Calls that were sent without an outcome and that no turn continues; by id, after `afterId`. */
   left(limit: number, afterId?: string): Promise<ReceiptRow[]>;

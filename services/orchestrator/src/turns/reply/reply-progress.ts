@@ -6,7 +6,7 @@ import type { TurnWriter } from '../writer/turn-writes.js';
 
 const SAVE_EVERY_MS = 12_000;
 /**
- * All turns in a process save at multiples of this time, so that they share a statement. The statement also reads stop
+ * A process saves its turns at multiples of this time, so that they share a statement. The statement also reads stop
  * requests, so a save after at most `SAVE_EVERY_MS + SHARED_EVERY_MS` replaces a poll.
  */
 const SHARED_EVERY_MS = 2_000;

@@ -64,7 +64,7 @@ export interface ToolRequests {
   retry(): Promise<number | undefined>;
   /** The agent that answers instead, after a handover. */
   recipient: string | undefined;
-  /** Ids of the calls that wait for the user or for results from other agents. */
+  /** Call ids that wait for the user, or for another agent's result. */
   readonly waitingCalls: readonly string[];
   readonly aborted: boolean;
 }

@@ -49,7 +49,7 @@ type Times = Pick<TurnStep, 'started_at' | 'finished_at'>;
 const NONE = { model_call: null, text: null, tool_call: null, approval: null, delegation: null };
 
 /**
- * @param place order among steps of this type that begin at the same time
+ * @param place breaks ties between steps of this type that begin at the same time
  * @param at determines the position, if the shown time is another one
  */
 function listed(

@@ -114,7 +114,7 @@ export interface StepStore {
   chains(conversationId: string, after: string | undefined, limit: number): Promise<TurnChain[]>;
   records(chain: TurnChain): Promise<StepRecords>;
   entries(turnIds: readonly string[], after: number, limit: number): Promise<TimedEntry[]>;
-  /** The turn's id and the ids of its continuations. */
+  /** Includes continuations: they are one turn for the user. */
   turnIds(turnId: string): Promise<string[]>;
 }
 

@@ -63,7 +63,7 @@ export interface Change {
   after: string;
 }
 
-/** What a call will do, for the user's approval. */
+/** The user decides on a call by this text. */
 export interface CallPreview {
   title: string;
   changes: Change[];

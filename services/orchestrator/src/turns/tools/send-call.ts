@@ -57,7 +57,7 @@ const unknown = { text: UNKNOWN_OUTCOME, failed: true, isUnknown: true } as cons
 
 /**
  * Sends a call to another system, only after it is stored as sent. A `once` request is never repeated: after a crash or
- * without an answer, it is looked up, and its outcome is unknown if there is no trace.
+ * without an answer, `lookUp` asks the other system, and the outcome is unknown if it finds nothing.
  *
  * @returns what stores the outcome
  * @throws ReplyLimitExceeded if the arguments differ from what was sent before

@@ -14,7 +14,7 @@ export interface TurnLeftoversDeps extends TurnMessagesDeps {
 }
 
 export interface TurnLeftovers {
-  /** Fails tool lines that a lost runtime ran. The outcomes of sent calls are still found out. */
+  /** Fails tool lines that a lost runtime ran. Sent calls stay open, because their outcomes can still be found. */
   failLostTools(tx: Transaction): Promise<void>;
   /** Ends all running lines. Calls that were sent without an outcome are looked up afterwards. */
   endTools(tx: Transaction): Promise<void>;

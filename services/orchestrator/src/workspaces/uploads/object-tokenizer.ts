@@ -9,7 +9,7 @@ const BLOCK_BYTES = 128 * 1_024;
 const KEPT_BLOCKS = 4;
 /** Maximum bytes per read: enough for the index of a film that lasts hours. */
 const PART_BYTES = 2 * 1_024 * 1_024;
-/** Parsers keep values from parts of this size in memory. */
+/** Above this size a part counts as large, because parsers keep its values in memory. */
 const LARGE_PART_BYTES = 4_096;
 const LARGE_PARTS_BYTES = 8 * 1_024 * 1_024;
 /** Operations on blocks in memory do not yield to the event loop, so the tokenizer yields after this time. */

@@ -31,7 +31,7 @@ export interface UploadLinksOptions extends Omit<FileLinksOptions, 'purpose' | '
 const LIFETIME_S = 15 * 60;
 const SIGNATURE = /^(\d{1,12})\.([\w-]{43})$/;
 
-/** A signature consists of its expiry in Unix seconds, and an HMAC over file id and expiry. */
+/** Signature: expiry in Unix seconds, and an HMAC over file id and expiry. */
 export function createFileLinks({ secret, previousSecrets = [], purpose, urlOf, clock }: FileLinksOptions): FileLinks {
   const keys = [secret, ...previousSecrets].map((each) => Buffer.from(hkdfSync('sha256', each, '', purpose, 32)));
   const nowS = (): number => Math.floor(clock.now().getTime() / 1_000);

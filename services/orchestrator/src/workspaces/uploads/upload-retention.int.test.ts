@@ -94,7 +94,7 @@ describe('the retention of uploads', () => {
       .where('subject_id', '=', id)
       .execute();
   };
-  /** What remains of an upload: row, job and file. */
+  /** An upload leaves a row, a job and a file. */
   const traces = async (id: string): Promise<string[]> => {
     const [row] = await uswarm.database.selectFrom('uploads').select('id').where('id', '=', id).execute();
     const [work] = await uswarm.database.selectFrom('work').select('kind').where('subject_id', '=', id).execute();
