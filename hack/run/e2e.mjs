@@ -15,7 +15,7 @@ import { runForeground } from './foreground.mjs';
 import { tail } from './quiet.mjs';
 import { RunError } from './run-error.mjs';
 import { allPassed, runSteps, summary } from './steps.mjs';
-import { fileTimes, timeReport } from './timings.mjs';
+import { failureReport, testFiles, timeReport } from './test-results.mjs';
 
 const BUILD = 'build';
 const DOCKER = 'docker and node image';
@@ -40,8 +40,8 @@ async function runOnCluster(settings) {
     const ok = verdict(state, results);
     if (!ok && state.cluster) await explain(state);
     await release(state);
-    const files = selectProjects(settings).map(({ project }) => resultsFile(artifacts, project));
-    for (const line of timeReport(results, fileTimes(files))) console.log(line);
+    const files = testFiles(selectProjects(settings).map(({ project }) => resultsFile(artifacts, project)));
+    for (const line of [...timeReport(results, files), ...failureReport(files)]) console.log(line);
     console.log(summary(results, state.skipped));
     return ok ? 0 : 1;
   } catch (error) {

@@ -9,7 +9,7 @@ import { runForeground } from './foreground.mjs';
 import { proseStep } from './prose.mjs';
 import { runQuietly } from './quiet.mjs';
 import { allPassed, runSteps, skippedParts, summary } from './steps.mjs';
-import { fileTimes, timeReport } from './timings.mjs';
+import { failureReport, testFiles, timeReport } from './test-results.mjs';
 
 const TYPES = 'types';
 const SOURCES = 'sources';
@@ -36,7 +36,8 @@ export async function runTests(args) {
     };
     const results = await runSteps(selectSteps(args, files));
     const skipped = skippedParts(existsSync(files.skips) ? readFileSync(files.skips, 'utf8') : '');
-    for (const line of [...timeReport(results, fileTimes([files.results])), ...skipped]) console.log(line);
+    const ran = testFiles([files.results]);
+    for (const line of [...timeReport(results, ran), ...skipped, ...failureReport(ran)]) console.log(line);
     console.log(summary(results, skipped.length));
     return allPassed(results) ? 0 : 1;
   } finally {
