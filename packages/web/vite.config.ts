@@ -32,6 +32,8 @@ export default defineConfig({
     emptyOutDir: true,
     target: 'es2023',
     manifest: true,
+    // One small file: a part of the page whose own styles could not be loaded would stay without them.
+    cssCodeSplit: false,
     // All target browsers preload modules.
     modulePreload: { polyfill: false },
     rollupOptions: {

@@ -1,4 +1,4 @@
-import { lazy, Suspense, type ComponentType, type ReactNode } from 'react';
+import { type ComponentType, type ReactNode } from 'react';
 import { Route, Switch, useParams, useSearchParams } from 'wouter';
 import { ConversationScreen } from './conversation/conversation-screen.js';
 import { ConversationList } from './conversations/conversation-list.js';
@@ -10,6 +10,7 @@ import { pages } from './session/pages.js';
 import { SessionGate } from './session/session-gate.js';
 import { Layout } from './shell/layout.js';
 import { PageKeys } from './shell/page-keys.js';
+import { part } from './ui/part.js';
 import { WaitingScreen } from './waiting/waiting-screen.js';
 import { WorkspacesScreen } from './workspaces/workspaces-screen.js';
 
@@ -20,7 +21,7 @@ interface PanelProps {
 
 /** Loads a screen as its own chunk: the module exports the component by this name. */
 const screen = <Name extends string, Props>(name: Name, load: () => Promise<Record<Name, ComponentType<Props>>>) =>
-  lazy(async () => ({ default: (await load())[name] }));
+  part(async () => ({ default: (await load())[name] }));
 
 const AgentsScreen = screen('AgentsScreen', () => import('./agents/agents-screen.js'));
 const ConnectionsScreen = screen('ConnectionsScreen', () => import('./connections/connections-screen.js'));
@@ -39,13 +40,7 @@ const PANELS: Readonly<Record<string, ComponentType<PanelProps>>> = {
 export function App() {
   return (
     <Switch>
-      <Route path="/legal/:document">
-        {({ document }) => (
-          <Suspense>
-            <LegalScreen document={document ?? ''} />
-          </Suspense>
-        )}
-      </Route>
+      <Route path="/legal/:document">{({ document }) => <LegalScreen document={document ?? ''} />}</Route>
       <Route>
         <SessionGate>
           <NewTerms>

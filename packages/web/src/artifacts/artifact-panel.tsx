@@ -1,21 +1,23 @@
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import { UswarmError } from '@uswarm/client';
 import { Text } from '../conversation/text.js';
 import { Choice, PanelFrame, Show } from '../screen/screen.js';
 import { useAgents, useClient } from '../session/use-client.js';
+import { Boundary } from '../ui/boundary.js';
 import { Button } from '../ui/button.js';
 import { copy } from '../ui/copy.js';
 import { Confirm } from '../ui/dialog.js';
 import { Icon } from '../ui/icon.js';
 import { Facts } from '../ui/item.js';
 import { Menu } from '../ui/menu.js';
+import { part } from '../ui/part.js';
 import { Badge, EmptyState, RelativeTime, Spinner } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import { type Artifact, download, ROUTE, versionsOf, type View, viewsOf } from './artifact.js';
 import { fileOf } from './file.js';
 import { useArtifact } from './use-artifact.js';
 
-const Changes = lazy(() => import('./changes.js'));
+const Changes = part(() => import('./changes.js'));
 
 export function ArtifactPanel({ workspaceId, conversationId }: { workspaceId: string; conversationId: string }) {
   const { id, loaded, choose } = useArtifact(workspaceId, conversationId);
@@ -96,12 +98,12 @@ function Document({ workspaceId, shown, previous, view, setView, onChoose, onDel
           Download
         </Button>
       </div>
-      <Suspense fallback={<Spinner label="Loading the document" />}>
+      <Boundary waiting={<Spinner label="Loading the document" />} of={view}>
         <Content
           {...{ content, previous, isSource: file.isSource }}
           view={version === 1 && view === 'changes' ? 'read' : view}
         />
-      </Suspense>
+      </Boundary>
       {isDeleting && (
         <Confirm
           title={`Delete “${title}”?`}

@@ -1,13 +1,15 @@
-import { lazy, Suspense, useRef } from 'react';
+import { useRef } from 'react';
+import { Boundary } from '../ui/boundary.js';
 import { Button } from '../ui/button.js';
 import { fileSize } from '../ui/file-size.js';
 import { Form } from '../ui/form.js';
 import { Icon } from '../ui/icon.js';
+import { part } from '../ui/part.js';
 import { ui } from '../ui/ui.js';
 import styles from './screen.module.css';
 import { useComposer } from './use-composer.js';
 
-const MentionMenu = lazy(() => import('./mention-menu.js'));
+const MentionMenu = part(() => import('./mention-menu.js'));
 
 export function Composer({ isWorking }: { isWorking: boolean }) {
   const { field, mentions, files, problem, excess, canSend, add, remove, send, stop } = useComposer(isWorking);
@@ -29,7 +31,7 @@ export function Composer({ isWorking }: { isWorking: boolean }) {
         </p>
       )}
       <textarea aria-label="Message" placeholder="Ask the swarm, or @mention an agent" rows={1} {...field} />
-      <Suspense>{mentions && mentions.offered.length > 0 && <MentionMenu {...mentions} />}</Suspense>
+      <Boundary instead={null}>{mentions && mentions.offered.length > 0 && <MentionMenu {...mentions} />}</Boundary>
       <div className={ui('row')}>
         <AttachButton onPick={add} />
         <small className={ui('grow')} role={excess === '' ? undefined : 'alert'}>

@@ -1,22 +1,20 @@
 import { ui } from '../ui/ui.js';
-import { lazy, Suspense } from 'react';
+import { Boundary } from '../ui/boundary.js';
+import { part } from '../ui/part.js';
 import type { Above } from './markdown.js';
 import styles from './message.module.css';
-import { OrPlain } from './or-plain.js';
 import { visibleText } from './visible-text.js';
 
-const Markdown = lazy(() => import('./markdown.js'));
+const Markdown = part(() => import('./markdown.js'));
 
 /** The text is readable before the Markdown code is loaded. */
 export function Text({ text, above = 'h2' }: { text: string; above?: Above }) {
   const plain = <Plain text={text} />;
   return (
     <div className={styles['text']}>
-      <OrPlain plain={plain}>
-        <Suspense fallback={plain}>
-          <Markdown text={text} above={above} />
-        </Suspense>
-      </OrPlain>
+      <Boundary waiting={plain} instead={plain}>
+        <Markdown text={text} above={above} />
+      </Boundary>
     </div>
   );
 }

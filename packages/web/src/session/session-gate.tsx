@@ -1,6 +1,7 @@
 import { useConnection } from '@uswarm/client/react';
-import { Suspense, useEffect, useRef, useState, type ReactNode } from 'react';
+import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { useLocation } from 'wouter';
+import { Boundary } from '../ui/boundary.js';
 import { Spinner } from '../ui/parts.js';
 import { begin, type SessionState } from './begin.js';
 import type { Session } from './session.js';
@@ -44,7 +45,7 @@ function SignedIn({ session, children }: { session: Session; children: ReactNode
   return (
     <SessionContext value={session}>
       <div inert={hasEnded}>
-        <Suspense fallback={<Loading />}>{children}</Suspense>
+        <Boundary waiting={<Loading />}>{children}</Boundary>
       </div>
       {hasEnded && (
         <div className={styles['ended']} role="alertdialog" aria-modal aria-label="Your session has ended">

@@ -1,15 +1,17 @@
-import { lazy, Suspense, useEffect, useState, type ReactNode } from 'react';
-import { Link, useLocation } from 'wouter';
+import { useEffect, useState, type ReactNode } from 'react';
+import { Link, useLocation, useSearch } from 'wouter';
 import { pages } from '../session/pages.js';
+import { Boundary } from '../ui/boundary.js';
 import { Icon } from '../ui/icon.js';
 import type { IconName } from '../ui/icons.js';
 import { onFirstNotice } from '../ui/notify.js';
+import { part } from '../ui/part.js';
 import { Spinner } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import { Header } from './header.js';
 import styles from './layout.module.css';
 
-const Toaster = lazy(() => import('../ui/toaster.js'));
+const Toaster = part(() => import('../ui/toaster.js'));
 
 export interface LayoutProps {
   workspaceId?: string;
@@ -23,6 +25,8 @@ export interface LayoutProps {
 
 export function Layout({ workspaceId, side, panel, back, children }: LayoutProps) {
   const [hasNotice, setHasNotice] = useState(false);
+  const [place] = useLocation();
+  const query = useSearch();
   useEffect(() => onFirstNotice(() => setHasNotice(true)), []);
   return (
     <div className={styles['shell']} data-detail={back !== undefined || side === undefined || undefined}>
@@ -37,14 +41,18 @@ export function Layout({ workspaceId, side, panel, back, children }: LayoutProps
         </aside>
       )}
       <main id="main" className={styles['main']} tabIndex={-1}>
-        <Suspense fallback={<Waiting label="Loading the screen" />}>{children}</Suspense>
+        <Boundary waiting={<Waiting label="Loading the screen" />} of={place}>
+          {children}
+        </Boundary>
       </main>
       {panel && (
         <aside className={styles['panel']} aria-label="Details">
-          <Suspense fallback={<Waiting label="Loading the details" />}>{panel}</Suspense>
+          <Boundary waiting={<Waiting label="Loading the details" />} of={query}>
+            {panel}
+          </Boundary>
         </aside>
       )}
-      <Suspense>{hasNotice && <Toaster />}</Suspense>
+      <Boundary instead={null}>{hasNotice && <Toaster />}</Boundary>
     </div>
   );
 }

@@ -1,10 +1,12 @@
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
+import { Boundary } from '../ui/boundary.js';
+import { part } from '../ui/part.js';
 import { useKeys } from './use-keys.js';
 
-const DeveloperDrawer = lazy(async () => ({
+const DeveloperDrawer = part(async () => ({
   default: (await import('../developer/developer-drawer.js')).DeveloperDrawer,
 }));
-const KeysDialog = lazy(async () => ({ default: (await import('./keys-dialog.js')).KeysDialog }));
+const KeysDialog = part(async () => ({ default: (await import('./keys-dialog.js')).KeysDialog }));
 
 /** Keys that work on each screen. */
 export function PageKeys() {
@@ -14,9 +16,9 @@ export function PageKeys() {
     '?': () => setOpen('keys'),
   });
   return (
-    <Suspense>
+    <Boundary of={open}>
       {open === 'keys' && <KeysDialog onClose={() => setOpen(undefined)} />}
       {open === 'developer' && <DeveloperDrawer onClose={() => setOpen(undefined)} />}
-    </Suspense>
+    </Boundary>
   );
 }

@@ -29,14 +29,15 @@ export function Spinner({ label }: { label: string }) {
   );
 }
 
+type EmptyStateProps = { icon: IconName; title: string; as?: 'h1' | 'h2'; children?: ReactNode };
 /** Explains what an empty screen would show, and what to do. */
-export function EmptyState(props: { icon: IconName; title: string; children?: ReactNode }) {
+export function EmptyState({ as: Heading = 'h2', ...props }: EmptyStateProps) {
   return (
     <div className={ui('center')}>
       <span className={ui('symbol large')} aria-hidden>
         <Icon name={props.icon} size={24} />
       </span>
-      <h2>{props.title}</h2>
+      <Heading>{props.title}</Heading>
       {props.children}
     </div>
   );
