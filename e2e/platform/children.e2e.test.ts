@@ -4,6 +4,7 @@ import { workspaceIdOf } from '@uswarm/contract/userswarm';
 import { eventually } from '@uswarm/testkit/eventually';
 import {
   type Children,
+  DELETED_WITHIN_MS,
   EXTRA_RUNTIME_NAMESPACES,
   imageOf,
   type Kinds,
@@ -228,7 +229,7 @@ describe('a changed UserSwarm', () => {
         const present = (await session.children(changed)).pods;
         return present.length === 1 ? present : undefined;
       },
-      { description: 'the old pod is deleted', timeoutMs: 30_000 },
+      { description: 'the old pod is deleted', timeoutMs: DELETED_WITHIN_MS },
     );
     expect(pods[0]?.metadata?.uid).not.toBe(before.pods[0]?.metadata?.uid);
   });

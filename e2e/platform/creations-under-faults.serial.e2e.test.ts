@@ -108,7 +108,7 @@ async function createdTwice({ names, since }: Round): Promise<string[]> {
 
 async function deleteAll({ accounts, names }: Pick<Round, 'accounts' | 'names'>): Promise<void> {
   await Promise.all(accounts.map((account) => account.deleteAccount()));
-  await Promise.all(names.map((name) => session.deleted(name, 120_000)));
+  await Promise.all(names.map((name) => session.deleted(name)));
   await eventually(
     async () => {
       const pods = await session.api.list('Pod', { namespace: NAMESPACE.runtime });

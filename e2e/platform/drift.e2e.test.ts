@@ -1,13 +1,19 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { childName } from '@uswarm/contract/userswarm';
 import { eventually } from '@uswarm/testkit/eventually';
-import { conditionOf, type Kinds, NAMESPACE, openSession, READY_WITHIN_MS, type Session } from '../support/index.js';
+import {
+  conditionOf,
+  DELETED_WITHIN_MS,
+  type Kinds,
+  NAMESPACE,
+  openSession,
+  READY_WITHIN_MS,
+  type Session,
+} from '../support/index.js';
 
 type ChildKind = 'Deployment' | 'Service' | 'ServiceAccount';
 type Child = Kinds[ChildKind];
 
-/** Limit in milliseconds for a pod to leave. */
-const LEFT_WITHIN_MS = 60_000;
 const IMMEDIATELY = ['--grace-period=1', '--wait=false', '--ignore-not-found'];
 /** Limit for a revert; less than a resync period, and enough while other tests run. */
 const REPAIRED_WITHIN_MS = 20_000;
@@ -88,7 +94,7 @@ function onePod(): Promise<Kinds['Pod']> {
       if (states.length !== 1 || states[0] !== 'True') throw new Error(`pods: ${states.join(', ')}`);
       return pods[0]!;
     },
-    { description: 'one Ready pod', timeoutMs: LEFT_WITHIN_MS + READY_WITHIN_MS },
+    { description: 'one Ready pod', timeoutMs: DELETED_WITHIN_MS + READY_WITHIN_MS },
   );
 }
 

@@ -146,7 +146,7 @@ describe('a user who signs up, sends a message and deletes the account', () => {
   it('leaves no UserSwarm, children or pod after the account is deleted', async () => {
     const { status } = await mobile.api('DELETE', '/v1/auth/delete');
     expect(status).toBe(204);
-    await session.deleted(name, 90_000);
+    await session.deleted(name);
     await childrenDeleted(session.api, name);
   });
 });

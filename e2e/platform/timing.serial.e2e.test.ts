@@ -126,7 +126,7 @@ async function liveTogetherAsUserSwarms(pods: Pods): Promise<{ ready: number; go
   const deleted = Date.now();
   await Promise.all(names.map((name) => session.api.delete('UserSwarm', { name })));
   const gone = await untilPodsAreDeleted(pods, names);
-  await Promise.all(names.map((name) => session.deleted(name, TOGETHER_LIMIT_MS)));
+  await Promise.all(names.map((name) => session.deleted(name)));
   return { ready: Math.max(...ready.map(({ at }) => at)) - created, gone: gone - deleted };
 }
 

@@ -82,7 +82,7 @@ describe('an outage of the webhook', () => {
 
   it('PHASE-005 CTRL-004: ends with the completion of pending work when the webhook is available again', async () => {
     await scaleWebhook(REPLICAS);
-    await Promise.all([session.deleted(leaving, 90_000), session.ready(coming), session.ready(crashed)]);
+    await Promise.all([session.deleted(leaving), session.ready(coming), session.ready(crashed)]);
     await childrenDeleted(session.api, leaving);
     await session.shows(running, 'Ready', 'Available', 60_000);
     await session.swarms.until(

@@ -31,6 +31,7 @@ export { secretValue } from './secrets.js';
 export {
   type Children,
   childrenDeleted,
+  DELETED_WITHIN_MS,
   messageOf,
   openSession,
   READY_WITHIN_MS,

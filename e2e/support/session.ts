@@ -22,6 +22,11 @@ import { type ObjectWatch, type Seen, watchObjects } from './watch.js';
 
 /** Limit in milliseconds until phase and reason reflect the state of other objects. */
 export const SHOWN_WITHIN_MS = 10_000;
+/**
+ * Limit for a pod to leave: the kubelet waits up to two minutes for the container runtime, for example while that starts a
+ * container whose pod was deleted.
+ */
+export const DELETED_WITHIN_MS = 150_000;
 /** Milliseconds that a runtime may take to become Ready when many start concurrently on two cores. */
 export const READY_WITHIN_MS = 90_000;
 
@@ -63,7 +68,7 @@ export interface Session {
   /** Waits for the current spec's phase and reason. */
   shows(name: string, phase: UserSwarmPhase, reason?: string, withinMs?: number): Promise<UserSwarm>;
   ready(name: string): Promise<UserSwarm>;
-  deleted(name: string, withinMs?: number): Promise<void>;
+  deleted(name: string): Promise<void>;
   children(name: string, namespace?: string): Promise<Children>;
   /** Resolves with the UserSwarm's first pod in this state. */
   pod(name: string, what: string, fits: (pod: Kinds['Pod']) => boolean, withinMs?: number): Promise<Seen<Kinds['Pod']>>;
@@ -127,8 +132,8 @@ export async function openSession(): Promise<Session> {
     },
     shows: (name, phase, reason, withinMs = SHOWN_WITHIN_MS) => until(name, phase, reason, withinMs),
     ready: (name) => until(name, 'Ready', 'Available', READY_WITHIN_MS),
-    deleted: async (name, withinMs = 60_000) => {
-      await swarms.until(name, 'deleted', (object) => object === undefined, withinMs);
+    deleted: async (name) => {
+      await swarms.until(name, 'deleted', (object) => object === undefined, DELETED_WITHIN_MS);
     },
     children: (name, namespace) => readChildren(api, name, namespace),
     pod: (name, what, fits, withinMs = 60_000) =>
@@ -148,7 +153,7 @@ export async function openSession(): Promise<Session> {
       for (const cleanUp of cleanUps.toReversed()) await attempt(cleanUp);
       const leave = async (name: string): Promise<void> => {
         await api.delete('UserSwarm', { name });
-        await session.deleted(name, 120_000);
+        await session.deleted(name);
       };
       await Promise.all([...made].map((name) => attempt(() => leave(name))));
       swarms.stop();

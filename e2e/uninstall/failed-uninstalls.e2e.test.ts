@@ -98,7 +98,7 @@ describe('an uninstallation that fails', () => {
     const { code } = await helm(['uninstall', ...release, '--timeout', '20s'], { mayFail: true });
     expect(code).not.toBe(0);
     await session.api.merge('UserSwarm', { name: swarm }, { metadata: { finalizers: null } });
-    await session.deleted(swarm, 60_000);
+    await session.deleted(swarm);
     const { stdout } = await helm(['history', ...release, '-o', 'json']);
     const revisions = JSON.parse(stdout) as { revision: number; status: string }[];
     const { revision, status } = revisions.at(-1)!;
@@ -112,7 +112,7 @@ describe('an uninstallation that fails', () => {
     await edge();
     await waitForEdge(session);
     await users.deleteAccount(user);
-    await session.deleted(swarm, 90_000);
+    await session.deleted(swarm);
   });
 });
 

@@ -100,7 +100,7 @@ describe('a release in use with an external database', () => {
   });
   afterAll(async () => {
     await session.api.delete('UserSwarm', { name: kept });
-    await session.deleted(kept, 120_000);
+    await session.deleted(kept);
   });
 
   it('is uninstalled while users sign up and send messages', async () => {
