@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { PROVIDER_CONNECTIONS } from '@uswarm/contract/providers';
 import { loadModelGatewayConfig } from '@uswarm/model-gateway';
 import { readConfig } from '@uswarm/orchestrator/config';
 import { loadConfig, parseSigningKey } from '@uswarm/service-kit';
@@ -206,6 +207,14 @@ describe('the model gateway', () => {
 describe('environment variables', () => {
   /** Read by Node.js. */
   const nodes = new Set(['NODE_EXTRA_CA_CERTS']);
+  /** The model gateway derives them from the table of providers. */
+  const derived = Object.values(PROVIDER_CONNECTIONS).flatMap(({ baseUrl, apiKey, model, models, allowedModels }) => [
+    baseUrl,
+    apiKey,
+    model,
+    ...Object.values(models),
+    allowedModels,
+  ]);
 
   it.each([
     ['orchestrator', 'orchestrator', 'orchestrator'],
@@ -225,6 +234,7 @@ describe('environment variables', () => {
     const text = (await Promise.all(sources.map((file) => readFile(join(folder, file), 'utf8')))).join('\n');
     const names = container(manifests, `uswarm-${owner}`, name).env!.map((each) => each.name);
     expect(names).not.toEqual([]);
-    expect(names.filter((each) => !nodes.has(each) && !new RegExp(`\\b${each}\\b`).test(text))).toEqual([]);
+    const read = new Set<string>([...nodes, ...(name === 'model-gateway' ? derived : [])]);
+    expect(names.filter((each) => !read.has(each) && !new RegExp(`\\b${each}\\b`).test(text))).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { chartSchema } from '../generate/values-schema.js';
+import { chartSchema, providerList } from '../generate/chart-files.js';
 import { CHART, external, helm, rejection, repositoryFile } from './support/rendering.js';
 import { type Change, changeAt, merge, pathsOf, resolve, type Schema, valueAt } from './support/value-paths.js';
 
@@ -47,6 +47,7 @@ function below(at: Schema, path: string): Property[] {
 describe('values.schema.json', () => {
   it('is what `npm run generate` writes', async () => {
     expect(await readFile(`${CHART}/values.schema.json`, 'utf8')).toBe(await chartSchema(CHART));
+    expect(await readFile(`${CHART}/files/model-providers.yaml`, 'utf8')).toBe(providerList());
   });
 
   it('rejects unknown keys at every depth', () => {

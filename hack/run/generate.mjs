@@ -31,10 +31,10 @@ const generators = [
     args: ['generate/types.ts'],
   },
   {
-    what: 'values.schema.json of the chart',
+    what: 'values.schema.json and the list of model providers of the chart',
     folder: 'charts',
     command: nodeBinary,
-    args: ['generate/values-schema.ts'],
+    args: ['generate/chart-files.ts'],
   },
   {
     what: 'the types of the database tables',

@@ -1,9 +1,14 @@
 {{/* Model providers: through the model gateway, or, without one, called by runtimes with the keys in runtime.modelEnv. */}}
 
+{{/* The model providers that the gateway can call, as a YAML list. The first enabled one is the default. */}}
+{{- define "uswarm.modelProviders" -}}
+{{- .Files.Get "files/model-providers.yaml" }}
+{{- end }}
+
 {{/* The model gateway's enabled provider names, separated by spaces. Empty: the gateway is not deployed. */}}
 {{- define "uswarm.gatewayProviders" -}}
 {{- $names := list }}
-{{- range $name := list "openai" "anthropic" }}
+{{- range $name := include "uswarm.modelProviders" . | fromYamlArray }}
 {{- if (get $.Values.modelGateway $name).enabled }}{{ $names = append $names $name }}{{ end }}
 {{- end }}
 {{- join " " $names }}
@@ -36,12 +41,15 @@ empty.
 {{- end }}
 
 {{- define "uswarm.validateModels" -}}
+{{- $known := include "uswarm.modelProviders" . | fromYamlArray }}
 {{- $providers := include "uswarm.gatewayProviders" . | splitList " " | compact }}
 {{- if and (not $providers) .Values.runtime.modelEnv.enabled (not (include "uswarm.modelEnvSecret" .)) }}
-{{- fail "A model provider is required: set modelGateway.openai.enabled or modelGateway.anthropic.enabled, or set runtime.modelEnv.enabled=false to use the built-in demo model." }}
+{{- $switches := list }}
+{{- range $known }}{{ $switches = append $switches (printf "modelGateway.%s.enabled" .) }}{{ end }}
+{{- fail (printf "A model provider is required: set %s, or set runtime.modelEnv.enabled=false to use the built-in demo model." (join " or " $switches)) }}
 {{- end }}
 {{- $default := .Values.runtime.defaultProvider }}
-{{- if and $providers (has $default (list "openai" "anthropic")) (not (has $default $providers)) }}
+{{- if and $providers (has $default $known) (not (has $default $providers)) }}
 {{- fail (printf "runtime.defaultProvider must not be %s: modelGateway enables only %s." $default (join ", " $providers)) }}
 {{- end }}
 {{- range $name := $providers }}

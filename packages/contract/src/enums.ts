@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CATALOGUE_IDS } from './catalogue-ids.js';
 
 export const RuntimeStatus = z.enum(['provisioning', 'ready', 'offline', 'failed']).meta({
   id: 'RuntimeStatus',
@@ -32,7 +33,7 @@ export const AgentDataStatus = z.enum(['online', 'offline', 'busy']).meta({
 });
 export type AgentDataStatus = z.output<typeof AgentDataStatus>;
 
-export const AgentModel = z.enum(['flash', 'sonnet', 'opus']).meta({
+export const AgentModel = z.enum(CATALOGUE_IDS).meta({
   id: 'AgentModel',
   description:
     'A model by capability rather than vendor: `flash` is the fastest, `opus` the most capable, `sonnet` in between. `GET /v1/models` describes them.',

@@ -1,47 +1,81 @@
 /** Model providers in the runtime image. Without schemas: a runtime loads this file, and memory counts there. */
 
+import type { CatalogueId } from './catalogue-ids.js';
+
+export { CATALOGUE_IDS, type CatalogueId } from './catalogue-ids.js';
+
+/** Protocols of model servers: chat completions, and messages. */
+export type ModelProtocol = 'openai' | 'anthropic';
+
+/**
+ * Providers with an account or a server, by slug. Upper-case slugs begin their variables. The first one that the
+ * environment connects to is the default.
+ */
+const CONNECTED = {
+  openai: { label: 'OpenAI-compatible', protocol: 'openai', defaultBaseUrl: 'https://api.openai.com/v1' },
+  anthropic: { label: 'Anthropic', protocol: 'anthropic', defaultBaseUrl: 'https://api.anthropic.com' },
+} as const satisfies Record<string, { label: string; protocol: ModelProtocol; defaultBaseUrl: string }>;
+
+export type ConnectedProvider = keyof typeof CONNECTED;
+export const CONNECTED_PROVIDERS = Object.keys(CONNECTED) as ConnectedProvider[];
+
+type Prefix = Uppercase<ConnectedProvider>;
+
+/** Names of a provider's variables, and what they default to. */
+export interface ProviderConnection {
+  protocol: ModelProtocol;
+  defaultBaseUrl: string;
+  baseUrl: `${Prefix}_BASE_URL`;
+  apiKey: `${Prefix}_API_KEY`;
+  /** The provider's name for all catalogue ids that `models` does not name. */
+  model: `${Prefix}_MODEL`;
+  models: Readonly<Record<CatalogueId, `${Prefix}_MODEL_${Uppercase<CatalogueId>}`>>;
+  /** Further names that runtimes may request. Only the model gateway reads it. */
+  allowedModels: `${Prefix}_ALLOWED_MODELS`;
+}
+
+function connectionOf(slug: ConnectedProvider): ProviderConnection {
+  const { protocol, defaultBaseUrl } = CONNECTED[slug];
+  const prefix = slug.toUpperCase() as Prefix;
+  return {
+    protocol,
+    defaultBaseUrl,
+    baseUrl: `${prefix}_BASE_URL`,
+    apiKey: `${prefix}_API_KEY`,
+    model: `${prefix}_MODEL`,
+    models: { flash: `${prefix}_MODEL_FLASH`, sonnet: `${prefix}_MODEL_SONNET`, opus: `${prefix}_MODEL_OPUS` },
+    allowedModels: `${prefix}_ALLOWED_MODELS`,
+  };
+}
+
+export const PROVIDER_CONNECTIONS = Object.fromEntries(
+  CONNECTED_PROVIDERS.map((slug) => [slug, connectionOf(slug)]),
+) as Readonly<Record<ConnectedProvider, ProviderConnection>>;
+
 export interface ModelProviderMetadata {
   label: string;
-  /** Variables for a provider that needs an account or a server. Runtimes use it if its key or base URL is set. */
-  connection?: { baseUrl: string; apiKey: string; model: string; defaultHost: string };
+  /** Undefined for the demo model. Runtimes use a provider if its key or base URL is set. */
+  connection?: ProviderConnection;
   /** Further variables that configure it. */
   options: readonly string[];
 }
 
-const PROVIDERS = {
-  demo: { label: 'demo', options: ['USWARM_DEMO_DELAY_MS'] },
-  openai: {
-    label: 'OpenAI-compatible',
-    connection: {
-      baseUrl: 'OPENAI_BASE_URL',
-      apiKey: 'OPENAI_API_KEY',
-      model: 'OPENAI_MODEL',
-      defaultHost: 'api.openai.com',
-    },
-    options: ['OPENAI_MODEL_FLASH', 'OPENAI_MODEL_SONNET', 'OPENAI_MODEL_OPUS'],
-  },
-  anthropic: {
-    label: 'Anthropic',
-    connection: {
-      baseUrl: 'ANTHROPIC_BASE_URL',
-      apiKey: 'ANTHROPIC_API_KEY',
-      model: 'ANTHROPIC_MODEL',
-      defaultHost: 'api.anthropic.com',
-    },
-    options: ['ANTHROPIC_MODEL_FLASH', 'ANTHROPIC_MODEL_SONNET', 'ANTHROPIC_MODEL_OPUS'],
-  },
-} as const satisfies Record<string, ModelProviderMetadata>;
+export type ModelProvider = 'demo' | ConnectedProvider;
 
-export type ModelProvider = keyof typeof PROVIDERS;
+export const MODEL_PROVIDER_METADATA = Object.fromEntries<ModelProviderMetadata>([
+  ['demo', { label: 'demo', options: ['USWARM_DEMO_DELAY_MS'] }],
+  ...CONNECTED_PROVIDERS.map((slug): [string, ModelProviderMetadata] => {
+    const connection = PROVIDER_CONNECTIONS[slug];
+    return [slug, { label: CONNECTED[slug].label, connection, options: Object.values(connection.models) }];
+  }),
+]) as Readonly<Record<ModelProvider, ModelProviderMetadata>>;
 
 /** Slugs, as in `config.defaultProvider` of a UserSwarm. */
-export const MODEL_PROVIDERS = Object.keys(PROVIDERS) as ModelProvider[];
-
-export const MODEL_PROVIDER_METADATA: Record<ModelProvider, ModelProviderMetadata> = PROVIDERS;
+export const MODEL_PROVIDERS = Object.keys(MODEL_PROVIDER_METADATA) as ModelProvider[];
 
 /** Variables that connect runtimes to a provider. */
-export const CONNECTION_VARIABLES: readonly string[] = Object.values(MODEL_PROVIDER_METADATA).flatMap(
-  ({ connection }) => (connection === undefined ? [] : [connection.baseUrl, connection.apiKey, connection.model]),
+export const CONNECTION_VARIABLES: readonly string[] = Object.values(PROVIDER_CONNECTIONS).flatMap(
+  ({ baseUrl, apiKey, model }) => [baseUrl, apiKey, model],
 );
 
 /** All variables that configure providers. */
@@ -50,7 +84,7 @@ export const PROVIDER_VARIABLES: readonly string[] = [
   ...Object.values(MODEL_PROVIDER_METADATA).flatMap(({ options }) => options),
 ];
 
-/** A value of `ANTHROPIC_BASE_URL` as the clients of Anthropic read it: `/v1` at its end is optional. */
+/** A base URL of the messages protocol as its clients read it: `/v1` at its end is optional. */
 export function anthropicBaseUrl(url: string): string {
   const bare = url.replace(/\/+$/, '');
   return bare.endsWith('/v1') ? bare : `${bare}/v1`;
@@ -58,9 +92,9 @@ export function anthropicBaseUrl(url: string): string {
 
 /** The first provider whose key or base URL is set; demo if there is none. */
 export function configuredProvider(environment: Readonly<Record<string, unknown>>): ModelProvider {
-  const isConfigured = (provider: ModelProvider): boolean => {
-    const { connection } = MODEL_PROVIDER_METADATA[provider];
-    return connection !== undefined && Boolean(environment[connection.apiKey] || environment[connection.baseUrl]);
+  const isConfigured = (slug: ConnectedProvider): boolean => {
+    const { apiKey, baseUrl } = PROVIDER_CONNECTIONS[slug];
+    return Boolean(environment[apiKey] || environment[baseUrl]);
   };
-  return MODEL_PROVIDERS.find(isConfigured) ?? 'demo';
+  return CONNECTED_PROVIDERS.find(isConfigured) ?? 'demo';
 }

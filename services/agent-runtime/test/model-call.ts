@@ -50,7 +50,7 @@ export interface Options {
 export async function call(handle: RawHandler, options: Options = {}): Promise<Outcome> {
   await using server = await startRawModelServer(handle);
   const { provider = 'openai', signal = NEVER, limits = LIMITS, token, onText, onLongWait } = options;
-  const deps = { baseUrl: server.url, apiKey: 'key', names };
+  const deps = { slug: provider, baseUrl: server.url, apiKey: 'key', names };
   const adapter = provider === 'openai' ? createOpenAiCompatible(deps) : createAnthropicAdapter(deps);
   const waits: number[] = [];
   const port = createModelPort({

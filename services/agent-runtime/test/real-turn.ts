@@ -20,7 +20,7 @@ const LIMITS = { firstByteMs: 60_000, betweenBytesMs: 60_000, totalMs: 120_000 }
 /** A model port for a test server, which does not wait before retries. */
 export function portOf(provider: Provider, baseUrl: string, limits: WatchdogLimits = LIMITS): ModelPort {
   const names = { byId: {}, fallback: 'scripted', variable: 'MODEL' };
-  const deps = { baseUrl, apiKey: 'key', names };
+  const deps = { slug: provider, baseUrl, apiKey: 'key', names };
   const adapter = provider === 'openai' ? createOpenAiCompatible(deps) : createAnthropicAdapter(deps);
   return createModelPort({ adapter, limits, wait: () => Promise.resolve() });
 }

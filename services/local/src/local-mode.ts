@@ -318,7 +318,7 @@ export function describeModel({ modelProvider, environment }: Pick<Settings, 'mo
   const { label, connection } = MODEL_PROVIDER_METADATA[modelProvider];
   return connection === undefined
     ? `${label} (for a real model set ${CONNECTION_VARIABLES.join(', ')})`
-    : `${environment[connection.model] ?? 'default model'} at ${environment[connection.baseUrl] ?? connection.defaultHost} (${label})`;
+    : `${environment[connection.model] ?? 'default model'} at ${environment[connection.baseUrl] ?? new URL(connection.defaultBaseUrl).host} (${label})`;
 }
 
 /** One port for pages, the development issuer and the API. socket.io handles its path first. */

@@ -1,4 +1,11 @@
 import {
+  CATALOGUE_IDS,
+  type CatalogueId,
+  type ConnectedProvider,
+  PROVIDER_CONNECTIONS,
+  type ProviderConnection,
+} from '@uswarm/contract/providers';
+import {
   ConfigError,
   headerSecret,
   list,
@@ -12,13 +19,31 @@ import {
 } from '@uswarm/service-kit';
 import { type OutgoingProxy, readProxy } from '@uswarm/service-kit/outgoing';
 import { z } from 'zod';
-import { CATALOGUE_IDS, type ModelNames } from './model-names.js';
-import { PROTOCOLS } from './protocols/protocols.js';
-import type { ProviderName } from './protocols/protocol.js';
+import type { ModelNames } from './model-names.js';
+import { PROVIDERS } from './providers.js';
 
 const httpUrl = z.url({ protocol: /^https?$/ });
 const name = z.string().min(1).max(256);
 const count = z.coerce.number().int().min(1);
+
+const baseUrl = httpUrl.optional();
+const apiKey = secret(headerSecret(1).optional());
+const model = name.optional();
+const models = list.default([]);
+type ProviderVariables = Record<ProviderConnection['baseUrl'], typeof baseUrl> &
+  Record<ProviderConnection['apiKey'], typeof apiKey> &
+  Record<ProviderConnection['model'] | ProviderConnection['models'][CatalogueId], typeof model> &
+  Record<ProviderConnection['allowedModels'], typeof models>;
+
+/** A provider is configured if its key or its base URL is set. */
+const providerVariables = Object.fromEntries(
+  Object.values(PROVIDER_CONNECTIONS).flatMap((names) => [
+    [names.baseUrl, baseUrl],
+    [names.apiKey, apiKey],
+    ...[names.model, ...Object.values(names.models)].map((each) => [each, model]),
+    [names.allowedModels, models],
+  ]),
+) as ProviderVariables;
 
 const schema = z.object({
   /** `<id>:<secret>`, with which the orchestrator signs model tokens. */
@@ -29,23 +54,7 @@ const schema = z.object({
   /** `<id>:<secret>`, shared with the orchestrator. Only opens the routes for model calls. */
   MODEL_CALLS_KEY: secret(secretText(32)),
 
-  // A provider is configured if its key or its base URL is set.
-  OPENAI_BASE_URL: httpUrl.optional(),
-  OPENAI_API_KEY: secret(headerSecret(1).optional()),
-  OPENAI_MODEL: name.optional(),
-  OPENAI_MODEL_FLASH: name.optional(),
-  OPENAI_MODEL_SONNET: name.optional(),
-  OPENAI_MODEL_OPUS: name.optional(),
-  /** Further names that runtimes may request, comma-separated. */
-  OPENAI_ALLOWED_MODELS: list.default([]),
-  ANTHROPIC_BASE_URL: httpUrl.optional(),
-  ANTHROPIC_API_KEY: secret(headerSecret(1).optional()),
-  ANTHROPIC_MODEL: name.optional(),
-  ANTHROPIC_MODEL_FLASH: name.optional(),
-  ANTHROPIC_MODEL_SONNET: name.optional(),
-  ANTHROPIC_MODEL_OPUS: name.optional(),
-  ANTHROPIC_ALLOWED_MODELS: list.default([]),
-
+  ...providerVariables,
   /** The runtimes' default model: a model id from the catalogue or a provider's name. */
   USWARM_DEFAULT_MODEL: name.optional(),
   /** Maximum output tokens of a call; a higher limit in a request is lowered. */
@@ -74,7 +83,7 @@ export interface ModelGatewayConfig {
   /** Model token keys: the current one and, during a rotation, the previous one. */
   tokenKeys: readonly SigningKey[];
   internalApi: { url: string; key: SigningKey };
-  providers: Partial<Record<ProviderName, ProviderConfig>>;
+  providers: Partial<Record<ConnectedProvider, ProviderConfig>>;
   outputLimit: number;
   limits: { perMinute: number; concurrent: number };
   /** Proxies for provider calls. */
@@ -95,7 +104,8 @@ export function loadModelGatewayConfig(env: Record<string, string | undefined>):
   }
   const providers = providersOf(settings);
   if (Object.keys(providers).length === 0) {
-    throw new ConfigError('no model provider is configured: set OPENAI_API_KEY or ANTHROPIC_API_KEY');
+    const keys = PROVIDERS.map(({ connection }) => connection.apiKey).join(' or ');
+    throw new ConfigError(`no model provider is configured: set ${keys}`);
   }
   return {
     tokenKeys: previous === undefined ? [current] : [current, previous],
@@ -116,21 +126,17 @@ function providersOf(settings: z.output<typeof schema>): ModelGatewayConfig['pro
   const providers: ModelGatewayConfig['providers'] = {};
   const { USWARM_DEFAULT_MODEL: preferred } = settings;
   const preferredName = CATALOGUE_IDS.some((id) => id === preferred) ? undefined : preferred;
-  for (const { provider, defaultBaseUrl, baseUrlOf } of PROTOCOLS) {
-    const prefix = provider === 'openai' ? 'OPENAI' : 'ANTHROPIC';
-    const { [`${prefix}_BASE_URL` as const]: baseUrl, [`${prefix}_API_KEY` as const]: apiKey } = settings;
-    if (baseUrl === undefined && apiKey === undefined) continue;
+  for (const { name: provider, protocol, connection } of PROVIDERS) {
+    const { [connection.baseUrl]: url, [connection.apiKey]: key } = settings;
+    if (url === undefined && key === undefined) continue;
+    const named = CATALOGUE_IDS.map((id) => [id, settings[connection.models[id]]] as const);
     providers[provider] = {
-      baseUrl: baseUrlOf(baseUrl ?? defaultBaseUrl),
-      apiKey,
+      baseUrl: protocol.baseUrlOf(url ?? connection.defaultBaseUrl),
+      apiKey: key,
       models: {
-        fallback: settings[`${prefix}_MODEL`] ?? preferredName,
-        byId: {
-          flash: settings[`${prefix}_MODEL_FLASH`],
-          sonnet: settings[`${prefix}_MODEL_SONNET`],
-          opus: settings[`${prefix}_MODEL_OPUS`],
-        },
-        further: [...settings[`${prefix}_ALLOWED_MODELS`], ...(preferredName === undefined ? [] : [preferredName])],
+        fallback: settings[connection.model] ?? preferredName,
+        byId: Object.fromEntries(named) as ModelNames['byId'],
+        further: [...settings[connection.allowedModels], ...(preferredName === undefined ? [] : [preferredName])],
       },
     };
   }

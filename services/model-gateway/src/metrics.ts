@@ -2,7 +2,7 @@ import { initializedCounter, readGauge, type Registry } from '@uswarm/service-ki
 import { Counter, Histogram } from 'prom-client';
 import type { ModelCallTerms, ModelCallUsage } from '@uswarm/contract';
 import { GATEWAY_ERRORS } from './gateway-error.js';
-import { PROVIDERS } from './protocols/protocol.js';
+import { CONNECTED_PROVIDERS } from '@uswarm/contract/providers';
 
 /** Outcome: `completed`, `cut`, `provider_error`, or a GatewayError's code. */
 export type CallResult = (typeof RESULTS)[number];
@@ -45,7 +45,7 @@ const CALL_LABELS = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_re
 /** Call metrics are named by the OpenTelemetry semantic conventions for generative AI. */
 export function createModelGatewayMetrics(registry: Registry): ModelGatewayMetrics {
   const ends = initializedCounter(registry, 'uswarm_model_gateway_calls_total', 'Total model calls by result.', {
-    provider: [...PROVIDERS, 'none'],
+    provider: [...CONNECTED_PROVIDERS, 'none'],
     result: RESULTS,
   });
   const lost = new Counter({
@@ -88,7 +88,7 @@ export function createModelGatewayMetrics(registry: Registry): ModelGatewayMetri
     registers: [registry],
   });
   const retries = initializedCounter(registry, 'uswarm_model_gateway_retries_total', 'Total repeated model calls.', {
-    provider: PROVIDERS,
+    provider: CONNECTED_PROVIDERS,
   });
   const labels = ({ provider, model }: { provider: string; model: string }) => ({
     ...OPERATION,

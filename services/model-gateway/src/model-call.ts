@@ -20,7 +20,8 @@ import type { CallResult, ModelGatewayMetrics } from './metrics.js';
 import type { ModelCallClient } from './model-call-client.js';
 import { allowedModel, pricedModel } from './model-names.js';
 import { CallCut } from './provider-client.js';
-import type { Body, Protocol } from './protocols/protocol.js';
+import type { Body } from './protocols/protocol.js';
+import type { Provider } from './providers.js';
 import { relay } from './relay.js';
 import { declaredBytes, readBody } from './request-body.js';
 import type { RequestMemory } from './request-memory.js';
@@ -53,8 +54,8 @@ const SETTLE_WAIT_MS = 1_000;
 interface Call {
   id: string;
   turn: ModelTokenTurn;
-  protocol: Protocol;
-  provider: ProviderConfig;
+  provider: Provider;
+  settings: ProviderConfig;
   /** For the estimate of its tokens. */
   request: ImagelessRequest;
   requestedModel: string;
@@ -77,41 +78,41 @@ export interface Exchange {
 }
 
 /** Runs one model call in an authenticated turn: reserve, forward, meter, settle. @throws GatewayError, CallCut */
-export type RunModelCall = (protocol: Protocol, turn: ModelTokenTurn, exchange: Exchange) => Promise<CallResult>;
+export type RunModelCall = (provider: Provider, turn: ModelTokenTurn, exchange: Exchange) => Promise<CallResult>;
 
 export function createModelCalls(deps: ModelCallDeps): RunModelCall {
   const { config, calls, settlements, send, memory, metrics, logger } = deps;
 
   /** @throws GatewayError */
   async function accept(
-    protocol: Protocol,
+    provider: Provider,
     turn: ModelTokenTurn,
     { request, span }: Pick<Exchange, 'request' | 'span'>,
   ): Promise<{ call: Call; body: Body }> {
-    const provider = config.providers[protocol.provider];
-    if (provider === undefined) {
-      throw new GatewayError('model_not_allowed', `The provider ${protocol.provider} is not configured.`);
+    const settings = config.providers[provider.name];
+    if (settings === undefined) {
+      throw new GatewayError('model_not_allowed', `The provider ${provider.name} is not configured.`);
     }
     const startedAt = performance.now();
     const text = await readBody(request);
     const body = parseJson(text) as Body;
-    const asked = protocol.readRequest(body);
+    const asked = provider.protocol.readRequest(body);
     const imageless = withoutImageData(body);
     const call = {
       id: randomUUID(),
       turn,
-      protocol,
       provider,
+      settings,
       request: imageless,
-      requestedModel: pricedModel(asked.model, provider.models),
-      model: allowedModel(asked.model, provider.models),
+      requestedModel: pricedModel(asked.model, settings.models),
+      model: allowedModel(asked.model, settings.models),
       maxOutputTokens: Math.min(asked.maxOutputTokens ?? config.outputLimit, config.outputLimit),
       promptEstimate: reservedTokens(imageless, Buffer.byteLength(text)),
       startedAt,
       span,
     };
     describeCall(span, { ...call, turnId: turn.turnId });
-    if (Number(request.headers[RETRY_COUNT_HEADER]) > 0) metrics.retried(protocol.provider);
+    if (Number(request.headers[RETRY_COUNT_HEADER]) > 0) metrics.retried(provider.name);
     return { call, body };
   }
 
@@ -124,7 +125,7 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
       turn_id: turn.turnId,
       agent_id: turn.agentId,
       purpose: turn.purpose,
-      provider: call.protocol.provider,
+      provider: call.provider.name,
       model: call.model,
       requested_model: call.requestedModel,
       estimated_prompt_tokens: call.promptEstimate,
@@ -140,11 +141,11 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
 
   /** Settles once, and waits for it only for a short time. */
   async function settle(call: ReservedCall, usage: ModelCallUsage, error: string): Promise<void> {
-    const { id, turn, protocol, model, startedAt, terms } = call;
+    const { id, turn, provider, model, startedAt, terms } = call;
     const seconds = (performance.now() - startedAt) / 1_000;
     const counted = usage.outcome !== 'refused';
     metrics.measured({
-      provider: protocol.provider,
+      provider: provider.name,
       model,
       seconds,
       error,
@@ -157,7 +158,7 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
         call: id,
         workspace_id: turn.workspaceId,
         turn_id: turn.turnId,
-        provider: protocol.provider,
+        provider: provider.name,
         model,
         ...usage,
         error,
@@ -180,7 +181,7 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
       throw new CallCut('the call was cut before it was sent');
     }
     try {
-      return await send(call.protocol, call.provider, { ...call, body, headers: request.headers, signal });
+      return await send(call.provider.protocol, call.settings, { ...call, body, headers: request.headers, signal });
     } catch (error) {
       const mayCount = error instanceof CallCut;
       await settle(
@@ -194,14 +195,14 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
 
   /** Reads, reserves and sends a call. Its body is not needed after that, but it can have many megabytes of images. */
   async function forward(
-    protocol: Protocol,
+    provider: Provider,
     turn: ModelTokenTurn,
     exchange: Exchange,
     signal: AbortSignal,
   ): Promise<{ call: ReservedCall; sent: SentResponse }> {
     const free = memory.hold(turn.workspaceId, declaredBytes(exchange.request));
     try {
-      const { call: accepted, body } = await accept(protocol, turn, exchange);
+      const { call: accepted, body } = await accept(provider, turn, exchange);
       const call = await reserve(accepted);
       return { call, sent: await sendReserved(call, body, exchange, signal) };
     } finally {
@@ -212,7 +213,7 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
   /** Passes the response on and settles the call. */
   async function pass(call: ReservedCall, sent: SentResponse, response: ServerResponse, signal: AbortSignal) {
     const failed = sent.statusCode >= 400;
-    const meter = createResponseMeter(call.protocol);
+    const meter = createResponseMeter(call.provider.protocol);
     let first = true;
     let settled = false;
     const usageOf = (outcome: ModelCallUsage['outcome']): ModelCallUsage => ({
@@ -243,7 +244,7 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
     }
   }
 
-  return async (protocol, turn, exchange) => {
+  return async (provider, turn, exchange) => {
     const { response } = exchange;
     const gone = new AbortController();
     response.once('close', () => gone.abort());
@@ -251,7 +252,7 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
     try {
       // Both signals end with the call, so nothing refers to it afterwards.
       const signal = AbortSignal.any([gone.signal, deadline.signal]);
-      const { call, sent } = await forward(protocol, turn, exchange, signal);
+      const { call, sent } = await forward(provider, turn, exchange, signal);
       return await pass(call, sent, response, signal);
     } finally {
       deadline.end();
@@ -262,7 +263,7 @@ export function createModelCalls(deps: ModelCallDeps): RunModelCall {
 const reservedTokens = ({ images }: ImagelessRequest, bytes: number): number =>
   Math.ceil((bytes - images.characters) / RESERVED_BYTES_PER_TOKEN) + images.tokens;
 
-const labelsOf = ({ protocol, model }: Call) => ({ provider: protocol.provider, model });
+const labelsOf = ({ provider, model }: Call) => ({ provider: provider.name, model });
 
 const estimatePrompt = ({ request }: Call): number => estimateRequestTokens(request);
 

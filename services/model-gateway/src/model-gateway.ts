@@ -6,8 +6,7 @@ import type { CallResult, ModelGatewayMetrics } from './metrics.js';
 import { createModelCalls } from './model-call.js';
 import type { ModelCallClient } from './model-call-client.js';
 import { CallCut, createProviderClient } from './provider-client.js';
-import type { Protocol } from './protocols/protocol.js';
-import { PROTOCOLS } from './protocols/protocols.js';
+import { type Provider, PROVIDERS } from './providers.js';
 import { createRequestMemory } from './request-memory.js';
 import { createSendCall } from './send-call.js';
 import { createSettlements } from './settlements.js';
@@ -36,7 +35,7 @@ const SETTLE_MS = 5_000;
  */
 export function createModelGateway({ config, calls, metrics, logger }: ModelGatewayDeps): ModelGateway {
   const closing = new AbortController();
-  const provider = createProviderClient(config.proxy);
+  const client = createProviderClient(config.proxy);
   const limiter = createWorkspaceLimiter(config.limits);
   const settlements = createSettlements({ calls, logger, onLost: metrics.settlementLost });
   metrics.watchPending(settlements.pending);
@@ -45,7 +44,7 @@ export function createModelGateway({ config, calls, metrics, logger }: ModelGate
     config,
     calls,
     settlements,
-    send: createSendCall(provider),
+    send: createSendCall(client),
     memory: createRequestMemory(),
     metrics,
     logger,
@@ -53,20 +52,20 @@ export function createModelGateway({ config, calls, metrics, logger }: ModelGate
   });
 
   /** @throws GatewayError */
-  async function authenticate(protocol: Protocol, request: IncomingMessage): Promise<ModelTokenTurn> {
+  async function authenticate({ protocol }: Provider, request: IncomingMessage): Promise<ModelTokenTurn> {
     const token = protocol.tokenOf(request.headers) ?? '';
     return verifyModelToken(config.tokenKeys, token).catch((cause: unknown) => {
       throw new GatewayError('token_invalid', 'A valid model token is required.', { cause });
     });
   }
 
-  async function serve(protocol: Protocol, request: IncomingMessage, response: ServerResponse): Promise<CallResult> {
-    const turn = await authenticate(protocol, request);
+  async function serve(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<CallResult> {
+    const turn = await authenticate(provider, request);
     const end = limiter.begin(turn.workspaceId);
     try {
-      const attributes = { 'gen_ai.operation.name': 'chat', 'gen_ai.provider.name': protocol.provider };
+      const attributes = { 'gen_ai.operation.name': 'chat', 'gen_ai.provider.name': provider.name };
       return await inSpan('chat', { client: request.headers, attributes }, (span) =>
-        runCall(protocol, turn, { request, response, span }),
+        runCall(provider, turn, { request, response, span }),
       );
     } finally {
       end();
@@ -75,21 +74,21 @@ export function createModelGateway({ config, calls, metrics, logger }: ModelGate
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url?.split('?')[0];
-    const protocol = PROTOCOLS.find(({ route }) => request.method === 'POST' && route === path);
-    if (protocol === undefined) {
-      sendError(request, response, PROTOCOLS[0], new GatewayError('route_not_found', 'Route not found.'));
+    const provider = PROVIDERS.find(({ route }) => request.method === 'POST' && route === path);
+    if (provider === undefined) {
+      sendError(request, response, PROVIDERS[0], new GatewayError('route_not_found', 'Route not found.'));
       return metrics.ended('none', 'route_not_found');
     }
     let result: CallResult;
     try {
-      result = await serve(protocol, request, response);
+      result = await serve(provider, request, response);
     } catch (error) {
       result = resultOf(error, request);
-      if (LOGGED.has(result)) logger.error({ err: error, result, provider: protocol.provider }, 'a model call failed');
-      if (error instanceof GatewayError && !response.headersSent) sendError(request, response, protocol, error);
+      if (LOGGED.has(result)) logger.error({ err: error, result, provider: provider.name }, 'a model call failed');
+      if (error instanceof GatewayError && !response.headersSent) sendError(request, response, provider, error);
       else response.destroy();
     }
-    metrics.ended(protocol.provider, result);
+    metrics.ended(provider.name, result);
   }
 
   return {
@@ -101,7 +100,7 @@ export function createModelGateway({ config, calls, metrics, logger }: ModelGate
       closing.abort();
       await Promise.all(running);
       await settlements.close(SETTLE_MS);
-      await provider.close();
+      await client.close();
     },
   };
 }
@@ -125,7 +124,7 @@ const LOGGED: ReadonlySet<CallResult> = new Set([
 function sendError(
   request: IncomingMessage,
   response: ServerResponse,
-  protocol: Protocol | undefined,
+  provider: Provider | undefined,
   error: GatewayError,
 ): void {
   // The rest of the request is discarded: a client that still writes could miss the response on a closed connection.
@@ -135,5 +134,5 @@ function sendError(
       'content-type': 'application/json',
       ...(error.retryAfterS === undefined ? {} : { 'retry-after': String(error.retryAfterS) }),
     })
-    .end(JSON.stringify(protocol?.errorBody(error) ?? {}));
+    .end(JSON.stringify(provider?.protocol.errorBody(error) ?? {}));
 }

@@ -1,11 +1,10 @@
+import { CATALOGUE_IDS, type CatalogueId } from '@uswarm/contract/providers';
 import { GatewayError } from './gateway-error.js';
-
-export const CATALOGUE_IDS = ['flash', 'sonnet', 'opus'] as const;
 
 /** A provider's models that runtimes may use. */
 export interface ModelNames {
   /** Model names by catalogue id. */
-  byId: Readonly<Record<(typeof CATALOGUE_IDS)[number], string | undefined>>;
+  byId: Readonly<Record<CatalogueId, string | undefined>>;
   /** For ids that `byId` does not name. */
   fallback: string | undefined;
   /** Further allowed names. */

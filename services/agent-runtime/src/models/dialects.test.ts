@@ -18,7 +18,7 @@ function createPort(
   joinMs: number,
 ) {
   const names = { byId: {}, fallback: 'scripted', variable: 'MODEL' };
-  const deps = { baseUrl, apiKey: 'key', names };
+  const deps = { slug: provider, baseUrl, apiKey: 'key', names };
   const limits = { firstByteMs: silenceMs, betweenBytesMs: silenceMs, totalMs: SILENCE_MS };
   return createModelPort({
     adapter: provider === 'openai' ? createOpenAiCompatible(deps) : createAnthropicAdapter(deps),

@@ -49,7 +49,12 @@ async function callsOf(dialect: Dialect, provider: 'openai' | 'anthropic', calls
     script: (_, index, received) => dialect.script(index, received) ?? [],
   });
   const learned: object[] = [];
-  const deps = { baseUrl: server.baseUrl, apiKey: 'key', names: { byId: {}, fallback: 'scripted', variable: 'MODEL' } };
+  const deps = {
+    slug: provider,
+    baseUrl: server.baseUrl,
+    apiKey: 'key',
+    names: { byId: {}, fallback: 'scripted', variable: 'MODEL' },
+  };
   const port = createModelPort({
     adapter: provider === 'openai' ? createOpenAiCompatible(deps) : createAnthropicAdapter(deps),
     limits: { firstByteMs: 30_000, betweenBytesMs: 30_000, totalMs: 60_000 },

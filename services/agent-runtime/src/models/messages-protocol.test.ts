@@ -27,7 +27,7 @@ describe('the Messages protocol', () => {
   it.each(['', '/', '/v1', '/v1/'])('accepts a base URL that ends with "%s"', async (ending) => {
     await using server = await startRawModelServer((response) => sendEvents(response, []));
     const baseUrl = `${new URL(server.url).origin}/proxy${ending}`;
-    const { languageModel } = createAnthropicAdapter({ baseUrl, names });
+    const { languageModel } = createAnthropicAdapter({ slug: 'anthropic', baseUrl, names });
     const model = languageModel({ model: 'claude', fetch, token: undefined });
     await model.doStream({ prompt: QUESTION });
     expect(server.requests.map(({ path }) => path)).toEqual(['/proxy/v1/messages']);

@@ -180,7 +180,7 @@ describe('a failed model call', () => {
         sendError(response, 400, { message: 'Unsupported parameter: max_tokens. Use max_completion_tokens instead.' });
       } else sendChunks(response, answer('Hi'));
     });
-    const adapter = createOpenAiCompatible({ baseUrl: server.url, names });
+    const adapter = createOpenAiCompatible({ slug: 'openai', baseUrl: server.url, names });
     const port = createModelPort({ adapter, limits: LIMITS });
     for (const model of ['picky', 'picky', 'other']) {
       for await (const _ of port.step({ ...REQUEST, model }, { signal: NEVER }));
@@ -277,7 +277,7 @@ describe('a failed model call', () => {
       await server[Symbol.asyncDispose]();
       return server;
     });
-    const adapter = createOpenAiCompatible({ baseUrl: url, names });
+    const adapter = createOpenAiCompatible({ slug: 'openai', baseUrl: url, names });
     const waits: number[] = [];
     const port = createModelPort({ adapter, limits: LIMITS, wait: (ms) => Promise.resolve(void waits.push(ms)) });
     const events: StepEvent[] = [];
@@ -296,7 +296,7 @@ describe('a failed model call', () => {
     'ERR_TLS_CERT_ALTNAME_INVALID',
     'ERR_SSL_WRONG_VERSION_NUMBER',
   ])('counts no tokens if no connection is established: %s', async (code) => {
-    const adapter = createOpenAiCompatible({ baseUrl: 'https://model.example', names });
+    const adapter = createOpenAiCompatible({ slug: 'openai', baseUrl: 'https://model.example', names });
     const fetch = () =>
       Promise.reject(new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) }));
     const port = createModelPort({ adapter, limits: LIMITS, fetch, wait: () => Promise.resolve() });

@@ -1,3 +1,4 @@
+import { CATALOGUE_IDS } from '@uswarm/contract/providers';
 import { ModelError } from './port.js';
 
 /** Maps catalogue ids to provider names. */
@@ -11,7 +12,7 @@ export interface ModelNames {
   variable: string;
 }
 
-const CATALOGUE = new Set(['flash', 'sonnet', 'opus']);
+const CATALOGUE = new Set<string>(CATALOGUE_IDS);
 /** If neither the request nor the configuration has a model. */
 const DEFAULT_ID = 'sonnet';
 

@@ -1,32 +1,40 @@
-import { configuredProvider, MODEL_PROVIDERS, type ModelProvider as ProviderId } from '@uswarm/contract/providers';
+import {
+  CATALOGUE_IDS,
+  type CatalogueId,
+  configuredProvider,
+  MODEL_PROVIDERS,
+  type ModelProtocol,
+  type ModelProvider as ProviderId,
+  PROVIDER_CONNECTIONS,
+  type ProviderConnection,
+} from '@uswarm/contract/providers';
 import { z } from 'zod';
 import { lazyPort } from './lazy-port.js';
 import type { LearnedPartsDeps } from './learned-parts.js';
 import type { ModelNames } from './model-names.js';
 import type { ModelPort } from './port.js';
-import type { ProviderAdapter } from './providers/adapter.js';
+import type { AdapterOptions, ProviderAdapter } from './providers/adapter.js';
 
 const milliseconds = z.coerce.number().int().min(0);
 // Variables share a schema, because each schema takes some kilobytes in every runtime.
 const text = z.string().optional();
 const url = z.url({ protocol: /^https?$/ }).optional();
 
-/** Variables for all providers. A single provider's are also listed in `@uswarm/contract/providers`. */
+type ConnectionVariables = Record<ProviderConnection['baseUrl'], typeof url> &
+  Record<ProviderConnection['apiKey' | 'model'] | ProviderConnection['models'][CatalogueId], typeof text>;
+
+const connectionVariables = Object.fromEntries(
+  Object.values(PROVIDER_CONNECTIONS).flatMap(({ baseUrl, apiKey, model, models }) => [
+    [baseUrl, url],
+    ...[apiKey, model, ...Object.values(models)].map((name) => [name, text]),
+  ]),
+) as ConnectionVariables;
+
+/** Variables for all providers. */
 export const modelVariables = {
+  ...connectionVariables,
   USWARM_DEFAULT_PROVIDER: z.enum(MODEL_PROVIDERS).optional(),
   USWARM_DEFAULT_MODEL: text,
-  OPENAI_BASE_URL: url,
-  OPENAI_API_KEY: text,
-  OPENAI_MODEL: text,
-  OPENAI_MODEL_FLASH: text,
-  OPENAI_MODEL_SONNET: text,
-  OPENAI_MODEL_OPUS: text,
-  ANTHROPIC_BASE_URL: url,
-  ANTHROPIC_API_KEY: text,
-  ANTHROPIC_MODEL: text,
-  ANTHROPIC_MODEL_FLASH: text,
-  ANTHROPIC_MODEL_SONNET: text,
-  ANTHROPIC_MODEL_OPUS: text,
   /** The gateway to the providers; runtimes then have no key, and each turn has a token. */
   MODEL_GATEWAY_URL: url,
   /** Tokens of prompt and output, for models that the catalogue does not describe. */
@@ -45,18 +53,12 @@ export const modelVariables = {
 
 export type ModelVariables = z.output<z.ZodObject<typeof modelVariables>>;
 
-const NAME_VARIABLES = {
-  openai: ['OPENAI_MODEL', 'OPENAI_MODEL_FLASH', 'OPENAI_MODEL_SONNET', 'OPENAI_MODEL_OPUS'],
-  anthropic: ['ANTHROPIC_MODEL', 'ANTHROPIC_MODEL_FLASH', 'ANTHROPIC_MODEL_SONNET', 'ANTHROPIC_MODEL_OPUS'],
-} as const;
-
-function namesOf(provider: keyof typeof NAME_VARIABLES, env: ModelVariables): ModelNames {
-  const [model, flash, sonnet, opus] = NAME_VARIABLES[provider];
+function namesOf({ model, models }: ProviderConnection, env: ModelVariables): ModelNames {
+  const named = CATALOGUE_IDS.map((id) => [id, env[models[id]]] as const).filter(([, name]) => name !== undefined);
   // The gateway translates catalogue ids.
-  const own = env.MODEL_GATEWAY_URL === undefined ? {} : { flash: 'flash', sonnet: 'sonnet', opus: 'opus' };
-  const named = { flash: env[flash], sonnet: env[sonnet], opus: env[opus] };
+  const own = env.MODEL_GATEWAY_URL === undefined ? [] : CATALOGUE_IDS.map((id) => [id, id] as const);
   return {
-    byId: { ...own, ...Object.fromEntries(Object.entries(named).filter(([, name]) => name !== undefined)) },
+    byId: Object.fromEntries([...own, ...named]),
     fallback: env[model],
     preferred: env.USWARM_DEFAULT_MODEL,
     variable: model,
@@ -67,29 +69,25 @@ function namesOf(provider: keyof typeof NAME_VARIABLES, env: ModelVariables): Mo
 const behindGateway = (env: ModelVariables, provider: string): string | undefined =>
   env.MODEL_GATEWAY_URL === undefined ? undefined : `${env.MODEL_GATEWAY_URL.replace(/\/+$/, '')}/${provider}/v1`;
 
-/** Loaders by provider. Client libraries are loaded with the first call. */
-const ADAPTERS: Record<ProviderId, (env: ModelVariables) => Promise<ProviderAdapter>> = {
-  async demo(env) {
+/** Loaders by protocol. Client libraries are loaded with the first call. */
+const ADAPTERS: Record<ModelProtocol, (options: AdapterOptions) => Promise<ProviderAdapter>> = {
+  openai: async (options) => (await import('./providers/openai-compatible.js')).createOpenAiCompatible(options),
+  anthropic: async (options) => (await import('./providers/anthropic.js')).createAnthropicAdapter(options),
+};
+
+async function loadAdapter(provider: ProviderId, env: ModelVariables): Promise<ProviderAdapter> {
+  if (provider === 'demo') {
     const { createDemoAdapter } = await import('./providers/demo.js');
     return createDemoAdapter({ delayMs: env.USWARM_DEMO_DELAY_MS });
-  },
-  async openai(env) {
-    const { createOpenAiCompatible } = await import('./providers/openai-compatible.js');
-    return createOpenAiCompatible({
-      baseUrl: behindGateway(env, 'openai') ?? env.OPENAI_BASE_URL,
-      apiKey: env.OPENAI_API_KEY,
-      names: namesOf('openai', env),
-    });
-  },
-  async anthropic(env) {
-    const { createAnthropicAdapter } = await import('./providers/anthropic.js');
-    return createAnthropicAdapter({
-      baseUrl: behindGateway(env, 'anthropic') ?? env.ANTHROPIC_BASE_URL,
-      apiKey: env.ANTHROPIC_API_KEY,
-      names: namesOf('anthropic', env),
-    });
-  },
-};
+  }
+  const connection = PROVIDER_CONNECTIONS[provider];
+  return ADAPTERS[connection.protocol]({
+    slug: provider,
+    baseUrl: behindGateway(env, provider) ?? env[connection.baseUrl] ?? connection.defaultBaseUrl,
+    apiKey: env[connection.apiKey],
+    names: namesOf(connection, env),
+  });
+}
 
 const STEP_MS = 10 * 60_000;
 /** As long as replies are buffered, so that it does not delay them. */
@@ -106,7 +104,7 @@ export function createProvider(
   { onLearned }: Pick<LearnedPartsDeps, 'onLearned'> = {},
 ): ModelPort {
   const port = lazyPort(provider, async () => {
-    const [adapter, { createModelPort }] = await Promise.all([ADAPTERS[provider](env), import('./model-port.js')]);
+    const [adapter, { createModelPort }] = await Promise.all([loadAdapter(provider, env), import('./model-port.js')]);
     const betweenBytesMs = env.USWARM_MODEL_TIMEOUT_MS;
     return createModelPort({
       adapter,

@@ -25,10 +25,7 @@ const requestSchema = z.looseObject({
 
 /** The Messages protocol. */
 export const anthropic: Protocol = {
-  provider: 'anthropic',
-  route: '/anthropic/v1/messages',
   path: '/messages',
-  defaultBaseUrl: 'https://api.anthropic.com',
   baseUrlOf: anthropicBaseUrl,
   requestHeaders: ['anthropic-version', 'anthropic-beta'],
 

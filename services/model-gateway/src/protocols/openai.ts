@@ -31,10 +31,7 @@ const OPENAI_HOST = 'api.openai.com';
 
 /** The chat completions protocol. */
 export const openai: Protocol = {
-  provider: 'openai',
-  route: '/openai/v1/chat/completions',
   path: '/chat/completions',
-  defaultBaseUrl: `https://${OPENAI_HOST}/v1`,
   baseUrlOf: (setting) => setting.replace(/\/+$/, ''),
   requestHeaders: [],
 

@@ -1,9 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { GatewayError } from '../gateway-error.js';
 
-export const PROVIDERS = ['openai', 'anthropic'] as const;
-export type ProviderName = (typeof PROVIDERS)[number];
-
 /** A provider's JSON object. Fields that the gateway does not know pass unchanged. */
 export type Body = Readonly<Record<string, unknown>>;
 
@@ -45,14 +42,10 @@ export interface Metered {
   outputTokens: number;
 }
 
-/** A provider protocol. */
+/** A protocol of model servers. */
 export interface Protocol {
-  provider: ProviderName;
-  /** The route at the gateway. */
-  route: string;
   /** The path after the provider's base URL. */
   path: string;
-  defaultBaseUrl: string;
   /** The URL before `path`, from the operator's setting. */
   baseUrlOf(setting: string): string;
   /** Request headers that are passed to the provider. */

@@ -1,8 +1,17 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
+import type { ModelNames } from '../model-names.js';
 import type { Prompt } from '../port.js';
 import type { PassOptions } from '../wire-body.js';
 
 export type Fetch = typeof globalThis.fetch;
+
+/** A provider's account or server. */
+export interface AdapterOptions {
+  slug: string;
+  baseUrl: string;
+  apiKey?: string | undefined;
+  names: ModelNames;
+}
 
 export interface AttemptOptions {
   /** The provider's model name. */

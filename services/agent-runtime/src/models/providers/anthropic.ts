@@ -1,23 +1,14 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { anthropicBaseUrl } from '@uswarm/contract/providers';
-import { type ModelNames, resolveModel } from '../model-names.js';
+import { resolveModel } from '../model-names.js';
 import { repairMessages } from '../message-repair.js';
-import type { AttemptOptions, ProviderAdapter } from './adapter.js';
+import type { AdapterOptions, AttemptOptions, ProviderAdapter } from './adapter.js';
 
-export interface AnthropicDeps {
-  /** Default: Anthropic. `/v1` at its end is optional. */
-  baseUrl?: string | undefined;
-  apiKey?: string | undefined;
-  names: ModelNames;
-}
-
-const ANTHROPIC = 'https://api.anthropic.com';
-
-/** Anthropic, and servers with its Messages protocol. */
-export function createAnthropicAdapter({ baseUrl = ANTHROPIC, apiKey, names }: AnthropicDeps): ProviderAdapter {
+/** Servers with the messages protocol. `/v1` at the end of the base URL is optional. */
+export function createAnthropicAdapter({ slug, baseUrl, apiKey, names }: AdapterOptions): ProviderAdapter {
   return {
-    slug: 'anthropic',
+    slug,
     required: ['max_tokens'],
     modelName: (requested) => resolveModel(requested, names),
     languageModel({ model, fetch, token }: AttemptOptions): LanguageModelV4 {

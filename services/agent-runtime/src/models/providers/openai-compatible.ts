@@ -1,18 +1,9 @@
 import type { JSONValue, LanguageModelV4 } from '@ai-sdk/provider';
 import { createOpenAICompatible, type MetadataExtractor } from '@ai-sdk/openai-compatible';
-import { type ModelNames, resolveModel } from '../model-names.js';
+import { resolveModel } from '../model-names.js';
 import type { Prompt, PromptMessage } from '../port.js';
 import { repairCompletion } from '../completion-repair.js';
-import type { AttemptOptions, Fetch, ProviderAdapter } from './adapter.js';
-
-export interface OpenAiCompatibleDeps {
-  /** Default: OpenAI. */
-  baseUrl?: string | undefined;
-  apiKey?: string | undefined;
-  names: ModelNames;
-}
-
-const OPENAI = 'https://api.openai.com/v1';
+import type { AdapterOptions, AttemptOptions, Fetch, ProviderAdapter } from './adapter.js';
 
 type Body = Record<string, unknown>;
 
@@ -116,11 +107,11 @@ function createModels(baseUrl: string) {
   };
 }
 
-/** OpenAI, and servers with its chat completions protocol. */
-export function createOpenAiCompatible({ baseUrl = OPENAI, apiKey, names }: OpenAiCompatibleDeps): ProviderAdapter {
+/** Servers with the chat completions protocol. */
+export function createOpenAiCompatible({ slug, baseUrl, apiKey, names }: AdapterOptions): ProviderAdapter {
   const models = createModels(baseUrl);
   return {
-    slug: 'openai',
+    slug,
     modelName: (requested) => resolveModel(requested, names),
     languageModel({ model, fetch, token }: AttemptOptions) {
       const key = token ?? apiKey;

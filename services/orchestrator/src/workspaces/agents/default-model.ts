@@ -29,7 +29,7 @@ export function namesFlash(
 ): boolean {
   const connection = MODEL_PROVIDER_METADATA[provider as ModelProvider]?.connection;
   if (driver === 'kubernetes' || connection === undefined) return true;
-  return Boolean(environment[`${connection.model}_FLASH`] || environment[connection.model]);
+  return Boolean(environment[connection.models.flash] || environment[connection.model]);
 }
 
 /**

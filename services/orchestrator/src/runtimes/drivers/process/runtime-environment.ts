@@ -1,4 +1,4 @@
-import { configuredProvider, MODEL_PROVIDER_METADATA, PROVIDER_VARIABLES } from '@uswarm/contract/providers';
+import { configuredProvider, PROVIDER_CONNECTIONS, PROVIDER_VARIABLES } from '@uswarm/contract/providers';
 import { callPublicKey } from '@uswarm/service-kit';
 import type { RuntimeSpec } from '../driver.js';
 
@@ -27,10 +27,8 @@ const PASSED_ON = [
 ];
 
 /** Provider keys and addresses. */
-const CONNECTIONS = new Set(
-  Object.values(MODEL_PROVIDER_METADATA).flatMap(({ connection }) =>
-    connection === undefined ? [] : [connection.baseUrl, connection.apiKey],
-  ),
+const CONNECTIONS = new Set<string>(
+  Object.values(PROVIDER_CONNECTIONS).flatMap(({ baseUrl, apiKey }) => [baseUrl, apiKey]),
 );
 
 /** A runtime exits after this time without calls, so that a crashed orchestrator leaves no processes behind. */
