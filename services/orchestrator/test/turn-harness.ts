@@ -5,7 +5,7 @@ import { type RunTurnRequest, type TurnEvent, TurnEventSchema } from '@uswarm/ru
 import { type Clock, silentLogger, systemClock } from '@uswarm/service-kit';
 import type { LeasedJob } from '../src/platform/jobs/job-store.js';
 import type { RuntimeRow } from '../src/records/runtimes.store.js';
-import type { MessageChange } from '../src/records/messages.store.js';
+import type { MessageChange } from '../src/records/message-rows.js';
 import type { FoundApproval } from '../src/records/approvals.store.js';
 import type { CallRecord } from '../src/turns/journal/journal.store.js';
 import type { Refusal } from '../src/turns/content/reply-limit.js';
@@ -18,7 +18,8 @@ import type { StoredOutcome } from '../src/turns/tools/tool-calls.store.js';
 import type { UntrustedSource } from '../src/turns/tools/untrusted-content.js';
 import type { TurnContext } from '../src/turns/request/turn-contexts.store.js';
 import type { Progress, ReplyTexts } from '../src/turns/reply/turn-progress.store.js';
-import type { TurnInstance, TurnRow } from '../src/turns/turns.store.js';
+import type { TurnRow } from '../src/turns/turns.store.js';
+import type { TurnInstance } from '../src/turns/turns.store.js';
 import type { TurnTokens } from '../src/metering/turn-tokens.js';
 import { createMemoryJournal } from './memory-journal.js';
 import { createMemoryLimits } from './memory-limits.js';

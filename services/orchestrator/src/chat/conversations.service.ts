@@ -15,7 +15,8 @@ import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { ConversationCursorCodec } from './conversation-cursor.js';
 import { type ConversationQuery, readConversations } from './conversation-page.js';
 import { conversationView } from './conversation-view.js';
-import type { ConversationStore, NewTitle } from './conversations.store.js';
+import type { ConversationStore } from './conversations.store.js';
+import type { NewTitle } from '../records/conversation-rows.js';
 import { requiredLine } from '../platform/http/visible-text.js';
 import { titleOf } from '../records/title.js';
 

@@ -1,12 +1,21 @@
 import { type AgentRole, type ConversationType, LIMITS } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
-import type { AgentActivity, TitleSource } from '../platform/database/schema.js';
+import type { AgentActivity } from '../platform/database/schema.js';
 import { currentActivity } from '../records/agent-status.store.js';
 import { messageColumns } from '../records/messages.store.js';
 import type { MessageRow } from './message-view.js';
 import { listOrder } from '../records/position.js';
 import { LAST_READ, UNREAD } from '../records/unread.js';
+import {
+  deleteConversation,
+  insertConversation,
+  type NewConversation,
+  type NewTitle,
+  setMuted,
+  setTitle,
+  setTitleFromMessage,
+} from '../records/conversation-rows.js';
 
 /** A conversation with its agent and its last message, if any. */
 export interface ConversationRow {
@@ -30,21 +39,6 @@ export interface ConversationRow {
   partner_silent_since: Date | null;
   /** With the beginning of its text. */
   last_message: (MessageRow & { truncated: boolean }) | null;
-}
-
-export interface NewConversation {
-  id: string;
-  workspaceId: string;
-  type: ConversationType;
-  agentId: string | null;
-  title?: string | undefined;
-  /** The seq of its event, if it has one. */
-  rev?: number;
-}
-
-export interface NewTitle {
-  text: string | null;
-  source: TitleSource | null;
 }
 
 export interface ConversationPosition {
@@ -137,13 +131,7 @@ async function select(db: Database, where: RawBuilder<unknown>): Promise<Convers
 
 export function createConversationStore(database: Database): ConversationStore {
   return {
-    async insert({ id, workspaceId, type, agentId, title, rev = 0 }, db) {
-      const named = title === undefined ? {} : ({ title, title_source: 'user' } as const);
-      await db
-        .insertInto('conversations')
-        .values({ id, workspace_id: workspaceId, type, agent_id: agentId, rev, ...named })
-        .execute();
-    },
+    insert: insertConversation,
 
     async findAccess(userId, workspaceId, conversationId, db = database) {
       const { rows } = await sql<{ conversation: boolean }>`
@@ -182,33 +170,9 @@ export function createConversationStore(database: Database): ConversationStore {
       return rows;
     },
 
-    async setTitle(workspaceId, conversationId, { text, source }, db) {
-      const result = await db
-        .updateTable('conversations')
-        .set({ title: text, title_source: source })
-        .where('id', '=', conversationId)
-        .where('workspace_id', '=', workspaceId)
-        .executeTakeFirst();
-      return result.numUpdatedRows === 1n;
-    },
-
-    async setMuted(conversationId, muted, db) {
-      await db.updateTable('conversations').set({ muted }).where('id', '=', conversationId).execute();
-    },
-
-    async setTitleFromMessage(conversationId, { title, messageSeq }, db) {
-      await db
-        .updateTable('conversations')
-        .set({ title, title_source: title === null ? null : 'first_message' })
-        .where('id', '=', conversationId)
-        .where(({ or, and, eb }) =>
-          or([
-            eb('title_source', '=', 'first_message'),
-            and([eb('title_source', '=', 'model'), eb('title_seq', '>=', messageSeq)]),
-          ]),
-        )
-        .execute();
-    },
+    setTitle,
+    setMuted,
+    setTitleFromMessage,
 
     async firstText(conversationId, db) {
       const { rows } = await sql<{ text: string }>`
@@ -221,10 +185,7 @@ export function createConversationStore(database: Database): ConversationStore {
     find: async (workspaceId, conversationId) =>
       (await select(database, sql`c.id = ${conversationId} AND c.workspace_id = ${workspaceId}`))[0],
 
-    async remove(conversationId, db) {
-      const result = await db.deleteFrom('conversations').where('id', '=', conversationId).executeTakeFirst();
-      return result.numDeletedRows === 1n;
-    },
+    remove: deleteConversation,
 
     findAll: async (conversationIds, db = database) =>
       conversationIds.length === 0 ? [] : select(db, sql`c.id = ANY(${[...conversationIds]}::uuid[])`),

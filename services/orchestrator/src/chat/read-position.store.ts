@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import { IS_UNREAD, UNREAD } from '../records/unread.js';
+import { moveReadPosition } from '../records/conversation-rows.js';
 
 /** The read state of a conversation. */
 export interface ReadState {
@@ -48,13 +49,6 @@ export function createReadPositionStore(database: Database): ReadPositionStore {
       return rows[0]?.seq;
     },
 
-    async move(conversationId, seq, db) {
-      const result = await db
-        .updateTable('conversations')
-        .set({ read_seq: sql<number>`greatest(read_seq, ${seq})` })
-        .where('id', '=', conversationId)
-        .executeTakeFirst();
-      return result.numUpdatedRows === 1n;
-    },
+    move: moveReadPosition,
   };
 }

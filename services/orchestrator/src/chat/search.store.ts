@@ -5,6 +5,7 @@ import { selectPage } from '../records/messages.store.js';
 import type { PageRow } from './message-view.js';
 import type { PageDirection } from '../records/position.js';
 import { BOUNDED_COLUMNS } from '../records/stored-bytes.js';
+import { foldSearchTexts } from '../records/message-rows.js';
 
 export interface MessageSearchStore {
   /**
@@ -99,17 +100,7 @@ export function createMessageSearchStore(database: Database, readFirst = READ_FI
       return selectPage(messages, pageDirection, db);
     },
 
-    async foldAgain(after, db) {
-      const { rows } = await sql<{ id: string }>`
-        WITH batch AS MATERIALIZED (
-          SELECT id FROM messages WHERE id > ${after} ORDER BY id LIMIT ${FOLDED_AT_ONCE}
-        ), written AS (
-          UPDATE messages m SET content = m.content FROM batch
-          WHERE m.id = batch.id AND m.search_text IS DISTINCT FROM search_text_of(m.content)
-        )
-        SELECT id FROM batch ORDER BY id DESC LIMIT 1`.execute(db);
-      return rows[0]?.id;
-    },
+    foldAgain: (after, db) => foldSearchTexts(after, FOLDED_AT_ONCE, db),
   };
 }
 

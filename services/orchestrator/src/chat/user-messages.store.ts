@@ -3,14 +3,16 @@ import { LIMITS, type Mention } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import { insertJobs } from '../platform/jobs/job-store.js';
-import { appendNewMessages } from '../records/append-new-messages.js';
+import { appendNewMessages } from '../records/event-rows.js';
 import { hasOpenApprovals } from '../records/approvals.store.js';
 import { ownColumns } from '../records/messages.store.js';
 import { TURN_JOB } from '../records/turn-job.js';
-import { insertTurns, queuedTurnsOf } from '../turns/insert-turns.js';
+import { insertTurns, queuedTurnsOf } from '../records/turns.js';
 import { nextTurnId } from '../turns/turn-ids.js';
 import type { StoredAttachment } from '../workspaces/uploads/attachments.js';
 import type { MessageRow } from './message-view.js';
+import { touchConversations } from '../records/conversation-rows.js';
+import { insertUserMessages } from '../records/message-rows.js';
 
 /** A checked message. */
 export interface UserMessage {
@@ -119,21 +121,17 @@ async function insert(
       WHERE (local_id IS NULL OR nth_use = 1)
         AND (turns = 0 OR more_turns + ${queuedTurnsOf(sql`s.conversation_id`)} <= ${LIMITS.queuedTurns})
     ), ${appendNewMessages(sql`ready`)}, moved AS (
-      UPDATE conversations c SET updated_at = now(), rev = greatest(c.rev, s.seq), title = coalesce(c.title, s.title),
-        title_source = CASE WHEN c.title IS NULL AND s.title IS NOT NULL THEN 'first_message' ELSE c.title_source END
-      FROM (
+      ${touchConversations(sql`(
         SELECT r.conversation_id, max(e.seq) AS seq, (array_agg(r.title ORDER BY r.title IS NULL, r.n))[1] AS title
         FROM ready r JOIN appended e ON e.subject_id = r.subject_id
         GROUP BY r.conversation_id
-      ) s
-      WHERE c.id = s.conversation_id
+      )`)}
     ), m AS (
-      INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, role, sender_id, content, status, local_id,
-        body_hash, mentions, attachments)
-      SELECT s.subject_id, s.workspace_id, s.conversation_id, e.seq, e.seq, 'user', s.user_id,
-        jsonb_build_object('type', 'text', 'text', s.text), CASE WHEN s.turns = 0 THEN 'read' ELSE 'sent' END, s.local_id,
-        s.body_hash, s.mentions, s.attachments
-      FROM ready s JOIN appended e ON e.subject_id = s.subject_id
+      ${insertUserMessages(sql`
+        SELECT s.subject_id, s.workspace_id, s.conversation_id, e.seq, e.seq, 'user', s.user_id,
+          jsonb_build_object('type', 'text', 'text', s.text), CASE WHEN s.turns = 0 THEN 'read' ELSE 'sent' END, s.local_id,
+          s.body_hash, s.mentions, s.attachments
+        FROM ready s JOIN appended e ON e.subject_id = s.subject_id`)}
       RETURNING id, workspace_id, conversation_id, seq, rev, before_seq, error_code, role, content, status, local_id, mentions,
         attachments, created_at, updated_at, edited_at, agent_id, answer_turn_id, in_reply_to
     ), queued AS (

@@ -4,6 +4,7 @@ import type { Database, Transaction } from '../platform/database/database.js';
 import { insertSystemMessage, type SystemMessageDeps } from '../records/system-message.js';
 import { type BudgetUse, type StoredBudget, WARNED, warningText } from './budget.js';
 import { nextPeriodAt, periodOf } from './period.js';
+import { markBudgetWarned } from '../records/workspace-rows.js';
 
 export interface BudgetWarningStore {
   /**
@@ -43,13 +44,13 @@ export function createBudgetWarningStore(): BudgetWarningStore {
   return {
     async mark({ workspaceId, conversationId }, period, db) {
       const { rows } = await sql<BudgetUse & StoredBudget>`
-        UPDATE workspaces w SET budget_warned_period = ${period}
-        FROM usage_periods p
-        WHERE w.id = ${workspaceId} AND w.budget_warned_period IS DISTINCT FROM ${period}
-          AND p.user_id = w.owner_id AND p.workspace_id = w.id AND p.period = ${period}
-          AND (p.cost_micros * ${denominator} >= w.monthly_cost_micros * ${numerator}
-            OR (p.prompt_tokens + p.completion_tokens) * ${denominator} >= w.monthly_tokens * ${numerator})
-          AND EXISTS (SELECT FROM conversations WHERE id = ${conversationId})
+        ${markBudgetWarned(workspaceId, period, {
+          from: sql`usage_periods p`,
+          condition: sql`p.user_id = w.owner_id AND p.workspace_id = w.id AND p.period = ${period}
+            AND (p.cost_micros * ${denominator} >= w.monthly_cost_micros * ${numerator}
+              OR (p.prompt_tokens + p.completion_tokens) * ${denominator} >= w.monthly_tokens * ${numerator})
+            AND EXISTS (SELECT FROM conversations WHERE id = ${conversationId})`,
+        })}
         RETURNING w.monthly_cost_micros, w.monthly_tokens, p.cost_micros AS cost,
           p.prompt_tokens + p.completion_tokens AS tokens`.execute(db);
       return rows[0];

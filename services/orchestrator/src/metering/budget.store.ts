@@ -2,6 +2,7 @@ import type { UpdateBudgetBody } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import type { BudgetUse, StoredBudget } from './budget.js';
+import { setBudget } from '../records/workspace-rows.js';
 
 export interface BudgetStore {
   /** @returns undefined if the user does not own the workspace */
@@ -28,12 +29,7 @@ export function createBudgetStore(database: Database): BudgetStore {
         ...(monthly_tokens === undefined ? {} : { monthly_tokens }),
       };
       if (Object.keys(limits).length === 0) return;
-      await database
-        .updateTable('workspaces')
-        .set(limits)
-        .where('id', '=', workspaceId)
-        .where('owner_id', '=', ownerId)
-        .execute();
+      await setBudget({ id: workspaceId, ownerId }, limits, database);
     },
   };
 }

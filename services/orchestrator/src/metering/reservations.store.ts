@@ -1,17 +1,17 @@
 import { sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import {
-  CHARGED_COLUMNS,
   type ChargedCall,
   type CountedCall,
-  chargedValues,
+  insertReserved,
   releaseEntry,
   type SettledCall,
   type SettledTokens,
   settleEntry,
-} from './settlement.js';
-import { usageLock } from './usage-lock.js';
+} from '../records/usage-entries.js';
+import { usageLock } from '../records/usage-lock.js';
 import { allottedBudgets, type BudgetRow, limitingBudgets, type TurnTokens, turnTokensOf } from './turn-tokens.js';
+import { grantTokens } from '../records/turns.js';
 
 export interface TurnStep {
   /** The first in the chain of continued turns. */
@@ -86,16 +86,11 @@ export function createReservationStore(): ReservationStore {
       return rows[0]?.left ?? null;
     },
 
-    async insert(attempt, db) {
-      await sql`
-        INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, kind, estimated, reserved,
-          prompt_tokens, completion_tokens, ${CHARGED_COLUMNS})
-        SELECT ${attempt.usageTurnId}, ${attempt.step}, ${attempt.userId}, ${attempt.workspaceId}, ${attempt.provider},
-          ${attempt.model}, ${attempt.kind ?? 'step'}, true, true, ${attempt.promptTokens}, ${attempt.maxOutputTokens},
-          ${chargedValues(attempt, { prompt: attempt.promptTokens, cached: 0, completion: attempt.maxOutputTokens })}
-        WHERE NOT EXISTS (
-          SELECT FROM usage_entries WHERE turn_id = ${attempt.meteredTurnId ?? attempt.usageTurnId} AND call_id IS NOT NULL
-        )`.execute(db);
+    async insert({ usageTurnId, meteredTurnId = usageTurnId, ...attempt }, db) {
+      await insertReserved(
+        { kind: 'step', ...attempt, turnId: usageTurnId, callId: null },
+        sql`WHERE NOT EXISTS (SELECT FROM usage_entries WHERE turn_id = ${meteredTurnId} AND call_id IS NOT NULL)`,
+      ).execute(db);
     },
 
     settle: (step, tokens, db) => settleEntry(reservedStep(step), tokens, db),
@@ -107,8 +102,7 @@ export function createReservationStore(): ReservationStore {
     async grant(turnId, tokens, db) {
       await sql`
         WITH ${limitingBudgets(turnId)}
-        UPDATE turns t SET tokens_budget = ${tokens} + budgets.used
-        FROM budgets WHERE t.id = ${turnId} AND budgets.id = t.id`.execute(db);
+        ${grantTokens(turnId, tokens)}`.execute(db);
     },
   };
 }

@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import { MEMBER, type SwarmMember } from './agents.store.js';
 import type { ToolSetting, ToolSettings } from './agent-tools.js';
+import { updateAgentSettings } from './agent-rows.js';
 
 export interface AgentSettingsRow {
   kind: SwarmMember['kind'];
@@ -46,19 +47,7 @@ export function createAgentSettingsStore(database: Database): AgentSettingsStore
 
     ofAgent: (agentId) => select(sql`a.id = ${agentId}`),
 
-    async update(userId, agentId, { model, response_length, prompts }) {
-      const { numUpdatedRows } = await database
-        .updateTable('agents as a')
-        .set({
-          ...(model === undefined ? {} : { model }),
-          ...(response_length === undefined ? {} : { response_length }),
-          ...(prompts === undefined ? {} : { prompts: JSON.stringify(prompts) }),
-          updated_at: sql<Date>`now()`,
-        })
-        .where(sql<boolean>`${ownAgent(userId, agentId)}`)
-        .executeTakeFirstOrThrow();
-      return numUpdatedRows > 0n;
-    },
+    update: (userId, agentId, change) => updateAgentSettings(ownAgent(userId, agentId), change, database),
 
     async setTool(userId, agentId, name, { enabled, permission }) {
       // The lock prevents the agent's deletion until the row that references it is inserted.

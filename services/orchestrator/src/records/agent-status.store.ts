@@ -3,6 +3,8 @@ import type { Database } from '../platform/database/database.js';
 import type { AgentActivity, InternalPhase } from '../platform/database/schema.js';
 import { heldLease, type LeasedJob } from '../platform/jobs/job-store.js';
 import { OPEN_CARD } from './message-changes.store.js';
+import { setTurnActivity, setTurnWriting } from './turns.js';
+import { setAgentWriting, setDerivedActivities } from './agent-rows.js';
 
 export const currentActivity = (alias: string): RawBuilder<AgentActivity> => sql<AgentActivity>`
   CASE WHEN ${sql.ref(`${alias}.activity_until`)} > now() THEN ${sql.ref(`${alias}.activity`)} ELSE 'online' END`;
@@ -64,14 +66,6 @@ const selected = (selection: AgentSelection): RawBuilder<boolean> =>
     : sql<boolean>`a.workspace_id = ${selection.workspaceId}`;
 
 /** How long an activity counts without a renewal. */
-const ACTIVITY = sql`interval '2 minutes'`;
-export const activityColumns = (activity: AgentActivity | null): RawBuilder<unknown> => sql`
-  activity = ${activity}::text, activity_until = CASE WHEN ${activity}::text IS NOT NULL THEN now() + ${ACTIVITY} END`;
-
-/** Locks the agent of the turn that this CTE has changed. Messages and turns that reference the agent need not wait. */
-export const lockAgentOf = (turn: RawBuilder<unknown>, columns = sql``): RawBuilder<unknown> => sql`
-  SELECT ${columns} FROM agents a WHERE a.id = (SELECT agent_id FROM ${turn}) FOR NO KEY UPDATE`;
-
 /** How long an agent shows that its last turn failed. */
 const ERROR = sql`interval '5 minutes'`;
 /** How long an agent waits for a choice on a card that no turn needs to continue. The card stays usable afterwards. */
@@ -141,11 +135,7 @@ async function change(
       LEFT JOIN LATERAL (${implied}) best ON best.until > now()
       WHERE ${condition}
     ), changed AS (
-      UPDATE agents a SET activity = d.activity, activity_until = d.until,
-        updated_at = CASE WHEN a.activity = d.activity THEN a.updated_at ELSE now() END
-      FROM derived d
-      WHERE a.id = d.id AND (a.activity, a.activity_until) IS DISTINCT FROM (d.activity, d.until)
-      RETURNING d.id, d.workspace_id, d.activity, d.until AS activity_until
+      ${setDerivedActivities}
     )
     SELECT ${CHANGED_COLUMNS}
     FROM changed c JOIN workspaces w ON w.id = c.workspace_id
@@ -156,25 +146,14 @@ async function change(
 
 export function createAgentStatusStore(database: Database): AgentStatusStore {
   return {
-    async setActivity(turnId, activity, db) {
-      await sql`
-        WITH turn AS (
-          UPDATE turns SET ${activityColumns(activity)} WHERE id = ${turnId} RETURNING agent_id
-        )
-        ${lockAgentOf(sql`turn`)}`.execute(db);
-    },
+    setActivity: setTurnActivity,
 
     async setWriting(job, db) {
       const { rows } = await sql<Omit<ChangedStatus, 'agentId'> & { agentId: string | null }>`
         WITH ${heldLease(job)}, turn AS (
-          UPDATE turns t SET activity = 'writing', activity_until = now() + ${ACTIVITY}
-          FROM held WHERE t.id = held.subject_id AND t.status = 'running' RETURNING t.agent_id, t.activity_until
+          ${setTurnWriting}
         ), c AS (
-          UPDATE agents a SET activity = 'writing',
-            activity_until = CASE WHEN a.activity = 'writing' THEN greatest(a.activity_until, t.activity_until) ELSE t.activity_until END,
-            updated_at = CASE WHEN a.activity = 'writing' THEN a.updated_at ELSE now() END
-          FROM turn t WHERE a.id = t.agent_id
-          RETURNING a.id, a.workspace_id, a.activity, a.activity_until
+          ${setAgentWriting}
         )
         SELECT ${CHANGED_COLUMNS} FROM held LEFT JOIN (
           c JOIN workspaces w ON w.id = c.workspace_id LEFT JOIN runtimes r ON r.workspace_id = c.workspace_id

@@ -1,13 +1,8 @@
 import { sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
-import type { AgentTemplate } from '../platform/core/catalog.js';
 import { type CurrentStatus, currentActivity, expiresInMs } from './agent-status.store.js';
 import type { AgentDetailsRow, AgentRow } from './agent-view.js';
-
-export interface NewAgent extends AgentTemplate {
-  id: string;
-  sortOrder: number;
-}
+import { insertAgents, type NewAgent } from './agent-rows.js';
 
 /** Sent to the runtime. */
 export interface SwarmMember {
@@ -58,25 +53,7 @@ export function createAgentStore(database: Database): AgentStore {
       .where('w.owner_id', '=', userId);
 
   return {
-    async insertAll(workspaceId, agents, db) {
-      await db
-        .insertInto('agents')
-        .values(
-          agents.map((agent) => ({
-            id: agent.id,
-            workspace_id: workspaceId,
-            slug: agent.slug,
-            name: agent.name,
-            role: agent.role,
-            kind: agent.kind,
-            description: agent.description,
-            avatar_url: '',
-            skills: agent.skills,
-            sort_order: agent.sortOrder,
-          })),
-        )
-        .execute();
-    },
+    insertAll: insertAgents,
 
     list: (workspaceId) =>
       database

@@ -2,6 +2,7 @@ import { storable } from '@uswarm/service-kit';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import { answersUser } from './answers-user.js';
+import { deleteContextAndCalls, insertCalls } from './turn-parts.js';
 
 export type ApprovalStatus = 'open' | 'approved' | 'denied' | 'expired' | 'superseded';
 
@@ -132,11 +133,7 @@ export function createApprovalStore(): ApprovalStore {
         UPDATE tool_approvals SET status = ${status}, decided_at = now()
         WHERE card_message_id IN (SELECT card_message_id FROM closing)
         RETURNING card_message_id, turn_id
-      ), contexts AS (
-        DELETE FROM turn_contexts WHERE turn_id IN (SELECT id FROM ended)
-      ), calls AS (
-        DELETE FROM tool_calls WHERE turn_id IN (SELECT id FROM ended)
-      )
+      ), ${deleteContextAndCalls(sql`turn_id IN (SELECT id FROM ended)`)}
       SELECT m.id AS "messageId", m.workspace_id AS "workspaceId", closed.turn_id AS "turnId"
       FROM closed JOIN messages m ON m.id = closed.card_message_id ORDER BY m.id`.execute(db);
     return rows;
@@ -261,11 +258,10 @@ export function createApprovalStore(): ApprovalStore {
     },
 
     async refuse(cardMessageIds, text, db) {
-      await sql`
-        INSERT INTO tool_calls (turn_id, call_id, tool, text, failed, shows_message)
+      await insertCalls(sql`
         SELECT a.turn_id, a.call_id, a.tool, ${text}, true, false FROM tool_approvals a
         WHERE a.card_message_id = ANY(${[...cardMessageIds]}::uuid[]) AND a.status = 'superseded' AND a.granted_tokens IS NULL
-          AND ${NOT_EXECUTED}`.execute(db);
+          AND ${NOT_EXECUTED}`).execute(db);
     },
 
     supersede: (conversationId, db) =>
@@ -296,3 +292,7 @@ export function createApprovalStore(): ApprovalStore {
       ),
   };
 }
+
+/** Gives a suspended turn's approvals to the turn that continues it. */
+export const moveApprovals = (fromTurnId: string, toTurnId: string): RawBuilder<unknown> => sql`
+  UPDATE tool_approvals SET turn_id = ${toTurnId} WHERE turn_id = ${fromTurnId} RETURNING card_message_id, status`;

@@ -1,10 +1,20 @@
-import { ApiError, type DurableEventName, type MessageContent, type MessageStatus } from '@uswarm/contract';
+import { ApiError, type DurableEventName, type MessageStatus } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../platform/database/database.js';
-import { changedColumns, type MessageChange } from './messages.store.js';
+import { reviseConversationOfMessage, touchConversation } from './conversation-rows.js';
+import { insertEvents, queueEvents } from './event-rows.js';
+import {
+  type AddedMessage,
+  changedColumns,
+  insertMessage,
+  type MessageChange,
+  replaceLoadingReply,
+  reviseMessage,
+} from './message-rows.js';
+import { takeSeqs } from './workspace-rows.js';
 import { STORED_BYTES } from './stored-bytes.js';
-import { answerOf } from './answers.js';
 import { revisedRows, workspaceRev } from './revisions.js';
+import { takeLoadingReply } from './turns.js';
 
 export interface StoredEvent {
   workspaceId: string;
@@ -17,22 +27,6 @@ export interface StoredEvent {
 }
 
 export type NewEvent = Omit<StoredEvent, 'seq' | 'createdAt'>;
-
-export interface AddedMessage {
-  id: string;
-  workspaceId: string;
-  conversationId: string;
-  role: 'agent' | 'system';
-  agentId?: string;
-  content: MessageContent;
-  status: MessageStatus;
-  /** Turn and key for a message that a turn writes in addition to its reply. */
-  turn?: { id: string; key: string };
-  /** The message belongs to this turn's answer. Default: `turn` */
-  turnId?: string;
-  /** Lists a tool line before the reply with this seq. */
-  beforeSeq?: number;
-}
 
 /** Shown instead of a reply. */
 export type PlacedMessage = Omit<AddedMessage, 'role' | 'status' | 'beforeSeq' | 'turn' | 'turnId'> &
@@ -131,17 +125,12 @@ export function createEventStore(
   /** @param changedRows CTEs for the rows that the event is about, after the CTE `counter` */
   async function insert(event: NewEvent, changedRows: RawBuilder<unknown>, tx: Transaction): Promise<number> {
     const { workspaceId, type, subjectId, conversationId = null } = event;
-    // Lock order: workspace, outbox. The relay locks only the outbox, and skips locked rows.
     const { rows } = await sql<AppendedEvent>`
-      WITH counter AS (
-        UPDATE workspaces SET last_seq = last_seq + 1, rev = ${workspaceRev(type)} WHERE id = ${workspaceId}
-        RETURNING last_seq
-      )${changedRows}, waiting AS (
-        INSERT INTO event_outbox (workspace_id, from_seq, upto_seq) SELECT ${workspaceId}::uuid, last_seq, last_seq FROM counter
-        ON CONFLICT (workspace_id) DO UPDATE SET upto_seq = EXCLUDED.upto_seq
+      WITH counter AS (${takeSeqs(workspaceId, 1, { rev: workspaceRev(type) })})${changedRows}, waiting AS (
+        ${queueEvents(sql`SELECT ${workspaceId}::uuid, last_seq, last_seq FROM counter`)}
       )
-      INSERT INTO workspace_events (workspace_id, seq, type, subject_id, conversation_id, published_at)
-      SELECT ${workspaceId}, last_seq, ${type}, ${subjectId}, ${conversationId}::uuid, now() FROM counter
+      ${insertEvents(sql`
+        SELECT ${workspaceId}::uuid, last_seq, ${type}, ${subjectId}::uuid, ${conversationId}::uuid, now() FROM counter`)}
       RETURNING ${APPENDED}`.execute(tx);
     const [row] = rows;
     if (row === undefined) throw new ApiError('workspace_not_found');
@@ -152,51 +141,26 @@ export function createEventStore(
   return {
     append: (event, tx) => insert(event, revisedRows({ conversationId: null, ...event }), tx),
 
-    addMessage({ workspaceId, id, conversationId, turn, turnId = turn?.id, ...message }, tx) {
-      const rows = sql`, moved AS (
-          UPDATE conversations c SET updated_at = now(), rev = greatest(c.rev, counter.last_seq)
-          FROM counter WHERE c.id = ${conversationId}
-        ), message AS (
-          INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, before_seq, role, agent_id, content, status, turn_id, turn_key,
-            answer_turn_id, in_reply_to)
-          SELECT ${id}::uuid, ${workspaceId}::uuid, ${conversationId}::uuid, last_seq, last_seq, ${message.beforeSeq ?? null}::bigint,
-            ${message.role}, ${message.agentId ?? null}::uuid, ${JSON.stringify(message.content)}::jsonb, ${message.status},
-            ${turn?.id ?? null}::uuid, ${turn?.key ?? null}, answer.id, answer.in_reply_to
-          FROM counter, ${answerOf(turnId)} answer
-        )`;
-      return insert({ workspaceId, type: 'message.new', subjectId: id }, rows, tx);
+    addMessage(message, tx) {
+      const rows = sql`, moved AS (${touchConversation(message.conversationId)}), message AS (${insertMessage(message)})`;
+      return insert({ workspaceId: message.workspaceId, type: 'message.new', subjectId: message.id }, rows, tx);
     },
 
-    async placeMessage({ workspaceId, id, conversationId, agentId = null, content, turn }, tx) {
+    async placeMessage({ turn, ...message }, tx) {
+      const { workspaceId, id, conversationId, content } = message;
+      const added = { ...message, turn, role: 'agent', status: 'delivered' } as const;
       const { rows } = await sql<AppendedEvent & { type: 'message.new' | 'message.updated'; id: string }>`
-        WITH counter AS (
-          UPDATE workspaces SET last_seq = last_seq + 1, rev = last_seq + 1 WHERE id = ${workspaceId} RETURNING last_seq
-        ), reply AS (
-          UPDATE turns t SET reply_message_id = NULL FROM counter, messages m
-          WHERE t.id = ${turn.id} AND m.id = t.reply_message_id AND m.content ->> 'type' = 'loading'
-          RETURNING m.id
-        ), moved AS (
-          UPDATE conversations c SET rev = greatest(c.rev, counter.last_seq),
-            updated_at = CASE WHEN EXISTS (SELECT FROM reply) THEN c.updated_at ELSE now() END
-          FROM counter WHERE c.id = ${conversationId}
-        ), placed AS (
-          UPDATE messages m SET rev = counter.last_seq, shown_seq = counter.last_seq, turn_id = ${turn.id}::uuid, turn_key = ${turn.key},
-            ${sql.join(changedColumns({ content, status: 'delivered' }))}
-          FROM counter, reply WHERE m.id = reply.id
-        ), added AS (
-          INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, role, agent_id, content, status, turn_id, turn_key,
-            answer_turn_id, in_reply_to)
-          SELECT ${id}::uuid, ${workspaceId}::uuid, ${conversationId}::uuid, last_seq, last_seq, 'agent', ${agentId}::uuid,
-            ${JSON.stringify(content)}::jsonb, 'delivered', ${turn.id}::uuid, ${turn.key}, answer.id, answer.in_reply_to
-          FROM counter, ${answerOf(turn.id)} answer WHERE NOT EXISTS (SELECT FROM reply)
+        WITH counter AS (${takeSeqs(workspaceId, 1)}), reply AS (${takeLoadingReply(turn.id)}), moved AS (
+          ${touchConversation(conversationId, sql`NOT EXISTS (SELECT FROM reply)`)}
+        ), placed AS (${replaceLoadingReply(turn, content)}), added AS (
+          ${insertMessage(added, sql`NOT EXISTS (SELECT FROM reply)`)}
         ), waiting AS (
-          INSERT INTO event_outbox (workspace_id, from_seq, upto_seq) SELECT ${workspaceId}::uuid, last_seq, last_seq FROM counter
-          ON CONFLICT (workspace_id) DO UPDATE SET upto_seq = EXCLUDED.upto_seq
+          ${queueEvents(sql`SELECT ${workspaceId}::uuid, last_seq, last_seq FROM counter`)}
         )
-        INSERT INTO workspace_events (workspace_id, seq, type, subject_id, published_at)
-        SELECT ${workspaceId}, last_seq, CASE WHEN reply.id IS NULL THEN 'message.new' ELSE 'message.updated' END,
-          coalesce(reply.id, ${id}::uuid), now()
-        FROM counter LEFT JOIN reply ON true
+        ${insertEvents(sql`
+          SELECT ${workspaceId}::uuid, last_seq, CASE WHEN reply.id IS NULL THEN 'message.new' ELSE 'message.updated' END,
+            coalesce(reply.id, ${id}::uuid), NULL::uuid, now()
+          FROM counter LEFT JOIN reply ON true`)}
         RETURNING ${APPENDED}, type, subject_id AS id`.execute(tx);
       const [row] = rows;
       if (row === undefined) throw new ApiError('workspace_not_found');
@@ -206,30 +170,21 @@ export function createEventStore(
 
     async changeMessage({ workspaceId, id, change, isShown = false, from, types }, tx) {
       const count = sql.lit(types.length);
-      const isDue = from && sql`m.role <> 'system' AND m.status = ANY(${[...from]}::text[])`;
+      const isDue = from ? sql`m.role <> 'system' AND m.status = ANY(${[...from]}::text[])` : sql`true`;
+      const condition = from ? sql`AND EXISTS (SELECT FROM messages m WHERE m.id = ${id} AND ${isDue})` : sql``;
       const columns = [
-        sql`rev = counter.last_seq`,
         ...(isShown ? [sql`shown_seq = counter.last_seq - ${count} + 1`] : []),
         ...changedColumns(change),
       ];
       const { rows } = await sql<AppendedEvent>`
-        WITH counter AS (
-          UPDATE workspaces SET last_seq = last_seq + ${count}, rev = last_seq + ${count} WHERE id = ${workspaceId}
-            ${isDue === undefined ? sql`` : sql`AND EXISTS (SELECT FROM messages m WHERE m.id = ${id} AND ${isDue})`}
-          RETURNING last_seq
-        ), revised_message AS (
-          UPDATE messages m SET ${sql.join(columns)} FROM counter WHERE m.id = ${id} ${isDue === undefined ? sql`` : sql`AND ${isDue}`}
-          RETURNING m.conversation_id
-        ), revised_conversation AS (
-          UPDATE conversations c SET rev = counter.last_seq FROM counter, revised_message m WHERE c.id = m.conversation_id
-        ), waiting AS (
-          INSERT INTO event_outbox (workspace_id, from_seq, upto_seq)
-          SELECT ${workspaceId}::uuid, last_seq - ${count} + 1, last_seq FROM counter
-          ON CONFLICT (workspace_id) DO UPDATE SET upto_seq = EXCLUDED.upto_seq
-        )
-        INSERT INTO workspace_events (workspace_id, seq, type, subject_id, published_at)
-        SELECT ${workspaceId}, counter.last_seq - ${count} + t.n, t.type, ${id}, now()
-        FROM counter, unnest(${[...types]}::text[]) WITH ORDINALITY AS t (type, n) ORDER BY t.n
+        WITH counter AS (${takeSeqs(workspaceId, types.length, { condition })}),
+          revised_message AS (${reviseMessage(id, columns, isDue)}),
+          revised_conversation AS (${reviseConversationOfMessage}), waiting AS (
+            ${queueEvents(sql`SELECT ${workspaceId}::uuid, last_seq - ${count} + 1, last_seq FROM counter`)}
+          )
+        ${insertEvents(sql`
+          SELECT ${workspaceId}::uuid, counter.last_seq - ${count} + t.n, t.type, ${id}::uuid, NULL::uuid, now()
+          FROM counter, unnest(${[...types]}::text[]) WITH ORDINALITY AS t (type, n) ORDER BY t.n`)}
         RETURNING ${APPENDED}`.execute(tx);
       if (rows.length === 0 && from === undefined) throw new ApiError('workspace_not_found');
       for (const [index, row] of rows.entries()) {

@@ -3,6 +3,10 @@ import { sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import type { TurnStatus } from '../platform/database/schema.js';
 import type { StoredAttachment } from '../workspaces/uploads/attachments.js';
+import { editMessage, removedMessages } from './message-rows.js';
+import { deleteEntries } from './turn-parts.js';
+import { deleteAttachments } from './message-attachments.js';
+import { deleteTurns } from './turns.js';
 
 /** The turn answers the message, or wrote it as or beside its reply. */
 export interface ConcernedTurn {
@@ -80,35 +84,19 @@ export function createMessageChangeStore(): MessageChangeStore {
       const ids = sql`ANY(${[...messageIds]}::uuid[])`;
       // Later turns are told about calls by the turns that these messages asked for or show. A waiting turn keeps its
       // journal: without it, it would start from the beginning and repeat its calls.
-      await sql`
-        DELETE FROM turn_entries e USING turns t
-        WHERE e.turn_id = t.id AND t.status NOT IN ('queued', 'running')
-          AND NOT EXISTS (SELECT FROM turn_contexts c WHERE c.turn_id = t.id) AND t.id IN (
+      await deleteEntries(sql`
+        t.status NOT IN ('queued', 'running') AND NOT EXISTS (SELECT FROM turn_contexts c WHERE c.turn_id = t.id) AND t.id IN (
           SELECT id FROM turns WHERE user_message_id = ${ids}
           UNION SELECT id FROM turns WHERE reply_message_id = ${ids}
           UNION SELECT id FROM turns WHERE resumes_message_id = ${ids}
           UNION SELECT turn_id FROM messages WHERE id = ${ids} AND turn_id IS NOT NULL
-        )`.execute(db);
+        )`).execute(db);
       const { rows } = await sql<{ id: string }>`
-        WITH removed AS (
-          DELETE FROM messages WHERE id = ANY(${[...messageIds]}::uuid[])
-          RETURNING id, workspace_id, sender_id, local_id
-        ), spent AS (
-          INSERT INTO spent_local_ids (workspace_id, sender_id, local_id_hash)
-          SELECT workspace_id, sender_id, sha256(convert_to(local_id, 'UTF8')) FROM removed WHERE local_id IS NOT NULL
-          ON CONFLICT DO NOTHING
-        )
-        SELECT id FROM removed`.execute(db);
+        WITH ${removedMessages(sql`id = ${ids}`)} SELECT id FROM removed`.execute(db);
       return rows.map(({ id }) => id);
     },
 
-    async removeTurns(turnIds, db) {
-      if (turnIds.length > 0)
-        await db
-          .deleteFrom('turns')
-          .where('id', 'in', [...turnIds])
-          .execute();
-    },
+    removeTurns: deleteTurns,
 
     async isNewestOfUser(messageId, db) {
       const newer = await sql`
@@ -120,23 +108,9 @@ export function createMessageChangeStore(): MessageChangeStore {
       return newer.rows.length === 0;
     },
 
-    async edit(messageId, { text, mentions, attachments }, db) {
-      if (attachments !== undefined) {
-        await db.deleteFrom('message_attachments').where('message_id', '=', messageId).execute();
-      }
-      await db
-        .updateTable('messages')
-        .set({
-          content: JSON.stringify({ type: 'text', text }),
-          mentions: JSON.stringify(mentions),
-          ...(attachments === undefined ? {} : { attachments: JSON.stringify(attachments) }),
-          status: 'sent',
-          error_code: null,
-          edited_at: sql<Date>`clock_timestamp()`,
-          updated_at: sql<Date>`clock_timestamp()`,
-        })
-        .where('id', '=', messageId)
-        .execute();
+    async edit(messageId, edit, db) {
+      if (edit.attachments !== undefined) await deleteAttachments(messageId, db);
+      await editMessage(messageId, edit, db);
     },
   };
 }

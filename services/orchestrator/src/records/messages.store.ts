@@ -1,4 +1,3 @@
-import type { MessageContent, MessageStatus } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import { FORCE_CUSTOM_PLAN } from '../platform/database/prepared.js';
@@ -8,15 +7,7 @@ import { answerEnded } from './answers.js';
 import type { ChangedMessageRow, MessageRow, PageRow } from '../chat/message-view.js';
 import { keysetAfter, keysetBehind, listOrder, type Position, type PageDirection } from './position.js';
 import { bounded, BOUNDED_COLUMNS, JOIN_BOUNDED } from './stored-bytes.js';
-
-export interface MessageChange {
-  content?: MessageContent;
-  status?: MessageStatus;
-  /** Null clears it. */
-  errorCode?: string | null;
-  /** Seq of the event that shows a reply in full; unread counts begin there. */
-  shownSeq?: number;
-}
+import { type MessageChange, removedMessages, updateMessage } from './message-rows.js';
 
 export interface MessageStore {
   update(id: string, change: MessageChange, db: Database): Promise<void>;
@@ -98,19 +89,9 @@ async function select(db: Database, rest: RawBuilder<unknown>): Promise<MessageR
   return rows;
 }
 
-export const changedColumns = ({ content, status, errorCode, shownSeq }: MessageChange): RawBuilder<unknown>[] => [
-  ...(content === undefined ? [] : [sql`content = ${JSON.stringify(content)}::jsonb`]),
-  ...(status === undefined ? [] : [sql`status = ${status}`]),
-  ...(errorCode === undefined ? [] : [sql`error_code = ${errorCode}`]),
-  ...(shownSeq === undefined ? [] : [sql`shown_seq = ${shownSeq}`]),
-  sql`updated_at = clock_timestamp()`,
-];
-
 export function createMessageStore(database: Database): MessageStore {
   return {
-    async update(id, change, db) {
-      await sql`UPDATE messages SET ${sql.join(changedColumns(change))} WHERE id = ${id}`.execute(db);
-    },
+    update: updateMessage,
 
     find: async (ids, db = database) =>
       ids.length === 0 ? [] : select(db, sql`WHERE m.id = ANY(${[...ids]}::uuid[])`),
@@ -129,17 +110,9 @@ export function createMessageStore(database: Database): MessageStore {
 
     async trimOldest(conversationId, keep, limit, db = database) {
       const { rows } = await sql<{ removed: number }>`
-        WITH removed AS (
-          DELETE FROM messages WHERE id IN (
-            SELECT id FROM messages WHERE conversation_id = ${conversationId}
-            ORDER BY seq DESC OFFSET ${keep} LIMIT ${limit}
-          )
-          RETURNING workspace_id, sender_id, local_id
-        ), spent AS (
-          INSERT INTO spent_local_ids (workspace_id, sender_id, local_id_hash)
-          SELECT workspace_id, sender_id, sha256(convert_to(local_id, 'UTF8')) FROM removed WHERE local_id IS NOT NULL
-          ON CONFLICT DO NOTHING
-        )
+        WITH ${removedMessages(sql`id IN (
+          SELECT id FROM messages WHERE conversation_id = ${conversationId} ORDER BY seq DESC OFFSET ${keep} LIMIT ${limit}
+        )`)}
         SELECT count(*) AS removed FROM removed`.execute(db);
       return rows[0]?.removed ?? 0;
     },

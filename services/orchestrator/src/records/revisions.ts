@@ -1,5 +1,7 @@
 import type { DurableEventName } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
+import { reviseConversation, reviseConversationOfMessage } from './conversation-rows.js';
+import { reviseMessage } from './message-rows.js';
 
 interface Change {
   type: DurableEventName;
@@ -24,11 +26,7 @@ export function revisedRows({ type, subjectId, conversationId }: Change): RawBui
   switch (type) {
     case 'message.updated':
     case 'message.done':
-      return sql`, revised_message AS (
-          UPDATE messages m SET rev = counter.last_seq FROM counter WHERE m.id = ${subjectId} RETURNING m.conversation_id
-        ), revised_conversation AS (
-          UPDATE conversations c SET rev = counter.last_seq FROM counter, revised_message m WHERE c.id = m.conversation_id
-        )`;
+      return sql`, revised_message AS (${reviseMessage(subjectId)}), revised_conversation AS (${reviseConversationOfMessage})`;
     case 'message.deleted':
       return revisedConversation(conversationId);
     case 'conversation.updated':
@@ -41,6 +39,5 @@ export function revisedRows({ type, subjectId, conversationId }: Change): RawBui
   }
 }
 
-const revisedConversation = (id: string | null): RawBuilder<unknown> => sql`, revised_conversation AS (
-          UPDATE conversations c SET rev = counter.last_seq FROM counter WHERE c.id = ${id}
-        )`;
+const revisedConversation = (id: string | null): RawBuilder<unknown> =>
+  sql`, revised_conversation AS (${reviseConversation(id)})`;

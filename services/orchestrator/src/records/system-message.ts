@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Transaction } from '../platform/database/database.js';
-import type { AddedMessage, EventStore } from './events.store.js';
+import type { EventStore } from './events.store.js';
+import type { AddedMessage } from './message-rows.js';
 
 export interface SystemMessageDeps {
   events: Pick<EventStore, 'addMessage'>;

@@ -1,7 +1,8 @@
-import type { UserPatch } from '@uswarm/contract';
+import type { LegalDocumentName, UserPatch } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import type { Identity } from '../accounts/auth/actor.js';
+import { deleteUsage } from './usage-entries.js';
 
 export interface UserRow {
   id: string;
@@ -154,11 +155,62 @@ export function createUserStore(database: Database): UserStore {
     },
 
     async delete(userId, db) {
-      await db.deleteFrom('usage_entries').where('user_id', '=', userId).execute();
-      await db.deleteFrom('usage_periods').where('user_id', '=', userId).execute();
+      await deleteUsage(userId, db);
       await db.deleteFrom('users').where('id', '=', userId).execute();
       // The audit log keeps the actions without the user's identity.
       await sql`SELECT forget_user_in_audit(${userId})`.execute(db);
     },
   };
+}
+
+/** @returns true if this changes the user; undefined if the user does not exist */
+export async function setBanned(userId: string, banned: boolean, db: Database): Promise<boolean | undefined> {
+  const user = await db.selectFrom('users').select('is_banned').where('id', '=', userId).forUpdate().executeTakeFirst();
+  if (user === undefined || user.is_banned === banned) return user === undefined ? undefined : false;
+  await db.updateTable('users').set({ is_banned: banned }).where('id', '=', userId).execute();
+  return true;
+}
+
+/** @returns false if the user does not exist */
+export async function setPlan(userId: string, code: string, expiresAt: Date | null, db: Database): Promise<boolean> {
+  const result = await db
+    .updateTable('users')
+    .set({ plan_code: code, plan_expires_at: expiresAt })
+    .where('id', '=', userId)
+    .executeTakeFirst();
+  return result.numUpdatedRows === 1n;
+}
+
+const ACCEPTED_COLUMN = {
+  terms_of_service: 'accepted_terms_version',
+  privacy_policy: 'accepted_privacy_version',
+} as const satisfies Record<LegalDocumentName, string>;
+
+export async function setAcceptedVersion(
+  userId: string,
+  { document, version }: { document: LegalDocumentName; version: string },
+  db: Database,
+): Promise<void> {
+  await db
+    .updateTable('users')
+    .set({ [ACCEPTED_COLUMN[document]]: version })
+    .where('id', '=', userId)
+    .execute();
+}
+
+/**
+ * Rejects all tokens issued to the user until now, or until `issuedAt` if that is later: the issuer's clock may be ahead.
+ * Tokens contain whole seconds, so a token from the same second counts as issued before.
+ */
+export async function rejectTokens(userId: string, issuedAt: Date | null, db: Database): Promise<void> {
+  await sql`
+    UPDATE users SET sessions_valid_after = greatest(sessions_valid_after, now(), ${issuedAt}::timestamptz)
+    WHERE id = ${userId}`.execute(db);
+}
+
+/** Rejects the tokens that were rejected when the identity's previous user was deleted. */
+export async function rejectTokensOfDeleted(identityHash: Buffer, userId: string, db: Database): Promise<void> {
+  await sql`
+    UPDATE users u SET sessions_valid_after = d.sessions_valid_after
+    FROM deleted_identities d WHERE d.identity_hash = ${identityHash} AND u.id = ${userId}`.execute(db);
 }

@@ -2,7 +2,8 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Transaction } from '../platform/database/database.js';
 import type { JobStore } from '../platform/jobs/job-store.js';
 import { TURN_JOB } from '../records/turn-job.js';
-import type { NewTask, TurnRow, TurnStore } from './turns.store.js';
+import type { TurnRow, TurnStore } from './turns.store.js';
+import type { NewTask } from '../records/turns.js';
 
 export interface TaskResult {
   status: 'completed' | 'failed' | 'stopped';

@@ -5,7 +5,8 @@ import type { JobStore } from '../platform/jobs/job-store.js';
 import type { UsageLimits } from '../metering/usage-limits.js';
 import { TURN_JOB } from '../records/turn-job.js';
 import { nextTurnId } from './turn-ids.js';
-import type { NewTurn, TurnRow, TurnStore } from './turns.store.js';
+import type { TurnRow, TurnStore } from './turns.store.js';
+import type { NewTurn } from '../records/turns.js';
 
 /** About one turn's duration. */
 const QUEUE_RETRY_MS = 5_000;

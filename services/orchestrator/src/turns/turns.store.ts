@@ -1,52 +1,39 @@
 import type { MessageContent } from '@uswarm/contract';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import type { AgentActivity, TurnStatus } from '../platform/database/schema.js';
-import { heldLease, type LeasedJob } from '../platform/jobs/job-store.js';
-import type { CountedCall } from '../metering/settlement.js';
-import { recordCall, type UsageEntry } from '../metering/usage-entries.js';
-import { activityColumns, lockAgentOf } from '../records/agent-status.store.js';
+import type { LeasedJob } from '../platform/jobs/job-store.js';
+import type { CountedCall } from '../records/usage-entries.js';
+import { recordCall, type UsageEntry } from '../records/usage-entries.js';
 import { type HistoryRow, readHistory } from './request/history.store.js';
 import { inReplyTo } from '../records/answers.js';
 import { answersUser } from '../records/answers-user.js';
-import { queuedTurnsOf } from './insert-turns.js';
-import { KNOWN, type KnownOfTurn, type RuntimeOfTurn } from './known-of-turn.js';
 import type { TurnContext } from './request/turn-contexts.store.js';
+import { KNOWN, type KnownOfTurn, type RuntimeOfTurn } from './known-of-turn.js';
+import { moveReceipts } from './receipts/receipts.store.js';
 import {
   finishTurn,
+  insertTask,
+  insertTurn,
+  type NewTask,
+  type NewTurn,
+  nextGeneration,
+  postponeTurn,
+  requestStop,
   resumeTurn,
+  setInstance,
   setReply,
+  type StartedTurn,
+  startTurn,
   suspendTurn,
   type TurnEnd,
+  type TurnProcess,
   type Unfinished,
   unfinishedOf,
-} from './writer/turn-ends.store.js';
+} from '../records/turns.js';
 
-export interface NewTurn {
-  id: string;
-  workspaceId: string;
-  conversationId: string;
-  agentId: string;
-  userMessageId: string;
-  /** The turn can repeat calls since this message. Default: `userMessageId` */
-  repeatsFromMessageId?: string | null | undefined;
-}
-
-export interface NewTask {
-  workspaceId: string;
-  conversationId: string;
-  userId: string;
-  agentId: string;
-  /** Led to the task. */
-  userMessageId: string;
-  /** Shows the task. Its id stops the turn. */
-  messageId: string;
-  /** The only message that the agent receives. */
-  prompt: string;
-  /** 1, or one more than in the turn that gives the task. */
-  depth: number;
-  /** Tokens; null without a limit. */
-  budget: number | null;
+export interface TurnInstance extends TurnProcess {
+  context?: TurnContext | undefined;
 }
 
 export interface TurnRow {
@@ -95,14 +82,6 @@ export interface RunningTurn {
   generation: number;
 }
 
-export interface TurnInstance {
-  id: string;
-  /** True if the runtime can suspend the turn because of its budget. Otherwise the turn has none. */
-  budgeted: boolean;
-  /** Stored unless the turn already has a context. */
-  context?: TurnContext | undefined;
-}
-
 export interface TurnStore {
   /** @returns false if the conversation already has `most` queued or running turns */
   insert(turn: NewTurn, most: number, db: Database): Promise<boolean>;
@@ -112,12 +91,11 @@ export interface TurnStore {
   /**
    * Marks the turn as running, and locks its agent, so that the agent's status can be derived.
    *
-   * @param started `budget`: tokens that the turn may use, unless it continues another one; null without a limit
    * @returns true if the turn must end: see `stopRequested`
    */
   start(
     id: string,
-    started: { replyId: string; budget: number | null; activity?: AgentActivity; instance?: TurnInstance | undefined },
+    started: StartedTurn & { instance?: TurnInstance | undefined },
     db: Database,
   ): Promise<{ stopRequested: boolean } | undefined>;
   /** @returns undefined without the lease */
@@ -170,18 +148,6 @@ export interface TurnStore {
   lock(id: string, db: Database): Promise<void>;
 }
 
-/** Requires the alias `t`: see `TurnStore.stopRequested`. */
-const MUST_END = sql<boolean>`
-  t.stop_requested OR (SELECT u.is_banned FROM workspaces w JOIN users u ON u.id = w.owner_id WHERE w.id = t.workspace_id)`;
-
-/** Part of a WITH clause. @param turn a query with the columns `id` and `agent_id` */
-const storedContext = (context: TurnContext, turn: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  context AS (
-    INSERT INTO turn_contexts (turn_id, agent_id, context)
-    SELECT turn.id, turn.agent_id, ${JSON.stringify(context)}::jsonb FROM ${turn} AS turn
-    ON CONFLICT (turn_id) DO NOTHING
-  )`;
-
 export function createTurnStore(database: Database): TurnStore {
   const rows = (db = database) =>
     db
@@ -221,25 +187,8 @@ export function createTurnStore(database: Database): TurnStore {
     db.selectFrom('messages').where('turn_id', '=', turnId).where('turn_key', 'is not', null);
 
   return {
-    async insert({ id, workspaceId, conversationId, agentId, userMessageId, repeatsFromMessageId = null }, most, db) {
-      const { rows: inserted } = await sql`
-        INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, repeats_from_message_id)
-        SELECT ${id}, ${workspaceId}, ${conversationId}, ${agentId}, ${userMessageId}, ${repeatsFromMessageId}::uuid
-        WHERE ${queuedTurnsOf(sql`${conversationId}`)} < ${most}
-        RETURNING id`.execute(db);
-      return inserted.length === 1;
-    },
-
-    async insertTask(id, task, db) {
-      await sql`
-        WITH turn AS (
-          INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, reply_message_id, tokens_budget)
-          VALUES (${id}, ${task.workspaceId}, ${task.conversationId}, ${task.agentId}, ${task.userMessageId},
-            ${task.messageId}, ${task.budget})
-          RETURNING id
-        )
-        INSERT INTO turn_tasks (turn_id, depth, prompt) SELECT id, ${task.depth}, ${task.prompt} FROM turn`.execute(db);
-    },
+    insert: insertTurn,
+    insertTask,
 
     get: (id, db) => rows(db).where('t.id', '=', id).executeTakeFirst(),
 
@@ -255,59 +204,10 @@ export function createTurnStore(database: Database): TurnStore {
       return { ...turn, runtime: hasRuntime ? { phase, reason, address, identified_at, wanted_at } : undefined };
     },
 
-    async start(id, { replyId, budget, activity = null, instance }, db) {
-      const { context } = instance ?? {};
-      const tokens = sql`coalesce(t.tokens_budget, ${budget}::bigint)`;
-      // A background turn can be stopped while it is queued.
-      const { rows: started } = await sql<{ stopRequested: boolean }>`
-        WITH turn AS (
-          UPDATE turns t SET status = 'running', reply_message_id = ${replyId}, started_at = now(),
-            tokens_budget = ${instance?.budgeted === false ? sql`NULL` : tokens}, ${activityColumns(activity)},
-            ${instance === undefined ? sql`` : sql`runtime_instance = ${instance.id},`}
-            stop_requested = t.stop_requested AND EXISTS (SELECT FROM turn_tasks task WHERE task.turn_id = t.id)
-          WHERE t.id = ${id} RETURNING t.id, t.agent_id, ${MUST_END} AS must_end
-        )${context === undefined ? sql`` : sql`, ${storedContext(context, sql`turn`)}`}
-        ${lockAgentOf(sql`turn`, sql`(SELECT must_end FROM turn) AS "stopRequested"`)}`.execute(db);
-      return started[0];
-    },
-
-    async setInstance(job, { id, budgeted, context }, db) {
-      const turn = sql`(SELECT t.id, t.agent_id FROM held JOIN turns t ON t.id = held.subject_id)`;
-      const { rows: updated } = await sql<{ stopRequested: boolean }>`
-        WITH ${sql.join([heldLease(job), ...(context === undefined ? [] : [storedContext(context, turn)])])}
-        UPDATE turns t SET runtime_instance = ${id}, tokens_budget = CASE WHEN ${budgeted} THEN t.tokens_budget END
-        FROM held WHERE t.id = held.subject_id
-        RETURNING ${MUST_END} AS "stopRequested"`.execute(db);
-      return updated[0];
-    },
-
-    async nextGeneration(id, limit, db) {
-      const row = await db
-        .updateTable('turns')
-        .set({ generation: sql<number>`generation + 1`, runtime_instance: null })
-        .where('id', '=', id)
-        .where(
-          sql<boolean>`generation - ${limit} < greatest(
-            waited_generation, (SELECT max(e.generation) FROM turn_entries e WHERE e.turn_id = turns.id)
-          )`,
-        )
-        .returning('generation')
-        .executeTakeFirst();
-      return row?.generation;
-    },
-
-    async postpone(id, waitMs, db) {
-      await db
-        .updateTable('turns')
-        .set({
-          generation: sql<number>`generation + 1`,
-          waited_generation: sql<number>`generation`,
-          runtime_instance: null,
-          waits_until: sql<Date>`now() + ${waitMs} * interval '1 millisecond'`,
-        })
-        .where('id', '=', id)
-        .execute();
-    },
+    start: startTurn,
+    setInstance,
+    nextGeneration,
+    postpone: postponeTurn,
 
     async answeredElsewhere({ id, user_message_id: messageId }, db) {
       const answered = await sql<{ found: boolean }>`
@@ -324,7 +224,10 @@ export function createTurnStore(database: Database): TurnStore {
     setReply,
     unfinished: unfinishedOf,
     suspend: suspendTurn,
-    resume: resumeTurn,
+    async resume(id, suspendedId, db) {
+      await resumeTurn(id, suspendedId, db);
+      await moveReceipts(suspendedId, id, db);
+    },
 
     history: (
       { conversation_id: conversationId, user_message_id: messageId, agent_id: agentId },
@@ -377,9 +280,7 @@ export function createTurnStore(database: Database): TurnStore {
       return row?.status;
     },
 
-    async requestStop(id, db) {
-      await db.updateTable('turns').set({ stop_requested: true }).where('id', '=', id).execute();
-    },
+    requestStop,
 
     async stopRequested(id, db) {
       const row = await rows(db).where('t.id', '=', id).executeTakeFirst();

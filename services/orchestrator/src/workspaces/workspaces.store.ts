@@ -3,6 +3,8 @@ import { sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import type { InternalPhase } from '../platform/database/schema.js';
 import { WORKSPACE_UNREAD } from '../records/unread.js';
+import { removeOldestMessages } from '../records/message-rows.js';
+import { deleteWorkspace, insertWorkspace, renameWorkspace } from '../records/workspace-rows.js';
 
 export interface WorkspaceRow {
   id: string;
@@ -69,25 +71,10 @@ function workspaceRows(db: Database, where: ReturnType<typeof sql>) {
 /** Messages deleted per statement, which has a deadline. */
 const DELETION_BATCH = 2_000;
 
-async function removeOldestMessages(workspaceId: string, db: Database): Promise<number> {
-  const oldest = db.selectFrom('messages').select('id').where('workspace_id', '=', workspaceId).orderBy('seq');
-  const deletion = db.deleteFrom('messages').where('id', 'in', oldest.limit(DELETION_BATCH));
-  return Number((await deletion.executeTakeFirst()).numDeletedRows);
-}
-
 export function createWorkspaceStore(database: Database): WorkspaceStore {
   return {
-    async insert({ id, ownerId, name }, db) {
-      await db.insertInto('workspaces').values({ id, owner_id: ownerId, name }).execute();
-    },
-
-    async rename(workspaceId, name, db) {
-      await db
-        .updateTable('workspaces')
-        .set({ name, updated_at: sql<Date>`clock_timestamp()` })
-        .where('id', '=', workspaceId)
-        .execute();
-    },
+    insert: insertWorkspace,
+    rename: renameWorkspace,
 
     async namedConversations(workspaceId, db) {
       const rows = await db
@@ -102,12 +89,10 @@ export function createWorkspaceStore(database: Database): WorkspaceStore {
     },
 
     async removeMessages(workspaceId, db) {
-      while ((await removeOldestMessages(workspaceId, db)) === DELETION_BATCH);
+      while ((await removeOldestMessages(workspaceId, DELETION_BATCH, db)) === DELETION_BATCH);
     },
 
-    async remove(workspaceId, db) {
-      await db.deleteFrom('workspaces').where('id', '=', workspaceId).execute();
-    },
+    remove: deleteWorkspace,
 
     async isOwnedBy(workspaceId, userId) {
       const row = await database

@@ -18,6 +18,7 @@ import type { UserStore } from '../../records/users.store.js';
 import type { Provision } from '../../workspaces/provision.js';
 import type { WorkspaceStore } from '../../workspaces/workspaces.store.js';
 import type { DeletedAccountStore } from './deleted-accounts.store.js';
+import { rejectTokens } from '../../records/users.store.js';
 
 export interface AccountServiceDeps {
   withTransaction: WithTransaction;
@@ -28,7 +29,7 @@ export interface AccountServiceDeps {
   jobs: Pick<JobStore, 'cancel'>;
   runtimes: Pick<RuntimeRequests, 'requestDeletion'>;
   provision: Provision;
-  sessions: Pick<SessionStore, 'revoke' | 'revokeAll'>;
+  sessions: Pick<SessionStore, 'revoke'>;
   devices: Pick<DeviceStore, 'dropPushToken' | 'dropPushTokens'>;
   integrations: Pick<IntegrationService, 'revokeAll'>;
   sessionEnds: SessionRevocationPublisher;
@@ -138,7 +139,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
 
   /** Also revokes the presented token individually, because replicas of release 0.2 check only that. */
   async function revokeAll(userId: string, identity: Identity, session: Session, tx: Transaction): Promise<void> {
-    await deps.sessions.revokeAll(userId, identity.issuedAt, tx);
+    await rejectTokens(userId, identity.issuedAt, tx);
     if (identity.expiresAt !== null) await deps.sessions.revoke(tokenHashes(session), identity.expiresAt, tx);
   }
 

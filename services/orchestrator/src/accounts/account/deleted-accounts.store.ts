@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
+import { restoreUsage } from '../../records/usage-entries.js';
+import { rejectTokensOfDeleted } from '../../records/users.store.js';
 
 /** Keeps data about deleted accounts under a keyed identity hash. The reasons given are stored without a link to it. */
 export interface DeletedAccountStore {
@@ -104,18 +106,12 @@ export function createDeletedAccountStore(database: Database): DeletedAccountSto
     },
 
     async restore(hash, userId, period, db) {
-      await sql`
-        UPDATE users u SET sessions_valid_after = d.sessions_valid_after
-        FROM deleted_identities d WHERE d.identity_hash = ${hash} AND u.id = ${userId}`.execute(db);
-      // Stored like a deleted workspace's usage: it counts for the user only.
+      await rejectTokensOfDeleted(hash, userId, db);
       await sql`
         WITH kept AS (
           DELETE FROM deleted_usage WHERE identity_hash = ${hash} AND period >= ${period} RETURNING *
         )
-        INSERT INTO usage_periods (user_id, period, workspace_id, prompt_tokens, completion_tokens, requests)
-        SELECT ${userId}::uuid, period, gen_random_uuid(), prompt_tokens, completion_tokens, requests FROM kept`.execute(
-        db,
-      );
+        ${restoreUsage(userId, sql`kept`)}`.execute(db);
     },
 
     async prune(period) {

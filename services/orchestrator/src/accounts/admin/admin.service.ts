@@ -19,6 +19,7 @@ import { adminUser, adminWorkspace } from './admin-view.js';
 import type { AdminStore, FoundUser } from './admin.store.js';
 import type { AuditStore } from '../../records/audit.store.js';
 import type { Requeue } from './requeue.service.js';
+import * as users from '../../records/users.store.js';
 
 export interface AdminServiceDeps {
   withTransaction: WithTransaction;
@@ -58,7 +59,7 @@ export function createAdminService(deps: AdminServiceDeps): AdminService {
 
   async function setBanned(actor: string, userId: string, banned: boolean, reason: string) {
     const changed = await withTransaction(async (tx) => {
-      const result = await store.setBanned(userId, banned, tx);
+      const result = await users.setBanned(userId, banned, tx);
       if (result === undefined) throw new ApiError('user_not_found');
       const action = banned ? 'user.ban' : 'user.unban';
       await audit.append({ actor, action, userId, details: { reason, changed: result } }, tx);
@@ -85,7 +86,7 @@ export function createAdminService(deps: AdminServiceDeps): AdminService {
       if (expiresAt !== null && expiresAt <= clock.now()) throw invalid('expires_at', 'must be in the future');
       const ends = expiresAt?.toISOString() ?? null;
       await withTransaction(async (tx) => {
-        if (!(await store.setPlan(userId, plan, expiresAt, tx))) throw new ApiError('user_not_found');
+        if (!(await users.setPlan(userId, plan, expiresAt, tx))) throw new ApiError('user_not_found');
         await audit.append({ actor, action: 'user.plan', userId, details: { plan, expires_at: ends, reason } }, tx);
       });
       return { plan, expires_at: ends };

@@ -46,10 +46,6 @@ export interface AdminStore {
   /** Matches the id, else the e-mail address, else the identity provider uid. */
   findUsers(text: string): Promise<FoundUser[]>;
   workspacesOf(userId: string): Promise<{ id: string; name: string; phase: string | null }[]>;
-  /** @returns true if the value changed; undefined if the user does not exist */
-  setBanned(userId: string, banned: boolean, db: Database): Promise<boolean | undefined>;
-  /** @returns false if the user does not exist */
-  setPlan(userId: string, code: string, expiresAt: Date | null, db: Database): Promise<boolean>;
   findWorkspace(workspaceId: string): Promise<FoundWorkspace | undefined>;
   /** Queued and running turns, oldest first. With status `failed`: failed turns, newest first. */
   turns(filter: TurnFilter): Promise<AdminTurn[]>;
@@ -81,27 +77,6 @@ export function createAdminStore(database: Database): AdminStore {
         .where('w.owner_id', '=', userId)
         .orderBy('w.created_at')
         .execute(),
-
-    async setBanned(userId, banned, db) {
-      const user = await db
-        .selectFrom('users')
-        .select('is_banned')
-        .where('id', '=', userId)
-        .forUpdate()
-        .executeTakeFirst();
-      if (user === undefined || user.is_banned === banned) return user === undefined ? undefined : false;
-      await db.updateTable('users').set({ is_banned: banned }).where('id', '=', userId).execute();
-      return true;
-    },
-
-    async setPlan(userId, code, expiresAt, db) {
-      const result = await db
-        .updateTable('users')
-        .set({ plan_code: code, plan_expires_at: expiresAt })
-        .where('id', '=', userId)
-        .executeTakeFirst();
-      return result.numUpdatedRows === 1n;
-    },
 
     async findWorkspace(workspaceId) {
       const { rows } = await sql<FoundWorkspace>`

@@ -1,6 +1,9 @@
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../../platform/database/database.js';
 import type { TurnStatus } from '../../platform/database/schema.js';
+import { restartJob } from '../../platform/jobs/job-store.js';
+import { TURN_JOB } from '../../records/turn-job.js';
+import { reopenTurn } from '../../records/turns.js';
 
 export interface RequeueStore {
   /** Revokes the lease and makes the turn due. @returns false if the turn has no job */
@@ -19,13 +22,7 @@ export function createRequeueStore(notifyTurns: () => void): RequeueStore {
   return {
     async release(turnId, tx) {
       tx.afterCommit(notifyTurns);
-      const result = await tx
-        .updateTable('work')
-        .set({ lease_id: null, lease_expires_at: null, run_at: sql`now()`, attempts: 0, failures: 0 })
-        .where('kind', '=', 'turn')
-        .where('subject_id', '=', turnId)
-        .executeTakeFirst();
-      return result.numUpdatedRows === 1n;
+      return restartJob(TURN_JOB, turnId, tx);
     },
 
     async find(turnId, db) {
@@ -44,22 +41,7 @@ export function createRequeueStore(notifyTurns: () => void): RequeueStore {
         SELECT FROM workspaces WHERE id = (SELECT workspace_id FROM turns WHERE id = ${turnId}) FOR NO KEY UPDATE`.execute(
         tx,
       );
-      const { rows } = await sql`
-        WITH reopened AS (
-          UPDATE turns SET status = 'queued', reply_message_id = NULL, runtime_instance = NULL, error_code = NULL,
-            started_at = NULL, finished_at = NULL, waits_until = NULL, shown_entries = 0, generation = generation + 1
-          WHERE id = ${turnId} AND status = 'failed'
-          RETURNING id, workspace_id, conversation_id, user_message_id
-        ), entries AS (
-          -- The outcomes of its calls are deleted: a call without a result in the journal would be executed a second time.
-          DELETE FROM turn_entries WHERE turn_id IN (SELECT id FROM reopened)
-        )
-        INSERT INTO work (kind, subject_id, workspace_id, serial_key, ordinal, fair_key)
-        SELECT 'turn', r.id, r.workspace_id, r.conversation_id, m.seq, w.owner_id
-        FROM reopened r JOIN messages m ON m.id = r.user_message_id
-        JOIN workspaces w ON w.id = r.workspace_id
-        RETURNING subject_id`.execute(tx);
-      return rows.length === 1;
+      return reopenTurn(turnId, tx);
     },
   };
 }

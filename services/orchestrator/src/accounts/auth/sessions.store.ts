@@ -25,11 +25,6 @@ export interface OpenSession {
 export interface SessionStore {
   /** One statement, because every request starts with it. */
   look(identity: Pick<Identity, 'issuer' | 'subject' | 'issuedAt'>, tokenHashes: readonly Buffer[]): Promise<Caller>;
-  /**
-   * Rejects all tokens issued to the user until now, or until `issuedAt` if that is later: the issuer's clock may be
-   * ahead. Tokens contain whole seconds, so a token from the same second counts as issued before.
-   */
-  revokeAll(userId: string, issuedAt: Date | null, db: Database): Promise<void>;
   /** Rejects the tokens until they expire, and deletes some entries for expired tokens. */
   revoke(tokenHashes: readonly Buffer[], expiresAt: Date, db: Database): Promise<void>;
   /** @returns the index of each session whose user was deleted or banned, or whose token was revoked */
@@ -51,12 +46,6 @@ export function createSessionStore(database: Database): SessionStore {
         LEFT JOIN users u ON u.issuer = ${issuer} AND u.subject = ${subject}`.execute(database);
       const { id = null, is_banned = null, revoked = false } = rows[0] ?? {};
       return { user: id === null ? undefined : { id, isBanned: is_banned === true }, revoked };
-    },
-
-    async revokeAll(userId, issuedAt, db) {
-      await sql`
-        UPDATE users SET sessions_valid_after = greatest(sessions_valid_after, now(), ${issuedAt}::timestamptz)
-        WHERE id = ${userId}`.execute(db);
     },
 
     async revoke(tokenHashes, expiresAt, db) {

@@ -150,3 +150,18 @@ async function deleteOldest(userId: string, limit: number, db: Database): Promis
       SELECT device_id FROM devices WHERE user_id = ${userId} ORDER BY last_seen_at DESC, device_id OFFSET ${limit}
     )`.execute(db);
 }
+
+/** Has no effect if the device has another token now. */
+export async function dropPushToken(
+  userId: string,
+  { deviceId, token }: { deviceId: string; token: string },
+  db: Database,
+): Promise<void> {
+  await db
+    .updateTable('devices')
+    .set({ push_token: null, push_token_hash: null, push_keys: null })
+    .where('user_id', '=', userId)
+    .where('device_id', '=', deviceId)
+    .where('push_token', '=', token)
+    .execute();
+}

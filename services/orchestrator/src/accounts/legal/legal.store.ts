@@ -2,6 +2,7 @@ import type { LegalDocumentName } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import { createWithTransaction } from '../../platform/database/transaction.js';
+import { setAcceptedVersion } from '../../records/users.store.js';
 
 export interface LegalDocument {
   document: LegalDocumentName;
@@ -31,11 +32,6 @@ export interface LegalStore {
   /** The last accepted version of each document; null if there is none. */
   accepted(userId: string): Promise<Record<LegalDocumentName, string | null>>;
 }
-
-const ACCEPTED_COLUMN = {
-  terms_of_service: 'accepted_terms_version',
-  privacy_policy: 'accepted_privacy_version',
-} as const satisfies Record<LegalDocumentName, string>;
 
 export function createLegalStore(database: Database): LegalStore {
   const withTransaction = createWithTransaction(database);
@@ -83,11 +79,7 @@ export function createLegalStore(database: Database): LegalStore {
             .values({ user_id: userId, document, version })
             .onConflict((conflict) => conflict.columns(['user_id', 'document', 'version']).doNothing())
             .execute();
-          await tx
-            .updateTable('users')
-            .set({ [ACCEPTED_COLUMN[document]]: version })
-            .where('id', '=', userId)
-            .execute();
+          await setAcceptedVersion(userId, { document, version }, tx);
         }
       }),
 

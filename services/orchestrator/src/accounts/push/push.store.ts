@@ -6,6 +6,7 @@ import { IS_UNREAD } from '../../records/unread.js';
 import type { AnnouncedMessage } from './push-notification.js';
 import { PUSH_JOB } from '../../records/push-jobs.js';
 import type { PushAddress } from './push-sender.js';
+import { dropPushToken } from '../devices/devices.store.js';
 
 export interface DuePush extends AnnouncedMessage {
   userId: string;
@@ -138,14 +139,6 @@ export function createPushStore(database: Database, withTransaction: WithTransac
         .execute();
     },
 
-    async dropToken(userId, { deviceId, token }) {
-      await database
-        .updateTable('devices')
-        .set({ push_token: null, push_token_hash: null, push_keys: null })
-        .where('user_id', '=', userId)
-        .where('device_id', '=', deviceId)
-        .where('push_token', '=', token)
-        .execute();
-    },
+    dropToken: (userId, device) => dropPushToken(userId, device, database),
   };
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import { extendedLeases, type HeldLease } from '../../platform/jobs/job-store.js';
 import type { CommittedEvent } from '../../records/events.store.js';
+import { advancePublished, deletePublished } from '../../records/event-rows.js';
 
 /** The number of outbox shards, as in the migration. */
 export const SHARDS = 64;
@@ -101,12 +102,9 @@ export function createOutboxStore(database: Database): OutboxStore {
           FROM event_outbox o JOIN published p ON p.workspace_id = o.workspace_id AND o.from_seq BETWEEN p.from_seq AND p.upto_seq
           FOR UPDATE OF o SKIP LOCKED
         ), removed AS (
-          DELETE FROM event_outbox o USING held h WHERE o.workspace_id = h.workspace_id AND h.done
+          ${deletePublished}
         ), moved AS (
-          -- The rest of events that are not due is published by their own process.
-          UPDATE event_outbox o SET from_seq = h.next_seq, since = greatest(o.since, h.at),
-            due_at = CASE WHEN o.due_at > now() THEN now() + interval '1 second' ELSE now() END
-          FROM held h WHERE o.workspace_id = h.workspace_id AND NOT h.done
+          ${advancePublished}
         )
         SELECT workspace_id AS id FROM unfinished
         WHERE NOT is_first OR workspace_id NOT IN (SELECT workspace_id FROM held)`.execute(database);

@@ -123,6 +123,17 @@ export const insertJobs = (kind: string, jobs: RawBuilder<unknown>): RawBuilder<
   SELECT ${kind}, subject_id, workspace_id, serial_key, ordinal, fair_key
   FROM (${jobs}) job (subject_id, workspace_id, serial_key, ordinal, fair_key)`;
 
+/** Ends the lease and the failures of a job, which is due now. @returns false if it does not exist */
+export async function restartJob(kind: string, subjectId: string, db: Database): Promise<boolean> {
+  const result = await db
+    .updateTable('work')
+    .set({ lease_id: null, lease_expires_at: null, run_at: sql`now()`, attempts: 0, failures: 0 })
+    .where('kind', '=', kind)
+    .where('subject_id', '=', subjectId)
+    .executeTakeFirst();
+  return result.numUpdatedRows === 1n;
+}
+
 /** @param jobSignals signals this process's workers */
 export function createJobStore(database: Database, jobSignals: JobSignals = createJobSignals()): JobStore {
   const held = (job: LeasedJob, db: Database = database) =>

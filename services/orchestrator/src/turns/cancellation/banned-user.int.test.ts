@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
-import { createAdminStore } from '../../accounts/admin/admin.store.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
+import { setBanned } from '../../records/users.store.js';
 
 describe('the turns of a banned user', () => {
   const world = useTurnFixture();
@@ -17,7 +17,7 @@ describe('the turns of a banned user', () => {
       .select('id')
       .where('email', '=', world.user.email)
       .executeTakeFirstOrThrow();
-    await createAdminStore(world.uswarm.database).setBanned(id, true, world.uswarm.database);
+    await setBanned(id, true, world.uswarm.database);
   };
 
   it('are stopped while they run', async () => {

@@ -1,7 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { MessageContent } from '@uswarm/contract';
 import type { Transaction } from '../../platform/database/database.js';
-import type { AddedMessage, EventStore } from '../../records/events.store.js';
+import type { EventStore } from '../../records/events.store.js';
+import type { AddedMessage } from '../../records/message-rows.js';
 import { insertSystemMessage } from '../../records/system-message.js';
 import type { MessageStore } from '../../records/messages.store.js';
 import type { PlatformTool, ShowMessage } from '../tools/platform-tool.js';

@@ -1,14 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
-
-export interface NewDelegation {
-  /** Works on the task. */
-  turnId: string;
-  parentTurnId: string;
-  /** The parent turn's call that gets the result. */
-  callId: string;
-  messageId: string;
-}
+import { endDelegation, insertDelegation, type NewDelegation } from '../../records/turn-parts.js';
 
 export interface OpenDelegation {
   turnId: string;
@@ -46,12 +38,7 @@ const COLUMNS = [
 export function createDelegationStore(): DelegationStore {
   const open = (db: Database) => db.selectFrom('delegations').select(COLUMNS).where('status', '=', 'running');
   return {
-    async insert({ turnId, parentTurnId, callId, messageId }, db) {
-      await db
-        .insertInto('delegations')
-        .values({ turn_id: turnId, parent_turn_id: parentTurnId, call_id: callId, message_id: messageId })
-        .execute();
-    },
+    insert: insertDelegation,
 
     isOpen: async (parentTurnId, callId, db) =>
       (await open(db).where('parent_turn_id', '=', parentTurnId).where('call_id', '=', callId).executeTakeFirst()) !==
@@ -64,13 +51,7 @@ export function createDelegationStore(): DelegationStore {
 
     ofMessage: (messageId, db) => open(db).where('message_id', '=', messageId).executeTakeFirst(),
 
-    async end(turnId, status, db) {
-      await db
-        .updateTable('delegations')
-        .set({ status, ended_at: sql<Date>`now()` })
-        .where('turn_id', '=', turnId)
-        .execute();
-    },
+    end: endDelegation,
 
     waiting: (turnId, db) =>
       db

@@ -3,6 +3,7 @@ import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import type { TurnEntriesTable } from '../../platform/database/tables.js';
 import { answersUser } from '../../records/answers-user.js';
+import { deleteOldEntries, insertEntry } from '../../records/turn-parts.js';
 
 /** As later turns in the conversation see it. */
 export interface CallRecord {
@@ -109,8 +110,7 @@ export function createJournalStore(database: Database): JournalStore {
       const record = call === undefined ? null : JSON.stringify(call);
       const { rows } = await sql<{ verdict: EntryVerdict }>`
         WITH judged AS MATERIALIZED (${verdictOn({ turnId: id, generation, number, size: sizeOf(entry) })}), appended AS (
-          INSERT INTO turn_entries (turn_id, generation, number, kind, call, body, object_id, hash, size)
-          SELECT ${id}, ${generation}, ${number}, ${kind}, ${record}::jsonb, ${stored} FROM judged WHERE verdict = 'new'
+          ${insertEntry({ turnId: id, generation, number, kind, call: record, stored }, sql`FROM judged WHERE verdict = 'new'`)}
         )
         SELECT verdict FROM judged`.execute(db);
       return rows[0]?.verdict ?? 'stale';
@@ -152,7 +152,7 @@ export function createJournalStore(database: Database): JournalStore {
           SELECT e.turn_id, e.number FROM turn_entries e JOIN turns t ON t.id = e.turn_id
           WHERE e.created_at < ${before} AND t.finished_at < ${before} ORDER BY e.created_at LIMIT ${limit}
         )
-        DELETE FROM turn_entries e USING old WHERE e.turn_id = old.turn_id AND e.number = old.number`.execute(database);
+        ${deleteOldEntries(sql`old`)}`.execute(database);
       return Number(numAffectedRows);
     },
 

@@ -1,4 +1,4 @@
-import type { UsageEntry } from '../../metering/usage-entries.js';
+import type { UsageEntry } from '../../records/usage-entries.js';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

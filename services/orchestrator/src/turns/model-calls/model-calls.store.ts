@@ -5,16 +5,10 @@ import type { TurnStatus } from '../../platform/database/schema.js';
 import type { ModelPrice } from '../../platform/core/models.js';
 import type { StoredPlan } from '../../metering/plans.js';
 import type { StoredBudget } from '../../metering/budget.js';
-import {
-  CHARGED_COLUMNS,
-  chargedValues,
-  releaseEntry,
-  type SettledCall,
-  settleEntry,
-} from '../../metering/settlement.js';
+import { insertReserved, releaseEntry, type SettledCall, settleEntry } from '../../records/usage-entries.js';
 import { limitingBudgets } from '../../metering/turn-tokens.js';
 import type { Allowance, UsedBefore } from '../../metering/usage-limits.js';
-import { usageLock } from '../../metering/usage-lock.js';
+import { usageLock } from '../../records/usage-lock.js';
 
 export interface TurnOfCall extends StoredPlan, StoredBudget {
   agentId: string;
@@ -70,8 +64,6 @@ export function createModelCallStore(database: Database): ModelCallStore {
     },
 
     async reserve(call, { period, user, workspace, budget }, db) {
-      const charged = { ...call, agentId: call.agent_id };
-      const estimate = { prompt: call.estimated_prompt_tokens, cached: 0, completion: call.max_output_tokens };
       const { rows } = await sql<UsedBeforeCall>`
         WITH ${limitingBudgets(call.turn_id)}, used AS MATERIALIZED (
           SELECT coalesce(sum(prompt_tokens + completion_tokens), 0)::bigint AS "user",
@@ -87,17 +79,24 @@ export function createModelCallStore(database: Database): ModelCallStore {
               AS spent
           FROM usage_entries WHERE turn_id = ${call.usageTurnId}
         ), reserved AS (
-          INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, prompt_tokens,
-            completion_tokens, estimated, reserved, call_id, kind, ${CHARGED_COLUMNS})
-          SELECT ${call.usageTurnId}, turn.next_step, ${call.userId}, ${call.workspace_id}, ${call.provider}, ${call.model},
-            ${call.estimated_prompt_tokens}, ${call.max_output_tokens}, true, true, ${call.id},
-            ${call.purpose === 'summary' ? 'summary' : 'step'}, ${chargedValues(charged, estimate)}
-          FROM used, turn
-          WHERE used."user" < ${user} AND used.workspace < ${workspace}
-            AND (used.cost >= ${budget.monthly_cost_micros}::bigint) IS NOT TRUE
-            AND (used.workspace >= ${budget.monthly_tokens}::bigint) IS NOT TRUE
-            AND turn.spent IS NOT TRUE
-          ON CONFLICT (call_id) WHERE call_id IS NOT NULL DO NOTHING
+          ${insertReserved(
+            {
+              ...call,
+              turnId: call.usageTurnId,
+              step: sql<number>`turn.next_step`,
+              agentId: call.agent_id,
+              workspaceId: call.workspace_id,
+              kind: call.purpose === 'summary' ? 'summary' : 'step',
+              promptTokens: call.estimated_prompt_tokens,
+              maxOutputTokens: call.max_output_tokens,
+              callId: call.id,
+            },
+            sql`FROM used, turn
+              WHERE used."user" < ${user} AND used.workspace < ${workspace}
+                AND (used.cost >= ${budget.monthly_cost_micros}::bigint) IS NOT TRUE
+                AND (used.workspace >= ${budget.monthly_tokens}::bigint) IS NOT TRUE
+                AND turn.spent IS NOT TRUE`,
+          )}
         )
         SELECT "user", workspace, cost, spent IS TRUE AS "budgetSpent" FROM used, turn`.execute(db);
       return rows[0] ?? { user: 0, workspace: 0, cost: 0, budgetSpent: false };

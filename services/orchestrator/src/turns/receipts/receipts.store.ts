@@ -284,3 +284,8 @@ export const createReceiptStore = (database: Database): ReceiptStore => ({
   keys: () =>
     database.selectFrom('receipt_keys').select(['kid', 'x']).orderBy('created_at', 'desc').orderBy('kid').execute(),
 });
+
+/** Gives a suspended turn's receipts to the turn that continues it. */
+export async function moveReceipts(fromTurnId: string, toTurnId: string, db: Database): Promise<void> {
+  await db.updateTable('receipts').set({ turn_id: toTurnId }).where('turn_id', '=', fromTurnId).execute();
+}

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import { createGroups } from '../../platform/database/groups.js';
 import { heldLease, type LeasedJob } from '../../platform/jobs/job-store.js';
+import { PROGRESS_COLUMNS, saveProgress } from '../../records/turn-parts.js';
 
 export interface ReplyTexts {
   /** As users see it. */
@@ -52,12 +53,6 @@ export interface TurnProgressStore {
 /** A text has at most some 100 KiB, and a group that waits for Postgres does not block the groups behind it. */
 const TEXT_GROUPS = { maxItems: 64, maxGroups: 2, patienceMs: 1_000 };
 
-const COLUMNS = sql`generation, applied_event, resume_from, chunk_seq, announced_step, text, received`;
-/** Columns that do not hold texts. */
-const REPLACED = sql`generation = excluded.generation, applied_event = excluded.applied_event,
-  resume_from = excluded.resume_from, chunk_seq = excluded.chunk_seq, announced_step = excluded.announced_step`;
-const REPLACED_TEXTS = sql`, text = excluded.text, received = excluded.received`;
-
 /** Null if the received text equals the shown text. */
 const receivedColumn = ({ text, received }: ReplyTexts): string | null => (received === text ? null : received);
 
@@ -77,15 +72,13 @@ async function saveTexts(database: Database, saves: readonly TextSave[]): Promis
         ${column(({ progress }) => progress.announcedStep)}::int[],
         ${column(({ texts }) => texts.text)}::text[],
         ${column(({ texts }) => receivedColumn(texts))}::text[]
-      ) AS saves (kind, turn_id, lease_id, ${COLUMNS})
+      ) AS saves (kind, turn_id, lease_id, ${PROGRESS_COLUMNS})
     ), held AS MATERIALIZED (
       SELECT s.* FROM work w
       JOIN saves s ON w.kind = s.kind AND w.subject_id = s.turn_id AND w.lease_id = s.lease_id
       FOR UPDATE OF w SKIP LOCKED
     ), saved AS (
-      INSERT INTO turn_progress (turn_id, ${COLUMNS})
-      SELECT turn_id, ${COLUMNS} FROM held
-      ON CONFLICT (turn_id) DO UPDATE SET ${REPLACED}${REPLACED_TEXTS}
+      ${saveProgress(sql`SELECT turn_id, ${PROGRESS_COLUMNS} FROM held`, true)}
       RETURNING turn_id
     )
     SELECT t.id AS "turnId", t.stop_requested OR u.is_banned AS "stopRequested"
@@ -106,10 +99,12 @@ export function createTurnProgressStore(database: Database): TurnProgressStore {
       const { generation, appliedEvent, resumeFrom, chunkSeq, announcedStep } = progress;
       await sql`
         WITH ${heldLease(job)}
-        INSERT INTO turn_progress (turn_id, ${COLUMNS})
-        SELECT subject_id, ${generation}, ${appliedEvent}, ${resumeFrom}, ${chunkSeq}, ${announcedStep},
-          ${texts?.text ?? ''}, ${texts === undefined ? null : receivedColumn(texts)} FROM held
-        ON CONFLICT (turn_id) DO UPDATE SET ${REPLACED}${texts === undefined ? sql`` : REPLACED_TEXTS}`.execute(db);
+        ${saveProgress(
+          sql`
+            SELECT subject_id, ${generation}, ${appliedEvent}, ${resumeFrom}, ${chunkSeq}, ${announcedStep},
+              ${texts?.text ?? ''}, ${texts === undefined ? null : receivedColumn(texts)} FROM held`,
+          texts !== undefined,
+        )}`.execute(db);
     },
 
     saveText: (job, progress, texts) => saveInGroup({ job, progress, texts }),

@@ -3,6 +3,7 @@ import type { Database } from '../../platform/database/database.js';
 import type { TitleSource } from '../../platform/database/schema.js';
 import { type HistoryRow, READABLE } from '../request/history.store.js';
 import { type MessageParts, messageToText } from '../request/message-to-text.js';
+import { setModelTitle } from '../../records/conversation-rows.js';
 
 export interface Summary {
   text: string;
@@ -133,12 +134,7 @@ export function createSummaryStore(database: Database): SummaryStore {
       return rows.length > 0;
     },
 
-    async saveTitle(conversationId, { text, seq }, db) {
-      const { numAffectedRows } = await sql`
-        UPDATE conversations SET title = ${text}, title_source = 'model', title_seq = ${seq}
-        WHERE id = ${conversationId} AND coalesce(title_source, 'first_message') = 'first_message'`.execute(db);
-      return numAffectedRows === 1n;
-    },
+    saveTitle: setModelTitle,
 
     async forget(conversationId, messageSeq, db) {
       const { numAffectedRows } = await sql`

@@ -5,7 +5,7 @@ import type { JobResult } from '../../platform/jobs/job-worker.js';
 import { titleOf } from '../../records/title.js';
 import type { EventStore } from '../../records/events.store.js';
 import type { Summarizer } from './summarizer.js';
-import { usageLock } from '../../metering/usage-lock.js';
+import { usageLock } from '../../records/usage-lock.js';
 import type { SummarizedMessage, SummaryStore } from './summaries.store.js';
 import { GROWTH, WHOLE } from '../request/summary-need.js';
 

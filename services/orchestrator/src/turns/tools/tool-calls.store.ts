@@ -1,4 +1,6 @@
 import type { Database } from '../../platform/database/database.js';
+import { sql } from 'kysely';
+import { insertCalls } from '../../records/turn-parts.js';
 
 /** As told to the model. */
 export interface StoredOutcome {
@@ -24,9 +26,6 @@ export const createToolCallStore = (): ToolCallStore => ({
       .executeTakeFirst(),
 
   async insert(turnId, { id, tool }, { text, failed, showsMessage }, db) {
-    await db
-      .insertInto('tool_calls')
-      .values({ turn_id: turnId, call_id: id, tool, text, failed, shows_message: showsMessage })
-      .execute();
+    await insertCalls(sql`VALUES (${turnId}::uuid, ${id}, ${tool}, ${text}, ${failed}, ${showsMessage})`).execute(db);
   },
 });

@@ -5,7 +5,8 @@ import type { AgentStatuses } from '../../records/agent-statuses.js';
 import type { LimitReached, UsageLimits } from '../../metering/usage-limits.js';
 import { isBackground } from '../background-turns.js';
 import type { TurnMessagesDeps } from '../content/turn-messages.js';
-import type { TurnInstance, TurnRow, TurnStore } from '../turns.store.js';
+import type { TurnRow, TurnStore } from '../turns.store.js';
+import type { TurnInstance } from '../turns.store.js';
 import type { createUserMessageStatus } from './user-message-status.js';
 
 /** Running turns have reserved the remaining tokens, so this turn must wait. */

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import type { UploadState } from '../../platform/database/schema.js';
 import { lockUser } from '../../records/lock-user.js';
+import { insertAttachments } from '../../records/message-attachments.js';
 
 export interface UploadRow {
   id: string;
@@ -100,10 +101,7 @@ export function createUploadStore(database: Database): UploadStore {
         .orderBy('id')
         .forNoKeyUpdate()
         .execute();
-      await db
-        .insertInto('message_attachments')
-        .values(ids.map((id) => ({ message_id: messageId, upload_id: id })))
-        .execute();
+      await insertAttachments(messageId, ids, db);
       await db
         .updateTable('uploads')
         .set({ attached: true })

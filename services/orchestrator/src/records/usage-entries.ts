@@ -34,9 +34,9 @@ export interface ChargedCall extends ModelPrice {
   conversationId: string;
 }
 
-export const CHARGED_COLUMNS = sql`agent_id, conversation_id, model_id, prices, cost_micros`;
+const CHARGED_COLUMNS = sql`agent_id, conversation_id, model_id, prices, cost_micros`;
 
-export function chargedValues(
+function chargedValues(
   { agentId, conversationId, modelId, prices }: ChargedCall,
   { prompt, cached, completion }: { prompt: number; cached: number; completion: number },
 ): RawBuilder<unknown> {
@@ -48,7 +48,7 @@ export function chargedValues(
 const costOf = (prompt: number, cached: number, completion: number, prices: RawBuilder<unknown>) =>
   sql`model_call_cost(${prompt}, ${cached}, ${completion}, ${prices})`;
 
-export const COUNTED_COLUMNS = sql`provider, model_id AS "modelId", kind, cost_micros AS "costMicros"`;
+const COUNTED_COLUMNS = sql`provider, model_id AS "modelId", kind, cost_micros AS "costMicros"`;
 
 /**
  * Replaces a reserved call's estimate, in `usage_periods` too.
@@ -110,3 +110,72 @@ export async function releaseEntry(
     SELECT provider FROM call`.execute(db);
   return rows[0];
 }
+
+export interface UsageEntry extends ChargedCall {
+  turnId: string;
+  step: number;
+  userId: string;
+  workspaceId: string;
+  provider: string;
+  model: string;
+  promptTokens: number;
+  completionTokens: number;
+  /** Part of `promptTokens`. */
+  cachedTokens: number;
+  /** Part of `completionTokens`. */
+  reasoningTokens: number;
+  estimated: boolean;
+  /** Default: `step`. */
+  kind?: 'step' | 'summary' | 'title';
+}
+
+/** See `TurnStore.recordUsage`. */
+export async function recordCall(entry: UsageEntry, db: Database): Promise<CountedCall | undefined> {
+  const { promptTokens: prompt, cachedTokens: cached, completionTokens: completion } = entry;
+  const { rows } = await sql<CountedCall>`
+    INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, kind, prompt_tokens,
+      completion_tokens, cached_tokens, reasoning_tokens, estimated, finished_at, ${CHARGED_COLUMNS})
+    SELECT ${entry.turnId}, ${entry.step}, ${entry.userId}, ${entry.workspaceId}, ${entry.provider}, ${entry.model},
+      ${entry.kind ?? 'step'}, ${prompt}, ${completion}, ${cached}, ${entry.reasoningTokens}, ${entry.estimated},
+      now(), ${chargedValues(entry, { prompt, cached, completion })}
+    WHERE NOT EXISTS (SELECT FROM usage_entries WHERE turn_id = ${entry.turnId} AND call_id IS NOT NULL)
+    ON CONFLICT (turn_id, step) DO NOTHING
+    RETURNING ${COUNTED_COLUMNS}`.execute(db);
+  return rows[0];
+}
+
+/** A call that was not sent yet, with the most tokens that it can use. */
+export interface ReservedEntry extends ChargedCall {
+  /** The first in the chain of continued turns. */
+  turnId: string;
+  step: number | RawBuilder<number>;
+  userId: string;
+  workspaceId: string;
+  provider: string;
+  model: string;
+  kind: CountedCall['kind'];
+  promptTokens: number;
+  maxOutputTokens: number;
+  /** Null if the runtime calls the provider itself. */
+  callId: string | null;
+}
+
+/** Inserts a reserved call, at most once by its id. `source` continues the SELECT: FROM and WHERE. */
+export const insertReserved = (entry: ReservedEntry, source: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, kind, estimated, reserved,
+    prompt_tokens, completion_tokens, call_id, ${CHARGED_COLUMNS})
+  SELECT ${entry.turnId}, ${entry.step}, ${entry.userId}, ${entry.workspaceId}, ${entry.provider}, ${entry.model},
+    ${entry.kind}, true, true, ${entry.promptTokens}, ${entry.maxOutputTokens}, ${entry.callId}::uuid,
+    ${chargedValues(entry, { prompt: entry.promptTokens, cached: 0, completion: entry.maxOutputTokens })}
+  ${source}
+  ON CONFLICT (call_id) WHERE call_id IS NOT NULL DO NOTHING`;
+
+export async function deleteUsage(userId: string, db: Database): Promise<void> {
+  await db.deleteFrom('usage_entries').where('user_id', '=', userId).execute();
+  await db.deleteFrom('usage_periods').where('user_id', '=', userId).execute();
+}
+
+/** `kept`: rows with the columns of `usage_periods`. They count for the user only, like the usage of a deleted workspace. */
+export const restoreUsage = (userId: string, kept: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  INSERT INTO usage_periods (user_id, period, workspace_id, prompt_tokens, completion_tokens, requests)
+  SELECT ${userId}::uuid, period, gen_random_uuid(), prompt_tokens, completion_tokens, requests FROM ${kept}`;

@@ -1,0 +1,138 @@
+import type { Mention, MessageContent, MessageStatus } from '@uswarm/contract';
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../platform/database/database.js';
+import { answerOf } from './answers.js';
+
+/** All statements that write `messages` and `spent_local_ids`. */
+
+export interface MessageChange {
+  content?: MessageContent;
+  status?: MessageStatus;
+  /** Null clears it. */
+  errorCode?: string | null;
+  /** Seq of the event that shows a reply in full; unread counts begin there. */
+  shownSeq?: number;
+}
+
+export interface AddedMessage {
+  id: string;
+  workspaceId: string;
+  conversationId: string;
+  role: 'agent' | 'system';
+  agentId?: string;
+  content: MessageContent;
+  status: MessageStatus;
+  /** Turn and key for a message that a turn writes in addition to its reply. */
+  turn?: { id: string; key: string };
+  /** The message belongs to this turn's answer. Default: `turn` */
+  turnId?: string;
+  /** Lists a tool line before the reply with this seq. */
+  beforeSeq?: number;
+}
+
+/** With the seq of the CTE `counter`. @param condition of the whole statement */
+export const insertMessage = (
+  { id, workspaceId, conversationId, turn, turnId = turn?.id, ...message }: AddedMessage,
+  condition: RawBuilder<unknown> = sql`true`,
+): RawBuilder<unknown> => sql`
+  INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, before_seq, role, agent_id, content, status, turn_id, turn_key,
+    answer_turn_id, in_reply_to)
+  SELECT ${id}::uuid, ${workspaceId}::uuid, ${conversationId}::uuid, last_seq, last_seq, ${message.beforeSeq ?? null}::bigint,
+    ${message.role}, ${message.agentId ?? null}::uuid, ${JSON.stringify(message.content)}::jsonb, ${message.status},
+    ${turn?.id ?? null}::uuid, ${turn?.key ?? null}, answer.id, answer.in_reply_to
+  FROM counter, ${answerOf(turnId)} answer WHERE ${condition}`;
+
+/** Of users. `rows` is a query with the columns in this order. */
+export const insertUserMessages = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, role, sender_id, content, status, local_id, body_hash,
+    mentions, attachments)
+  ${rows}`;
+
+export const changedColumns = ({ content, status, errorCode, shownSeq }: MessageChange): RawBuilder<unknown>[] => [
+  ...(content === undefined ? [] : [sql`content = ${JSON.stringify(content)}::jsonb`]),
+  ...(status === undefined ? [] : [sql`status = ${status}`]),
+  ...(errorCode === undefined ? [] : [sql`error_code = ${errorCode}`]),
+  ...(shownSeq === undefined ? [] : [sql`shown_seq = ${shownSeq}`]),
+  sql`updated_at = clock_timestamp()`,
+];
+
+export async function updateMessage(id: string, change: MessageChange, db: Database): Promise<void> {
+  await sql`UPDATE messages SET ${sql.join(changedColumns(change))} WHERE id = ${id}`.execute(db);
+}
+
+/** Also sets `rev` to the seq of the CTE `counter`. @param condition on the message `m` */
+export const reviseMessage = (
+  id: string,
+  columns: readonly RawBuilder<unknown>[] = [],
+  condition: RawBuilder<unknown> = sql`true`,
+): RawBuilder<unknown> => sql`
+  UPDATE messages m SET ${sql.join([sql`rev = counter.last_seq`, ...columns])}
+  FROM counter WHERE m.id = ${id} AND ${condition} RETURNING m.conversation_id`;
+
+/** Shows a message of the turn in the place of the loading reply in the CTE `reply`, with the seq of the CTE `counter`. */
+export const replaceLoadingReply = (
+  turn: { id: string; key: string },
+  content: MessageContent,
+): RawBuilder<unknown> => sql`
+  UPDATE messages m SET rev = counter.last_seq, shown_seq = counter.last_seq, turn_id = ${turn.id}::uuid, turn_key = ${turn.key},
+    ${sql.join(changedColumns({ content, status: 'delivered' }))}
+  FROM counter, reply WHERE m.id = reply.id`;
+
+/** Changes a user message, which waits for an answer again. Without `attachments`, they stay. */
+export async function editMessage(
+  id: string,
+  edit: { text: string; mentions: readonly Mention[]; attachments?: readonly object[] | undefined },
+  db: Database,
+): Promise<void> {
+  await db
+    .updateTable('messages')
+    .set({
+      content: JSON.stringify({ type: 'text', text: edit.text }),
+      mentions: JSON.stringify(edit.mentions),
+      ...(edit.attachments === undefined ? {} : { attachments: JSON.stringify(edit.attachments) }),
+      status: 'sent',
+      error_code: null,
+      edited_at: sql<Date>`clock_timestamp()`,
+      updated_at: sql<Date>`clock_timestamp()`,
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** CTEs that delete messages, as `removed`, and keep their local ids. */
+export const removedMessages = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  removed AS (
+    DELETE FROM messages WHERE ${condition} RETURNING id, workspace_id, sender_id, local_id
+  ), spent AS (
+    INSERT INTO spent_local_ids (workspace_id, sender_id, local_id_hash)
+    SELECT workspace_id, sender_id, sha256(convert_to(local_id, 'UTF8')) FROM removed WHERE local_id IS NOT NULL
+    ON CONFLICT DO NOTHING
+  )`;
+
+/** Deletes up to `limit` messages, the oldest first: of a workspace that is being deleted. @returns the number */
+export async function removeOldestMessages(workspaceId: string, limit: number, db: Database): Promise<number> {
+  const oldest = db.selectFrom('messages').select('id').where('workspace_id', '=', workspaceId).orderBy('seq');
+  const deletion = db.deleteFrom('messages').where('id', 'in', oldest.limit(limit));
+  return Number((await deletion.executeTakeFirst()).numDeletedRows);
+}
+
+/**
+ * Derives the search text of up to `limit` messages again, by id.
+ *
+ * @returns the last id; undefined if there is none after `after`
+ */
+export async function foldSearchTexts(after: string, limit: number, db: Database): Promise<string | undefined> {
+  const { rows } = await sql<{ id: string }>`
+    WITH batch AS MATERIALIZED (
+      SELECT id FROM messages WHERE id > ${after} ORDER BY id LIMIT ${limit}
+    ), written AS (
+      UPDATE messages m SET content = m.content FROM batch
+      WHERE m.id = batch.id AND m.search_text IS DISTINCT FROM search_text_of(m.content)
+    )
+    SELECT id FROM batch ORDER BY id DESC LIMIT 1`.execute(db);
+  return rows[0]?.id;
+}
+
+/** @param ids a query for the cards' ids */
+export const moveCards = (ids: RawBuilder<unknown>, toTurnId: string): RawBuilder<unknown> => sql`
+  UPDATE messages SET turn_id = ${toTurnId} WHERE id IN (${ids})`;

@@ -1,0 +1,319 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { AgentActivity } from '../platform/database/schema.js';
+import type { Database } from '../platform/database/database.js';
+import type { TurnStatus } from '../platform/database/schema.js';
+import { heldLease, insertJobs, type LeasedJob } from '../platform/jobs/job-store.js';
+import { moveApprovals } from './approvals.store.js';
+import { answersUser } from './answers-user.js';
+import { moveCards } from './message-rows.js';
+import { TURN_JOB } from './turn-job.js';
+import {
+  deleteContextAndCalls,
+  deleteEntries,
+  deleteProgress,
+  insertContext,
+  insertTasks,
+  moveParts,
+} from './turn-parts.js';
+
+/** All statements that write `turns`. */
+
+export interface NewTurn {
+  id: string;
+  workspaceId: string;
+  conversationId: string;
+  agentId: string;
+  userMessageId: string;
+  /** The turn can repeat calls since this message. Default: `userMessageId` */
+  repeatsFromMessageId?: string | null | undefined;
+}
+
+export interface NewTask {
+  workspaceId: string;
+  conversationId: string;
+  userId: string;
+  agentId: string;
+  /** Led to the task. */
+  userMessageId: string;
+  /** Shows the task. Its id stops the turn. */
+  messageId: string;
+  /** The only message that the agent receives. */
+  prompt: string;
+  /** 1, or one more than in the turn that gives the task. */
+  depth: number;
+  /** Tokens; null without a limit. */
+  budget: number | null;
+}
+
+/** The process that runs a turn. */
+export interface TurnProcess {
+  id: string;
+  /** True if the runtime can suspend the turn because of its budget. Otherwise the turn has none. */
+  budgeted: boolean;
+  /** Stored unless the turn already has a context. */
+  context?: object | undefined;
+}
+
+export const queuedTurnsOf = (conversationId: RawBuilder<unknown>): RawBuilder<number> => sql<number>`(
+  SELECT count(*) FROM turns t WHERE t.conversation_id = ${conversationId} AND t.status IN ('queued', 'running')
+    AND ${answersUser('t.id')}
+)`;
+
+/** Inserts a turn for each row in `messages`, which has a turn's columns, and the message as `subject_id`. */
+export const insertTurns = (messages: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id)
+  SELECT turn_id, workspace_id, conversation_id, agent_id, subject_id FROM ${messages}`;
+
+/** See `TurnStore.insert`. */
+export async function insertTurn(turn: NewTurn, most: number, db: Database): Promise<boolean> {
+  const { rows: inserted } = await sql`
+    INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, repeats_from_message_id)
+    SELECT ${turn.id}, ${turn.workspaceId}, ${turn.conversationId}, ${turn.agentId}, ${turn.userMessageId},
+      ${turn.repeatsFromMessageId ?? null}::uuid
+    WHERE ${queuedTurnsOf(sql`${turn.conversationId}`)} < ${most}
+    RETURNING id`.execute(db);
+  return inserted.length === 1;
+}
+
+export async function insertTask(id: string, task: NewTask, db: Database): Promise<void> {
+  await sql`
+    WITH turn AS (
+      INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, reply_message_id, tokens_budget)
+      VALUES (${id}, ${task.workspaceId}, ${task.conversationId}, ${task.agentId}, ${task.userMessageId},
+        ${task.messageId}, ${task.budget})
+      RETURNING id
+    )
+    ${insertTasks(sql`SELECT id, ${task.depth}, ${task.prompt} FROM turn`)}`.execute(db);
+}
+
+/** Requires the alias `t`: see `TurnStore.stopRequested`. */
+const MUST_END = sql<boolean>`
+  t.stop_requested OR (SELECT u.is_banned FROM workspaces w JOIN users u ON u.id = w.owner_id WHERE w.id = t.workspace_id)`;
+
+/** How long a turn shows its last activity. */
+const ACTIVITY = sql`interval '2 minutes'`;
+const activityColumns = (activity: AgentActivity | null): RawBuilder<unknown> => sql`
+  activity = ${activity}::text, activity_until = CASE WHEN ${activity}::text IS NOT NULL THEN now() + ${ACTIVITY} END`;
+
+/** Locks the agent of the turn that this CTE has changed. Messages and turns that reference the agent need not wait. */
+const lockAgentOf = (turn: RawBuilder<unknown>, columns = sql``): RawBuilder<unknown> => sql`
+  SELECT ${columns} FROM agents a WHERE a.id = (SELECT agent_id FROM ${turn}) FOR NO KEY UPDATE`;
+
+export interface StartedTurn {
+  replyId: string;
+  /** Tokens that the turn may use, unless it continues another one; null without a limit. */
+  budget: number | null;
+  activity?: AgentActivity;
+  instance?: TurnProcess | undefined;
+}
+
+/** See `TurnStore.start`. */
+export async function startTurn(
+  id: string,
+  { replyId, budget, activity, instance }: StartedTurn,
+  db: Database,
+): Promise<{ stopRequested: boolean } | undefined> {
+  const { context } = instance ?? {};
+  const tokens = sql`coalesce(t.tokens_budget, ${budget}::bigint)`;
+  // A background turn can be stopped while it is queued.
+  const { rows: started } = await sql<{ stopRequested: boolean }>`
+    WITH turn AS (
+      UPDATE turns t SET status = 'running', reply_message_id = ${replyId}, started_at = now(),
+        tokens_budget = ${instance?.budgeted === false ? sql`NULL` : tokens}, ${activityColumns(activity ?? null)},
+        ${instance === undefined ? sql`` : sql`runtime_instance = ${instance.id},`}
+        stop_requested = t.stop_requested AND EXISTS (SELECT FROM turn_tasks task WHERE task.turn_id = t.id)
+      WHERE t.id = ${id} RETURNING t.id, t.agent_id, ${MUST_END} AS must_end
+    )${context === undefined ? sql`` : sql`, context AS (${insertContext(context, sql`turn`)})`}
+    ${lockAgentOf(sql`turn`, sql`(SELECT must_end FROM turn) AS "stopRequested"`)}`.execute(db);
+  return started[0];
+}
+
+/** See `TurnStore.setInstance`. */
+export async function setInstance(
+  job: LeasedJob,
+  { id, budgeted, context }: TurnProcess,
+  db: Database,
+): Promise<{ stopRequested: boolean } | undefined> {
+  const turn = sql`(SELECT t.id, t.agent_id FROM held JOIN turns t ON t.id = held.subject_id)`;
+  const stored = context === undefined ? sql`` : sql`, context AS (${insertContext(context, turn)})`;
+  const { rows: updated } = await sql<{ stopRequested: boolean }>`
+    WITH ${heldLease(job)}${stored}
+    UPDATE turns t SET runtime_instance = ${id}, tokens_budget = CASE WHEN ${budgeted} THEN t.tokens_budget END
+    FROM held WHERE t.id = held.subject_id
+    RETURNING ${MUST_END} AS "stopRequested"`.execute(db);
+  return updated[0];
+}
+
+/** See `TurnStore.nextGeneration`. */
+export async function nextGeneration(id: string, limit: number, db: Database): Promise<number | undefined> {
+  const row = await db
+    .updateTable('turns')
+    .set({ generation: sql<number>`generation + 1`, runtime_instance: null })
+    .where('id', '=', id)
+    .where(
+      sql<boolean>`generation - ${limit} < greatest(
+        waited_generation, (SELECT max(e.generation) FROM turn_entries e WHERE e.turn_id = turns.id)
+      )`,
+    )
+    .returning('generation')
+    .executeTakeFirst();
+  return row?.generation;
+}
+
+export async function postponeTurn(id: string, waitMs: number, db: Database): Promise<void> {
+  await db
+    .updateTable('turns')
+    .set({
+      generation: sql<number>`generation + 1`,
+      waited_generation: sql<number>`generation`,
+      runtime_instance: null,
+      waits_until: sql<Date>`now() + ${waitMs} * interval '1 millisecond'`,
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+export async function requestStop(id: string, db: Database): Promise<void> {
+  await db.updateTable('turns').set({ stop_requested: true }).where('id', '=', id).execute();
+}
+
+/** Also locks the turn's agent. */
+export async function setTurnActivity(id: string, activity: AgentActivity | null, db: Database): Promise<void> {
+  await sql`
+    WITH turn AS (
+      UPDATE turns SET ${activityColumns(activity)} WHERE id = ${id} RETURNING agent_id
+    )
+    ${lockAgentOf(sql`turn`)}`.execute(db);
+}
+
+/** Of the running turn in the CTE `held`. */
+export const setTurnWriting = sql`
+  UPDATE turns t SET activity = 'writing', activity_until = now() + ${ACTIVITY}
+  FROM held WHERE t.id = held.subject_id AND t.status = 'running' RETURNING t.agent_id, t.activity_until`;
+
+/** Takes the turn's reply away if it is still loading, so that another message can use its place. */
+export const takeLoadingReply = (turnId: string): RawBuilder<unknown> => sql`
+  UPDATE turns t SET reply_message_id = NULL FROM counter, messages m
+  WHERE t.id = ${turnId} AND m.id = t.reply_message_id AND m.content ->> 'type' = 'loading'
+  RETURNING m.id`;
+
+/** `budgets` has the columns `id` and `used`. */
+export const grantTokens = (turnId: string, tokens: number): RawBuilder<unknown> => sql`
+  UPDATE turns t SET tokens_budget = ${tokens} + budgets.used
+  FROM budgets WHERE t.id = ${turnId} AND budgets.id = t.id`;
+
+/** Queues a failed turn again. @returns false if it did not fail */
+export async function reopenTurn(id: string, db: Database): Promise<boolean> {
+  const { rows } = await sql`
+    WITH reopened AS (
+      UPDATE turns SET status = 'queued', reply_message_id = NULL, runtime_instance = NULL, error_code = NULL,
+        started_at = NULL, finished_at = NULL, waits_until = NULL, shown_entries = 0, generation = generation + 1
+      WHERE id = ${id} AND status = 'failed'
+      RETURNING id, workspace_id, conversation_id, user_message_id
+    ), entries AS (
+      -- The outcomes of its calls are deleted: a call without a result in the journal would be executed a second time.
+      ${deleteEntries(sql`t.id IN (SELECT id FROM reopened)`)}
+    )
+    ${insertJobs(
+      TURN_JOB,
+      sql`
+        SELECT r.id, r.workspace_id, r.conversation_id, m.seq, w.owner_id
+        FROM reopened r JOIN messages m ON m.id = r.user_message_id
+        JOIN workspaces w ON w.id = r.workspace_id`,
+    )}
+    RETURNING subject_id`.execute(db);
+  return rows.length === 1;
+}
+
+export async function deleteTurns(ids: readonly string[], db: Database): Promise<void> {
+  if (ids.length === 0) return;
+  await db
+    .deleteFrom('turns')
+    .where('id', 'in', [...ids])
+    .execute();
+}
+
+export interface TurnEnd {
+  status: TurnStatus;
+  errorCode: string | null;
+  /** Locks the turn's agent, so that its status can be derived. No other rows may be locked afterwards. */
+  locksAgent?: boolean;
+}
+
+export interface Unfinished {
+  /** True if tool lines are running, or calls to other systems have no outcome. */
+  tools: boolean;
+  /** True if approvals exist that no decision has closed. */
+  approvals: boolean;
+  /** True if other agents may work on the turn's tasks. */
+  tasks: boolean;
+  /** The reply, unless a message has taken its place. */
+  replyId: string | null;
+}
+
+export const nothingUnfinished = (replyId: string | null): Unfinished => ({
+  tools: false,
+  approvals: false,
+  tasks: false,
+  replyId,
+});
+
+export async function finishTurn(
+  id: string,
+  { status, errorCode, locksAgent = false }: TurnEnd,
+  db: Database,
+): Promise<void> {
+  const turn = sql`
+    UPDATE turns SET status = ${status}, error_code = ${errorCode}, finished_at = now() WHERE id = ${id} RETURNING agent_id`;
+  // The journal stays, unless it continues a turn whose message was deleted in the meantime.
+  const deleted = sql`t.id = ${id} AND t.shown_entries > 0 AND t.resumes_message_id IS NULL`;
+  await sql`
+    WITH entries AS (${deleteEntries(deleted)}), ${deleteContextAndCalls(sql`turn_id = ${id}`)},
+      progress AS (${deleteProgress(id)})
+    ${locksAgent ? sql`, turn AS (${turn}) ${lockAgentOf(sql`turn`)}` : turn}`.execute(db);
+}
+
+export async function unfinishedOf(id: string, db: Database): Promise<Unfinished> {
+  const { rows: found } = await sql<Unfinished>`
+        SELECT EXISTS (SELECT FROM receipts WHERE turn_id = ${id} AND status = 'sent') OR EXISTS (
+          SELECT FROM messages WHERE turn_id = ${id} AND turn_key IS NOT NULL AND content ->> 'state' = 'running'
+        ) AS tools,
+        EXISTS (SELECT FROM tool_approvals WHERE turn_id = ${id}) AS approvals,
+        EXISTS (SELECT FROM delegations WHERE parent_turn_id = ${id}) AS tasks,
+        (SELECT reply_message_id FROM turns WHERE id = ${id}) AS "replyId"`.execute(db);
+  return found[0] ?? { tools: true, approvals: true, tasks: true, replyId: null };
+}
+
+export async function setReply(id: string, replyId: string, db: Database): Promise<void> {
+  await sql`UPDATE turns SET reply_message_id = ${replyId} WHERE id = ${id}`.execute(db);
+}
+
+export async function suspendTurn(id: string, db: Database): Promise<void> {
+  await sql`
+    WITH progress AS (${deleteProgress(id)})
+    UPDATE turns SET status = 'done', finished_at = now() WHERE id = ${id}`.execute(db);
+}
+
+/**
+ * Lets a turn continue a suspended one, with its budget: moves journal, context, tool calls, approvals and open cards to it.
+ *
+ * @throws Error if the suspended turn has no context
+ */
+export async function resumeTurn(id: string, suspendedId: string, db: Database): Promise<void> {
+  const { rows: resumed } = await sql<{ contexts: number }>`
+    WITH ${moveParts(suspendedId, id)}, approvals AS (${moveApprovals(suspendedId, id)}), cards AS (
+        ${moveCards(sql`SELECT card_message_id FROM approvals WHERE status = 'open'`, id)}
+      ), tasks AS (
+        -- The suspended turn stays a background turn: it wrote messages.
+        ${insertTasks(sql`SELECT ${id}::uuid, depth, prompt FROM turn_tasks WHERE turn_id = ${suspendedId}`)} RETURNING turn_id
+      )
+    UPDATE turns t SET shown_entries = (SELECT count(*) FROM entries), tokens_budget = suspended.tokens_budget,
+      reply_message_id = CASE WHEN EXISTS (SELECT FROM tasks) THEN suspended.reply_message_id END,
+      first_turn_id = coalesce(suspended.first_turn_id, suspended.id),
+      resumes_message_id = coalesce(suspended.resumes_message_id, suspended.user_message_id),
+      repeats_from_message_id = suspended.repeats_from_message_id
+    FROM turns suspended WHERE t.id = ${id} AND suspended.id = ${suspendedId}
+    RETURNING (SELECT count(*) FROM contexts) AS contexts`.execute(db);
+  // The turn would start from the beginning and repeat the calls.
+  if ((resumed[0]?.contexts ?? 0) === 0) throw new Error('the suspended turn has no context');
+}

@@ -1,0 +1,66 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../platform/database/database.js';
+
+/** All statements that write `workspaces`. */
+
+/**
+ * Takes the next `count` seqs, and locks the workspace until the transaction ends. Returns the last one as `last_seq`.
+ *
+ * @param rev the new `rev`, if it is not the last seq
+ * @param condition continues the WHERE clause
+ */
+export const takeSeqs = (
+  workspaceId: string,
+  count: number,
+  { rev, condition = sql`` }: { rev?: RawBuilder<unknown>; condition?: RawBuilder<unknown> } = {},
+): RawBuilder<unknown> => sql`
+  UPDATE workspaces SET last_seq = last_seq + ${sql.lit(count)}, rev = ${rev ?? sql`last_seq + ${sql.lit(count)}`}
+  WHERE id = ${workspaceId} ${condition} RETURNING last_seq`;
+
+/** As `takeSeqs`, one for each row in `rows`, for several workspaces. The caller has locked them. Also returns `seq_before`. */
+export const takeSeqsOfRows = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  UPDATE workspaces w SET last_seq = w.last_seq + added.count, rev = w.last_seq + added.count
+  FROM (SELECT workspace_id, count(*) AS count FROM ${rows} GROUP BY workspace_id) added
+  WHERE w.id = added.workspace_id
+  RETURNING w.id, w.last_seq, w.last_seq - added.count AS seq_before`;
+
+export async function insertWorkspace(
+  { id, ownerId, name }: { id: string; ownerId: string; name: string },
+  db: Database,
+): Promise<void> {
+  await db.insertInto('workspaces').values({ id, owner_id: ownerId, name }).execute();
+}
+
+export async function renameWorkspace(id: string, name: string, db: Database): Promise<void> {
+  await db
+    .updateTable('workspaces')
+    .set({ name, updated_at: sql<Date>`clock_timestamp()` })
+    .where('id', '=', id)
+    .execute();
+}
+
+export async function deleteWorkspace(id: string, db: Database): Promise<void> {
+  await db.deleteFrom('workspaces').where('id', '=', id).execute();
+}
+
+/** Has no effect if the user does not own the workspace. */
+export async function setBudget(
+  { id, ownerId }: { id: string; ownerId: string },
+  limits: { monthly_cost_micros?: number | null; monthly_tokens?: number | null },
+  db: Database,
+): Promise<void> {
+  await db.updateTable('workspaces').set(limits).where('id', '=', id).where('owner_id', '=', ownerId).execute();
+}
+
+/**
+ * Remembers that the owner was warned in a period.
+ *
+ * @param rest continues the statement: FROM, and conditions after AND, with `w` for the workspace
+ */
+export const markBudgetWarned = (
+  id: string,
+  period: string,
+  { from, condition }: { from: RawBuilder<unknown>; condition: RawBuilder<unknown> },
+): RawBuilder<unknown> => sql`
+  UPDATE workspaces w SET budget_warned_period = ${period} FROM ${from}
+  WHERE w.id = ${id} AND w.budget_warned_period IS DISTINCT FROM ${period} AND ${condition}`;
