@@ -9,7 +9,7 @@ interface Overlay {
   definitions: Record<string, Json>;
   /** By a path's last key. */
   keys: Record<string, Json | string>;
-  /** By path; `*` stands for any key. A constraint by last key precedes one with `*`. */
+  /** By path; `*` matches any key. A constraint by last key precedes one with `*`. */
   values: Record<string, Json | string>;
 }
 

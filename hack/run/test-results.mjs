@@ -41,7 +41,7 @@ export function timeReport(steps, files) {
   return [...section('Slowest steps:', steps), ...section('Slowest test files:', files)];
 }
 
-/** @returns one line for each failed test, so that the end of a long log names the cause; nothing if none failed */
+/** @returns one line for each failed test, so that a long log ends with the cause; nothing if none failed */
 export function failureReport(files) {
   const lines = files.flatMap(({ name, failures }) => failures.map((failure) => `  ${name}: ${failure}`));
   if (lines.length === 0) return [];

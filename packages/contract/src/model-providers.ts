@@ -4,7 +4,7 @@ import type { CatalogueId } from './catalogue-ids.js';
 
 export { CATALOGUE_IDS, type CatalogueId } from './catalogue-ids.js';
 
-/** Protocols of model servers: chat completions, and messages. */
+/** What model servers speak: chat completions, or messages. */
 export type ModelProtocol = 'openai' | 'anthropic';
 
 /**
@@ -21,13 +21,13 @@ export const CONNECTED_PROVIDERS = Object.keys(CONNECTED) as ConnectedProvider[]
 
 type Prefix = Uppercase<ConnectedProvider>;
 
-/** Names of a provider's variables, and what they default to. */
+/** A provider's variable names and defaults. */
 export interface ProviderConnection {
   protocol: ModelProtocol;
   defaultBaseUrl: string;
   baseUrl: `${Prefix}_BASE_URL`;
   apiKey: `${Prefix}_API_KEY`;
-  /** The provider's name for all catalogue ids that `models` does not name. */
+  /** The provider's name for all other catalogue ids. */
   model: `${Prefix}_MODEL`;
   models: Readonly<Record<CatalogueId, `${Prefix}_MODEL_${Uppercase<CatalogueId>}`>>;
   /** Further names that runtimes may request. Only the model gateway reads it. */
@@ -84,7 +84,7 @@ export const PROVIDER_VARIABLES: readonly string[] = [
   ...Object.values(MODEL_PROVIDER_METADATA).flatMap(({ options }) => options),
 ];
 
-/** A base URL of the messages protocol as its clients read it: `/v1` at its end is optional. */
+/** A messages server's base URL as its clients read it: `/v1` is optional. */
 export function anthropicBaseUrl(url: string): string {
   const bare = url.replace(/\/+$/, '');
   return bare.endsWith('/v1') ? bare : `${bare}/v1`;

@@ -15,7 +15,7 @@ async function breakFiles(page: Page, name: string, isBroken: (request: number) 
   return () => requests;
 }
 
-/** React reports an error after it has shown what takes the place of the part. */
+/** React reports an error after it has shown the replacement. */
 const reported = (page: Page) =>
   page.waitForEvent('console', (message) => message.text().includes('dynamically imported module'));
 

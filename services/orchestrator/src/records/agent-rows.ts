@@ -54,7 +54,7 @@ export async function updateAgentSettings(
   return numUpdatedRows > 0n;
 }
 
-/** Sets the activities in the CTE `derived`, and returns those that differed. */
+/** Sets the activities in the CTE `derived`, and returns the changed agents. */
 export const setDerivedActivities = sql`
   UPDATE agents a SET activity = d.activity, activity_until = d.until,
     updated_at = CASE WHEN a.activity = d.activity THEN a.updated_at ELSE now() END

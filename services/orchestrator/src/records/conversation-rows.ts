@@ -99,7 +99,7 @@ export async function moveReadPosition(id: string, seq: number, db: Database): P
 }
 
 /**
- * Moves a conversation to the front of the list, with the seq of the CTE `counter`.
+ * Moves a conversation to the front, with the seq from the CTE `counter`.
  *
  * @param isMoved whether it changes its place
  */
@@ -108,16 +108,16 @@ export const touchConversation = (id: string, isMoved: RawBuilder<unknown> = sql
     updated_at = CASE WHEN ${isMoved} THEN now() ELSE c.updated_at END
   FROM counter WHERE c.id = ${id}`;
 
-/** As `touchConversation`, with `seq` and `title` of `rows`, which has `conversation_id`. A conversation without a title gets it. */
+/** As `touchConversation`, for each row in `rows`: `conversation_id`, `seq`, and the `title` for a conversation without one. */
 export const touchConversations = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   UPDATE conversations c SET updated_at = now(), rev = greatest(c.rev, s.seq), title = coalesce(c.title, s.title),
     title_source = CASE WHEN c.title IS NULL AND s.title IS NOT NULL THEN 'first_message' ELSE c.title_source END
   FROM ${rows} s WHERE c.id = s.conversation_id`;
 
-/** Sets `rev` to the seq of the CTE `counter`. */
+/** Sets `rev` to the seq in the CTE `counter`. */
 export const reviseConversation = (id: string | null): RawBuilder<unknown> => sql`
   UPDATE conversations c SET rev = counter.last_seq FROM counter WHERE c.id = ${id}`;
 
-/** As `reviseConversation`, for the conversation of the message in the CTE `revised_message`. */
+/** As `reviseConversation`, for the message in the CTE `revised_message`. */
 export const reviseConversationOfMessage = sql`
   UPDATE conversations c SET rev = counter.last_seq FROM counter, revised_message m WHERE c.id = m.conversation_id`;

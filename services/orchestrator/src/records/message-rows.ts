@@ -10,7 +10,7 @@ export interface MessageChange {
   status?: MessageStatus;
   /** Null clears it. */
   errorCode?: string | null;
-  /** Seq of the event that shows a reply in full; unread counts begin there. */
+  /** The event that shows a reply in full has this seq; unread counts begin there. */
   shownSeq?: number;
 }
 
@@ -30,7 +30,7 @@ export interface AddedMessage {
   beforeSeq?: number;
 }
 
-/** With the seq of the CTE `counter`. @param condition of the whole statement */
+/** With the seq from the CTE `counter`. @param condition whether to insert it */
 export const insertMessage = (
   { id, workspaceId, conversationId, turn, turnId = turn?.id, ...message }: AddedMessage,
   condition: RawBuilder<unknown> = sql`true`,
@@ -60,7 +60,7 @@ export async function updateMessage(id: string, change: MessageChange, db: Datab
   await sql`UPDATE messages SET ${sql.join(changedColumns(change))} WHERE id = ${id}`.execute(db);
 }
 
-/** Also sets `rev` to the seq of the CTE `counter`. @param condition on the message `m` */
+/** Also sets `rev` to the seq in the CTE `counter`. @param condition on the message `m` */
 export const reviseMessage = (
   id: string,
   columns: readonly RawBuilder<unknown>[] = [],
@@ -69,7 +69,7 @@ export const reviseMessage = (
   UPDATE messages m SET ${sql.join([sql`rev = counter.last_seq`, ...columns])}
   FROM counter WHERE m.id = ${id} AND ${condition} RETURNING m.conversation_id`;
 
-/** Shows a message of the turn in the place of the loading reply in the CTE `reply`, with the seq of the CTE `counter`. */
+/** Makes the loading reply in the CTE `reply` another message by the same turn, with the seq from the CTE `counter`. */
 export const replaceLoadingReply = (
   turn: { id: string; key: string },
   content: MessageContent,
@@ -109,7 +109,7 @@ export const removedMessages = (condition: RawBuilder<unknown>): RawBuilder<unkn
     ON CONFLICT DO NOTHING
   )`;
 
-/** Deletes up to `limit` messages, the oldest first: of a workspace that is being deleted. @returns the number */
+/** Deletes up to `limit` messages, the oldest first, before their workspace is deleted. @returns the number */
 export async function removeOldestMessages(workspaceId: string, limit: number, db: Database): Promise<number> {
   const oldest = db.selectFrom('messages').select('id').where('workspace_id', '=', workspaceId).orderBy('seq');
   const deletion = db.deleteFrom('messages').where('id', 'in', oldest.limit(limit));
@@ -117,7 +117,7 @@ export async function removeOldestMessages(workspaceId: string, limit: number, d
 }
 
 /**
- * Derives the search text of up to `limit` messages again, by id.
+ * Derives search texts again, for up to `limit` messages in id order.
  *
  * @returns the last id; undefined if there is none after `after`
  */

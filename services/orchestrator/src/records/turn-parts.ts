@@ -2,11 +2,10 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 
 /**
- * Statements that write what a turn has until it ends or can no longer continue: its journal, the progress of its reply, its
- * context and task, the outcomes of its calls, and tasks of other agents. Most are parts of larger statements.
+ * Statements that write what a turn has until it ends or can no longer continue: journal, reply progress, context, task,
+ * call outcomes, and delegated tasks. Most are fragments.
  */
 
-/** Only of a turn that is still queued or running. */
 export interface NewEntryColumns {
   turnId: string;
   generation: number;
@@ -55,7 +54,7 @@ const REPLACED_TEXTS = sql`, text = excluded.text, received = excluded.received`
 
 /**
  * @param rows a query with `turn_id` and `PROGRESS_COLUMNS`
- * @param hasTexts false keeps the texts of existing rows
+ * @param hasTexts false keeps existing texts
  */
 export const saveProgress = (rows: RawBuilder<unknown>, hasTexts: boolean): RawBuilder<unknown> => sql`
   INSERT INTO turn_progress (turn_id, ${PROGRESS_COLUMNS}) ${rows}
@@ -70,10 +69,10 @@ export const insertContext = (context: object, turn: RawBuilder<unknown>): RawBu
   SELECT turn.id, turn.agent_id, ${JSON.stringify(context)}::jsonb FROM ${turn} AS turn
   ON CONFLICT (turn_id) DO NOTHING`;
 
-/** CTEs. @param turns a condition on `turn_id` */
-export const deleteContextAndCalls = (turns: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  contexts AS (DELETE FROM turn_contexts WHERE ${turns}),
-  calls AS (DELETE FROM tool_calls WHERE ${turns})`;
+/** Two CTEs. @param condition on `turn_id` */
+export const deleteContextAndCalls = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  contexts AS (DELETE FROM turn_contexts WHERE ${condition}),
+  calls AS (DELETE FROM tool_calls WHERE ${condition})`;
 
 /** @param tasks a query with the columns `turn_id`, `depth` and `prompt` */
 export const insertTasks = (tasks: RawBuilder<unknown>): RawBuilder<unknown> => sql`
