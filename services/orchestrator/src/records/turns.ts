@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { AgentActivity } from '../platform/database/schema.js';
 import type { Database } from '../platform/database/database.js';
-import type { TurnStatus } from '../platform/database/schema.js';
+import type { AgentActivity, TurnStatus } from '../platform/database/schema.js';
 import { heldLease, insertJobs, type LeasedJob } from '../platform/jobs/job-store.js';
 import { moveApprovals } from './approvals.store.js';
 import { answersUser } from './answers-user.js';
