@@ -173,4 +173,23 @@ describeWith('chromium', 'messages of the user', () => {
     expect(await violations(ada.page)).toEqual([]);
     await ada.page.getByRole('textbox', { name: 'Message' }).fill('');
   });
+
+  it('are not written into the conversation that is still shown while a new one is created', async () => {
+    const { page } = ada;
+    const { promise: created, resolve: create } = Promise.withResolvers<void>();
+    await page.route(/\/conversations$/, async (route) => {
+      if (route.request().method() === 'POST') await created;
+      await route.continue();
+    });
+    const text = page.getByRole('textbox', { name: 'Message', includeHidden: true });
+    const at = (await text.boundingBox())!;
+    await page.getByRole('button', { name: 'New conversation' }).first().click();
+    await page.mouse.click(at.x + 5, at.y + 5);
+    await page.keyboard.type('For the new one');
+    expect(await text.inputValue()).toBe('');
+    create();
+    await page.waitForURL((url) => !url.pathname.endsWith(ada.conversation));
+    await page.getByRole('textbox', { name: 'Message' }).fill('Hello');
+    await page.unrouteAll();
+  });
 });

@@ -62,10 +62,19 @@ export async function signInAs(page: Page, name?: string): Promise<void> {
  * landmarks, where they belong.
  */
 export async function violations(page: Page): Promise<string[]> {
+  await transitionsEnd(page);
   const { violations: found } = await new AxeBuilder({ page }).disableRules('region').analyze();
   return found.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ''}`),
   );
+}
+
+/** Otherwise Axe measures contrasts between two colours that follow each other. */
+export async function transitionsEnd(page: Page): Promise<void> {
+  // A spinner never ends.
+  await page.evaluate(`Promise.allSettled(document.getAnimations()
+    .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity)
+    .map(({ finished }) => finished))`);
 }
 
 export async function ask(page: Page, text: string): Promise<void> {

@@ -4,9 +4,10 @@ import { createClient } from '@uswarm/client';
 import { describeWith } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
 import type { Page } from 'playwright-core';
-import { type PageFixture, startPage } from './page.js';
+import { type PageFixture, startPage, transitionsEnd } from './page.js';
 
 async function violations(page: Page): Promise<string[]> {
+  await transitionsEnd(page);
   const axe = new AxeBuilder({ page }).include('aside section');
   return (await axe.analyze()).violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }

@@ -12,6 +12,9 @@ export function useNewConversation(workspaceId: string) {
   const [isBusy, setBusy] = useState(false);
   async function create(text?: string): Promise<void> {
     setBusy(true);
+    // What is typed meanwhile must not reach the conversation that is still shown.
+    const shown = document.getElementById('main');
+    shown?.toggleAttribute('inert', true);
     try {
       const { data } = await client.api.post('/v1/workspaces/{workspaceId}/conversations', {
         path: { workspaceId },
@@ -28,6 +31,7 @@ export function useNewConversation(workspaceId: string) {
     } catch (error) {
       notifyError('The conversation was not created')(error);
     }
+    shown?.removeAttribute('inert');
     setBusy(false);
   }
   return { create, isBusy };
