@@ -45,6 +45,8 @@ it('an idle runtime is suspended, and a message resumes it and is answered', asy
   const { answer, done } = await mobile.ask('Please repeat: second');
   expect(done.payload).toMatchObject({ status: 'delivered' });
   expect(answer.content).toMatchObject({ type: 'text', text: expect.stringContaining('second') });
+  // A starting runtime is called before the controller has observed that it is Ready.
+  await session.ready(name);
   expect(phasesSeen(session.swarms.history(name).slice(seen)).slice(-2)).toEqual(['Progressing', 'Ready']);
   const path = `/v1/workspaces/${mobile.workspaceId}/conversations/${mobile.conversationId}/messages`;
   const { data } = (await mobile.api('GET', path)).body as { data: MessageData[] };

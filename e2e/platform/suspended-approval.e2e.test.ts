@@ -53,5 +53,7 @@ it('a call that waits for an approval while the runtime is suspended is executed
   expect(done.payload).toMatchObject({ status: 'delivered' });
   expect(await artifacts()).toEqual([word]);
   expect(await asked(word)).toEqual([0, 1]);
+  // A starting runtime is called before the controller has observed that it is Ready.
+  await session.ready(name);
   expect(phasesSeen(session.swarms.history(name).slice(seen)).slice(-2)).toEqual(['Progressing', 'Ready']);
 });
