@@ -1,4 +1,4 @@
-import type { ChargedCall } from '../src/records/usage-entries.js';
+import type { ChargedCall } from '../src/records/usage-rows.js';
 
 /** Has no price. Its agent and conversation do not exist. */
 export const CHARGED_CALL: ChargedCall = {

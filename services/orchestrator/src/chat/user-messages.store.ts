@@ -7,7 +7,7 @@ import { appendNewMessages } from '../records/event-rows.js';
 import { hasOpenApprovals } from '../records/approvals.store.js';
 import { ownColumns } from '../records/messages.store.js';
 import { TURN_JOB } from '../records/turn-job.js';
-import { insertTurns, queuedTurnsOf } from '../records/turns.js';
+import { insertTurns, queuedTurnsOf } from '../records/turn-rows.js';
 import { nextTurnId } from '../turns/turn-ids.js';
 import type { StoredAttachment } from '../workspaces/uploads/attachments.js';
 import type { MessageRow } from './message-view.js';

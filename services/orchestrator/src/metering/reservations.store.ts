@@ -8,10 +8,10 @@ import {
   type SettledCall,
   type SettledTokens,
   settleEntry,
-} from '../records/usage-entries.js';
+} from '../records/usage-rows.js';
 import { usageLock } from '../records/usage-lock.js';
 import { allottedBudgets, type BudgetRow, limitingBudgets, type TurnTokens, turnTokensOf } from './turn-tokens.js';
-import { grantTokens } from '../records/turns.js';
+import { grantTokens } from '../records/turn-rows.js';
 
 export interface TurnStep {
   /** The first in the chain of continued turns. */

@@ -3,7 +3,7 @@ import type { Database } from '../platform/database/database.js';
 import type { AgentActivity, InternalPhase } from '../platform/database/schema.js';
 import { heldLease, type LeasedJob } from '../platform/jobs/job-store.js';
 import { OPEN_CARD } from './message-changes.store.js';
-import { setTurnActivity, setTurnWriting } from './turns.js';
+import { setTurnActivity, setTurnWriting } from './turn-rows.js';
 import { setAgentWriting, setDerivedActivities } from './agent-rows.js';
 
 export const currentActivity = (alias: string): RawBuilder<AgentActivity> => sql<AgentActivity>`

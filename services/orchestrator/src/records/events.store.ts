@@ -14,7 +14,7 @@ import {
 import { takeSeqs } from './workspace-rows.js';
 import { STORED_BYTES } from './stored-bytes.js';
 import { revisedRows, workspaceRev } from './revisions.js';
-import { takeLoadingReply } from './turns.js';
+import { takeLoadingReply } from './turn-rows.js';
 
 export interface StoredEvent {
   workspaceId: string;

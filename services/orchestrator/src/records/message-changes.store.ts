@@ -4,9 +4,9 @@ import type { Database } from '../platform/database/database.js';
 import type { TurnStatus } from '../platform/database/schema.js';
 import type { StoredAttachment } from '../workspaces/uploads/attachments.js';
 import { editMessage, removedMessages } from './message-rows.js';
-import { deleteEntries } from './turn-parts.js';
-import { deleteAttachments } from './message-attachments.js';
-import { deleteTurns } from './turns.js';
+import { deleteEntries } from './turn-part-rows.js';
+import { deleteAttachments } from './message-attachment-rows.js';
+import { deleteTurns } from './turn-rows.js';
 
 /** The turn answers the message, or wrote it as or beside its reply. */
 export interface ConcernedTurn {

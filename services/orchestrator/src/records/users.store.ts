@@ -2,7 +2,7 @@ import type { LegalDocumentName, UserPatch } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import type { Identity } from '../accounts/auth/actor.js';
-import { deleteUsage } from './usage-entries.js';
+import { deleteUsage } from './usage-rows.js';
 
 export interface UserRow {
   id: string;

@@ -3,7 +3,7 @@ import type { Transaction } from '../platform/database/database.js';
 import type { JobStore } from '../platform/jobs/job-store.js';
 import { TURN_JOB } from '../records/turn-job.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
-import type { NewTask } from '../records/turns.js';
+import type { NewTask } from '../records/turn-rows.js';
 
 export interface TaskResult {
   status: 'completed' | 'failed' | 'stopped';

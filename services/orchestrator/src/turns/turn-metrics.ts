@@ -5,8 +5,8 @@ import { Histogram } from 'prom-client';
 import type { TurnStatus } from '../platform/database/schema.js';
 import { type Refusal, REFUSALS } from './content/reply-limit.js';
 import { MODEL_IDS } from '../platform/core/models.js';
-import type { CountedCall } from '../records/usage-entries.js';
-import type { UsageEntry } from '../records/usage-entries.js';
+import type { CountedCall } from '../records/usage-rows.js';
+import type { UsageEntry } from '../records/usage-rows.js';
 import type { TurnRow } from './turns.store.js';
 
 type Ended = Exclude<TurnStatus, 'queued' | 'running'>;

@@ -6,7 +6,7 @@ import type { UsageLimits } from '../metering/usage-limits.js';
 import { TURN_JOB } from '../records/turn-job.js';
 import { nextTurnId } from './turn-ids.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
-import type { NewTurn } from '../records/turns.js';
+import type { NewTurn } from '../records/turn-rows.js';
 
 /** About one turn's duration. */
 const QUEUE_RETRY_MS = 5_000;

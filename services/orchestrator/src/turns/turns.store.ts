@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import type { AgentActivity, TurnStatus } from '../platform/database/schema.js';
 import type { LeasedJob } from '../platform/jobs/job-store.js';
-import type { CountedCall } from '../records/usage-entries.js';
-import { recordCall, type UsageEntry } from '../records/usage-entries.js';
+import type { CountedCall } from '../records/usage-rows.js';
+import { recordCall, type UsageEntry } from '../records/usage-rows.js';
 import { type HistoryRow, readHistory } from './request/history.store.js';
 import { inReplyTo } from '../records/answers.js';
 import { answersUser } from '../records/answers-user.js';
@@ -30,7 +30,7 @@ import {
   type TurnProcess,
   type Unfinished,
   unfinishedOf,
-} from '../records/turns.js';
+} from '../records/turn-rows.js';
 
 export interface TurnInstance extends TurnProcess {
   context?: TurnContext | undefined;

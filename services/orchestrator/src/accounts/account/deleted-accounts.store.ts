@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
-import { restoreUsage } from '../../records/usage-entries.js';
+import { restoreUsage } from '../../records/usage-rows.js';
 import { rejectTokensOfDeleted } from '../../records/users.store.js';
 
 /** Keeps data about deleted accounts under a keyed identity hash. The reasons given are stored without a link to it. */

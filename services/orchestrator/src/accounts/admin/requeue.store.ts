@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../../platform/database/database.js'
 import type { TurnStatus } from '../../platform/database/schema.js';
 import { restartJob } from '../../platform/jobs/job-store.js';
 import { TURN_JOB } from '../../records/turn-job.js';
-import { reopenTurn } from '../../records/turns.js';
+import { reopenTurn } from '../../records/turn-rows.js';
 
 export interface RequeueStore {
   /** Revokes the lease and makes the turn due. @returns false if the turn has no job */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
-import { endDelegation, insertDelegation, type NewDelegation } from '../../records/turn-parts.js';
+import { endDelegation, insertDelegation, type NewDelegation } from '../../records/turn-part-rows.js';
 
 export interface OpenDelegation {
   turnId: string;

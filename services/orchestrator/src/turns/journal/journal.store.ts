@@ -3,7 +3,7 @@ import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import type { TurnEntriesTable } from '../../platform/database/tables.js';
 import { answersUser } from '../../records/answers-user.js';
-import { deleteOldEntries, insertEntry } from '../../records/turn-parts.js';
+import { deleteOldEntries, insertEntry } from '../../records/turn-part-rows.js';
 
 /** As later turns in the conversation see it. */
 export interface CallRecord {

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../platform/database/database.js';
 import { allInOrder } from '../../platform/database/pipelined.js';
-import type { CountedCall } from '../../records/usage-entries.js';
-import type { UsageEntry } from '../../records/usage-entries.js';
+import type { CountedCall } from '../../records/usage-rows.js';
+import type { UsageEntry } from '../../records/usage-rows.js';
 import type { LimitReached, UsageLimits } from '../../metering/usage-limits.js';
 import type { OfferedContent } from '../content/agent-content-schema.js';
 import type { CallRecord, EntryVerdict, JournalStore, StoredEntry } from './journal.store.js';

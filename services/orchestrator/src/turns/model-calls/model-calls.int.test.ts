@@ -1,4 +1,4 @@
-import type { UsageEntry } from '../../records/usage-entries.js';
+import type { UsageEntry } from '../../records/usage-rows.js';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -5,7 +5,7 @@ import type { TurnStatus } from '../../platform/database/schema.js';
 import type { ModelPrice } from '../../platform/core/models.js';
 import type { StoredPlan } from '../../metering/plans.js';
 import type { StoredBudget } from '../../metering/budget.js';
-import { insertReserved, releaseEntry, type SettledCall, settleEntry } from '../../records/usage-entries.js';
+import { insertReserved, releaseEntry, type SettledCall, settleEntry } from '../../records/usage-rows.js';
 import { limitingBudgets } from '../../metering/turn-tokens.js';
 import type { Allowance, UsedBefore } from '../../metering/usage-limits.js';
 import { usageLock } from '../../records/usage-lock.js';

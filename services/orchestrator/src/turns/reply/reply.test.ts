@@ -21,7 +21,7 @@ import type { Refusal } from '../content/reply-limit.js';
 import type { EntryParts, ToolMessage } from '../journal/turn-entries.js';
 import type { FinishedReply } from '../writer/turn-ending.js';
 import type { TurnWriter } from '../writer/turn-writes.js';
-import type { UsageEntry } from '../../records/usage-entries.js';
+import type { UsageEntry } from '../../records/usage-rows.js';
 import type { TurnRow } from '../turns.store.js';
 
 const done = (outcome: Outcome, more: { text?: string; errorCode?: string; errorMessage?: string } = {}): Done =>

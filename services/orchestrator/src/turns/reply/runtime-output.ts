@@ -10,7 +10,7 @@ import {
 } from '@uswarm/runtime-proto';
 import type { ModelPrice } from '../../platform/core/models.js';
 import type { Attempt } from '../../metering/reservations.store.js';
-import type { UsageEntry } from '../../records/usage-entries.js';
+import type { UsageEntry } from '../../records/usage-rows.js';
 import { type CallRecord, type JournalEntry, MAX_ENTRY_BYTES } from '../journal/journal.store.js';
 import { ReplyLimitExceeded } from '../content/reply-limit.js';
 import type { ToolMessage } from '../journal/turn-entries.js';

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import { createGroups } from '../../platform/database/groups.js';
 import { heldLease, type LeasedJob } from '../../platform/jobs/job-store.js';
-import { PROGRESS_COLUMNS, saveProgress } from '../../records/turn-parts.js';
+import { PROGRESS_COLUMNS, saveProgress } from '../../records/turn-part-rows.js';
 
 export interface ReplyTexts {
   /** As users see it. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { type SummarizeRequest, SummarizeResponseSchema } from '@uswarm/runtime-proto';
 import type { Database } from '../../platform/database/database.js';
 import type { Attempt } from '../../metering/reservations.store.js';
-import type { UsageEntry } from '../../records/usage-entries.js';
+import type { UsageEntry } from '../../records/usage-rows.js';
 import { NO_TRANSACTION } from '../../../test/transaction.js';
 import { runtimeRow } from '../../../test/runtime-row.js';
 import { createSummarizer, type SummarizerDeps } from './summarizer.js';

@@ -1,6 +1,6 @@
 import type { Database } from '../../platform/database/database.js';
 import { sql } from 'kysely';
-import { insertCalls } from '../../records/turn-parts.js';
+import { insertCalls } from '../../records/turn-part-rows.js';
 
 /** As told to the model. */
 export interface StoredOutcome {

@@ -3,8 +3,8 @@ import { allInOrder } from '../../platform/database/pipelined.js';
 import { budgetCard } from '../../metering/budget-card.js';
 import type { WarnAboutBudget } from '../../metering/budget-warning.js';
 import type { Attempt, ReservationStore } from '../../metering/reservations.store.js';
-import type { CountedCall } from '../../records/usage-entries.js';
-import type { UsageEntry } from '../../records/usage-entries.js';
+import type { CountedCall } from '../../records/usage-rows.js';
+import type { UsageEntry } from '../../records/usage-rows.js';
 import type { LimitReached, UsageLimits } from '../../metering/usage-limits.js';
 import type { TurnRow, TurnStore } from '../turns.store.js';
 

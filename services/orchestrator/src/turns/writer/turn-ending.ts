@@ -6,7 +6,7 @@ import type { EventStore } from '../../records/events.store.js';
 import type { PushJobs } from '../../records/push-jobs.js';
 import { isBackground, type TaskOwner, type TaskResult } from '../background-turns.js';
 import type { TurnLeftovers } from './turn-leftovers.js';
-import type { Unfinished } from '../../records/turns.js';
+import type { Unfinished } from '../../records/turn-rows.js';
 import { isBlank } from '../../records/visible-text.js';
 import type { TurnRow, TurnStore } from '../turns.store.js';
 

@@ -18,7 +18,7 @@ import { createTurnBeginning } from './turn-beginning.js';
 import { createTurnBudget } from './turn-budget.js';
 import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } from '../journal/turn-entries.js';
 import { answeredReply, createTurnEnding, type Ended, type FinishedReply } from './turn-ending.js';
-import { nothingUnfinished } from '../../records/turns.js';
+import { nothingUnfinished } from '../../records/turn-rows.js';
 import { createTurnLeftovers } from './turn-leftovers.js';
 import { callKey, createTurnMessages, runtimeKey, unknownLine } from '../content/turn-messages.js';
 import type { TurnWriter } from './turn-writes.js';

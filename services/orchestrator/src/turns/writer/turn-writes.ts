@@ -6,7 +6,7 @@ import type { Commit, StartTask, ToolOutcome } from '../tools/platform-tool.js';
 import type { NotSent } from '../tools/send-call.js';
 import type { StoredOutcome } from '../tools/tool-calls.store.js';
 import type { Attempt } from '../../metering/reservations.store.js';
-import type { UsageEntry } from '../../records/usage-entries.js';
+import type { UsageEntry } from '../../records/usage-rows.js';
 import type { LimitReached } from '../../metering/usage-limits.js';
 import type { OfferedContent } from '../content/agent-content-schema.js';
 import type { AskedCall } from './approval-cards.js';

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import type { UploadState } from '../../platform/database/schema.js';
 import { lockUser } from '../../records/lock-user.js';
-import { insertAttachments } from '../../records/message-attachments.js';
+import { insertAttachments } from '../../records/message-attachment-rows.js';
 
 export interface UploadRow {
   id: string;

@@ -13,7 +13,7 @@ import {
   insertContext,
   insertTasks,
   moveParts,
-} from './turn-parts.js';
+} from './turn-part-rows.js';
 
 /** All statements that write `turns`. */
 
