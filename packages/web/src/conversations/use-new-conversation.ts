@@ -12,7 +12,7 @@ export function useNewConversation(workspaceId: string) {
   const [isBusy, setBusy] = useState(false);
   async function create(text?: string): Promise<void> {
     setBusy(true);
-    // What is typed meanwhile must not reach the conversation that is still shown.
+    // The shown conversation must not receive what is typed meanwhile.
     const shown = document.getElementById('main');
     shown?.toggleAttribute('inert', true);
     try {
