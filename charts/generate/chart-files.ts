@@ -24,14 +24,11 @@ export function valuesSchema(title: string, valuesYaml: string, overlayYaml: str
   const unused = new Set([...Object.keys(keys), ...Object.keys(values)]);
 
   const constraintOf = (path: string, key: string): Json | undefined => {
-    const similar = Object.keys(values).find((pattern) => isLike(path, pattern));
-    const [name = key, found] =
-      [
-        [path, values[path]] as const,
-        [key, keys[key]] as const,
-        [similar, similar === undefined ? undefined : values[similar]] as const,
-      ].find(([, each]) => each !== undefined) ?? [];
+    const pattern = Object.keys(values).find((each) => isLike(path, each));
+    const name = path in values ? path : key in keys ? key : pattern;
+    if (name === undefined) return undefined;
     unused.delete(name);
+    const found = values[name] ?? keys[name];
     return typeof found === 'string' ? { $ref: `#/definitions/${found}` } : found;
   };
 

@@ -4,7 +4,7 @@ import type { CatalogueId } from './catalogue-ids.js';
 
 export { CATALOGUE_IDS, type CatalogueId } from './catalogue-ids.js';
 
-/** What model servers speak: chat completions, or messages. */
+/** Model server protocols: chat completions, and messages. */
 export type ModelProtocol = 'openai' | 'anthropic';
 
 /**

@@ -1,4 +1,4 @@
-import { type ComponentType, type ReactNode } from 'react';
+import type { ComponentType, ReactNode } from 'react';
 import { Route, Switch, useParams, useSearchParams } from 'wouter';
 import { ConversationScreen } from './conversation/conversation-screen.js';
 import { ConversationList } from './conversations/conversation-list.js';

@@ -12,9 +12,13 @@ export const insertEvents = (rows: RawBuilder<unknown>): RawBuilder<unknown> => 
  *
  * @param rows a query for workspace, first seq and last seq
  */
-export const queueEvents = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+const queueEvents = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   INSERT INTO event_outbox (workspace_id, from_seq, upto_seq) ${rows}
   ON CONFLICT (workspace_id) DO UPDATE SET upto_seq = EXCLUDED.upto_seq`;
+
+/** As `queueEvents`, for the last `count` seqs that the CTE `counter` took. */
+export const queueTaken = (workspaceId: string, count: number): RawBuilder<unknown> =>
+  queueEvents(sql`SELECT ${workspaceId}::uuid, last_seq - ${sql.lit(count)} + 1, last_seq FROM counter`);
 
 /** Of the rows in the CTE `held` that are `done`. */
 export const deletePublished = sql`

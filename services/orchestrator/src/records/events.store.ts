@@ -2,7 +2,7 @@ import { ApiError, type DurableEventName, type MessageStatus } from '@uswarm/con
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../platform/database/database.js';
 import { reviseConversationOfMessage, touchConversation } from './conversation-rows.js';
-import { insertEvents, queueEvents } from './event-rows.js';
+import { insertEvents, queueTaken } from './event-rows.js';
 import {
   type AddedMessage,
   changedColumns,
@@ -127,7 +127,7 @@ export function createEventStore(
     const { workspaceId, type, subjectId, conversationId = null } = event;
     const { rows } = await sql<AppendedEvent>`
       WITH counter AS (${takeSeqs(workspaceId, 1, { rev: workspaceRev(type) })})${changedRows}, waiting AS (
-        ${queueEvents(sql`SELECT ${workspaceId}::uuid, last_seq, last_seq FROM counter`)}
+        ${queueTaken(workspaceId, 1)}
       )
       ${insertEvents(sql`
         SELECT ${workspaceId}::uuid, last_seq, ${type}, ${subjectId}::uuid, ${conversationId}::uuid, now() FROM counter`)}
@@ -155,7 +155,7 @@ export function createEventStore(
         ), placed AS (${replaceLoadingReply(turn, content)}), added AS (
           ${insertMessage(added, sql`NOT EXISTS (SELECT FROM reply)`)}
         ), waiting AS (
-          ${queueEvents(sql`SELECT ${workspaceId}::uuid, last_seq, last_seq FROM counter`)}
+          ${queueTaken(workspaceId, 1)}
         )
         ${insertEvents(sql`
           SELECT ${workspaceId}::uuid, last_seq, CASE WHEN reply.id IS NULL THEN 'message.new' ELSE 'message.updated' END,
@@ -180,7 +180,7 @@ export function createEventStore(
         WITH counter AS (${takeSeqs(workspaceId, types.length, { condition })}),
           revised_message AS (${reviseMessage(id, columns, isDue)}),
           revised_conversation AS (${reviseConversationOfMessage}), waiting AS (
-            ${queueEvents(sql`SELECT ${workspaceId}::uuid, last_seq - ${count} + 1, last_seq FROM counter`)}
+            ${queueTaken(workspaceId, types.length)}
           )
         ${insertEvents(sql`
           SELECT ${workspaceId}::uuid, counter.last_seq - ${count} + t.n, t.type, ${id}::uuid, NULL::uuid, now()

@@ -55,12 +55,12 @@ export async function setBudget(
 /**
  * Remembers that the owner was warned in a period.
  *
- * @param rest continues the statement: FROM, and conditions after AND, with `w` for the workspace
+ * @param warned the tables and the condition that decide it; `w` is the workspace
  */
 export const markBudgetWarned = (
   id: string,
   period: string,
-  { from, condition }: { from: RawBuilder<unknown>; condition: RawBuilder<unknown> },
+  warned: { from: RawBuilder<unknown>; condition: RawBuilder<unknown> },
 ): RawBuilder<unknown> => sql`
-  UPDATE workspaces w SET budget_warned_period = ${period} FROM ${from}
-  WHERE w.id = ${id} AND w.budget_warned_period IS DISTINCT FROM ${period} AND ${condition}`;
+  UPDATE workspaces w SET budget_warned_period = ${period} FROM ${warned.from}
+  WHERE w.id = ${id} AND w.budget_warned_period IS DISTINCT FROM ${period} AND ${warned.condition}`;
