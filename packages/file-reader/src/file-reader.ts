@@ -1,0 +1,76 @@
+/** A file to read. It is read once, from its start. */
+export interface FileSource {
+  /** As the user named it. Only its extension counts, for formats without a signature. */
+  name: string;
+  /** Media type. May be wrong: the bytes decide where they can. */
+  type: string;
+  bytes: Uint8Array | AsyncIterable<Uint8Array>;
+  /** In bytes. */
+  size: number;
+}
+
+export type ProblemKind =
+  | 'encrypted'
+  | 'corrupt'
+  | 'unsupported'
+  | 'too_large'
+  | 'too_slow'
+  | 'too_much_memory'
+  | 'empty'
+  /** The reader has too many files to read; the only problem that is not the file's. Later it can succeed. */
+  | 'busy';
+
+/** Why a file could not be read. */
+export interface FileProblem {
+  problem: ProblemKind;
+  /** One English sentence for agent and user, such as `The PDF is protected by a password.` */
+  message: string;
+}
+
+export interface FilePart {
+  /** `Page 3`, `Sheet "Costs"`, `Slide 2`, a chapter's title, or empty. */
+  label: string;
+  /** A sheet has one line per row: the row's number, a tab, and the cells as CSV. */
+  text: string;
+}
+
+export interface FileText {
+  kind: 'pages' | 'rows' | 'slides' | 'sections' | 'text' | 'listing';
+  title?: string;
+  /** For `pages` and `slides`, part n is page n, also when it has no text. */
+  parts: FilePart[];
+  /** Pages, slides, sections, rows of all sheets, or entries in the file; more than were read if `truncated`. */
+  total: number;
+  truncated: boolean;
+  /** Numbers of the pages without text, from 1. */
+  scanned: number[];
+  /** What a reader must know in addition, as sentences. */
+  notes: string[];
+}
+
+export interface Picture {
+  type: 'image/jpeg' | 'image/png';
+  bytes: Uint8Array;
+  /** In pixels, after rotation. */
+  width: number;
+  height: number;
+}
+
+export interface PagePicture extends Picture {
+  page: number;
+}
+
+export interface FileReader {
+  /** The text of a file. Rejects only with the signal's reason, or when the reader is closed. */
+  text(file: FileSource, signal: AbortSignal): Promise<FileText | FileProblem>;
+  /** A picture for a model: upright, small, and without metadata. */
+  picture(file: FileSource, signal: AbortSignal): Promise<Picture | FileProblem>;
+  /** Pages of a PDF as pictures, in the order asked for; numbers start at 1. Pages that do not exist are left out. */
+  pages(file: FileSource, numbers: readonly number[], signal: AbortSignal): Promise<PagePicture[] | FileProblem>;
+  /** Kills the processes. Jobs reject. */
+  close(): Promise<void>;
+}
+
+export function isProblem(result: object): result is FileProblem {
+  return 'problem' in result;
+}

@@ -1,0 +1,13 @@
+export { createFileReader, type FileReaderOptions, type ReaderLimits } from './create-file-reader.js';
+export {
+  isProblem,
+  type FilePart,
+  type FileProblem,
+  type FileReader,
+  type FileSource,
+  type FileText,
+  type PagePicture,
+  type Picture,
+  type ProblemKind,
+} from './file-reader.js';
+export { selectText, type SelectedText, type TextRequest } from './select-text.js';
