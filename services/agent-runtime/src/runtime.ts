@@ -19,8 +19,8 @@ import { lazyTools } from './tools/lazy-tools.js';
 import { noTools } from './tools/tool.js';
 import { createTurnRegistry } from './turns/turn-registry.js';
 
-/** A request with the largest journal. */
-const READ_BYTES = 20 * 1024 * 1024;
+/** A request with the largest journal and the most files. */
+const READ_BYTES = 26 * 1024 * 1024;
 /** An event with the largest journal entry. */
 const WRITE_BYTES = 8 * 1024 * 1024;
 
@@ -35,7 +35,7 @@ const SUMMARIZE = 'summarize.1';
  * are journaled and continue from a journal. `tools.1`: tools that the orchestrator executes on request. `journal.2`:
  * entries can be large, have what is committed with them, and feed later turns. `budget.1`: requests to a provider are
  * announced, and a turn can be suspended because of its budget. `tool-grants.1`: tool calls are announced, and each has
- * its own token.
+ * its own token. `files.1`: messages have files, and outcomes have pictures.
  */
 const FEATURES = [
   'skills.1',
@@ -47,6 +47,7 @@ const FEATURES = [
   'journal.2',
   'budget.1',
   'tool-grants.1',
+  'files.1',
 ];
 
 /** The demo model cannot summarize: it only repeats. */

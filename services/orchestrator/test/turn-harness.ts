@@ -1,3 +1,4 @@
+import { NO_FILES } from './no-files.js';
 import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { AgentPrompt } from '@uswarm/contract';
@@ -149,6 +150,7 @@ export function createTurnHarness(
   }
 
   const deps: TurnRunnerDeps = {
+    ...NO_FILES,
     withTransaction: (run) => run(NO_TRANSACTION),
     withStatement: (run) => run(NO_TRANSACTION),
     jobs: {

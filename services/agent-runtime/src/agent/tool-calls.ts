@@ -1,11 +1,12 @@
 import { create } from '@bufbuild/protobuf';
 import { WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
 import { MessageSchema, type Resolution, ToolSchema, ToolState } from '@uswarm/runtime-proto';
+import { UNSEEN_PICTURES } from '../context/attached-files.js';
 import type { ToolCall } from '../models/port.js';
 import { INVALID_TOOL } from '../models/step-assembler.js';
 import type { BuiltInTool, BuiltInToolResult } from '../tools/define-tool.js';
 import { callRecord } from '../tools/sources.js';
-import type { ToolResult, ToolSource } from '../tools/tool.js';
+import type { ToolPart, ToolResult, ToolSource } from '../tools/tool.js';
 import type { UntrustedBlock } from '../text/untrusted-block.js';
 import { visibleText } from '../text/untrusted-text.js';
 import { requestEvent, toolEvent, waitingEvent } from '../turns/turn-events.js';
@@ -117,9 +118,13 @@ async function runRequested(call: ToolCall, deps: ToolCallDeps): Promise<Execute
   // Without a journal, the next generation would repeat the call under another id.
   if (requests.journal.ended) return refused(TURN_TOO_LONG);
   writer.event(requestEvent({ callId: call.id, tool: call.name, arguments: JSON.stringify(call.input) }));
-  const { text, failed, message } = await requests.resolution(call.id);
+  const { text, failed, message, pictures } = await requests.resolution(call.id);
+  const parts = pictures.map(({ mediaType, data }): ToolPart => {
+    return { type: 'image', mediaType, data: Buffer.from(data).toString('base64') };
+  });
+  const seen = parts.length === 0 || deps.images ? text : `${text}\n${UNSEEN_PICTURES}`;
   return {
-    result: toResult(call, deps, { text: untrusted(call.name, text), failed, showsMessage: message }),
+    result: toResult(call, deps, { text: untrusted(call.name, seen), failed, parts, showsMessage: message }),
     produced: { call: callRecord(call.name, call.input, { text, failed }) },
   };
 }

@@ -5,6 +5,7 @@ import type { UntrustedBlock } from '../text/untrusted-block.js';
 import { visibleText } from '../text/untrusted-text.js';
 import { type ContextLimits, effectiveScale, promptBudget } from '../tokens/budget.js';
 import { ContextTooSmall, type Draft, fit, type Omitted } from './compaction.js';
+import { fileBlock } from './attached-files.js';
 import { type Entry, toEntries } from './conversation.js';
 import { describeContext } from './describe-context.js';
 import { describeCalls } from './recent-calls.js';
@@ -91,8 +92,14 @@ function contextBlock(lines: readonly string[], needed: boolean): string[] {
   return [`<context>\n${(lines.length === 0 ? [UNKNOWN_CONTEXT] : lines).join('\n')}\n</context>`];
 }
 
-const toMessage = ({ role, text }: Pick<Entry, 'role' | 'text'>): PromptMessage =>
-  role === 'user' ? userMessage(text) : { role: 'assistant', content: [{ type: 'text', text }] };
+function toMessage({ role, text, files }: Entry, untrusted: UntrustedBlock): PromptMessage {
+  if (role === 'assistant') return { role, content: [{ type: 'text', text }] };
+  const shown = [text, ...files.map((file) => fileBlock(file, untrusted))].join('\n\n');
+  return userMessage(
+    shown,
+    files.flatMap(({ pictures }) => pictures),
+  );
+}
 
 /** The history with preamble and context. Starts and ends with a user message. */
 function history(draft: Draft, context: readonly string[], untrusted: UntrustedBlock): PromptMessage[] {
@@ -100,17 +107,19 @@ function history(draft: Draft, context: readonly string[], untrusted: UntrustedB
   const { entries } = draft;
   const lastOwn = entries.findLastIndex(({ role }) => role === 'assistant');
   const earlier = entries.slice(0, lastOwn + 1);
-  const newer = entries.slice(lastOwn + 1).map(({ text }) => text);
+  const newer = entries.slice(lastOwn + 1);
   const first = start.length === 0 && earlier[0]?.role === 'assistant' ? [AGENT_STARTS] : start;
   const steps = draft.omitted.steps === 0 ? [] : [STEPS_MARKER];
   const calls = draft.recentCalls === '' ? [] : [draft.recentCalls];
-  const final = [
-    ...calls,
-    ...contextBlock(context, calls.length > 0 || (earlier.length === 0 && start.length > 0)),
-    ...(newer.length === 0 ? [NO_NEW_MESSAGE] : newer),
-    ...steps,
-  ];
-  return mergeNeighbours([...first.map(userMessage), ...earlier.map(toMessage), ...final.map(userMessage)]);
+  const said = (texts: readonly string[]): PromptMessage[] => texts.map((text) => userMessage(text));
+  const entry = (one: Entry): PromptMessage => toMessage(one, untrusted);
+  return mergeNeighbours([
+    ...said(first),
+    ...earlier.map(entry),
+    ...said([...calls, ...contextBlock(context, calls.length > 0 || (earlier.length === 0 && start.length > 0))]),
+    ...(newer.length === 0 ? said([NO_NEW_MESSAGE]) : newer.map(entry)),
+    ...said(steps),
+  ]);
 }
 
 /** Tokens of everything that is never omitted, with the markers that may be added. */

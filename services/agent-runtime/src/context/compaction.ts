@@ -1,3 +1,4 @@
+import type { EntryFile } from './attached-files.js';
 import { type Entry, toEntry } from './conversation.js';
 import { cutMiddle } from './cut.js';
 import { estimateText, MESSAGE_TOKENS } from '../tokens/estimate.js';
@@ -88,6 +89,35 @@ const omitRecentCalls: Stage = (draft) => ({ ...draft, recentCalls: '' });
 /** Shortens the newest results, so that one long page does not displace the whole conversation. */
 const shortenNewestResults: Stage = (draft, budget) => limitStep(draft, newestWithResults(draft), budget * HALF);
 
+const CUT_PICTURES = '[The picture is omitted to save context.]';
+
+function withoutPictures(file: EntryFile): EntryFile {
+  return file.pictures.length === 0 ? file : { ...file, text: `${file.text}\n${CUT_PICTURES}`.trim(), pictures: [] };
+}
+
+/** Leaves out pictures in earlier messages, the oldest first: one has the tokens of many messages. */
+const omitEarlierPictures: Stage = (draft, budget) => {
+  let next = draft;
+  for (const [index, entry] of draft.entries.entries()) {
+    if (draftTokens(next) <= budget) break;
+    if (entry.newest || !entry.files.some(({ pictures }) => pictures.length > 0)) continue;
+    next = {
+      ...next,
+      entries: next.entries.with(index, toEntry({ ...entry, files: entry.files.map(withoutPictures) })),
+    };
+  }
+  return next;
+};
+
+/** Shortens the files of the newest message, so that one book does not displace the whole conversation. */
+const shortenNewestFiles: Stage = (draft, budget) => {
+  const index = draft.entries.findIndex(({ newest }) => newest);
+  const entry = draft.entries[index];
+  return entry === undefined
+    ? draft
+    : { ...draft, entries: draft.entries.with(index, shortenFiles(entry, (budget - draft.fixedTokens) * HALF)) };
+};
+
 /** Leaves out the oldest messages. The newest user message stays. */
 const omitHistory: Stage = (draft, budget) => {
   const atOnce = Math.ceil(draft.entries.length / HISTORY_PARTS);
@@ -144,12 +174,26 @@ const STAGES: readonly Stage[] = [
   omitEarlierResults,
   omitRecentCalls,
   shortenNewestResults,
+  omitEarlierPictures,
+  shortenNewestFiles,
   omitHistory,
   omitMemories,
   shortenSummary,
   fitNewestResults,
   omitSteps,
 ];
+
+/** Cuts each file to an equal share of `tokens`; then leaves out pictures, too. The message itself stays. */
+function shortenFiles(entry: Entry, tokens: number): Entry {
+  if (entry.files.length === 0 || entry.tokens <= tokens) return entry;
+  const share = Math.max(0, tokens - toEntry({ ...entry, files: [] }).tokens) / entry.files.length;
+  const files = entry.files.map((file) => {
+    const others = toEntry({ ...entry, text: '', files: [{ ...file, text: '' }] }).tokens;
+    return { ...file, text: cutMiddle(file.text, share - others) ?? '' };
+  });
+  const shortened = toEntry({ ...entry, files });
+  return shortened.tokens <= tokens ? shortened : toEntry({ ...entry, files: files.map(withoutPictures) });
+}
 
 const shortest = (text: string, tokens: number): string => cutMiddle(text, tokens) ?? text;
 
@@ -167,18 +211,21 @@ function cutNewestMessage(draft: Draft, budget: number, least: number | undefine
     throw new ContextTooSmall(`The context needs at least ${Math.ceil(draft.fixedTokens)} tokens besides the message.`);
   if (entry === undefined || entry.tokens <= room) return draft;
   const turn = shortenNewestResults(omitEarlierResults(draft, 0), room * HALF);
-  const overhead = toEntry({ ...entry, text: '' }).tokens;
-  const allowed = Math.max(room * HALF, room - sum(turn.steps, ({ tokens }) => tokens)) - overhead;
+  const left = Math.max(room * HALF, room - sum(turn.steps, ({ tokens }) => tokens));
+  const shortened = shortenFiles(entry, left);
+  const changed = (one: Entry): Draft => ({ ...draft, entries: draft.entries.with(index, one) });
+  if (shortened.tokens <= left) return changed(shortened);
+  const allowed = left - toEntry({ ...shortened, text: '' }).tokens;
   const text = cutMiddle(entry.text, allowed) ?? (least === undefined ? undefined : shortest(entry.text, least));
   if (text === undefined)
     throw new ContextTooSmall(`The context has only ${Math.floor(allowed)} tokens for the message.`);
-  return { ...draft, entries: draft.entries.with(index, toEntry({ ...entry, text })) };
+  return changed(toEntry({ ...shortened, text }));
 }
 
 /**
  * Omits content until the prompt fits into `budget` tokens of unscaled estimate: earlier tool results, earlier turns'
- * calls, long new results, the oldest history, memories, the summary, then whole steps. The newest user message is cut
- * only if it exceeds the budget alone.
+ * calls, long new results, pictures in earlier messages, long new files, the oldest history, memories, the summary, then
+ * whole steps. The newest user message is cut only if it exceeds the budget alone.
  * @param least see `cutNewestMessage`
  * @throws ContextTooSmall unless `least` is given
  */

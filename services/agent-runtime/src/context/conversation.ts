@@ -2,40 +2,51 @@ import { type Agent, HistoryRole, type RunTurnRequest } from '@uswarm/runtime-pr
 import { modelText } from '../text/model-text.js';
 import type { UntrustedBlock } from '../text/untrusted-block.js';
 import { visibleText } from '../text/untrusted-text.js';
-import { estimateText, MESSAGE_TOKENS } from '../tokens/estimate.js';
+import { estimateText, IMAGE_TOKENS, MESSAGE_TOKENS } from '../tokens/estimate.js';
+import { type EntryFile, toFiles } from './attached-files.js';
 
 /** A history message, from the answering agent's perspective. */
 export interface Entry {
   role: 'user' | 'assistant';
   text: string;
+  files: readonly EntryFile[];
   tokens: number;
   /** True for the newest user message. */
   newest: boolean;
 }
 
-/** An entry with the estimate of its text. */
-export function toEntry({ role, text, newest }: Omit<Entry, 'tokens'>): Entry {
-  return { role, text, newest, tokens: MESSAGE_TOKENS + estimateText(text) };
+/** Tokens for the tags of an untrusted block. */
+const BLOCK_TOKENS = 60;
+
+const fileTokens = ({ name, text, pictures }: EntryFile): number =>
+  BLOCK_TOKENS + estimateText(name) + estimateText(text) + pictures.length * IMAGE_TOKENS;
+
+/** An entry with the estimate of its text and files. */
+export function toEntry({ role, text, files, newest }: Omit<Entry, 'tokens'>): Entry {
+  const attached = files.reduce((sum, file) => sum + fileTokens(file), 0);
+  return { role, text, files, newest, tokens: MESSAGE_TOKENS + estimateText(text) + attached };
 }
 
-type Said = Pick<Entry, 'role' | 'text'>;
+type Said = Pick<Entry, 'role' | 'text' | 'files'>;
 
 /**
  * The history from the answering agent's perspective. Its own messages have the assistant role. Messages from other
  * agents have the user role, inside an untrusted block, because they may quote web pages. Empty messages are left out.
  */
 export function toEntries(
-  { history, colleagues }: Pick<RunTurnRequest, 'history' | 'colleagues'>,
+  { history, colleagues, limits }: Pick<RunTurnRequest, 'history' | 'colleagues' | 'limits'>,
   agent: Agent,
   untrusted: UntrustedBlock,
 ): Entry[] {
   const known = new Map(colleagues.map(({ id, name, slug }) => [id, { name: `${name} (@${slug})`, slug }]));
   const newest = history.findLastIndex(({ role }) => role !== HistoryRole.AGENT);
-  const said = history.map(({ role, agentId, text }): Said => {
-    if (role !== HistoryRole.AGENT) return { role: 'user', text: text.toWellFormed() };
-    if (agentId === agent.id) return { role: 'assistant', text: modelText(text) };
+  const images = limits?.images ?? false;
+  const said = history.map(({ role, agentId, text, files }): Said => {
+    if (role !== HistoryRole.AGENT) return { role: 'user', text: text.toWellFormed(), files: toFiles(files, images) };
+    if (agentId === agent.id) return { role: 'assistant', text: modelText(text), files: [] };
     const { name, slug } = known.get(agentId) ?? { name: 'Another agent', slug: 'agent' };
-    return { role: 'user', text: text.trim() === '' ? '' : `${visibleText(name)} wrote:\n${untrusted(slug, text)}` };
+    const wrote = text.trim() === '' ? '' : `${visibleText(name)} wrote:\n${untrusted(slug, text)}`;
+    return { role: 'user', text: wrote, files: [] };
   });
   return said
     .map((one, index) => ({ ...one, newest: index === newest }))

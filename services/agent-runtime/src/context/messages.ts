@@ -2,12 +2,17 @@ import type { PromptMessage } from '../models/port.js';
 
 export type Part = Exclude<PromptMessage['content'], string>[number];
 
+export type UserPart = Extract<PromptMessage, { role: 'user' }>['content'][number];
+
 export type ToolResultPart = Extract<Part, { type: 'tool-result' }>;
 
 export type ToolOutput = ToolResultPart['output'];
 
 /** A user message with one text, because some servers accept no list of texts. */
-export const userMessage = (text: string): PromptMessage => ({ role: 'user', content: [{ type: 'text', text }] });
+export const userMessage = (text: string, pictures: readonly UserPart[] = []): PromptMessage => ({
+  role: 'user',
+  content: [{ type: 'text', text }, ...pictures],
+});
 
 const isText = (part: Part): part is Extract<Part, { type: 'text' }> => part.type === 'text';
 

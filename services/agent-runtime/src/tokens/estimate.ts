@@ -116,7 +116,7 @@ const CALL_TOKENS = 24;
 /** Providers add instructions if a request has tools. */
 const TOOL_INSTRUCTIONS = 350;
 /** The largest images that common models accept. */
-const IMAGE_TOKENS = 2_000;
+export const IMAGE_TOKENS = 2_000;
 
 /** Estimates by object: a turn's results and tools are in each prompt, and never change. */
 const known = new WeakMap<object, number>();

@@ -45,6 +45,7 @@ import { createStepsModule } from '../turns/steps/steps.module.js';
 import { createSummariesModule } from '../turns/summaries.module.js';
 import { createTurnSignals } from '../turns/turn-signals.js';
 import { createTurnsModule } from '../turns/turns.module.js';
+import { createFilesModule } from '../workspaces/files/files.module.js';
 import { createUploadsModule } from '../workspaces/uploads/uploads.module.js';
 import { createUsageModule } from '../metering/usage.module.js';
 import { createUsersModule } from '../accounts/users/users.module.js';
@@ -161,6 +162,7 @@ async function createWorkspaceModules(options: OrchestratorOptions, platform: Pl
     clock,
     logger,
   });
+  const files = createFilesModule({ database: background.database, objects: uploads.objects });
   const { attachments } = uploads;
   const createViewContext: CreateViewContext = () => ({
     now: clock.now(),
@@ -198,7 +200,7 @@ async function createWorkspaceModules(options: OrchestratorOptions, platform: Pl
     idempotency: idempotency.service,
     clock,
   });
-  return { usage, idempotency, uploads, createViewContext, replay, runtimes, workspaces };
+  return { usage, idempotency, uploads, files, createViewContext, replay, runtimes, workspaces };
 }
 
 type WorkspaceModules = Awaited<ReturnType<typeof createWorkspaceModules>>;
@@ -206,7 +208,7 @@ type WorkspaceModules = Awaited<ReturnType<typeof createWorkspaceModules>>;
 function createChatModules(
   options: OrchestratorOptions,
   platform: Platform,
-  { usage, idempotency, uploads, createViewContext, runtimes, workspaces }: WorkspaceModules,
+  { usage, idempotency, uploads, files, createViewContext, runtimes, workspaces }: WorkspaceModules,
   { apps }: IntegrationModules,
 ) {
   const { config, environment, metrics, logger } = options;
@@ -243,11 +245,13 @@ function createChatModules(
     models,
     access,
     client: runtimes.client,
-    platformTools: [...agents.tools, ...artifacts.tools, ...apps.tools],
+    platformTools: [...agents.tools, ...artifacts.tools, ...files.tools, ...apps.tools],
     receipts: receipts.log,
     createViewContext,
     statuses,
     objects: uploads.objects,
+    files: files.contents,
+    attachmentsIn: files.attachmentsIn,
     metrics,
     clock,
     logger,

@@ -10,6 +10,7 @@ import { createAgentStore } from '../records/agents.store.js';
 import { createMemoryStore } from '../records/memories.store.js';
 import { loadTools } from '../platform/core/catalog.js';
 import type { ModelCatalog } from '../platform/core/models.js';
+import type { AttachmentsIn, FileContents } from './request/attached-files.js';
 import { createDelegationTools } from './delegations/delegation-tools.js';
 import { createDelegationStore } from './delegations/delegations.store.js';
 import type { EventPublisher } from '../events/event-publisher.js';
@@ -74,6 +75,8 @@ export interface TurnsModuleDeps {
   createViewContext: CreateViewContext;
   statuses: AgentStatuses;
   objects: ObjectStore;
+  files: FileContents;
+  attachmentsIn: AttachmentsIn;
   metrics: Registry;
   clock: Clock;
   logger: Logger;
@@ -106,6 +109,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
       turns: createTurnStore(background.database),
       delegations: inBackground.tasks.delegations,
       createViewContext: deps.createViewContext,
+      attachmentsIn: deps.attachmentsIn,
     }),
     ...createWorkflowTools({
       store: createWorkflowStore(background.database),
@@ -199,6 +203,8 @@ function turnJob(
     limits,
     warnAboutBudget: createBudgetWarningOn(background, clock),
     contexts: createTurnContextStore(database),
+    files: deps.files,
+    attachmentsIn: deps.attachmentsIn,
     toolCalls: createToolCallStore(),
     approvals: createApprovalStore(),
     receipts: deps.receipts,

@@ -1,3 +1,4 @@
+import { NO_FILES } from '../no-files.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { MessageData } from '@uswarm/contract';
@@ -164,6 +165,7 @@ export class FaultRun {
     const run = createTurnRunner({
       ...stores,
       ...tasksOf(stores),
+      ...NO_FILES,
       reports: createWorkflowReports(stores.workflows),
       turns: process.reads({ ...stores.turns, getToRun }, 'get', 'getToRun', 'stopRequested'),
       journal: process.reads(stores.journal, 'entries'),

@@ -33,7 +33,12 @@ export interface TaskText {
   context?: string | undefined;
 }
 
-export function taskPrompt(from: Pick<AgentData, 'name' | 'slug'>, { task, expected, context }: TaskText): string {
+/** @param files lines that name attached files */
+export function taskPrompt(
+  from: Pick<AgentData, 'name' | 'slug'>,
+  { task, expected, context }: TaskText,
+  files: readonly string[] = [],
+): string {
   return [
     `You work on a task of your colleague ${from.name} (@${from.slug}). Only this colleague receives your answer, which must ` +
       `contain the whole result in at most ${LIMITS.taskResultBytes / 1_024} KiB. Write a longer result as an artifact, and answer ` +
@@ -41,6 +46,7 @@ export function taskPrompt(from: Pick<AgentData, 'name' | 'slug'>, { task, expec
     `Task:\n${task.trim()}`,
     `Expected result:\n${expected.trim()}`,
     ...(context === undefined || context.trim() === '' ? [] : [`Context:\n${context.trim()}`]),
+    ...(files.length === 0 ? [] : [`Files:\n${files.join('\n')}`]),
   ].join('\n\n');
 }
 

@@ -3,6 +3,8 @@ import { DELEGATION_TOOL } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
 import { agentData, type AgentRow, type AgentViewContext } from '../../records/agent-view.js';
 import type { AgentStore } from '../../records/agents.store.js';
+import type { AttachmentsIn } from '../request/attached-files.js';
+import { fileLine } from '../request/message-to-text.js';
 import { failed } from '../tools/outcomes.js';
 import { defineHandOverTool, defineTaskTool, type PlatformTool, type ToolOutcome } from '../tools/platform-tool.js';
 import type { TurnStore } from '../turns.store.js';
@@ -14,6 +16,7 @@ export interface DelegationToolDeps {
   turns: Pick<TurnStore, 'agentsOfMessage'>;
   delegations: Pick<Delegations, 'start'>;
   createViewContext: () => AgentViewContext;
+  attachmentsIn: AttachmentsIn;
 }
 
 const AgentSlug = z.string().min(1).max(64).describe('The agent, by its name after the @, without the @.');
@@ -24,6 +27,7 @@ export function createDelegationTools({
   turns,
   delegations,
   createViewContext,
+  attachmentsIn,
 }: DelegationToolDeps): PlatformTool[] {
   interface Found {
     from: AgentRow;
@@ -42,6 +46,15 @@ export function createDelegationTools({
     return { from, to };
   }
 
+  /** Lines that name the files in the task; the outcome if a file is not attached to the conversation. */
+  async function fileLines(ids: readonly string[], conversationId: string): Promise<string[] | ToolOutcome> {
+    if (ids.length === 0) return [];
+    const files = await attachmentsIn(conversationId, ids);
+    const missing = ids.filter((id) => !files.some((file) => file.id === id));
+    if (missing.length > 0) return failed(`No attached file of this conversation has the id ${missing.join(', ')}.`);
+    return files.map(fileLine);
+  }
+
   const delegate = defineTaskTool({
     switchedBy: DELEGATION_TOOL,
     name: DELEGATE,
@@ -56,17 +69,24 @@ export function createDelegationTools({
       task: Text.min(1).describe('What to do.'),
       expected: Text.min(1).describe('What the result must contain, and its form.'),
       context: Text.optional().describe('Facts and results that the agent needs.'),
+      files: z
+        .array(z.uuid())
+        .max(LIMITS.attachmentsPerMessage)
+        .optional()
+        .describe('Ids of attached files that the agent needs.'),
     }),
     describe: ({ agent, task }) => `Asking @${agent}: ${taskPreview(task)}`,
     async task(input, call) {
       const found = await find(call.workspaceId, call.agentId, input.agent);
       if ('failed' in found) return () => Promise.resolve(found);
+      const files = await fileLines(input.files ?? [], call.conversationId);
+      if ('failed' in files) return () => Promise.resolve(files);
       const viewContext = createViewContext();
       const from = agentData(found.from, viewContext);
       const to = agentData(found.to, viewContext);
       const content = startedDelegation(from, to, input.task);
       return (tx, show) =>
-        delegations.start(call, { agentId: to.id, prompt: taskPrompt(from, input), content }, show, tx);
+        delegations.start(call, { agentId: to.id, prompt: taskPrompt(from, input, files), content }, show, tx);
     },
   });
 

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { LIMITS } from '@uswarm/contract';
-import { type Request, type Resolution, ResolutionSchema } from '@uswarm/runtime-proto';
+import { type Picture, PictureSchema, type Request, type Resolution, ResolutionSchema } from '@uswarm/runtime-proto';
 import { storable, type Logger } from '@uswarm/service-kit';
 import { approvalCard, type AskedTool, callHash, type OfferedCard } from '../../records/approval-card.js';
 import type { FoundApproval } from '../../records/approvals.store.js';
@@ -37,6 +37,8 @@ interface Asking {
 export interface ToolOffer {
   tools: readonly PlatformTool[];
   asked: readonly string[];
+  /** Tokens of the agent's model; undefined if unknown. */
+  contextWindow?: number | undefined;
   signal: AbortSignal;
 }
 
@@ -119,6 +121,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
       agentId: turn.agent_id,
       conversationId: turn.conversation_id,
       integrationId: await deps.rules.connection(turn.user_id, tool),
+      contextWindow: offer.contextWindow,
       signal: offer.signal,
     };
     return { request, tool, input: parseArguments(json), call };
@@ -129,22 +132,39 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     live.tool({ tool, running: true }, seq);
   }
 
-  function deliver(tool: string, callId: string, { text, failed, showsMessage: message }: StoredOutcome, seq: number) {
+  async function picturesOf({ tool, input, call }: Requested): Promise<Picture[]> {
+    if (!('pictures' in tool) || tool.pictures === undefined || tool.check(input) !== undefined) return [];
+    try {
+      const pictures = await tool.pictures(input, call);
+      return pictures.map(({ type, bytes }) => create(PictureSchema, { mediaType: type, data: bytes }));
+    } catch (error) {
+      logger.warn({ err: error, tool: tool.name, turn: turn.id }, 'the pictures of a tool call cannot be read');
+      return [];
+    }
+  }
+
+  async function deliver(requested: Requested, outcome: StoredOutcome, seq: number): Promise<void> {
+    const { text, failed, showsMessage: message } = outcome;
+    const { name: tool } = requested.tool;
+    const { id: callId } = requested.call;
+    const pictures = failed ? [] : await picturesOf(requested);
     // The call was refused, failed before it ran, or was executed by another process or agent.
     if (!begun.delete(callId)) live.tool({ tool, running: true }, seq);
     live.tool({ tool, running: false, failed }, seq);
-    requests.resolutions.push(create(ResolutionSchema, { callId, text, failed, message }));
+    requests.resolutions.push(create(ResolutionSchema, { callId, text, failed, message, pictures }));
   }
 
   /** @returns the sequence of its event, unless the call was executed before */
-  async function run({ tool, input, call: { id } }: Requested, commit: Commit): Promise<number | undefined> {
+  async function run(call: Requested, commit: Commit): Promise<number | undefined> {
+    const { tool, input } = call;
+    const { id } = call.call;
     const stoppable = !('send' in tool);
     const description = lineDescription(tool, input);
     const { outcome, seq } = await writer.call(
       { id, tool: tool.name, description, stoppable, reads: contentOf(tool) },
       commit,
     );
-    deliver(tool.name, id, outcome, seq ?? lastSeq());
+    await deliver(call, outcome, seq ?? lastSeq());
     return seq;
   }
 
@@ -300,9 +320,9 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
       const stored = await writer.findCall(callId);
       // Clients were told when the task began, perhaps by another process. Its result can arrive hours later.
       if ('task' in tool && stored.outcome !== undefined) begun.add(callId);
-      // The runtime no longer has the arguments of a call whose outcome it received.
-      if (stored.outcome !== undefined) return void deliver(name, callId, stored.outcome, lastSeq());
       const parsed = await requested(tool, request);
+      // The runtime no longer has the arguments of a call whose outcome it received.
+      if (stored.outcome !== undefined) return void (await deliver(parsed, stored.outcome, lastSeq()));
       if (stored.approval?.argumentsHash.equals(callHash(name, parsed.input)) === false)
         throw new ReplyLimitExceeded('runtime_output_invalid', 'arguments_changed');
       const verdict = await verdictOn(tool, stored);

@@ -1,6 +1,7 @@
 import { LIMITS } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
+import type { StoredFile } from './attached-files.js';
 import { type MessageParts, messageToText } from './message-to-text.js';
 import { answersUser } from '../../records/answers-user.js';
 
@@ -9,7 +10,8 @@ export interface HistoryRow {
   role: 'user' | 'agent';
   agent_id: string | null;
   text: string;
-  attached?: boolean;
+  /** Absent if there are none. */
+  attachments?: readonly StoredFile[];
 }
 
 /** Maximum number of replies to older messages among the newest messages. */
@@ -69,6 +71,6 @@ export async function readHistory(
     role,
     agent_id,
     text: messageToText(parts),
-    ...(parts.attachments.length > 0 ? { attached: true } : {}),
+    ...(parts.attachments.length > 0 ? { attachments: parts.attachments } : {}),
   }));
 }

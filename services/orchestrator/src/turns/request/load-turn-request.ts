@@ -7,7 +7,16 @@ import type { ModelTokens } from '../model-calls/model-tokens.js';
 import type { ToolTokens } from '../../records/tool-tokens.js';
 import type { Reader, UserStore } from '../../records/users.store.js';
 import { isBackground } from '../background-turns.js';
+import {
+  attachedFiles,
+  type AttachmentsIn,
+  type FileContents,
+  type FileNote,
+  FILES,
+  type PromptFiles,
+} from './attached-files.js';
 import type { HistoryRow } from './history.store.js';
+import { fileIds } from './message-to-text.js';
 import type { Reply } from '../reply/reply-state.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import { describeSentCalls } from './sent-calls.js';
@@ -34,6 +43,8 @@ export interface TurnRequestDeps {
   loadAgentContext: (agentId: string, question: Question) => Promise<LoadedAgent>;
   models: Pick<ModelCatalog, 'limits' | 'price'>;
   platformTools: readonly PlatformTool[];
+  files: FileContents;
+  attachmentsIn: AttachmentsIn;
   toolTokens: ToolTokens;
   modelTokens: ModelTokens;
   clock: Clock;
@@ -44,6 +55,7 @@ const QUESTIONS = 3;
 /** The model is told the tool calls from this many earlier turns. */
 const RECENT_TURNS = 3;
 const RECENT_CALLS = 24;
+const NO_FILES: PromptFiles = { files: new Map(), problems: [] };
 const NO_TURNS: RecentTurns = { turnIds: [], calls: [] };
 const SENT_CALLS = 10;
 /** Profile for a user who was deleted while the turn ran. */
@@ -55,6 +67,8 @@ export interface LoadedRequest {
   requestedTools: readonly PlatformTool[];
   /** Kinds of content from others that the runtime receives or can get with this request. */
   untrusted: readonly UntrustedSource[];
+  /** Files of the message that cannot be read. */
+  fileProblems: readonly FileNote[];
   /** True if older messages need a summary after the turn. */
   needsSummary: boolean;
 }
@@ -105,8 +119,12 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
 
   /** A background turn knows only its task. */
   async function historyOf(turn: TurnRow, afterSeq: number): Promise<HistoryRow[]> {
-    if (turn.task_prompt === null) return deps.turns.history(turn, HISTORY_MESSAGES, afterSeq);
-    return [{ id: turn.user_message_id, role: 'user', agent_id: null, text: turn.task_prompt }];
+    const { task_prompt: text } = turn;
+    if (text === null) return deps.turns.history(turn, HISTORY_MESSAGES, afterSeq);
+    const ids = fileIds(text);
+    const attachments = ids.length === 0 ? [] : await deps.attachmentsIn(turn.conversation_id, ids);
+    const files = attachments.length === 0 ? {} : { attachments };
+    return [{ id: turn.user_message_id, role: 'user', agent_id: null, text, ...files }];
   }
 
   const startedWith = async (context: TurnContext) => ({
@@ -140,6 +158,9 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
     // An agent without tools needs no token.
     const toolToken = tools.length === 0 ? '' : await deps.toolTokens(tokenTurn(turn));
     const modelToken = await deps.modelTokens({ ...tokenTurn(turn), purpose: 'turn' });
+    const { files, problems } = features.includes(FILES)
+      ? await attachedFiles(newestFirst, deps.files, { limits: context.limits, signal })
+      : NO_FILES;
     const requested = deps.platformTools.filter(({ name }) => requestedTools.includes(name));
     const request = turnRequest({
       turn,
@@ -149,6 +170,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       resolutions: reply.requests.resolutions,
       features,
       history: [...boundedHistory(newestFirst), ...reportRow(answered, report)],
+      files,
       firstStep,
       journal,
       recentCalls,
@@ -159,17 +181,21 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
     const untrusted = [
       // A release 0.2 runtime has a token for calls, and announces none.
       ...(toolToken !== '' && !features.includes(TOOL_GRANTS) ? (['web'] as const) : []),
-      ...(newestFirst.some(({ attached }) => attached === true) ? (['attachment'] as const) : []),
+      ...(newestFirst.some(isAttachedByUser) ? (['attachment'] as const) : []),
     ];
     return {
       request,
       context,
       requestedTools: requested,
       untrusted,
+      fileProblems: problems,
       needsSummary: needsSummary(newestFirst),
     };
   };
 }
+
+/** A file that an agent made has the agent's own text. */
+const isAttachedByUser = ({ role, attachments }: HistoryRow): boolean => role === 'user' && attachments !== undefined;
 
 /** The message that an agent answers in place of a user message. */
 const reportRow = ({ user_message_id: id }: TurnRow, text: string | undefined): HistoryRow[] =>

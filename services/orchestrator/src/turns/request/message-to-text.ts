@@ -1,15 +1,22 @@
 import type { MessageContent } from '@uswarm/contract';
-import type { StoredAttachment } from '../../workspaces/uploads/attachments.js';
+import type { StoredFile } from './attached-files.js';
 
 export interface MessageParts {
   content: MessageContent;
-  attachments: readonly Pick<StoredAttachment, 'name' | 'mime_type' | 'size'>[];
+  attachments: readonly StoredFile[];
 }
+
+/** Agents name a file by its id. */
+export const fileLine = ({ id, name, mime_type, size }: StoredFile): string =>
+  `[attached: ${name}, ${mime_type}, ${size} bytes, id ${id}]`;
+
+/** Ids of the files that a text names. */
+export const fileIds = (text: string): string[] =>
+  [...text.matchAll(/\[attached: [^\n]*, id ([\da-f-]{36})\]/g)].flatMap(([, id]) => id ?? []);
 
 /** Includes attachment and artifact names, and card options. Pure. */
 export function messageToText({ content, attachments }: MessageParts): string {
-  const files = attachments.map(({ name, mime_type, size }) => `[attached: ${name}, ${mime_type}, ${size} bytes]`);
-  return [...textLines(content), ...files].join('\n');
+  return [...textLines(content), ...attachments.map(fileLine)].join('\n');
 }
 
 function textLines(content: MessageContent): string[] {

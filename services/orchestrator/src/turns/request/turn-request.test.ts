@@ -84,6 +84,7 @@ describe('the request of a turn', () => {
     requestedTools: [],
     resolutions: [],
     history: [message('hi', '1'), { id: '2', role: 'agent', agent_id: 'a', text: 'hello' } satisfies HistoryRow],
+    files: new Map(),
     features: [],
     firstStep: 3,
     journal: [],

@@ -14,6 +14,7 @@ import {
   RunTurnRequestSchema,
   ToolSpecSchema,
   type Agent,
+  type AttachedFile,
   type HistoryMessage,
   type Resolution,
   type RunTurnRequest,
@@ -23,6 +24,7 @@ import type { SwarmMember } from '../../records/agents.store.js';
 import type { AgentContext } from './agent-context.js';
 import type { ModelLimits } from '../../platform/core/models.js';
 import type { PlatformTool } from '../tools/platform-tool.js';
+import type { PromptFiles } from './attached-files.js';
 import type { HistoryRow } from './history.store.js';
 import { type CallRecord, type JournalEntry, MAX_ENTRY_BYTES } from '../journal/journal.store.js';
 import { instructionsOf } from './skills.js';
@@ -60,6 +62,8 @@ export interface TurnRequestInput {
   generation: number;
   context: TurnContext;
   history: readonly HistoryRow[];
+  /** By message. */
+  files: PromptFiles['files'];
   requestedTools: readonly PlatformTool[];
   /** The runtime may not have received them. */
   resolutions: readonly Resolution[];
@@ -88,7 +92,7 @@ export function turnRequest(input: TurnRequestInput): RunTurnRequest {
     fromEvent: BigInt(input.fromEvent),
     agent: withContext(toAgent(answering), agentContext, input.features),
     colleagues: members.filter(({ id }) => id !== turn.agent_id).map(toAgent),
-    history: input.history.map(toHistory),
+    history: input.history.map((row) => toHistory(row, input.files.get(row.id))),
     summary: [context.summary?.text, context.sentCalls].filter(Boolean).join('\n\n'),
     tools: agentContext.tools,
     memories: agentContext.memories.map((memory) => create(MemorySchema, memory)),
@@ -183,11 +187,12 @@ function withContext(
   return { ...agent, model: model ?? '', responseLength, ...instructionsOf(prompts, features) };
 }
 
-export function toHistory(row: HistoryRow): HistoryMessage {
+export function toHistory(row: HistoryRow, files: readonly AttachedFile[] = []): HistoryMessage {
   return create(HistoryMessageSchema, {
     id: row.id,
     role: row.role === 'user' ? HistoryRole.USER : HistoryRole.AGENT,
     agentId: row.agent_id ?? '',
     text: row.text,
+    files: [...files],
   });
 }

@@ -178,6 +178,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     reply.requests.offer({
       tools: requestedTools,
       asked: context.agentContext.askedTools,
+      contextWindow: context.limits?.context_window,
       signal: AbortSignal.any([leave.signal, stop.signal]),
     });
     const silence = setTimeout(() => leave.abort(), SILENT_MS);

@@ -145,7 +145,7 @@ export function createSummarizer(deps: SummarizerDeps): Summarizer {
         model: MODEL,
         ...(limits === undefined ? {} : { limits: toLimits(limits) }),
         previous,
-        history: messages.map(toHistory),
+        history: messages.map((row) => toHistory(row)),
         agents: members.map(toAgent),
         language,
         modelToken: await deps.modelTokens({ workspaceId, agentId, turnId, purpose: 'summary' }),

@@ -1,9 +1,11 @@
 import { type IntegrationProvider, safeParseRequest } from '@uswarm/contract';
+import type { Picture } from '@uswarm/file-reader';
 import { z } from 'zod';
 import type { Transaction } from '../../platform/database/database.js';
 import type { PlacedMessage, Placement } from '../../records/events.store.js';
 import { oneLine } from '../../records/one-line.js';
 import type { Answer } from '../../records/answers.js';
+import type { UntrustedSource } from './untrusted-source.js';
 import type { OfferedContent } from '../content/agent-content-schema.js';
 
 export interface ToolCall {
@@ -21,6 +23,8 @@ export interface ToolCall {
   agentId: string;
   conversationId: string;
   integrationId?: string | undefined;
+  /** Tokens of the agent's model; undefined if unknown. */
+  contextWindow?: number | undefined;
   /** Aborted if the turn is stopped or exceeds a limit. Requests that change something are not aborted. */
   signal: AbortSignal;
 }
@@ -78,6 +82,8 @@ interface ToolBase {
   switchedBy: string;
   /** The integration that the user must have connected. */
   provider?: IntegrationProvider;
+  /** Content that calls return, if the user did not write it. Default for integrations: `app`. */
+  reads?: UntrustedSource;
   /** True if calls need an approval in conversations with untrusted content, although they change only our data. */
   asksAfterUntrustedContent?: boolean;
   /** One line for the user. */
@@ -93,6 +99,8 @@ interface ToolBase {
 /** Changes nothing, or only orchestrator data. */
 export interface OwnTool extends ToolBase {
   effect: 'read' | 'own';
+  /** Pictures that belong to the outcome. They are not stored, but read again when it is delivered again. */
+  pictures?(input: unknown, call: ToolCall): Promise<Picture[]>;
   /** Prepares a call outside the transaction, for example uploads content. It can run more than once per call. */
   prepare(input: unknown, call: ToolCall): Promise<Commit>;
 }
@@ -150,7 +158,7 @@ export type PlatformTool = OwnTool | ExternalTool | TaskTool | HandOverTool;
 
 interface SpecBase<Input extends z.ZodObject> extends Pick<
   ToolBase,
-  'name' | 'description' | 'switchedBy' | 'provider' | 'maxDepth' | 'asksAfterUntrustedContent'
+  'name' | 'description' | 'switchedBy' | 'provider' | 'reads' | 'maxDepth' | 'asksAfterUntrustedContent'
 > {
   /** Checks the arguments, and describes them to the model as JSON schema. */
   input: Input;
@@ -161,6 +169,7 @@ interface SpecBase<Input extends z.ZodObject> extends Pick<
 
 export interface OwnToolSpec<Input extends z.ZodObject> extends SpecBase<Input> {
   effect: OwnTool['effect'];
+  pictures?(input: z.output<Input>, call: ToolCall): Promise<Picture[]>;
   prepare(input: z.output<Input>, call: ToolCall): Promise<Commit> | Commit;
 }
 
@@ -178,7 +187,7 @@ const listed = (input: Record<string, unknown>): Change[] =>
   }));
 
 function toolBase<Input extends z.ZodObject>(spec: SpecBase<Input>): ToolBase {
-  const { input, name, description, switchedBy, provider, maxDepth, asksAfterUntrustedContent } = spec;
+  const { input, name, description, switchedBy, provider, reads, maxDepth, asksAfterUntrustedContent } = spec;
   const { $schema: _, ...inputSchema } = z.toJSONSchema(input, {
     io: 'input',
     // The format states the same in fewer tokens.
@@ -189,6 +198,7 @@ function toolBase<Input extends z.ZodObject>(spec: SpecBase<Input>): ToolBase {
     description,
     switchedBy,
     ...(provider === undefined ? {} : { provider }),
+    ...(reads === undefined ? {} : { reads }),
     ...(maxDepth === undefined ? {} : { maxDepth }),
     ...(asksAfterUntrustedContent === undefined ? {} : { asksAfterUntrustedContent }),
     inputSchema,
@@ -223,10 +233,13 @@ function invalid(name: string, { issues }: z.ZodError): ToolOutcome {
 
 /** Invalid arguments become a failed outcome. */
 export function definePlatformTool<Input extends z.ZodObject>(spec: OwnToolSpec<Input>): OwnTool {
-  const { input, name, effect } = spec;
+  const { input, name, effect, pictures } = spec;
   return {
     ...toolBase(spec),
     effect,
+    ...(pictures === undefined
+      ? {}
+      : { pictures: (value: unknown, call: ToolCall) => pictures(parsed(input, value), call) }),
     async prepare(value, call) {
       const { data, error } = safeParseRequest(input, value);
       return error === undefined ? await spec.prepare(data, call) : () => Promise.resolve(invalid(name, error));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { AGENT_TOOLS, GMAIL_TOOL, GOOGLE_CALENDAR_TOOL } from '@uswarm/contract/agent-tools';
 import { createMemoryTools } from '../../workspaces/agents/memory-tools.js';
+import { createReadFileTool } from '../../workspaces/files/read-file-tool.js';
 import { createArtifactTools } from '../../workspaces/artifacts/artifact-tools.js';
 import { createGmailTools } from '../../apps/connected-apps/gmail-tools.js';
 import { createCalendarTools } from '../../apps/connected-apps/google-calendar-tools.js';
@@ -13,7 +14,14 @@ const limits = { perAgent: 1, contentBytes: 1, perWorkspace: 1, versions: 1, byt
 const tools = [
   ...createMemoryTools({ store: UNUSED, limits }),
   ...createArtifactTools({ store: UNUSED, contents: UNUSED, agents: UNUSED, limits }),
-  ...createDelegationTools({ agents: UNUSED, turns: UNUSED, delegations: UNUSED, createViewContext: UNUSED }),
+  createReadFileTool({ contents: UNUSED, files: UNUSED }),
+  ...createDelegationTools({
+    agents: UNUSED,
+    turns: UNUSED,
+    delegations: UNUSED,
+    createViewContext: UNUSED,
+    attachmentsIn: UNUSED,
+  }),
   ...createWorkflowTools({ store: UNUSED, workflows: UNUSED, agents: UNUSED }),
   ...createCalendarTools({ api: UNUSED, timeZone: UNUSED }),
   ...createGmailTools({ api: UNUSED }),

@@ -1,8 +1,8 @@
 import type { PlatformTool } from './platform-tool.js';
 
-/** The user did not write these. */
-export const UNTRUSTED_SOURCES = ['web', 'app', 'attachment', 'memory', 'artifact'] as const;
-export type UntrustedSource = (typeof UNTRUSTED_SOURCES)[number];
+import { UNTRUSTED_SOURCES, type UntrustedSource } from './untrusted-source.js';
+
+export type { UntrustedSource };
 
 const NAMES: Record<UntrustedSource, string> = {
   web: 'web pages',
@@ -25,5 +25,6 @@ export const asksAfterUntrusted = ({ effect, asksAfterUntrustedContent }: Platfo
 export const contentOf = ({
   effect,
   provider,
-}: Pick<PlatformTool, 'effect' | 'provider'>): UntrustedSource | undefined =>
-  effect === 'read' && provider !== undefined ? 'app' : undefined;
+  reads,
+}: Pick<PlatformTool, 'effect' | 'provider' | 'reads'>): UntrustedSource | undefined =>
+  reads ?? (effect === 'read' && provider !== undefined ? 'app' : undefined);

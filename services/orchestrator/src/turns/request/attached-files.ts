@@ -1,0 +1,139 @@
+import { create } from '@bufbuild/protobuf';
+import type { Attachment } from '@uswarm/contract';
+import { type FileProblem, type FileText, isProblem, type Picture, selectText } from '@uswarm/file-reader';
+import { type AttachedFile, AttachedFileSchema, PictureSchema } from '@uswarm/runtime-proto';
+import type { ModelLimits } from '../../platform/core/models.js';
+import type { HistoryRow } from './history.store.js';
+
+/** Such runtimes get the content of attached files. */
+export const FILES = 'files.1';
+
+export type StoredFile = Pick<Attachment, 'id' | 'type' | 'name' | 'mime_type' | 'size'>;
+
+/** Reads attached files. Keeps what it has read for some time. */
+export interface FileContents {
+  text(file: StoredFile, signal: AbortSignal): Promise<FileText | FileProblem>;
+  /** For models; a picture's metadata is removed. */
+  picture(file: StoredFile, signal: AbortSignal): Promise<Picture | FileProblem>;
+  /** PDF pages as pictures. */
+  pages(file: StoredFile, numbers: readonly number[], signal: AbortSignal): Promise<Picture[] | FileProblem>;
+}
+
+/** Those of the files that are attached to a message of the conversation. */
+export type AttachmentsIn = (conversationId: string, ids: readonly string[]) => Promise<StoredFile[]>;
+
+/** Messages whose files a prompt can contain. Those of earlier ones are read on request. */
+const MESSAGES = 10;
+const PICTURES = 8;
+/** Bytes of all pictures. */
+const PICTURE_BYTES = 4 * 1024 * 1024;
+const SCANNED_PAGES = 4;
+/** Characters of one file, and of all files: a longer one is read in parts. */
+const FILE_CHARACTERS = 20_000;
+const ALL_CHARACTERS = 60_000;
+/** A smaller share would not be understood without reading the file. */
+const LEAST_CHARACTERS = 500;
+/** A quarter of the window, at three characters per token. */
+const CHARACTERS_PER_WINDOW_TOKEN = 0.75;
+
+const UNSEEN = 'A picture. Your model cannot see pictures: say so if the answer depends on it.';
+const NOT_SHOWN = 'Not shown here, because there are many files. Use read_file.';
+
+export interface FileNote {
+  file: StoredFile;
+  message: string;
+}
+
+export interface PromptFiles {
+  /** By message. */
+  files: ReadonlyMap<string, readonly AttachedFile[]>;
+  /** Files of the newest message that cannot be read, for the user. */
+  problems: readonly FileNote[];
+}
+
+export const isPictureFile = ({ type }: Pick<StoredFile, 'type'>): boolean => type === 'image';
+
+/** Audio and video have neither text nor a picture. */
+export const isRecording = ({ type }: Pick<StoredFile, 'type'>): boolean => type === 'audio' || type === 'video';
+
+/** What is left of the limits. Newer messages come first. */
+interface Room {
+  characters: number;
+  pictures: number;
+  bytes: number;
+}
+
+type Shown = Partial<Pick<AttachedFile, 'text' | 'pictures'>>;
+
+const toPicture = ({ type, bytes }: Picture) => create(PictureSchema, { mediaType: type, data: bytes });
+
+/** The content of the newest attached files, within the limits of a prompt. */
+export async function attachedFiles(
+  newestFirst: readonly HistoryRow[],
+  contents: FileContents,
+  { limits, signal }: { limits: ModelLimits | null; signal: AbortSignal },
+): Promise<PromptFiles> {
+  const images = limits?.capabilities.images ?? false;
+  const window = limits?.context_window ?? Infinity;
+  const room: Room = {
+    characters: Math.floor(Math.min(ALL_CHARACTERS, window * CHARACTERS_PER_WINDOW_TOKEN)),
+    pictures: PICTURES,
+    bytes: PICTURE_BYTES,
+  };
+  const files = new Map<string, AttachedFile[]>();
+  const problems: FileNote[] = [];
+
+  function takePictures(pictures: readonly Picture[]): Picture[] {
+    return pictures.filter(({ bytes }) => {
+      if (room.pictures === 0 || room.bytes < bytes.length) return false;
+      room.pictures -= 1;
+      room.bytes -= bytes.length;
+      return true;
+    });
+  }
+
+  async function picture(file: StoredFile): Promise<Shown | FileProblem> {
+    if (!images) return { text: UNSEEN };
+    if (room.pictures === 0) return { text: NOT_SHOWN };
+    const read = await contents.picture(file, signal);
+    if (isProblem(read)) return read;
+    const taken = takePictures([read]);
+    return taken.length === 0 ? { text: NOT_SHOWN } : { pictures: taken.map(toPicture) };
+  }
+
+  async function scannedPages(file: StoredFile, scanned: readonly number[]): Promise<Picture[]> {
+    const wanted = images ? scanned.slice(0, Math.min(SCANNED_PAGES, room.pictures)) : [];
+    if (wanted.length === 0) return [];
+    const read = await contents.pages(file, wanted, signal);
+    return isProblem(read) ? [] : takePictures(read);
+  }
+
+  async function text(file: StoredFile, share: number): Promise<Shown | FileProblem> {
+    const allowed = Math.min(FILE_CHARACTERS, room.characters, share);
+    if (allowed < LEAST_CHARACTERS) return { text: NOT_SHOWN };
+    const read = await contents.text(file, signal);
+    if (isProblem(read)) return read;
+    const selected = selectText(read, {}, allowed);
+    room.characters -= selected.text.length;
+    const pictures = await scannedPages(file, read.scanned);
+    return { text: selected.text, pictures: pictures.map(toPicture) };
+  }
+
+  async function shown(file: StoredFile, share: number, isNewest: boolean): Promise<AttachedFile> {
+    const content = isPictureFile(file) ? await picture(file) : await text(file, share);
+    if (!isProblem(content)) return create(AttachedFileSchema, { name: file.name, ...content });
+    if (isNewest) problems.push({ file, message: content.message });
+    return create(AttachedFileSchema, { name: file.name, text: `Cannot be read: ${content.message}` });
+  }
+
+  const withFiles = newestFirst.filter(({ role, attachments }) => role === 'user' && attachments !== undefined);
+  for (const [index, { id, attachments = [] }] of withFiles.slice(0, MESSAGES).entries()) {
+    const readable = attachments.filter((file) => !isRecording(file));
+    const list: AttachedFile[] = [];
+    // Several files of one message share the room.
+    for (const [at, file] of readable.entries())
+      list.push(await shown(file, Math.floor(room.characters / (readable.length - at)), index === 0));
+    files.set(id, list);
+  }
+  return { files, problems };
+}

@@ -1,0 +1,28 @@
+import type { Database } from '../../platform/database/database.js';
+import type { StoredFile } from '../../turns/request/attached-files.js';
+
+const COLUMNS = ['uploads.id', 'uploads.name', 'uploads.type', 'uploads.mime_type', 'uploads.size'] as const;
+
+const attached = (db: Database, conversationId: string) =>
+  db
+    .selectFrom('message_attachments')
+    .innerJoin('messages', 'messages.id', 'message_attachments.message_id')
+    .innerJoin('uploads', 'uploads.id', 'message_attachments.upload_id')
+    .select(COLUMNS)
+    .where('messages.conversation_id', '=', conversationId)
+    .where('uploads.state', '=', 'stored')
+    .orderBy('messages.seq', 'desc');
+
+/** Those of the files that are attached to a message of the conversation. */
+export const conversationFiles = (
+  db: Database,
+  conversationId: string,
+  ids: readonly string[],
+): Promise<StoredFile[]> =>
+  attached(db, conversationId)
+    .where('message_attachments.upload_id', 'in', [...ids])
+    .execute();
+
+/** The names of the files attached last. */
+export const newestFiles = (db: Database, conversationId: string, limit: number): Promise<StoredFile[]> =>
+  attached(db, conversationId).limit(limit).execute();

@@ -1,0 +1,27 @@
+import { createFileReader } from '@uswarm/file-reader';
+import type { Database } from '../../platform/database/database.js';
+import type { ObjectStore } from '../../records/object-store.js';
+import { conversationFiles, newestFiles } from './conversation-files.js';
+import { createFileContents } from './file-contents.js';
+import { createReadFileTool } from './read-file-tool.js';
+
+export interface FilesModuleDeps {
+  /** For turns. */
+  database: Database;
+  objects: ObjectStore;
+}
+
+/** The files of a conversation that a call can name. */
+const NAMED = 200;
+
+/** Close the module when no turn runs. */
+export function createFilesModule({ database, objects }: FilesModuleDeps) {
+  const reader = createFileReader();
+  const contents = createFileContents({ objects, reader });
+  return {
+    contents,
+    attachmentsIn: (conversationId: string, ids: readonly string[]) => conversationFiles(database, conversationId, ids),
+    tools: [createReadFileTool({ contents, files: (conversationId) => newestFiles(database, conversationId, NAMED) })],
+    close: () => reader.close(),
+  };
+}

@@ -1,0 +1,109 @@
+import { FILES_TOOL } from '@uswarm/contract/agent-tools';
+import { isProblem, type Picture, selectText, type TextRequest } from '@uswarm/file-reader';
+import { z } from 'zod';
+import { type FileContents, isPictureFile, isRecording, type StoredFile } from '../../turns/request/attached-files.js';
+import { failed, succeeded, withOutcome } from '../../turns/tools/outcomes.js';
+import { definePlatformTool, type PlatformTool, type ToolCall } from '../../turns/tools/platform-tool.js';
+
+export interface ReadFileToolDeps {
+  contents: FileContents;
+  /** The conversation's attached files, the last one first. */
+  files: (conversationId: string) => Promise<StoredFile[]>;
+}
+
+/** Characters of one result. */
+const MOST_CHARACTERS = 16_000;
+const LEAST_CHARACTERS = 2_000;
+/** A result has about a sixth of the window, at three characters per token. */
+const CHARACTERS_PER_WINDOW_TOKEN = 0.5;
+const LISTED = 20;
+/** Pages without text that one call shows. */
+const PAGES = 4;
+
+const Input = z.object({
+  attachment: z.string().trim().min(1).max(300).describe('The id of the attached file, or its name.'),
+  pages: z.string().max(50).optional().describe('Pages, slides, sheets or chapters, such as "3" or "10-12".'),
+  rows: z.string().max(50).optional().describe('Rows of a sheet, or lines of a text, such as "200-250".'),
+  offset: z.int().nonnegative().optional().describe('Continue after this many characters.'),
+  query: z
+    .string()
+    .max(400)
+    .optional()
+    .describe('Words to search for in the file: returns the places that match best.'),
+});
+
+type ReadFile = z.output<typeof Input>;
+
+const roomIn = (contextWindow: number | undefined): number =>
+  Math.floor(
+    Math.min(MOST_CHARACTERS, Math.max(LEAST_CHARACTERS, (contextWindow ?? Infinity) * CHARACTERS_PER_WINDOW_TOKEN)),
+  );
+
+const partOf = ({ pages, rows, offset, query }: ReadFile): TextRequest => ({
+  ...(pages === undefined ? {} : { pages }),
+  ...(rows === undefined ? {} : { rows }),
+  ...(offset === undefined ? {} : { offset }),
+  ...(query === undefined ? {} : { query }),
+});
+
+/** Page numbers in `pages`, such as `3` or `10-12`. */
+function pageNumbers(pages: string | undefined): number[] {
+  const [, from, to = from] = /(\d+)(?:\s*[-–]\s*(\d+))?/.exec(pages ?? '') ?? [];
+  const length = Math.min(PAGES, Math.max(0, Number(to) - Number(from) + 1));
+  return from === undefined ? [] : Array.from({ length }, (_, index) => Number(from) + index);
+}
+
+/** Lets agents read the files that are attached to a conversation, in parts. */
+export function createReadFileTool({ contents, files }: ReadFileToolDeps): PlatformTool {
+  async function find(name: string, { conversationId }: ToolCall): Promise<StoredFile | string> {
+    const attached = await files(conversationId);
+    const wanted = name.replace(/^id\s+/i, '').toLowerCase();
+    const found =
+      attached.find(({ id }) => id === wanted) ?? attached.find((file) => file.name.toLowerCase() === wanted);
+    if (found !== undefined) return found;
+    if (attached.length === 0) return 'No file is attached to this conversation.';
+    const names = attached.slice(0, LISTED).map((file) => `${file.name} (id ${file.id})`);
+    return `No attached file has this id or name. There are: ${names.join(', ')}.`;
+  }
+
+  async function scanned(file: StoredFile, input: ReadFile, signal: AbortSignal): Promise<Picture[]> {
+    const text = await contents.text(file, signal);
+    if (isProblem(text) || text.scanned.length === 0) return [];
+    const numbers = pageNumbers(input.pages).filter((page) => text.scanned.includes(page));
+    const pages = numbers.length === 0 ? [] : await contents.pages(file, numbers, signal);
+    return isProblem(pages) ? [] : pages;
+  }
+
+  return definePlatformTool({
+    switchedBy: FILES_TOOL,
+    name: 'read_file',
+    description:
+      'Reads a file that is attached to the conversation: all of a short one, or a part of a longer one by pages, rows, offset ' +
+      'or query. For a long file, search with query first. Pages without text, and pictures, are shown to you as pictures.',
+    effect: 'read',
+    reads: 'attachment',
+    input: Input,
+    describe: ({ attachment, query }) => (query === undefined ? `Reading ${attachment}` : `Searching ${attachment}`),
+    async pictures(input, call) {
+      const file = await find(input.attachment, call);
+      if (typeof file === 'string' || isRecording(file)) return [];
+      if (!isPictureFile(file)) return scanned(file, input, call.signal);
+      const picture = await contents.picture(file, call.signal);
+      return isProblem(picture) ? [] : [picture];
+    },
+    async prepare(input, call) {
+      const file = await find(input.attachment, call);
+      if (typeof file === 'string') return withOutcome(failed(file));
+      if (isRecording(file)) return withOutcome(failed(`${file.name} is a recording. Recordings cannot be read.`));
+      if (isPictureFile(file)) {
+        const picture = await contents.picture(file, call.signal);
+        return withOutcome(
+          isProblem(picture) ? failed(picture.message) : succeeded(`${file.name} is the picture below.`),
+        );
+      }
+      const text = await contents.text(file, call.signal);
+      if (isProblem(text)) return withOutcome(failed(`${file.name}: ${text.message}`));
+      return withOutcome(succeeded(selectText(text, partOf(input), roomIn(call.contextWindow)).text));
+    },
+  });
+}

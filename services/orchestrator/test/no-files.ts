@@ -1,0 +1,11 @@
+import type { AttachmentsIn, FileContents } from '../src/turns/request/attached-files.js';
+
+const notAttached = (): never => {
+  throw new Error('the turn has no files');
+};
+
+/** For turns without attached files. */
+export const NO_FILES: { files: FileContents; attachmentsIn: AttachmentsIn } = {
+  files: { text: notAttached, picture: notAttached, pages: notAttached },
+  attachmentsIn: () => Promise.resolve([]),
+};
