@@ -1,4 +1,5 @@
 export { createFileReader, type FileReaderOptions, type ReaderLimits } from './create-file-reader.js';
+export type { Crash } from './reader-process.js';
 export {
   isProblem,
   type FilePart,
