@@ -1,4 +1,5 @@
 import { AgentActivity, type Agent, type Done, type Resolution, type RunTurnRequest } from '@uswarm/runtime-proto';
+import { seesPictures } from '../context/attached-files.js';
 import type { ContextLimits } from '../tokens/budget.js';
 import type { FunctionTool, Step } from '../models/port.js';
 import { builtInTools } from '../tools/built-in-tools.js';
@@ -70,7 +71,7 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
   const made = new Set(state.open?.calls.map(({ name }) => name));
   const requestable = known.filter((tool) => requested.includes(tool) || made.has(tool.name));
   const offered = new Set([...others, ...requestable].map(({ name }) => name));
-  const images = request.limits?.images ?? false;
+  const images = seesPictures(request);
   const journal = createJournal(request, { ...deps, announced: request.budgeted && deps.model.announces === true });
   // Without a complete journal, the next generation would repeat steps.
   const onLongWait = request.canWait

@@ -1,10 +1,13 @@
-import type { AttachedFile, Picture } from '@uswarm/runtime-proto';
+import type { AttachedFile, Picture, RunTurnRequest } from '@uswarm/runtime-proto';
 import type { UntrustedBlock } from '../text/untrusted-block.js';
 import { visibleText } from '../text/untrusted-text.js';
 import type { UserPart } from './messages.js';
 
 /** What models get that do not see pictures. */
 export const UNSEEN_PICTURES = 'This model cannot see pictures. Say so, if the answer depends on what the file shows.';
+
+/** A model whose limits are unknown is sent pictures: if the server refuses them, they are left out. */
+export const seesPictures = ({ limits }: Pick<RunTurnRequest, 'limits'>): boolean => limits?.images ?? true;
 
 /** A file that the user attached, as a model gets it. */
 export interface EntryFile {

@@ -3,7 +3,7 @@ import { modelText } from '../text/model-text.js';
 import type { UntrustedBlock } from '../text/untrusted-block.js';
 import { visibleText } from '../text/untrusted-text.js';
 import { estimateText, IMAGE_TOKENS, MESSAGE_TOKENS } from '../tokens/estimate.js';
-import { type EntryFile, toFiles } from './attached-files.js';
+import { type EntryFile, seesPictures, toFiles } from './attached-files.js';
 
 /** A history message, from the answering agent's perspective. */
 export interface Entry {
@@ -34,13 +34,13 @@ type Said = Pick<Entry, 'role' | 'text' | 'files'>;
  * agents have the user role, inside an untrusted block, because they may quote web pages. Empty messages are left out.
  */
 export function toEntries(
-  { history, colleagues, limits }: Pick<RunTurnRequest, 'history' | 'colleagues' | 'limits'>,
+  { history, colleagues, ...request }: Pick<RunTurnRequest, 'history' | 'colleagues' | 'limits'>,
   agent: Agent,
   untrusted: UntrustedBlock,
 ): Entry[] {
   const known = new Map(colleagues.map(({ id, name, slug }) => [id, { name: `${name} (@${slug})`, slug }]));
   const newest = history.findLastIndex(({ role }) => role !== HistoryRole.AGENT);
-  const images = limits?.images ?? false;
+  const images = seesPictures(request);
   const said = history.map(({ role, agentId, text, files }): Said => {
     if (role !== HistoryRole.AGENT) return { role: 'user', text: text.toWellFormed(), files: toFiles(files, images) };
     if (agentId === agent.id) return { role: 'assistant', text: modelText(text), files: [] };

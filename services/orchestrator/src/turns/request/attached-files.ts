@@ -73,7 +73,8 @@ export async function attachedFiles(
   contents: FileContents,
   { limits, signal }: { limits: ModelLimits | null; signal: AbortSignal },
 ): Promise<PromptFiles> {
-  const images = limits?.capabilities.images ?? false;
+  // A server that sees no pictures refuses them, and the runtime sends the request again without them.
+  const images = limits?.capabilities.images ?? true;
   const window = limits?.context_window ?? Infinity;
   const room: Room = {
     characters: Math.floor(Math.min(ALL_CHARACTERS, window * CHARACTERS_PER_WINDOW_TOKEN)),
