@@ -13,7 +13,7 @@ import {
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { json } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { nodeBinary, repositoryRoot } from '../run/environment.mjs';
@@ -106,7 +106,7 @@ describe('the bundles of the images', () => {
     const child = spawn(nodeBinary, ['--input-type=module', '--eval', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    expect(JSON.parse(await text(child.stdout))).toEqual({ type: 'image/jpeg', width: 600, problem: 'corrupt' });
+    expect(await json(child.stdout)).toEqual({ type: 'image/jpeg', width: 600, problem: 'corrupt' });
   });
 
   it('the bundle of the runtime loads model client, tool client and metrics lazily', () => {

@@ -9,7 +9,6 @@ import {
   docx,
   encryptedOffice,
   encryptedZip,
-  epub,
   file,
   mail,
   openDocument,
@@ -240,8 +239,8 @@ function protectedBook(): Buffer {
 
 describe('a file with a fault', () => {
   it.each(faults)('reports %s', async (_, source, problem, message) => {
-    const expected = typeof message === 'string' ? message : expect.stringMatching(message);
-    expect(await reader.text(await source(), signal)).toEqual({ problem, message: expected });
+    const result = await reader.text(await source(), signal);
+    expect(result).toEqual({ problem, message: expect.stringMatching(message) });
   });
 
   it.each([
@@ -324,9 +323,11 @@ describe('limits', () => {
   };
 
   it('refuses a file of 300 MB without reading it', async () => {
-    async function* never(): AsyncGenerator<Uint8Array> {
-      throw new Error('was read');
-    }
+    const never = (): AsyncIterable<Uint8Array> => ({
+      [Symbol.asyncIterator]() {
+        throw new Error('was read');
+      },
+    });
     const huge = { name: 'a.pdf', type: '', bytes: never(), size: 300_000_000 };
     expect(await reader.text(huge, signal)).toEqual({
       problem: 'too_large',

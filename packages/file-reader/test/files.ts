@@ -44,7 +44,8 @@ export async function docx(): Promise<Buffer> {
 }
 
 export async function pptx(): Promise<Buffer> {
-  const deck = new PptxGen();
+  // Its types do not know that this is an ES module.
+  const deck = new (PptxGen as unknown as typeof PptxGen.default)();
   const first = deck.addSlide();
   first.addText('Quarterly results', { x: 1, y: 1, w: 5, h: 1 });
   first.addNotes('Mention the new office.');
