@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { basename, join, relative, sep } from 'node:path';
 import { RunError } from '../run/run-error.mjs';
 
 /** The modules of this repository, built by `tsc -b`; the group is the path below `dist`. */
 const OWN_MODULE = /[\\/](?:services|packages)[\\/][^\\/]+[\\/]dist[\\/](.+\.js)$/;
+
+/** A WebAssembly file of a package, in a module of ours. The image has it beside the program. */
+const WASM_FILE = /import\.meta\.resolve\((['"])([^'"]+\.wasm)\1\)/g;
 
 /** Packages that import `zod` as an object. */
 const ZOD_USERS = /[\\/]node_modules[\\/]@ai-sdk[\\/][^\\/]+[\\/]dist[\\/][^\\/]+\.js$/;
@@ -30,7 +34,7 @@ export const OPTIONAL = ['bufferutil', 'pg-native', 'supports-color', 'utf-8-val
  * One program as a single file, with an additional file for each part that it loads later.
  *
  * @typedef {object} Bundle
- * @property {import('./content.mjs').Entry[]} entries below `dist`, each with its source map
+ * @property {import('./content.mjs').Entry[]} entries below `dist`: code with its source maps, and WebAssembly files
  * @property {string[]} inputs files whose code is in the bundle, relative to the root
  */
 
@@ -58,6 +62,7 @@ async function bundleProgram({ folder, program, root, keepNames }) {
   // Imported here, because `hack/run` starts before packages are installed.
   const { build } = await import('esbuild');
   const dist = join(folder, 'dist');
+  const wasmFiles = new Set();
   const options = {
     absWorkingDir: root,
     entryPoints: [{ in: join(dist, `${program}.js`), out: program }],
@@ -81,7 +86,7 @@ async function bundleProgram({ folder, program, root, keepNames }) {
     // The image has the packages' licences as files.
     legalComments: 'none',
     banner: { js: REQUIRE + EARLY_SIGNALS },
-    plugins: [ownModules],
+    plugins: [ownModules(wasmFiles)],
     logLevel: 'silent',
   };
   const { outputFiles, metafile } = await build(options).catch((error) => {
@@ -91,7 +96,8 @@ async function bundleProgram({ folder, program, root, keepNames }) {
     const file = relative(folder, path).split(sep).join('/');
     return { path: file, layer: 'app', text: Buffer.from(contents).toString('utf8') };
   });
-  return { entries, inputs: codeIn(metafile) };
+  const wasm = [...wasmFiles].toSorted().map((source) => ({ path: `dist/${basename(source)}`, layer: 'app', source }));
+  return { entries: [...entries, ...wasm], inputs: codeIn(metafile) };
 }
 
 /** The input files with code in the output; the others are unused. */
@@ -117,10 +123,11 @@ const NATIVE_BASE64 = [
 ];
 
 /**
- * Rewrites paths relative to our modules, because the bundle is in another folder of `dist`. It also imports `zod` as a
- * namespace, from which a bundler removes unused code; as an object it would include all of it, with forty locales.
+ * Rewrites paths relative to our modules, because the bundle is in another folder of `dist`, and paths of WebAssembly
+ * files, which it adds to `wasmFiles`. It also imports `zod` as a namespace, from which a bundler removes unused code; as
+ * an object it would include all of it, with forty locales.
  */
-const ownModules = {
+const ownModules = (wasmFiles) => ({
   name: 'own-modules',
   setup({ onLoad }) {
     onLoad({ filter: OWN_MODULE }, ({ path }) => {
@@ -128,6 +135,11 @@ const ownModules = {
       const place = JSON.stringify(`./${OWN_MODULE.exec(path)[1].split(sep).join('/')}`);
       const contents = readFileSync(path, 'utf8')
         .replaceAll('import.meta.url', `new URL(${place},import.meta.url).href`)
+        .replaceAll(WASM_FILE, (_, quote, name) => {
+          const file = createRequire(path).resolve(name);
+          wasmFiles.add(file);
+          return `new URL(${JSON.stringify(`./${basename(file)}`)},import.meta.url).href`;
+        })
         .replace(...ZOD_AS_NAMESPACE);
       return { contents, loader: 'js' };
     });
@@ -140,7 +152,7 @@ const ownModules = {
       return { contents: readFileSync(path, 'utf8').replace(...ZOD_AS_NAMESPACE), loader: 'js' };
     });
   },
-};
+});
 
 /**
  * The packages whose code is in a bundle.

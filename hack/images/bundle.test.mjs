@@ -13,6 +13,7 @@ import {
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { nodeBinary, repositoryRoot } from '../run/environment.mjs';
@@ -75,9 +76,37 @@ describe('the bundles of the images', () => {
 
   it.each(programs)('%s/%s runs until the first missing setting', async (service, program) => {
     const { code, output } = await run(service, program);
-    expect(output).toMatch(/ is not set|starts only with USWARM_ENV|Usage: drain-main|query must be/);
+    expect(output).toMatch(
+      / is not set|is started by createFileReader|starts only with USWARM_ENV|Usage: drain-main|query must be/,
+    );
     expect(code).toBeGreaterThan(0);
     expect(code).toBeLessThanOrEqual(3);
+  });
+
+  it('the reader of files finds its WebAssembly files beside its bundle', async () => {
+    const reader = join(repositoryRoot, 'packages/file-reader');
+    const { entries, inputs } = await bundlePrograms({ folder: reader, programs: ['program'], root: repositoryRoot });
+    expect(entries.map(({ path }) => path).filter((path) => path.endsWith('.wasm'))).toEqual([
+      'dist/magick.wasm',
+      'dist/pdfium.wasm',
+    ]);
+    expect(inputs.join('\n')).toMatch(/magick-wasm[\s\S]*embedpdf|embedpdf[\s\S]*magick-wasm/);
+    writeContext(entries, join(folder, 'file-reader'));
+    const script = `
+      import { readFileSync } from 'node:fs';
+      import { createFileReader } from ${JSON.stringify(pathToFileURL(join(reader, 'dist/index.js')))};
+      const program = new URL(${JSON.stringify(pathToFileURL(join(app('file-reader'), 'dist/program.js')))});
+      const reader = createFileReader({ program, limits: { timeMs: 120_000 } });
+      const { signal } = new AbortController();
+      const bytes = readFileSync(${JSON.stringify(join(reader, 'test/fixtures/phone.heic'))});
+      const { type, width } = await reader.picture({ name: 'a', type: '', bytes, size: bytes.length }, signal);
+      const pdf = Buffer.from('%PDF-1.4 nothing');
+      const { problem } = await reader.text({ name: 'a', type: '', bytes: pdf, size: pdf.length }, signal);
+      console.log(JSON.stringify({ type, width, problem }));`;
+    const child = spawn(nodeBinary, ['--input-type=module', '--eval', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    expect(await json(child.stdout)).toEqual({ type: 'image/jpeg', width: 600, problem: 'corrupt' });
   });
 
   it('the bundle of the runtime loads model client, tool client and metrics lazily', () => {

@@ -40,7 +40,7 @@ export async function* readFrames(stream: AsyncIterable<Uint8Array>, maxBytes: n
   }
 }
 
-export class FrameError extends Error {}
+class FrameError extends Error {}
 
 function parseEnvelope(json: Uint8Array | undefined): { header: unknown; bodies: number[] } {
   const { header, bodies } = JSON.parse(Buffer.from(json ?? cut()).toString('utf8'));

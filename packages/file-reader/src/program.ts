@@ -2,7 +2,7 @@
 import { Console } from 'node:console';
 import { Socket } from 'node:net';
 import { encodeFrame, readFrames } from './frames.js';
-import type { Answer, Job, ToProcess } from './protocol.js';
+import { type Answer, type Job, STARTED_BY_READER, type ToProcess } from './protocol.js';
 import { detect } from './read/detect.js';
 import { ProblemError, problemOf } from './read/problem.js';
 import { describe, readText } from './read/read-text.js';
@@ -66,6 +66,11 @@ async function run(job: Job, bytes: Uint8Array): Promise<void> {
 }
 
 async function main(): Promise<void> {
+  if (process.argv[2] !== STARTED_BY_READER) {
+    console.error('This program is started by createFileReader and waits for a file.');
+    process.exitCode = 2;
+    return;
+  }
   // The standard output belongs to frames; libraries print to it.
   globalThis.console = new Console(process.stderr, process.stderr);
   closeNetwork();

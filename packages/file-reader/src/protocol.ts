@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import type { FileProblem } from './file-reader.js';
 
+/** The argument of the program, which would wait for a file forever when a person starts it. */
+export const STARTED_BY_READER = '--file-on-stdin';
+
 /** The process gets a job, `bytes` frames with the file, and `end`. */
 export interface Job {
   task: 'text' | 'picture' | 'pages';

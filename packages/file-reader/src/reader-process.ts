@@ -6,7 +6,7 @@ import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { FileProblem, FileSource } from './file-reader.js';
 import { encodeFrame, readFrames } from './frames.js';
-import { type Answer, answerSchema, type Job, type ToProcess } from './protocol.js';
+import { type Answer, answerSchema, type Job, STARTED_BY_READER, type ToProcess } from './protocol.js';
 
 export interface ProcessLimits {
   fileBytes: number;
@@ -127,7 +127,10 @@ function startProcess({ program, limits, nodeArguments }: Options): Child {
     ...readableFolders(path).map((folder) => `--allow-fs-read=${folder}`),
   ];
   // The environment has the credentials of the service.
-  return spawn(process.execPath, [...flags, ...nodeArguments, path], { env: {}, stdio: ['pipe', 'pipe', 'pipe'] });
+  return spawn(process.execPath, [...flags, ...nodeArguments, path, STARTED_BY_READER], {
+    env: {},
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
 }
 
 /** The program's folder; in a checkout, also the packages that it imports. */

@@ -57,7 +57,7 @@ function slice(text: FileText, parts: FilePart[], ask: TextRequest, budget: numb
     return { text: `${summary(text)}\n${message}${scannedHint(text, parts)}` };
   }
   const end = cutAt(whole, offset, budget);
-  const lines = [summary(text)];
+  const lines = summary(text) === '' ? [] : [summary(text)];
   const label = labelAt(parts, offset);
   if (label !== '') lines.push(`[${label}, continued]`);
   lines.push(whole.slice(offset, end));

@@ -24,7 +24,8 @@ export function listZip({ entries, total, truncated }: Zip, characters: number):
 export function listTar(bytes: Uint8Array, characters: number, truncated = false): FileText {
   let entries: Listed[];
   try {
-    entries = parseTar(bytes, { metaOnly: true }).map(({ name, size }) => ({ name, size }));
+    // nanotar takes the whole buffer below a view.
+    entries = parseTar(new Uint8Array(bytes), { metaOnly: true });
   } catch {
     throw corrupt('archive');
   }

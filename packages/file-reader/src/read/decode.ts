@@ -19,7 +19,7 @@ export function decodeText(bytes: Uint8Array): string | undefined {
   return looksLikeText(text) ? text.replaceAll('\r\n', '\n') : undefined;
 }
 
-export function encodingOf(bytes: Uint8Array): string {
+function encodingOf(bytes: Uint8Array): string {
   const marked = MARKS.find(([, mark]) => mark.every((byte, index) => bytes[index] === byte));
   if (marked !== undefined) return marked[0];
   const sample = bytes.subarray(0, SAMPLE_BYTES);

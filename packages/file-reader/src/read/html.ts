@@ -6,8 +6,10 @@ const options: HtmlToTextOptions = {
   selectors: [
     { selector: 'a', options: { ignoreHref: true } },
     { selector: 'img', format: 'skip' },
-    { selector: 'svg', format: 'skip' },
-    { selector: 'nav', format: 'skip' },
+    ...['head', 'title', 'script', 'style', 'noscript', 'template', 'svg', 'nav'].map((selector) => ({
+      selector,
+      format: 'skip',
+    })),
     { selector: 'table', format: 'dataTable', options: { uppercaseHeaderCells: false, maxColumnWidth: 60 } },
     ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, options: { uppercase: false } })),
   ],

@@ -38,7 +38,8 @@ async function openPdf(bytes: Uint8Array): Promise<Pdf> {
   heap(pdfium).set(bytes, copy);
   const document = pdfium.FPDF_LoadMemDocument(copy, bytes.length, '');
   if (document === 0) {
-    const code = Number(pdfium.FPDF_GetLastError());
+    const { FPDF_GetLastError: lastCode } = pdfium;
+    const code = lastCode();
     if (code === ERROR_PASSWORD || code === ERROR_SECURITY)
       throw new ProblemError('encrypted', 'The PDF is protected by a password.');
     throw corrupt(WHAT);

@@ -64,10 +64,10 @@ async function initialize(): Promise<void> {
 export async function readPicture(bytes: Uint8Array, extension: string): Promise<Picture> {
   await start();
   const format = FORMATS[extension] ?? MagickFormat.Unknown;
-  checkSize(bytes, format);
+  const side = sizeOf(bytes, format);
   const settings = new MagickReadSettings({ format, frameIndex: 0, frameCount: 1 });
-  // libjpeg scales while it decodes, to the next size above.
-  settings.setDefine('jpeg:size', `${MAX_SIDE}x${MAX_SIDE}`);
+  // libjpeg scales while it decodes, to the next size above; it also enlarges.
+  if (side > MAX_SIDE) settings.setDefine('jpeg:size', `${MAX_SIDE}x${MAX_SIDE}`);
   try {
     return ImageMagick.read(bytes, settings, (image) => {
       image.autoOrient();
@@ -78,21 +78,20 @@ export async function readPicture(bytes: Uint8Array, extension: string): Promise
   }
 }
 
-function checkSize(bytes: Uint8Array, format: MagickFormat): void {
-  let pixels: number;
+/** The longer side, in pixels. @throws {ProblemError} when there are too many */
+function sizeOf(bytes: Uint8Array, format: MagickFormat): number {
+  let size: { width: number; height: number };
   try {
-    const { width, height } = MagickImageInfo.create(
-      bytes,
-      new MagickReadSettings({ format, frameIndex: 0, frameCount: 1 }),
-    );
-    pixels = width * height;
+    size = MagickImageInfo.create(bytes, new MagickReadSettings({ format, frameIndex: 0, frameCount: 1 }));
   } catch (error) {
     throw magickProblem(error);
   }
+  const pixels = size.width * size.height;
   if (pixels > (format === MagickFormat.Jpeg ? MAX_JPEG_PIXELS : MAX_PIXELS)) {
     const millions = Math.round(pixels / 1e6);
     throw new ProblemError('too_large', `The picture has ${millions} million pixels, which is too many.`);
   }
+  return Math.max(size.width, size.height);
 }
 
 function magickProblem(error: unknown): Error {

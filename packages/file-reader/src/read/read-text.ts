@@ -3,7 +3,7 @@ import type { Job } from '../protocol.js';
 import { decodeText } from './decode.js';
 import { detect, zipKind, type Detected } from './detect.js';
 import { createOutput, textOf } from './output.js';
-import { ProblemError } from './problem.js';
+import { corrupt, ProblemError } from './problem.js';
 import { openZip } from './zip.js';
 
 type Limits = Pick<Job, 'name' | 'type' | 'characters' | 'pages'>;
@@ -99,6 +99,7 @@ async function readCompound(bytes: Uint8Array, { extension }: Detected, { charac
       `The file is a ${kind} in the format before 2007, which cannot be read. Save it as .${modern} or PDF.`,
     );
   }
+  if (/^(?:xls|doc|ppt)/.test(extension)) throw corrupt(describe({ format: 'compound', extension }));
   throw unsupported({ format: 'binary', extension });
 }
 
