@@ -6,7 +6,7 @@
 export const services = [
   {
     name: 'orchestrator',
-    programs: ['main', 'main.nonproduction', 'migrate-main'],
+    programs: ['main', 'main.nonproduction', 'migrate-main', 'file-reader-main'],
     files: ['config', 'migrations'],
   },
   {

@@ -162,7 +162,7 @@ async function createWorkspaceModules(options: OrchestratorOptions, platform: Pl
     clock,
     logger,
   });
-  const files = createFilesModule({ database: background.database, objects: uploads.objects });
+  const files = createFilesModule({ database: background.database, objects: uploads.objects, logger });
   const { attachments } = uploads;
   const createViewContext: CreateViewContext = () => ({
     now: clock.now(),

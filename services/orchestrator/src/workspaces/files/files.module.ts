@@ -1,4 +1,5 @@
 import { createFileReader } from '@uswarm/file-reader';
+import type { Logger } from '@uswarm/service-kit';
 import type { Database } from '../../platform/database/database.js';
 import type { ObjectStore } from '../../records/object-store.js';
 import { conversationFiles, newestFiles } from './conversation-files.js';
@@ -9,14 +10,21 @@ export interface FilesModuleDeps {
   /** For turns. */
   database: Database;
   objects: ObjectStore;
+  logger: Pick<Logger, 'warn'>;
 }
+
+/** Relative to this module, also in a bundle. */
+const PROGRAM = new URL('../../file-reader-main.js', import.meta.url);
 
 /** The files of a conversation that a call can name. */
 const NAMED = 200;
 
 /** Close the module when no turn runs. */
-export function createFilesModule({ database, objects }: FilesModuleDeps) {
-  const reader = createFileReader();
+export function createFilesModule({ database, objects, logger }: FilesModuleDeps) {
+  const reader = createFileReader({
+    program: PROGRAM,
+    onCrash: (crash) => logger.warn({ crash }, 'a file could not be read'),
+  });
   const contents = createFileContents({ objects, reader });
   return {
     contents,
