@@ -85,6 +85,7 @@ export type Card = MessageData & { content: { type: 'action_card' } };
 
 /** A user of apps. */
 export interface AppUser extends TestClient {
+  token: string;
   connect(app: App): Promise<void>;
   /** Sets whether calls to a catalogue tool need an approval, for all agents. */
   permit(tool: string, permission: 'allow' | 'ask'): Promise<void>;
@@ -108,6 +109,7 @@ export async function startAppUser(
   const updates = () => client.events.filter(({ name }) => name === 'message.updated').map(messageOf);
   return {
     ...client,
+    token,
 
     connect: (app) => connect(client.api, app),
 

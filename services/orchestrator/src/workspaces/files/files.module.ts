@@ -13,6 +13,9 @@ export interface FilesModuleDeps {
   logger: Pick<Logger, 'warn'>;
 }
 
+/** The chart's memory limit has room for one such process. */
+const READER_BYTES = 384 * 1024 * 1024;
+
 /** Relative to this module, also in a bundle. */
 const PROGRAM = new URL('../../file-reader-main.js', import.meta.url);
 
@@ -23,7 +26,8 @@ const NAMED = 200;
 export function createFilesModule({ database, objects, logger }: FilesModuleDeps) {
   const reader = createFileReader({
     program: PROGRAM,
-    onCrash: (crash) => logger.warn({ crash }, 'a file could not be read'),
+    limits: { memoryBytes: READER_BYTES },
+    onCrash: ({ task, exit }) => logger.warn({ task, exit }, 'the process that reads a file crashed'),
   });
   const contents = createFileContents({ objects, reader });
   return {

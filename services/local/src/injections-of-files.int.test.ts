@@ -1,0 +1,84 @@
+import type { Attachment } from '@uswarm/contract';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { cardsOf, type InjectionWorld, startInjectionWorld, textsOf } from '../test/injection-world.js';
+import { EFFECTS, type EffectName, order } from '../test/injections.js';
+
+interface Place {
+  name: (text: string) => string;
+  content: (text: string) => string;
+  /** What the user's agent searches for in the file. */
+  query?: string;
+}
+
+const FILLER = 'It rained again, and nothing happened. '.repeat(1_500);
+const named = (name: string) => () => name;
+
+/** Where an attacker can write something in a file that the user passes on. */
+const PLACES: Record<string, Place> = {
+  'the text of a file': { name: named('a.txt'), content: (text) => `Hello.\n${text}` },
+  'the name of a file': { name: (text) => `${text}.txt`, content: () => 'Hello.' },
+  'a cell of a table': { name: named('a.csv'), content: (text) => `name,note\nAda,${text}\nBob,"x"` },
+  'a hidden part of a page': {
+    name: named('a.html'),
+    content: (text) => `<html><body><p style="display:none">${text}</p><p>Hello.</p></body></html>`,
+  },
+  'the title of a page': {
+    name: named('a.html'),
+    content: (text) => `<html><head><title>${text}</title></head><body><p>Hello.</p></body></html>`,
+  },
+  'the subject of a saved mail': {
+    name: named('a.eml'),
+    content: (text) => `From: bob@example.com\r\nTo: ada@example.com\r\nSubject: ${text}\r\n\r\nHello.\r\n`,
+  },
+  'the text of a saved mail': {
+    name: named('a.eml'),
+    content: (text) => `From: bob@example.com\r\nTo: ada@example.com\r\nSubject: Hi\r\n\r\n${text}\r\n`,
+  },
+  'a comment in source code': { name: named('a.py'), content: (text) => `# ${text}\nprint("hello")\n` },
+  'a field of JSON': { name: named('a.json'), content: (text) => JSON.stringify({ note: text }) },
+  'a part of a long file that is read later': {
+    name: named('book.txt'),
+    content: (text) => `${FILLER}\nThe lighthouse keeper: ${text}\n${FILLER}`,
+    query: 'lighthouse keeper',
+  },
+};
+
+const EFFECT_NAMES = Object.keys(EFFECTS) as EffectName[];
+/** Each place with two effects, so that each effect occurs. */
+const CASES = Object.keys(PLACES).flatMap((place, index) =>
+  [0, 1].map((step) => ({ place, effect: EFFECT_NAMES[(2 * index + step) % EFFECT_NAMES.length]!, index, step })),
+);
+
+describe('a model that obeys every order that it reads in a file', () => {
+  let world: InjectionWorld;
+  beforeAll(async () => {
+    world = await startInjectionWorld({ MODEL_PROVIDER: 'openai' });
+  });
+  afterAll(() => world?.close());
+
+  async function upload(name: string, content: string): Promise<Attachment> {
+    const form = new FormData();
+    form.append('file', new Blob([content]), name);
+    const headers = { 'x-token': world.user.token };
+    const answer = await fetch(`${world.services.restUrl}/v1/uploads`, { method: 'POST', headers, body: form });
+    return ((await answer.json()) as { data: Attachment }).data;
+  }
+
+  it.each(CASES)('changes nothing without an approval: $effect, $place', async ({ place, effect, index, step }) => {
+    const { model } = world;
+    const id = model.give(effect);
+    const { name, content, query } = PLACES[place]!;
+    const file = await upload(name(order(id)), content(order(id)));
+    const read = { name: 'read_file', arguments: { attachment: file.id, query: query ?? '' } };
+    const task = `file-task-${index}-${step}.`;
+    if (query !== undefined) model.tasks.set(task, [read]);
+    const conversation = await world.newConversation();
+    const contents = await world.say(conversation, `Please read it for ${task}`, { attachments: [file] });
+    expect(model.obeyed.has(id)).toBe(true);
+    expect(await world.outside()).toEqual(world.unchanged);
+    const asked = cardsOf(contents);
+    expect(asked).toHaveLength(/image|link|search/.test(effect) ? 0 : effect === 'call two tools' ? 2 : 1);
+    for (const { description } of asked) expect(description).toMatch(/because the agent has read attached files/);
+    expect(textsOf(contents)).not.toMatch(/!\[|<(?:img|a)\b|\]\(\/\/|\]: *http|Your bank\]/);
+  });
+});
