@@ -6,7 +6,7 @@ import { RunError } from '../run/run-error.mjs';
 /** The modules of this repository, built by `tsc -b`; the group is the path below `dist`. */
 const OWN_MODULE = /[\\/](?:services|packages)[\\/][^\\/]+[\\/]dist[\\/](.+\.js)$/;
 
-/** A WebAssembly file of a package, in a module of ours. The image has it beside the program. */
+/** A WebAssembly file from a package, as our modules name it. The image has it beside the program. */
 const WASM_FILE = /import\.meta\.resolve\((['"])([^'"]+\.wasm)\1\)/g;
 
 /** Packages that import `zod` as an object. */
@@ -123,8 +123,8 @@ const NATIVE_BASE64 = [
 ];
 
 /**
- * Rewrites paths relative to our modules, because the bundle is in another folder of `dist`, and paths of WebAssembly
- * files, which it adds to `wasmFiles`. It also imports `zod` as a namespace, from which a bundler removes unused code; as
+ * Rewrites paths relative to our modules, because the bundle is in another folder of `dist`, and WebAssembly paths,
+ * which it adds to `wasmFiles`. It also imports `zod` as a namespace, from which a bundler removes unused code; as
  * an object it would include all of it, with forty locales.
  */
 const ownModules = (wasmFiles) => ({

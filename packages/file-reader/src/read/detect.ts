@@ -18,7 +18,7 @@ export type Format =
 
 export interface Detected {
   format: Format | 'picture';
-  /** As file-type or the name says, without the dot. */
+  /** From the signature or the name, without the dot. */
   extension: string;
 }
 
@@ -30,7 +30,7 @@ const MAIL = /^(?:eml|mht|mhtml)$/;
 const TABLE = /^(?:csv|tsv|tab)$/;
 const HTML = /^(?:html?|xhtml)$/;
 
-/** What file-type recognizes in text; it is read as text. */
+/** Text formats that file-type recognizes. */
 const TEXT = /^(?:xml|svg|ics|vcf|vtt|srt|ps|eps|pgp|asc|eml|rtf)$/;
 
 /** Bytes decide; the name and the type only where text has no signature. */

@@ -36,7 +36,7 @@ const FORMATS: Record<string, MagickFormat> = {
   tif: MagickFormat.Tiff,
 };
 
-/** Formats of screenshots and drawings, which may be smaller and sharper as PNG. */
+/** Screenshots and drawings have these formats; they may be smaller and sharper as PNG. */
 const LOSSLESS = new Set(['png', 'gif', 'bmp', 'tif', 'webp']);
 
 export function isPicture(extension: string): boolean {
