@@ -21,11 +21,12 @@ export const REQUIRE =
 
 /**
  * Ends a program on a signal that arrives before the program handles signals: the kernel ignores signals without a
- * handler for a container's PID 1, and the pod would use its whole grace period.
+ * handler for a container's PID 1, and the pod would use its whole grace period. The bundler does not see this code, so
+ * `process` alone could be a function that a bundled library has by this name.
  */
 const EARLY_SIGNALS =
-  "for(const[s,c]of[['SIGTERM',143],['SIGINT',130]])" +
-  'process.listenerCount(s)||process.on(s,()=>process.listenerCount(s)>1||process.exit(c));';
+  "for(const[s,c]of[['SIGTERM',143],['SIGINT',130]]){const p=globalThis.process;" +
+  'p.listenerCount(s)||p.on(s,()=>p.listenerCount(s)>1||p.exit(c));}';
 
 /** Optional packages that images do not contain. pnpm installs them where a bundler finds them. */
 export const OPTIONAL = ['bufferutil', 'pg-native', 'supports-color', 'utf-8-validate'];

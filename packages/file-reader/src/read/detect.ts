@@ -1,5 +1,7 @@
 import { fileTypeFromBuffer } from 'file-type';
-import { isPicture } from './picture.js';
+
+/** Pictures that are decoded, by extension. */
+const PICTURE = /^(?:jpg|png|webp|gif|bmp|heic|avif|tif)$/;
 
 export type Format =
   | 'pdf'
@@ -41,7 +43,7 @@ export async function detect(bytes: Uint8Array, file: { name: string; type: stri
   if (start.includes('%PDF-')) return { format: 'pdf', extension: 'pdf' };
   if (/^\s*\{\\rtf/.test(start)) return { format: 'rtf', extension: 'rtf' };
   const extension = (await signature(bytes)) ?? '';
-  if (isPicture(extension)) return { format: 'picture', extension };
+  if (PICTURE.test(extension)) return { format: 'picture', extension };
   if (extension === 'cfb') return { format: 'compound', extension: named };
   if (extension === 'tar') return { format: 'tar', extension };
   if (extension === 'gz' || extension === 'tar.gz') return { format: 'gzip', extension };
