@@ -87,8 +87,8 @@ describe('the bundles of the images', () => {
     const reader = join(repositoryRoot, 'packages/file-reader');
     const { entries, inputs } = await bundlePrograms({ folder: reader, programs: ['program'], root: repositoryRoot });
     expect(entries.map(({ path }) => path).filter((path) => path.endsWith('.wasm'))).toEqual([
-      'dist/magick.wasm',
       'dist/pdfium.wasm',
+      'dist/magick.wasm',
     ]);
     expect(inputs.join('\n')).toMatch(/magick-wasm[\s\S]*embedpdf|embedpdf[\s\S]*magick-wasm/);
     writeContext(entries, join(folder, 'file-reader'));
