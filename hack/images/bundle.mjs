@@ -6,7 +6,7 @@ import { RunError } from '../run/run-error.mjs';
 /** The modules of this repository, built by `tsc -b`; the group is the path below `dist`. */
 const OWN_MODULE = /[\\/](?:services|packages)[\\/][^\\/]+[\\/]dist[\\/](.+\.js)$/;
 
-/** A WebAssembly file of a package, in a module of ours. The image has it beside the program. */
+/** A WebAssembly file from a package, as our modules name it. The image has it beside the program. */
 const WASM_FILE = /import\.meta\.resolve\((['"])([^'"]+\.wasm)\1\)/g;
 
 /** Packages that import `zod` as an object. */
@@ -21,11 +21,12 @@ export const REQUIRE =
 
 /**
  * Ends a program on a signal that arrives before the program handles signals: the kernel ignores signals without a
- * handler for a container's PID 1, and the pod would use its whole grace period.
+ * handler for a container's PID 1, and the pod would use its whole grace period. The bundler does not see this code, so
+ * `process` alone could be a function that a bundled library has by this name.
  */
 const EARLY_SIGNALS =
-  "for(const[s,c]of[['SIGTERM',143],['SIGINT',130]])" +
-  'process.listenerCount(s)||process.on(s,()=>process.listenerCount(s)>1||process.exit(c));';
+  "for(const[s,c]of[['SIGTERM',143],['SIGINT',130]]){const p=globalThis.process;" +
+  'p.listenerCount(s)||p.on(s,()=>p.listenerCount(s)>1||p.exit(c));}';
 
 /** Optional packages that images do not contain. pnpm installs them where a bundler finds them. */
 export const OPTIONAL = ['bufferutil', 'pg-native', 'supports-color', 'utf-8-validate'];
@@ -123,8 +124,8 @@ const NATIVE_BASE64 = [
 ];
 
 /**
- * Rewrites paths relative to our modules, because the bundle is in another folder of `dist`, and paths of WebAssembly
- * files, which it adds to `wasmFiles`. It also imports `zod` as a namespace, from which a bundler removes unused code; as
+ * Rewrites paths relative to our modules, because the bundle is in another folder of `dist`, and WebAssembly paths,
+ * which it adds to `wasmFiles`. It also imports `zod` as a namespace, from which a bundler removes unused code; as
  * an object it would include all of it, with forty locales.
  */
 const ownModules = (wasmFiles) => ({

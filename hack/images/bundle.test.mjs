@@ -86,27 +86,36 @@ describe('the bundles of the images', () => {
   it('the reader of files finds its WebAssembly files beside its bundle', async () => {
     const reader = join(repositoryRoot, 'packages/file-reader');
     const { entries, inputs } = await bundlePrograms({ folder: reader, programs: ['program'], root: repositoryRoot });
-    expect(entries.flatMap(({ path }) => (path.endsWith('.wasm') ? path : [])).toSorted()).toEqual([
-      'dist/magick.wasm',
+    expect(entries.map(({ path }) => path).filter((path) => path.endsWith('.wasm'))).toEqual([
       'dist/pdfium.wasm',
+      'dist/magick.wasm',
     ]);
     expect(inputs.join('\n')).toMatch(/magick-wasm[\s\S]*embedpdf|embedpdf[\s\S]*magick-wasm/);
     writeContext(entries, join(folder, 'file-reader'));
     const script = `
       import { readFileSync } from 'node:fs';
+      import { createRequire } from 'node:module';
       import { createFileReader } from ${JSON.stringify(pathToFileURL(join(reader, 'dist/index.js')))};
       const program = new URL(${JSON.stringify(pathToFileURL(join(app('file-reader'), 'dist/program.js')))});
       const reader = createFileReader({ program, limits: { timeMs: 120_000 } });
       const { signal } = new AbortController();
       const bytes = readFileSync(${JSON.stringify(join(reader, 'test/fixtures/phone.heic'))});
       const { type, width } = await reader.picture({ name: 'a', type: '', bytes, size: bytes.length }, signal);
+      const { Document, Packer, Paragraph } = createRequire(${JSON.stringify(join(reader, 'package.json'))})('docx');
+      const document = await Packer.toBuffer(new Document({ sections: [{ children: [new Paragraph('Hello')] }] }));
+      const { parts } = await reader.text({ name: 'a', type: '', bytes: document, size: document.length }, signal);
       const pdf = Buffer.from('%PDF-1.4 nothing');
       const { problem } = await reader.text({ name: 'a', type: '', bytes: pdf, size: pdf.length }, signal);
-      console.log(JSON.stringify({ type, width, problem }));`;
+      console.log(JSON.stringify({ type, width, parts, problem }));`;
     const child = spawn(nodeBinary, ['--input-type=module', '--eval', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    expect(await json(child.stdout)).toEqual({ type: 'image/jpeg', width: 600, problem: 'corrupt' });
+    expect(await json(child.stdout)).toEqual({
+      type: 'image/jpeg',
+      width: 600,
+      parts: [{ label: '', text: 'Hello' }],
+      problem: 'corrupt',
+    });
   });
 
   it('the bundle of the runtime loads model client, tool client and metrics lazily', () => {

@@ -6,7 +6,7 @@ import { type Crash, type ProcessLimits, type ProcessResult, runProcess, tooLarg
 export interface FileReaderOptions {
   /** The program that reads files. By default `program.js` beside this module; a bundle must name its own. */
   program?: URL;
-  /** Files that are read at the same time, each in a process of its own. Default 1. */
+  /** Files that are read at the same time, each in a separate process. Default 1. */
   processes?: number;
   /** Files that wait for a process; more are refused as `busy`. Default 32. */
   queue?: number;
@@ -30,7 +30,7 @@ export interface ReaderLimits extends ProcessLimits {
   characters: number;
   /** Pages and slides whose text is read. Default 2,000. */
   pages: number;
-  /** Pages that are shown at once. Default 20. */
+  /** Pages in a request for pictures. Default 20. */
   pictures: number;
 }
 

@@ -39,10 +39,10 @@ export interface FileText {
   title?: string;
   /** For `pages` and `slides`, part n is page n, also when it has no text. */
   parts: FilePart[];
-  /** Pages, slides, sections, rows of all sheets, or entries in the file; more than were read if `truncated`. */
+  /** Pages, slides, sections, rows in all sheets, or entries in the file; more than were read if `truncated`. */
   total: number;
   truncated: boolean;
-  /** Numbers of the pages without text, from 1. */
+  /** Pages without text, numbered from 1. */
   scanned: number[];
   /** What a reader must know in addition, as sentences. */
   notes: string[];
@@ -65,7 +65,7 @@ export interface FileReader {
   text(file: FileSource, signal: AbortSignal): Promise<FileText | FileProblem>;
   /** A picture for a model: upright, small, and without metadata. */
   picture(file: FileSource, signal: AbortSignal): Promise<Picture | FileProblem>;
-  /** Pages of a PDF as pictures, in the order asked for; numbers start at 1. Pages that do not exist are left out. */
+  /** PDF pages as pictures, in the order asked for; numbers start at 1. Pages that do not exist are left out. */
   pages(file: FileSource, numbers: readonly number[], signal: AbortSignal): Promise<PagePicture[] | FileProblem>;
   /** Kills the processes. Jobs reject. */
   close(): Promise<void>;

@@ -7,7 +7,7 @@ export interface Frame {
   bodies: Uint8Array[];
 }
 
-/** More would be an attack on the memory of the receiver. */
+/** More would be an attack on the receiver's memory. */
 const MAX_BODIES = 1_000;
 
 const LENGTH_BYTES = 4;
@@ -57,7 +57,7 @@ function cut(): never {
   throw new FrameError('cut');
 }
 
-/** Reads exact lengths; undefined at the end of the stream. */
+/** Reads exact lengths; undefined when the stream has ended. */
 function takeBytes(stream: AsyncIterable<Uint8Array>): (length: number) => Promise<Uint8Array | undefined> {
   const chunks = stream[Symbol.asyncIterator]();
   let rest: Uint8Array = new Uint8Array(0);

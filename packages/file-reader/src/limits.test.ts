@@ -343,13 +343,21 @@ describe('limits', () => {
     expect(await reader.text(source, signal)).toMatchObject({ problem: 'too_large' });
   });
 
+  it('ends a job whose stream hangs when the signal is aborted', async () => {
+    const hanging = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => undefined) }) };
+    const abort = new AbortController();
+    const job = reader.text({ name: 'a.txt', type: '', bytes: hanging, size: 5_000 }, abort.signal);
+    setTimeout(() => abort.abort(new Error('the turn ended')), 50);
+    await expect(job).rejects.toThrow('the turn ended');
+  });
+
   it('rejects with the error of the stream', async () => {
     async function* failing(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('a');
-      throw new Error('storage is away');
+      throw new Error('storage is unavailable');
     }
     const source = { name: 'a.txt', type: '', bytes: failing(), size: 5_000 };
-    await expect(reader.text(source, signal)).rejects.toThrow('storage is away');
+    await expect(reader.text(source, signal)).rejects.toThrow('storage is unavailable');
     await expectNextFile(reader);
   });
 

@@ -19,7 +19,7 @@ const DENSE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Th
 
 /**
  * Passages that match a query, the best first, ranked by BM25. There is no index: a model asks a few times, and one scan
- * of a long book takes less time than building one.
+ * through a long book takes less time than building one.
  */
 export function bestPassages(
   parts: readonly FilePart[],
@@ -62,7 +62,7 @@ function fold(text: string): string {
     .toLowerCase();
 }
 
-/** Beginnings of words that equal the term, so that `cost` finds `costs`. */
+/** Word beginnings that equal the term, so that `cost` finds `costs`. */
 function occurrences(folded: string, term: string): number {
   let count = 0;
   for (let at = folded.indexOf(term); at !== -1; at = folded.indexOf(term, at + term.length)) {
@@ -71,7 +71,7 @@ function occurrences(folded: string, term: string): number {
   return count;
 }
 
-/** Cuts a part at the ends of lines. A line that is too long is cut between words. */
+/** Cuts a part between lines. A line that is too long is cut between words. */
 function split({ label, text }: FilePart, unit: 'rows' | 'lines'): Passage[] {
   const passages: Passage[] = [];
   let open: { first: number; last: number; lines: string[]; length: number } | undefined;

@@ -1,4 +1,4 @@
-/** Reads one file and exits; started by `createFileReader`, and bundled as a program of its own. */
+/** Reads one file and exits. `createFileReader` starts it; it is bundled as a separate program. */
 import { Console } from 'node:console';
 import { Socket } from 'node:net';
 import { encodeFrame, readFrames } from './frames.js';

@@ -1,4 +1,4 @@
-/** Runs at most `width` tasks at once, in the order of their arrival; at most `length` wait. */
+/** Runs at most `width` tasks at the same time, in their order; at most `length` wait. */
 export function createQueue(width: number, length: number) {
   const waiting: (() => void)[] = [];
   let busy = 0;

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { constants, setPriority } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +22,7 @@ export interface Crash {
   task: Job['task'];
   /** Exit code or signal. */
   exit: string;
-  /** The end of what it wrote. May contain text of the file. */
+  /** The last lines of its output. May contain the file's text. */
   output: string;
 }
 
@@ -43,7 +44,7 @@ interface Options {
 /** Smaller than what the process accepts in a message. */
 const CHUNK_BYTES = 1024 * 1024;
 
-/** For the JSON of the longest text, whose characters may need six bytes each. */
+/** In JSON, a character may need six bytes. */
 const BYTES_PER_CHARACTER = 6;
 const OTHER_OUTPUT_BYTES = 64 * 1024 * 1024;
 
@@ -56,7 +57,7 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 /**
  * Reads one file in a new process, which is killed when it exceeds a limit.
  *
- * @throws the reason of the signal, or the error of the source of bytes
+ * @throws the signal's reason, or what reading the bytes threw
  */
 export async function runProcess(options: Options): Promise<ProcessResult | FileProblem> {
   const { job, limits, signal, onCrash } = options;
@@ -78,17 +79,20 @@ export async function runProcess(options: Options): Promise<ProcessResult | File
       kill();
       return error instanceof Error ? error : new Error(String(error));
     });
-    const sent = await send(child, options).catch((error: unknown) => {
+    // A source that hangs does not keep a job whose process is dead.
+    const sending = Promise.race([send(child, options), exited]);
+    const sent = await sending.catch((error: unknown) => {
       kill();
       throw error;
     });
     if (sent === 'too long') kill(tooLarge(limits));
     clock.start(limits.timeMs);
     const received = await receiving;
+    const done = received !== undefined && !(received instanceof Error);
+    if (done && verdict === undefined && !signal.aborted) return received;
     const exit = await exited;
     signal.throwIfAborted();
     if (verdict !== undefined) return verdict;
-    if (received !== undefined && !(received instanceof Error)) return received;
     onCrash({ task: job.task, exit, output: output() });
     return crashProblem(output());
   } finally {
@@ -124,23 +128,37 @@ function startProcess({ program, limits, nodeArguments }: Options): Child {
     '--no-addons',
     '--no-warnings',
     '--permission',
-    ...readableFolders(path).map((folder) => `--allow-fs-read=${folder}`),
+    ...readableFolders(path, fileURLToPath(import.meta.url)).map((folder) => `--allow-fs-read=${folder}`),
   ];
-  // The environment has the credentials of the service.
-  return spawn(process.execPath, [...flags, ...nodeArguments, path, STARTED_BY_READER], {
+  // The environment has the service's credentials.
+  const child = spawn(process.execPath, [...flags, ...nodeArguments, path, STARTED_BY_READER], {
     env: {},
     stdio: ['pipe', 'pipe', 'pipe'],
   });
+  yieldToService(child);
+  return child;
 }
 
-/** The program's folder; in a checkout, also the packages that it imports. */
-function readableFolders(program: string): string[] {
-  const folder = dirname(program);
-  const folders = [join(folder, '*')];
-  for (let at = folder; at !== dirname(at); at = dirname(at)) {
-    if (existsSync(join(at, 'node_modules'))) folders.push(join(at, 'node_modules', '*'));
+/** The service comes first when processor time or memory is scarce. */
+function yieldToService({ pid }: Child): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // The process has ended, or the system does not allow it.
   }
-  return folders;
+  if (process.platform === 'linux') void writeFile(`/proc/${pid}/oom_score_adj`, '1000').catch(() => undefined);
+}
+
+/** The program's folder; in a checkout, also this package and those that it imports. */
+function readableFolders(...files: string[]): string[] {
+  const folders = new Set<string>();
+  for (const folder of files.map((file) => dirname(file))) {
+    folders.add(join(folder, '*'));
+    for (let at = folder; at !== dirname(at); at = dirname(at))
+      if (existsSync(join(at, 'node_modules'))) folders.add(join(at, 'node_modules', '*'));
+  }
+  return [...folders];
 }
 
 async function send({ stdin }: Child, { job, bytes, limits }: Options): Promise<'sent' | 'too long'> {

@@ -82,8 +82,8 @@ describe('selectText', () => {
     [{ pages: '0' }, 'pages is "0"; it must be a number or a range, such as "3" or "10-12".'],
     [{ pages: 'ten' }, 'pages is "ten"; it must be a number or a range, such as "3" or "10-12".'],
     [{ pages: '12-10' }, 'pages is "12-10"; it must be a number or a range, such as "3" or "10-12".'],
-    [{ pages: '2000' }, 'There is no such page: the last one is 1,000.'],
-    [{ pages: '1', rows: '99' }, 'There is no such line: the last one is 2.'],
+    [{ pages: '2000' }, 'The page was not found: the last one is 1,000.'],
+    [{ pages: '1', rows: '99' }, 'The line was not found: the last one is 2.'],
     [{ offset: 99_999_999 }, '"The whale", 1,000 pages\nThe text ends at character 1,'],
     [{ query: 'zebra' }, '"The whale", 1,000 pages\nNothing matches "zebra". Try other words.'],
   ])('explains %j', (ask, message) => {

@@ -2,7 +2,7 @@ import type { FilePart, FileText } from './file-reader.js';
 import { bestPassages } from './passages.js';
 
 /**
- * What a model asks for. `pages` and `rows` narrow the text, `offset` continues in it, and `query` searches in it.
+ * A model's request. `pages` and `rows` narrow the text, `offset` continues in it, and `query` searches in it.
  * Null means the same as absent.
  */
 export interface TextRequest {
@@ -10,7 +10,7 @@ export interface TextRequest {
   pages?: string | null;
   /** Rows by the number in front of them; lines, in texts without rows. Written as `pages`. */
   rows?: string | null;
-  /** Characters to skip, as the answer before said. */
+  /** Characters to skip, from the previous answer. */
   offset?: number | null;
   query?: string | null;
 }
@@ -18,13 +18,13 @@ export interface TextRequest {
 export interface SelectedText {
   /** At most `maxCharacters` long, with labels and a last line that tells how to continue. */
   text: string;
-  /** What continues this answer; absent at the end. */
+  /** The request that continues this answer; absent at the end. */
   next?: TextRequest;
-  /** Passages that match the query; more than are shown, if `text` says so. */
+  /** Passages that match the query; `text` shows the best ones. */
   found?: number;
 }
 
-/** For the first and the last line of an answer. */
+/** For an answer's first and last line. */
 const FRAME_CHARACTERS = 360;
 
 const MIN_CHARACTERS = 100;
@@ -39,7 +39,7 @@ const UNITS: Record<FileText['kind'], string> = {
   listing: 'part',
 };
 
-/** The part of a text that a model asked for, as the result of a tool. */
+/** The part that a model asked for, as a tool's result. */
 export function selectText(text: FileText, ask: TextRequest, maxCharacters: number): SelectedText {
   const parts = choose(text, ask);
   if (typeof parts === 'string') return { text: clip(parts, maxCharacters) };
@@ -125,7 +125,7 @@ function invalid(name: string, value: string): string {
 function outside(unit: string, last: number, { truncated, total, kind }: FileText): string {
   const unread =
     truncated && UNITS[kind] === unit && total > last ? ` of ${shown(total)}; the others were not read` : '';
-  return `There is no such ${unit}: the last one is ${shown(last)}${unread}.`;
+  return `The ${unit} was not found: the last one is ${shown(last)}${unread}.`;
 }
 
 type Range = readonly [first: number, last: number];
@@ -149,7 +149,7 @@ function rendered({ label, text }: FilePart): string {
   return label === '' ? text : `[${label}]\n${text}`;
 }
 
-/** The label of the part in whose middle the offset is. */
+/** The part's label, if the offset is in its middle. */
 function labelAt(parts: FilePart[], offset: number): string {
   let start = 0;
   for (const part of parts) {
@@ -160,7 +160,7 @@ function labelAt(parts: FilePart[], offset: number): string {
   return '';
 }
 
-/** Prefers the end of a line, and never splits a character. */
+/** Prefers to cut after a line, and never splits a character. */
 function cutAt(text: string, start: number, budget: number): number {
   const end = start + budget;
   if (end >= text.length) return text.length;

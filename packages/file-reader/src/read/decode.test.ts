@@ -31,6 +31,11 @@ describe('decodeText', () => {
     expect(decodeText(bytes)).toBeUndefined();
   });
 
+  it('believes the encoding in the head of a page', () => {
+    const html = '<html><head><meta charset="iso-8859-2"></head>Łódź';
+    expect(decodeText(iconv.encode(html, 'iso-8859-2'))).toBe(html);
+  });
+
   it('keeps the readable part of broken UTF-8', () => {
     const bytes = Buffer.concat([Buffer.from('Größe '.repeat(1000)), Buffer.from([0xff])]);
     expect(decodeText(bytes)).toBe(`${'Größe '.repeat(1000)}\uFFFD`);

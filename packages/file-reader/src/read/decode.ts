@@ -26,12 +26,21 @@ function encodingOf(bytes: Uint8Array): string {
   const wide = wideEncoding(sample);
   if (wide !== undefined) return wide;
   if (isUtf8(bytes)) return 'utf-8';
+  const named = namedEncoding(sample);
+  if (named !== undefined) return named;
   const guesses = analyse(sample).filter(({ name }) => !/^(?:UTF|ISO-2022)/.test(name) && iconv.encodingExists(name));
   const [best] = guesses;
   // A broken UTF-8 file stays readable, except where it is broken.
   if (best === undefined || replacementShare(iconv.decode(sample, 'utf-8')) < 0.001) return 'utf-8';
   // Western texts with few accents look alike in both; the Windows variant contains the other.
   return best.name === 'ISO-8859-1' ? 'windows-1252' : best.name;
+}
+
+/** The encoding in the head of HTML or XML. */
+function namedEncoding(sample: Uint8Array): string | undefined {
+  const head = Buffer.from(sample.subarray(0, 2048)).toString('latin1');
+  const name = /^\s*<[\s\S]*?\b(?:charset|encoding)\s*=\s*["']?([\w-]{2,40})/.exec(head)?.[1];
+  return name !== undefined && !/^utf/i.test(name) && iconv.encodingExists(name) ? name : undefined;
 }
 
 /** UTF-16 and UTF-32 without a mark: ASCII characters have zeros at fixed places. */

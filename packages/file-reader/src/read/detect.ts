@@ -1,5 +1,7 @@
 import { fileTypeFromBuffer } from 'file-type';
-import { isPicture } from './picture.js';
+
+/** Pictures that are decoded, by extension. */
+const PICTURE = /^(?:jpg|png|webp|gif|bmp|heic|avif|tif)$/;
 
 export type Format =
   | 'pdf'
@@ -18,7 +20,7 @@ export type Format =
 
 export interface Detected {
   format: Format | 'picture';
-  /** As file-type or the name says, without the dot. */
+  /** From the signature or the name, without the dot. */
   extension: string;
 }
 
@@ -30,7 +32,7 @@ const MAIL = /^(?:eml|mht|mhtml)$/;
 const TABLE = /^(?:csv|tsv|tab)$/;
 const HTML = /^(?:html?|xhtml)$/;
 
-/** What file-type recognizes in text; it is read as text. */
+/** Text formats that file-type recognizes. */
 const TEXT = /^(?:xml|svg|ics|vcf|vtt|srt|ps|eps|pgp|asc|eml|rtf)$/;
 
 /** Bytes decide; the name and the type only where text has no signature. */
@@ -41,7 +43,7 @@ export async function detect(bytes: Uint8Array, file: { name: string; type: stri
   if (start.includes('%PDF-')) return { format: 'pdf', extension: 'pdf' };
   if (/^\s*\{\\rtf/.test(start)) return { format: 'rtf', extension: 'rtf' };
   const extension = (await signature(bytes)) ?? '';
-  if (isPicture(extension)) return { format: 'picture', extension };
+  if (PICTURE.test(extension)) return { format: 'picture', extension };
   if (extension === 'cfb') return { format: 'compound', extension: named };
   if (extension === 'tar') return { format: 'tar', extension };
   if (extension === 'gz' || extension === 'tar.gz') return { format: 'gzip', extension };

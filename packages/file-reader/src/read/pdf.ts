@@ -7,7 +7,7 @@ import { readWasm } from './wasm.js';
 
 const WHAT = 'PDF';
 
-/** The longer side of a page as a picture, in pixels. */
+/** A page picture's longer side, in pixels. */
 const PAGE_SIDE = 1_568;
 
 /** Of FPDF_GetLastError. */
@@ -33,7 +33,7 @@ interface Pdf {
 async function openPdf(bytes: Uint8Array): Promise<Pdf> {
   const pdfium = await init({ wasmBinary: readWasm(import.meta.resolve('@embedpdf/pdfium/pdfium.wasm')).buffer });
   pdfium.PDFiumExt_Init();
-  // Stays for the life of the process: PDFium reads from it.
+  // Is never freed: PDFium reads from it.
   const copy = pdfium.pdfium.wasmExports.malloc(bytes.length);
   heap(pdfium).set(bytes, copy);
   const document = pdfium.FPDF_LoadMemDocument(copy, bytes.length, '');

@@ -36,12 +36,8 @@ const FORMATS: Record<string, MagickFormat> = {
   tif: MagickFormat.Tiff,
 };
 
-/** Formats of screenshots and drawings, which may be smaller and sharper as PNG. */
+/** Screenshots and drawings have these formats; they may be smaller and sharper as PNG. */
 const LOSSLESS = new Set(['png', 'gif', 'bmp', 'tif', 'webp']);
-
-export function isPicture(extension: string): boolean {
-  return Object.hasOwn(FORMATS, extension);
-}
 
 let started: Promise<void> | undefined;
 
@@ -60,7 +56,7 @@ async function initialize(): Promise<void> {
   ResourceLimits.maxProfileSize = 10_000_000n;
 }
 
-/** @param extension one for which `isPicture` holds */
+/** @param extension of a picture that `detect` found */
 export async function readPicture(bytes: Uint8Array, extension: string): Promise<Picture> {
   await start();
   const format = FORMATS[extension] ?? MagickFormat.Unknown;

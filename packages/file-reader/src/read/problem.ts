@@ -1,6 +1,6 @@
 import type { FileProblem, ProblemKind } from '../file-reader.js';
 
-/** Ends a job with a problem of the file. */
+/** Ends a job: the file has a problem. */
 export class ProblemError extends Error {
   readonly problem: FileProblem;
 

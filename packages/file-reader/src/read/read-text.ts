@@ -42,7 +42,7 @@ export async function readText(bytes: Uint8Array, job: Limits, onLong: () => voi
   }
 }
 
-/** What a problem's sentence calls the file. */
+/** A name for the file in a problem's sentence. */
 export function describe({ format, extension }: Detected): string {
   if (format === 'pdf') return 'PDF';
   if (format === 'picture') return 'picture';

@@ -2,7 +2,7 @@ import iconv from 'iconv-lite';
 import type { FileText } from '../file-reader.js';
 import { createOutput, textOf } from './output.js';
 
-/** Groups without text of the document. */
+/** Groups whose text is not shown. */
 const SKIPPED = new Set(
   'fonttbl colortbl stylesheet info pict object themedata colorschememapping datastore latentstyles listtable listoverridetable rsidtbl generator xmlnstbl fldinst header footer'.split(
     ' ',
@@ -31,11 +31,11 @@ const TOKEN = /\\([a-z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-f]{2})|\\([^a-z'])|([{}]
 
 interface Group {
   skipped: boolean;
-  /** Characters that stand for a Unicode character in old readers. */
+  /** Characters that old readers show instead of a Unicode character. */
   fallback: number;
 }
 
-/** The text of an RTF file: paragraphs and cells, without styles and pictures. */
+/** RTF as text: paragraphs and cells, without styles and pictures. */
 export function readRichText(bytes: Uint8Array, characters: number): FileText {
   const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
   const encoding = `windows-${/\\ansicpg(\d{3,5})/.exec(source.slice(0, 2000))?.[1] ?? '1252'}`;

@@ -8,7 +8,7 @@ const MAX_BYTES = 160 * 1024 * 1024;
 /** Deflate reaches 1,032; XML of real documents stays below 60, repetitive sheets below 200. */
 const MAX_RATIO = 400;
 
-/** Below this, the ratio says nothing. */
+/** Below this, any ratio is normal. */
 const HARMLESS_BYTES = 4 * 1024 * 1024;
 
 const MAX_ENTRIES = 50_000;
@@ -21,7 +21,7 @@ export interface ZipEntry {
 
 export interface Zip {
   entries: ZipEntry[];
-  /** As the archive says. */
+  /** From the archive's directory. */
   total: number;
   truncated: boolean;
   /**
