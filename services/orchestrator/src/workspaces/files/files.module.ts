@@ -13,9 +13,6 @@ export interface FilesModuleDeps {
   logger: Pick<Logger, 'warn'>;
 }
 
-/** The chart's memory limit has room for one such process. */
-const READER_BYTES = 384 * 1024 * 1024;
-
 /** Relative to this module, also in a bundle. */
 const PROGRAM = new URL('../../file-reader-main.js', import.meta.url);
 
@@ -26,7 +23,6 @@ const NAMED = 200;
 export function createFilesModule({ database, objects, logger }: FilesModuleDeps) {
   const reader = createFileReader({
     program: PROGRAM,
-    limits: { memoryBytes: READER_BYTES },
     onCrash: ({ task, exit }) => logger.warn({ task, exit }, 'the process that reads a file crashed'),
   });
   const contents = createFileContents({ objects, reader });
