@@ -9,14 +9,14 @@ import { hasKeys } from './search.store.js';
 /** Where an agent searches. */
 export interface SearchPlace {
   workspaceId: string;
-  /** Absent: all conversations of the workspace. */
+  /** Absent: all the workspace's conversations. */
   conversationId?: string;
   /** The message that the agent answers would match its own words. */
   exceptMessageId: string;
   before?: string;
 }
 
-/** A message, and which of the words it contains. */
+/** A message, and which searched words it contains. */
 export interface WordMatch {
   id: string;
   seq: number;

@@ -25,7 +25,7 @@ const MAX_RESULTS = 10;
 /** UTF-16 code units around the first match in a message. */
 const EXCERPT = 600;
 const BEFORE_MATCH = 200;
-/** Older messages per word that none of the newest ones has. */
+/** Older messages per word that no new message has. */
 const OLDER = 20;
 
 /** Messages with rare words first, then the newest. Pure. */
@@ -40,7 +40,7 @@ export function mostRelevant(matches: readonly WordMatch[], limit: number): Word
     .map(({ match }) => match);
 }
 
-/** The part of a text around the first of the words that it contains literally; its beginning otherwise. Pure. */
+/** A part around the first word that the text contains literally; its beginning otherwise. Pure. */
 export function excerptOf(text: string, words: readonly string[]): string {
   const lower = text.toLowerCase();
   const at = words.map((word) => lower.indexOf(word)).filter((found) => found >= 0);

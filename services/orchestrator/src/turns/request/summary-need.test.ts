@@ -30,7 +30,7 @@ describe('the messages that are sent whole', () => {
     expect(bytes).toEqual([1_075, 4_162, 40_550, 176_256, 278_856, MOST_WHOLE.bytes]);
   });
 
-  it('are those of 64,000 tokens if nobody has described the window', () => {
+  it('are those of 64,000 tokens if the window is unknown', () => {
     expect(wholeMessages(windowOf(undefined, null)).bytes).toBe(85_056);
   });
 

@@ -10,22 +10,22 @@ export interface ContextWindow {
   maxOutputTokens: number;
 }
 
-/** A server that nobody has described. Too much is refused by some and silently cut by others. */
+/** For servers without a description. Some refuse a longer prompt, and others cut it silently. */
 const UNKNOWN_WINDOW = 64_000;
 const UNKNOWN_OUTPUT = 4_096;
-/** As the runtime computes them: the output's greatest share of the window, and the share that stays free. */
+/** The output's greatest share, and the share that stays free, as the runtime computes them. */
 const OUTPUT_SHARE = 0.25;
 const FREE_SHARE = 0.05;
 
-/** Bytes per token: below those of common text in most languages, so that more tokens are estimated than counted. */
+/** Below the counts for common text in most languages, so that the estimate exceeds the true count. */
 const BYTES_PER_TOKEN = 3;
-/** Tokens of instructions, tools, memories and a summary. A large window has them beside the half for messages. */
+/** Instructions, tools, memories and a summary. A large window has room for them beside the messages' half. */
 const FIXED_TOKENS = 4_000;
 /** Messages that arrive before the next summary is written need a part of the rest. */
 const WHOLE_OF_REST = 0.8;
 const LEAST_SHARE = 1 / 8;
 
-/** Below the limits of a request by what arrives before the next summary is written. */
+/** Below a request's limits by what arrives before the next summary is written. */
 export const MOST_WHOLE: WholeMessages = { count: 800, bytes: 384 * 1024 };
 /** A summary is written when at least this many messages exceed the whole ones. */
 export const GROWTH = 20;
@@ -40,7 +40,7 @@ const MESSAGE_BYTES = 30;
 export const wholeBytes = (text: string): number => MESSAGE_BYTES + Buffer.byteLength(text);
 
 /**
- * The window of an agent's model: what the operator has set or the catalogue says, unless the server has stated less.
+ * An agent's window: the operator's setting or the catalogue's entry, unless the server has stated a smaller one.
  *
  * @param model null: the runtime's default
  */
@@ -59,7 +59,7 @@ export function windowOf(
 const promptTokens = ({ tokens, maxOutputTokens }: ContextWindow): number =>
   tokens * (1 - FREE_SHARE) - maxOutputTokens;
 
-/** The newest messages, which are always sent whole: up to half of the prompt. A small window has less to spare. */
+/** Limits for the newest messages, which are always sent whole: half a prompt, or less if the window is small. */
 export function wholeMessages(window: ContextWindow): WholeMessages {
   const budget = promptTokens(window);
   const spare = Math.min(budget / 2, (budget - FIXED_TOKENS) * WHOLE_OF_REST);
@@ -67,20 +67,20 @@ export function wholeMessages(window: ContextWindow): WholeMessages {
   return { count: MOST_WHOLE.count, bytes: Math.min(bytes, MOST_WHOLE.bytes) };
 }
 
-/** Bytes of messages that fit into one request for a summary. */
+/** Message bytes that fit into one request for a summary. */
 export const summarizedBytes = (window: ContextWindow): number =>
   Math.floor((promptTokens(window) / 2) * BYTES_PER_TOKEN);
 
 export const summaryTokens = ({ tokens }: ContextWindow): number =>
   Math.floor(Math.min(SUMMARY_TOKENS.most, Math.max(SUMMARY_TOKENS.least, tokens * SUMMARY_TOKENS.share)));
 
-/** True if so many messages that are not sent whole need a summary. */
+/** True if these messages, which are not sent whole, are enough for a summary. */
 export function hasGrown(messages: readonly Pick<HistoryRow, 'text'>[], whole: WholeMessages): boolean {
   const bytes = messages.reduce((sum, { text }) => sum + wholeBytes(text), 0);
   return messages.length >= GROWTH || (messages.length > 0 && bytes >= Math.min(GROWTH_BYTES, whole.bytes / 2));
 }
 
-/** How many of the messages are sent whole; at least one. */
+/** The number of messages that are sent whole; at least one. */
 function wholeCount(newestFirst: readonly HistoryRow[], whole: WholeMessages): number {
   let bytes = 0;
   const exceeding = newestFirst.findIndex(({ text }, index) => {
@@ -91,15 +91,15 @@ function wholeCount(newestFirst: readonly HistoryRow[], whole: WholeMessages): n
 }
 
 /**
- * The messages that a turn needs: those that no summary covers, so that none is lost between the summary and the first
- * message, and as many others as are sent whole. Pure.
+ * A turn's messages: all that no summary covers, so that none is lost between the summary and the first message, and as
+ * many others as are sent whole. Pure.
  */
 export function neededMessages(newestFirst: readonly HistoryRow[], whole: WholeMessages): HistoryRow[] {
   const count = wholeCount(newestFirst, whole);
   return newestFirst.filter(({ covered }, index) => covered !== true || index < count);
 }
 
-/** Messages of a turn that neither a summary covers nor the window has room for. Pure. */
+/** True if enough messages are neither in the summary nor sent whole. Pure. */
 export function needsSummary(newestFirst: readonly HistoryRow[], whole: WholeMessages): boolean {
   const exceeding = newestFirst.slice(wholeCount(newestFirst, whole)).filter(({ covered }) => covered !== true);
   return hasGrown(exceeding, whole);

@@ -62,10 +62,10 @@ interface SummaryInput {
   maxOutputTokens?: number;
 }
 
-/** What the models of a conversation have room for. */
+/** Room in the windows of the answering agent and of the summarizing model. */
 export interface SummaryRoom {
   whole: WholeMessages;
-  /** Bytes of the messages in one request. */
+  /** Message bytes in one request. */
   messageBytes: number;
   maxOutputTokens: number;
 }

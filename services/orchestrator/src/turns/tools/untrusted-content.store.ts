@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
+import { areMemoriesOf } from '../../records/memories.store.js';
 import type { StoredText } from './platform-tool.js';
 import type { UntrustedSource } from './untrusted-content.js';
 
@@ -21,14 +22,14 @@ export interface UntrustedContentStore {
   wrote(turn: ReadingTurn, texts: readonly StoredText[], db: Database): Promise<void>;
 }
 
-/** Each text of these kinds has a mark of its own. */
+/** Each text of these kinds is marked separately. */
 const KINDS = ['memory', 'artifact'] as const;
 
 /** The texts' table as `m`, and the condition that selects them. */
 function rowsOf(kind: (typeof KINDS)[number], agentId: string, texts: readonly StoredText[]) {
   if (kind === 'memory') {
     const keys = texts.flatMap((text) => (text.kind === 'memory' ? [text.key] : []));
-    return { table: sql`agent_memories m`, condition: sql`m.agent_id = ${agentId} AND m.key = ANY (${keys})` };
+    return { table: sql`agent_memories m`, condition: areMemoriesOf(agentId, keys) };
   }
   const versions = texts.flatMap((text) => (text.kind === 'artifact' ? [text] : []));
   const [ids, numbers] = [versions.map(({ id }) => id), versions.map(({ version }) => version)];
