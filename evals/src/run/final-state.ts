@@ -92,9 +92,11 @@ async function artifactsOf(user: TaskUser): Promise<FinalState['artifacts']> {
 
 async function memoriesOf(user: TaskUser): Promise<FinalState['memories']> {
   const lists = await Promise.all(
-    [...user.agents].map(async ([agent, { id }]) => {
+    [...user.agents].map(async ([agent, { id }], index) => {
       const { data } = await user.get<{ data: AgentMemory[] }>(`/v1/agents/${id}/memories`);
-      return data.map(({ key, content, category }) => ({ agent, key, content, category }));
+      // Each agent has the workspace's memories.
+      const once = data.filter(({ scope }) => scope === 'agent' || index === 0);
+      return once.map(({ key, content, category }) => ({ agent, key, content, category }));
     }),
   );
   return lists.flat();

@@ -3,7 +3,7 @@ const positions = { deviceMs: 10_000, gatewayMs: 2_000 } as const;
 /** Milliseconds for the network, and for clients whose timers are late. */
 const POSITION_DELAYS_MS = 6_000;
 
-/** Memories per agent, and UTF-8 bytes per memory. */
+/** Memories per agent and, again, per workspace, and UTF-8 bytes per memory. */
 const memories = { memoriesPerAgent: 500, memoryBytes: 8 * 1024 } as const;
 /** A memory's bytes without its content. */
 const MEMORY_FIELD_BYTES = 2_000;
@@ -93,9 +93,9 @@ export const LIMITS = {
   ...memories,
   /**
    * Stored bytes of all memories in one response. The specification gives this list without pages, so all memories that
-   * the default limits allow are in one response. Only with higher limits it can have a next page.
+   * the default limits allow are in one response of an agent, with its workspace's. Only with higher limits it can have a next page.
    */
-  memoryListBytes: memories.memoriesPerAgent * (memories.memoryBytes + MEMORY_FIELD_BYTES),
+  memoryListBytes: 2 * memories.memoriesPerAgent * (memories.memoryBytes + MEMORY_FIELD_BYTES),
   /** Hours for which the user can approve a tool call. */
   approvalHours: 24,
   artifactsPerWorkspace: 1_000,

@@ -35,7 +35,7 @@ const SUMMARIZE = 'summarize.1';
  * are journaled and continue from a journal. `tools.1`: tools that the orchestrator executes on request. `journal.2`:
  * entries can be large, have what is committed with them, and feed later turns. `budget.1`: requests to a provider are
  * announced, and a turn can be suspended because of its budget. `tool-grants.1`: tool calls are announced, and each has
- * its own token. `files.1`: messages have files, and outcomes have pictures.
+ * its own token. `files.1`: messages have files, and outcomes have pictures. `long-history.1`: histories have up to 1,000 messages, and `Identify` reports windows.
  */
 const FEATURES = [
   'skills.1',
@@ -48,6 +48,7 @@ const FEATURES = [
   'budget.1',
   'tool-grants.1',
   'files.1',
+  'long-history.1',
 ];
 
 /** The demo model cannot summarize: it only repeats. */
@@ -101,13 +102,14 @@ export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDep
   const quietMs = (): number => Math.min(turns.idleMs(), performance.now() - lastCall);
   const healthState = createHealth();
   const identity = { workspaceId, version, instanceId: randomUUID(), features: featuresOf(config.provider) };
+  const identify = () => ({ ...identity, contextWindow: limits.contextWindow ?? 0, windows: contexts.windows() });
   const server = await listenHttp2(
     connectNodeAdapter({
       readMaxBytes: READ_BYTES,
       writeMaxBytes: WRITE_BYTES,
       routes: (router) =>
         router
-          .service(AgentRuntime, agentRuntimeRoutes({ turns, summarize, identity }), { requestGate })
+          .service(AgentRuntime, agentRuntimeRoutes({ turns, summarize, identify }), { requestGate })
           .service(health.Health, healthState.routes, { readMaxBytes: 1024 }),
     }),
     { host, port },

@@ -15,7 +15,7 @@ const offered = ({ tools = [] }: ModelServerRequest): string[] =>
   tools.map(({ function: { name } }) => name).filter((name) => name !== 'stay_silent');
 
 /** Tools by the entry that enables them. */
-const MEMORIES = ['remember', 'recall', 'forget'];
+const MEMORIES = ['remember', 'recall', 'forget', 'search_conversation'];
 const ARTIFACTS = ['create_artifact', 'revise_artifact', 'finish_artifact', 'read_artifact', 'list_artifacts'];
 /** Those with which agents give work to others. */
 const SWARM = ['delegate', 'hand_over', 'start_workflow'];
@@ -146,7 +146,7 @@ describe('the next model request after a change of an agent', () => {
     const prompts = [{ id: 'a', name: 'n', description: 'd', content: secret }];
     await change('PATCH', `${colleague}/settings`, { model: 'sonnet', response_length: 'short', prompts });
     await change('PATCH', `${colleague}/tools/web_search_tool`, { enabled: false });
-    await change('POST', `${colleague}/memories`, { key: 'secret', content: secret });
+    await change('POST', `${colleague}/memories`, { key: 'secret', content: secret, scope: 'agent' });
     const request = await ask();
     expect([request.model, offered(request), told(request).includes(secret)]).toEqual([
       'model-of-opus',

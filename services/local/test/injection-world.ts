@@ -111,7 +111,7 @@ export async function startInjectionWorld(env: Record<string, string> = {}): Pro
     unchanged: { writes: [], memories: [KEPT] },
     async outside() {
       const memories = await services.query(
-        `SELECT DISTINCT key, content FROM agent_memories m JOIN agents a ON a.id = m.agent_id WHERE workspace_id = $1`,
+        `SELECT DISTINCT key, content FROM agent_memories m JOIN agents a ON a.id = m.agent_id WHERE a.workspace_id = $1`,
         [user.workspaceId],
       );
       return { writes: ownWrites(), memories };

@@ -57,7 +57,7 @@ export function agentStatements(place: () => Place): [string, (database: Databas
       (database) =>
         createMemoryStore(database).put(
           place().agentId,
-          { key: 'k', content: 'x', category: 'core' },
+          { key: 'k', content: 'x', category: 'core', scope: 'workspace' },
           { turnId: place().messageId },
           500,
           database,
@@ -67,13 +67,15 @@ export function agentStatements(place: () => Place): [string, (database: Databas
       'an edit of a memory',
       async (database) => {
         const memories = createMemoryStore(database);
-        await memories.textOfUser(place().agentId, 'k', database);
-        await memories.edit(place().agentId, 'k', { content: 'y' }, database);
+        await memories.scopeOf(place().agentId, { key: 'k', category: 'core' }, database);
+        await memories.textOfUser(place().agentId, { key: 'k', scope: 'workspace' }, database);
+        await memories.edit(place().agentId, 'k', { content: 'y', scope: 'agent' }, 500, database);
       },
     ],
     [
       'a memory that may be saved again',
-      (database) => createMemoryStore(database).permit(place().agentId, { key: 'k', content: 'x' }, database),
+      (database) =>
+        createMemoryStore(database).permit(place().agentId, { key: 'k', content: 'x', scope: 'workspace' }, database),
     ],
     [
       'the status of an agent',

@@ -2520,7 +2520,7 @@ export interface components {
         };
         /** @description A fact that an agent takes into account in all conversations. */
         AgentMemory: {
-            /** @description What the memory is about, such as `favourite tea`; unique for the agent. */
+            /** @description What the memory is about, such as `favourite tea`; unique among the memories that an agent has. */
             key: string;
             /** @description What the agent remembers: plain text of up to 8 KiB of UTF-8. */
             content: string;
@@ -2543,6 +2543,11 @@ export interface components {
             created_by: "user" | "agent";
             /** @description The message that led an agent to save the memory. Null for memories of the user, and after the message was deleted. */
             source: components["schemas"]["MemorySource"] | null;
+            /**
+             * @description Who has the memory: this agent, or all agents of the workspace. An own memory hides one of the workspace with the same key.
+             * @enum {string}
+             */
+            scope: "agent" | "workspace";
         };
         /** @description A response whose result has the schema `AgentMemory`. */
         AgentMemoryEnvelope: {
@@ -2836,6 +2841,11 @@ export interface components {
              * @default core
              */
             category?: string;
+            /**
+             * @description Who has the memory: this agent, or all agents of the workspace. Default: as before if the key exists; otherwise `workspace` for the categories `core`, `user`, `profile`, `preferences` and `pinned`, which are in every prompt, and `agent` for others.
+             * @enum {string}
+             */
+            scope?: "agent" | "workspace";
         };
         /** @description What a new workspace needs. */
         CreateWorkspaceBody: {
@@ -3622,6 +3632,11 @@ export interface components {
             content?: string;
             /** @description The new group, up to 100 characters. */
             category?: string;
+            /**
+             * @description The new scope. `workspace` replaces a memory of the workspace with the same key; `agent` takes it from the other agents.
+             * @enum {string}
+             */
+            scope?: "agent" | "workspace";
         };
         /** @description A new name. Without the field nothing changes. */
         UpdateWorkspaceBody: {

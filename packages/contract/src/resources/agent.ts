@@ -161,7 +161,9 @@ const MemorySource = z
   })
   .meta({ id: 'MemorySource', description: 'The place in a conversation that led to a memory.' });
 
-const KEY = 'What the memory is about, such as `favourite tea`; unique for the agent.';
+const KEY = 'What the memory is about, such as `favourite tea`; unique among the memories that an agent has.';
+
+const MemoryScope = z.enum(['agent', 'workspace']);
 
 export const AgentMemory = z
   .strictObject({
@@ -177,6 +179,11 @@ export const AgentMemory = z
     source: MemorySource.nullable().meta({
       description:
         'The message that led an agent to save the memory. Null for memories of the user, and after the message was deleted.',
+      'x-extension': true,
+    }),
+    scope: MemoryScope.meta({
+      description:
+        'Who has the memory: this agent, or all agents of the workspace. An own memory hides one of the workspace with the same key.',
       'x-extension': true,
     }),
   })
@@ -218,16 +225,29 @@ export const CreateMemoryBody = z
       }),
     content: z.string().meta({ description: 'Up to 8 KiB of UTF-8, otherwise `memory_too_large`.' }),
     category: MemoryCategory.default('core').meta({ description: 'A group to filter by, up to 100 characters.' }),
+    scope: MemoryScope.optional().meta({
+      description:
+        'Who has the memory: this agent, or all agents of the workspace. Default: as before if the key exists; otherwise ' +
+        '`workspace` for the categories `core`, `user`, `profile`, `preferences` and `pinned`, which are in every prompt, and ' +
+        '`agent` for others.',
+      'x-extension': true,
+    }),
   })
   .meta({ id: 'CreateMemoryBody', description: 'A memory to create, or to replace if its key exists.' });
 export type CreateMemoryBody = z.output<typeof CreateMemoryBody>;
 
 export const UpdateMemoryBody = CreateMemoryBody.pick({ content: true })
-  .extend({ category: MemoryCategory.meta({ description: 'The new group, up to 100 characters.' }) })
+  .extend({
+    category: MemoryCategory.meta({ description: 'The new group, up to 100 characters.' }),
+    scope: MemoryScope.meta({
+      description:
+        'The new scope. `workspace` replaces a memory of the workspace with the same key; `agent` takes it from the other agents.',
+    }),
+  })
   .partial()
-  .refine(({ content, category }) => content !== undefined || category !== undefined, {
+  .refine(({ content, category, scope }) => (content ?? category ?? scope) !== undefined, {
     path: ['content'],
-    message: 'either content or category is required',
+    message: 'content, category or scope is required',
   })
   .meta({ id: 'UpdateMemoryBody', description: 'At least one of the fields is required; absent ones do not change.' });
 export type UpdateMemoryBody = z.output<typeof UpdateMemoryBody>;

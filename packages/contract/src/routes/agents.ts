@@ -224,10 +224,14 @@ export const agentRoutes = [
     params: { workspaceId: id('workspace_not_found'), agentId: id('agent_not_found'), key: memoryKey },
     body: UpdateMemoryBody,
     responses: ok(data(AgentMemory)),
-    errors: ['memory_not_found', 'memory_too_large'],
+    errors: ['memory_not_found', 'memory_too_large', 'memory_limit_reached'],
     example: {
       params: { ...examples.inWorkspace, agentId: EXAMPLE.agentId, key: examples.memory.key },
-      body: { content: { content: examples.memory.content }, category: { category: 'core' } },
+      body: {
+        content: { content: examples.memory.content },
+        category: { category: 'core' },
+        scope: { scope: 'agent' },
+      },
       answer: { data: examples.memory },
     },
   }),

@@ -267,6 +267,7 @@ export const memory = {
   updated_at: MORNING,
   created_by: 'user' as const,
   source: null,
+  scope: 'workspace' as const,
 };
 
 export const usage = {

@@ -21,7 +21,8 @@ export function AgentMemories({ workspaceId, agentId, name }: AgentProps) {
     <Show loaded={loaded} what="memories">
       {(memories) => {
         const found = matching(memories, words);
-        const isFull = memories.length >= LIMIT;
+        const count = memories.filter(({ scope }) => scope === 'agent').length;
+        const isFull = count >= LIMIT;
         return (
           <>
             <div className={ui('row')}>
@@ -35,7 +36,7 @@ export function AgentMemories({ workspaceId, agentId, name }: AgentProps) {
               </DialogButton>
             </div>
             <p className={ui('lead')}>
-              {memories.length} of {LIMIT} memories{isFull && '. Forget some to make room.'}
+              {count} of {LIMIT} own memories{isFull && '. Forget some to make room.'}
             </p>
             {found.length === 0 && (
               <EmptyState icon="search" title={words === '' ? `${name} remembers nothing yet` : 'No memory matches'}>
@@ -60,7 +61,7 @@ interface Own extends AgentProps {
 
 function MemoryItem({ memory, ...own }: Own & { memory: Memory }) {
   const { api } = useClient();
-  const { key, content, category, source, created_by: author, updated_at: at } = memory;
+  const { key, content, category, scope, source, created_by: author, updated_at: at } = memory;
   const forget = () =>
     api.delete('/v1/agents/{id}/memories/{key}', { path: { id: own.agentId, key } }).then(own.onDone);
   return (
@@ -97,7 +98,7 @@ function MemoryItem({ memory, ...own }: Own & { memory: Memory }) {
     >
       <p className={ui('plain')}>{content}</p>
       <Facts>
-        <Badge>{category}</Badge>
+        <Badge>{scope === 'workspace' ? `${category}, all agents` : category}</Badge>
         <span>{author === 'user' ? 'Written by you' : 'Written by the agent'}</span>
         <RelativeTime at={at} />
         {source !== null && (

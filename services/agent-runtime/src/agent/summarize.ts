@@ -9,8 +9,9 @@ import { type ConfiguredLimits, contextLimits } from './model-limits.js';
 import { createOverflows, type Overflows, type Reduction } from './overflows.js';
 import { summaryPrompt } from './summary-prompt.js';
 
-/** Tokens for a summary or a title, including reasoning. */
-const MAX_OUTPUT_TOKENS = 1_000;
+/** Tokens for a summary or a title, including reasoning, unless the request has more room. */
+const OUTPUT_TOKENS = 1_000;
+const MAX_OUTPUT_TOKENS = 8_000;
 /** Characters in a title. */
 const MAX_TITLE = 60;
 
@@ -64,6 +65,9 @@ function toUsage(provider: string, step: number, usage: StepUsage): Usage {
   });
 }
 
+const outputTokens = ({ maxOutputTokens }: SummarizeRequest): number =>
+  Math.min(maxOutputTokens || OUTPUT_TOKENS, MAX_OUTPUT_TOKENS);
+
 export function createSummarizer({ model, limits: configured, ...deps }: SummarizerDeps): Summarize {
   const { contexts = createModelContexts(), onReduced = () => undefined } = deps;
   const untrusted = createUntrustedBlock();
@@ -74,7 +78,7 @@ export function createSummarizer({ model, limits: configured, ...deps }: Summari
     signal: AbortSignal,
   ): Promise<Step | undefined> {
     const { model: name } = request;
-    const limits = { ...contextLimits(request.limits, configured), maxOutputTokens: MAX_OUTPUT_TOKENS };
+    const limits = { ...contextLimits(request.limits, configured), maxOutputTokens: outputTokens(request) };
     const known = { context: contexts.of(name), window: contexts.window(name), fit: overflows.fit };
     const room = roomFor(limits, known);
     const { maxOutputTokens } = room;

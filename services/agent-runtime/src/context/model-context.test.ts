@@ -96,6 +96,14 @@ describe('the window of a model', () => {
     }
   });
 
+  it('is listed with its model as long as it is applied', () => {
+    const { contexts, pass } = setUp();
+    contexts.refused('m', 4_096);
+    expect(contexts.windows()).toEqual([{ model: 'm', tokens: 4_096 }]);
+    pass(5 * MINUTE);
+    expect(contexts.windows()).toEqual([]);
+  });
+
   it('is forgotten when the server accepts more', () => {
     const { contexts, accept } = setUp();
     contexts.refused('m', 4_096);

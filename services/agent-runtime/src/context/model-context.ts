@@ -96,6 +96,8 @@ export const fillOf = ({ ratios }: ModelContext): number => (ratios.length === 0
 export interface ModelContexts {
   of(model: string): ModelContext;
   window(model: string): number | undefined;
+  /** All windows that servers have stated. */
+  windows(): { model: string; tokens: number }[];
   accepted(model: string, call: { estimated: number; reported: number | undefined; bytes: number }): void;
   refused(model: string, limit: number): void;
 }
@@ -108,6 +110,11 @@ export function createModelContexts(now: () => number = () => performance.now())
   return {
     of,
     window: (model) => statedWindow(of(model), now()),
+    windows: () =>
+      [...states].flatMap(([model, state]) => {
+        const tokens = statedWindow(state, now());
+        return tokens === undefined ? [] : [{ model, tokens }];
+      }),
     accepted: (model, call) => apply(model, { type: 'accepted', ...call, at: now() }),
     refused: (model, limit) => apply(model, { type: 'refused', limit, at: now() }),
   };

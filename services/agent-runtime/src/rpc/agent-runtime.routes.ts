@@ -1,5 +1,6 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
-import type { AgentRuntime } from '@uswarm/runtime-proto';
+import type { AgentRuntime, IdentifyResponseSchema } from '@uswarm/runtime-proto';
 import type { Summarize } from '../agent/summarize.js';
 import { ModelError, type ModelErrorCode } from '../models/port.js';
 import { type TurnRefusal, TurnRefused } from '../turns/turn-end.js';
@@ -41,16 +42,16 @@ function answer(act: () => void): Record<string, never> {
 export interface AgentRuntimeDeps {
   turns: TurnRegistry;
   summarize: Summarize;
-  identity: { workspaceId: string; version: string; instanceId: string; features: string[] };
+  identify: () => MessageInitShape<typeof IdentifyResponseSchema>;
 }
 
 /** The gRPC methods for the orchestrator. */
-export function agentRuntimeRoutes({ turns, summarize, identity }: AgentRuntimeDeps): ServiceImpl<typeof AgentRuntime> {
+export function agentRuntimeRoutes({ turns, summarize, identify }: AgentRuntimeDeps): ServiceImpl<typeof AgentRuntime> {
   return {
     identify() {
       // The caller is about to start a turn. Behind a Service, another connection reaches the next pod.
       if (turns.shuttingDown()) throw toConnectError(new TurnRefused('shutting_down'));
-      return identity;
+      return identify();
     },
     async *runTurn(request, { signal }) {
       validateTurn(request);

@@ -8,7 +8,8 @@ import {
 } from '@uswarm/runtime-proto';
 import { MAX_TURN_JOURNAL_BYTES } from '@uswarm/service-kit';
 
-const MAX_HISTORY_MESSAGES = 200;
+/** 200 without the feature `long-history.1`. */
+const MAX_HISTORY_MESSAGES = 1_000;
 const MAX_HISTORY_BYTES = 512 * 1024;
 
 function historyProblem(history: readonly HistoryMessage[]): string | undefined {

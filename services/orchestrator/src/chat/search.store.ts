@@ -86,7 +86,7 @@ export function createMessageSearchStore(database: Database, readFirst = READ_FI
               sql`${FORCE_CUSTOM_PLAN}
         SELECT m.seq FROM (
           SELECT m.seq, ${UNPACKED} FROM messages m
-          WHERE ${all(words, (word) => hasKeys(conversationId, word))} AND m.search_text IS NOT NULL
+          WHERE ${all(words, (word) => hasKeys(sql`${conversationId}`, word))} AND m.search_text IS NOT NULL
             AND ${inConversation} AND ${keysetAfter(pageDirection, edge)}
           OFFSET 0
         ) m
@@ -115,7 +115,7 @@ function all(words: readonly string[], condition: (word: string) => RawBuilder<u
 const contains = (word: string): RawBuilder<unknown> => sql`strpos(m.unpacked, ${word}) > 0`;
 
 /** The index condition of a word; see its migration. The index cannot select short words of ASCII letters. */
-function hasKeys(conversationId: string, word: string): RawBuilder<unknown> {
+export function hasKeys(conversationId: RawBuilder<unknown>, word: string): RawBuilder<unknown> {
   const keys = sql`search_keys(m.conversation_id, m.search_text)`;
   const wanted = sql`${keys} @> search_keys_wanted(${conversationId}, ${word})`;
   return [...word].length === 2 ? sql`${wanted} AND ${keys} && search_keys_of_pair(${word})` : wanted;

@@ -36,7 +36,8 @@ export function createAgentSettingsStore(database: Database): AgentSettingsStore
       SELECT a.kind, a.model, a.response_length, a.prompts, coalesce(
         (SELECT jsonb_object_agg(t.name, jsonb_build_object('enabled', t.enabled, 'permission', t.permission))
           FROM agent_tools t WHERE t.agent_id = a.id), '{}'
-      ) AS "toolSettings", EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = a.id) AS "hasMemories",
+      ) AS "toolSettings", (EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = a.id)
+          OR EXISTS (SELECT FROM agent_memories m WHERE m.workspace_id = a.workspace_id)) AS "hasMemories",
         (SELECT jsonb_agg(${MEMBER} ORDER BY m.sort_order) FROM agents m WHERE m.workspace_id = a.workspace_id) AS members
       FROM agents a WHERE ${where}`.execute(database);
     return rows[0];

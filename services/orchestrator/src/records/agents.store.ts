@@ -83,7 +83,11 @@ export function createAgentStore(database: Database): AgentStore {
         .select(['a.created_at', 'a.updated_at'])
         .select([
           sql<number>`(SELECT count(*) FROM messages m WHERE m.agent_id = a.id)`.as('messages'),
-          sql<number>`(SELECT count(*) FROM agent_memories m WHERE m.agent_id = a.id)`.as('memories'),
+          // The fuller of the two limits.
+          sql<number>`greatest(
+            (SELECT count(*) FROM agent_memories m WHERE m.agent_id = a.id AND m.workspace_id IS NULL),
+            (SELECT count(*) FROM agent_memories m WHERE m.workspace_id = a.workspace_id)
+          )`.as('memories'),
         ])
         .executeTakeFirst(),
 

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { LIMITS } from '@uswarm/contract';
+import { type AgentMemory, LIMITS } from '@uswarm/contract';
 import type { Database } from '../platform/database/database.js';
 import { type ListPosition, listPosition } from './list-cursor.js';
 
@@ -7,11 +7,15 @@ export interface MemoryRow {
   key: string;
   content: string;
   category: string;
+  scope: MemoryScope;
   created_at: Date;
   updated_at: Date;
   created_by: Author;
   source: MemorySource | null;
 }
+
+/** `workspace`: all its agents have the memory. An agent's own memory with the same key hides it from this agent. */
+export type MemoryScope = AgentMemory['scope'];
 
 export type Author = 'user' | 'agent';
 
@@ -32,9 +36,12 @@ const FIELD_BYTES = 200;
 export interface MemoryChange {
   content?: string | undefined;
   category?: string | undefined;
+  scope?: MemoryScope | undefined;
 }
 
 export type NewMemory = Pick<MemoryRow, 'key' | 'content' | 'category'>;
+
+export type ScopedMemory = NewMemory & { scope: MemoryScope };
 
 export interface RankedMemory {
   key: string;
@@ -59,17 +66,33 @@ export interface MemoryStore {
    */
   list(agentId: string, category: string | undefined, after?: ListPosition): Promise<ListedMemory[]>;
   /**
-   * Blocks concurrent changes to the agent's memories.
+   * Blocks concurrent changes to the agent's and its workspace's memories.
    *
    * @returns the agent's workspace; undefined if the user has no such agent
    */
   lock(userId: string, agentId: string, db: Database): Promise<string | undefined>;
+  /** The scope of a memory that is saved: as given, else as the memory with this key has it, else by its category. */
+  scopeOf(
+    agentId: string,
+    memory: Pick<NewMemory, 'key' | 'category'> & { scope?: MemoryScope | undefined },
+    db: Database,
+  ): Promise<MemoryScope>;
   /** Creates or replaces a memory. Call it while the agent is locked. @returns undefined if `limit` is reached */
-  put(agentId: string, memory: NewMemory, by: Writer, limit: number, db: Database): Promise<MemoryRow | undefined>;
-  /** Changes a memory for the user, who is then its text's author. @returns undefined if it does not exist */
-  edit(agentId: string, key: string, change: MemoryChange, db: Database): Promise<MemoryRow | undefined>;
-  /** A memory's text; undefined if an agent wrote it, or if it does not exist. */
-  textOfUser(agentId: string, key: string, db: Database): Promise<string | undefined>;
+  put(agentId: string, memory: ScopedMemory, by: Writer, limit: number, db: Database): Promise<MemoryRow | undefined>;
+  /**
+   * Changes a memory for the user, who is then its text's author.
+   *
+   * @returns undefined if it does not exist; `limit` if its new scope has as many memories
+   */
+  edit(
+    agentId: string,
+    key: string,
+    change: MemoryChange,
+    limit: number,
+    db: Database,
+  ): Promise<MemoryRow | 'limit' | undefined>;
+  /** The text that a memory would replace or hide; undefined if an agent wrote it, or if it does not exist. */
+  textOfUser(agentId: string, memory: { key: string; scope: MemoryScope }, db: Database): Promise<string | undefined>;
   /** Deletes a memory for the user, so that agents may not store it again. @returns false if it does not exist */
   delete(userId: string, agentId: string, key: string): Promise<boolean>;
   /** Deletes a memory for the agent: unlike `delete`, it may be stored again. @returns false if it does not exist */
@@ -77,7 +100,7 @@ export interface MemoryStore {
   /** True if the user deleted a memory with this key or with this content. */
   isDeleted(agentId: string, memory: Pick<NewMemory, 'key' | 'content'>, db: Database): Promise<boolean>;
   /** Lets agents store a memory again that the user deleted. */
-  permit(agentId: string, memory: Pick<NewMemory, 'key' | 'content'>, db: Database): Promise<void>;
+  permit(agentId: string, memory: Pick<ScopedMemory, 'key' | 'content' | 'scope'>, db: Database): Promise<void>;
   /**
    * Memories that may be part of a turn, most relevant first, then last changed. Rare terms count more than frequent
    * ones, and earlier texts more than later ones.
@@ -96,7 +119,7 @@ const AGENTS_FOLDED_AT_ONCE = 20;
 
 const BYTES = sql`octet_length(key) + octet_length(content) + octet_length(category) + ${sql.lit(FIELD_BYTES)}`;
 
-export function memorySource(alias: string): RawBuilder<MemorySource | null> {
+function memorySource(alias: string): RawBuilder<MemorySource | null> {
   return sql<MemorySource | null>`(
     SELECT jsonb_build_object('message_id', source.id, 'conversation_id', source.conversation_id)
     FROM messages source WHERE source.id = ${sql.ref(`${alias}.message_id`)}
@@ -109,17 +132,82 @@ const LOCK_SEED = 5;
 const DELETED_HASHES = 10_000;
 
 /** Differs between agents, and ignores case and surrounding spaces. */
-const hashOf = (agentId: string, text: RawBuilder<unknown>): RawBuilder<unknown> =>
+const hashOf = (agentId: string | RawBuilder<unknown>, text: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`sha256(convert_to(${agentId} || chr(10) || lower(btrim(${text})), 'UTF8'))`;
 
-const hashesOf = (agentId: string, { key, content }: Pick<NewMemory, 'key' | 'content'>): RawBuilder<unknown> =>
-  sql`ARRAY[${hashOf(agentId, sql`${key}::text`)}, ${hashOf(agentId, sql`${content}::text`)}]`;
+const hashesOf = (
+  agentId: string | RawBuilder<unknown>,
+  { key, content }: Pick<NewMemory, 'key' | 'content'>,
+): RawBuilder<unknown> => sql`ARRAY[${hashOf(agentId, sql`${key}::text`)}, ${hashOf(agentId, sql`${content}::text`)}]`;
+
+const SCOPE = sql`CASE WHEN m.workspace_id IS NULL THEN 'agent' ELSE 'workspace' END`;
 
 const COLUMNS = sql`
-  m.key, m.content, m.category, m.created_at, m.updated_at, m.created_by, ${memorySource('m')} AS source`;
+  m.key, m.content, m.category, ${SCOPE} AS scope, m.created_at, m.updated_at, m.created_by, ${memorySource('m')} AS source`;
 
 const ownAgent = (userId: string): RawBuilder<unknown> => sql`
   EXISTS (SELECT 1 FROM workspaces w WHERE w.id = a.workspace_id AND w.owner_id = ${userId})`;
+
+const workspaceOf = (agentId: string): RawBuilder<unknown> =>
+  sql`(SELECT workspace_id FROM agents WHERE id = ${agentId})`;
+
+/** The memories that an agent has: its own, and its workspace's with other keys. */
+export const memoriesOf = (agentId: string): RawBuilder<unknown> => sql`(
+  SELECT m.* FROM agent_memories m WHERE m.agent_id = ${agentId} AND m.workspace_id IS NULL
+  UNION ALL
+  SELECT m.* FROM agent_memories m
+  WHERE m.workspace_id = ${workspaceOf(agentId)} AND NOT EXISTS (
+    SELECT FROM agent_memories own WHERE own.agent_id = ${agentId} AND own.key = m.key AND own.workspace_id IS NULL
+  )
+)`;
+
+/** Restricts the table's rows `m` to some that an agent has. */
+export const areMemoriesOf = (agentId: string, keys: readonly string[]): RawBuilder<unknown> => sql`
+  (m.agent_id, m.key) IN (SELECT h.agent_id, h.key FROM ${memoriesOf(agentId)} h WHERE h.key = ANY (${[...keys]}))`;
+
+/** Columns for the account's export. */
+export const EXPORTED_MEMORY = COLUMNS;
+
+/**
+ * Lets another agent hold a workspace's memory, so that this agent can have its own with the same key. If each agent has
+ * its own, no agent would read the workspace's, and it is replaced.
+ */
+async function passOn(agentId: string, key: string, db: Database): Promise<void> {
+  await sql`
+    UPDATE agent_memories m SET agent_id = other.id FROM (
+      SELECT a.id FROM agents a WHERE a.workspace_id = ${workspaceOf(agentId)} AND NOT EXISTS (
+        SELECT FROM agent_memories taken WHERE taken.agent_id = a.id AND taken.key = ${key}
+      ) ORDER BY a.sort_order LIMIT 1
+    ) other WHERE m.agent_id = ${agentId} AND m.key = ${key} AND m.workspace_id IS NOT NULL`.execute(db);
+}
+
+/** Deletes an agent's own memory if the workspace has one with this key, which would stay hidden from the agent. */
+async function uncover(agentId: string, key: string, db: Database): Promise<void> {
+  await sql`
+    DELETE FROM agent_memories m WHERE m.agent_id = ${agentId} AND m.key = ${key} AND m.workspace_id IS NULL AND EXISTS (
+      SELECT FROM agent_memories w WHERE w.workspace_id = ${workspaceOf(agentId)} AND w.key = ${key}
+    )`.execute(db);
+}
+
+/** Gives a memory that the agent has another scope. @returns false if `limit` is reached */
+async function move(agentId: string, key: string, scope: MemoryScope, limit: number, db: Database): Promise<boolean> {
+  const own = sql`agent_id = ${agentId} AND workspace_id IS NULL`;
+  const shared = sql`workspace_id = ${workspaceOf(agentId)}`;
+  const [from, to] = scope === 'workspace' ? [own, shared] : [shared, own];
+  const { rows } = await sql<{ isMoved: boolean; isFull: boolean }>`
+    SELECT EXISTS (SELECT FROM ${memoriesOf(agentId)} m WHERE ${from} AND key = ${key}) AS "isMoved",
+      (SELECT count(*) FROM agent_memories WHERE ${to} AND key <> ${key}) >= ${limit} AS "isFull"`.execute(db);
+  const { isMoved = false, isFull = false } = rows[0] ?? {};
+  if (!isMoved) return true;
+  if (isFull) return false;
+  // The moved text replaces the one that it hides.
+  await sql`DELETE FROM agent_memories WHERE ${to} AND key = ${key}`.execute(db);
+  const workspaceId = scope === 'workspace' ? workspaceOf(agentId) : sql`NULL`;
+  await sql`
+    UPDATE agent_memories SET agent_id = ${agentId}, workspace_id = ${workspaceId}
+    WHERE ${from} AND key = ${key}`.execute(db);
+  return true;
+}
 
 export function createMemoryStore(database: Database): MemoryStore {
   return {
@@ -134,7 +222,7 @@ export function createMemoryStore(database: Database): MemoryStore {
           SELECT m.*, count(*) OVER () AS found, coalesce(sum(${BYTES}) OVER (
             ORDER BY created_at, key ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
           ), 0) AS before
-          FROM agent_memories m WHERE agent_id = ${agentId} ${ofCategory} ${keyset}
+          FROM ${memoriesOf(agentId)} m WHERE true ${ofCategory} ${keyset}
         ) m
         WHERE before < ${LIMITS.memoryListBytes}
         ORDER BY created_at, key`.execute(database);
@@ -142,80 +230,97 @@ export function createMemoryStore(database: Database): MemoryStore {
     },
 
     async lock(userId, agentId, db) {
-      // Not the row: agents come last in the lock order.
+      // Not the row: agents come last in the lock order. Release 0.2 locks only the agent.
       const { rows } = await sql<{ workspaceId: string }>`
-        SELECT a.workspace_id AS "workspaceId", pg_advisory_xact_lock(hashtextextended(a.id::text, ${LOCK_SEED}))
+        SELECT a.workspace_id AS "workspaceId",
+          pg_advisory_xact_lock(hashtextextended(a.workspace_id::text, ${LOCK_SEED})),
+          pg_advisory_xact_lock(hashtextextended(a.id::text, ${LOCK_SEED}))
         FROM agents a WHERE a.id = ${agentId} AND ${ownAgent(userId)}`.execute(db);
       return rows[0]?.workspaceId;
     },
 
-    async put(agentId, { key, content, category }, by, limit, db) {
+    async scopeOf(agentId, { key, category, scope }, db) {
+      if (scope !== undefined) return scope;
+      const { rows } = await sql<{ scope: MemoryScope }>`
+        SELECT ${SCOPE} AS scope FROM ${memoriesOf(agentId)} m WHERE m.key = ${key}`.execute(db);
+      return rows[0]?.scope ?? (CORE_CATEGORIES.includes(category.toLowerCase()) ? 'workspace' : 'agent');
+    },
+
+    async put(agentId, { key, content, category, scope }, by, limit, db) {
       const author: Author = by === 'user' ? 'user' : 'agent';
+      const isShared = scope === 'workspace';
+      await (isShared ? uncover : passOn)(agentId, key, db);
+      const workspaceId = isShared ? workspaceOf(agentId) : sql`NULL::uuid`;
+      const inScope = isShared
+        ? sql`workspace_id = ${workspaceOf(agentId)}`
+        : sql`agent_id = ${agentId} AND workspace_id IS NULL`;
       // A decision on a card continues an earlier message's turn, which led to the memory.
       const { rows } = await sql<MemoryRow>`
-        INSERT INTO agent_memories AS m (agent_id, key, content, category, created_by, written_by, turn_id, message_id)
-        SELECT ${agentId}, ${key}, ${content}, ${category}, ${author}, ${author}, t.id,
+        INSERT INTO agent_memories AS m
+          (agent_id, workspace_id, key, content, category, created_by, written_by, turn_id, message_id)
+        SELECT coalesce((SELECT agent_id FROM agent_memories WHERE ${inScope} AND key = ${key}), ${agentId}),
+          ${workspaceId}, ${key}, ${content}, ${category}, ${author}, ${author}, t.id,
           coalesce(t.resumes_message_id, t.user_message_id)
         FROM (SELECT) one LEFT JOIN turns t ON t.id = ${by === 'user' ? null : by.turnId}::uuid
-        WHERE (SELECT count(*) FROM agent_memories WHERE agent_id = ${agentId}) < ${limit}
-          OR EXISTS (SELECT 1 FROM agent_memories WHERE agent_id = ${agentId} AND key = ${key})
+        WHERE (SELECT count(*) FROM agent_memories WHERE ${inScope}) < ${limit}
+          OR EXISTS (SELECT 1 FROM agent_memories WHERE ${inScope} AND key = ${key})
         ON CONFLICT (agent_id, key) DO UPDATE
           SET content = excluded.content, category = excluded.category, written_by = excluded.written_by,
             created_by = CASE WHEN excluded.written_by = 'user' THEN 'user' ELSE m.created_by END,
-            turn_id = excluded.turn_id, message_id = excluded.message_id, updated_at = now(), untrusted = false
+            turn_id = excluded.turn_id, message_id = excluded.message_id, updated_at = now(), untrusted = false,
+            workspace_id = excluded.workspace_id
         RETURNING ${COLUMNS}`.execute(db);
       return rows[0];
     },
 
-    async edit(agentId, key, { content = null, category = null }, db) {
+    async edit(agentId, key, { content = null, category = null, scope }, limit, db) {
+      if (scope !== undefined && !(await move(agentId, key, scope, limit, db))) return 'limit';
       const { rows } = await sql<MemoryRow>`
         UPDATE agent_memories m SET content = coalesce(${content}, content), category = coalesce(${category}, category),
           written_by = CASE WHEN ${content}::text IS NULL THEN written_by ELSE 'user' END,
           untrusted = untrusted AND ${content}::text IS NULL, updated_at = now()
-        WHERE agent_id = ${agentId} AND key = ${key}
+        WHERE ${areMemoriesOf(agentId, [key])}
         RETURNING ${COLUMNS}`.execute(db);
       return rows[0];
     },
 
-    async textOfUser(agentId, key, db) {
-      const row = await db
-        .selectFrom('agent_memories')
-        .select('content')
-        .where('agent_id', '=', agentId)
-        .where('key', '=', key)
-        .where('written_by', '=', 'user')
-        .executeTakeFirst();
-      return row?.content;
+    async textOfUser(agentId, { key, scope }, db) {
+      const { rows } = await sql<{ content: string; written_by: Author }>`
+        SELECT content, written_by FROM (
+          SELECT m.content, m.written_by, ${SCOPE} AS scope FROM agent_memories m
+          WHERE m.key = ${key} AND (m.agent_id = ${agentId} AND m.workspace_id IS NULL OR m.workspace_id = ${workspaceOf(agentId)})
+        ) found ORDER BY scope = ${scope} DESC LIMIT 1`.execute(db);
+      return rows[0]?.written_by === 'user' ? rows[0].content : undefined;
     },
 
     async delete(userId, agentId, key) {
       const { rows } = await sql`
         WITH deleted AS (
           DELETE FROM agent_memories m USING agents a
-          WHERE m.agent_id = ${agentId} AND m.key = ${key} AND a.id = m.agent_id AND ${ownAgent(userId)}
-          RETURNING m.key, m.content
+          WHERE a.id = ${agentId} AND ${ownAgent(userId)} AND ${areMemoriesOf(agentId, [key])}
+          RETURNING m.key, m.content, m.workspace_id
+        ), concerned AS (
+          SELECT a.id, d.key, d.content FROM deleted d JOIN agents a ON a.id = ${agentId} OR a.workspace_id = d.workspace_id
         ), marked AS (
           INSERT INTO deleted_memories (agent_id, hash)
-          SELECT DISTINCT ${agentId}::uuid, hash
-          FROM deleted, unnest(ARRAY[${hashOf(agentId, sql`key`)}, ${hashOf(agentId, sql`content`)}]) hash
+          SELECT DISTINCT c.id, hash
+          FROM concerned c, unnest(ARRAY[${hashOf(sql`c.id::text`, sql`key`)}, ${hashOf(sql`c.id::text`, sql`content`)}]) hash
           ON CONFLICT (agent_id, hash) DO UPDATE SET deleted_at = now()
         ), pruned AS (
-          DELETE FROM deleted_memories WHERE agent_id = ${agentId} AND hash IN (
-            SELECT hash FROM deleted_memories WHERE agent_id = ${agentId}
-            ORDER BY deleted_at DESC, hash OFFSET ${DELETED_HASHES}
-          )
+          DELETE FROM deleted_memories d USING (
+            SELECT agent_id, hash, row_number() OVER (PARTITION BY agent_id ORDER BY deleted_at DESC, hash) AS number
+            FROM deleted_memories WHERE agent_id IN (SELECT id FROM concerned)
+          ) numbered
+          WHERE number > ${DELETED_HASHES} AND d.agent_id = numbered.agent_id AND d.hash = numbered.hash
         )
         SELECT FROM deleted`.execute(database);
       return rows.length > 0;
     },
 
     async forget(agentId, key, db) {
-      const { numDeletedRows } = await db
-        .deleteFrom('agent_memories')
-        .where('agent_id', '=', agentId)
-        .where('key', '=', key)
-        .executeTakeFirstOrThrow();
-      return numDeletedRows > 0n;
+      const { numAffectedRows } = await sql`
+        DELETE FROM agent_memories m WHERE ${areMemoriesOf(agentId, [key])}`.execute(db);
+      return (numAffectedRows ?? 0n) > 0n;
     },
 
     async isDeleted(agentId, memory, db) {
@@ -226,22 +331,25 @@ export function createMemoryStore(database: Database): MemoryStore {
     },
 
     async permit(agentId, memory, db) {
+      const concerned =
+        memory.scope === 'workspace' ? sql`a.workspace_id = ${workspaceOf(agentId)}` : sql`a.id = ${agentId}`;
       await sql`
-        DELETE FROM deleted_memories
-        WHERE agent_id = ${agentId} AND hash = ANY (${hashesOf(agentId, memory)})`.execute(db);
+        DELETE FROM deleted_memories d USING agents a
+        WHERE ${concerned} AND d.agent_id = a.id AND d.hash = ANY (${hashesOf(sql`a.id::text`, memory)})`.execute(db);
     },
 
     async rank(agentId, texts) {
       const { rows } = await sql<RankedMemory>`
-        WITH wanted AS (
+        WITH memories AS MATERIALIZED (
+          SELECT key, content, category, terms, updated_at FROM ${memoriesOf(agentId)} m
+        ), wanted AS (
           SELECT term, max(1.0 / place) AS weight
           FROM unnest(${texts}::text[]) WITH ORDINALITY t (value, place), unnest(memory_terms(value)) term GROUP BY term
         ), matches AS (
           SELECT m.key, w.term, w.weight
-          FROM agent_memories m, unnest(m.terms) t (term) JOIN wanted w ON w.term = t.term
-          WHERE m.agent_id = ${agentId}
+          FROM memories m, unnest(m.terms) t (term) JOIN wanted w ON w.term = t.term
         ), rare AS (
-          SELECT term, ln(1 + (SELECT count(*) FROM agent_memories WHERE agent_id = ${agentId})::float / count(*)) AS value
+          SELECT term, ln(1 + (SELECT count(*) FROM memories)::float / count(*)) AS value
           FROM matches GROUP BY term
         ), scores AS (
           SELECT key, sum(weight * value * value) AS score FROM matches JOIN rare USING (term) GROUP BY key
@@ -249,7 +357,7 @@ export function createMemoryStore(database: Database): MemoryStore {
           SELECT key, lower(category) = ANY (${CORE_CATEGORIES}) AS core, updated_at,
             octet_length(key) + octet_length(content) + octet_length(category) AS bytes,
             coalesce(score, 0) / sqrt(10 + cardinality(terms)) AS score
-          FROM agent_memories LEFT JOIN scores USING (key) WHERE agent_id = ${agentId}
+          FROM memories LEFT JOIN scores USING (key)
         )
         (SELECT key, core, bytes, updated_at, score FROM ranked WHERE core ORDER BY updated_at DESC, key LIMIT ${CANDIDATES})
         UNION
@@ -261,7 +369,7 @@ export function createMemoryStore(database: Database): MemoryStore {
     async read(agentId, keys) {
       if (keys.length === 0) return [];
       const { rows } = await sql<NewMemory>`
-        SELECT key, content, category FROM agent_memories WHERE agent_id = ${agentId} AND key = ANY (${keys})
+        SELECT key, content, category FROM ${memoriesOf(agentId)} m WHERE key = ANY (${[...keys]})
         ORDER BY created_at, key`.execute(database);
       return rows;
     },

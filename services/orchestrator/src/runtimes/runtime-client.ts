@@ -22,6 +22,16 @@ export interface RuntimeIdentity {
   instanceId: string;
   /** Optional protocol parts that the runtime implements; none for release 0.2. */
   features: readonly string[];
+  /** Absent for runtimes that report none. */
+  windows?: RuntimeWindows;
+}
+
+/** Context windows that only the runtime knows, in tokens. */
+export interface RuntimeWindows {
+  /** Set by the operator for all models; 0 if there is none. */
+  contextWindow: number;
+  /** Smaller windows that model servers have stated. */
+  windows: readonly { model: string; tokens: number }[];
 }
 
 export interface IdentifyOptions {
@@ -252,7 +262,8 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
       if (identity.workspaceId !== target.workspaceId) {
         throw new ConnectError('the runtime of another workspace responds at this address', Code.Unavailable);
       }
-      return { instanceId: identity.instanceId, features: identity.features };
+      const { instanceId, features, contextWindow, windows } = identity;
+      return { instanceId, features, windows: { contextWindow, windows } };
     },
     async status(target, signal) {
       const { busy, turns, idleMs } = await call(target, (client) => client.status({}, short(signal)));

@@ -16,6 +16,7 @@ import type { AuthenticatorDeps } from '../accounts/auth/authenticator.js';
 import { createIdentityHash } from '../accounts/auth/identity-hash.js';
 import { createSessionRevocationPublisher } from '../accounts/auth/session-revocation-publisher.js';
 import { createConnectedApps } from '../apps/connected-apps/connected-apps.module.js';
+import { createConversationSearchTool } from '../chat/conversation-search.js';
 import { createConversationsModule } from '../chat/conversations.module.js';
 import { loadAssets } from '../platform/core/assets.js';
 import { loadPlans } from '../platform/core/catalog.js';
@@ -234,6 +235,10 @@ function createChatModules(
   });
   const artifacts = createArtifactsModule({ config, requests, background, objects: uploads.objects, access });
   const receipts = createReceiptsModule({ config, requests, background, tools: apps.tools, clock, logger });
+  const conversationSearch = createConversationSearchTool({
+    read: createBoundedRead(background.database),
+    timeoutMs: config.SEARCH_TIMEOUT_MS,
+  });
   const turns = createTurnsModule({
     turnSignals: platform.turnSignals,
     config,
@@ -245,7 +250,7 @@ function createChatModules(
     models,
     access,
     client: runtimes.client,
-    platformTools: [...agents.tools, ...artifacts.tools, ...files.tools, ...apps.tools],
+    platformTools: [...agents.tools, conversationSearch, ...artifacts.tools, ...files.tools, ...apps.tools],
     receipts: receipts.log,
     createViewContext,
     statuses,

@@ -120,11 +120,11 @@ export interface TurnStore {
    * @throws Error if the suspended turn has no context
    */
   resume(id: string, suspendedId: string, db: Database): Promise<void>;
-  /** Messages after `afterSeq` (default: all) and up to the turn's user message, newest first. */
+  /** Messages up to the turn's user message, newest first. Those up to `coveredSeq` (default: none) are marked. */
   history(
     turn: Pick<TurnRow, 'conversation_id' | 'user_message_id' | 'agent_id'>,
     limit: number,
-    afterSeq?: number,
+    coveredSeq?: number,
   ): Promise<HistoryRow[]>;
   agentsOfMessage(userMessageId: string): Promise<string[]>;
   running(conversationId: string, db: Database): Promise<RunningTurn[]>;
@@ -232,8 +232,8 @@ export function createTurnStore(database: Database): TurnStore {
     history: (
       { conversation_id: conversationId, user_message_id: messageId, agent_id: agentId },
       limit,
-      afterSeq = 0,
-    ) => readHistory(database, { conversationId, messageId, agentId, afterSeq }, limit),
+      coveredSeq = 0,
+    ) => readHistory(database, { conversationId, messageId, agentId, coveredSeq }, limit),
 
     runningTools: (turnId, db) =>
       written(turnId, db)

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
-import { memorySource } from '../../records/memories.store.js';
+import { EXPORTED_MEMORY, memoriesOf } from '../../records/memories.store.js';
 import { type ListPosition, listPosition } from '../../records/list-cursor.js';
 
 /** Rows in the archive's format. */
@@ -93,8 +93,7 @@ export function createExportDataStore(database: Database): ExportDataStore {
 
     memories: (agentId) =>
       all(sql`
-        SELECT key, content, category, created_at, updated_at, created_by, ${memorySource('m')} AS source
-        FROM agent_memories m WHERE agent_id = ${agentId} ORDER BY key`),
+        SELECT ${EXPORTED_MEMORY} FROM ${memoriesOf(agentId)} m ORDER BY key`),
 
     conversations: (workspaceId) =>
       all(sql`

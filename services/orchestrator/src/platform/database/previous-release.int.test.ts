@@ -24,7 +24,11 @@ const ROWS = `
   INSERT INTO agents (id, workspace_id, slug, name, role, kind, description, avatar_url, skills, sort_order)
     VALUES ('03', '02', 'manager', 'Mia', 'Manager', 'manager', 'Leads', '/a.png', '{}', 0);
   INSERT INTO agent_tools (agent_id, name, enabled) VALUES ('03', 'web_search_tool', false);
-  INSERT INTO agent_memories (agent_id, key, content, category) VALUES ('03', 'tea', 'Likes tea', 'preference');
+  INSERT INTO agents (id, workspace_id, slug, name, role, kind, description, avatar_url, skills, sort_order)
+    VALUES ('0d', '02', 'writer', 'Wim', 'Writer', 'sub-agent', 'Writes', '/a.png', '{}', 1);
+  INSERT INTO agent_memories (agent_id, key, content, category) VALUES
+    ('03', 'tea', 'Likes tea', 'preference'), ('03', 'name', 'Is called Ada', 'Core'), ('03', 'tone', 'Formal', 'core'),
+    ('0d', 'tone', 'Casual', 'core');
   INSERT INTO conversations (id, workspace_id, type, title) VALUES ('04', '02', 'swarm', 'Tea');
   INSERT INTO messages (id, workspace_id, conversation_id, seq, role, sender_id, content, status, local_id, body_hash) VALUES
     ('05', '02', '04', 1, 'user', '01', '{"type": "text", "text": "Which tea?"}', 'read', 'local-1', 'hash');
@@ -96,6 +100,10 @@ describe('the schema of the previous release', () => {
 
     await migrate(test.url, silentLogger);
 
+    const memories = await database.selectFrom('agent_memories').select(['key', 'content', 'workspace_id']).execute();
+    const shared = memories.filter((memory) => memory.workspace_id !== null).map(({ key }) => key);
+    // A key of two agents stays with both.
+    expect({ shared, all: memories.length }).toEqual({ shared: ['name'], all: 4 });
     const after = await allRows(database);
     for (const [table, rows] of Object.entries(before)) {
       const kept = rows.map((row) => expect.objectContaining(JSON.parse(row) as object));

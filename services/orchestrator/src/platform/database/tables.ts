@@ -25,6 +25,7 @@ export interface AgentMemoriesTable {
   written_by: Generated<'user' | 'agent'>;
   turn_id: string | null;
   message_id: string | null;
+  workspace_id: string | null;
 }
 
 export interface AgentToolsTable {

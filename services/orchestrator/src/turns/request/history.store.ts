@@ -12,13 +12,21 @@ export interface HistoryRow {
   text: string;
   /** Absent if there are none. */
   attachments?: readonly StoredFile[];
+  /** True if a summary covers it. */
+  covered?: boolean;
 }
 
 /** Maximum number of replies to older messages among the newest messages. */
 const LATE_REPLIES = 2 * LIMITS.queuedTurns;
 
+/** Of all texts in a request. */
+export const HISTORY_BYTES = 512 * 1024;
+
 /** Tool messages count, although the history omits them. */
 const SCANNED_MESSAGES = 2_000;
+
+/** A message's size without its attachments, as `wholeBytes` counts it for texts. */
+export const messageBytes = sql`octet_length(coalesce(m.content ->> 'text', m.content::text)) + 30`;
 
 export const READABLE = sql`
   (m.content ->> 'type' IN ('action_card', 'artifact')
@@ -30,24 +38,28 @@ const COLUMNS = sql`m.id, m.seq, m.role, m.agent_id, m.content, m.attachments, m
 /**
  * Reads messages up to the user message, newest first. A turn's messages follow its user message, even if the next user
  * message was stored before them. Excludes the same agent's messages for this user message and for tasks that it gave,
- * but not other agents' messages. Messages up to `afterSeq` are excluded: a summary replaces them. Reads only recent
- * messages, regardless of the conversation's length.
+ * but not other agents' messages. A summary covers the messages up to `coveredSeq`. Reads only recent messages,
+ * regardless of the conversation's length, and not more bytes than a request has.
  */
 export async function readHistory(
   database: Database,
-  userMessage: { conversationId: string; messageId: string; agentId: string; afterSeq: number },
+  userMessage: { conversationId: string; messageId: string; agentId: string; coveredSeq: number },
   limit: number,
 ): Promise<HistoryRow[]> {
   const userMessageSeq = sql`(SELECT seq FROM messages WHERE id = ${userMessage.messageId})`;
   const { rows } = await sql<Omit<HistoryRow, 'text'> & MessageParts>`
-    WITH nearest AS MATERIALIZED (
-      SELECT ${COLUMNS} FROM (
+    WITH sized AS MATERIALIZED (
+      SELECT ${COLUMNS}, sum(${messageBytes}) OVER (
+        ORDER BY m.seq DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+      ) AS newer_bytes FROM (
         SELECT * FROM messages m WHERE m.conversation_id = ${userMessage.conversationId} AND m.seq <= ${userMessageSeq}
         ORDER BY m.seq DESC LIMIT ${SCANNED_MESSAGES}
       ) m
       -- Not inside the subquery: the planner would underestimate the range and sort all messages.
-      WHERE ${READABLE} AND m.seq > ${userMessage.afterSeq}
+      WHERE ${READABLE}
       ORDER BY m.seq DESC LIMIT ${limit + LATE_REPLIES}
+    ), nearest AS MATERIALIZED (
+      SELECT ${COLUMNS} FROM sized m WHERE coalesce(newer_bytes, 0) <= ${HISTORY_BYTES}
     ), late AS (
       SELECT ${COLUMNS} FROM nearest n JOIN turns t ON t.user_message_id = n.id JOIN messages m ON m.id = t.reply_message_id
       WHERE m.seq > ${userMessageSeq} AND ${READABLE}
@@ -56,7 +68,8 @@ export async function readHistory(
       JOIN messages m ON m.turn_id = t.id AND m.turn_key IS NOT NULL
       WHERE m.seq > ${userMessageSeq} AND ${READABLE}
     )
-    SELECT entry.id, entry.role, entry.agent_id, entry.content, entry.attachments
+    SELECT entry.id, entry.role, entry.agent_id, entry.content, entry.attachments,
+      entry.seq <= ${userMessage.coveredSeq} AS covered
     FROM (SELECT * FROM nearest UNION ALL SELECT * FROM late) entry
     LEFT JOIN turns replying ON replying.reply_message_id = entry.id
     LEFT JOIN turns writing ON writing.id = entry.turn_id
@@ -66,11 +79,12 @@ export async function readHistory(
         AND ${answersUser('coalesce(replying.id, writing.id)')}
     ORDER BY coalesce(user_message.seq, entry.seq) DESC, entry.seq DESC
     LIMIT ${limit}`.execute(database);
-  return rows.map(({ id, role, agent_id, ...parts }) => ({
+  return rows.map(({ id, role, agent_id, covered, ...parts }) => ({
     id,
     role,
     agent_id,
     text: messageToText(parts),
     ...(parts.attachments.length > 0 ? { attachments: parts.attachments } : {}),
+    ...(covered === true ? { covered } : {}),
   }));
 }

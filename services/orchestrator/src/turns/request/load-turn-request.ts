@@ -5,6 +5,7 @@ import type { AgentContext, LoadedAgent, Question } from './agent-context.js';
 import type { ModelCatalog } from '../../platform/core/models.js';
 import type { ModelTokens } from '../model-calls/model-tokens.js';
 import type { ToolTokens } from '../../records/tool-tokens.js';
+import type { RuntimeIdentity } from '../../runtimes/runtime-client.js';
 import type { Reader, UserStore } from '../../records/users.store.js';
 import { isBackground } from '../background-turns.js';
 import {
@@ -20,7 +21,7 @@ import { fileIds } from './message-to-text.js';
 import type { Reply } from '../reply/reply-state.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import { describeSentCalls } from './sent-calls.js';
-import { needsSummary } from './summary-need.js';
+import { neededMessages, needsSummary, wholeMessages, windowOf } from './summary-need.js';
 import type { SummaryStore } from '../summaries/summaries.store.js';
 import type { JournalBodies } from '../journal/journal-bodies.js';
 import type { CallRecord, JournalEntry, JournalStore, RecentTurns } from '../journal/journal.store.js';
@@ -28,7 +29,15 @@ import type { WorkflowReports } from '../workflows/workflow-reports.js';
 import type { PlatformTool } from '../tools/platform-tool.js';
 import type { UntrustedSource } from '../tools/untrusted-content.js';
 import type { TurnContext, TurnContextStore } from './turn-contexts.store.js';
-import { boundedHistory, HISTORY_MESSAGES, JOURNAL, TOOL_GRANTS, turnRequest } from './turn-request.js';
+import {
+  boundedHistory,
+  HISTORY_MESSAGES,
+  JOURNAL,
+  LONG_HISTORY,
+  SHORT_HISTORY_MESSAGES,
+  TOOL_GRANTS,
+  turnRequest,
+} from './turn-request.js';
 import type { TurnRow, TurnStore } from '../turns.store.js';
 
 export interface TurnRequestDeps {
@@ -81,7 +90,7 @@ export const NEW_REPLY: ReplyPlace = { generation: 1, from: 0, requests: { resol
 export type LoadRequest = (
   turn: TurnRow,
   reply: ReplyPlace,
-  options: { features: readonly string[]; signal: AbortSignal },
+  options: Pick<RuntimeIdentity, 'features' | 'windows'> & { signal: AbortSignal },
 ) => Promise<LoadedRequest>;
 
 /** Reads everything that a runtime needs for a turn. Settings are as they were when the turn started. */
@@ -118,9 +127,9 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       : ((await deps.summaries.find(turn.conversation_id)) ?? null);
 
   /** A background turn knows only its task. */
-  async function historyOf(turn: TurnRow, afterSeq: number): Promise<HistoryRow[]> {
+  async function historyOf(turn: TurnRow, messages: number, coveredSeq: number): Promise<HistoryRow[]> {
     const { task_prompt: text } = turn;
-    if (text === null) return deps.turns.history(turn, HISTORY_MESSAGES, afterSeq);
+    if (text === null) return deps.turns.history(turn, messages, coveredSeq);
     const ids = fileIds(text);
     const attachments = ids.length === 0 ? [] : await deps.attachmentsIn(turn.conversation_id, ids);
     const files = attachments.length === 0 ? {} : { attachments };
@@ -137,13 +146,14 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
     return fromEvent > 0 ? [] : deps.bodies.read(await deps.journal.entries(turn.id), signal);
   }
 
-  return async (turn, reply, { features, signal }) => {
+  return async (turn, reply, { features, windows, signal }) => {
     const isNew = reply.generation === 1 && turn.runtime_instance === null && turn.resumes_message_id === null;
     // A turn that continues another one answers the other turn's message.
     const answered = { ...turn, user_message_id: turn.resumes_message_id ?? turn.user_message_id };
     const stored = isNew || !features.includes(JOURNAL) ? undefined : await deps.contexts.find(turn.id);
     const summary = stored === undefined ? await summaryFor(turn) : stored.summary;
-    const reading = historyOf(answered, summary?.throughSeq ?? 0);
+    const maxMessages = features.includes(LONG_HISTORY) ? HISTORY_MESSAGES : SHORT_HISTORY_MESSAGES;
+    const reading = historyOf(answered, maxMessages, summary?.throughSeq ?? 0);
     const question: Question = async () => newestQuestions(await reading);
     const [{ context, recentCalls }, newestFirst, firstStep, journal] = await Promise.all([
       stored === undefined ? startContext(answered, summary, question) : startedWith(stored),
@@ -151,7 +161,8 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       isNew ? 1 : deps.turns.nextStep(turn.usage_turn_id),
       features.includes(JOURNAL) && !isNew ? entriesFor(turn, reply.from, signal) : [],
     ]);
-    const { tools, requestedTools } = context.agentContext;
+    const { model, tools, requestedTools } = context.agentContext;
+    const whole = wholeMessages(windowOf(context.limits, model, windows));
     // A user message is part of the history, unlike the message of a finished workflow.
     const isAsked = newestFirst.some(({ id }) => id === answered.user_message_id);
     const report = isAsked ? undefined : await deps.reports.promptFor(answered.user_message_id);
@@ -169,8 +180,8 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       requestedTools: requested,
       resolutions: reply.requests.resolutions,
       features,
-      history: [...boundedHistory(newestFirst), ...reportRow(answered, report)],
       files,
+      history: [...boundedHistory(neededMessages(newestFirst, whole)), ...reportRow(answered, report)],
       firstStep,
       journal,
       recentCalls,
@@ -189,7 +200,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       requestedTools: requested,
       untrusted,
       fileProblems: problems,
-      needsSummary: needsSummary(newestFirst),
+      needsSummary: needsSummary(newestFirst, whole),
     };
   };
 }

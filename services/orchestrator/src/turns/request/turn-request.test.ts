@@ -42,10 +42,10 @@ describe('the history sent with a turn', () => {
     );
   });
 
-  it('is bounded at 200 messages and 512 KiB', () => {
-    const many = Array.from({ length: 300 }, () => message('x'));
+  it('is bounded at 1,000 messages and 512 KiB', () => {
+    const many = Array.from({ length: 1_100 }, () => message('x'));
     const large = Array.from({ length: 20 }, () => message('x'.repeat(64 * 1024)));
-    expect(boundedHistory(many).length).toBe(200);
+    expect(boundedHistory(many).length).toBe(1_000);
     expect(boundedHistory(large).length).toBe(8);
   });
 });

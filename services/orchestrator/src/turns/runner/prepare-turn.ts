@@ -37,8 +37,8 @@ export const createTurnPreparation =
     if (!isNew || isBackground(turn)) return undefined;
     try {
       const patience = AbortSignal.any([signal, AbortSignal.timeout(RESPONDS_WITHIN_MS)]);
-      const { instanceId, features } = await client.identify(to, patience);
-      return { instanceId, loaded: await loadRequest(turn, NEW_REPLY, { features, signal }) };
+      const { instanceId, ...runtime } = await client.identify(to, patience);
+      return { instanceId, loaded: await loadRequest(turn, NEW_REPLY, { ...runtime, signal }) };
     } catch (error) {
       if (signal.aborted || !(error instanceof ConnectError)) throw error;
       // The turn begins without it, and waits for its runtime.

@@ -148,11 +148,11 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
 
   /** @returns undefined if the runtime lost the turn */
   async function load({ turn, reply, signal }: Run, to: RuntimeTarget): Promise<PreparedTurn | undefined> {
-    const { instanceId, features } = await client.identify(to, signal);
+    const { instanceId, ...runtime } = await client.identify(to, signal);
     if (turn.runtime_instance !== null && turn.runtime_instance !== instanceId) return undefined;
     // The request acknowledges all events so far.
     await reply.flush();
-    return { instanceId, loaded: await loadRequest(turn, reply, { features, signal }) };
+    return { instanceId, loaded: await loadRequest(turn, reply, { ...runtime, signal }) };
   }
 
   /** Follows the turn until it is done or postponed. @returns 'lost' if the turn must be restarted in the runtime */

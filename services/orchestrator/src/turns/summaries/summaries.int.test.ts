@@ -14,8 +14,9 @@ import {
   type TestUser,
 } from '../../../test/test-orchestrator.js';
 import { createSummaryStore } from './summaries.store.js';
-import { WHOLE } from '../request/summary-need.js';
+import { MOST_WHOLE } from '../request/summary-need.js';
 
+const FEATURES = ['summarize.1', 'long-history.1'];
 const USAGE = { step: 0, provider: 'p', model: 'cheap', promptTokens: 30n, completionTokens: 4n, estimated: false };
 
 function createScriptedRuntime() {
@@ -24,14 +25,18 @@ function createScriptedRuntime() {
     turns: [] as RunTurnRequest[],
     summaries: [] as SummarizeRequest[],
     titles: [] as SummarizeRequest[],
-    features: ['summarize.1'],
+    features: FEATURES,
+    contextWindow: 0,
     /** Called before each text is returned; may throw. */
     beforeText: async () => undefined as void,
   };
   const adapter = connectNodeAdapter({
     routes: (router) =>
       router.service(AgentRuntime, {
-        identify: async () => ({ workspaceId: runtime.workspaceId, instanceId: 'i', features: runtime.features }),
+        identify: async () => {
+          const { workspaceId, features, contextWindow } = runtime;
+          return { workspaceId, instanceId: 'i', features, contextWindow };
+        },
         status: async () => ({ busy: false, idleMs: 0n }),
         async *runTurn(request) {
           runtime.turns.push(request);
@@ -66,7 +71,7 @@ describe('summaries and titles', () => {
     user = await uswarm.user();
     home = await uswarm.home(user);
     const { workspaceId } = home;
-    Object.assign(runtime, { workspaceId, turns: [], summaries: [], titles: [], features: ['summarize.1'] });
+    Object.assign(runtime, { workspaceId, turns: [], summaries: [], titles: [], features: FEATURES, contextWindow: 0 });
     runtime.beforeText = async () => undefined;
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     await uswarm.database
@@ -157,7 +162,7 @@ describe('summaries and titles', () => {
   });
 
   describe('the summary of a conversation', () => {
-    const OLD = WHOLE.count + 30;
+    const OLD = MOST_WHOLE.count + 30;
     beforeEach(() => rename('Mine'));
 
     it('covers the messages that are not sent whole, and replaces them in the next turn', async () => {
@@ -165,7 +170,7 @@ describe('summaries and titles', () => {
       await say('one');
       expect(runtime.summaries).toHaveLength(1);
       expect(runtime.summaries[0]).toMatchObject({ kind: SummaryKind.SUMMARY, model: 'flash', previous: '' });
-      // 90 old messages, a question and its answer; the newest 60 are sent whole.
+      // 830 old messages, a question and its answer; the newest 800 are sent whole.
       expect(runtime.summaries[0]?.history.map(({ text }) => text).at(-1)).toBe('old 32');
       expect(runtime.turns[0]).toMatchObject({ summary: '', history: { length: OLD + 1 } });
       expect(await stored()).toMatchObject({ text: 'Summary 1' });
@@ -174,6 +179,29 @@ describe('summaries and titles', () => {
       expect(runtime.turns[1]?.summary).toBe('Summary 1');
       expect(runtime.turns[1]?.history[0]?.text).toBe('old 33');
       expect(runtime.summaries).toHaveLength(1);
+    });
+
+    it('leaves no message out between the summary and the first message, with a small window', async () => {
+      runtime.contextWindow = 8_192;
+      await insertHistory(400);
+      await say('one');
+      const covered = runtime.summaries.flatMap(({ history }) => history.map(({ text }) => text));
+      await say('two');
+      const whole = runtime.turns[1]?.history.map(({ text }) => text) ?? [];
+      expect(runtime.turns[1]?.summary).toBe(`Summary ${runtime.summaries.length}`);
+      const inserted = Array.from({ length: 400 }, (_, index) => `old ${index + 1}`);
+      expect([...covered, ...whole]).toEqual([...inserted, 'one', 'Because.', 'two']);
+      expect(whole.length).toBeLessThan(150);
+    });
+
+    it('does not shorten what a larger window has room for', async () => {
+      runtime.contextWindow = 8_192;
+      await insertHistory(400);
+      await say('one');
+      expect(runtime.summaries.length).toBeGreaterThan(0);
+      runtime.contextWindow = 128_000;
+      await say('two');
+      expect(runtime.turns[1]?.history.map(({ text }) => text)[0]).toBe('old 1');
     });
 
     it('continues the previous summary after 20 more messages', async () => {
@@ -187,7 +215,7 @@ describe('summaries and titles', () => {
     });
 
     it('is written in several calls for a very long conversation', async () => {
-      await insertHistory(WHOLE.count + 450);
+      await insertHistory(MOST_WHOLE.count + 450);
       await say('one');
       expect(runtime.summaries.map(({ previous, history }) => [previous, history.length])).toEqual([
         ['', 200],
@@ -238,7 +266,7 @@ describe('summaries and titles', () => {
     });
 
     it('is not requested for fewer messages or from a runtime without the feature', async () => {
-      await insertHistory(WHOLE.count + 10);
+      await insertHistory(MOST_WHOLE.count + 10);
       await say('one');
       runtime.features = [];
       await insertHistory(30);

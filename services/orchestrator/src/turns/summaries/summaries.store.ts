@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import type { TitleSource } from '../../platform/database/schema.js';
-import { type HistoryRow, READABLE } from '../request/history.store.js';
+import { type HistoryRow, messageBytes, READABLE } from '../request/history.store.js';
 import { type MessageParts, messageToText } from '../request/message-to-text.js';
 import { setModelTitle } from '../../records/conversation-rows.js';
 
@@ -25,6 +25,9 @@ export interface SummarizedConversation {
   /** Model calls are recorded for the first turn that it continues. */
   usageTurnId: string;
   agentId: string;
+  /** The agent's setting; null: the default for its kind. */
+  model: string | null;
+  kind: 'manager' | 'sub-agent';
 }
 
 /** Limits for the newest messages, which are sent whole: older messages need a summary. */
@@ -69,7 +72,7 @@ export function createSummaryStore(database: Database): SummaryStore {
     async conversation(conversationId) {
       const { rows } = await sql<SummarizedConversation>`
         SELECT c.workspace_id AS "workspaceId", c.id AS "conversationId", w.owner_id AS "userId", u.platform_language AS language,
-          c.title_source AS "titleSource", t.id AS "turnId", coalesce(t.first_turn_id, t.id) AS "usageTurnId", t.agent_id AS "agentId"
+          c.title_source AS "titleSource", t.id AS "turnId", coalesce(t.first_turn_id, t.id) AS "usageTurnId", t.agent_id AS "agentId", a.model, a.kind
         FROM conversations c
         JOIN workspaces w ON w.id = c.workspace_id
         JOIN users u ON u.id = w.owner_id
@@ -79,6 +82,7 @@ export function createSummaryStore(database: Database): SummaryStore {
             AND NOT EXISTS (SELECT FROM turn_contexts WHERE turn_id = turns.id)
           ORDER BY finished_at DESC LIMIT 1
         ) t ON true
+        JOIN agents a ON a.id = t.agent_id
         WHERE c.id = ${conversationId} AND NOT u.is_banned`.execute(database);
       return rows[0];
     },
@@ -91,7 +95,7 @@ export function createSummaryStore(database: Database): SummaryStore {
     async lastExceeding(conversationId, { count, bytes }) {
       const { rows } = await sql<{ seq: number }>`
         SELECT seq FROM (
-          SELECT m.seq, row_number() OVER newest AS number, sum(octet_length(m.content::text)) OVER newest AS bytes
+          SELECT m.seq, row_number() OVER newest AS number, sum(${messageBytes}) OVER newest AS bytes
           FROM (
             SELECT * FROM messages WHERE conversation_id = ${conversationId} ORDER BY seq DESC LIMIT ${SCANNED_MESSAGES}
           ) m

@@ -18,6 +18,8 @@ const CONVERSATION = {
   turnId: 't',
   usageTurnId: 'first',
   agentId: 'a',
+  model: null,
+  kind: 'manager' as const,
 };
 const PRICES = { input: 3, cached_input: 1, output: 9 };
 const INPUT = { previous: 'before', messages: [] };
@@ -55,16 +57,32 @@ function summarizer(more: { [Key in keyof SummarizerDeps]?: SummarizerDeps[Key] 
       insert: async (attempt) => void reserved.set(attempt.usageTurnId, attempt),
       release: async ({ usageTurnId }) => void reserved.delete(usageTurnId),
     },
-    models: { provider: 'openai', limits: () => undefined, price: (modelId) => ({ modelId, prices: PRICES }) },
+    models: {
+      provider: 'openai',
+      subAgentModel: 'flash',
+      limits: () => undefined,
+      price: (modelId) => ({ modelId, prices: PRICES }),
+    },
     modelTokens: async ({ turnId, purpose }) => `${purpose} of ${turnId}`,
     metrics: { used: () => undefined },
     ...more,
   });
   const write = () => written.write('summary', CONVERSATION, INPUT, new AbortController().signal);
-  return { write, record: written.record, requests, entries, reserved };
+  const room = () => written.room(CONVERSATION, new AbortController().signal);
+  return { write, room, record: written.record, requests, entries, reserved };
 }
 
 describe('the summarizer', () => {
+  it.each([
+    { contextWindow: 8_192, maxOutputTokens: 1_000 },
+    { contextWindow: 128_000, maxOutputTokens: 4_000 },
+  ])('has room for longer summaries in larger windows: $contextWindow', async ({ contextWindow, ...expected }) => {
+    const windows = { contextWindow, windows: [] };
+    const identify = async () => ({ instanceId: 'i', features: ['summarize.1'], windows });
+    const { room } = summarizer({ client: { identify, summarize: async () => create(SummarizeResponseSchema) } });
+    expect(await room()).toMatchObject(expected);
+  });
+
   it('sends the previous summary, the language and a model token', async () => {
     const { write, requests } = summarizer();
     expect(await write()).toMatchObject({ text: 'short' });

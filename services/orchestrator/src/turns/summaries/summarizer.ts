@@ -10,12 +10,13 @@ import type { ModelCatalog } from '../../platform/core/models.js';
 import type { ModelTokens } from '../model-calls/model-tokens.js';
 import type { RuntimeClient } from '../../runtimes/runtime-client.js';
 import type { RuntimeStore } from '../../records/runtimes.store.js';
+import { summarizedBytes, summaryTokens, wholeMessages, windowOf } from '../request/summary-need.js';
 import { toAgent, toHistory, toLimits } from '../request/turn-request.js';
 import type { TurnMetrics } from '../turn-metrics.js';
 import type { TurnStore } from '../turns.store.js';
 import type { ReservationStore, TurnStep } from '../../metering/reservations.store.js';
 import type { UsageLimits } from '../../metering/usage-limits.js';
-import type { SummarizedConversation, SummarizedMessage, SummaryStore } from './summaries.store.js';
+import type { SummarizedConversation, SummarizedMessage, SummaryStore, WholeMessages } from './summaries.store.js';
 
 /** Such runtimes write summaries and titles. */
 const FEATURE = 'summarize.1';
@@ -23,7 +24,7 @@ const FEATURE = 'summarize.1';
 const MODEL = 'flash';
 
 /** The runtime enforces it. */
-const MAX_OUTPUT_TOKENS = 1_000;
+const TITLE_TOKENS = 1_000;
 /** Tokens for the instructions, and for a message's author. */
 const INSTRUCTION_TOKENS = 600;
 const AUTHOR_TOKENS = 30;
@@ -42,7 +43,7 @@ export interface SummarizerDeps {
   withTransaction: WithTransaction;
   limits: Pick<UsageLimits, 'reached'>;
   reservations: Pick<ReservationStore, 'lock' | 'insert' | 'release'>;
-  models: Pick<ModelCatalog, 'provider' | 'limits' | 'price'>;
+  models: Pick<ModelCatalog, 'provider' | 'limits' | 'price' | 'subAgentModel'>;
   modelTokens: ModelTokens;
   metrics: Pick<TurnMetrics, 'used'>;
 }
@@ -57,9 +58,21 @@ export interface Summarized {
 interface SummaryInput {
   previous: string;
   messages: readonly SummarizedMessage[];
+  /** Default: enough for a title. */
+  maxOutputTokens?: number;
+}
+
+/** Room in the windows of the answering agent and of the summarizing model. */
+export interface SummaryRoom {
+  whole: WholeMessages;
+  /** Message bytes in one request. */
+  messageBytes: number;
+  maxOutputTokens: number;
 }
 
 export interface Summarizer {
+  /** @returns undefined if the runtime is not running or writes no summaries */
+  room(conversation: SummarizedConversation, signal: AbortSignal): Promise<SummaryRoom | undefined>;
   /**
    * Asks the conversation's runtime for a text. The estimated tokens count from before the call, unless the model
    * gateway counts it: they keep counting if the runtime or this process is lost.
@@ -119,7 +132,7 @@ export function createSummarizer(deps: SummarizerDeps): Summarizer {
       ...deps.models.price(MODEL, provider),
       model: MODEL,
       promptTokens: estimatePrompt(input, deps.models.limits(MODEL)?.context_window),
-      maxOutputTokens: MAX_OUTPUT_TOKENS,
+      maxOutputTokens: input.maxOutputTokens ?? TITLE_TOKENS,
     };
     return withTransaction(async (tx) => {
       await reservations.lock(userId, tx);
@@ -129,15 +142,36 @@ export function createSummarizer(deps: SummarizerDeps): Summarizer {
     });
   }
 
+  /** @returns undefined if the runtime is not running or writes no summaries */
+  async function runtimeOf(workspaceId: string, signal: AbortSignal) {
+    const runtime = await deps.runtimes.get(workspaceId);
+    if (runtime?.phase !== 'Ready' || runtime.address === null) return undefined;
+    const target = { workspaceId, address: runtime.address };
+    const { features, windows } = await deps.client.identify(target, signal);
+    return features.includes(FEATURE) ? { target, windows } : undefined;
+  }
+
   return {
+    async room({ workspaceId, model: setting, kind }, signal) {
+      const runtime = await runtimeOf(workspaceId, signal);
+      if (runtime === undefined) return undefined;
+      const { models } = deps;
+      const model = setting ?? (kind === 'sub-agent' ? models.subAgentModel : null);
+      const reader = windowOf(models.limits(model), model, runtime.windows);
+      const maxOutputTokens = summaryTokens(reader);
+      const { tokens } = windowOf(models.limits(MODEL), MODEL, runtime.windows);
+      return {
+        whole: wholeMessages(reader),
+        messageBytes: summarizedBytes({ tokens, maxOutputTokens }),
+        maxOutputTokens,
+      };
+    },
+
     async write(kind, conversation, input, signal) {
       const { workspaceId, agentId, turnId, language } = conversation;
-      const { previous, messages } = input;
-      const runtime = await deps.runtimes.get(workspaceId);
-      if (runtime?.phase !== 'Ready' || runtime.address === null) return undefined;
-      const target = { workspaceId, address: runtime.address };
-      const { features } = await deps.client.identify(target, signal);
-      if (!features.includes(FEATURE)) return undefined;
+      const { previous, messages, maxOutputTokens = TITLE_TOKENS } = input;
+      const target = (await runtimeOf(workspaceId, signal))?.target;
+      if (target === undefined) return undefined;
       const limits = deps.models.limits(MODEL);
       const members = await deps.agents.members(workspaceId);
       const request = create(SummarizeRequestSchema, {
@@ -148,6 +182,7 @@ export function createSummarizer(deps: SummarizerDeps): Summarizer {
         history: messages.map((row) => toHistory(row)),
         agents: members.map(toAgent),
         language,
+        maxOutputTokens,
         modelToken: await deps.modelTokens({ workspaceId, agentId, turnId, purpose: 'summary' }),
       });
       const reserved = await reserve(kind, conversation, input);

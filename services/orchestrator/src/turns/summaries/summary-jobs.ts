@@ -7,7 +7,7 @@ import type { EventStore } from '../../records/events.store.js';
 import type { Summarizer } from './summarizer.js';
 import { usageLock } from '../../records/usage-lock.js';
 import type { SummarizedMessage, SummaryStore } from './summaries.store.js';
-import { GROWTH, WHOLE } from '../request/summary-need.js';
+import { hasGrown, wholeBytes } from '../request/summary-need.js';
 
 export interface SummaryJobDeps {
   withTransaction: WithTransaction;
@@ -36,13 +36,17 @@ export function createSummaryJobs({ withTransaction, jobs, store, summarizer, ev
     const conversationId = job.subjectId;
     const conversation = await store.conversation(conversationId);
     if (conversation === undefined || job.failures >= FAILURES) return DONE;
+    const room = await summarizer.room(conversation, signal);
+    if (room === undefined) return DONE;
     const before = await store.find(conversationId);
-    const throughSeq = await store.lastExceeding(conversationId, WHOLE);
+    const throughSeq = await store.lastExceeding(conversationId, room.whole);
     const range = { afterSeq: before?.throughSeq ?? 0, throughSeq, limit: MESSAGES };
     const found = await store.messages(conversationId, range);
-    if (found.length < GROWTH) return DONE;
-    const messages = fitting(found);
-    const written = await summarizer.write('summary', conversation, { previous: before?.text ?? '', messages }, signal);
+    if (!hasGrown(found, room.whole)) return DONE;
+    const messages = fitting(found, room.messageBytes);
+    const { maxOutputTokens } = room;
+    const input = { previous: before?.text ?? '', messages, maxOutputTokens };
+    const written = await summarizer.write('summary', conversation, input, signal);
     const last = messages.at(-1);
     const text = storable(written?.text ?? '')
       .slice(0, SUMMARY_LENGTH)
@@ -86,11 +90,11 @@ export function createSummaryJobs({ withTransaction, jobs, store, summarizer, ev
 }
 
 /** At least one. */
-function fitting(messages: readonly SummarizedMessage[]): SummarizedMessage[] {
+function fitting(messages: readonly SummarizedMessage[], maxBytes = MESSAGE_BYTES): SummarizedMessage[] {
   let bytes = 0;
   const end = messages.findIndex(({ text }, index) => {
-    bytes += Buffer.byteLength(text);
-    return bytes > MESSAGE_BYTES && index > 0;
+    bytes += wholeBytes(text);
+    return bytes > Math.min(maxBytes, MESSAGE_BYTES) && index > 0;
   });
   return end === -1 ? [...messages] : messages.slice(0, end);
 }

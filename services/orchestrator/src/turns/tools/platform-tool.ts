@@ -32,8 +32,12 @@ export interface ToolCall {
 /** Enough to look up a call after its turn has ended. */
 export type CallOwner = Pick<ToolCall, 'userId'>;
 
-/** A text that agents wrote earlier, and that other agents read. */
-export type StoredText = { kind: 'memory'; key: string } | { kind: 'artifact'; id: string; version: number };
+/** Texts that agents wrote earlier, and that other agents read. */
+export type StoredText =
+  | { kind: 'memory'; key: string }
+  | { kind: 'artifact'; id: string; version: number }
+  /** Messages of a conversation. */
+  | { kind: 'conversation'; id: string };
 
 export interface ToolOutcome {
   /** For the model. */

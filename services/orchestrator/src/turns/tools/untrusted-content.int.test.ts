@@ -71,6 +71,25 @@ describe('content of others', () => {
     expect(await sources(conversationId)).toEqual([]);
   });
 
+  it('makes memories untrusted that all agents have', async () => {
+    const { call, searched, turn, agentId, conversationId } = await begin();
+    await searched();
+    await call('remember', { ...tea, category: 'core' });
+    const { database } = world.uswarm;
+    const rows = await database.selectFrom('agent_memories').select(['untrusted', 'workspace_id']).execute();
+    expect(rows).toContainEqual({ untrusted: true, workspace_id: turn.workspace_id });
+    const colleague = await database
+      .selectFrom('agents')
+      .select('id')
+      .where('workspace_id', '=', turn.workspace_id)
+      .where('id', '<>', agentId)
+      .executeTakeFirstOrThrow();
+    await database.deleteFrom('untrusted_contents').where('conversation_id', '=', conversationId).execute();
+    const reader = { id: turn.id, conversation_id: conversationId, agent_id: colleague.id };
+    await world.turnWorker.stores.untrusted.read(reader, [{ kind: 'memory', key: 'tea' }], database);
+    expect(await sources(conversationId)).toEqual(['memory']);
+  });
+
   it('is in a conversation whose turn begins with such a memory', async () => {
     const { writer, agentId, conversationId } = await begin();
     await world.uswarm.database

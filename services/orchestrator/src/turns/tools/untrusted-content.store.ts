@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
+import { areMemoriesOf } from '../../records/memories.store.js';
 import type { StoredText } from './platform-tool.js';
 import type { UntrustedSource } from './untrusted-content.js';
 
@@ -12,17 +13,23 @@ export interface ReadingTurn {
 export interface UntrustedContentStore {
   sources(conversationId: string, db: Database): Promise<UntrustedSource[]>;
   add(turn: ReadingTurn, sources: readonly UntrustedSource[], db: Database): Promise<void>;
-  /** Records that the turn has read these texts, as far as they are untrusted. */
+  /**
+   * Records that the turn has read these texts, as far as they are untrusted. Messages are if their conversation has
+   * content from others.
+   */
   read(turn: ReadingTurn, texts: readonly StoredText[], db: Database): Promise<void>;
   /** Texts that the turn has written are untrusted if its conversation has content from others. */
   wrote(turn: ReadingTurn, texts: readonly StoredText[], db: Database): Promise<void>;
 }
 
+/** Each text of these kinds is marked separately. */
+const KINDS = ['memory', 'artifact'] as const;
+
 /** The texts' table as `m`, and the condition that selects them. */
-function rowsOf(kind: StoredText['kind'], agentId: string, texts: readonly StoredText[]) {
+function rowsOf(kind: (typeof KINDS)[number], agentId: string, texts: readonly StoredText[]) {
   if (kind === 'memory') {
     const keys = texts.flatMap((text) => (text.kind === 'memory' ? [text.key] : []));
-    return { table: sql`agent_memories m`, condition: sql`m.agent_id = ${agentId} AND m.key = ANY (${keys})` };
+    return { table: sql`agent_memories m`, condition: areMemoriesOf(agentId, keys) };
   }
   const versions = texts.flatMap((text) => (text.kind === 'artifact' ? [text] : []));
   const [ids, numbers] = [versions.map(({ id }) => id), versions.map(({ version }) => version)];
@@ -30,7 +37,6 @@ function rowsOf(kind: StoredText['kind'], agentId: string, texts: readonly Store
   return { table: sql`artifact_versions m`, condition: sql`(m.artifact_id, m.version) IN (${named})` };
 }
 
-const KINDS = ['memory', 'artifact'] as const;
 const kindsOf = (texts: readonly StoredText[]) => KINDS.filter((kind) => texts.some((text) => text.kind === kind));
 
 export const createUntrustedContentStore = (): UntrustedContentStore => ({
@@ -52,6 +58,14 @@ export const createUntrustedContentStore = (): UntrustedContentStore => ({
   },
 
   async read({ id, conversation_id: conversationId, agent_id: agentId }, texts, db) {
+    const conversations = texts.flatMap((text) => (text.kind === 'conversation' ? [text.id] : []));
+    if (conversations.length > 0) {
+      await sql`
+        INSERT INTO untrusted_contents (conversation_id, source, turn_id)
+        SELECT DISTINCT ${conversationId}::uuid, source, ${id}::uuid FROM untrusted_contents
+        WHERE conversation_id = ANY (${conversations}::uuid[]) AND conversation_id <> ${conversationId}
+        ON CONFLICT DO NOTHING`.execute(db);
+    }
     for (const kind of kindsOf(texts)) {
       const { table, condition } = rowsOf(kind, agentId, texts);
       await sql`

@@ -108,7 +108,7 @@ describe('the number of statements does not depend on the amount of data', () =>
     ['the memories', 2, ({ memories }, { userId, id }) => memories.list(userId, id, {})],
     [
       'a memory written',
-      3,
+      5,
       ({ memories }, { userId, id }) => memories.remember(userId, id, { key: 'k', content: '', category: 'core' }),
     ],
     ['a deleted memory', 1, ({ memories }, { userId, id }) => memories.forget(userId, id, 'k')],

@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type AgentDetails, type AgentMemory, type AgentMemoryList, type ErrorBody, LIMITS } from '@uswarm/contract';
+import {
+  type AgentData,
+  type AgentDetails,
+  type AgentMemory,
+  type AgentMemoryList,
+  type ErrorBody,
+  LIMITS,
+  type Workspace,
+} from '@uswarm/contract';
 import { sql } from 'kysely';
 import { first, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 
@@ -28,8 +36,10 @@ describe('memories of an agent', () => {
 
   const list = async (query = '', of = memories) => (await user.get<{ data: AgentMemory[] }>(of + query)).body.data;
   const keys = async (query = '', of = memories) => (await list(query, of)).map(({ key }) => key);
+  /** Saves a memory of the agent alone. */
   const remember = async (key: string, more: { content?: string; category?: string | null } = {}) =>
-    (await user.post<{ data: AgentMemory }>(memories, { key, content: 'green', ...more }, 200)).body.data;
+    (await user.post<{ data: AgentMemory }>(memories, { key, content: 'green', scope: 'agent', ...more }, 200)).body
+      .data;
   const pathOf = (key: string) => `${memories}/${encodeURIComponent(key)}`;
   const rememberWithPreference = (prefer: string, body: unknown) =>
     user.raw({ method: 'POST', path: memories, headers: { ...JSON_TYPE, prefer }, body: JSON.stringify(body) });
@@ -131,6 +141,7 @@ describe('memories of an agent', () => {
         created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
         updated_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
         created_by: 'user',
+        scope: 'agent',
         source: null,
       },
     ]);
@@ -225,7 +236,7 @@ describe('memories of an agent', () => {
   });
 
   it('a deletion does not affect the same key of another agent', async () => {
-    await user.post(ofColleague, { key: 'tea', content: 'theirs' }, 200);
+    await user.post(ofColleague, { key: 'tea', content: 'theirs', scope: 'agent' }, 200);
     expect(await user.refusal('DELETE', pathOf('tea'))).toBe('memory_not_found');
     expect(await keys('', ofColleague)).toEqual(['tea']);
   });
@@ -271,7 +282,9 @@ describe('memories of an agent', () => {
     expect(await usedPercent()).toBe(99);
     await remember('the last');
     expect(await usedPercent()).toBe(100);
-    expect(await user.refusal('POST', memories, { key: 'one more', content: '' })).toBe('memory_limit_reached');
+    expect(await user.refusal('POST', memories, { key: 'one more', content: '', scope: 'agent' })).toBe(
+      'memory_limit_reached',
+    );
     await remember('the last', { content: 'replaced' });
     await user.delete(pathOf('filled-1'), undefined, 204);
     await remember('one more');
@@ -294,7 +307,7 @@ describe('memories of an agent', () => {
           method: 'POST',
           path: memories,
           headers: { ...JSON_TYPE, prefer: 'return=minimal' },
-          body: JSON.stringify({ key: `new ${n}`, content: '' }),
+          body: JSON.stringify({ key: `new ${n}`, content: '', scope: 'agent' }),
         }),
       ),
     );
@@ -367,10 +380,104 @@ describe('memories of an agent', () => {
     await remember('tea');
     await user.delete(pathOf('tea'), undefined, 204);
     await fill(LIMITS.memoriesPerAgent);
-    expect(await user.refusal('POST', memories, { key: 'tea', content: 'green' })).toBe('memory_limit_reached');
+    expect(await user.refusal('POST', memories, { key: 'tea', content: 'green', scope: 'agent' })).toBe(
+      'memory_limit_reached',
+    );
     const { rows } = await sql`SELECT FROM deleted_memories WHERE agent_id = ${agentId}`.execute(uswarm.database);
     // The key and the content.
     expect(rows).toHaveLength(2);
+  });
+
+  describe('of the workspace', () => {
+    const share = (key: string, more: object = {}, of = memories) =>
+      user.post<{ data: AgentMemory }>(of, { key, content: 'green', ...more }, 200).then(({ body }) => body.data);
+    const shown = async (of = memories) =>
+      (await list('', of)).map(({ key, content, scope }) => `${key}: ${content} (${scope})`);
+    const editOf = (path: string, key: string, change: unknown) => {
+      const id = path.split('/')[3];
+      return user.patch<{ data: AgentMemory }>(`${ofWorkspace}/${id}/memories/${key}`, change, 200);
+    };
+
+    it('are those of the categories that are in every prompt, unless the scope is given', async () => {
+      expect(await share('tea')).toMatchObject({ category: 'core', scope: 'workspace' });
+      expect(await share('cat', { category: 'Profile' })).toMatchObject({ scope: 'workspace' });
+      expect(await share('dog', { category: 'note' })).toMatchObject({ scope: 'agent' });
+      expect(await share('car', { scope: 'agent' })).toMatchObject({ category: 'core', scope: 'agent' });
+      expect(await share('job', { category: 'note', scope: 'workspace' })).toMatchObject({ scope: 'workspace' });
+      expect(await shown(ofColleague)).toEqual([
+        'tea: green (workspace)',
+        'cat: green (workspace)',
+        'job: green (workspace)',
+      ]);
+    });
+
+    it('can be replaced, edited and deleted through every agent', async () => {
+      await share('tea');
+      expect(await share('tea', { content: 'black', category: 'note' }, ofColleague)).toMatchObject({
+        scope: 'workspace',
+      });
+      expect(await shown()).toEqual(['tea: black (workspace)']);
+      await editOf(ofColleague, 'tea', { content: 'mint' });
+      expect(await shown()).toEqual(['tea: mint (workspace)']);
+      await user.delete(`${ofColleague}/tea`, undefined, 204);
+      expect([await shown(), await shown(ofColleague)]).toEqual([[], []]);
+    });
+
+    it('are hidden from an agent by its own memory with the same key', async () => {
+      await share('tea');
+      await share('tea', { content: 'black', scope: 'agent' }, ofColleague);
+      expect([await shown(), await shown(ofColleague)]).toEqual([['tea: green (workspace)'], ['tea: black (agent)']]);
+      await user.delete(`${ofColleague}/tea`, undefined, 204);
+      expect(await shown(ofColleague)).toEqual(['tea: green (workspace)']);
+    });
+
+    it('stay when the agent through which they were saved gets its own with the same key', async () => {
+      await share('tea');
+      await share('tea', { content: 'black', scope: 'agent' });
+      expect([await shown(), await shown(ofColleague)]).toEqual([['tea: black (agent)'], ['tea: green (workspace)']]);
+      await share('tea', { content: 'mint', scope: 'workspace' });
+      expect([await shown(), await shown(ofColleague)]).toEqual([['tea: mint (workspace)'], ['tea: mint (workspace)']]);
+    });
+
+    it('get another scope by an edit', async () => {
+      await share('tea');
+      await editOf(ofColleague, 'tea', { scope: 'agent' });
+      expect([await shown(), await shown(ofColleague)]).toEqual([[], ['tea: green (agent)']]);
+      await editOf(ofColleague, 'tea', { scope: 'workspace', content: 'black' });
+      expect([await shown(), await shown(ofColleague)]).toEqual([
+        ['tea: black (workspace)'],
+        ['tea: black (workspace)'],
+      ]);
+    });
+
+    it('have their own limit', async () => {
+      await fill(LIMITS.memoriesPerAgent);
+      await share('tea');
+      await sql`UPDATE agent_memories m SET workspace_id = a.workspace_id FROM agents a
+        WHERE a.id = m.agent_id AND a.id = ${agentId} AND m.key <> 'filled-1'`.execute(uswarm.database);
+      expect(await user.refusal('POST', ofColleague, { key: 'one more', content: '' })).toBe('memory_limit_reached');
+      const path = `${ofWorkspace}/${agentId}/memories/filled-1`;
+      expect(await user.refusal('PATCH', path, { scope: 'workspace' })).toBe('memory_limit_reached');
+      await share('tea', { content: 'black' }, ofColleague);
+    });
+
+    it('may not be stored again by any agent after the user deleted them', async () => {
+      await share('tea');
+      await user.delete(`${ofColleague}/tea`, undefined, 204);
+      const hashes = () =>
+        sql`SELECT DISTINCT d.agent_id FROM deleted_memories d JOIN agents a ON a.id = d.agent_id
+          WHERE a.workspace_id = (SELECT workspace_id FROM agents WHERE id = ${agentId})`.execute(uswarm.database);
+      expect((await hashes()).rows.length).toBeGreaterThan(2);
+      await share('tea');
+      expect((await hashes()).rows).toEqual([]);
+    });
+
+    it('are not those of another workspace', async () => {
+      await share('tea');
+      const { body } = await user.post<{ data: Workspace }>('/v1/workspaces', { name: 'Second' }, 201);
+      const agents = await user.get<{ data: AgentData[] }>(`/v1/workspaces/${body.data.id}/agents`);
+      expect(await shown(`/v1/agents/${first(agents.body.data).id}/memories`)).toEqual([]);
+    });
   });
 
   it('memories are deleted with their agent', async () => {

@@ -20,7 +20,7 @@ export interface MemoryLimits {
 
 export interface MemoryServiceDeps {
   withTransaction: WithTransaction;
-  store: Pick<MemoryStore, 'list' | 'lock' | 'put' | 'edit' | 'permit' | 'delete'>;
+  store: Pick<MemoryStore, 'list' | 'lock' | 'scopeOf' | 'put' | 'edit' | 'permit' | 'delete'>;
   access: AgentAccess;
   workspaces: WorkspaceAccess;
   cursors: ListCursorCodec;
@@ -44,16 +44,16 @@ export interface MemoryService {
   list(userId: string, agentId: string, query: MemoryQuery): Promise<AgentMemoryList>;
   /** Creates or replaces the memory with this key. @throws ApiError `memory_too_large`, `memory_limit_reached` */
   remember(userId: string, agentId: string, memory: CreateMemoryBody): Promise<AgentMemory>;
-  /** @throws ApiError `workspace_not_found`, `memory_not_found`, `memory_too_large` */
+  /** @throws ApiError `workspace_not_found`, `memory_not_found`, `memory_too_large`, `memory_limit_reached` */
   edit(userId: string, place: MemoryPlace, change: UpdateMemoryBody): Promise<AgentMemory>;
   /** @throws ApiError `memory_not_found` */
   forget(userId: string, agentId: string, key: string): Promise<void>;
 }
 
 /** RES-041 */
-function memoryView({ key, content, category, created_by, source, ...row }: MemoryRow): AgentMemory {
+function memoryView({ key, content, category, scope, created_by, source, ...row }: MemoryRow): AgentMemory {
   const times = { created_at: row.created_at.toISOString(), updated_at: row.updated_at.toISOString() };
-  return { key, content, category, ...times, created_by, source };
+  return { key, content, category, ...times, created_by, source, scope };
 }
 
 /** Postgres cannot store NUL characters, which a path can contain. */
@@ -86,14 +86,16 @@ export function createMemoryService({
       };
     },
 
-    async remember(userId, agentId, { key, content, category: sent }) {
+    async remember(userId, agentId, { key, content, category: sent, scope: wanted }) {
       const category = requiredLine('category', sent);
       const row = await withTransaction(async (tx) => {
-        // Serialize creations per agent, so that the count stays valid until the new memory is inserted.
+        // Serialize creations per workspace, so that the count stays valid until the new memory is inserted.
         if ((await store.lock(userId, agentId, tx)) === undefined) throw new ApiError('agent_not_found');
         checkSize(content);
-        await store.permit(agentId, { key, content }, tx);
-        const stored = await store.put(agentId, { key, content, category }, 'user', limits.perAgent, tx);
+        const scope = await store.scopeOf(agentId, { key, category, scope: wanted }, tx);
+        const memory = { key, content, category, scope };
+        await store.permit(agentId, memory, tx);
+        const stored = await store.put(agentId, memory, 'user', limits.perAgent, tx);
         if (stored === undefined) throw new ApiError('memory_limit_reached');
         return stored;
       });
@@ -107,7 +109,8 @@ export function createMemoryService({
       const row = await withTransaction(async (tx) => {
         if ((await store.lock(userId, agentId, tx)) !== workspaceId) throw new ApiError('agent_not_found');
         if (change.content !== undefined) checkSize(change.content);
-        const edited = isStorable(key) ? await store.edit(agentId, key, change, tx) : undefined;
+        const edited = isStorable(key) ? await store.edit(agentId, key, change, limits.perAgent, tx) : undefined;
+        if (edited === 'limit') throw new ApiError('memory_limit_reached');
         // The user may write a memory again after deleting it.
         if (edited !== undefined) await store.permit(agentId, edited, tx);
         return edited;

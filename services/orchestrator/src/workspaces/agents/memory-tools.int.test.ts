@@ -126,6 +126,33 @@ describe('the tools for memories', () => {
     expect(await memories()).toEqual(['tea: Mint tea.']);
   });
 
+  it('save core memories for all agents, who find, replace and forget them', async () => {
+    const { call, turn } = await begin();
+    await call('remember', { ...tea, category: 'core' });
+    await call('remember', { key: 'dog', content: 'The dog is called Rex.' });
+    const { memories } = world.turnWorker.stores;
+    const { database } = world.uswarm;
+    const { rows } = await sql<{ id: string }>`
+      SELECT id FROM agents WHERE workspace_id = ${turn.workspace_id} AND id <> ${turn.agent_id} LIMIT 1`.execute(
+      database,
+    );
+    const colleague = rows[0]!.id;
+    const ranked = (await memories.rank(colleague, ['tea dog'])).map(({ key, core }) => ({ key, core }));
+    expect(ranked).toEqual([{ key: 'tea', core: true }]);
+    expect(await memories.read(colleague, ['tea', 'dog'])).toEqual([{ ...tea, category: 'core' }]);
+    expect(await memories.forget(colleague, 'dog', database)).toBe(false);
+    expect(await memories.forget(colleague, 'tea', database)).toBe(true);
+    expect(await call('recall', { query: 'tea' })).toMatchObject({ text: 'No memory matches.' });
+  });
+
+  it('do not hide a text of the user that all agents have, unless the agent repeats it', async () => {
+    const { call, path } = await begin();
+    await world.user.post(path, { ...tea, scope: 'workspace' }, 200);
+    const own = { ...tea, content: 'Oolong.', scope: 'agent' };
+    expect(await call('remember', own)).toMatchObject({ failed: true, text: expect.stringContaining(tea.content) });
+    expect(await call('remember', { ...own, replaces: tea.content })).toMatchObject({ failed: false });
+  });
+
   it('save again what an agent forgot', async () => {
     const { call } = await begin();
     await call('remember', tea);

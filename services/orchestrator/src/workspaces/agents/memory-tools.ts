@@ -8,7 +8,7 @@ import type { MemoryLimits } from './memories.service.js';
 import type { MemoryStore, NewMemory } from '../../records/memories.store.js';
 
 export interface MemoryToolDeps {
-  store: Pick<MemoryStore, 'lock' | 'put' | 'textOfUser' | 'forget' | 'isDeleted' | 'rank' | 'read'>;
+  store: Pick<MemoryStore, 'lock' | 'scopeOf' | 'put' | 'textOfUser' | 'forget' | 'isDeleted' | 'rank' | 'read'>;
   limits: MemoryLimits;
 }
 
@@ -36,28 +36,34 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
       key: Key.describe('A short, stable name, such as "preferred airline".'),
       content: Content.describe('The fact, in one or two sentences.'),
       category: z.string().min(1).max(100).default('general').describe('"core" if it matters in every conversation.'),
+      scope: z
+        .enum(['agent', 'workspace'])
+        .optional()
+        .describe('Who has it: you, or all agents. Default: all agents if the category is "core", else you.'),
       replaces: Content.optional().describe('The present text of the memory, if the user wrote it.'),
     }),
     describe: ({ key }) => `Remembering “${key}”`,
-    async changes({ key, content, category }, { agentId }) {
+    async changes({ key, content, category, scope }, { agentId }) {
       const [before] = await store.read(agentId, [key]);
       return [
         { label: 'Key', after: key },
         { label: 'Category', after: category },
+        ...(scope === undefined ? [] : [{ label: 'For', after: scope === 'workspace' ? 'all agents' : 'this agent' }]),
         { label: 'Content', after: content, ...(before === undefined ? {} : { before: before.content }) },
       ];
     },
     prepare:
-      ({ key, content, category, replaces }, { userId, agentId, turnId }) =>
+      ({ key, content, category, scope: wanted, replaces }, { userId, agentId, turnId }) =>
       async (tx) => {
         if (Buffer.byteLength(content) > limits.contentBytes)
           return failed(`A memory has at most ${limits.contentBytes} bytes. Save a shorter text.`);
         if ((await store.lock(userId, agentId, tx)) === undefined) return failed('The agent no longer exists.');
-        const written = await store.textOfUser(agentId, key, tx);
+        const scope = await store.scopeOf(agentId, { key, category, scope: wanted }, tx);
+        const written = await store.textOfUser(agentId, { key, scope }, tx);
         if (written !== undefined && ![content, replaces].includes(written)) return failed(replacing(key, written));
         if (await store.isDeleted(agentId, { key, content }, tx))
           return failed('The user deleted this memory. Do not save it again, under this or another key.');
-        const row = await store.put(agentId, { key, content, category }, { turnId }, limits.perAgent, tx);
+        const row = await store.put(agentId, { key, content, category, scope }, { turnId }, limits.perAgent, tx);
         return row === undefined
           ? failed(`There are ${limits.perAgent} memories already. Forget one first.`)
           : { ...succeeded(`Saved as “${key}”.`), wrote: [{ kind: 'memory', key }] };
@@ -85,7 +91,8 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
 
   const forget = definePlatformTool({
     name: 'forget',
-    description: 'Deletes one of your memories, because it is wrong or because the user asks for it.',
+    description:
+      'Deletes one of your memories, or one of all agents, because it is wrong or because the user asks for it.',
     effect: 'own',
     // Memories influence later conversations.
     asksAfterUntrustedContent: true,

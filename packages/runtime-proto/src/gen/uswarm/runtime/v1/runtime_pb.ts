@@ -11,7 +11,7 @@ import type { JsonObject, Message as Message$1 } from "@bufbuild/protobuf";
  * Describes the file uswarm/runtime/v1/runtime.proto.
  */
 export const file_uswarm_runtime_v1_runtime: GenFile = /*@__PURE__*/
-  fileDesc("Ch91c3dhcm0vcnVudGltZS92MS9ydW50aW1lLnByb3RvEhF1c3dhcm0ucnVudGltZS52MSIRCg9JZGVudGlmeVJlcXVlc3QiYAoQSWRlbnRpZnlSZXNwb25zZRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdmVyc2lvbhgCIAEoCRITCgtpbnN0YW5jZV9pZBgDIAEoCRIQCghmZWF0dXJlcxgEIAMoCSIPCg1TdGF0dXNSZXF1ZXN0Il4KDlN0YXR1c1Jlc3BvbnNlEgwKBGJ1c3kYASABKAgSLQoFdHVybnMYAiADKAsyHi51c3dhcm0ucnVudGltZS52MS5SdW5uaW5nVHVybhIPCgdpZGxlX21zGAMgASgDIngKC1J1bm5pbmdUdXJuEg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRIQCghhZ2VudF9pZBgDIAEoCRIyCghhY3Rpdml0eRgEIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiNgoPU3RvcFR1cm5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDSISChBTdG9wVHVyblJlc3BvbnNlIoQBCg5BZHZhbmNlUmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEhIKCmdlbmVyYXRpb24YAiABKA0SGQoRY29tbWl0dGVkX3Rocm91Z2gYAyABKAQSMgoLcmVzb2x1dGlvbnMYBCADKAsyHS51c3dhcm0ucnVudGltZS52MS5SZXNvbHV0aW9uIo4BCgpSZXNvbHV0aW9uEg8KB2NhbGxfaWQYASABKAkSDAoEdGV4dBgCIAEoCRIOCgZmYWlsZWQYAyABKAgSDwoHbWVzc2FnZRgEIAEoCBISCgp0b29sX3Rva2VuGAUgASgJEiwKCHBpY3R1cmVzGAYgAygLMhoudXN3YXJtLnJ1bnRpbWUudjEuUGljdHVyZSIRCg9BZHZhbmNlUmVzcG9uc2UiZQoVUmVuZXdUb29sVG9rZW5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRISCgp0b29sX3Rva2VuGAMgASgJEhMKC21vZGVsX3Rva2VuGAQgASgJIhgKFlJlbmV3VG9vbFRva2VuUmVzcG9uc2UikwYKDlJ1blR1cm5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRISCgpmcm9tX2V2ZW50GAMgASgEEicKBWFnZW50GAQgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnQSLAoKY29sbGVhZ3VlcxgFIAMoCzIYLnVzd2FybS5ydW50aW1lLnYxLkFnZW50EjIKB2hpc3RvcnkYBiADKAsyIS51c3dhcm0ucnVudGltZS52MS5IaXN0b3J5TWVzc2FnZRINCgV0b29scxgHIAMoCRIrCghtZW1vcmllcxgIIAMoCzIZLnVzd2FybS5ydW50aW1lLnYxLk1lbW9yeRISCgpmaXJzdF9zdGVwGAkgASgNEjEKB2NvbnRleHQYCiABKAsyIC51c3dhcm0ucnVudGltZS52MS5BbnN3ZXJDb250ZXh0EhIKCnRvb2xfdG9rZW4YCyABKAkSLgoGbGltaXRzGAwgASgLMh4udXN3YXJtLnJ1bnRpbWUudjEuTW9kZWxMaW1pdHMSDwoHc3VtbWFyeRgNIAEoCRITCgttb2RlbF90b2tlbhgOIAEoCRIRCglqb3VybmFsZWQYDyABKAgSKQoHam91cm5hbBgQIAMoCzIYLnVzd2FybS5ydW50aW1lLnYxLkVudHJ5EjQKD3JlcXVlc3RlZF90b29scxgRIAMoCzIbLnVzd2FybS5ydW50aW1lLnYxLlRvb2xTcGVjEjIKC3Jlc29sdXRpb25zGBIgAygLMh0udXN3YXJtLnJ1bnRpbWUudjEuUmVzb2x1dGlvbhIVCg1zaG93bl9lbnRyaWVzGBMgASgNEhAKCGNhbl93YWl0GB4gASgIEhAKCGJ1ZGdldGVkGBUgASgIEjgKDmpvdXJuYWxfbGltaXRzGCggASgLMiAudXN3YXJtLnJ1bnRpbWUudjEuSm91cm5hbExpbWl0cxIzCgxyZWNlbnRfY2FsbHMYKSADKAsyHS51c3dhcm0ucnVudGltZS52MS5DYWxsUmVjb3JkIjsKDUpvdXJuYWxMaW1pdHMSEwoLZW50cnlfYnl0ZXMYASABKA0SFQoNam91cm5hbF9ieXRlcxgCIAEoDSJDCghUb29sU3BlYxIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhQKDGlucHV0X3NjaGVtYRgDIAEoCSJQCgtNb2RlbExpbWl0cxIWCg5jb250ZXh0X3dpbmRvdxgBIAEoDRIZChFtYXhfb3V0cHV0X3Rva2VucxgCIAEoDRIOCgZpbWFnZXMYAyABKAgilgIKEFN1bW1hcml6ZVJlcXVlc3QSLAoEa2luZBgBIAEoDjIeLnVzd2FybS5ydW50aW1lLnYxLlN1bW1hcnlLaW5kEg0KBW1vZGVsGAIgASgJEi4KBmxpbWl0cxgDIAEoCzIeLnVzd2FybS5ydW50aW1lLnYxLk1vZGVsTGltaXRzEhAKCHByZXZpb3VzGAQgASgJEjIKB2hpc3RvcnkYBSADKAsyIS51c3dhcm0ucnVudGltZS52MS5IaXN0b3J5TWVzc2FnZRIoCgZhZ2VudHMYBiADKAsyGC51c3dhcm0ucnVudGltZS52MS5BZ2VudBIQCghsYW5ndWFnZRgHIAEoCRITCgttb2RlbF90b2tlbhgIIAEoCSJKChFTdW1tYXJpemVSZXNwb25zZRIMCgR0ZXh0GAEgASgJEicKBXVzYWdlGAIgAygLMhgudXN3YXJtLnJ1bnRpbWUudjEuVXNhZ2UiVwoNQW5zd2VyQ29udGV4dBIOCgZub3dfbXMYASABKAMSEQoJdGltZV96b25lGAIgASgJEhAKCGxhbmd1YWdlGAMgASgJEhEKCXVzZXJfbmFtZRgEIAEoCSL0AQoFQWdlbnQSCgoCaWQYASABKAkSDAoEc2x1ZxgCIAEoCRIMCgRuYW1lGAMgASgJEioKBHJvbGUYBCABKA4yHC51c3dhcm0ucnVudGltZS52MS5BZ2VudFJvbGUSEwoLZGVzY3JpcHRpb24YBSABKAkSDgoGc2tpbGxzGAYgAygJEg0KBW1vZGVsGAcgASgJEhcKD3Jlc3BvbnNlX2xlbmd0aBgIIAEoCRIPCgdwcm9tcHRzGAkgAygJEjkKD3NraWxsX2RvY3VtZW50cxgKIAMoCzIgLnVzd2FybS5ydW50aW1lLnYxLlNraWxsRG9jdW1lbnQiQwoNU2tpbGxEb2N1bWVudBIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEg8KB2NvbnRlbnQYAyABKAkimgEKDkhpc3RvcnlNZXNzYWdlEgoKAmlkGAEgASgJEiwKBHJvbGUYAiABKA4yHi51c3dhcm0ucnVudGltZS52MS5IaXN0b3J5Um9sZRIQCghhZ2VudF9pZBgDIAEoCRIMCgR0ZXh0GAQgASgJEi4KBWZpbGVzGAUgAygLMh8udXN3YXJtLnJ1bnRpbWUudjEuQXR0YWNoZWRGaWxlIlgKDEF0dGFjaGVkRmlsZRIMCgRuYW1lGAEgASgJEgwKBHRleHQYAiABKAkSLAoIcGljdHVyZXMYAyADKAsyGi51c3dhcm0ucnVudGltZS52MS5QaWN0dXJlIisKB1BpY3R1cmUSEgoKbWVkaWFfdHlwZRgBIAEoCRIMCgRkYXRhGAIgASgMIjgKBk1lbW9yeRILCgNrZXkYASABKAkSDwoHY29udGVudBgCIAEoCRIQCghjYXRlZ29yeRgDIAEoCSKqBAoJVHVybkV2ZW50Eg4KBm51bWJlchgBIAEoBBIvCghhY3Rpdml0eRgCIAEoCzIbLnVzd2FybS5ydW50aW1lLnYxLkFjdGl2aXR5SAASKQoFY2h1bmsYAyABKAsyGC51c3dhcm0ucnVudGltZS52MS5DaHVua0gAEicKBHRvb2wYBCABKAsyFy51c3dhcm0ucnVudGltZS52MS5Ub29sSAASKQoFdXNhZ2UYBSABKAsyGC51c3dhcm0ucnVudGltZS52MS5Vc2FnZUgAEjMKCmRlbGVnYXRpb24YBiABKAsyHS51c3dhcm0ucnVudGltZS52MS5EZWxlZ2F0aW9uSAASLQoHbWVzc2FnZRgHIAEoCzIaLnVzd2FybS5ydW50aW1lLnYxLk1lc3NhZ2VIABInCgRkb25lGAggASgLMhcudXN3YXJtLnJ1bnRpbWUudjEuRG9uZUgAEikKBWVudHJ5GAkgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuRW50cnlIABItCgdyZXF1ZXN0GAsgASgLMhoudXN3YXJtLnJ1bnRpbWUudjEuUmVxdWVzdEgAEi0KB3dhaXRpbmcYDCABKAsyGi51c3dhcm0ucnVudGltZS52MS5XYWl0aW5nSAASLQoHYXR0ZW1wdBgOIAEoCzIaLnVzd2FybS5ydW50aW1lLnYxLkF0dGVtcHRIABIPCgdiYXJyaWVyGAogASgIQgcKBWV2ZW50IiEKB1dhaXRpbmcSFgoOcmV0cnlfYWZ0ZXJfbXMYASABKA0i+wEKBUVudHJ5Eg4KBm51bWJlchgBIAEoDRIqCgRraW5kGAIgASgOMhwudXN3YXJtLnJ1bnRpbWUudjEuRW50cnlLaW5kEgwKBGJvZHkYAyABKAkSJwoFdXNhZ2UYBCABKAsyGC51c3dhcm0ucnVudGltZS52MS5Vc2FnZRIlCgR0b29sGAUgASgLMhcudXN3YXJtLnJ1bnRpbWUudjEuVG9vbBIrCgdtZXNzYWdlGAYgASgLMhoudXN3YXJtLnJ1bnRpbWUudjEuTWVzc2FnZRIrCgRjYWxsGAcgASgLMh0udXN3YXJtLnJ1bnRpbWUudjEuQ2FsbFJlY29yZCJpCgpDYWxsUmVjb3JkEgwKBHRvb2wYASABKAkSEQoJYXJndW1lbnRzGAIgASgJEg4KBmZhaWxlZBgDIAEoCBIqCgdzb3VyY2VzGAQgAygLMhkudXN3YXJtLnJ1bnRpbWUudjEuU291cmNlIigKBlNvdXJjZRINCgV0aXRsZRgBIAEoCRIPCgdhZGRyZXNzGAIgASgJIjsKB1JlcXVlc3QSDwoHY2FsbF9pZBgBIAEoCRIMCgR0b29sGAIgASgJEhEKCWFyZ3VtZW50cxgDIAEoCSI+CghBY3Rpdml0eRIyCghhY3Rpdml0eRgBIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiNQoFQ2h1bmsSDAoEdGV4dBgBIAEoCRITCgZvZmZzZXQYAiABKA1IAIgBAUIJCgdfb2Zmc2V0InYKBFRvb2wSDwoHY2FsbF9pZBgBIAEoCRIMCgR0b29sGAIgASgJEisKBXN0YXRlGAMgASgOMhwudXN3YXJtLnJ1bnRpbWUudjEuVG9vbFN0YXRlEhMKC2Rlc2NyaXB0aW9uGAQgASgJEg0KBXF1ZXJ5GAUgASgJIr0BCgVVc2FnZRIMCgRzdGVwGAEgASgNEhAKCHByb3ZpZGVyGAIgASgJEg0KBW1vZGVsGAMgASgJEhUKDXByb21wdF90b2tlbnMYBCABKAQSGQoRY29tcGxldGlvbl90b2tlbnMYBSABKAQSFQoNY2FjaGVkX3Rva2VucxgGIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGAcgASgEEhEKCWVzdGltYXRlZBgIIAEoCBIPCgdyZWZ1c2VkGAkgASgIInsKB0F0dGVtcHQSDAoEc3RlcBgBIAEoDRIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIVCg1wcm9tcHRfdG9rZW5zGAQgASgEEhkKEW1heF9vdXRwdXRfdG9rZW5zGAUgASgEEg8KB21ldGVyZWQYBiABKAgimgEKCkRlbGVnYXRpb24SFQoNZGVsZWdhdGlvbl9pZBgBIAEoCRIVCg1mcm9tX2FnZW50X2lkGAIgASgJEhMKC3RvX2FnZW50X2lkGAMgASgJEjMKBnN0YXR1cxgEIAEoDjIjLnVzd2FybS5ydW50aW1lLnYxLkRlbGVnYXRpb25TdGF0dXMSFAoMdGFza19wcmV2aWV3GAUgASgJIlIKB01lc3NhZ2USCwoDa2V5GAEgASgJEhAKCGFnZW50X2lkGAIgASgJEigKB2NvbnRlbnQYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IoQBCgREb25lEisKB291dGNvbWUYASABKA4yGi51c3dhcm0ucnVudGltZS52MS5PdXRjb21lEgwKBHRleHQYAiABKAkSEgoKZXJyb3JfY29kZRgDIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAQgASgJEhYKDmNvbnRleHRfZmFjdG9yGAUgASgBKqABCg1BZ2VudEFjdGl2aXR5Eh4KGkFHRU5UX0FDVElWSVRZX1VOU1BFQ0lGSUVEEAASGgoWQUdFTlRfQUNUSVZJVFlfUkVBRElORxABEhsKF0FHRU5UX0FDVElWSVRZX1RISU5LSU5HEAISGgoWQUdFTlRfQUNUSVZJVFlfV1JJVElORxADEhoKFkFHRU5UX0FDVElWSVRZX1BFTkRJTkcQBCpdCgtTdW1tYXJ5S2luZBIcChhTVU1NQVJZX0tJTkRfVU5TUEVDSUZJRUQQABIYChRTVU1NQVJZX0tJTkRfU1VNTUFSWRABEhYKElNVTU1BUllfS0lORF9USVRMRRACKlkKCUFnZW50Um9sZRIaChZBR0VOVF9ST0xFX1VOU1BFQ0lGSUVEEAASFgoSQUdFTlRfUk9MRV9NQU5BR0VSEAESGAoUQUdFTlRfUk9MRV9TVUJfQUdFTlQQAipaCgtIaXN0b3J5Um9sZRIcChhISVNUT1JZX1JPTEVfVU5TUEVDSUZJRUQQABIVChFISVNUT1JZX1JPTEVfVVNFUhABEhYKEkhJU1RPUllfUk9MRV9BR0VOVBACKlMKCUVudHJ5S2luZBIaChZFTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASEwoPRU5UUllfS0lORF9TVEVQEAESFQoRRU5UUllfS0lORF9SRVNVTFQQAipwCglUb29sU3RhdGUSGgoWVE9PTF9TVEFURV9VTlNQRUNJRklFRBAAEhYKElRPT0xfU1RBVEVfUlVOTklORxABEhgKFFRPT0xfU1RBVEVfQ09NUExFVEVEEAISFQoRVE9PTF9TVEFURV9GQUlMRUQQAyqTAQoQRGVsZWdhdGlvblN0YXR1cxIhCh1ERUxFR0FUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh0KGURFTEVHQVRJT05fU1RBVFVTX1JVTk5JTkcQARIfChtERUxFR0FUSU9OX1NUQVRVU19DT01QTEVURUQQAhIcChhERUxFR0FUSU9OX1NUQVRVU19GQUlMRUQQAyqOAQoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASFQoRT1VUQ09NRV9DT01QTEVURUQQARISCg5PVVRDT01FX0ZBSUxFRBACEhYKEk9VVENPTUVfSU5DT01QTEVURRADEhMKD09VVENPTUVfU1RPUFBFRBAEEhIKDk9VVENPTUVfU0lMRU5UEAUy6gQKDEFnZW50UnVudGltZRJTCghJZGVudGlmeRIiLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVxdWVzdBojLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVzcG9uc2USTAoHUnVuVHVybhIhLnVzd2FybS5ydW50aW1lLnYxLlJ1blR1cm5SZXF1ZXN0GhwudXN3YXJtLnJ1bnRpbWUudjEuVHVybkV2ZW50MAESUwoIU3RvcFR1cm4SIi51c3dhcm0ucnVudGltZS52MS5TdG9wVHVyblJlcXVlc3QaIy51c3dhcm0ucnVudGltZS52MS5TdG9wVHVyblJlc3BvbnNlElQKB0FkdmFuY2USIS51c3dhcm0ucnVudGltZS52MS5BZHZhbmNlUmVxdWVzdBoiLnVzd2FybS5ydW50aW1lLnYxLkFkdmFuY2VSZXNwb25zZSgBMAESZQoOUmVuZXdUb29sVG9rZW4SKC51c3dhcm0ucnVudGltZS52MS5SZW5ld1Rvb2xUb2tlblJlcXVlc3QaKS51c3dhcm0ucnVudGltZS52MS5SZW5ld1Rvb2xUb2tlblJlc3BvbnNlElYKCVN1bW1hcml6ZRIjLnVzd2FybS5ydW50aW1lLnYxLlN1bW1hcml6ZVJlcXVlc3QaJC51c3dhcm0ucnVudGltZS52MS5TdW1tYXJpemVSZXNwb25zZRJNCgZTdGF0dXMSIC51c3dhcm0ucnVudGltZS52MS5TdGF0dXNSZXF1ZXN0GiEudXN3YXJtLnJ1bnRpbWUudjEuU3RhdHVzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_struct]);
+  fileDesc("Ch91c3dhcm0vcnVudGltZS92MS9ydW50aW1lLnByb3RvEhF1c3dhcm0ucnVudGltZS52MSIRCg9JZGVudGlmeVJlcXVlc3QiqQEKEElkZW50aWZ5UmVzcG9uc2USFAoMd29ya3NwYWNlX2lkGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSEwoLaW5zdGFuY2VfaWQYAyABKAkSEAoIZmVhdHVyZXMYBCADKAkSFgoOY29udGV4dF93aW5kb3cYBSABKA0SLwoHd2luZG93cxgGIAMoCzIeLnVzd2FybS5ydW50aW1lLnYxLk1vZGVsV2luZG93IiwKC01vZGVsV2luZG93Eg0KBW1vZGVsGAEgASgJEg4KBnRva2VucxgCIAEoDSIPCg1TdGF0dXNSZXF1ZXN0Il4KDlN0YXR1c1Jlc3BvbnNlEgwKBGJ1c3kYASABKAgSLQoFdHVybnMYAiADKAsyHi51c3dhcm0ucnVudGltZS52MS5SdW5uaW5nVHVybhIPCgdpZGxlX21zGAMgASgDIngKC1J1bm5pbmdUdXJuEg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRIQCghhZ2VudF9pZBgDIAEoCRIyCghhY3Rpdml0eRgEIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiNgoPU3RvcFR1cm5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDSISChBTdG9wVHVyblJlc3BvbnNlIoQBCg5BZHZhbmNlUmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEhIKCmdlbmVyYXRpb24YAiABKA0SGQoRY29tbWl0dGVkX3Rocm91Z2gYAyABKAQSMgoLcmVzb2x1dGlvbnMYBCADKAsyHS51c3dhcm0ucnVudGltZS52MS5SZXNvbHV0aW9uIo4BCgpSZXNvbHV0aW9uEg8KB2NhbGxfaWQYASABKAkSDAoEdGV4dBgCIAEoCRIOCgZmYWlsZWQYAyABKAgSDwoHbWVzc2FnZRgEIAEoCBISCgp0b29sX3Rva2VuGAUgASgJEiwKCHBpY3R1cmVzGAYgAygLMhoudXN3YXJtLnJ1bnRpbWUudjEuUGljdHVyZSIRCg9BZHZhbmNlUmVzcG9uc2UiZQoVUmVuZXdUb29sVG9rZW5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRISCgp0b29sX3Rva2VuGAMgASgJEhMKC21vZGVsX3Rva2VuGAQgASgJIhgKFlJlbmV3VG9vbFRva2VuUmVzcG9uc2UikwYKDlJ1blR1cm5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRISCgpmcm9tX2V2ZW50GAMgASgEEicKBWFnZW50GAQgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnQSLAoKY29sbGVhZ3VlcxgFIAMoCzIYLnVzd2FybS5ydW50aW1lLnYxLkFnZW50EjIKB2hpc3RvcnkYBiADKAsyIS51c3dhcm0ucnVudGltZS52MS5IaXN0b3J5TWVzc2FnZRINCgV0b29scxgHIAMoCRIrCghtZW1vcmllcxgIIAMoCzIZLnVzd2FybS5ydW50aW1lLnYxLk1lbW9yeRISCgpmaXJzdF9zdGVwGAkgASgNEjEKB2NvbnRleHQYCiABKAsyIC51c3dhcm0ucnVudGltZS52MS5BbnN3ZXJDb250ZXh0EhIKCnRvb2xfdG9rZW4YCyABKAkSLgoGbGltaXRzGAwgASgLMh4udXN3YXJtLnJ1bnRpbWUudjEuTW9kZWxMaW1pdHMSDwoHc3VtbWFyeRgNIAEoCRITCgttb2RlbF90b2tlbhgOIAEoCRIRCglqb3VybmFsZWQYDyABKAgSKQoHam91cm5hbBgQIAMoCzIYLnVzd2FybS5ydW50aW1lLnYxLkVudHJ5EjQKD3JlcXVlc3RlZF90b29scxgRIAMoCzIbLnVzd2FybS5ydW50aW1lLnYxLlRvb2xTcGVjEjIKC3Jlc29sdXRpb25zGBIgAygLMh0udXN3YXJtLnJ1bnRpbWUudjEuUmVzb2x1dGlvbhIVCg1zaG93bl9lbnRyaWVzGBMgASgNEhAKCGNhbl93YWl0GB4gASgIEhAKCGJ1ZGdldGVkGBUgASgIEjgKDmpvdXJuYWxfbGltaXRzGCggASgLMiAudXN3YXJtLnJ1bnRpbWUudjEuSm91cm5hbExpbWl0cxIzCgxyZWNlbnRfY2FsbHMYKSADKAsyHS51c3dhcm0ucnVudGltZS52MS5DYWxsUmVjb3JkIjsKDUpvdXJuYWxMaW1pdHMSEwoLZW50cnlfYnl0ZXMYASABKA0SFQoNam91cm5hbF9ieXRlcxgCIAEoDSJDCghUb29sU3BlYxIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhQKDGlucHV0X3NjaGVtYRgDIAEoCSJQCgtNb2RlbExpbWl0cxIWCg5jb250ZXh0X3dpbmRvdxgBIAEoDRIZChFtYXhfb3V0cHV0X3Rva2VucxgCIAEoDRIOCgZpbWFnZXMYAyABKAgisQIKEFN1bW1hcml6ZVJlcXVlc3QSLAoEa2luZBgBIAEoDjIeLnVzd2FybS5ydW50aW1lLnYxLlN1bW1hcnlLaW5kEg0KBW1vZGVsGAIgASgJEi4KBmxpbWl0cxgDIAEoCzIeLnVzd2FybS5ydW50aW1lLnYxLk1vZGVsTGltaXRzEhAKCHByZXZpb3VzGAQgASgJEjIKB2hpc3RvcnkYBSADKAsyIS51c3dhcm0ucnVudGltZS52MS5IaXN0b3J5TWVzc2FnZRIoCgZhZ2VudHMYBiADKAsyGC51c3dhcm0ucnVudGltZS52MS5BZ2VudBIQCghsYW5ndWFnZRgHIAEoCRITCgttb2RlbF90b2tlbhgIIAEoCRIZChFtYXhfb3V0cHV0X3Rva2VucxgJIAEoDSJKChFTdW1tYXJpemVSZXNwb25zZRIMCgR0ZXh0GAEgASgJEicKBXVzYWdlGAIgAygLMhgudXN3YXJtLnJ1bnRpbWUudjEuVXNhZ2UiVwoNQW5zd2VyQ29udGV4dBIOCgZub3dfbXMYASABKAMSEQoJdGltZV96b25lGAIgASgJEhAKCGxhbmd1YWdlGAMgASgJEhEKCXVzZXJfbmFtZRgEIAEoCSL0AQoFQWdlbnQSCgoCaWQYASABKAkSDAoEc2x1ZxgCIAEoCRIMCgRuYW1lGAMgASgJEioKBHJvbGUYBCABKA4yHC51c3dhcm0ucnVudGltZS52MS5BZ2VudFJvbGUSEwoLZGVzY3JpcHRpb24YBSABKAkSDgoGc2tpbGxzGAYgAygJEg0KBW1vZGVsGAcgASgJEhcKD3Jlc3BvbnNlX2xlbmd0aBgIIAEoCRIPCgdwcm9tcHRzGAkgAygJEjkKD3NraWxsX2RvY3VtZW50cxgKIAMoCzIgLnVzd2FybS5ydW50aW1lLnYxLlNraWxsRG9jdW1lbnQiQwoNU2tpbGxEb2N1bWVudBIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEg8KB2NvbnRlbnQYAyABKAkimgEKDkhpc3RvcnlNZXNzYWdlEgoKAmlkGAEgASgJEiwKBHJvbGUYAiABKA4yHi51c3dhcm0ucnVudGltZS52MS5IaXN0b3J5Um9sZRIQCghhZ2VudF9pZBgDIAEoCRIMCgR0ZXh0GAQgASgJEi4KBWZpbGVzGAUgAygLMh8udXN3YXJtLnJ1bnRpbWUudjEuQXR0YWNoZWRGaWxlIlgKDEF0dGFjaGVkRmlsZRIMCgRuYW1lGAEgASgJEgwKBHRleHQYAiABKAkSLAoIcGljdHVyZXMYAyADKAsyGi51c3dhcm0ucnVudGltZS52MS5QaWN0dXJlIisKB1BpY3R1cmUSEgoKbWVkaWFfdHlwZRgBIAEoCRIMCgRkYXRhGAIgASgMIjgKBk1lbW9yeRILCgNrZXkYASABKAkSDwoHY29udGVudBgCIAEoCRIQCghjYXRlZ29yeRgDIAEoCSKqBAoJVHVybkV2ZW50Eg4KBm51bWJlchgBIAEoBBIvCghhY3Rpdml0eRgCIAEoCzIbLnVzd2FybS5ydW50aW1lLnYxLkFjdGl2aXR5SAASKQoFY2h1bmsYAyABKAsyGC51c3dhcm0ucnVudGltZS52MS5DaHVua0gAEicKBHRvb2wYBCABKAsyFy51c3dhcm0ucnVudGltZS52MS5Ub29sSAASKQoFdXNhZ2UYBSABKAsyGC51c3dhcm0ucnVudGltZS52MS5Vc2FnZUgAEjMKCmRlbGVnYXRpb24YBiABKAsyHS51c3dhcm0ucnVudGltZS52MS5EZWxlZ2F0aW9uSAASLQoHbWVzc2FnZRgHIAEoCzIaLnVzd2FybS5ydW50aW1lLnYxLk1lc3NhZ2VIABInCgRkb25lGAggASgLMhcudXN3YXJtLnJ1bnRpbWUudjEuRG9uZUgAEikKBWVudHJ5GAkgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuRW50cnlIABItCgdyZXF1ZXN0GAsgASgLMhoudXN3YXJtLnJ1bnRpbWUudjEuUmVxdWVzdEgAEi0KB3dhaXRpbmcYDCABKAsyGi51c3dhcm0ucnVudGltZS52MS5XYWl0aW5nSAASLQoHYXR0ZW1wdBgOIAEoCzIaLnVzd2FybS5ydW50aW1lLnYxLkF0dGVtcHRIABIPCgdiYXJyaWVyGAogASgIQgcKBWV2ZW50IiEKB1dhaXRpbmcSFgoOcmV0cnlfYWZ0ZXJfbXMYASABKA0i+wEKBUVudHJ5Eg4KBm51bWJlchgBIAEoDRIqCgRraW5kGAIgASgOMhwudXN3YXJtLnJ1bnRpbWUudjEuRW50cnlLaW5kEgwKBGJvZHkYAyABKAkSJwoFdXNhZ2UYBCABKAsyGC51c3dhcm0ucnVudGltZS52MS5Vc2FnZRIlCgR0b29sGAUgASgLMhcudXN3YXJtLnJ1bnRpbWUudjEuVG9vbBIrCgdtZXNzYWdlGAYgASgLMhoudXN3YXJtLnJ1bnRpbWUudjEuTWVzc2FnZRIrCgRjYWxsGAcgASgLMh0udXN3YXJtLnJ1bnRpbWUudjEuQ2FsbFJlY29yZCJpCgpDYWxsUmVjb3JkEgwKBHRvb2wYASABKAkSEQoJYXJndW1lbnRzGAIgASgJEg4KBmZhaWxlZBgDIAEoCBIqCgdzb3VyY2VzGAQgAygLMhkudXN3YXJtLnJ1bnRpbWUudjEuU291cmNlIigKBlNvdXJjZRINCgV0aXRsZRgBIAEoCRIPCgdhZGRyZXNzGAIgASgJIjsKB1JlcXVlc3QSDwoHY2FsbF9pZBgBIAEoCRIMCgR0b29sGAIgASgJEhEKCWFyZ3VtZW50cxgDIAEoCSI+CghBY3Rpdml0eRIyCghhY3Rpdml0eRgBIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiNQoFQ2h1bmsSDAoEdGV4dBgBIAEoCRITCgZvZmZzZXQYAiABKA1IAIgBAUIJCgdfb2Zmc2V0InYKBFRvb2wSDwoHY2FsbF9pZBgBIAEoCRIMCgR0b29sGAIgASgJEisKBXN0YXRlGAMgASgOMhwudXN3YXJtLnJ1bnRpbWUudjEuVG9vbFN0YXRlEhMKC2Rlc2NyaXB0aW9uGAQgASgJEg0KBXF1ZXJ5GAUgASgJIr0BCgVVc2FnZRIMCgRzdGVwGAEgASgNEhAKCHByb3ZpZGVyGAIgASgJEg0KBW1vZGVsGAMgASgJEhUKDXByb21wdF90b2tlbnMYBCABKAQSGQoRY29tcGxldGlvbl90b2tlbnMYBSABKAQSFQoNY2FjaGVkX3Rva2VucxgGIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGAcgASgEEhEKCWVzdGltYXRlZBgIIAEoCBIPCgdyZWZ1c2VkGAkgASgIInsKB0F0dGVtcHQSDAoEc3RlcBgBIAEoDRIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIVCg1wcm9tcHRfdG9rZW5zGAQgASgEEhkKEW1heF9vdXRwdXRfdG9rZW5zGAUgASgEEg8KB21ldGVyZWQYBiABKAgimgEKCkRlbGVnYXRpb24SFQoNZGVsZWdhdGlvbl9pZBgBIAEoCRIVCg1mcm9tX2FnZW50X2lkGAIgASgJEhMKC3RvX2FnZW50X2lkGAMgASgJEjMKBnN0YXR1cxgEIAEoDjIjLnVzd2FybS5ydW50aW1lLnYxLkRlbGVnYXRpb25TdGF0dXMSFAoMdGFza19wcmV2aWV3GAUgASgJIlIKB01lc3NhZ2USCwoDa2V5GAEgASgJEhAKCGFnZW50X2lkGAIgASgJEigKB2NvbnRlbnQYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IoQBCgREb25lEisKB291dGNvbWUYASABKA4yGi51c3dhcm0ucnVudGltZS52MS5PdXRjb21lEgwKBHRleHQYAiABKAkSEgoKZXJyb3JfY29kZRgDIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAQgASgJEhYKDmNvbnRleHRfZmFjdG9yGAUgASgBKqABCg1BZ2VudEFjdGl2aXR5Eh4KGkFHRU5UX0FDVElWSVRZX1VOU1BFQ0lGSUVEEAASGgoWQUdFTlRfQUNUSVZJVFlfUkVBRElORxABEhsKF0FHRU5UX0FDVElWSVRZX1RISU5LSU5HEAISGgoWQUdFTlRfQUNUSVZJVFlfV1JJVElORxADEhoKFkFHRU5UX0FDVElWSVRZX1BFTkRJTkcQBCpdCgtTdW1tYXJ5S2luZBIcChhTVU1NQVJZX0tJTkRfVU5TUEVDSUZJRUQQABIYChRTVU1NQVJZX0tJTkRfU1VNTUFSWRABEhYKElNVTU1BUllfS0lORF9USVRMRRACKlkKCUFnZW50Um9sZRIaChZBR0VOVF9ST0xFX1VOU1BFQ0lGSUVEEAASFgoSQUdFTlRfUk9MRV9NQU5BR0VSEAESGAoUQUdFTlRfUk9MRV9TVUJfQUdFTlQQAipaCgtIaXN0b3J5Um9sZRIcChhISVNUT1JZX1JPTEVfVU5TUEVDSUZJRUQQABIVChFISVNUT1JZX1JPTEVfVVNFUhABEhYKEkhJU1RPUllfUk9MRV9BR0VOVBACKlMKCUVudHJ5S2luZBIaChZFTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASEwoPRU5UUllfS0lORF9TVEVQEAESFQoRRU5UUllfS0lORF9SRVNVTFQQAipwCglUb29sU3RhdGUSGgoWVE9PTF9TVEFURV9VTlNQRUNJRklFRBAAEhYKElRPT0xfU1RBVEVfUlVOTklORxABEhgKFFRPT0xfU1RBVEVfQ09NUExFVEVEEAISFQoRVE9PTF9TVEFURV9GQUlMRUQQAyqTAQoQRGVsZWdhdGlvblN0YXR1cxIhCh1ERUxFR0FUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh0KGURFTEVHQVRJT05fU1RBVFVTX1JVTk5JTkcQARIfChtERUxFR0FUSU9OX1NUQVRVU19DT01QTEVURUQQAhIcChhERUxFR0FUSU9OX1NUQVRVU19GQUlMRUQQAyqOAQoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASFQoRT1VUQ09NRV9DT01QTEVURUQQARISCg5PVVRDT01FX0ZBSUxFRBACEhYKEk9VVENPTUVfSU5DT01QTEVURRADEhMKD09VVENPTUVfU1RPUFBFRBAEEhIKDk9VVENPTUVfU0lMRU5UEAUy6gQKDEFnZW50UnVudGltZRJTCghJZGVudGlmeRIiLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVxdWVzdBojLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVzcG9uc2USTAoHUnVuVHVybhIhLnVzd2FybS5ydW50aW1lLnYxLlJ1blR1cm5SZXF1ZXN0GhwudXN3YXJtLnJ1bnRpbWUudjEuVHVybkV2ZW50MAESUwoIU3RvcFR1cm4SIi51c3dhcm0ucnVudGltZS52MS5TdG9wVHVyblJlcXVlc3QaIy51c3dhcm0ucnVudGltZS52MS5TdG9wVHVyblJlc3BvbnNlElQKB0FkdmFuY2USIS51c3dhcm0ucnVudGltZS52MS5BZHZhbmNlUmVxdWVzdBoiLnVzd2FybS5ydW50aW1lLnYxLkFkdmFuY2VSZXNwb25zZSgBMAESZQoOUmVuZXdUb29sVG9rZW4SKC51c3dhcm0ucnVudGltZS52MS5SZW5ld1Rvb2xUb2tlblJlcXVlc3QaKS51c3dhcm0ucnVudGltZS52MS5SZW5ld1Rvb2xUb2tlblJlc3BvbnNlElYKCVN1bW1hcml6ZRIjLnVzd2FybS5ydW50aW1lLnYxLlN1bW1hcml6ZVJlcXVlc3QaJC51c3dhcm0ucnVudGltZS52MS5TdW1tYXJpemVSZXNwb25zZRJNCgZTdGF0dXMSIC51c3dhcm0ucnVudGltZS52MS5TdGF0dXNSZXF1ZXN0GiEudXN3YXJtLnJ1bnRpbWUudjEuU3RhdHVzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_struct]);
 
 /**
  * @generated from message uswarm.runtime.v1.IdentifyRequest
@@ -53,6 +53,20 @@ export type IdentifyResponse = Message$1<"uswarm.runtime.v1.IdentifyResponse"> &
    * @generated from field: repeated string features = 4;
    */
   features: string[];
+
+  /**
+   * The window that the operator has set for all models, in tokens; 0 if there is none.
+   *
+   * @generated from field: uint32 context_window = 5;
+   */
+  contextWindow: number;
+
+  /**
+   * Smaller windows that model servers have stated.
+   *
+   * @generated from field: repeated uswarm.runtime.v1.ModelWindow windows = 6;
+   */
+  windows: ModelWindow[];
 };
 
 /**
@@ -61,6 +75,30 @@ export type IdentifyResponse = Message$1<"uswarm.runtime.v1.IdentifyResponse"> &
  */
 export const IdentifyResponseSchema: GenMessage<IdentifyResponse> = /*@__PURE__*/
   messageDesc(file_uswarm_runtime_v1_runtime, 1);
+
+/**
+ * @generated from message uswarm.runtime.v1.ModelWindow
+ */
+export type ModelWindow = Message$1<"uswarm.runtime.v1.ModelWindow"> & {
+  /**
+   * As in Agent.model.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * @generated from field: uint32 tokens = 2;
+   */
+  tokens: number;
+};
+
+/**
+ * Describes the message uswarm.runtime.v1.ModelWindow.
+ * Use `create(ModelWindowSchema)` to create a new message.
+ */
+export const ModelWindowSchema: GenMessage<ModelWindow> = /*@__PURE__*/
+  messageDesc(file_uswarm_runtime_v1_runtime, 2);
 
 /**
  * @generated from message uswarm.runtime.v1.StatusRequest
@@ -73,7 +111,7 @@ export type StatusRequest = Message$1<"uswarm.runtime.v1.StatusRequest"> & {
  * Use `create(StatusRequestSchema)` to create a new message.
  */
 export const StatusRequestSchema: GenMessage<StatusRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 2);
+  messageDesc(file_uswarm_runtime_v1_runtime, 3);
 
 /**
  * @generated from message uswarm.runtime.v1.StatusResponse
@@ -102,7 +140,7 @@ export type StatusResponse = Message$1<"uswarm.runtime.v1.StatusResponse"> & {
  * Use `create(StatusResponseSchema)` to create a new message.
  */
 export const StatusResponseSchema: GenMessage<StatusResponse> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 3);
+  messageDesc(file_uswarm_runtime_v1_runtime, 4);
 
 /**
  * @generated from message uswarm.runtime.v1.RunningTurn
@@ -134,7 +172,7 @@ export type RunningTurn = Message$1<"uswarm.runtime.v1.RunningTurn"> & {
  * Use `create(RunningTurnSchema)` to create a new message.
  */
 export const RunningTurnSchema: GenMessage<RunningTurn> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 4);
+  messageDesc(file_uswarm_runtime_v1_runtime, 5);
 
 /**
  * @generated from message uswarm.runtime.v1.StopTurnRequest
@@ -156,7 +194,7 @@ export type StopTurnRequest = Message$1<"uswarm.runtime.v1.StopTurnRequest"> & {
  * Use `create(StopTurnRequestSchema)` to create a new message.
  */
 export const StopTurnRequestSchema: GenMessage<StopTurnRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 5);
+  messageDesc(file_uswarm_runtime_v1_runtime, 6);
 
 /**
  * @generated from message uswarm.runtime.v1.StopTurnResponse
@@ -169,7 +207,7 @@ export type StopTurnResponse = Message$1<"uswarm.runtime.v1.StopTurnResponse"> &
  * Use `create(StopTurnResponseSchema)` to create a new message.
  */
 export const StopTurnResponseSchema: GenMessage<StopTurnResponse> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 6);
+  messageDesc(file_uswarm_runtime_v1_runtime, 7);
 
 /**
  * @generated from message uswarm.runtime.v1.AdvanceRequest
@@ -205,7 +243,7 @@ export type AdvanceRequest = Message$1<"uswarm.runtime.v1.AdvanceRequest"> & {
  * Use `create(AdvanceRequestSchema)` to create a new message.
  */
 export const AdvanceRequestSchema: GenMessage<AdvanceRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 7);
+  messageDesc(file_uswarm_runtime_v1_runtime, 8);
 
 /**
  * The outcome of a tool request, or the answer to an announced call.
@@ -258,7 +296,7 @@ export type Resolution = Message$1<"uswarm.runtime.v1.Resolution"> & {
  * Use `create(ResolutionSchema)` to create a new message.
  */
 export const ResolutionSchema: GenMessage<Resolution> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 8);
+  messageDesc(file_uswarm_runtime_v1_runtime, 9);
 
 /**
  * @generated from message uswarm.runtime.v1.AdvanceResponse
@@ -271,7 +309,7 @@ export type AdvanceResponse = Message$1<"uswarm.runtime.v1.AdvanceResponse"> & {
  * Use `create(AdvanceResponseSchema)` to create a new message.
  */
 export const AdvanceResponseSchema: GenMessage<AdvanceResponse> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 9);
+  messageDesc(file_uswarm_runtime_v1_runtime, 10);
 
 /**
  * @generated from message uswarm.runtime.v1.RenewToolTokenRequest
@@ -307,7 +345,7 @@ export type RenewToolTokenRequest = Message$1<"uswarm.runtime.v1.RenewToolTokenR
  * Use `create(RenewToolTokenRequestSchema)` to create a new message.
  */
 export const RenewToolTokenRequestSchema: GenMessage<RenewToolTokenRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 10);
+  messageDesc(file_uswarm_runtime_v1_runtime, 11);
 
 /**
  * @generated from message uswarm.runtime.v1.RenewToolTokenResponse
@@ -320,7 +358,7 @@ export type RenewToolTokenResponse = Message$1<"uswarm.runtime.v1.RenewToolToken
  * Use `create(RenewToolTokenResponseSchema)` to create a new message.
  */
 export const RenewToolTokenResponseSchema: GenMessage<RenewToolTokenResponse> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 11);
+  messageDesc(file_uswarm_runtime_v1_runtime, 12);
 
 /**
  * @generated from message uswarm.runtime.v1.RunTurnRequest
@@ -493,7 +531,7 @@ export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
  * Use `create(RunTurnRequestSchema)` to create a new message.
  */
 export const RunTurnRequestSchema: GenMessage<RunTurnRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 12);
+  messageDesc(file_uswarm_runtime_v1_runtime, 13);
 
 /**
  * Bytes of the bodies of entries.
@@ -517,7 +555,7 @@ export type JournalLimits = Message$1<"uswarm.runtime.v1.JournalLimits"> & {
  * Use `create(JournalLimitsSchema)` to create a new message.
  */
 export const JournalLimitsSchema: GenMessage<JournalLimits> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 13);
+  messageDesc(file_uswarm_runtime_v1_runtime, 14);
 
 /**
  * A tool as the model sees it.
@@ -548,7 +586,7 @@ export type ToolSpec = Message$1<"uswarm.runtime.v1.ToolSpec"> & {
  * Use `create(ToolSpecSchema)` to create a new message.
  */
 export const ToolSpecSchema: GenMessage<ToolSpec> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 14);
+  messageDesc(file_uswarm_runtime_v1_runtime, 15);
 
 /**
  * Limits and capabilities of a model. 0 and false mean unknown: the runtime uses its defaults.
@@ -583,7 +621,7 @@ export type ModelLimits = Message$1<"uswarm.runtime.v1.ModelLimits"> & {
  * Use `create(ModelLimitsSchema)` to create a new message.
  */
 export const ModelLimitsSchema: GenMessage<ModelLimits> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 15);
+  messageDesc(file_uswarm_runtime_v1_runtime, 16);
 
 /**
  * @generated from message uswarm.runtime.v1.SummarizeRequest
@@ -640,6 +678,13 @@ export type SummarizeRequest = Message$1<"uswarm.runtime.v1.SummarizeRequest"> &
    * @generated from field: string model_token = 8;
    */
   modelToken: string;
+
+  /**
+   * Limit for a summary's output; 0: the runtime's default.
+   *
+   * @generated from field: uint32 max_output_tokens = 9;
+   */
+  maxOutputTokens: number;
 };
 
 /**
@@ -647,7 +692,7 @@ export type SummarizeRequest = Message$1<"uswarm.runtime.v1.SummarizeRequest"> &
  * Use `create(SummarizeRequestSchema)` to create a new message.
  */
 export const SummarizeRequestSchema: GenMessage<SummarizeRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 16);
+  messageDesc(file_uswarm_runtime_v1_runtime, 17);
 
 /**
  * @generated from message uswarm.runtime.v1.SummarizeResponse
@@ -671,7 +716,7 @@ export type SummarizeResponse = Message$1<"uswarm.runtime.v1.SummarizeResponse">
  * Use `create(SummarizeResponseSchema)` to create a new message.
  */
 export const SummarizeResponseSchema: GenMessage<SummarizeResponse> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 17);
+  messageDesc(file_uswarm_runtime_v1_runtime, 18);
 
 /**
  * Input of a reply in addition to the conversation.
@@ -713,7 +758,7 @@ export type AnswerContext = Message$1<"uswarm.runtime.v1.AnswerContext"> & {
  * Use `create(AnswerContextSchema)` to create a new message.
  */
 export const AnswerContextSchema: GenMessage<AnswerContext> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 18);
+  messageDesc(file_uswarm_runtime_v1_runtime, 19);
 
 /**
  * @generated from message uswarm.runtime.v1.Agent
@@ -784,7 +829,7 @@ export type Agent = Message$1<"uswarm.runtime.v1.Agent"> & {
  * Use `create(AgentSchema)` to create a new message.
  */
 export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 19);
+  messageDesc(file_uswarm_runtime_v1_runtime, 20);
 
 /**
  * @generated from message uswarm.runtime.v1.SkillDocument
@@ -815,7 +860,7 @@ export type SkillDocument = Message$1<"uswarm.runtime.v1.SkillDocument"> & {
  * Use `create(SkillDocumentSchema)` to create a new message.
  */
 export const SkillDocumentSchema: GenMessage<SkillDocument> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 20);
+  messageDesc(file_uswarm_runtime_v1_runtime, 21);
 
 /**
  * @generated from message uswarm.runtime.v1.HistoryMessage
@@ -858,7 +903,7 @@ export type HistoryMessage = Message$1<"uswarm.runtime.v1.HistoryMessage"> & {
  * Use `create(HistoryMessageSchema)` to create a new message.
  */
 export const HistoryMessageSchema: GenMessage<HistoryMessage> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 21);
+  messageDesc(file_uswarm_runtime_v1_runtime, 22);
 
 /**
  * What a model is given of a file. The user did not write it.
@@ -891,7 +936,7 @@ export type AttachedFile = Message$1<"uswarm.runtime.v1.AttachedFile"> & {
  * Use `create(AttachedFileSchema)` to create a new message.
  */
 export const AttachedFileSchema: GenMessage<AttachedFile> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 22);
+  messageDesc(file_uswarm_runtime_v1_runtime, 23);
 
 /**
  * @generated from message uswarm.runtime.v1.Picture
@@ -917,7 +962,7 @@ export type Picture = Message$1<"uswarm.runtime.v1.Picture"> & {
  * Use `create(PictureSchema)` to create a new message.
  */
 export const PictureSchema: GenMessage<Picture> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 23);
+  messageDesc(file_uswarm_runtime_v1_runtime, 24);
 
 /**
  * @generated from message uswarm.runtime.v1.Memory
@@ -944,7 +989,7 @@ export type Memory = Message$1<"uswarm.runtime.v1.Memory"> & {
  * Use `create(MemorySchema)` to create a new message.
  */
 export const MemorySchema: GenMessage<Memory> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 24);
+  messageDesc(file_uswarm_runtime_v1_runtime, 25);
 
 /**
  * Events are numbered from 1 within a generation, without gaps; `done` is the last.
@@ -1041,7 +1086,7 @@ export type TurnEvent = Message$1<"uswarm.runtime.v1.TurnEvent"> & {
  * Use `create(TurnEventSchema)` to create a new message.
  */
 export const TurnEventSchema: GenMessage<TurnEvent> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 25);
+  messageDesc(file_uswarm_runtime_v1_runtime, 26);
 
 /**
  * Nothing happens in the turn until a time or an event outside the runtime.
@@ -1065,7 +1110,7 @@ export type Waiting = Message$1<"uswarm.runtime.v1.Waiting"> & {
  * Use `create(WaitingSchema)` to create a new message.
  */
 export const WaitingSchema: GenMessage<Waiting> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 26);
+  messageDesc(file_uswarm_runtime_v1_runtime, 27);
 
 /**
  * A completed part of a turn. Another runtime continues the turn after it.
@@ -1127,7 +1172,7 @@ export type Entry = Message$1<"uswarm.runtime.v1.Entry"> & {
  * Use `create(EntrySchema)` to create a new message.
  */
 export const EntrySchema: GenMessage<Entry> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 27);
+  messageDesc(file_uswarm_runtime_v1_runtime, 28);
 
 /**
  * A tool call of an earlier turn. At most 4 KiB.
@@ -1165,7 +1210,7 @@ export type CallRecord = Message$1<"uswarm.runtime.v1.CallRecord"> & {
  * Use `create(CallRecordSchema)` to create a new message.
  */
 export const CallRecordSchema: GenMessage<CallRecord> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 28);
+  messageDesc(file_uswarm_runtime_v1_runtime, 29);
 
 /**
  * @generated from message uswarm.runtime.v1.Source
@@ -1187,7 +1232,7 @@ export type Source = Message$1<"uswarm.runtime.v1.Source"> & {
  * Use `create(SourceSchema)` to create a new message.
  */
 export const SourceSchema: GenMessage<Source> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 29);
+  messageDesc(file_uswarm_runtime_v1_runtime, 30);
 
 /**
  * A call of one of the `requested_tools`. The caller executes it once per (turn_id, call_id), whichever generation requests it,
@@ -1219,7 +1264,7 @@ export type Request = Message$1<"uswarm.runtime.v1.Request"> & {
  * Use `create(RequestSchema)` to create a new message.
  */
 export const RequestSchema: GenMessage<Request> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 30);
+  messageDesc(file_uswarm_runtime_v1_runtime, 31);
 
 /**
  * @generated from message uswarm.runtime.v1.Activity
@@ -1236,7 +1281,7 @@ export type Activity = Message$1<"uswarm.runtime.v1.Activity"> & {
  * Use `create(ActivitySchema)` to create a new message.
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 31);
+  messageDesc(file_uswarm_runtime_v1_runtime, 32);
 
 /**
  * A part of the text of the reply, coalesced over 40–60 ms.
@@ -1263,7 +1308,7 @@ export type Chunk = Message$1<"uswarm.runtime.v1.Chunk"> & {
  * Use `create(ChunkSchema)` to create a new message.
  */
 export const ChunkSchema: GenMessage<Chunk> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 32);
+  messageDesc(file_uswarm_runtime_v1_runtime, 33);
 
 /**
  * A tool call: `running` when it starts, `completed` or `failed` when it ends, with the same call_id.
@@ -1306,7 +1351,7 @@ export type Tool = Message$1<"uswarm.runtime.v1.Tool"> & {
  * Use `create(ToolSchema)` to create a new message.
  */
 export const ToolSchema: GenMessage<Tool> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 33);
+  messageDesc(file_uswarm_runtime_v1_runtime, 34);
 
 /**
  * Usage of one model call, once per (turn, step). Each attempt that the provider may have counted has its own step.
@@ -1375,7 +1420,7 @@ export type Usage = Message$1<"uswarm.runtime.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 34);
+  messageDesc(file_uswarm_runtime_v1_runtime, 35);
 
 /**
  * A request to a model provider that is about to be sent; always a barrier. Its estimate counts until `Usage` with the same
@@ -1427,7 +1472,7 @@ export type Attempt = Message$1<"uswarm.runtime.v1.Attempt"> & {
  * Use `create(AttemptSchema)` to create a new message.
  */
 export const AttemptSchema: GenMessage<Attempt> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 35);
+  messageDesc(file_uswarm_runtime_v1_runtime, 36);
 
 /**
  * A sub-agent has received a task (RUNNING) or has finished it.
@@ -1466,7 +1511,7 @@ export type Delegation = Message$1<"uswarm.runtime.v1.Delegation"> & {
  * Use `create(DelegationSchema)` to create a new message.
  */
 export const DelegationSchema: GenMessage<Delegation> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 36);
+  messageDesc(file_uswarm_runtime_v1_runtime, 37);
 
 /**
  * A separate message in addition to the reply (action card, artifact, workflow). The content is a
@@ -1496,7 +1541,7 @@ export type Message = Message$1<"uswarm.runtime.v1.Message"> & {
  * Use `create(MessageSchema)` to create a new message.
  */
 export const MessageSchema: GenMessage<Message> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 37);
+  messageDesc(file_uswarm_runtime_v1_runtime, 38);
 
 /**
  * @generated from message uswarm.runtime.v1.Done
@@ -1543,7 +1588,7 @@ export type Done = Message$1<"uswarm.runtime.v1.Done"> & {
  * Use `create(DoneSchema)` to create a new message.
  */
 export const DoneSchema: GenMessage<Done> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 38);
+  messageDesc(file_uswarm_runtime_v1_runtime, 39);
 
 /**
  * @generated from enum uswarm.runtime.v1.AgentActivity
