@@ -212,9 +212,14 @@ async function extractPdf(bytes: Uint8Array): Promise<Extracted> {
 }
 
 const input = workerData as Input;
+const answer = (message: object): void => {
+  // A thread has no origin.
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin
+  parentPort?.postMessage(message);
+};
 try {
   const extracted = input.kind === 'html' ? extractHtml(input.html, input.url) : await extractPdf(input.bytes);
-  parentPort?.postMessage({ extracted });
+  answer({ extracted });
 } catch (error) {
-  parentPort?.postMessage({ failed: error instanceof TooComplex ? 'complex' : 'malformed' });
+  answer({ failed: error instanceof TooComplex ? 'complex' : 'malformed' });
 }
