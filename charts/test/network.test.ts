@@ -211,7 +211,7 @@ describe('egress from the cluster', () => {
     expect(ports('uswarm-webhook')).toEqual([6432]);
     expect(leaves(policies, podOf(rendered, 'uswarm-webhook'), '198.51.100.7', 6432)).toBe(true);
     expect(ports('uswarm-controller')).toEqual([443, 6443]);
-    expect(ports('uswarm-searxng-client')).toEqual([443]);
+    expect(ports('uswarm-searxng-client')).toEqual([80, 443]);
     expect(ports('uswarm-test')).toEqual([443, 6443]);
   });
 
@@ -303,6 +303,20 @@ describe('egress from the cluster', () => {
         .concat('searxng')
         .toSorted(),
     );
+  });
+
+  it('reaches the internet for web pages, but no private address and no cloud metadata, unless they are turned off', async () => {
+    const reached = async (values: object) => {
+      const rendered = await render(merge(external, values));
+      const pod = podOf(rendered, 'uswarm-searxng-client');
+      const policies = policiesOf(rendered);
+      return ['198.51.100.7', '10.1.2.3', '169.254.169.254'].map((address) =>
+        [80, 443, 5432].filter((port) => leaves(policies, pod, address, port)),
+      );
+    };
+    expect(await reached({})).toEqual([[80, 443], [], []]);
+    expect(await reached({ searxngClient: { pages: { enabled: false } } })).toEqual([[], [], []]);
+    expect(await reached({ proxy: { https: 'http://proxy.example.com:3128' } })).toEqual([[], [], []]);
   });
 
   it('is rejected by the schema with an invalid CIDR range', async () => {

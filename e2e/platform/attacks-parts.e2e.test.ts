@@ -110,7 +110,7 @@ describe('an attack', () => {
 
 it('a runtime with the token of its turn is not refused by the search tool', async () => {
   const turn = { workspaceId, agentId: workspaceId, turnId: workspaceId };
-  const token = await signMcpToken(keys['mcp-signing-key'], turn, 'weather');
+  const token = await signMcpToken(keys['mcp-signing-key'], turn, { query: 'weather' });
   const answer = await send(await podOf('runtime'), { at: 'SVC_MCP_ENDPOINT', path: '', method: 'POST' }, token);
   expect(answer).not.toMatch(/^HTTP 40[13] /);
 });

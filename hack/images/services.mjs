@@ -26,7 +26,8 @@ export const services = [
     // docs/adr/0045-keep-the-heap-of-the-controller-small.md
     nodeOptions: '--max-semi-space-size=16',
   },
-  { name: 'searxng-client', programs: ['main', 'cli'] },
+  // The last one is a thread of both, which finds it beside them.
+  { name: 'searxng-client', programs: ['main', 'cli', 'extract-worker'] },
   {
     name: 'agent-runtime',
     programs: ['main'],

@@ -202,13 +202,16 @@ const OF_RUNTIME = [
     ],
     [
       'calls a model with its tool token',
-      model((keys, own) => signMcpToken(keys['mcp-signing-key'], turnOf(own), 'weather')),
+      model((keys, own) => signMcpToken(keys['mcp-signing-key'], turnOf(own), { query: 'weather' })),
     ],
-    ['searches with a token that it signs', search((keys, own) => signMcpToken(keys.own, turnOf(own), 'weather'))],
+    [
+      'searches with a token that it signs',
+      search((keys, own) => signMcpToken(keys.own, turnOf(own), { query: 'weather' })),
+    ],
     [
       'searches with the workspace of another user in its token',
       search(async (keys, own) =>
-        forWorkspace(await signMcpToken(keys['mcp-signing-key'], turnOf(own), 'weather'), USER),
+        forWorkspace(await signMcpToken(keys['mcp-signing-key'], turnOf(own), { query: 'weather' }), USER),
       ),
     ],
     ['searches with its model token', search((keys, own) => signModel(keys['model-token-signing-key'], own))],

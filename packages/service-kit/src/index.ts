@@ -26,6 +26,7 @@ export {
 export { isNotConnected } from './not-connected.js';
 export { startOpsServer } from './ops-server.js';
 export { isOutOfCredit } from './out-of-credit.js';
+export { MAX_PAGE_ADDRESS, pageAddress } from './page-address.js';
 export { parseJson } from './parse-json.js';
 export {
   createReceiptSigner,
@@ -45,10 +46,12 @@ export { signingKey } from './signing-key.js';
 export { loadStaticFiles, pageHeaders, type StaticFiles } from './static-files.js';
 export {
   callPublicKey,
+  allowsPage,
   allowsQuery,
   createCallTokenVerifier,
   generateCallKeys,
   type McpCaller,
+  type McpGrant,
   type McpTokenRules,
   MODEL_TOKEN_PURPOSES,
   type ModelTokenTurn,

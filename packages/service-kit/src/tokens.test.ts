@@ -2,6 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:cry
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { decodeJwt, SignJWT } from 'jose';
 import {
+  allowsPage,
   allowsQuery,
   callPublicKey,
   createCallTokenVerifier,
@@ -24,7 +25,7 @@ const key = parseSigningKey(`new:${SECRET}`);
 const older = parseSigningKey(`old:${SECRET.toUpperCase()}`);
 const WORKSPACE = '0192d3a4-0000-7000-8000-000000000001';
 const TURN = { workspaceId: WORKSPACE, agentId: 'agent-1', turnId: 'turn-1' };
-const CALLER = { workspaceId: WORKSPACE, query: 'none' };
+const CALLER = { workspaceId: WORKSPACE, query: 'none', page: 'none' };
 const SECOND = 1_000;
 
 beforeEach(
@@ -69,7 +70,7 @@ describe('the token that runtimes show to MCP servers', () => {
   });
 
   it('is only valid for the list of the tools, or for one query', async () => {
-    const [list, tea] = [await signMcpToken(key, TURN), await signMcpToken(key, TURN, 'tea')];
+    const [list, tea] = [await signMcpToken(key, TURN), await signMcpToken(key, TURN, { query: 'tea' })];
     const allowed = async (token: string) => {
       const caller = await verifyMcpToken([key], token);
       return ['tea', 'Tea', ''].filter((query) => allowsQuery(caller, query));
@@ -78,6 +79,20 @@ describe('the token that runtimes show to MCP servers', () => {
     expect(await allowed(tea)).toEqual(['tea']);
     expect(decodeJwt(tea)).not.toHaveProperty('scope');
     expect(JSON.stringify(decodeJwt(tea))).not.toContain('"tea"');
+  });
+
+  it('is valid for one page address and no query, or for one query and no address', async () => {
+    const address = 'https://example.org/?q=tea';
+    const tokens = [
+      await signMcpToken(key, TURN, { page: address }),
+      await signMcpToken(key, TURN, { query: address }),
+    ];
+    const callers = await Promise.all(tokens.map((token) => verifyMcpToken([key], token)));
+    expect(callers.map((caller) => [allowsPage(caller, address), allowsQuery(caller, address)])).toEqual([
+      [true, false],
+      [false, true],
+    ]);
+    expect(allowsPage(callers[0]!, `${address}&k=1`)).toBe(false);
   });
 
   it('is accepted with each key during a key rotation', async () => {
@@ -134,6 +149,20 @@ describe('the token that runtimes show to the model gateway', () => {
     expect(await verifyModelToken([key], token)).toEqual(MODEL_TURN);
     jest.advanceTimersByTime(SECOND);
     expect(await modelRefusal(token)).toBeInstanceOf(TokenError);
+  });
+
+  it('is valid for one page address and no query, or for one query and no address', async () => {
+    const address = 'https://example.org/?q=tea';
+    const tokens = [
+      await signMcpToken(key, TURN, { page: address }),
+      await signMcpToken(key, TURN, { query: address }),
+    ];
+    const callers = await Promise.all(tokens.map((token) => verifyMcpToken([key], token)));
+    expect(callers.map((caller) => [allowsPage(caller, address), allowsQuery(caller, address)])).toEqual([
+      [true, false],
+      [false, true],
+    ]);
+    expect(allowsPage(callers[0]!, `${address}&k=1`)).toBe(false);
   });
 
   it('is accepted with each key during a key rotation', async () => {

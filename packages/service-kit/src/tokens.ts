@@ -83,20 +83,27 @@ export interface ToolTokenTurn {
 /** Scope of a tool token that may only list the tools. */
 const LIST_SCOPE = 'list';
 
-const hashOfQuery = (query: string): string => hash('sha256', query, 'base64url');
+const hashOf = (text: string): string => hash('sha256', text, 'base64url');
+
+/** The only call for which a tool token is valid: a search with this query, or a page with this address. */
+export type McpGrant = { query: string } | { page: string };
+
+function scopeOf(grant: McpGrant | undefined): Record<string, string> {
+  if (grant === undefined) return { scope: LIST_SCOPE };
+  return 'query' in grant ? { query: hashOf(grant.query) } : { page: hashOf(grant.page) };
+}
 
 /**
  * An HS256 token with which a workspace's runtime calls the tool server during one turn; valid for `TOOL_TOKEN_TTL_S`.
  *
- * @param query the only query for which it is valid; undefined: only for the tool list
+ * @param grant undefined: it is valid for the tool list only
  */
 export function signMcpToken(
   key: SigningKey,
   { workspaceId, agentId, turnId }: ToolTokenTurn,
-  query?: string,
+  grant?: McpGrant,
 ): Promise<string> {
-  const scope = query === undefined ? { scope: LIST_SCOPE } : { query: hashOfQuery(query) };
-  return new SignJWT({ agent: agentId, turn: turnId, ...scope })
+  return new SignJWT({ agent: agentId, turn: turnId, ...scopeOf(grant) })
     .setProtectedHeader({ alg: 'HS256', kid: key.id })
     .setSubject(workspaceId)
     .setAudience(TOOL_AUDIENCE)
@@ -115,11 +122,17 @@ export interface McpCaller {
   workspaceId: string;
   /** The hash of the only query that it may send. A token without an expiry is valid for `any`. */
   query: 'none' | 'any' | { hash: string };
+  /** The hash of the only page address that it may read. */
+  page: 'none' | { hash: string };
 }
 
 /** True if a token is valid for this query. */
 export const allowsQuery = ({ query: allowed }: McpCaller, query: string): boolean =>
-  allowed === 'any' || (allowed !== 'none' && allowed.hash === hashOfQuery(query));
+  allowed === 'any' || (allowed !== 'none' && allowed.hash === hashOf(query));
+
+/** True if a token is valid for this page address. */
+export const allowsPage = ({ page: allowed }: McpCaller, page: string): boolean =>
+  allowed !== 'none' && allowed.hash === hashOf(page);
 
 /** @throws TokenError */
 export async function verifyMcpToken(
@@ -128,9 +141,10 @@ export async function verifyMcpToken(
   { allowUnlimited = false }: McpTokenRules = {},
 ): Promise<McpCaller> {
   const required = allowUnlimited ? [] : ['exp'];
-  const { sub, exp, query } = await verifiedClaims(() => verifySharedKey(keys, token, TOOL_AUDIENCE, required));
-  if (typeof query === 'string') return { workspaceId: sub, query: { hash: query } };
-  return { workspaceId: sub, query: exp === undefined ? 'any' : 'none' };
+  const { sub, exp, query, page } = await verifiedClaims(() => verifySharedKey(keys, token, TOOL_AUDIENCE, required));
+  if (typeof query === 'string') return { workspaceId: sub, query: { hash: query }, page: 'none' };
+  if (typeof page === 'string') return { workspaceId: sub, query: 'none', page: { hash: page } };
+  return { workspaceId: sub, query: exp === undefined ? 'any' : 'none', page: 'none' };
 }
 
 const MODEL_AUDIENCE = 'model-gateway';

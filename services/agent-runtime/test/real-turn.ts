@@ -60,6 +60,7 @@ export function turnsWith(
       signal,
       committed: async () => undefined,
       resolution,
+      decision: resolution,
       toolToken: () => undefined,
       modelToken: () => undefined,
     };

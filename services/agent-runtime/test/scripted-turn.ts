@@ -48,6 +48,7 @@ export const searchTool = (call: (input: Record<string, unknown>) => ToolResult)
   list: () =>
     Promise.resolve([
       { type: 'function', name: 'web_search_tool', description: '', inputSchema: {} },
+      { type: 'function', name: 'read_page_tool', description: '', inputSchema: {} },
       { type: 'function', name: 'secret_tool', description: '', inputSchema: {} },
     ]),
   call: (_name, input) => Promise.resolve(call(input)),
@@ -62,6 +63,8 @@ interface Options {
   committed?: () => Promise<void>;
   /** The answer to an announced call. Default: the token for it. */
   announced?: (callId: string) => Exclude<MessageInitShape<typeof ResolutionSchema>, Resolution>;
+  /** The answer after the user was asked. */
+  decision?: (callId: string) => Promise<Exclude<MessageInitShape<typeof ResolutionSchema>, Resolution>>;
   /** Outcome of a tool request. Default: no tool is requested. */
   resolution?: (
     callId: string,
@@ -76,7 +79,7 @@ export const noToolRequests = (callId: string): Promise<never> =>
 
 /** Runs one turn with a model that makes one given move per call, and repeats the last one. */
 export async function run(moves: readonly ModelMove[], options: Options = {}) {
-  const { tools = noTools, turn, signal = new AbortController().signal, now = () => 0, resolution } = options;
+  const { tools = noTools, turn, signal = new AbortController().signal, now = () => 0, resolution, decision } = options;
   const { committed = () => Promise.resolve(), announced = () => ({ toolToken: 'token' }) } = options;
   const asked: StepRequest[] = [];
   const events: TurnEventBody[] = [];
@@ -115,6 +118,7 @@ export async function run(moves: readonly ModelMove[], options: Options = {}) {
         }
         return create(ResolutionSchema, { callId, ...(await (resolution ?? noToolRequests)(callId)) });
       },
+      decision: async (callId) => create(ResolutionSchema, { callId, ...(await (decision ?? noToolRequests)(callId)) }),
       signal,
       toolToken: () => undefined,
       modelToken: () => undefined,

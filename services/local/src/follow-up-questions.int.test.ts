@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { MessageData } from '@uswarm/contract';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { type ModelServer, startModelServer } from '@uswarm/dev-servers';
+import { DIRECT } from '@uswarm/service-kit/outgoing';
 import { silentLogger } from '@uswarm/service-kit';
 import { createWebSearch } from '@uswarm/searxng-client';
 import { describeWith } from '@uswarm/testkit';
@@ -26,7 +27,7 @@ describeWith('searxng', 'a question about an earlier search', () => {
     search = await startControlledSearch();
     const signingKey = `test:${randomBytes(32).toString('hex')}`;
     const webSearch = createWebSearch({ endpoint: search.searxng.endpoint });
-    tools = await startSearchPart({ search: webSearch, signingKey, logger: silentLogger });
+    tools = await startSearchPart({ search: webSearch, signingKey, proxy: DIRECT, logger: silentLogger });
     model = await startModelServer({
       script: ({ messages }) => {
         const question = String(messages.findLast(({ role }) => role === 'user')?.content ?? '');

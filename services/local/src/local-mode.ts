@@ -237,11 +237,11 @@ type ToolServer = NonNullable<Settings['toolServer']>;
 async function startTools(
   { webSearch }: LocalSearch,
   { secrets }: DataFolder,
-  { stack }: LocalModeDeps,
+  { settings, stack }: LocalModeDeps,
   logger: Logger,
 ): Promise<ToolServer> {
   const signingKey = secrets.mcp_signing_key;
-  const search = await startSearchPart({ search: webSearch, signingKey, logger });
+  const search = await startSearchPart({ search: webSearch, signingKey, proxy: settings.proxy, logger });
   stack.defer('search tool', search.close);
   return { endpoint: search.mcpEndpoint, signingKey };
 }

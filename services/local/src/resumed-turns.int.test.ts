@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { MessageData } from '@uswarm/contract';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type ModelServer, startModelServer } from '@uswarm/dev-servers';
+import { DIRECT } from '@uswarm/service-kit/outgoing';
 import { silentLogger } from '@uswarm/service-kit';
 import { createWebSearch } from '@uswarm/searxng-client';
 import { describeWith } from '@uswarm/testkit';
@@ -13,7 +14,8 @@ import { modelSettings } from '../test/model-settings.js';
 import { startSearchPart } from './search-part.js';
 
 /** Steps with a search; the runtime is killed after each. */
-const STEPS = 10;
+// One search, and the five that a turn may make after it.
+const STEPS = 6;
 const queryOf = (step: number): string => `fact ${step}`;
 const textOf = ({ content }: MessageData): string => (content.type === 'text' ? content.text : '');
 
@@ -30,7 +32,7 @@ describeWith('searxng', 'a turn whose runtime is killed after each step', () => 
     search = await startControlledSearch();
     const signingKey = `test:${randomBytes(32).toString('hex')}`;
     const webSearch = createWebSearch({ endpoint: search.searxng.endpoint });
-    tools = await startSearchPart({ search: webSearch, signingKey, logger: silentLogger });
+    tools = await startSearchPart({ search: webSearch, signingKey, proxy: DIRECT, logger: silentLogger });
     model = await startModelServer({
       script: ({ messages }) => {
         const results = messages.filter(({ role }) => role === 'tool').length;

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { RequestListener, ServerResponse } from 'node:http';
-import { createSearchServer, type SearchOutcome } from '@uswarm/searxng-client';
+import { createSearchServer, type Page, type SearchOutcome } from '@uswarm/searxng-client';
 import { listen, parseSigningKey, silentLogger } from '@uswarm/service-kit';
 
 /** The tool server with a search whose results a test chooses. */
@@ -15,6 +15,10 @@ export interface TestToolServer {
   notes: string[];
   /** Searched queries. */
   queries: string[];
+  /** The next page. */
+  page: Pick<Page, 'title' | 'markdown'>;
+  /** Opened addresses. */
+  opened: string[];
   /** Treatment of the answers to the next searches, which were executed. Without an entry, they are sent. */
   lostAnswers: ((response: ServerResponse) => void)[];
   /** Answers in place of the tool server. */
@@ -40,6 +44,13 @@ export async function startToolServer(): Promise<TestToolServer> {
         return { status: 'ok', results: tools.found, unresponsive_engines: [], notes: tools.notes };
       },
     },
+    pages: {
+      async readPage({ url }) {
+        tools.opened.push(String(url));
+        const about = { author: '', site: '', published: '', language: '', part: 1, parts: 1, notes: [] };
+        return { status: 'ok', url: String(url), ...about, ...tools.page };
+      },
+    },
     limits: { perMinute: 10_000, concurrent: 10 },
   });
   const http = await listen(
@@ -53,6 +64,8 @@ export async function startToolServer(): Promise<TestToolServer> {
     found: [],
     notes: [],
     queries: [],
+    page: { title: 'Weather', markdown: 'Sunny.' },
+    opened: [],
     lostAnswers: [],
     replacement: undefined,
     async close() {

@@ -1,4 +1,5 @@
 import type { CallRules } from '../src/turns/tools/call-rules.js';
+import { isKnownAddress } from '../src/turns/tools/known-addresses.js';
 import { sharesText } from '../src/turns/tools/shared-text.js';
 import type { UntrustedSource } from '../src/turns/tools/untrusted-content.js';
 
@@ -9,11 +10,13 @@ export interface MemoryRulesOptions {
   mayRepeat?: boolean;
   connection?: () => string;
   privateTexts?: string[];
+  /** Texts whose addresses may be opened. */
+  known?: string[];
 }
 
 /** @param untrusted kinds of content in the conversation that others wrote */
 export const createMemoryRules = (
-  { permission, mayRepeat = false, connection, privateTexts = [] }: MemoryRulesOptions,
+  { permission, mayRepeat = false, connection, privateTexts = [], known = [] }: MemoryRulesOptions,
   untrusted: ReadonlySet<UntrustedSource>,
 ): CallRules => ({
   mayRepeat: async () => mayRepeat,
@@ -21,4 +24,6 @@ export const createMemoryRules = (
   connection: async () => connection?.(),
   untrustedSources: async () => [...untrusted],
   sharesPrivateText: async (_place, query) => sharesText(query, privateTexts, []),
+  knowsAddress: async (_conversationId, url) => isKnownAddress(url, known),
+  lookups: async () => 0,
 });

@@ -10,6 +10,19 @@ const credentialSettings = {
   SVC_SEARCH_PASSWORD: secret(z.string().default('')),
 };
 
+const pageSettings = {
+  /** Hosts inside the network whose pages may be read, also on other ports, separated by commas. */
+  READ_PAGES_PRIVATE_HOSTS: z
+    .string()
+    .default('')
+    .transform((hosts) =>
+      hosts
+        .split(',')
+        .map((host) => host.trim().toLowerCase())
+        .filter((host) => host !== ''),
+    ),
+};
+
 const schema = z.object({
   ...credentialSettings,
   SVC_MCP_SIGNING_KEY: secret(signingKey),
@@ -23,6 +36,9 @@ const schema = z.object({
   /** Searches per workspace: started per minute, and concurrent. */
   SEARCH_RATE_PER_MINUTE: z.coerce.number().int().min(1).default(60),
   SEARCH_CONCURRENCY: z.coerce.number().int().min(1).default(4),
+  /** Offer `read_page_tool`. */
+  READ_PAGES: flag.default(true),
+  ...pageSettings,
 });
 
 export interface SearchServiceConfig {
@@ -37,6 +53,8 @@ export interface SearchServiceConfig {
   port: number;
   opsPort: number;
   limits: { perMinute: number; concurrent: number };
+  /** Undefined: pages are not read. */
+  pages: { privateHosts: string[] } | undefined;
 }
 
 /**
@@ -62,8 +80,13 @@ export function loadSearchConfig(
     port: settings.HTTP_PORT,
     opsPort: settings.OPS_PORT,
     limits: { perMinute: settings.SEARCH_RATE_PER_MINUTE, concurrent: settings.SEARCH_CONCURRENCY },
+    pages: settings.READ_PAGES ? { privateHosts: settings.READ_PAGES_PRIVATE_HOSTS } : undefined,
   };
 }
+
+/** Hosts inside the network whose pages may be read. @throws ConfigError */
+export const loadPrivateHosts = (env: Record<string, string | undefined>): string[] =>
+  loadConfig(z.object(pageSettings), env).READ_PAGES_PRIVATE_HOSTS;
 
 /** The credentials in the environment, if it has any. @throws ConfigError */
 export function loadCredentials(env: Record<string, string | undefined>): Credentials | undefined {

@@ -8,6 +8,7 @@ export {
 } from './endpoint.js';
 export { WebSearchError, type WebSearchErrorCode } from './errors.js';
 export { createSearchServer, type SearchServer, type SearchServerDeps } from './mcp/search-server.js';
-export { createSearchMetrics, measureSearches } from './metrics.js';
+export { createSearchMetrics, measurePages, measureSearches } from './metrics.js';
 export type { SearchOutcome, SearchResult } from './outcome.js';
+export { createPageOutgoing, createPageReader, type Page } from './pages/page-reader.js';
 export { createWebSearch, type SearchOptions, type WebSearch, type WebSearchDeps } from './web-search.js';

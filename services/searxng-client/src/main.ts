@@ -2,7 +2,8 @@ import { createLogger, createMetrics, listen, runService, startOpsServer } from 
 import { createOutgoing } from '@uswarm/service-kit/outgoing';
 import { loadSearchConfig } from './config.js';
 import { createSearchServer } from './mcp/search-server.js';
-import { createSearchMetrics, measureSearches } from './metrics.js';
+import { createSearchMetrics, measurePages, measureSearches } from './metrics.js';
+import { createPageOutgoing, createPageReader } from './pages/page-reader.js';
 import { createWebSearch } from './web-search.js';
 
 const service = 'searxng-client';
@@ -17,16 +18,22 @@ await runService({ logger }, async (stack) => {
   stack.defer('connections', () => outgoing.destroy());
   const search = measureSearches(createWebSearch({ endpoint, credentials, outgoing }), metrics);
 
+  const toPages = createPageOutgoing(config.proxy, config.pages?.privateHosts);
+  stack.defer('connections to pages', () => toPages.destroy());
+  const reader = config.pages && createPageReader({ outgoing: toPages, ...config.pages });
+
   const ops = await startOpsServer({ metrics: registry, ready: () => true, port: config.opsPort });
   stack.defer('operations server', () => ops.close());
 
   const server = createSearchServer({
     search,
+    pages: reader && measurePages(reader, metrics),
     keys: config.keys,
     acceptUnlimitedTokens: config.acceptUnlimitedTokens,
     logger,
     limits: config.limits,
     onLimited: metrics.limited,
+    onPageLimited: metrics.pageLimited,
   });
   const http = await listen(server.handler, { port: config.port });
   stack.defer('running searches', () => server.close());

@@ -2,6 +2,8 @@ import { initializedCounter, type Registry } from '@uswarm/service-kit';
 import { Counter, Histogram } from 'prom-client';
 import { WEB_SEARCH_ERRORS, WebSearchError, type WebSearchErrorCode } from './errors.js';
 import { type SearchOutcome, searchOutcomeSchema } from './outcome.js';
+import { PAGE_ERRORS, PageError, type PageErrorCode } from './pages/page-error.js';
+import type { PageReader } from './pages/page-reader.js';
 import type { WebSearch } from './web-search.js';
 
 /** Further engines share one label, which bounds the number of series. */
@@ -13,6 +15,10 @@ export interface SearchMetrics {
   engineFailed(engine: string): void;
   /** A workspace has reached its limit. */
   limited(): void;
+  /** @param status `ok`, or error code */
+  pageRead(status: string, seconds: number): void;
+  /** A workspace has reached its limit with a page. */
+  pageLimited(): void;
 }
 
 export function createSearchMetrics(registry: Registry): SearchMetrics {
@@ -34,8 +40,27 @@ export function createSearchMetrics(registry: Registry): SearchMetrics {
     labelNames: ['engine'],
     registers: [registry],
   });
+  const pages = initializedCounter(
+    registry,
+    'uswarm_pages_total',
+    'Total pages read by outcome status or error code.',
+    {
+      status: ['ok', ...PAGE_ERRORS, 'internal'],
+    },
+  );
+  const pageDuration = new Histogram({
+    name: 'uswarm_page_duration_seconds',
+    help: 'Duration of reading a page in seconds.',
+    buckets: [0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15],
+    registers: [registry],
+  });
   const known = new Set<string>();
   return {
+    pageRead(status, seconds) {
+      pages.inc({ status });
+      pageDuration.observe(seconds);
+    },
+    pageLimited: () => pages.inc({ status: 'rate_limited' satisfies PageErrorCode }),
     searched(status, seconds) {
       searches.inc({ status });
       duration.observe(seconds);
@@ -64,6 +89,24 @@ export function measureSearches(search: WebSearch, metrics: SearchMetrics): WebS
       done(outcome.status);
       for (const { engine } of outcome.unresponsive_engines) metrics.engineFailed(engine);
       return outcome;
+    },
+  };
+}
+
+/** Wraps a page reader with metrics. */
+export function measurePages(pages: PageReader, metrics: Pick<SearchMetrics, 'pageRead'>): PageReader {
+  return {
+    async readPage(args, options) {
+      const start = performance.now();
+      const done = (status: string): void => metrics.pageRead(status, (performance.now() - start) / 1_000);
+      try {
+        const page = await pages.readPage(args, options);
+        done(page.status);
+        return page;
+      } catch (error) {
+        done(error instanceof PageError ? error.code : 'internal');
+        throw error;
+      }
     },
   };
 }

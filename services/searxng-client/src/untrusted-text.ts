@@ -23,3 +23,17 @@ export function cleanText(text: string, maxLength: number): string {
         .join('')
         .trimEnd()}…`;
 }
+
+const INVISIBLE_IN_LINES =
+  /(?![\t\n])[\p{Cc}\p{Cf}\p{Co}\p{Noncharacter_Code_Point}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** Like `cleanText`, for text of several lines: at most one of them is empty in a row. */
+export function cleanLines(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
+    .replaceAll(INVISIBLE_IN_LINES, '')
+    .replaceAll(/[^\S\n]+$/gm, '')
+    .replaceAll(/\n{3,}/g, '\n\n')
+    .trim();
+}

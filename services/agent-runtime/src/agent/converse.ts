@@ -49,6 +49,8 @@ export interface ConverseDeps extends ModelCallDeps {
   limits: ContextLimits;
   /** Outcome of a tool request, or the answer to an announced call. */
   resolution: (callId: string) => Promise<Resolution>;
+  /** The answer to an announced call for which the user is asked. */
+  decision: (callId: string) => Promise<Resolution>;
   /** Monotonic clock in milliseconds. */
   now: () => number;
 }
@@ -80,7 +82,8 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
       }
     : undefined;
   const callModel = createCallModel({ request, agent, tools, toolProblem: problem, limits }, { ...deps, onLongWait });
-  const requests = { names: new Set(requestable.map(({ name }) => name)), journal, resolution: deps.resolution };
+  const { resolution, decision } = deps;
+  const requests = { names: new Set(requestable.map(({ name }) => name)), journal, resolution, decision };
   const calling = {
     tools: source,
     builtIn,

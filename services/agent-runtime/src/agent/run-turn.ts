@@ -38,7 +38,7 @@ export function createAgentLoop(deps: AgentLoopDeps): AgentLoop {
   const untrusted = createUntrustedBlock();
   return async (
     request: RunTurnRequest,
-    { emit, committed, resolution, signal, toolToken, modelToken }: TurnContext,
+    { emit, committed, resolution, decision, signal, toolToken, modelToken }: TurnContext,
   ): Promise<Done> => {
     const { agent, turnId, generation } = request;
     if (agent === undefined) throw new TypeError('the turn has no agent');
@@ -66,6 +66,7 @@ export function createAgentLoop(deps: AgentLoopDeps): AgentLoop {
         writer,
         committed: () => committed(running),
         resolution: (callId) => resolution(callId, running),
+        decision: (callId) => decision(callId, running),
         signal: running,
         token: modelToken,
         now,

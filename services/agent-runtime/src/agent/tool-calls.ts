@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
+import { READ_PAGE_TOOL, WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
 import { MessageSchema, type Resolution, ToolSchema, ToolState } from '@uswarm/runtime-proto';
 import { UNSEEN_PICTURES } from '../context/attached-files.js';
 import type { ToolCall } from '../models/port.js';
@@ -24,8 +24,27 @@ function oneLine(text: string): string {
   return line.length <= MAX_LINE ? line : `${line.slice(0, MAX_LINE - 1).toWellFormed()}…`;
 }
 
-function describe(name: string, query: string): string {
-  return name === WEB_SEARCH_TOOL ? oneLine(`Searching the web for “${query}”`) : `Using ${name}`;
+/** The argument that leaves the platform with a call, which the orchestrator judges. */
+const SENT_ARGUMENTS = new Map([
+  [WEB_SEARCH_TOOL, 'query'],
+  [READ_PAGE_TOOL, 'url'],
+]);
+
+/** Without a protocol, and without what is not sent. */
+const shownAddress = (address: string): string =>
+  address
+    .replace(/^https?:\/\//i, '')
+    .replace(/#.*$/, '')
+    .replace(/\/$/, '');
+
+function describe(name: string, sent: string): string {
+  if (name === WEB_SEARCH_TOOL) return oneLine(`Searching the web for “${sent}”`);
+  return name === READ_PAGE_TOOL ? oneLine(`Reading ${shownAddress(sent)}`) : `Using ${name}`;
+}
+
+function sentBy({ name, input }: ToolCall): string {
+  const sent = input?.[SENT_ARGUMENTS.get(name) ?? ''];
+  return typeof sent === 'string' ? sent : '';
 }
 
 /** Tools that the orchestrator executes. */
@@ -34,6 +53,8 @@ export interface ToolRequests {
   journal: Pick<Journal, 'ended'>;
   /** Outcome of a request, or the answer to an announced call. */
   resolution: (callId: string) => Promise<Resolution>;
+  /** The answer to an announced call for which the user is asked. */
+  decision: (callId: string) => Promise<Resolution>;
 }
 
 export interface ToolCallDeps {
@@ -57,8 +78,17 @@ export interface ToolCallDeps {
 const NOT_AN_OBJECT = 'the arguments are not a JSON object.';
 const TURN_TOO_LONG = 'This reply has become too long for another call of this tool. Tell the user to ask again.';
 
-async function run(call: ToolCall, { tools, requests, announced, signal }: ToolCallDeps): Promise<ToolResult> {
-  const granted = announced ? await requests.resolution(call.id) : undefined;
+/** @param waits called if the call waits for the user */
+async function run(
+  call: ToolCall,
+  { tools, requests, announced, signal }: ToolCallDeps,
+  waits: () => void,
+): Promise<ToolResult> {
+  let granted = announced ? await requests.resolution(call.id) : undefined;
+  if (granted?.waits === true) {
+    waits();
+    granted = await requests.decision(call.id);
+  }
   if (call.input === undefined) return { text: `${call.name}: ${NOT_AN_OBJECT}`, failed: true };
   if (granted?.failed === true) return { text: granted.text, failed: true };
   return await tools.call(call.name, call.input, signal, granted?.toolToken);
@@ -141,7 +171,7 @@ export const areAnnounced = (
       offered.has(name) && !requests.names.has(name) && !builtIn.some(({ definition }) => definition.name === name),
   );
 
-async function execute(call: ToolCall, deps: ToolCallDeps): Promise<Executed> {
+async function execute(call: ToolCall, deps: ToolCallDeps, waits: () => void): Promise<Executed> {
   const builtIn = deps.builtIn.find(({ definition }) => definition.name === call.name);
   if (builtIn !== undefined) return runBuiltIn(builtIn, call, deps);
   if (deps.requests.names.has(call.name)) return await runRequested(call, deps);
@@ -149,12 +179,12 @@ async function execute(call: ToolCall, deps: ToolCallDeps): Promise<Executed> {
   // Users are not shown calls to tools that do not exist.
   if (!deps.offered.has(call.name))
     return { result: toResult(call, deps, { text: `${tool}: unknown tool.`, failed: true }), produced: {} };
-  const exact = call.name === WEB_SEARCH_TOOL && typeof call.input?.['query'] === 'string' ? call.input['query'] : '';
+  const exact = sentBy(call);
   const query = oneLine(exact);
   const event = { callId: call.id, tool, query };
   const running = { ...event, query: exact, state: ToolState.RUNNING, description: describe(tool, query) };
   deps.writer.event(toolEvent(running), deps.announced);
-  const result = await run(call, deps);
+  const result = await run(call, deps, waits);
   const { text, failed } = result;
   const end = failed
     ? { state: ToolState.FAILED, description: oneLine(text) }
@@ -175,7 +205,7 @@ function tooMany(call: ToolCall, deps: ToolCallDeps): Executed {
 
 /**
  * Runs a step's calls concurrently, except calls that have a result already. A failed tool is a result, which the model
- * handles. Reports when only requests to the orchestrator are left.
+ * handles. Reports when all calls that are left wait for the orchestrator or the user.
  * @throws only the signal's reason, and errors of `onResult`.
  */
 export async function executeToolCalls(
@@ -183,28 +213,32 @@ export async function executeToolCalls(
   finished: ReadonlySet<string>,
   deps: ToolCallDeps,
 ): Promise<void> {
-  const others: Promise<void>[] = [];
-  const requests: Promise<void>[] = [];
-  let open = 0;
-  for (const [index, call] of calls.entries()) {
-    if (finished.has(call.id)) continue;
-    const isRequest = index < MAX_CALLS_PER_STEP && deps.requests.names.has(call.name);
-    const result = index < MAX_CALLS_PER_STEP ? execute(call, deps) : Promise.resolve(tooMany(call, deps));
-    if (!isRequest) {
-      others.push(result.then((executed) => deps.onResult(executed.result, executed.produced)));
-      continue;
-    }
-    open += 1;
-    requests.push(
-      result.then((executed) => {
-        open -= 1;
-        return deps.onResult(executed.result, executed.produced);
-      }),
-    );
-  }
-  const othersEnded = async (): Promise<void> => {
-    await Promise.all(others);
-    if (open > 0) deps.writer.event(waitingEvent());
+  const unfinished = [...calls.entries()].filter(([, call]) => !finished.has(call.id));
+  const isRequest = ([index, call]: [number, ToolCall]): boolean =>
+    index < MAX_CALLS_PER_STEP && deps.requests.names.has(call.name);
+  /** Calls that this process executes. */
+  const running = new Set(unfinished.filter((one) => !isRequest(one)).map(([index]) => index));
+  const open = new Set(unfinished.filter(isRequest).map(([index]) => index));
+  let isReported = false;
+  const reportWaiting = (): void => {
+    if (isReported || running.size > 0 || open.size === 0) return;
+    isReported = true;
+    deps.writer.event(waitingEvent());
   };
-  await Promise.all([...requests, othersEnded()]);
+  const results = unfinished.map(async ([index, call]) => {
+    const waits = (): void => {
+      running.delete(index);
+      open.add(index);
+      reportWaiting();
+    };
+    const executed = index < MAX_CALLS_PER_STEP ? await execute(call, deps, waits) : tooMany(call, deps);
+    open.delete(index);
+    await deps.onResult(executed.result, executed.produced);
+    running.delete(index);
+    reportWaiting();
+  });
+  // Requests are sent before it is reported that only they are left.
+  await Promise.resolve();
+  reportWaiting();
+  await Promise.all(results);
 }

@@ -197,6 +197,7 @@ describe('the end of a turn', () => {
       signal: controller.signal,
       committed: async () => undefined,
       resolution: noToolRequests,
+      decision: noToolRequests,
       toolToken: () => undefined,
       modelToken: () => undefined,
     };
@@ -260,6 +261,7 @@ describe('the end of a turn', () => {
       signal: new AbortController().signal,
       committed: async () => undefined,
       resolution: noToolRequests,
+      decision: noToolRequests,
       toolToken: () => undefined,
       modelToken: () => undefined,
     });

@@ -13,10 +13,12 @@ export interface Commits {
    * Calls `release` when the outcome of a tool request is known: the orchestrator does not execute the request again.
    */
   onResolved(callId: string, release: () => void): void;
-  /** Stores tool request outcomes. A call's first outcome counts. */
+  /** Stores tool request outcomes. A call's first outcome counts; that it waits is none. */
   resolve(resolutions: readonly Resolution[]): void;
   /** Outcome of a tool request. @throws the reason in `signal` */
   resolution(callId: string, signal: AbortSignal): Promise<Resolution>;
+  /** The answer to an announced call for which the user is asked. @throws the reason in `signal` */
+  decision(callId: string, signal: AbortSignal): Promise<Resolution>;
 }
 
 export function createCommits(): Commits {
@@ -25,6 +27,17 @@ export function createCommits(): Commits {
   let committed = 0;
   const requests = new Map<string, () => void>();
   let kept: { number: number; release: () => void }[] = [];
+
+  async function first(callId: string, counts: (one: Resolution) => boolean, signal: AbortSignal): Promise<Resolution> {
+    const find = (): Resolution | undefined => {
+      const found = resolved.get(callId);
+      return found !== undefined && counts(found) ? found : undefined;
+    };
+    await waiters.until(() => find() !== undefined, signal);
+    const resolution = find();
+    if (resolution === undefined) throw new TypeError('the tool request has no outcome');
+    return resolution;
+  }
 
   return {
     advance(through) {
@@ -40,17 +53,13 @@ export function createCommits(): Commits {
     resolve(resolutions) {
       for (const resolution of resolutions) {
         const { callId } = resolution;
-        if (!resolved.has(callId)) resolved.set(callId, resolution);
+        if (resolved.get(callId)?.waits !== false) resolved.set(callId, resolution);
         requests.get(callId)?.();
         requests.delete(callId);
       }
       waiters.changed();
     },
-    async resolution(callId, signal) {
-      await waiters.until(() => resolved.has(callId), signal);
-      const resolution = resolved.get(callId);
-      if (resolution === undefined) throw new TypeError('the tool request has no outcome');
-      return resolution;
-    },
+    resolution: (callId, signal) => first(callId, () => true, signal),
+    decision: (callId, signal) => first(callId, ({ waits }) => !waits, signal),
   };
 }

@@ -24,6 +24,8 @@ export interface TurnContext {
   committed(signal: AbortSignal): Promise<void>;
   /** Outcome of this turn's tool request. @throws the reason in `signal` */
   resolution(callId: string, signal: AbortSignal): Promise<Resolution>;
+  /** The answer to an announced call for which the user is asked. @throws the reason in `signal` */
+  decision(callId: string, signal: AbortSignal): Promise<Resolution>;
   /** Aborts with a `TurnAborted`. */
   signal: AbortSignal;
   /** The latest tool token of this turn; undefined if the orchestrator sent none. */
@@ -225,6 +227,7 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
       emit: (event, barrier) => emitInto(turn, event, limits.bytesPerTurn, barrier),
       committed: (signal) => turn.commits.reached(turn.log.length, signal),
       resolution: (callId, signal) => turn.commits.resolution(callId, signal),
+      decision: (callId, signal) => turn.commits.decision(callId, signal),
       signal: controller.signal,
       toolToken: () => turn.toolToken || undefined,
       modelToken: () => turn.modelToken || undefined,

@@ -139,6 +139,7 @@ describe.each(['openai', 'anthropic'] as const)('the provider %s with a llama.cp
         signal: NEVER,
         committed: async () => undefined,
         resolution: noToolRequests,
+        decision: noToolRequests,
         toolToken: () => undefined,
         modelToken: () => undefined,
       },

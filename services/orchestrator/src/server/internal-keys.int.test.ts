@@ -72,7 +72,7 @@ function tokensOf(signing: SigningKey, subject: string): Promise<string>[] {
     signModelCallsToken(signing, subject),
     signAdminToken(signing, subject),
     signMcpToken(signing, turn),
-    signMcpToken(signing, turn, 'query'),
+    signMcpToken(signing, turn, { query: 'query' }),
     signModelToken(signing, { ...turn, purpose: 'turn' }),
     signModelToken(signing, { ...turn, purpose: 'summary' }),
   ];

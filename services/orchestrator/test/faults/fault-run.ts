@@ -198,6 +198,8 @@ export class FaultRun {
         mayRepeat: async () => false,
         untrustedSources: async () => [],
         sharesPrivateText: async () => false,
+        knowsAddress: async () => true,
+        lookups: async () => 0,
       },
       bodies: createMemoryJournal({}).bodies,
       limits: { reached: async () => undefined, reserve: async () => NO_BUDGET, turnBudget: async () => NO_BUDGET },

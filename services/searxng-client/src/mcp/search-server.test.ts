@@ -5,7 +5,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { TOOL_SERVER_TOOLS } from '@uswarm/contract/agent-tools';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { type BodyRules, createLogger, listen, parseSigningKey, signMcpToken, silentLogger } from '@uswarm/service-kit';
+import {
+  type BodyRules,
+  createLogger,
+  listen,
+  type McpGrant,
+  parseSigningKey,
+  signMcpToken,
+  silentLogger,
+} from '@uswarm/service-kit';
 import { sendSlowBody } from '@uswarm/testkit/slow-request';
 import { answerJson, row, startFakeSearxng } from '../../test/fake-searxng.js';
 import { createWebSearch, type WebSearch } from '../web-search.js';
@@ -15,8 +23,8 @@ const key = parseSigningKey(`k2:${'new secret '.repeat(4)}`);
 const previousKey = parseSigningKey(`k1:${'old secret '.repeat(4)}`);
 const foreignKey = parseSigningKey(`k2:${'foreign secret '.repeat(4)}`);
 
-/** The query that is sent. */
-const asked = new AsyncLocalStorage<string>();
+/** The call that is made. */
+const asked = new AsyncLocalStorage<McpGrant>();
 
 const tokenOf = (workspaceId: string, signingKey = key): Promise<string> =>
   signMcpToken(signingKey, { workspaceId, agentId: 'a', turnId: 't' }, asked.getStore());
@@ -60,7 +68,7 @@ const callWithoutGrant = (client: Client, args: Record<string, unknown>) =>
 
 /** Calls the tool with a token for the query. */
 const call = (client: Client, args: Record<string, unknown>, query = args['query']) =>
-  asked.run(typeof query === 'string' ? query : '', () => callWithoutGrant(client, args));
+  asked.run({ query: typeof query === 'string' ? query : '' }, () => callWithoutGrant(client, args));
 
 const textOf = (result: { content: unknown }) => (result.content as { text: string }[]).map(({ text }) => text).join();
 
@@ -157,7 +165,9 @@ describe('web_search_tool over MCP', () => {
       progress.push(report.progress);
       if (progress.length === 2) reports.resolve();
     };
-    const result = await asked.run('x', () => client.callTool(request, { onprogress, resetTimeoutOnProgress: true }));
+    const result = await asked.run({ query: 'x' }, () =>
+      client.callTool(request, { onprogress, resetTimeoutOnProgress: true }),
+    );
     expect(result.structuredContent).toEqual(outcome);
     expect(progress).toEqual([1, 2]);
   });
@@ -216,7 +226,7 @@ describe('the errors of web_search_tool', () => {
     const [busy, neighbour] = [await connect(url, key, 'w1'), await connect(url, key, 'w2')];
     await call(busy, { query: 'x' });
     expect(textOf(await call(busy, { query: 'x' }))).toMatch(
-      /too many searches from this workspace; try again in \d+ s/,
+      /too many searches and pages from this workspace; try again in \d+ s/,
     );
     expect((await call(neighbour, { query: 'x' })).isError ?? false).toBe(false);
   });

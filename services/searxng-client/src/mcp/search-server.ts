@@ -1,22 +1,28 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { hostHeaderValidation, originValidation, toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { allowsQuery, type Logger, type McpCaller, type SigningKey } from '@uswarm/service-kit';
-import { WebSearchError } from '../errors.js';
+import { allowsPage, allowsQuery, type Logger, type McpCaller, type SigningKey } from '@uswarm/service-kit';
+import { WebSearchError, type WebSearchErrorCode } from '../errors.js';
+import { PageError, type PageErrorCode } from '../pages/page-error.js';
+import type { PageReader } from '../pages/page-reader.js';
 import type { WebSearch } from '../web-search.js';
 import { authenticate } from './bearer.js';
+import { registerReadPageTool } from './read-page-tool.js';
 import { registerWebSearchTool } from './web-search-tool.js';
 import { createWorkspaceLimiter, type WorkspaceLimits } from './workspace-limiter.js';
 
-/** Request bytes; a query is at most 400 characters. */
+/** Request bytes; a query is at most 400 characters, and an address 2,000. */
 const MAX_REQUEST_BYTES = 64 * 1024;
 /** Milliseconds for which clients may cache the list of tools, which changes with the version only. */
 const LIST_TTL_MS = 10 * 60_000;
 const NOT_ALLOWED = 'the token is not valid for this query';
+const PAGE_NOT_ALLOWED = 'the token is not valid for this address';
 const DEFAULT_LIMITS: WorkspaceLimits = { perMinute: 60, concurrent: 4 };
 
 export interface SearchServerDeps {
   search: WebSearch;
+  /** Absent: the server has no tool that reads pages. */
+  pages?: PageReader | undefined;
   /** Keys that sign tool tokens: the current one and, during a rotation, the previous one. */
   keys: readonly SigningKey[];
   /** Also accept tokens without an expiry; see `McpTokenRules`. */
@@ -25,6 +31,8 @@ export interface SearchServerDeps {
   limits?: WorkspaceLimits;
   /** Called for each search above its workspace's limits. */
   onLimited?: () => void;
+  /** Called for each page above them. */
+  onPageLimited?: () => void;
   /** Accepted `Host` names; default: any. Loopback servers set theirs. */
   allowedHosts?: readonly string[];
 }
@@ -35,8 +43,20 @@ export interface SearchServer {
   close(): Promise<void>;
 }
 
+const LIMITS_OF_PAGES: Partial<Record<WebSearchErrorCode, PageErrorCode>> = {
+  rate_limited: 'rate_limited',
+  cancelled: 'cancelled',
+};
+
+/** The limiter's error, for a page. */
+function toPageError(error: unknown): unknown {
+  const code = error instanceof WebSearchError ? LIMITS_OF_PAGES[error.code] : undefined;
+  if (code === undefined || !(error instanceof WebSearchError)) return error;
+  return new PageError(code, error.message.replace(/^\w+: /, ''), error);
+}
+
 /**
- * `web_search_tool` as an MCP server: stateless streamable HTTP at `/mcp`, with a bearer token per turn. Without a
+ * `web_search_tool` and `read_page_tool` as an MCP server: stateless streamable HTTP at `/mcp`, with a bearer token per turn. Without a
  * configured endpoint it serves, too, and the tool returns the error.
  */
 export function createSearchServer(deps: SearchServerDeps): SearchServer {
@@ -47,6 +67,17 @@ export function createSearchServer(deps: SearchServerDeps): SearchServer {
     } catch (error) {
       if (error instanceof WebSearchError && error.code === 'rate_limited') deps.onLimited?.();
       throw error;
+    }
+  };
+  const readPage = async (pages: PageReader, reader: string, ...asked: Parameters<PageReader['readPage']>) => {
+    const [args, options] = asked;
+    try {
+      const read = () => pages.readPage(args, { ...options, reader });
+      return await limiter.run(reader, read, options?.signal);
+    } catch (error) {
+      const failure = toPageError(error);
+      if (failure !== error && failure instanceof PageError && failure.code === 'rate_limited') deps.onPageLimited?.();
+      throw failure;
     }
   };
   const mcp = createMcpHandler(
@@ -66,6 +97,19 @@ export function createSearchServer(deps: SearchServerDeps): SearchServer {
         },
         (error) => deps.logger.error({ err: error, workspace_id: workspaceId }, 'search failed'),
       );
+      const { pages } = deps;
+      if (pages !== undefined) {
+        registerReadPageTool(
+          server,
+          async (args, options) => {
+            const url = typeof args.url === 'string' ? args.url : '';
+            const caller = authInfo?.extra?.['caller'] as McpCaller | undefined;
+            if (caller === undefined || !allowsPage(caller, url)) throw new PageError('not_allowed', PAGE_NOT_ALLOWED);
+            return readPage(pages, workspaceId, args, options);
+          },
+          (error) => deps.logger.error({ err: error, workspace_id: workspaceId }, 'reading a page failed'),
+        );
+      }
       return server;
     },
     {

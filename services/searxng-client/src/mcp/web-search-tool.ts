@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { CallToolResult, McpServer, ServerContext, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
+import type { CallToolResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
 import { TOOL_SERVER_TOOLS, WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
 import { MAX_QUERY_LENGTH, MAX_RESULTS_CEILING, MAX_RESULTS_DEFAULT, type SearchArguments } from '../arguments.js';
@@ -7,6 +7,7 @@ import { WebSearchError } from '../errors.js';
 import { searchOutcomeSchema } from '../outcome.js';
 import { renderForModel } from '../render.js';
 import type { WebSearch } from '../web-search.js';
+import { convertOnce, failure } from './tool-schemas.js';
 
 /**
  * Describes the arguments without checking them: the search checks them itself, so that library, CLI and this tool
@@ -33,22 +34,6 @@ const inputSchema = convertOnce(
 );
 
 const outputSchema = convertOnce(searchOutcomeSchema);
-
-/**
- * Converted to JSON once. There is a server per request, and each would convert it again, which takes a third of a
- * millisecond per search.
- */
-function convertOnce<Input, Output>(schema: z.ZodType<Output, Input>): StandardSchemaWithJSON<Input, Output> {
-  const standard = schema['~standard'];
-  const converted = new Map<string, Record<string, unknown>>();
-  const convert = (io: 'input' | 'output') => (options: Parameters<typeof standard.jsonSchema.input>[0]) => {
-    const key = `${io} ${options.target}`;
-    const json = converted.get(key) ?? standard.jsonSchema[io](options);
-    converted.set(key, json);
-    return json;
-  };
-  return { '~standard': { ...standard, jsonSchema: { input: convert('input'), output: convert('output') } } };
-}
 
 /** Reports progress to a client that asked for it: clients end calls without progress, the runtime after 30 s. */
 function progressOf({ _meta, notify }: ServerContext['mcpReq']): (() => void) | undefined {
@@ -87,8 +72,4 @@ export function registerWebSearchTool(
       return failure(`${WEB_SEARCH_TOOL}: internal error`);
     }
   });
-}
-
-function failure(text: string): CallToolResult {
-  return { content: [{ type: 'text', text }], isError: true };
 }

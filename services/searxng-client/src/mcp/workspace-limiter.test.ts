@@ -12,7 +12,7 @@ describe('createWorkspaceLimiter', () => {
     await limiter.run('w', done);
     await expect(limiter.run('w', done)).rejects.toMatchObject({
       code: 'rate_limited',
-      message: 'web_search_tool: too many searches from this workspace; try again in 30 s',
+      message: 'web_search_tool: too many searches and pages from this workspace; try again in 30 s',
     });
     now = 30_000;
     await expect(limiter.run('w', done)).resolves.toBe('done');

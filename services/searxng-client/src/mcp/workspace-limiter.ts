@@ -50,12 +50,18 @@ export function createWorkspaceLimiter(
     async run(workspaceId, task, signal) {
       const searches = workspaces.get(workspaceId) ?? { running: 0, waiting: [] };
       if (searches.running >= concurrent && searches.waiting.length >= MAX_WAITING) {
-        throw new WebSearchError('rate_limited', `this workspace already runs ${concurrent} searches; wait for one`);
+        throw new WebSearchError(
+          'rate_limited',
+          `this workspace already runs ${concurrent} searches and pages; wait for one`,
+        );
       }
       const waitMs = buckets.take(workspaceId);
       if (waitMs > 0) {
         const seconds = Math.ceil(waitMs / 1_000);
-        throw new WebSearchError('rate_limited', `too many searches from this workspace; try again in ${seconds} s`);
+        throw new WebSearchError(
+          'rate_limited',
+          `too many searches and pages from this workspace; try again in ${seconds} s`,
+        );
       }
       workspaces.set(workspaceId, searches);
       if (searches.running >= concurrent) await ownTurn(searches, signal);

@@ -150,6 +150,7 @@ function noted() {
     startTask: async () => 1,
     handOver: async () => ({ seq: 1, activity: undefined }),
     findCall: async () => ({ isDelegated: false }),
+    grant: async () => undefined,
     markSent: async () => undefined,
     suspend: async () => undefined,
     offer: async (key, content) => stored.offers.push({ key, content }),
@@ -173,6 +174,8 @@ function noted() {
     connection: async () => undefined,
     untrustedSources: async () => [],
     sharesPrivateText: async () => false,
+    knowsAddress: async () => true,
+    lookups: async () => 0,
   };
   const reply = createReply(
     {

@@ -1,4 +1,5 @@
 import { LIMITS } from '@uswarm/contract';
+import { READ_PAGE_TOOL } from '@uswarm/contract/agent-tools';
 import { storable } from '@uswarm/service-kit';
 import {
   Outcome,
@@ -8,7 +9,6 @@ import {
   type Entry,
   type Message,
   type Request,
-  type Resolution,
   type Tool,
   ToolState,
   type TurnEvent,
@@ -110,6 +110,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
       toolWaits = false;
       Object.assign(reply, { generation, events: 0, overLimit: undefined });
       requests.restart();
+      announcedCalls.takeWaiting();
       text.clear();
       stream.begin('', 0);
       bytes = 0;
@@ -166,7 +167,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     if (replayFrom === undefined) return false;
     if (event.case === 'tool' && isAnnounced(event.value, barrier)) {
       requests.announced(event.value.callId, Number(number));
-      requests.resolutions.push(await answerOf(event.value, await announcedCalls.hasUntrusted()));
+      await resolve(answerOf(event.value, number, await announcedCalls.hasUntrusted()));
     }
     if (event.case === 'request') {
       await execute(event.value, number);
@@ -340,13 +341,15 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
    * @returns false if all requests were decided meanwhile
    */
   async function suspend(): Promise<boolean> {
-    while (requests.waitingCalls.length > 0 && !requests.aborted) {
-      const ended = await writer.suspend(reply.text, requests.waitingCalls);
+    const waitingCalls = () => [...requests.waitingCalls, ...announcedCalls.waitingCalls];
+    while (waitingCalls().length > 0 && !requests.aborted) {
+      const ended = await writer.suspend(reply.text, waitingCalls());
       if (ended !== undefined) {
         finishEarly(ended);
         return true;
       }
       reply.seq = (await requests.retry()) ?? reply.seq;
+      for (const { call, number } of announcedCalls.takeWaiting()) await applyTool(call, number, true);
     }
     return false;
   }
@@ -382,21 +385,32 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     const line = parts.toolLine(tool);
     if (waits) requests.announced(tool.callId, Number(number));
     // The runtime waits for both the answer and the commit, so they run concurrently.
-    const answer = waits ? answerOf(tool, await announcedCalls.hasUntrusted()) : undefined;
+    const answer = waits ? answerOf(tool, number, await announcedCalls.hasUntrusted()) : undefined;
     // Awaited below.
     answer?.catch(() => undefined);
+    // A call that waits for the user has no line, and has read nothing.
+    if (answer !== undefined && tool.tool === READ_PAGE_TOOL && (await answer).resolution.waits) {
+      await writer.flush();
+      return resolve(answer);
+    }
     if (line === undefined) await writer.flush();
     else {
       stream.flush();
       reply.seq = (await writer.tool(line, 'web')) ?? reply.seq;
       showTool(line, tool.query);
     }
-    if (answer !== undefined) requests.resolutions.push(await answer);
+    if (answer !== undefined) await resolve(answer);
   }
 
-  function answerOf(tool: Tool, untrusted: boolean): Promise<Resolution> {
-    const isOffered = reply.tools.has(tool.tool) && !deps.platformTools.includes(tool.tool);
-    return announcedCalls.answer(tool, isOffered, untrusted);
+  function answerOf(tool: Tool, number: bigint, untrusted: boolean): ReturnType<typeof announcedCalls.answer> {
+    const offered = reply.tools.has(tool.tool) && !deps.platformTools.includes(tool.tool);
+    return announcedCalls.answer(tool, { offered, untrusted, number });
+  }
+
+  async function resolve(answer: ReturnType<typeof announcedCalls.answer>): Promise<void> {
+    const { resolution, seq } = await answer;
+    requests.resolutions.push(resolution);
+    reply.seq = seq ?? reply.seq;
   }
 
   function showTool({ content: { tool, state } }: ToolMessage, query: string): void {

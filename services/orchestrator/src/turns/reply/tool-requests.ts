@@ -295,7 +295,8 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     announced: (callId, number) => void unacknowledged.set(callId, number),
 
     acknowledged() {
-      for (const { callId } of requests.resolutions) unacknowledged.delete(callId);
+      // Another resolution follows for a call that waits for the user.
+      for (const { callId, waits } of requests.resolutions) if (!waits) unacknowledged.delete(callId);
       requests.resolutions = [];
     },
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { MESSAGE_ERRORS, type MessageErrorCode } from '@uswarm/contract';
-import { backoffDelay, inSpan } from '@uswarm/service-kit';
+import { backoffDelay, inSpan, type McpGrant } from '@uswarm/service-kit';
 import type { Transaction } from '../../platform/database/database.js';
 import type { LeasedJob } from '../../platform/jobs/job-store.js';
 import type { JobResult } from '../../platform/jobs/job-worker.js';
@@ -385,8 +385,8 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       const platformTools = deps.platformTools.map(({ name }) => name);
       const refused = (refusal: Refusal): void => deps.metrics?.refused(refusal);
       const { receipts, rules, bodies, markdown, retryMs, metrics } = deps;
-      const tokenFor = async (query: string): Promise<string | undefined> =>
-        (await mayUseTools(turn.id)) ? deps.toolTokens(tokenTurn(turn), query) : undefined;
+      const tokenFor = async (grant: McpGrant): Promise<string | undefined> =>
+        (await mayUseTools(turn.id)) ? deps.toolTokens(tokenTurn(turn), grant) : undefined;
       const effects = { receipts, rules, tokenFor, bodies, retryMs, contextReduced: metrics?.contextReduced };
       const streamed = { ...effects, markdown, platformTools, live, refused, signal, logger };
       using reply = createReply({ turn, writer, ...streamed }, begun, saved);

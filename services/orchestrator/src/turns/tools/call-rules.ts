@@ -4,11 +4,13 @@ import type { Tool } from '../../platform/core/catalog.js';
 import type { IntegrationStore } from '../../records/integrations.store.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import type { Database } from '../../platform/database/database.js';
+import { isKnownAddress } from './known-addresses.js';
+import { countLookups, findAddressTexts } from './known-addresses.store.js';
 import type { PlatformTool } from './platform-tool.js';
 import type { PrivateTextStore } from './private-texts.store.js';
 import { sharesText } from './shared-text.js';
 import type { UntrustedContentStore } from './untrusted-content.store.js';
-import type { UntrustedSource } from './untrusted-content.js';
+import { contentOf, type UntrustedSource } from './untrusted-content.js';
 
 /** The user's current rules. A turn can be days older, because it waited for an approval. */
 export interface CallRules {
@@ -21,6 +23,10 @@ export interface CallRules {
   untrustedSources(conversationId: string): Promise<UntrustedSource[]>;
   /** True if a query has text of the user's that is not in the user's messages in the conversation. */
   sharesPrivateText(place: { workspaceId: string; conversationId: string }, query: string): Promise<boolean>;
+  /** True if all that is sent with the address is in the user's words, or in a result of a search, a page or a connected app. */
+  knowsAddress(conversationId: string, url: URL): Promise<boolean>;
+  /** Searches and pages of the turn since its conversation has content from others. */
+  lookups(turn: { id: string; conversationId: string }): Promise<number>;
 }
 
 export const connectionOf =
@@ -35,7 +41,7 @@ export interface CallRulesDeps {
   receipts: Pick<ReceiptLog, 'sentSince'>;
   untrusted: Pick<UntrustedContentStore, 'sources'>;
   privateTexts: PrivateTextStore;
-  platformTools: readonly Pick<PlatformTool, 'name' | 'effect'>[];
+  platformTools: readonly Pick<PlatformTool, 'name' | 'effect' | 'provider'>[];
   database: Database;
 }
 
@@ -63,4 +69,9 @@ export const createCallRules = ({
     const { texts, named } = await privateTexts.find(place, readers, database);
     return sharesText(query, texts, named);
   },
+  async knowsAddress(conversationId, url) {
+    const readers = platformTools.filter((tool) => contentOf(tool) === 'app').map(({ name }) => name);
+    return isKnownAddress(url, await findAddressTexts(database, conversationId, readers));
+  },
+  lookups: (turn) => countLookups(database, turn),
 });

@@ -267,6 +267,12 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         isDelegated: await deps.delegations.isOpen(turn.id, callId, tx),
       })),
 
+    grant: (call) =>
+      leaving(async (tx) => {
+        if ((await deps.toolCalls.find(turn.id, call.id, tx)) !== undefined) return;
+        await deps.toolCalls.insert(turn.id, call, { text: '', failed: false, showsMessage: false }, tx);
+      }),
+
     startTask: (start) =>
       leaving(async (tx) =>
         (await turns.stopRequested(turn.id, tx)) ? NOT_SENT.stopped : await start(tx, shownMessages.show),

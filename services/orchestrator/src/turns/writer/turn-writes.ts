@@ -138,6 +138,8 @@ export interface TurnWriter {
    */
   call(call: RequestedCall, commit: Commit): Promise<{ outcome: StoredOutcome; seq?: number | undefined }>;
   findCall(callId: string): Promise<StoredCall>;
+  /** Stores that an approved call of the tool server is made. Has no effect if it is stored. */
+  grant(call: Pick<RequestedCall, 'id' | 'tool'>): Promise<void>;
   /** Starts a call's task, unless the turn was stopped. @returns the sequence of its event, or why it is not started */
   startTask(start: StartTask): Promise<number | ToolOutcome>;
   /** Ends the reply with this text: another agent answers the message. */

@@ -1,0 +1,43 @@
+import { pageAddress } from '@uswarm/service-kit';
+
+/** With or without a protocol, as people write addresses. It begins where a word begins, which keeps the time linear. */
+const HOST = String.raw`(?<![\p{L}\p{N}._-])(?:https?:\/\/)?(?:[\p{L}\p{N}_-]+\.)+[\p{L}\p{N}-]+(?::\d+)?`;
+/** In Markdown, a closing parenthesis ends the address; in other texts, it can be a part of it. */
+const ADDRESSES = ['()', ''].map(
+  (excluded) => new RegExp(`${HOST}(?:[/?][^\\s<>"'\`\\\\|{}[\\]${excluded}]*)?`, 'giu'),
+);
+/** Ends a sentence rather than an address. */
+const TRAILING = /[.,;:!?*_~]+$/u;
+
+/** What is sent of an address, in one spelling; its protocol and a slash at its end count for nothing. */
+export function addressKey(url: URL): string {
+  return `${url.hostname.replace(/^www\./, '')}${url.port === '' ? '' : `:${url.port}`}${url.pathname}${url.search}`.replace(
+    /\/$/,
+    '',
+  );
+}
+
+/** The addresses in a text. Pure. */
+function addressesIn(text: string): string[] {
+  return ADDRESSES.flatMap((pattern) => text.match(pattern) ?? []).flatMap((address) => {
+    const written = address.replace(TRAILING, '');
+    const url = pageAddress(/^https?:\/\//i.test(written) ? written : `https://${written}`);
+    return url === undefined ? [] : [addressKey(url)];
+  });
+}
+
+/**
+ * True if all that is sent with an address is one address in these texts. An address with another path, query or host than
+ * every one of them can carry data that somebody else wants. Pure.
+ */
+export function isKnownAddress(url: URL, texts: readonly string[]): boolean {
+  const key = addressKey(url);
+  return texts.some((text) => addressesIn(text).includes(key));
+}
+
+/** The texts of a search result that its engine, and not the query, has chosen: addresses. Other results as they are. Pure. */
+export function addressTexts(tool: 'search' | 'page', result: string): string[] {
+  if (tool === 'page') return [result];
+  // The excerpts can repeat the query.
+  return Array.from(result.matchAll(/"url":"((?:[^"\\]|\\.)*)"/g), ([, address = '']) => address);
+}

@@ -1,0 +1,92 @@
+import { Worker } from 'node:worker_threads';
+import { PageError } from './pages/page-error.js';
+
+export interface ExtractedPage {
+  title: string;
+  author: string;
+  site: string;
+  published: string;
+  language: string;
+  markdown: string;
+  isCut: boolean;
+  hint?: 'script' | { forwardsTo: string };
+}
+
+export type Document = { kind: 'html'; html: string; url: string } | { kind: 'pdf'; bytes: Uint8Array };
+
+/** @throws PageError `unreadable`, `cancelled`, `rate_limited` */
+export type Extract = (document: Document, signal: AbortSignal | undefined) => Promise<ExtractedPage>;
+
+const EXTRACT_MS = 6_000;
+/** Memory of one document, without its bytes. */
+const LIMITS = { maxOldGenerationSizeMb: 160, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
+/** Documents that are converted at the same time in this process. */
+const MAX_RUNNING = 2;
+const MAX_WAITING = 16;
+
+/** The thread's program has the same suffix as this module. */
+const PROGRAM = new URL(`./extract-worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+
+const COMPLEX = 'the page is too complex to read';
+
+type Answer = { extracted: ExtractedPage } | { failed: 'complex' | 'malformed' };
+
+function inThread(document: Document, signal: AbortSignal | undefined, ms: number): Promise<ExtractedPage> {
+  return new Promise((resolve, reject) => {
+    // It has none of this process's settings.
+    const worker = new Worker(PROGRAM, {
+      workerData: document,
+      resourceLimits: LIMITS,
+      env: {},
+      execArgv: [],
+      argv: [],
+    });
+    const fail = (code: 'unreadable' | 'cancelled', text: string, cause?: unknown): void => {
+      end();
+      reject(new PageError(code, text, cause));
+    };
+    const cancel = (): void => fail('cancelled', 'reading was cancelled');
+    const timer = setTimeout(() => fail('unreadable', COMPLEX), ms);
+    function end(): void {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', cancel);
+      void worker.terminate();
+    }
+    if (signal?.aborted === true) return cancel();
+    signal?.addEventListener('abort', cancel, { once: true });
+    worker.once('message', (answer: Answer) => {
+      if ('extracted' in answer) {
+        end();
+        return resolve(answer.extracted);
+      }
+      const text = answer.failed === 'complex' ? COMPLEX : 'the page is malformed';
+      return fail('unreadable', document.kind === 'pdf' ? 'the PDF file is malformed or encrypted' : text);
+    });
+    // Also when it has used its memory.
+    worker.once('error', (error) => fail('unreadable', COMPLEX, error));
+    worker.once('exit', () => fail('unreadable', COMPLEX));
+  });
+}
+
+/**
+ * Converts documents in threads with limits of time and memory: a hostile document ends its own thread, and neither blocks
+ * nor ends this process.
+ */
+export function createExtraction(ms = EXTRACT_MS): Extract {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async (document, signal) => {
+    if (running >= MAX_RUNNING) {
+      if (waiting.length >= MAX_WAITING)
+        throw new PageError('rate_limited', 'too many pages are read; try again later');
+      await new Promise<void>((resolve) => void waiting.push(resolve));
+    } else running += 1;
+    try {
+      return await inThread(document, signal, ms);
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
+}
