@@ -103,8 +103,8 @@ function wholeCount(newestFirst: readonly HistoryRow[], whole: WholeMessages): n
 }
 
 /**
- * A turn's messages: all that no summary covers, so that none is lost between the summary and the first message, and as
- * many others as are sent whole. Pure.
+ * A turn's messages: all without a summary, so that none is lost between the summary and the first message, and as many
+ * others as are sent whole. Pure.
  */
 export function neededMessages(newestFirst: readonly HistoryRow[], whole: WholeMessages): HistoryRow[] {
   const count = wholeCount(newestFirst, whole);
