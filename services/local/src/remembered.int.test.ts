@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Conversation } from '@uswarm/contract';
+import type { Conversation, MessageData } from '@uswarm/contract';
 import { type ModelServer, startModelServer, textOf } from '@uswarm/dev-servers';
 import { eventually } from '@uswarm/testkit/eventually';
 import { startTestClient } from '@uswarm/testkit/test-client';
@@ -74,9 +74,20 @@ describe('84 codes that the user told one after the other', () => {
       [...place, texts],
     );
     await services.query('UPDATE workspaces SET last_seq = last_seq + 1000 WHERE id = $1', [client.workspaceId]);
+    // Not from the socket: the inserted messages have no events.
+    const messages = `/v1/workspaces/${client.workspaceId}/conversations/${client.conversationId}/messages`;
     const ask = async (project: number): Promise<string> => {
-      const { answer } = await client.ask(`What is my code for project P${project}?`);
-      return answer.content.type === 'text' ? answer.content.text : '';
+      const content = { type: 'text', text: `What is my code for project P${project}?` };
+      const { body } = await client.api('POST', messages, { content, local_id: randomUUID() });
+      const { id } = (body as { data: MessageData }).data;
+      const replies = async () => {
+        const { data } = (await client.api('GET', `${messages}?limit=10`)).body as { data: MessageData[] };
+        return data.flatMap((message) => {
+          const isReply = message.in_reply_to === id && message.status === 'delivered';
+          return isReply && message.content.type === 'text' ? [message.content.text] : [];
+        });
+      };
+      return (await eventually(replies, { until: (found) => found.length > 0, timeoutMs: 30_000 }))[0] ?? '';
     };
     expect(await ask(3)).toBe(codeOf(3));
     const jobs = () => services!.query(`SELECT FROM work WHERE kind IN ('summary', 'title')`);

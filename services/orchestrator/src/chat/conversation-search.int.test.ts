@@ -68,6 +68,13 @@ describe('the search of an agent in messages', () => {
     expect((await search('hello')).map(({ id }) => id)).not.toContain(turn.user_message_id);
   });
 
+  it('prefers a word to a part of another word', async () => {
+    const others = Array.from({ length: 10 }, (_, n) => `The code of P4${n} is another.`);
+    await add(world.home.conversationId, ['The code of P4 is K4.', ...others]);
+    const { texts } = await begin();
+    expect((await texts('code P4'))[0]).toBe('The code of P4 is K4.');
+  });
+
   it('finds a message by a rare word, although no message has all words', async () => {
     const many = Array.from({ length: 60 }, (_, n) => `Another code of a project, ${n}.`);
     await add(world.home.conversationId, ['P3 is K3.', ...many]);
@@ -143,13 +150,8 @@ describe('an excerpt', () => {
 
 describe('the most relevant messages', () => {
   it('have rare words, then are new', () => {
-    const match = (id: string, seq: number, ...matched: boolean[]) => ({ id, seq, matched });
-    const matches = [
-      match('a', 4, true, false),
-      match('b', 3, true, false),
-      match('c', 2, false, true),
-      match('d', 1, true, true),
-    ];
+    const match = (id: string, seq: number, ...matched: number[]) => ({ id, seq, matched });
+    const matches = [match('a', 4, 2, 0), match('b', 3, 2, 0), match('c', 2, 0, 2), match('d', 1, 2, 2)];
     expect(mostRelevant(matches, 3).map(({ id }) => id)).toEqual(['d', 'c', 'a']);
   });
 });

@@ -20,7 +20,8 @@ export interface SearchPlace {
 export interface WordMatch {
   id: string;
   seq: number;
-  matched: boolean[];
+  /** By word: 0 if absent, 1 as a part of another word, 2 as a word. */
+  matched: number[];
 }
 
 export interface FoundMessage {
@@ -42,8 +43,14 @@ const CONVERSATIONS = 200;
 
 const unpacked = sql`m.search_text || '' AS unpacked`;
 
-const matchedWords = (words: readonly string[]): RawBuilder<unknown> =>
-  sql`ARRAY(SELECT strpos(m.unpacked, word) > 0 FROM unnest(${[...words]}::text[]) WITH ORDINALITY w (word, place) ORDER BY place)`;
+const matchedWords = (words: readonly string[]): RawBuilder<unknown> => sql`ARRAY(
+  SELECT CASE
+    WHEN strpos(m.unpacked, word) = 0 THEN 0
+    WHEN word = ANY (regexp_split_to_array(m.unpacked, '[^[:alnum:]]+')) THEN 2
+    ELSE 1
+  END
+  FROM unnest(${[...words]}::text[]) WITH ORDINALITY w (word, place) ORDER BY place
+)`;
 
 /** Messages that an agent may read: not the running reply, and none that failed. */
 const readable = ({ exceptMessageId, before }: SearchPlace): RawBuilder<unknown> => sql`
@@ -76,7 +83,7 @@ export async function matchNewest(
     SELECT m.id, m.seq, m.matched, edge, scanned
     FROM edge LEFT JOIN (
       SELECT m.id, m.seq, ${matchedWords(words)} AS matched FROM newest m
-    ) m ON true = ANY (m.matched)
+    ) m ON 0 < ANY (m.matched)
     ORDER BY m.seq DESC LIMIT ${MATCHES}`.execute(db);
   const [first] = rows;
   return {

@@ -28,13 +28,15 @@ const BEFORE_MATCH = 200;
 /** Older messages per word that no new message has. */
 const OLDER = 20;
 
-/** Messages with rare words first, then the newest. Pure. */
+/** Messages with rare words first, then the newest. A word counts more than a part of another word. Pure. */
 export function mostRelevant(matches: readonly WordMatch[], limit: number): WordMatch[] {
-  const counts = (matches[0]?.matched ?? []).map((_, word) => matches.filter(({ matched }) => matched[word]).length);
-  const score = ({ matched }: WordMatch): number =>
-    matched.reduce((sum, isMatched, word) => sum + (isMatched ? 1 / (1 + (counts[word] ?? 0)) : 0), 0);
+  const counted = (least: number): number[] =>
+    (matches[0]?.matched ?? []).map((_, word) => matches.filter(({ matched }) => (matched[word] ?? 0) >= least).length);
+  const [parts, whole] = [counted(1), counted(2)];
+  const ofWord = (match: number, word: number): number =>
+    (match >= 1 ? 1 / (1 + (parts[word] ?? 0)) : 0) + (match >= 2 ? 1 / (1 + (whole[word] ?? 0)) : 0);
   return matches
-    .map((match) => ({ match, score: score(match) }))
+    .map((match) => ({ match, score: match.matched.reduce((sum, found, word) => sum + ofWord(found, word), 0) }))
     .toSorted((a, b) => b.score - a.score || b.match.seq - a.match.seq)
     .slice(0, limit)
     .map(({ match }) => match);
@@ -59,7 +61,7 @@ async function search(
   const found = new Map(matches.map((match) => [match.id, match]));
   if (edge !== undefined) {
     // Words that no new message has are rare, so that each alone finds few.
-    const rare = words.filter((_, word) => matches.every(({ matched }) => !matched[word]));
+    const rare = words.filter((_, word) => matches.every(({ matched }) => matched[word] === 0));
     for (const wanted of [words, ...(words.length > 1 ? rare.map((word) => [word]) : [])]) {
       const older = await matchOlder(db, place, { edge, wanted, words, limit: OLDER });
       for (const match of older) found.set(match.id, match);

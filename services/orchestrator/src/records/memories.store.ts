@@ -200,7 +200,7 @@ async function move(agentId: string, key: string, scope: MemoryScope, limit: num
   const { isMoved = false, isFull = false } = rows[0] ?? {};
   if (!isMoved) return true;
   if (isFull) return false;
-  // The moved text replaces the one that it hides.
+  // The moved text replaces the hidden one.
   await sql`DELETE FROM agent_memories WHERE ${to} AND key = ${key}`.execute(db);
   const workspaceId = scope === 'workspace' ? workspaceOf(agentId) : sql`NULL`;
   await sql`

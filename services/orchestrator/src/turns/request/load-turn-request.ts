@@ -21,7 +21,7 @@ import { fileIds } from './message-to-text.js';
 import type { Reply } from '../reply/reply-state.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import { describeSentCalls } from './sent-calls.js';
-import { neededMessages, needsSummary, wholeMessages, windowOf } from './summary-need.js';
+import { maxMessagesOf, neededMessages, needsSummary, wholeMessages, windowOf } from './summary-need.js';
 import type { SummaryStore } from '../summaries/summaries.store.js';
 import type { JournalBodies } from '../journal/journal-bodies.js';
 import type { CallRecord, JournalEntry, JournalStore, RecentTurns } from '../journal/journal.store.js';
@@ -29,15 +29,7 @@ import type { WorkflowReports } from '../workflows/workflow-reports.js';
 import type { PlatformTool } from '../tools/platform-tool.js';
 import type { UntrustedSource } from '../tools/untrusted-content.js';
 import type { TurnContext, TurnContextStore } from './turn-contexts.store.js';
-import {
-  boundedHistory,
-  HISTORY_MESSAGES,
-  JOURNAL,
-  LONG_HISTORY,
-  SHORT_HISTORY_MESSAGES,
-  TOOL_GRANTS,
-  turnRequest,
-} from './turn-request.js';
+import { boundedHistory, JOURNAL, TOOL_GRANTS, turnRequest } from './turn-request.js';
 import type { TurnRow, TurnStore } from '../turns.store.js';
 
 export interface TurnRequestDeps {
@@ -152,7 +144,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
     const answered = { ...turn, user_message_id: turn.resumes_message_id ?? turn.user_message_id };
     const stored = isNew || !features.includes(JOURNAL) ? undefined : await deps.contexts.find(turn.id);
     const summary = stored === undefined ? await summaryFor(turn) : stored.summary;
-    const maxMessages = features.includes(LONG_HISTORY) ? HISTORY_MESSAGES : SHORT_HISTORY_MESSAGES;
+    const maxMessages = maxMessagesOf(features);
     const reading = historyOf(answered, maxMessages, summary?.throughSeq ?? 0);
     const question: Question = async () => newestQuestions(await reading);
     const [{ context, recentCalls }, newestFirst, firstStep, journal] = await Promise.all([
@@ -162,7 +154,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       features.includes(JOURNAL) && !isNew ? entriesFor(turn, reply.from, signal) : [],
     ]);
     const { model, tools, requestedTools } = context.agentContext;
-    const whole = wholeMessages(windowOf(context.limits, model, windows));
+    const whole = wholeMessages(windowOf(context.limits, model, windows), maxMessages);
     // A user message is part of the history, unlike the message of a finished workflow.
     const isAsked = newestFirst.some(({ id }) => id === answered.user_message_id);
     const report = isAsked ? undefined : await deps.reports.promptFor(answered.user_message_id);

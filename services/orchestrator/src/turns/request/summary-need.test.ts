@@ -4,6 +4,8 @@ import type { HistoryRow } from './history.store.js';
 import { HISTORY_BYTES } from './history.store.js';
 import {
   GROWTH,
+  HISTORY_MESSAGES,
+  maxMessagesOf,
   MOST_WHOLE,
   neededMessages,
   needsSummary,
@@ -11,7 +13,6 @@ import {
   wholeMessages,
   windowOf,
 } from './summary-need.js';
-import { HISTORY_MESSAGES } from './turn-request.js';
 
 const rows = (count: number, text = 'x', covered = 0): HistoryRow[] =>
   Array.from({ length: count }, (_, n) => ({
@@ -45,6 +46,8 @@ describe('the messages that are sent whole', () => {
 
   it('fit into a request with those that arrive before the next summary', () => {
     expect(MOST_WHOLE.count + GROWTH).toBeLessThan(HISTORY_MESSAGES);
+    // Release 0.2 accepts 200 messages.
+    expect(wholeMessages(windowOf(undefined, null), maxMessagesOf([])).count + GROWTH).toBeLessThan(200);
     expect(MOST_WHOLE.bytes + 64 * 1024).toBeLessThan(HISTORY_BYTES);
   });
 });

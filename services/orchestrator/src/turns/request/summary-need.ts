@@ -25,6 +25,15 @@ const FIXED_TOKENS = 4_000;
 const WHOLE_OF_REST = 0.8;
 const LEAST_SHARE = 1 / 8;
 
+/** Per request. */
+export const HISTORY_MESSAGES = 1_000;
+/** For runtimes without the feature `LONG_HISTORY`. */
+const SHORT_HISTORY_MESSAGES = 200;
+const LONG_HISTORY = 'long-history.1';
+
+export const maxMessagesOf = (features: readonly string[]): number =>
+  features.includes(LONG_HISTORY) ? HISTORY_MESSAGES : SHORT_HISTORY_MESSAGES;
+
 /** Below a request's limits by what arrives before the next summary is written. */
 export const MOST_WHOLE: WholeMessages = { count: 800, bytes: 384 * 1024 };
 /** A summary is written when at least this many messages exceed the whole ones. */
@@ -60,11 +69,14 @@ const promptTokens = ({ tokens, maxOutputTokens }: ContextWindow): number =>
   tokens * (1 - FREE_SHARE) - maxOutputTokens;
 
 /** Limits for the newest messages, which are always sent whole: half a prompt, or less if the window is small. */
-export function wholeMessages(window: ContextWindow): WholeMessages {
+export function wholeMessages(window: ContextWindow, maxMessages = HISTORY_MESSAGES): WholeMessages {
   const budget = promptTokens(window);
   const spare = Math.min(budget / 2, (budget - FIXED_TOKENS) * WHOLE_OF_REST);
   const bytes = Math.floor(Math.max(budget * LEAST_SHARE, spare) * BYTES_PER_TOKEN);
-  return { count: MOST_WHOLE.count, bytes: Math.min(bytes, MOST_WHOLE.bytes) };
+  return {
+    count: Math.min(MOST_WHOLE.count, Math.floor(maxMessages * WHOLE_OF_REST)),
+    bytes: Math.min(bytes, MOST_WHOLE.bytes),
+  };
 }
 
 /** Message bytes that fit into one request for a summary. */
@@ -91,8 +103,8 @@ function wholeCount(newestFirst: readonly HistoryRow[], whole: WholeMessages): n
 }
 
 /**
- * A turn's messages: all that no summary covers, so that none is lost between the summary and the first message, and as
- * many others as are sent whole. Pure.
+ * A turn's messages: all without a summary, so that none is lost between the summary and the first message, and as many
+ * others as are sent whole. Pure.
  */
 export function neededMessages(newestFirst: readonly HistoryRow[], whole: WholeMessages): HistoryRow[] {
   const count = wholeCount(newestFirst, whole);

@@ -5,7 +5,8 @@ import { z } from 'zod';
 import { definePlatformTool } from '../tools/platform-tool.js';
 import type { SwarmMember } from '../../records/agents.store.js';
 import type { AgentContext } from './agent-context.js';
-import { boundedHistory, HISTORY_MESSAGES, turnRequest } from './turn-request.js';
+import { HISTORY_MESSAGES } from './summary-need.js';
+import { boundedHistory, turnRequest } from './turn-request.js';
 import type { HistoryRow } from './history.store.js';
 import type { TurnContext } from './turn-contexts.store.js';
 

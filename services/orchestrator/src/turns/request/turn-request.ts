@@ -28,13 +28,10 @@ import type { PromptFiles } from './attached-files.js';
 import { HISTORY_BYTES, type HistoryRow } from './history.store.js';
 import { type CallRecord, type JournalEntry, MAX_ENTRY_BYTES } from '../journal/journal.store.js';
 import { instructionsOf } from './skills.js';
+import { HISTORY_MESSAGES } from './summary-need.js';
 import type { TurnContext } from './turn-contexts.store.js';
 import type { TurnRow } from '../turns.store.js';
 
-export const HISTORY_MESSAGES = 1_000;
-/** Such runtimes accept as many messages. */
-export const LONG_HISTORY = 'long-history.1';
-export const SHORT_HISTORY_MESSAGES = 200;
 const CALLS_BYTES = 16 * 1024;
 
 /** Oldest first, within the limits; always contains the user message. Pure. */

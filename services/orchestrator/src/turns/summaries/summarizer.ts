@@ -10,7 +10,7 @@ import type { ModelCatalog } from '../../platform/core/models.js';
 import type { ModelTokens } from '../model-calls/model-tokens.js';
 import type { RuntimeClient } from '../../runtimes/runtime-client.js';
 import type { RuntimeStore } from '../../records/runtimes.store.js';
-import { summarizedBytes, summaryTokens, wholeMessages, windowOf } from '../request/summary-need.js';
+import { maxMessagesOf, summarizedBytes, summaryTokens, wholeMessages, windowOf } from '../request/summary-need.js';
 import { toAgent, toHistory, toLimits } from '../request/turn-request.js';
 import type { TurnMetrics } from '../turn-metrics.js';
 import type { TurnStore } from '../turns.store.js';
@@ -148,7 +148,7 @@ export function createSummarizer(deps: SummarizerDeps): Summarizer {
     if (runtime?.phase !== 'Ready' || runtime.address === null) return undefined;
     const target = { workspaceId, address: runtime.address };
     const { features, windows } = await deps.client.identify(target, signal);
-    return features.includes(FEATURE) ? { target, windows } : undefined;
+    return features.includes(FEATURE) ? { target, windows, maxMessages: maxMessagesOf(features) } : undefined;
   }
 
   return {
@@ -161,7 +161,7 @@ export function createSummarizer(deps: SummarizerDeps): Summarizer {
       const maxOutputTokens = summaryTokens(reader);
       const { tokens } = windowOf(models.limits(MODEL), MODEL, runtime.windows);
       return {
-        whole: wholeMessages(reader),
+        whole: wholeMessages(reader, runtime.maxMessages),
         messageBytes: summarizedBytes({ tokens, maxOutputTokens }),
         maxOutputTokens,
       };
