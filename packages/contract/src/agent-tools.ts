@@ -7,6 +7,8 @@
 export const WEB_SEARCH_TOOL = 'web_search_tool';
 /** Enables the tools for artifacts. */
 export const ARTIFACTS_TOOL = 'artifacts';
+/** Enables the tools for files. */
+export const FILES_TOOL = 'files';
 /** Enables the tools `delegate` and `hand_over`. */
 export const DELEGATION_TOOL = 'delegation';
 /** Enables the tool `start_workflow`. */
@@ -57,6 +59,15 @@ export const AGENT_TOOLS: readonly AgentToolEntry[] = [
     name: ARTIFACTS_TOOL,
     description: 'Writes documents that you can open, and revises them.',
     icon_url: '/v1/assets/icon-artifacts.svg',
+    category_id: 'creation',
+    enabled: true,
+    changes: true,
+    permission: 'allow',
+  },
+  {
+    name: FILES_TOOL,
+    description: 'Reads the files that you attach, and writes files that you can download.',
+    icon_url: '/v1/assets/icon-files.svg',
     category_id: 'creation',
     enabled: true,
     changes: true,

@@ -4,7 +4,7 @@ import { isText, writeText } from './write-text.js';
 
 export interface FileWriterOptions {
   timeoutMs?: number;
-  /** The JavaScript heap of the thread, in MiB. */
+  /** Limits the thread, in MiB. */
   heapMiB?: number;
   /** Files that wait. More are refused. */
   maxWaiting?: number;

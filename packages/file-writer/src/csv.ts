@@ -1,8 +1,8 @@
 import Papa from 'papaparse';
 
 /**
- * Spreadsheet programs calculate cells that begin like this, and a formula can start programs. Numbers and phone
- * numbers are no formulas.
+ * Spreadsheet programs calculate cells that begin like this, and a formula can start programs. It does not match numbers
+ * and phone numbers.
  */
 const FORMULA = /^(?:[=@\t\r]|[+-](?![\d\s().,/%-]*$))/;
 

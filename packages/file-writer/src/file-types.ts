@@ -1,4 +1,4 @@
-/** Types of files, with their media type and the ending of their name. */
+/** The media type and name ending per file type. */
 export const FILE_TYPES = {
   text: { mediaType: 'text/plain', ending: 'txt' },
   csv: { mediaType: 'text/csv', ending: 'csv' },

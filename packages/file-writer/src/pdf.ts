@@ -91,7 +91,7 @@ async function printed({ title, body, isUpright, files }: Printed): Promise<Uint
     pageSize: 'A4',
     pageOrientation: isUpright ? 'portrait' : 'landscape',
     pageMargins: MARGIN,
-    // The id of a file is made from its details. The time is hidden below.
+    // pdfkit makes the file id from these details. The time is hidden below.
     info: { title, creator: 'uswarm', producer: 'uswarm', creationDate: new Date(0) },
     defaultStyle: { font: 'text', fontSize: TEXT_SIZE, lineHeight: 1.2 },
     content: body,

@@ -2,7 +2,7 @@ import writeExcelFile, { type Cell } from 'write-excel-file/node';
 import { withoutRandomness } from './archive.js';
 import type { Sheet } from './sheets.js';
 
-/** Numbers as programs write them: no separators of thousands, and not more digits than a cell keeps. */
+/** As programs write them: without separators, and not more digits than a cell keeps. */
 const NUMBER = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,10})?$/;
 const PERCENT = /^(-?(?:0|[1-9]\d{0,8})(?:\.\d{1,8})?) ?%$/;
 const DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2}))?)?$/;

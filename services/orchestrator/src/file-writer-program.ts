@@ -1,2 +1,4 @@
 /** The thread of @uswarm/file-writer, which looks for it beside the code that starts it: in an image, the bundle. */
-import '@uswarm/file-writer/program';
+await import('@uswarm/file-writer/program');
+
+export {};

@@ -6,7 +6,9 @@ import { createConnections } from '../records/connections.js';
 import { connectionsOf, openDatabases } from '../platform/database/databases.js';
 import { createAccountModule } from '../accounts/account/account.module.js';
 import { createAdminModule } from '../accounts/admin/admin.module.js';
+import { createFileWriter } from '@uswarm/file-writer';
 import { createArtifactsModule } from '../workspaces/artifacts/artifacts.module.js';
+import { createFilesModule } from '../workspaces/files/files.module.js';
 import { createAgentStatusStore } from '../records/agent-status.store.js';
 import { createAgentStatuses } from '../records/agent-statuses.js';
 import { createAgentsModule } from '../workspaces/agents/agents.module.js';
@@ -230,7 +232,10 @@ function createChatModules(
     createViewContext,
     statuses,
   });
-  const artifacts = createArtifactsModule({ config, requests, background, objects: uploads.objects, access });
+  const { objects } = uploads;
+  const writer = createFileWriter();
+  const artifacts = createArtifactsModule({ config, requests, background, objects, access, writer });
+  const files = createFilesModule({ config, background, events: background.events, objects, attachments, writer });
   const receipts = createReceiptsModule({ config, requests, background, tools: apps.tools, clock, logger });
   const turns = createTurnsModule({
     turnSignals: platform.turnSignals,
@@ -243,7 +248,7 @@ function createChatModules(
     models,
     access,
     client: runtimes.client,
-    platformTools: [...agents.tools, ...artifacts.tools, ...apps.tools],
+    platformTools: [...agents.tools, ...artifacts.tools, ...files.tools, ...apps.tools],
     receipts: receipts.log,
     createViewContext,
     statuses,

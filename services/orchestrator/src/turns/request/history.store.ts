@@ -69,6 +69,7 @@ export async function readHistory(
     role,
     agent_id,
     text: messageToText(parts),
-    ...(parts.attachments.length > 0 ? { attached: true } : {}),
+    // Agents wrote theirs.
+    ...(role === 'user' && parts.attachments.length > 0 ? { attached: true } : {}),
   }));
 }
