@@ -8,7 +8,7 @@ const FORMULA = /^(?:[=@\t\r]|[+-](?![\d\s().,/%-]*$))/;
 
 const TEXT = { header: false, dynamicTyping: false, skipEmptyLines: 'greedy' } as const;
 
-/** Rows of texts; the separator is detected. */
+/** The separator is detected. */
 export const parseCsv = (content: string): string[][] => Papa.parse<string[]>(content.trim(), TEXT).data;
 
 /** CSV (RFC 4180). A cell that a spreadsheet program would calculate begins with an apostrophe. */

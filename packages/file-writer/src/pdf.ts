@@ -1,8 +1,9 @@
-import pdfmake from 'pdfmake';
-import type { Content, ContentText, CustomTableLayout, TDocumentDefinitions } from 'pdfmake/interfaces.js';
+import pdfmake, { type Content, type CustomTableLayout } from 'pdfmake';
 import { FileNotWritten } from './file-types.js';
 import { type Coverage, createCoverage, type FontName, readFont } from './fonts.js';
 import { type Block, blocksOf, type Item, plainText, type Span, type TableBlock } from './markdown.js';
+
+type ContentText = Extract<Content, { text: unknown }>;
 
 const SIZES = [20, 16, 13.5, 12, 11, 10.5];
 const TEXT_SIZE = 10.5;
@@ -87,7 +88,7 @@ async function printed({ title, body, isUpright, files }: Printed): Promise<Uint
     text: { normal: 'normal', bold: 'bold', italics: 'italic', bolditalics: 'bold' },
     code: { normal: 'monospaced', bold: 'monospaced', italics: 'monospaced', bolditalics: 'monospaced' },
   });
-  const definition: TDocumentDefinitions = {
+  const definition: Parameters<typeof pdfmake.createPdf>[0] = {
     pageSize: 'A4',
     pageOrientation: isUpright ? 'portrait' : 'landscape',
     pageMargins: MARGIN,

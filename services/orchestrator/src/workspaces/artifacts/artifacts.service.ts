@@ -135,7 +135,7 @@ export function createArtifactService(deps: ArtifactServiceDeps): ArtifactServic
     writing.set(userId, running + 1);
     try {
       const content = markdown.text(await readExisting(row));
-      // A slash separates folders in the names of files.
+      // A slash would begin a folder.
       return await writer.write({ type, name: markdown.text(row.title).replaceAll(/[/\\]/g, ' '), content });
     } catch (error) {
       throw error instanceof FileNotWritten ? refusalOf(error) : error;

@@ -75,7 +75,7 @@ export function createFileTools({ writer, store, attachments, events, markdown }
             conversationId,
             agentId,
             role: 'agent',
-            // Clients that do not expect files of agents show at least the name.
+            // A client that expects no attachment here shows at least the name.
             content: { type: 'text', text: markdown.text(upload.name) },
             attachments: stored,
             status: 'delivered',
