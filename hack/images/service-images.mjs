@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { bundleReferencePages, REFERENCE_PAGES } from '../reference-pages/bundle.mjs';
 import { repositoryRoot } from '../run/environment.mjs';
 import { runQuietly } from '../run/quiet.mjs';
@@ -75,13 +75,19 @@ const folderOf = (name) => join(repositoryRoot, 'services', name);
  * }>}
  * @throws RunError
  */
-export async function serviceFiles({ name, programs, files = [], keepNames }) {
+export async function serviceFiles({ name, programs, files = [], packageFiles = {}, keepNames }) {
   const folder = folderOf(name);
   requireBuilt(folder, programs);
   const bundle = await bundlePrograms({ folder, programs, root: repositoryRoot, keepNames });
   const pages = await pagesOf(folder);
-  const inputs = [...bundle.inputs, ...pages.inputs];
-  const packages = bundledPackages(inputs, collectPackages(folder, repositoryRoot), repositoryRoot);
+  const known = collectPackages(folder, repositoryRoot);
+  const copied = Object.entries(packageFiles).map(([path, from]) => ({
+    path,
+    layer: 'app',
+    source: sourceIn(known, from),
+  }));
+  const inputs = [...bundle.inputs, ...pages.inputs, ...copied.map(({ source }) => relative(repositoryRoot, source))];
+  const packages = bundledPackages(inputs, known, repositoryRoot);
   const beside = files.flatMap((path) => folderContent(join(folder, path), { layer: 'app', path }));
   const manifest = { path: 'package.json', layer: 'app', source: join(folder, 'package.json') };
   const entries = byPath([
@@ -89,9 +95,17 @@ export async function serviceFiles({ name, programs, files = [], keepNames }) {
     ...bundle.entries,
     ...pages.entries,
     ...beside,
+    ...copied,
     ...licenceContent(packages.slice(1)),
   ]);
   return { entries, packages };
+}
+
+/** @param {string} from package name and path. @throws RunError */
+function sourceIn(packages, from) {
+  const owner = packages.find(({ manifest }) => from.startsWith(`${manifest.name}/`));
+  if (owner === undefined) throw new RunError(`${from} is in no package of the service.`);
+  return join(owner.folder, from.slice(owner.manifest.name.length + 1));
 }
 
 /** Browser pages for developers and for users, for the service that serves them. */

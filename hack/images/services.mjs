@@ -1,13 +1,20 @@
 /**
  * The services with an image `uswarm/<name>`: their programs in `services/<name>/dist`, each bundled into one file, and the
- * files that they read. `warmUp` is an environment in which `main` starts without other servers to create the compile
+ * files that they read: `files` below the service, and `packageFiles` from npm packages, by their path in the image. `warmUp` is an environment in which `main` starts without other servers to create the compile
  * cache; `nodeOptions` is the image's NODE_OPTIONS; `keepNames` is a bundler option.
  */
 export const services = [
   {
     name: 'orchestrator',
-    programs: ['main', 'main.nonproduction', 'migrate-main', 'file-reader-main'],
+    programs: ['main', 'main.nonproduction', 'migrate-main', 'file-reader-program', 'file-writer-program'],
     files: ['config', 'migrations'],
+    // Where the bundled `fonts.js` of @uswarm/file-writer looks for them.
+    packageFiles: Object.fromEntries(
+      ['DejaVuSans', 'DejaVuSans-Bold', 'DejaVuSans-Oblique', 'DejaVuSansMono'].map((font) => [
+        `fonts/${font}.ttf`,
+        `dejavu-fonts-ttf/ttf/${font}.ttf`,
+      ]),
+    ),
   },
   {
     name: 'realtime-gateway',

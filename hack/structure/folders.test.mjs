@@ -40,7 +40,7 @@ describe('the folders of the sources', () => {
     );
     const mains = [...graph.keys()].filter((entry) => !ROOMS.includes(entry));
     expect(upward.filter((edge) => !mains.includes(edge.split(' ')[0]))).toEqual([]);
-    expect(mains).toEqual(['file-reader-main.ts', 'main.nonproduction.ts', 'main.ts', 'migrate-main.ts']);
+    expect(mains).toEqual(['main.nonproduction.ts', 'main.ts', 'migrate-main.ts']);
   });
 
   it('are judged by their value imports', () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { AgentSummary, Workspace } from '@uswarm/contract';
+import type { AgentSummary, MessageData, Workspace } from '@uswarm/contract';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
 import { runProgram } from '../test/program.js';
 
@@ -81,6 +81,20 @@ describe('npm run chat with the demo model', () => {
     const output = await talk(user, 'show me an approval', number);
     expect(output).toMatch(/\? Approve\? Remembering “demo approval”\n[^]* {2}\[1\] Approve\n {2}\[2\] Deny\n/);
     expect(output).toMatch(expected);
+  });
+
+  it('shows the name of a file that an agent writes, which the user downloads from a message', async () => {
+    expect(await talk('file', 'show me a file')).toMatch(/^Manager: Tea party\.pdf$/m);
+    const [workspace] = await api<Workspace[]>('file', 'GET', '/v1/workspaces');
+    const path = `/v1/workspaces/${workspace?.id}/conversations`;
+    const [conversation] = await api<{ id: string }[]>('file', 'GET', path);
+    const messages = await api<MessageData[]>('file', 'GET', `${path}/${conversation?.id}/messages`);
+    const [file] = messages.flatMap(({ role, attachments }) => (role === 'agent' ? attachments : []));
+    const response = await fetch(new URL(file?.url ?? '', local.url));
+    expect(response.headers.get('content-type')).toBe('application/pdf');
+    const bytes = Buffer.from(await response.arrayBuffer());
+    expect(bytes.subarray(0, 5).toString()).toBe('%PDF-');
+    expect(bytes).toHaveLength(file?.size ?? 0);
   });
 
   it('shows memories that are saved, recalled and deleted', async () => {

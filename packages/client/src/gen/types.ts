@@ -1117,6 +1117,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/workspaces/{workspaceId}/artifacts/{id}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download an artifact as a Word or PDF document
+         * @description Written from the content of the version as Markdown. If it is too large, the code is `upload_too_large`; if the format cannot have it, for example a PDF in a script without a font, `validation_failed` with the reason in `extra.fields`.
+         */
+        get: operations["getArtifactFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/workspaces/{workspaceId}/workflows": {
         parameters: {
             query?: never;
@@ -5944,6 +5964,46 @@ export interface operations {
             };
         };
     };
+    getArtifactFile: {
+        parameters: {
+            query: {
+                /** @description The type of the document. */
+                format: "docx" | "pdf";
+                /** @description Which version to return; by default the latest. */
+                version?: number;
+            };
+            header?: {
+                /** @description The ETag of the client's copy, a list of ETags, or `*`. If one matches, the response is 304 without a body. */
+                "if-none-match"?: string;
+            };
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which artifact: a lower-case UUID. An unknown one, or one of another user, returns `artifact_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document, to be saved. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": string;
+                };
+            };
+            /** @description The client's copy is up to date. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     listWorkflows: {
         parameters: {
             query?: {
@@ -6248,6 +6308,7 @@ export interface Routes {
     '/v1/conversations/{conversationId}/turns/{turnId}/steps': { path: operations['listTurnSteps']['parameters']['path']; query?: operations['listTurnSteps']['parameters']['query']; result: operations['listTurnSteps']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/artifacts': { path: operations['listArtifacts']['parameters']['path']; query?: operations['listArtifacts']['parameters']['query']; result: operations['listArtifacts']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/artifacts/{id}': { path: operations['getArtifact']['parameters']['path']; query?: operations['getArtifact']['parameters']['query']; result: operations['getArtifact']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/artifacts/{id}/file': { path: operations['getArtifactFile']['parameters']['path']; query: operations['getArtifactFile']['parameters']['query']; result: Blob };
     '/v1/workspaces/{workspaceId}/workflows': { path: operations['listWorkflows']['parameters']['path']; query?: operations['listWorkflows']['parameters']['query']; result: operations['listWorkflows']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/workflows/{id}': { path: operations['getWorkflow']['parameters']['path']; result: operations['getWorkflow']['responses'][200]['content']['application/json'] };
     '/v1/receipts': { query?: operations['listReceipts']['parameters']['query']; result: operations['listReceipts']['responses'][200]['content']['application/json'] };

@@ -2,10 +2,18 @@ import { z } from 'zod';
 import { Artifact, ArtifactPage } from '../resources/artifact.js';
 import { data } from '../resources/primitives.js';
 import { defineRoute, id, noContent, ok } from './define.js';
+import { conditionalHeaders, notModified } from './download.js';
 import * as examples from './examples.js';
 import { optionalPageQuery } from './pages.js';
 
 const workspace = { workspaceId: id('workspace_not_found') };
+const version = z.coerce
+  .number()
+  .int()
+  .positive()
+  .max(2 ** 31 - 1)
+  .optional()
+  .meta({ description: 'Which version to return; by default the latest.' });
 const artifact = { ...workspace, id: id('artifact_not_found') };
 
 export const artifactRoutes = [
@@ -38,17 +46,33 @@ export const artifactRoutes = [
     description: 'Also lists all versions, of which the response has one with its content.',
     extension: true,
     params: artifact,
-    query: z.object({
-      version: z.coerce
-        .number()
-        .int()
-        .positive()
-        .max(2 ** 31 - 1)
-        .optional()
-        .meta({ description: 'Which version to return; by default the latest.' }),
-    }),
+    query: z.object({ version }),
     responses: ok(data(Artifact)),
     example: { params: examples.inArtifact, query: { version: 2 }, answer: { data: examples.artifact } },
+  }),
+  defineRoute({
+    operationId: 'getArtifactFile',
+    method: 'get',
+    path: '/v1/workspaces/{workspaceId}/artifacts/{id}/file',
+    auth: 'user',
+    tag: 'artifacts',
+    summary: 'Download an artifact as a Word or PDF document',
+    description:
+      'Written from the content of the version as Markdown. If it is too large, the code is `upload_too_large`; if the format cannot ' +
+      'have it, for example a PDF in a script without a font, `validation_failed` with the reason in `extra.fields`.',
+    extension: true,
+    params: artifact,
+    query: z.object({
+      format: z.enum(['docx', 'pdf']).meta({ description: 'The type of the document.' }),
+      version,
+    }),
+    headers: conditionalHeaders,
+    responses: {
+      200: { description: 'The document, to be saved.', schema: z.string().meta({ format: 'binary' }) },
+      ...notModified,
+    },
+    errors: ['upload_too_large'],
+    example: { params: examples.inArtifact, query: { format: 'pdf' } },
   }),
   defineRoute({
     operationId: 'deleteArtifact',

@@ -13,7 +13,7 @@ import { Menu } from '../ui/menu.js';
 import { part } from '../ui/part.js';
 import { Badge, EmptyState, RelativeTime, Spinner } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
-import { type Artifact, download, ROUTE, versionsOf, type View, viewsOf } from './artifact.js';
+import { type Artifact, download, downloadsOf, ROUTE, versionsOf, type View, viewsOf } from './artifact.js';
 import { fileOf } from './file.js';
 import { useArtifact } from './use-artifact.js';
 
@@ -60,8 +60,8 @@ function Document({ workspaceId, shown, previous, view, setView, onChoose, onDel
   const { title, content, version, latest_version: latest, status } = shown;
   const file = fileOf(title, content);
   const [isDeleting, setDeleting] = useState(false);
-  const { api } = useClient();
-  const remove = () => api.delete(ROUTE, { path: { workspaceId, id: shown.id } }).then(onDeleted);
+  const client = useClient();
+  const remove = () => client.api.delete(ROUTE, { path: { workspaceId, id: shown.id } }).then(onDeleted);
   const author = useAgents(workspaceId).find(({ slug }) => slug === shown.agent_slug);
   const isWritten = status === 'draft' && version === latest;
   return (
@@ -76,7 +76,7 @@ function Document({ workspaceId, shown, previous, view, setView, onChoose, onDel
             </>
           }
           entries={[
-            ...versionsOf(shown, onChoose),
+            ...versionsOf(shown, onChoose).concat(downloadsOf(client, workspaceId, shown)),
             { label: 'Delete the document…', separated: true, onSelect: () => setDeleting(true) },
           ]}
         />

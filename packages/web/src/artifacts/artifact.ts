@@ -1,4 +1,7 @@
 import type { Client, components } from '@uswarm/client';
+import type { MenuEntry } from '../ui/menu.js';
+import { notifyError } from '../ui/notify.js';
+import { fileOf } from './file.js';
 
 export type Artifact = components['schemas']['Artifact'];
 export const ROUTE = '/v1/workspaces/{workspaceId}/artifacts/{id}';
@@ -16,7 +19,19 @@ export async function loadArtifact(
   return { shown, previous: previous?.content ?? '' };
 }
 
-export function download(name: string, type: string, content: string): void {
+/** Menu entries for documents that the service writes. */
+export const downloadsOf = ({ api }: Client, workspaceId: string, { id, title, version }: Artifact) =>
+  (['docx', 'pdf'] as const).map((format, index): MenuEntry => ({
+    label: format === 'docx' ? 'Download as Word' : 'Download as PDF',
+    separated: index === 0,
+    onSelect: () =>
+      void api
+        .get(`${ROUTE}/file`, { path: { workspaceId, id }, query: { format, version } })
+        .then((file) => download(fileOf(title, '').name.replace(/md$/, format), file.type, file))
+        .catch(notifyError('The document could not be downloaded')),
+  }));
+
+export function download(name: string, type: string, content: string | Blob): void {
   const url = URL.createObjectURL(new Blob([content], { type }));
   const link = document.createElement('a');
   link.href = url;
@@ -37,7 +52,7 @@ export const versionsOf = (
   { version, versions, latest_version: latest }: Artifact,
   choose: (version: number | undefined) => void,
 ) =>
-  versions.map((one) => ({
+  versions.map((one): MenuEntry => ({
     label: `Version ${one.version}${one.version === latest ? ', newest' : ''} · ${one.status}`,
     current: one.version === version,
     onSelect: () => choose(one.version === latest ? undefined : one.version),

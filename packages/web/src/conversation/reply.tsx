@@ -5,6 +5,7 @@ import { panel } from '../session/pages.js';
 import { Button } from '../ui/button.js';
 import { notifyError } from '../ui/notify.js';
 import { ui } from '../ui/ui.js';
+import { Attachments } from './attachments.js';
 import styles from './message.module.css';
 import { Text } from './text.js';
 import { useRegenerate } from './use-regenerate.js';
@@ -16,6 +17,7 @@ export function Reply({ shown }: { shown: ShownMessage }) {
   return (
     <>
       {isQuiet ? <p className={ui('lead')}>{text}</p> : hasText && <Text text={text} />}
+      <Attachments shown={shown} />
       {streaming && (
         <span className={ui('more')} aria-hidden>
           ▍

@@ -29,7 +29,7 @@ export interface ContentObjectsDeps {
  * A UUID that depends on the owner and the content. An untrusted runtime that repeats a call with other content cannot
  * overwrite what was committed.
  */
-function keyOf(owner: readonly string[], content: string): string {
+export function keyOf(owner: readonly string[], content: string): string {
   const hash = createHash('sha256')
     .update(JSON.stringify([...owner, content]))
     .digest('hex');

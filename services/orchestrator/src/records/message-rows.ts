@@ -21,6 +21,8 @@ export interface AddedMessage {
   role: 'agent' | 'system';
   agentId?: string;
   content: MessageContent;
+  /** Link them to the message afterwards, in the same transaction. */
+  attachments?: readonly object[];
   status: MessageStatus;
   /** Turn and key for a message that a turn writes in addition to its reply. */
   turn?: { id: string; key: string };
@@ -35,10 +37,10 @@ export const insertMessage = (
   { id, workspaceId, conversationId, turn, turnId = turn?.id, ...message }: AddedMessage,
   condition: RawBuilder<unknown> = sql`true`,
 ): RawBuilder<unknown> => sql`
-  INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, before_seq, role, agent_id, content, status, turn_id, turn_key,
+  INSERT INTO messages (id, workspace_id, conversation_id, seq, rev, before_seq, role, agent_id, content, attachments, status, turn_id, turn_key,
     answer_turn_id, in_reply_to)
   SELECT ${id}::uuid, ${workspaceId}::uuid, ${conversationId}::uuid, last_seq, last_seq, ${message.beforeSeq ?? null}::bigint,
-    ${message.role}, ${message.agentId ?? null}::uuid, ${JSON.stringify(message.content)}::jsonb, ${message.status},
+    ${message.role}, ${message.agentId ?? null}::uuid, ${JSON.stringify(message.content)}::jsonb, ${JSON.stringify(message.attachments ?? [])}::jsonb, ${message.status},
     ${turn?.id ?? null}::uuid, ${turn?.key ?? null}, answer.id, answer.in_reply_to
   FROM counter, ${answerOf(turnId)} answer WHERE ${condition}`;
 

@@ -6,7 +6,9 @@ import { createConnections } from '../records/connections.js';
 import { connectionsOf, openDatabases } from '../platform/database/databases.js';
 import { createAccountModule } from '../accounts/account/account.module.js';
 import { createAdminModule } from '../accounts/admin/admin.module.js';
+import { createFileWriter } from '@uswarm/file-writer';
 import { createArtifactsModule } from '../workspaces/artifacts/artifacts.module.js';
+import { createFilesModule } from '../workspaces/files/files.module.js';
 import { createAgentStatusStore } from '../records/agent-status.store.js';
 import { createAgentStatuses } from '../records/agent-statuses.js';
 import { createAgentsModule } from '../workspaces/agents/agents.module.js';
@@ -46,7 +48,6 @@ import { createStepsModule } from '../turns/steps/steps.module.js';
 import { createSummariesModule } from '../turns/summaries.module.js';
 import { createTurnSignals } from '../turns/turn-signals.js';
 import { createTurnsModule } from '../turns/turns.module.js';
-import { createFilesModule } from '../workspaces/files/files.module.js';
 import { createUploadsModule } from '../workspaces/uploads/uploads.module.js';
 import { createUsageModule } from '../metering/usage.module.js';
 import { createUsersModule } from '../accounts/users/users.module.js';
@@ -163,7 +164,6 @@ async function createWorkspaceModules(options: OrchestratorOptions, platform: Pl
     clock,
     logger,
   });
-  const files = createFilesModule({ database: background.database, objects: uploads.objects, logger });
   const { attachments } = uploads;
   const createViewContext: CreateViewContext = () => ({
     now: clock.now(),
@@ -201,7 +201,7 @@ async function createWorkspaceModules(options: OrchestratorOptions, platform: Pl
     idempotency: idempotency.service,
     clock,
   });
-  return { usage, idempotency, uploads, files, createViewContext, replay, runtimes, workspaces };
+  return { usage, idempotency, uploads, createViewContext, replay, runtimes, workspaces };
 }
 
 type WorkspaceModules = Awaited<ReturnType<typeof createWorkspaceModules>>;
@@ -209,7 +209,7 @@ type WorkspaceModules = Awaited<ReturnType<typeof createWorkspaceModules>>;
 function createChatModules(
   options: OrchestratorOptions,
   platform: Platform,
-  { usage, idempotency, uploads, files, createViewContext, runtimes, workspaces }: WorkspaceModules,
+  { usage, idempotency, uploads, createViewContext, runtimes, workspaces }: WorkspaceModules,
   { apps }: IntegrationModules,
 ) {
   const { config, environment, metrics, logger } = options;
@@ -233,7 +233,18 @@ function createChatModules(
     createViewContext,
     statuses,
   });
-  const artifacts = createArtifactsModule({ config, requests, background, objects: uploads.objects, access });
+  const { objects } = uploads;
+  const writer = createFileWriter();
+  const artifacts = createArtifactsModule({ config, requests, background, objects, access, writer });
+  const files = createFilesModule({
+    config,
+    background,
+    events: background.events,
+    objects,
+    attachments,
+    writer,
+    logger,
+  });
   const receipts = createReceiptsModule({ config, requests, background, tools: apps.tools, clock, logger });
   const conversationSearch = createConversationSearchTool({
     read: createBoundedRead(background.database),
@@ -308,7 +319,19 @@ function createChatModules(
     metrics: turns.metrics,
     clock,
   });
-  return { turns, steps, workflows, summaries, agents, artifacts, receipts, conversations, messages, modelCalls };
+  return {
+    turns,
+    steps,
+    workflows,
+    summaries,
+    agents,
+    artifacts,
+    files,
+    receipts,
+    conversations,
+    messages,
+    modelCalls,
+  };
 }
 
 function createUserModules(

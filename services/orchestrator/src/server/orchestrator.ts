@@ -135,7 +135,7 @@ export async function startOrchestrator(
     ready: users.core.online,
     async close() {
       await background.close();
-      await workspaces.files.close();
+      await chat.files.close();
       workspaces.uploads.close();
       rates.close();
       platform.security.close();

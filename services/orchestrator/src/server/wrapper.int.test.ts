@@ -22,6 +22,7 @@ const UNWRAPPED: string[] = ['connectIntegration', 'setPushToken'];
 const DOWNLOADS: string[] = [
   'getUpload',
   'getExportArchive',
+  'getArtifactFile',
   'getOpenApi',
   'getAsyncApi',
   'getAsset',

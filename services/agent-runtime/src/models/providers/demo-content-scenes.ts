@@ -104,6 +104,18 @@ export const CONTENT_SCENES: readonly Scene[] = [
       ),
   },
   {
+    request: 'show me a file',
+    shows: 'a PDF that can be downloaded',
+    words: /^(?:show|give|write|create) (?:me )?(?:an? )?(?:file|pdf)$/i,
+    tools: ['create_file'],
+    play: ({ results }) =>
+      inTurn(
+        results,
+        [() => ({ tool: 'create_file', input: { name: 'Tea party', type: 'pdf', content: REVISION } })],
+        () => answer('The file is above.'),
+      ),
+  },
+  {
     request: 'show me a card',
     shows: 'an action card with three options',
     words: /^(?:show|give) (?:me )?(?:an? )?(?:action[ _-])?card$/i,

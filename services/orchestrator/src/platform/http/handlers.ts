@@ -22,7 +22,7 @@ export interface HandlerInput<Operation extends OperationId> extends RouteInput<
 }
 
 /** Handlers return files and documents instead of the value that the schema describes. */
-type AnswerOf<Operation extends OperationId> = Operation extends 'getUpload' | 'getExportArchive'
+type AnswerOf<Operation extends OperationId> = Operation extends 'getUpload' | 'getExportArchive' | 'getArtifactFile'
   ? FileAnswer | NotModified
   : Operation extends 'getOpenApi' | 'getAsyncApi' | 'getAsset'
     ? DocumentAnswer

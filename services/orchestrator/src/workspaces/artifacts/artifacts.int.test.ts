@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ArtifactPage } from '@uswarm/contract';
+import type { ArtifactPage, ErrorBody } from '@uswarm/contract';
 import { eventually } from '@uswarm/testkit/eventually';
+import { request } from 'undici';
 import { storeArtifact } from '../../../test/artifacts.js';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 import { createWithTransaction } from '../../platform/database/transaction.js';
@@ -58,6 +59,45 @@ describe('the routes of artifacts', () => {
   it('return artifact_not_found for an unknown version', async () => {
     const { user, path, ids } = await withArtifacts(['a']);
     expect(await user.refusal('GET', `${path}/${ids[0]}?version=2`)).toBe('artifact_not_found');
+  });
+
+  it('download an artifact as Word or PDF, once per version', async () => {
+    const { user, home } = await withArtifacts([]);
+    const id = await storeArtifact(uswarm, home, 'Tea: a/b', ['# Tea', '# Tea\n\nmore']);
+    const path = `${home.workspace}/artifacts/${id}/file`;
+    const get = (query: string, headers: Record<string, string> = {}) =>
+      request(new URL(`${path}?${query}`, uswarm.url), { headers: { ...user.headers, ...headers } });
+    for (const [format, type, start] of [
+      ['docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document', 'PK'],
+      ['pdf', 'application/pdf', '%PDF-'],
+    ] as const) {
+      const answer = await get(`format=${format}`);
+      const bytes = Buffer.from(await answer.body.arrayBuffer());
+      expect(answer).toMatchObject({
+        statusCode: 200,
+        headers: {
+          'content-type': type,
+          'content-length': String(bytes.length),
+          'content-disposition': `attachment; filename="Tea: a b.${format}"`,
+          'cache-control': 'private, no-cache',
+        },
+      });
+      expect(bytes.subarray(0, start.length).toString()).toBe(start);
+      const again = await get(`format=${format}`, { 'if-none-match': String(answer.headers['etag']) });
+      await again.body.dump();
+      expect(again.statusCode).toBe(304);
+      const older = await get(`format=${format}&version=1`);
+      expect(Buffer.from(await older.body.arrayBuffer()).equals(bytes)).toBe(false);
+    }
+    expect(await user.refusal('GET', `${path}?format=exe`)).toBe('validation_failed');
+    expect(await user.refusal('GET', `${path}?format=pdf&version=3`)).toBe('artifact_not_found');
+  });
+
+  it('tell why a document cannot have the content of an artifact', async () => {
+    const { user, home } = await withArtifacts([]);
+    const id = await storeArtifact(uswarm, home, 'Tea', ['日本語']);
+    const { body } = await user.get<ErrorBody>(`${home.workspace}/artifacts/${id}/file?format=pdf`, 400);
+    expect(body).toMatchObject({ code: 'validation_failed', extra: { fields: [{ path: 'format' }] } });
   });
 
   it('keep an artifact whose conversation is deleted', async () => {

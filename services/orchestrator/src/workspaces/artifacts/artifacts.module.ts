@@ -1,4 +1,5 @@
 import { LIMITS } from '@uswarm/contract';
+import type { FileWriter } from '@uswarm/file-writer';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../records/connections.js';
 import type { JobDefinition } from '../../platform/jobs/job-definition.js';
@@ -21,9 +22,10 @@ export interface ArtifactsModuleDeps {
   background: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
   objects: ObjectStore;
   access: WorkspaceAccess;
+  writer: FileWriter;
 }
 
-export function createArtifactsModule({ config, requests, background, objects, access }: ArtifactsModuleDeps) {
+export function createArtifactsModule({ config, requests, background, objects, access, writer }: ArtifactsModuleDeps) {
   const store = createArtifactStore(background.database);
   const retention: JobDefinition = {
     type: ARTIFACT_OBJECT_JOB,
@@ -34,6 +36,7 @@ export function createArtifactsModule({ config, requests, background, objects, a
     store: createArtifactStore(requests.database),
     contents: createArtifactContents({ ...requests, objects }),
     access,
+    writer,
     markdown: createSafeMarkdown(config.PUBLIC_URL),
     cursors: createListCursors('artifacts', config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
   });

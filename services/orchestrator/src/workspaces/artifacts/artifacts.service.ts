@@ -6,6 +6,7 @@ import {
   type ArtifactVersion,
   LIMITS,
 } from '@uswarm/contract';
+import { FileNotWritten, type FileWriter, type WrittenFile } from '@uswarm/file-writer';
 import type { WithTransaction } from '../../platform/database/database.js';
 import { fitting, jsonBytes } from '../../platform/http/bounded-list.js';
 import type { ListCursorCodec } from '../../records/list-cursor.js';
@@ -21,6 +22,7 @@ export interface ArtifactServiceDeps {
   contents: Pick<ArtifactContents, 'read'>;
   access: WorkspaceAccess;
   cursors: ListCursorCodec;
+  writer: Pick<FileWriter, 'write'>;
   /** Users see sanitized Markdown. Agents read what they wrote. */
   markdown: Pick<SafeMarkdown, 'text'>;
 }
@@ -30,18 +32,41 @@ export interface ArtifactQuery {
   limit?: number | undefined;
 }
 
+export interface ArtifactFileQuery {
+  format: 'docx' | 'pdf';
+  version?: number | undefined;
+}
+
+export interface ArtifactFile {
+  /** A version never changes. */
+  etag: string;
+  write: () => Promise<WrittenFile>;
+}
+
+/** Per user: a file takes up to ten seconds of a processor. */
+const FILES_AT_ONCE = 2;
+const BUSY_RETRY_MS = 2_000;
+
 /** All methods throw ApiError `workspace_not_found`, and the errors noted. */
 export interface ArtifactService {
   /** Last changed first; as many as fit into one response. @throws ApiError `cursor_invalid` */
   list(userId: string, workspaceId: string, query: ArtifactQuery): Promise<ArtifactPage>;
   /** Default: the latest version. @throws ApiError `artifact_not_found` */
   get(userId: string, workspaceId: string, id: string, version?: number): Promise<Artifact>;
+  /**
+   * A version as a file, by default the latest.
+   *
+   * @throws ApiError `artifact_not_found`, `upload_too_large`, `rate_limited`, and `validation_failed` if the format
+   *   cannot have the content
+   */
+  file(userId: string, workspaceId: string, id: string, query: ArtifactFileQuery): Promise<ArtifactFile>;
   /** @throws ApiError `artifact_not_found` */
   delete(userId: string, workspaceId: string, id: string): Promise<void>;
 }
 
 export function createArtifactService(deps: ArtifactServiceDeps): ArtifactService {
-  const { withTransaction, store, contents, access, cursors, markdown } = deps;
+  const { withTransaction, store, contents, access, cursors, markdown, writer } = deps;
+  const writing = new Map<string, number>();
 
   const versionView = (row: VersionRow): ArtifactVersion => ({
     version: row.version,
@@ -83,6 +108,13 @@ export function createArtifactService(deps: ArtifactServiceDeps): ArtifactServic
       return { ...summaryView(row), latest_version: row.latest, content, versions: versions.map(versionView) };
     },
 
+    async file(userId, workspaceId, id, { format, version }) {
+      await access.require(userId, workspaceId);
+      const row = await store.find(workspaceId, id, version);
+      if (row === undefined) throw new ApiError('artifact_not_found');
+      return { etag: `"${row.object_id}-${format}"`, write: () => writeVersion(userId, row, format) };
+    },
+
     async delete(userId, workspaceId, id) {
       await access.require(userId, workspaceId);
       const isDeleted = await withTransaction(async (tx) => {
@@ -93,6 +125,27 @@ export function createArtifactService(deps: ArtifactServiceDeps): ArtifactServic
     },
   };
 
+  async function writeVersion(
+    userId: string,
+    row: ArtifactRow,
+    type: ArtifactFileQuery['format'],
+  ): Promise<WrittenFile> {
+    const running = writing.get(userId) ?? 0;
+    if (running >= FILES_AT_ONCE) throw new ApiError('rate_limited', { extra: { retry_after_ms: BUSY_RETRY_MS } });
+    writing.set(userId, running + 1);
+    try {
+      const content = markdown.text(await readExisting(row));
+      // A slash would begin a folder.
+      return await writer.write({ type, name: markdown.text(row.title).replaceAll(/[/\\]/g, ' '), content });
+    } catch (error) {
+      throw error instanceof FileNotWritten ? refusalOf(error) : error;
+    } finally {
+      const left = (writing.get(userId) ?? 1) - 1;
+      if (left === 0) writing.delete(userId);
+      else writing.set(userId, left);
+    }
+  }
+
   /** The user may delete the artifact while it is read. */
   async function readExisting({ object_id }: ArtifactRow): Promise<string> {
     try {
@@ -101,4 +154,10 @@ export function createArtifactService(deps: ArtifactServiceDeps): ArtifactServic
       throw error instanceof ObjectMissing ? new ApiError('artifact_not_found') : error;
     }
   }
+}
+
+function refusalOf({ reason, message }: FileNotWritten): ApiError {
+  if (reason === 'limit') return new ApiError('upload_too_large', { message });
+  if (reason === 'busy') return new ApiError('rate_limited', { extra: { retry_after_ms: BUSY_RETRY_MS } });
+  return new ApiError('validation_failed', { extra: { fields: [{ path: 'format', message }] } });
 }

@@ -1,35 +1,65 @@
 import { createFileReader } from '@uswarm/file-reader';
+import type { FileWriter } from '@uswarm/file-writer';
 import type { Logger } from '@uswarm/service-kit';
-import type { Database } from '../../platform/database/database.js';
+import type { OrchestratorConfig } from '../../config.js';
+import type { Connections } from '../../records/connections.js';
+import type { EventStore } from '../../records/events.store.js';
 import type { ObjectStore } from '../../records/object-store.js';
+import { createSafeMarkdown } from '../../turns/content/reply-text.js';
+import type { Attachments } from '../uploads/attachments.js';
+import { storeFile } from '../uploads/store-file.js';
+import { createUploadStore } from '../uploads/uploads.store.js';
 import { conversationFiles, newestFiles } from './conversation-files.js';
 import { createFileContents } from './file-contents.js';
+import { createFileTools } from './file-tools.js';
 import { createReadFileTool } from './read-file-tool.js';
 
 export interface FilesModuleDeps {
-  /** For turns. */
-  database: Database;
+  config: Pick<OrchestratorConfig, 'PUBLIC_URL' | 'UPLOAD_BYTES_PER_USER' | 'UPLOADS_PER_USER'>;
+  background: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
+  events: Pick<EventStore, 'addMessage'>;
   objects: ObjectStore;
+  attachments: Pick<Attachments, 'resolve' | 'attach'>;
+  writer: FileWriter;
   logger: Pick<Logger, 'warn'>;
 }
 
 /** Relative to this module, also in a bundle. */
-const PROGRAM = new URL('../../file-reader-main.js', import.meta.url);
+const READER = new URL('../../file-reader-program.js', import.meta.url);
 
 /** The files of a conversation that a call can name. */
 const NAMED = 200;
 
 /** Close the module when no turn runs. */
-export function createFilesModule({ database, objects, logger }: FilesModuleDeps) {
+export function createFilesModule(deps: FilesModuleDeps) {
+  const { config, background, events, objects, attachments, writer, logger } = deps;
+  const { database, withTransaction, jobs } = background;
   const reader = createFileReader({
-    program: PROGRAM,
+    program: READER,
     onCrash: ({ task, exit }) => logger.warn({ task, exit }, 'the process that reads a file crashed'),
   });
   const contents = createFileContents({ objects, reader });
+  const stored = {
+    withTransaction,
+    jobs,
+    objects,
+    store: createUploadStore(database),
+    bytesPerUser: config.UPLOAD_BYTES_PER_USER,
+    filesPerUser: config.UPLOADS_PER_USER,
+  };
   return {
     contents,
     attachmentsIn: (conversationId: string, ids: readonly string[]) => conversationFiles(database, conversationId, ids),
-    tools: [createReadFileTool({ contents, files: (conversationId) => newestFiles(database, conversationId, NAMED) })],
+    tools: [
+      createReadFileTool({ contents, files: (conversationId) => newestFiles(database, conversationId, NAMED) }),
+      ...createFileTools({
+        writer,
+        store: (userId, upload, bytes) => storeFile(stored, userId, upload, bytes),
+        attachments,
+        events,
+        markdown: createSafeMarkdown(config.PUBLIC_URL),
+      }),
+    ],
     close: () => reader.close(),
   };
 }

@@ -27,14 +27,15 @@ export interface UploadFacts {
 }
 
 export interface UploadStore {
-  insert(id: string, userId: string, db: Database): Promise<void>;
+  /** @returns false if the upload exists */
+  insert(id: string, userId: string, db: Database): Promise<boolean>;
   /** Locks the user against deletion and concurrent uploads. @returns false if the user does not exist */
   lockUser(userId: string, db: Database): Promise<boolean>;
   /** Counts stored bytes, and files including uploads in progress. */
   stored(userId: string, db?: Database): Promise<{ bytes: number; files: number }>;
   /** @returns false if the upload is no longer in progress */
   finish(upload: UploadRow, db: Database): Promise<boolean>;
-  find(id: string): Promise<UploadRow | undefined>;
+  find(id: string, db?: Database): Promise<UploadRow | undefined>;
   /** Returns the user's stored uploads, locked against deletion until the transaction ends. */
   holdStored(userId: string, ids: readonly string[], db: Database): Promise<UploadRow[]>;
   attach(messageId: string, ids: readonly string[], db: Database): Promise<void>;
@@ -50,7 +51,12 @@ const COLUMNS = ['id', 'name', 'type', 'mime_type', 'size', 'duration', 'width',
 export function createUploadStore(database: Database): UploadStore {
   return {
     async insert(id, userId, db) {
-      await db.insertInto('uploads').values({ id, user_id: userId }).execute();
+      const { numInsertedOrUpdatedRows } = await db
+        .insertInto('uploads')
+        .values({ id, user_id: userId })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirstOrThrow();
+      return numInsertedOrUpdatedRows === 1n;
     },
 
     lockUser,
@@ -72,8 +78,8 @@ export function createUploadStore(database: Database): UploadStore {
       return result.numUpdatedRows === 1n;
     },
 
-    find: (id) =>
-      database
+    find: (id, db = database) =>
+      db
         .selectFrom('uploads')
         .select(COLUMNS)
         .where('id', '=', id)
