@@ -1,4 +1,4 @@
-// Converts one untrusted document to Markdown, in a thread of its own: see page-extraction.ts. It imports only packages, so
+// Converts one untrusted document to Markdown, in a separate thread: see page-extraction.ts. It imports only packages, so
 // that Node.js can run this file also as TypeScript.
 import { parentPort, workerData } from 'node:worker_threads';
 import { tables } from '@joplin/turndown-plugin-gfm';
@@ -6,7 +6,7 @@ import { Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom';
 import TurndownService from 'turndown';
 
-/** Text that is kept. The rest of a longer document is left out. */
+/** Kept characters. A longer document is cut. */
 const MAX_TEXT = 600_000;
 /** Elements up to which Readability is fast enough. */
 const MAX_READABLE = 12_000;
@@ -33,7 +33,7 @@ interface Extracted {
   hint?: 'script' | { forwardsTo: string };
 }
 
-/** What is used of the DOM, whose types would be global in this service. */
+/** The used part of the DOM. The library's types would be global in this service. */
 interface Element {
   tagName: string;
   textContent: string | null;
@@ -60,7 +60,7 @@ const OPEN_END = new Set(
 /** Pictures in attributes, and other values that no text needs. */
 const LONG_ATTRIBUTE = /\s[\w:-]+\s*=\s*(?:"[^"]{2000,}"|'[^']{2000,}')/g;
 
-/** What is parsed of a page, decided by its tags alone. @throws TooComplex */
+/** Cuts a page that has too many elements, by its tags alone. @throws TooComplex */
 function bounded(page: string): { html: string; elements: number } {
   const html = page.replaceAll(LONG_ATTRIBUTE, '');
   let depth = 0;
@@ -96,7 +96,7 @@ function createConverter(base: string): TurndownService {
       return `[${text}](${href.replace(/[()]/g, (mark) => (mark === '(' ? '%28' : '%29'))})`;
     },
   });
-  // Only what an image shows, because nobody opens its address.
+  // Only what an image shows, because its address is not opened.
   converter.addRule('image', {
     filter: 'img',
     replacement(_content, node) {
@@ -110,7 +110,7 @@ function createConverter(base: string): TurndownService {
 const SKIPPED =
   'script,style,noscript,template,nav,header,footer,aside,form,iframe,object,embed,svg,canvas,[hidden],[aria-hidden="true"],[style*="display:none"],[style*="display: none"],[style*="visibility:hidden"]';
 
-/** The document; what is no document is the body of one. */
+/** Parses a document, or a document's body. */
 function parsed(html: string): Document {
   const document = parse(html);
   const isDocument = document.documentElement?.tagName === 'HTML' && document.querySelector('body') !== null;
@@ -162,7 +162,7 @@ function extractHtml(page: string, url: string): Extracted {
   };
 }
 
-/** The article of a page; null if it has none. Readability changes the document. */
+/** A page's article; null if it has none. Readability changes the document. */
 function readableOf(html: string) {
   try {
     const article = new Readability(parsed(html) as never, { charThreshold: 200 }).parse();

@@ -202,7 +202,7 @@ describe('a page that is not read', () => {
   it('is refused by its server, or is not sent whole', async () => {
     expect(await codeOf(readerOf().readPage({ url: `${server.url}/none` }))).toEqual({
       code: 'bad_status',
-      message: 'read_page_tool: 127.0.0.1 returned status 404 (there is no such page)',
+      message: 'read_page_tool: 127.0.0.1 returned status 404 (page not found)',
     });
     const cut = await codeOf(
       read((_request, response) => {

@@ -8,11 +8,11 @@ import { checkAddress, discard, type PageRequestRules, readBody, requestPage } f
 import { decoded, kindOf, type PageKind, sniffedKind } from './page-type.js';
 import { createRobots } from './robots.js';
 
-/** Milliseconds for all requests of a page. */
+/** Milliseconds for all requests per page. */
 const REQUEST_MS = 10_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_PDF_BYTES = 10 * 1024 * 1024;
-/** Characters that are kept of a text file. */
+/** Kept characters of a text file. */
 const MAX_TEXT = 600_000;
 const MAX_FIELD = 300;
 const MAX_LANGUAGE = 20;
@@ -27,7 +27,7 @@ export interface PageArguments {
   part?: unknown;
 }
 
-/** One part of a page. Its texts were written by others. */
+/** A page's part. Its texts were written by others. */
 export interface Page {
   status: 'ok';
   /** After redirects. */
@@ -49,7 +49,7 @@ export interface Page {
 
 export interface PageOptions {
   signal?: AbortSignal | undefined;
-  /** Who reads: pages are kept for a while per reader. Default: they are not kept. */
+  /** Pages are kept for a while per reader. Default: they are not kept. */
   reader?: string | undefined;
 }
 
@@ -87,7 +87,7 @@ function checkPart(part: unknown): number {
 const REASONS: Record<number, string> = {
   401: ' (it requires a login)',
   403: ' (it refuses this request)',
-  404: ' (there is no such page)',
+  404: ' (page not found)',
   410: ' (the page was removed)',
   429: ' (too many requests; try again later)',
 };

@@ -69,7 +69,7 @@ export async function requestPage(
     if (hops === MAX_REDIRECTS)
       throw new PageError('too_many_redirects', `the address redirects more than ${MAX_REDIRECTS} times`);
     const next = URL.parse(location, url.href);
-    if (next === null) throw new PageError('upstream_failed', 'the address redirects to something that is no address');
+    if (next === null) throw new PageError('upstream_failed', 'the address redirects to an invalid address');
     url = checkAddress(next.href, rules);
   }
 }
@@ -89,7 +89,7 @@ function decompressed(body: Readable, encoding: string): Readable {
     discard(body);
     throw new PageError('unsupported_type', `the page has the encoding ${coding.slice(0, 40)}, which cannot be read`);
   }
-  // An error of one of the streams is an error of the last one.
+  // The last stream reports each stream's errors.
   return pipeline(body, create(), () => undefined) as unknown as Readable;
 }
 
@@ -122,8 +122,8 @@ const FAILURES: Record<string, string> = {
   ECONNREFUSED: 'it refuses the connection',
   ECONNRESET: 'it closed the connection',
   UND_ERR_SOCKET: 'it closed the connection before the page was complete',
-  ENOTFOUND: 'there is no such host',
-  EAI_AGAIN: 'there is no such host',
+  ENOTFOUND: 'host not found',
+  EAI_AGAIN: 'host not found',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted',
@@ -133,7 +133,7 @@ const FAILURES: Record<string, string> = {
   Z_BUF_ERROR: 'it sent malformed data',
 };
 
-/** Every address of the host is checked, and the connection uses a checked one: see `publicLookup`. */
+/** `publicLookup` has checked each of the host's addresses. */
 function requestError(error: unknown, { hostname }: URL): PageError {
   if (error instanceof PageError) return error;
   const code = String((error as { code?: unknown } | undefined)?.code ?? '');

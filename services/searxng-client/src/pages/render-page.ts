@@ -1,6 +1,6 @@
 import type { Page } from './page-reader.js';
 
-/** Renders a page as text: what it says about itself, then its Markdown. */
+/** Renders a page as text: title, address and other details, then its Markdown. */
 export function renderPage({
   url,
   title,

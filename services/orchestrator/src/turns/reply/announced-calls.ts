@@ -68,7 +68,7 @@ export function createAnnouncedCalls({ turn, rules, writer, tokenFor }: Announce
     return true;
   }
 
-  /** Decides on an address that nobody but the model has written. */
+  /** Decides on an address that only the model has written. */
   async function decisionOn({ callId, tool }: Tool, url: URL): Promise<Verdict> {
     const stored = await writer.findCall(callId);
     if (stored.outcome?.failed === true) return { refused: stored.outcome.text };

@@ -23,9 +23,9 @@ export interface CallRules {
   untrustedSources(conversationId: string): Promise<UntrustedSource[]>;
   /** True if a query has text of the user's that is not in the user's messages in the conversation. */
   sharesPrivateText(place: { workspaceId: string; conversationId: string }, query: string): Promise<boolean>;
-  /** True if all that is sent with the address is in the user's words, or in a result of a search, a page or a connected app. */
+  /** True if the user has written the whole address, or a search, page or connected app has returned it. */
   knowsAddress(conversationId: string, url: URL): Promise<boolean>;
-  /** Searches and pages of the turn since its conversation has content from others. */
+  /** Counts a turn's searches and pages since its conversation has content from others. */
   lookups(turn: { id: string; conversationId: string }): Promise<number>;
 }
 

@@ -9,7 +9,7 @@ const ADDRESSES = ['()', ''].map(
 /** Ends a sentence rather than an address. */
 const TRAILING = /[.,;:!?*_~]+$/u;
 
-/** What is sent of an address, in one spelling; its protocol and a slash at its end count for nothing. */
+/** The sent parts in one spelling, without protocol, `www.` and a slash at the end. */
 export function addressKey(url: URL): string {
   return `${url.hostname.replace(/^www\./, '')}${url.port === '' ? '' : `:${url.port}`}${url.pathname}${url.search}`.replace(
     /\/$/,
@@ -27,15 +27,15 @@ function addressesIn(text: string): string[] {
 }
 
 /**
- * True if all that is sent with an address is one address in these texts. An address with another path, query or host than
- * every one of them can carry data that somebody else wants. Pure.
+ * True if these texts contain the whole address. One with another path, query or host can carry data that an attacker
+ * wants. Pure.
  */
 export function isKnownAddress(url: URL, texts: readonly string[]): boolean {
   const key = addressKey(url);
   return texts.some((text) => addressesIn(text).includes(key));
 }
 
-/** The texts of a search result that its engine, and not the query, has chosen: addresses. Other results as they are. Pure. */
+/** Addresses in a search result, which its engine has chosen, without excerpts; other results as they are. Pure. */
 export function addressTexts(tool: 'search' | 'page', result: string): string[] {
   if (tool === 'page') return [result];
   // The excerpts can repeat the query.
