@@ -10,7 +10,11 @@ describe('the tool token of a turn', () => {
     const toolTokens = createToolTokens(KEY);
     for (const workspace of ['a', 'b']) {
       const token = await toolTokens(turn(workspace));
-      await expect(verifyMcpToken([KEY], token)).resolves.toEqual({ workspaceId: workspace, query: 'none', page: 'none' });
+      await expect(verifyMcpToken([KEY], token)).resolves.toEqual({
+        workspaceId: workspace,
+        query: 'none',
+        page: 'none',
+      });
       await expect(verifyMcpToken([parseSigningKey(`k1:${'another-'.repeat(5)}`)], token)).rejects.toThrow();
     }
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
 import { createFileWriter } from '@uswarm/file-writer';
+import { silentLogger } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { beginToolTurn } from '../../../test/tool-turn.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
@@ -24,6 +25,7 @@ describe('create_file', () => {
       objects: createFileObjects(objectDirectory),
       attachments: createAttachments({ store: stores.uploads, links: { url: (id) => id } }),
       writer: createFileWriter({ timeoutMs: 60_000 }),
+      logger: silentLogger,
     });
     const begun = await beginToolTurn(world, tools);
     /** The messages with files in the conversation. */
