@@ -41,12 +41,12 @@ export const MUTATIONS = [
   },
   {
     name: 'an entry is acknowledged before it is stored',
-    file: 'services/orchestrator/src/turns/runner/turn-runner.ts',
-    from: 'await run.reply.flush();',
+    file: 'services/orchestrator/src/turns/worker.ts',
+    from: 'await flush();',
     to: '',
     tests: [
       {
-        file: 'services/orchestrator/src/turns/runner/takeover.test.ts',
+        file: 'services/orchestrator/src/turns/takeover.test.ts',
         name: 'invariant 4: stores an entry before it acknowledges an event after it that stores nothing',
       },
     ],

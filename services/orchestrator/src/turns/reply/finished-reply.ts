@@ -1,4 +1,4 @@
-import { MESSAGE_ERRORS } from '@uswarm/contract';
+import { MESSAGE_ERRORS, type MessageErrorCode } from '@uswarm/contract';
 import { isBlank } from '../../records/visible-text.js';
 import { type Done, Outcome } from '@uswarm/runtime-proto';
 import type { FinishedReply } from '../writer/turn-ending.js';
@@ -14,6 +14,17 @@ export function stoppedReply(text: string): FinishedReply {
     messageStatus: incomplete ? 'incomplete' : 'failed',
     text: incomplete ? text : STOPPED_SENTENCE,
     errorCode: null,
+  };
+}
+
+/** The reply keeps its text so far, or states why it failed. Pure. */
+export function failedReply(text: string, errorCode: MessageErrorCode): FinishedReply {
+  const incomplete = text !== '';
+  return {
+    turnStatus: 'failed',
+    messageStatus: incomplete ? 'incomplete' : 'failed',
+    text: incomplete ? text : MESSAGE_ERRORS[errorCode].message,
+    errorCode,
   };
 }
 

@@ -29,7 +29,7 @@ describe('the note about a limit', () => {
   });
 });
 
-describe('the turn runner', () => {
+describe('the turn worker', () => {
   let harness: ReturnType<typeof createTurnHarness>;
   const play = (script: Call[], more: Parameters<typeof createTurnHarness>[1] = {}) =>
     (harness = createTurnHarness(script, more));

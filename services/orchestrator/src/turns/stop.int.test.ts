@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageData, MessagePage, ReplayedEvent } from '@uswarm/contract';
 import { eventually } from '@uswarm/testkit/eventually';
-import { allRows } from '../../../test/database-rows.js';
-import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
-import { useTurnFixture } from '../../../test/turn-fixture.js';
-import { LeaseLost } from '../writer/fenced-writes.js';
+import { allRows } from '../../test/database-rows.js';
+import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
+import { useTurnFixture } from '../../test/turn-fixture.js';
+import { LeaseLost } from './writer/fenced-writes.js';
 
 const body = (text: string) => ({ content: { type: 'text', text } });
 

@@ -1,8 +1,8 @@
 import type { Logger } from '@uswarm/service-kit';
-import type { RuntimeClient } from '../../runtimes/runtime-client.js';
-import type { RuntimeStore } from '../../records/runtimes.store.js';
-import type { TurnSignals } from '../turn-signals.js';
-import type { RunningTurn } from '../turns.store.js';
+import type { RuntimeClient } from '../runtimes/runtime-client.js';
+import type { RuntimeStore } from '../records/runtimes.store.js';
+import type { TurnSignals } from './turn-signals.js';
+import type { RunningTurn } from './turns.store.js';
 
 /** Asks the runtime to cancel a turn, and tells the process that runs it. Not awaited; does nothing if the runtime is unreachable. */
 export type CancelRuntimeTurn = (workspaceId: string, turn: Pick<RunningTurn, 'id' | 'generation'>) => void;

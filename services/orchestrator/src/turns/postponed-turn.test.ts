@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { ANSWERED, type Call, chunk, createTurnHarness, entry } from '../../../test/turn-harness.js';
-import { NOW } from '../../../test/turn-rows.js';
+import { ANSWERED, type Call, chunk, createTurnHarness, entry } from '../../test/turn-harness.js';
+import { NOW } from '../../test/turn-rows.js';
 
 const WAIT_MS = 600_000;
 const limited: Call = {

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { RuntimeClient } from '../../runtimes/runtime-client.js';
-import type { LoadedRequest } from '../request/load-turn-request.js';
+import type { LoadedRequest } from './load-turn-request.js';
 import type { TurnRow } from '../turns.store.js';
 import { createTurnPreparation } from './prepare-turn.js';
 

@@ -6,7 +6,7 @@ import {
   startTestOrchestrator,
   type TestOrchestrator,
   type TestUser,
-} from '../../../test/test-orchestrator.js';
+} from '../../test/test-orchestrator.js';
 
 const QUEUED = 100;
 const WORKERS = 4;

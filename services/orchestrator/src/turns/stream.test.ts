@@ -1,6 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { renewPeriodically } from './renew-periodically.js';
+import { renewPeriodically } from './stream.js';
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());

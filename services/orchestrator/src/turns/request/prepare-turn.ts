@@ -1,7 +1,7 @@
 import { ConnectError } from '@connectrpc/connect';
 import type { RuntimeClient, RuntimeTarget } from '../../runtimes/runtime-client.js';
 import { isBackground } from '../background-turns.js';
-import { type LoadedRequest, type LoadRequest, NEW_REPLY } from '../request/load-turn-request.js';
+import { type LoadedRequest, type LoadRequest, NEW_REPLY } from './load-turn-request.js';
 import type { TurnRow } from '../turns.store.js';
 import type { TurnStart } from '../writer/turn-writes.js';
 

@@ -1,7 +1,7 @@
 import { Code } from '@connectrpc/connect';
 import { describe, expect, it, jest } from '@jest/globals';
-import { ANSWERED, chunk, createTurnHarness, failure, stopped } from '../../../test/turn-harness.js';
-import { pollForCancellation } from './cancellation-poller.js';
+import { ANSWERED, chunk, createTurnHarness, failure, stopped } from '../../test/turn-harness.js';
+import { pollForCancellation } from './stream.js';
 
 const RUNNING = { status: 'running', reply_message_id: 'r', runtime_instance: 'i' } as const;
 const STOP_REQUESTED = { ...RUNNING, stop_requested: true };

@@ -1,19 +1,19 @@
 import { ApiError } from '@uswarm/contract';
-import type { Transaction } from '../../platform/database/database.js';
-import type { LeasedJob, JobStore } from '../../platform/jobs/job-store.js';
-import type { MessageStore } from '../../records/messages.store.js';
-import type { DelegationStore } from '../delegations/delegations.store.js';
-import type { Delegations } from '../delegations/delegations.js';
-import type { WorkflowCancellation } from '../workflows/workflow-cancellation.js';
-import type { WorkspaceAccess } from '../../workspaces/workspace-access.js';
-import { STOPPED_SENTENCE } from '../reply/finished-reply.js';
+import type { Transaction } from '../platform/database/database.js';
+import type { JobStore, LeasedJob } from '../platform/jobs/job-store.js';
+import type { MessageStore } from '../records/messages.store.js';
+import { TURN_JOB } from '../records/turn-job.js';
+import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
+import type { Delegations } from './delegations/delegations.js';
+import type { DelegationStore } from './delegations/delegations.store.js';
+import { STOPPED_SENTENCE } from './reply/finished-reply.js';
 import type { CancelRuntimeTurn } from './cancel-runtime-turn.js';
-import { TURN_JOB } from '../../records/turn-job.js';
-import { isUnfinished } from '../turn-status.js';
-import { LeaseLost } from '../writer/fenced-writes.js';
-import { createTurnWriter } from '../writer/turn-writer.js';
-import type { TurnWriterDeps } from '../writer/turn-writer-deps.js';
-import type { TurnRow, TurnStore } from '../turns.store.js';
+import { isUnfinished } from './turn-status.js';
+import type { TurnRow, TurnStore } from './turns.store.js';
+import type { WorkflowCancellation } from './workflows/workflow-cancellation.js';
+import { LeaseLost } from './writer/fenced-writes.js';
+import type { TurnWriterDeps } from './writer/turn-writer-deps.js';
+import { createTurnWriter } from './writer/turn-writer.js';
 
 export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turns' | 'jobs'> {
   messages: TurnWriterDeps['messages'] & Pick<MessageStore, 'find'>;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type AgentSummary, LIMITS, type MessageData, type MessagePage } from '@uswarm/contract';
-import { useTurnFixture } from '../../../test/turn-fixture.js';
-import { TURN_JOB } from '../../records/turn-job.js';
+import { useTurnFixture } from '../../test/turn-fixture.js';
+import { TURN_JOB } from '../records/turn-job.js';
 
 const DONE = { turnStatus: 'done', messageStatus: 'delivered', errorCode: null } as const;
 

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { byTier } from '@uswarm/testkit/tier';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { brokenRules, leftBehind, outcomes, uncounted, usageOf } from '../../../test/faults/end-of-run.js';
-import { FaultRun } from '../../../test/faults/fault-run.js';
-import { APPROVED, type Fault, type Schedule, schedules } from '../../../test/faults/schedule.js';
-import { createEffectsTable } from '../../../test/faults/simulated-tools.js';
-import { soakParameters } from '../../../test/faults/soak.js';
-import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
+import { brokenRules, leftBehind, outcomes, uncounted, usageOf } from '../../test/faults/end-of-run.js';
+import { FaultRun } from '../../test/faults/fault-run.js';
+import { APPROVED, type Fault, type Schedule, schedules } from '../../test/faults/schedule.js';
+import { createEffectsTable } from '../../test/faults/simulated-tools.js';
+import { soakParameters } from '../../test/faults/soak.js';
+import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
 
 /** Distance between two fault points. */
 const STEP = byTier({ core: 5, all: 1 });

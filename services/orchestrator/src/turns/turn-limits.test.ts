@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { LIMITS } from '@uswarm/contract';
 import { AgentActivity, Outcome, ToolState } from '@uswarm/runtime-proto';
-import { type Call, chunk, createTurnHarness, done } from '../../../test/turn-harness.js';
-import { NOW } from '../../../test/turn-rows.js';
+import { type Call, chunk, createTurnHarness, done } from '../../test/turn-harness.js';
+import { NOW } from '../../test/turn-rows.js';
 
 type EventInit = NonNullable<Call['events']>[number];
 const KIB = 'x'.repeat(1_024);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '@uswarm/testkit/eventually';
 import pg from 'pg';
-import { startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
-import { TURN_JOB } from '../../records/turn-job.js';
+import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
+import { TURN_JOB } from '../records/turn-job.js';
 
 const LEASE_MS = 3_000;
 const SLOW_REQUESTS = 40;

@@ -10,12 +10,12 @@ import {
   entry,
   failure,
   thinking,
-} from '../../../test/turn-harness.js';
-import { NOW } from '../../../test/turn-rows.js';
-import type { RuntimeRow } from '../../records/runtimes.store.js';
-import type { TurnRow } from '../turns.store.js';
+} from '../../test/turn-harness.js';
+import { NOW } from '../../test/turn-rows.js';
+import type { RuntimeRow } from '../records/runtimes.store.js';
+import type { TurnRow } from './turns.store.js';
 
-describe('the turn runner', () => {
+describe('the turn worker', () => {
   let harness: ReturnType<typeof createTurnHarness>;
   const play = (script: Call[], more: Parameters<typeof createTurnHarness>[1] = {}) =>
     (harness = createTurnHarness(script, more));
@@ -218,6 +218,12 @@ describe('the turn runner', () => {
       expect(harness.reply()).toBeUndefined();
     },
   );
+
+  it('keeps a turn waiting without a time limit while the start of its runtime is queued', async () => {
+    play([], { runtime: { phase: 'Progressing', reason: 'Queued' }, clock: minutesLater(10_000) });
+    expect(await harness.run()).toEqual({ againInMs: expect.any(Number) });
+    expect(harness.recorded.ended).toBeUndefined();
+  });
 
   it('releases an interrupted turn while the runtime is suspended', async () => {
     const runtime: Partial<RuntimeRow> = {};

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { EntryKind, ToolState } from '@uswarm/runtime-proto';
 import { z } from 'zod';
-import { type Call, chunk, createTurnHarness, done, entry } from '../../../test/turn-harness.js';
-import { defineExternalTool } from '../tools/platform-tool.js';
+import { type Call, chunk, createTurnHarness, done, entry } from '../../test/turn-harness.js';
+import { defineExternalTool } from './tools/platform-tool.js';
 
 type Options = Parameters<typeof createTurnHarness>[1];
 type Event = NonNullable<Call['events']>[number];

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Code } from '@connectrpc/connect';
 import { ToolState } from '@uswarm/runtime-proto';
-import { chunk, createTurnHarness, done, entry, failure, stopped, tool } from '../../../test/turn-harness.js';
-import type { Progress, ReplyTexts } from '../reply/turn-progress.store.js';
+import { chunk, createTurnHarness, done, entry, failure, stopped, tool } from '../../test/turn-harness.js';
+import type { Progress, ReplyTexts } from './reply/turn-progress.store.js';
 
 const RUNNING = { status: 'running', reply_message_id: 'r', runtime_instance: 'i', activity: 'writing' } as const;
 const SAVED: Progress & ReplyTexts = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
-import { useTurnFixture } from '../../../test/turn-fixture.js';
-import { setBanned } from '../../records/users.store.js';
+import { useTurnFixture } from '../../test/turn-fixture.js';
+import { setBanned } from '../records/users.store.js';
 
 describe('the turns of a banned user', () => {
   const world = useTurnFixture();
