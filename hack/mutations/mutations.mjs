@@ -1,5 +1,5 @@
 const WRITER = 'services/orchestrator/src/turns/writer/turn-writer.ts';
-const FENCE = 'services/orchestrator/src/turns/writer/fenced-writes.ts';
+const FENCE = 'services/orchestrator/src/turns/commit.ts';
 const REQUESTS = 'services/orchestrator/src/turns/reply/tool-requests.ts';
 const SEND = 'services/orchestrator/src/turns/tools/send-call.ts';
 const CARD = 'services/orchestrator/src/records/approval-card.ts';

@@ -4,7 +4,7 @@ import { eventually } from '@uswarm/testkit/eventually';
 import { allRows } from '../../test/database-rows.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
 import { useTurnFixture } from '../../test/turn-fixture.js';
-import { LeaseLost } from './writer/fenced-writes.js';
+import { LeaseLost } from './commit.js';
 
 const body = (text: string) => ({ content: { type: 'text', text } });
 

@@ -11,7 +11,7 @@ import type { CancelRuntimeTurn } from './cancel-runtime-turn.js';
 import { isUnfinished } from './turn-status.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
 import type { WorkflowCancellation } from './workflows/workflow-cancellation.js';
-import { LeaseLost } from './writer/fenced-writes.js';
+import { LeaseLost } from './commit.js';
 import type { TurnWriterDeps } from './writer/turn-writer-deps.js';
 import { createTurnWriter } from './writer/turn-writer.js';
 

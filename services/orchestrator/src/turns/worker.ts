@@ -40,7 +40,7 @@ import { type CancellationPoller, mayUseTools, openStream, type StreamDeps, type
 import type { FollowUps } from './summaries/follow-ups.js';
 import type { CallRules } from './tools/call-rules.js';
 import type { TurnRow, TurnStore, TurnToRun } from './turns.store.js';
-import { LeaseLost } from './writer/fenced-writes.js';
+import { LeaseLost } from './commit.js';
 import { TokensReserved, TokensUsed } from './writer/turn-beginning.js';
 import type { TurnWriterDeps } from './writer/turn-writer-deps.js';
 import { createTurnWriter } from './writer/turn-writer.js';

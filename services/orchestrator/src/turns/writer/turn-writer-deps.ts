@@ -14,11 +14,11 @@ import type { JournalStore } from '../journal/journal.store.js';
 import type { TurnMetrics } from '../turn-metrics.js';
 import type { TurnQueue } from '../turn-queue.js';
 import type { TurnStore } from '../turns.store.js';
-import type { TrackedProgressDeps } from './tracked-progress.js';
+import type { ProgressDeps } from '../commit.js';
 import type { TurnBudgetDeps } from './turn-budget.js';
 import type { TurnMessagesDeps } from '../content/turn-messages.js';
 
-export interface TurnWriterDeps extends TurnMessagesDeps, TrackedProgressDeps {
+export interface TurnWriterDeps extends TurnMessagesDeps, ProgressDeps {
   events: TurnMessagesDeps['events'] & Pick<EventStore, 'lock'>;
   withTransaction: WithTransaction;
   /** Like `withTransaction`, for a single statement. */

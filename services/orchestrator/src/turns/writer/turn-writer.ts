@@ -10,7 +10,7 @@ import { recordTexts } from '../tools/record-texts.js';
 import { usageLock } from '../../records/usage-lock.js';
 import { showApproval } from './approval-cards.js';
 import { isBackground } from '../background-turns.js';
-import { createFencedWrites, type FencedWrites, LeaseLost, type Write, type WriteOptions } from './fenced-writes.js';
+import { createTurnCommits, LeaseLost, type Write } from '../commit.js';
 import type { StoredEntry } from '../journal/journal.store.js';
 import { stoppedReply } from '../reply/finished-reply.js';
 import { ReplyLimitExceeded } from '../content/reply-limit.js';
@@ -25,7 +25,6 @@ import type { TurnWriter } from './turn-writes.js';
 import { readsUntrusted, recordUntrusted } from './untrusted-start.js';
 import type { TurnRow } from '../turns.store.js';
 import type { TurnWriterDeps } from './turn-writer-deps.js';
-import { createTrackedProgress } from './tracked-progress.js';
 import { createUserMessageStatus } from './user-message-status.js';
 
 /** Before the turn was suspended, the user decided on a call or deleted its card, or a task ended. */
@@ -59,9 +58,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   /** Undefined without a reply. */
   const replySeq = (): number | undefined => (turn.reply_message_id === null ? undefined : shownSeq);
 
-  const writes = createFencedWrites({ ...deps, usageLock: usageLock(turn.user_id) }, job);
-  const fenced = writes.now;
-  const progress = createTrackedProgress(deps, writes, job);
+  const { commit, ...commits } = createTurnCommits({ ...deps, usageLock: usageLock(turn.user_id) }, job);
 
   const showing =
     (activity: AgentActivity) =>
@@ -71,16 +68,16 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   const withActivity = (activity: AgentActivity | undefined) =>
     activity === undefined ? {} : { activity: showing(activity) };
 
-  const orderOf = ({ usage }: EntryParts, activity: AgentActivity | undefined): WriteOptions => ({
+  const orderOf = ({ usage }: EntryParts, activity: AgentActivity | undefined) => ({
     ...withActivity(activity),
     usage: usage !== undefined,
     journal: true,
   });
 
-  /** Like `fenced`, for writes that can leave something unfinished. */
-  const leaving: FencedWrites['now'] = (write) => {
+  /** Like `commit`, for writes that can leave something unfinished. */
+  const leaving = <T>(write: Write<T>): Promise<T> => {
     isPlain = false;
-    return fenced(write);
+    return commit(write);
   };
 
   function toolEnded({ content: { tool, state } }: ToolMessage): void {
@@ -103,10 +100,13 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
    * lost.
    */
   async function endUnlessStopped(reply: FinishedReply, end: Write<Ended>): Promise<Ended> {
-    const [ended, last] = await writes.last(async (tx) => {
-      const stopped = (await turns.stopRequested(turn.id, tx)) ? stoppedReply(reply.text) : undefined;
-      return [await (stopped === undefined ? end(tx) : endReply(stopped, tx)), stopped ?? reply] as const;
-    });
+    const [ended, last] = await commit(
+      async (tx) => {
+        const stopped = (await turns.stopRequested(turn.id, tx)) ? stoppedReply(reply.text) : undefined;
+        return [await (stopped === undefined ? end(tx) : endReply(stopped, tx)), stopped ?? reply] as const;
+      },
+      { as: 'last' },
+    );
     metrics?.ended(turn, last);
     return ended;
   }
@@ -126,7 +126,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         if (start !== undefined) await recordUntrusted(deps.untrusted, turn, start, tx);
         return reply;
       };
-      const begun = await fenced(begin, { usage: turn.status === 'queued' });
+      const begun = await commit(begin, { usage: turn.status === 'queued' });
       if (begun.replyId !== '') turn.reply_message_id = begun.replyId;
       shownSeq = isBackground(turn) ? undefined : begun.seq;
       if (isFirst) metrics?.begun(turn);
@@ -136,32 +136,30 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     async showReply() {
       const { reply_message_id: replyId } = turn;
       if (replyId !== null) return { replyId, seq: shownSeq ?? 0 };
-      const { id, seq } = await fenced(beginning.addReply);
+      const { id, seq } = await commit(beginning.addReply);
       turn.reply_message_id = id;
       shownSeq = seq;
       return { replyId: id, seq };
     },
 
     activity: (activity) =>
-      writes.activity(showing(activity), () =>
-        activity === 'writing'
-          ? writes.single((tx, held) => statuses.showWriting(turn, held, tx))
-          : writes.alone(showing(activity)),
+      commit(
+        () =>
+          activity === 'writing'
+            ? commit((tx) => statuses.showWriting(turn, job, tx), { as: 'statement' })
+            : commit(showing(activity), { as: 'alone' }),
+        { as: 'unless others wait', activity: showing(activity) },
       ),
 
     markRead() {
-      if (!isBackground(turn))
-        writes.later(
-          (tx) => setUserMessage('read', tx),
-          () => undefined,
-        );
+      if (!isBackground(turn)) commit((tx) => setUserMessage('read', tx), { as: 'later', committed: () => undefined });
     },
 
     async setInstance(start) {
       const { instance } = start;
       if (!readsUntrusted(start))
-        return (await writes.single((tx, held) => turns.setInstance(held, instance, tx))).stopRequested;
-      return fenced(async (tx) => {
+        return (await commit((tx) => turns.setInstance(job, instance, tx), { as: 'statement' })).stopRequested;
+      return commit(async (tx) => {
         const stored = await turns.setInstance(job, instance, tx);
         await recordUntrusted(deps.untrusted, turn, start, tx);
         return stored?.stopRequested ?? true;
@@ -169,7 +167,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     },
 
     nextGeneration: (limit) =>
-      fenced(async (tx) => {
+      commit(async (tx) => {
         const generation = await turns.nextGeneration(turn.id, limit, tx);
         await leftovers.failLostTools(tx);
         // With a journal, cards stay: their calls are not repeated, or update the same card.
@@ -178,7 +176,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       }),
 
     async postpone(waitMs) {
-      await fenced(async (tx) => {
+      await commit(async (tx) => {
         await turns.postpone(turn.id, waitMs, tx);
         await statuses.setActivity(turn, null, tx);
       });
@@ -186,61 +184,68 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     },
 
     async judge(generation, entry) {
-      const verdict = await writes.alone((tx) => deps.journal.judge({ turnId: turn.id, generation, ...entry }, tx));
+      const verdict = await commit((tx) => deps.journal.judge({ turnId: turn.id, generation, ...entry }, tx), {
+        as: 'alone',
+      });
       if (verdict === 'stale') throw new LeaseLost();
       return verdict;
     },
 
     async entry(generation, entry, activity) {
-      const appended = await writes.together(appending(generation, entry), orderOf(entry, activity));
+      const appended = await commit(appending(generation, entry), { as: 'together', ...orderOf(entry, activity) });
       countEntry(entry, appended);
       return appended;
     },
 
     entryLater(generation, entry, appended, activity) {
       const write = appending(generation, entry);
-      writes.later(
+      commit(
         async (tx) => {
           const result = await write(tx);
           if (result.verdict === 'refused')
             throw new ReplyLimitExceeded('runtime_output_invalid', 'entry_out_of_order');
           return result;
         },
-        (result) => {
-          countEntry(entry, result);
-          appended(result);
+        {
+          as: 'later',
+          committed(result) {
+            countEntry(entry, result);
+            appended(result);
+          },
+          ...orderOf(entry, activity),
         },
-        orderOf(entry, activity),
       );
     },
 
-    flush: writes.flush,
+    flush: commits.flush,
 
     track(source) {
       isEmpty = source.isEmpty;
-      progress.track(source);
+      commits.track(source);
     },
 
-    saveProgress: () => progress.save(),
+    saveProgress: commits.saveProgress,
 
     async tool(tool, reads) {
       isPlain = false;
-      const [, shown] = await writes.together((tx) =>
-        allInOrder([
-          reads === undefined ? undefined : deps.untrusted.add(turn, [reads], tx),
-          shownMessages.tool(runtimeKey(tool.callId), tool.content, replySeq(), tx),
-        ]),
+      const [, shown] = await commit(
+        (tx) =>
+          allInOrder([
+            reads === undefined ? undefined : deps.untrusted.add(turn, [reads], tx),
+            shownMessages.tool(runtimeKey(tool.callId), tool.content, replySeq(), tx),
+          ]),
+        { as: 'together' },
       );
       toolEnded(tool);
       return shown;
     },
 
-    async call({ id, tool, description, stoppable, reads }, commit) {
+    async call({ id, tool, description, stoppable, reads }, execute) {
       const called = await leaving(async (tx) => {
         const stored = await deps.toolCalls.find(turn.id, id, tx);
         if (stored !== undefined) return { outcome: stored, state: undefined };
         const isStopped = stoppable && (await turns.stopRequested(turn.id, tx));
-        const ended: ToolOutcome = isStopped ? NOT_SENT.stopped : await commit(tx);
+        const ended: ToolOutcome = isStopped ? NOT_SENT.stopped : await execute(tx);
         const { text, failed, isUnknown, message, showsMessage = message !== undefined, ...texts } = ended;
         await recordTexts(deps.untrusted, turn, { reads, ...texts }, tx);
         // Texts from other systems, such as mails, can contain anything.
@@ -260,7 +265,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     },
 
     findCall: (callId) =>
-      fenced(async (tx) => ({
+      commit(async (tx) => ({
         outcome: await deps.toolCalls.find(turn.id, callId, tx),
         sent: await deps.receipts.find(turn.id, callId, tx),
         approval: await deps.approvals.find(turn.id, callId, tx),
@@ -318,11 +323,12 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     offer(key, content) {
       isPlain = false;
-      return writes.together((tx) => shownMessages.offer(`message:${key}`, content, tx));
+      return commit((tx) => shownMessages.offer(`message:${key}`, content, tx), { as: 'together' });
     },
 
     reserve: (attempt, metered, activity) =>
-      writes.together((tx) => budget.reserve(attempt, metered, tx), {
+      commit((tx) => budget.reserve(attempt, metered, tx), {
+        as: 'together',
         ...withActivity(activity),
         usage: true,
         completes: (reserved) => reserved === 'reserved',
@@ -339,41 +345,50 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     },
 
     usage(entry, call, recorded) {
-      writes.later(
+      commit(
         async (tx, isLast) => ({
           counted: await budget.record(entry, call, tx),
           // Nothing follows the last write.
           reached: isLast ? undefined : await deps.limits.reached(workspaceId, tx),
         }),
-        ({ counted, reached }) => {
-          if (counted !== undefined) metrics?.used({ ...entry, ...counted });
-          recorded(reached);
+        {
+          as: 'later',
+          committed({ counted, reached }) {
+            if (counted !== undefined) metrics?.used({ ...entry, ...counted });
+            recorded(reached);
+          },
+          usage: true,
         },
-        { usage: true },
       );
     },
 
-    note: (key, text) => fenced((tx) => shownMessages.note(key, text, tx)),
+    note: (key, text) => commit((tx) => shownMessages.note(key, text, tx)),
 
     async finish(reply) {
       const isAnswered = reply.messageStatus === 'delivered' && !isBackground(turn);
-      const ended = await writes.last((tx) => endReply(reply, tx), isAnswered ? deps.followUp : undefined);
+      const ended = await commit((tx) => endReply(reply, tx), {
+        as: 'last',
+        first: isAnswered ? deps.followUp : undefined,
+      });
       metrics?.ended(turn, reply);
       return ended;
     },
 
     async abandon(errorCode, sentence, turnStatus = 'failed') {
       const { reply_message_id: replyId } = turn;
-      const ended = await writes.last(async (tx) => {
-        // A repeated transaction has rolled its reply back.
-        turn.reply_message_id = replyId;
-        if (turn.reply_message_id === null && !isBackground(turn))
-          turn.reply_message_id = (await beginning.insertReply(tx)).replyId;
-        if (!isBackground(turn) && !(await turns.answeredElsewhere(turn, tx)))
-          await setUserMessage('failed', tx, messageError(errorCode).code);
-        const reply = { turnStatus, messageStatus: 'failed', text: sentence, errorCode } as const;
-        return endReply(reply, tx);
-      });
+      const ended = await commit(
+        async (tx) => {
+          // A repeated transaction has rolled its reply back.
+          turn.reply_message_id = replyId;
+          if (turn.reply_message_id === null && !isBackground(turn))
+            turn.reply_message_id = (await beginning.insertReply(tx)).replyId;
+          if (!isBackground(turn) && !(await turns.answeredElsewhere(turn, tx)))
+            await setUserMessage('failed', tx, messageError(errorCode).code);
+          const reply = { turnStatus, messageStatus: 'failed', text: sentence, errorCode } as const;
+          return endReply(reply, tx);
+        },
+        { as: 'last' },
+      );
       metrics?.ended(turn, { turnStatus, errorCode });
       return ended;
     },

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { NO_TRANSACTION } from '../../../test/transaction.js';
-import type { LeasedJob } from '../../platform/jobs/job-store.js';
-import { createFencedWrites, LeaseLost } from './fenced-writes.js';
-import { ReplyLimitExceeded } from '../content/reply-limit.js';
+import { NO_TRANSACTION } from '../../test/transaction.js';
+import type { LeasedJob } from '../platform/jobs/job-store.js';
+import { createTurnCommits, LeaseLost } from './commit.js';
+import { ReplyLimitExceeded } from './content/reply-limit.js';
 
 function setUp() {
   const seen = {
@@ -14,7 +14,7 @@ function setUp() {
     written: [] as string[],
     beforeCommit: (): void => undefined,
   };
-  const writes = createFencedWrites(
+  const writes = createTurnCommits(
     {
       async withTransaction(run) {
         seen.written = [];
@@ -36,6 +36,7 @@ function setUp() {
         },
       },
       usageLock: sql``,
+      progress: { save: async () => undefined, saveText: async () => undefined },
     },
     {} as LeasedJob,
   );
@@ -46,7 +47,8 @@ function setUp() {
     return name;
   };
   const committed: string[] = [];
-  const later = (name: string, error?: Error) => writes.later(write(name, error), (result) => committed.push(result));
+  const later = (name: string, error?: Error) =>
+    writes.commit(write(name, error), { as: 'later', committed: (result) => committed.push(result) });
   return { seen, writes, write, later, committed };
 }
 
@@ -56,7 +58,7 @@ describe('writes of a turn', () => {
     later('step');
     later('result');
     expect(seen.commits).toEqual([]);
-    expect(await writes.together(write('attempt'))).toBe('attempt');
+    expect(await writes.commit(write('attempt'), { as: 'together' })).toBe('attempt');
     expect(seen.commits).toHaveLength(1);
     expect(seen.commits[0]?.toSorted()).toEqual(['attempt', 'result', 'step']);
     expect(committed).toEqual(['step', 'result']);
@@ -71,16 +73,16 @@ describe('writes of a turn', () => {
 
   it('store the last activity, after everything else', async () => {
     const { seen, writes, write } = setUp();
-    writes.later(write('step'), () => undefined, { activity: write('writing') });
-    await writes.together(write('attempt'), { activity: write('thinking') });
+    writes.commit(write('step'), { as: 'later', committed: () => undefined, activity: write('writing') });
+    await writes.commit(write('attempt'), { as: 'together', activity: write('thinking') });
     expect(seen.commits[0]?.at(-1)).toBe('thinking');
     expect(seen.commits[0]).not.toContain('writing');
   });
 
   it('are committed after the writes of usage if they read it', async () => {
     const { seen, writes, write } = setUp();
-    writes.later(write('usage'), () => undefined, { usage: true });
-    await writes.together(write('reserve'), { usage: true });
+    writes.commit(write('usage'), { as: 'later', committed: () => undefined, usage: true });
+    await writes.commit(write('reserve'), { as: 'together', usage: true });
     expect(seen.commits).toEqual([['usage', 'reserve']]);
   });
 
@@ -97,8 +99,8 @@ describe('writes of a turn', () => {
       await new Promise(setImmediate);
       return write('result')();
     };
-    writes.later(slowly, () => undefined, { journal: true });
-    await writes.together(write('next'), options);
+    writes.commit(slowly, { as: 'later', committed: () => undefined, journal: true });
+    await writes.commit(write('next'), { as: 'together', ...options });
     expect(seen.commits).toEqual([order]);
   });
 
@@ -110,7 +112,7 @@ describe('writes of a turn', () => {
       later('step');
     };
     await writes.flush();
-    await writes.together(write('tool'));
+    await writes.commit(write('tool'), { as: 'together' });
     expect(seen.commits.map((names) => names.toSorted())).toEqual([['read'], ['step', 'tool']]);
     expect(committed).toEqual(['read', 'step']);
   });
@@ -121,7 +123,7 @@ describe('writes of a turn', () => {
     later('result');
     await expect(writes.flush()).rejects.toThrow('the connection was lost');
     expect(committed).toEqual([]);
-    await writes.now(write('finish'));
+    await writes.commit(write('finish'));
     expect(seen.commits).toEqual([['result', 'finish']]);
     expect(committed).toEqual(['result']);
   });
@@ -130,8 +132,8 @@ describe('writes of a turn', () => {
     const { seen, writes, write, later, committed } = setUp();
     later('result');
     seen.holds = false;
-    await expect(writes.together(write('attempt'))).rejects.toThrow(LeaseLost);
-    await expect(writes.alone(write('activity'))).rejects.toThrow(LeaseLost);
+    await expect(writes.commit(write('attempt'), { as: 'together' })).rejects.toThrow(LeaseLost);
+    await expect(writes.commit(write('activity'), { as: 'alone' })).rejects.toThrow(LeaseLost);
     expect([seen.commits, committed]).toEqual([[], []]);
   });
 
@@ -139,35 +141,35 @@ describe('writes of a turn', () => {
     const { seen, writes, write, later } = setUp();
     const alone: string[] = [];
     const showAlone = async () => void alone.push('alone');
-    await writes.activity(write('writing'), showAlone);
+    await writes.commit(showAlone, { as: 'unless others wait', activity: write('writing') });
     expect([seen.commits, alone]).toEqual([[], ['alone']]);
     later('read');
-    await writes.activity(write('writing'), showAlone);
+    await writes.commit(showAlone, { as: 'unless others wait', activity: write('writing') });
     expect([seen.commits, alone]).toEqual([[['read', 'writing']], ['alone']]);
   });
 
   it('are committed after the first one of the last transaction, which completes the job', async () => {
     const { seen, writes, write, later } = setUp();
     later('usage');
-    await writes.last(write('finish'), async () => void (await write('follow-up')()));
+    await writes.commit(write('finish'), { as: 'last', first: async () => void (await write('follow-up')()) });
     expect(seen.commits).toEqual([['follow-up', 'usage', 'finish']]);
     expect(seen.ends).toBe(1);
     seen.holds = false;
-    await expect(writes.last(write('finish'))).rejects.toThrow(LeaseLost);
+    await expect(writes.commit(write('finish'), { as: 'last' })).rejects.toThrow(LeaseLost);
   });
 
   it('fail in one statement without the lease', async () => {
     const { writes } = setUp();
-    expect(await writes.single(async () => 'stored')).toBe('stored');
-    await expect(writes.single(async () => undefined)).rejects.toThrow(LeaseLost);
+    expect(await writes.commit(async () => 'stored', { as: 'statement' })).toBe('stored');
+    await expect(writes.commit(async () => undefined, { as: 'statement' })).rejects.toThrow(LeaseLost);
   });
 
   it('are reported to the next one if they exceed a limit, and do not prevent the end of the turn', async () => {
     const { seen, writes, write, later } = setUp();
     later('result', new ReplyLimitExceeded('runtime_output_invalid', 'entry_out_of_order'));
     await new Promise((resolve) => setTimeout(resolve, 60));
-    await expect(writes.together(write('attempt'))).rejects.toThrow(ReplyLimitExceeded);
-    await writes.now(write('finish'));
+    await expect(writes.commit(write('attempt'), { as: 'together' })).rejects.toThrow(ReplyLimitExceeded);
+    await writes.commit(write('finish'));
     expect(seen.commits).toEqual([['finish']]);
   });
 });
