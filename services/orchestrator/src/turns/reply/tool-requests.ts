@@ -42,7 +42,7 @@ export interface ToolOffer {
 
 export interface ToolRequests {
   /** Not acknowledged by the runtime. */
-  resolutions: Resolution[];
+  readonly resolutions: Resolution[];
   offer(offer: ToolOffer): void;
   /** Discards an earlier generation's requests. */
   restart(): void;
@@ -63,7 +63,7 @@ export interface ToolRequests {
   /** Executes requests that the user has decided on meanwhile, and delivers results from other agents. */
   retry(): Promise<number | undefined>;
   /** The agent that answers instead, after a handover. */
-  recipient: string | undefined;
+  readonly recipient: string | undefined;
   /** Call ids that wait for the user, or for another agent's result. */
   readonly waitingCalls: readonly string[];
   readonly aborted: boolean;
@@ -90,50 +90,109 @@ const noting =
 
 const NOTHING: ToolOffer = { tools: [], asked: [], signal: new AbortController().signal };
 
-export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
-  const { turn, writer, live, logger, seq: lastSeq } = deps;
-  let offer = NOTHING;
-  let waiting = new Map<string, Request>();
-  /** Event numbers by call id, for requests whose outcome the runtime does not have. */
-  const unacknowledged = new Map<string, number>();
+interface Requested {
+  request: Request;
+  tool: PlatformTool;
+  input: unknown;
+  call: ToolCall;
+}
+
+/** Requests of the running generation. */
+interface OpenRequests {
+  resolutions: Resolution[];
+  recipient: string | undefined;
+  waiting: Map<string, Request>;
   /** Clients were told that these calls have begun. */
-  const begun = new Set<string>();
+  readonly begun: Set<string>;
+}
 
-  interface Requested {
-    request: Request;
-    tool: PlatformTool;
-    input: unknown;
-    call: ToolCall;
-  }
+async function requested(
+  { turn, rules }: ToolRequestDeps,
+  { signal }: ToolOffer,
+  tool: PlatformTool,
+  request: Request,
+): Promise<Requested> {
+  const { callId, arguments: json } = request;
+  const call = {
+    id: callId,
+    turnId: turn.id,
+    depth: turn.task_depth ?? 0,
+    userMessageId: turn.resumes_message_id ?? turn.user_message_id,
+    answer: { turnId: turn.usage_turn_id, inReplyTo: turn.in_reply_to },
+    workspaceId: turn.workspace_id,
+    userId: turn.user_id,
+    agentId: turn.agent_id,
+    conversationId: turn.conversation_id,
+    integrationId: await rules.connection(turn.user_id, tool),
+    signal,
+  };
+  return { request, tool, input: parseArguments(json), call };
+}
 
-  async function requested(tool: PlatformTool, request: Request): Promise<Requested> {
-    const { callId, arguments: json } = request;
-    const call = {
-      id: callId,
-      turnId: turn.id,
-      depth: turn.task_depth ?? 0,
-      userMessageId: turn.resumes_message_id ?? turn.user_message_id,
-      answer: { turnId: turn.usage_turn_id, inReplyTo: turn.in_reply_to },
-      workspaceId: turn.workspace_id,
-      userId: turn.user_id,
-      agentId: turn.agent_id,
-      conversationId: turn.conversation_id,
-      integrationId: await deps.rules.connection(turn.user_id, tool),
-      signal: offer.signal,
-    };
-    return { request, tool, input: parseArguments(json), call };
+/** @returns a call's card and what identifies its request; an outcome if the call cannot be executed */
+async function cardOf(
+  { logger, turn }: ToolRequestDeps,
+  { tool, input, call }: Requested,
+  { ask: sources, permission }: Asking,
+): Promise<{ card: OfferedCard; key: string | undefined } | { outcome: ToolOutcome }> {
+  const problem = tool.check(input);
+  if (problem !== undefined) return { outcome: problem };
+  try {
+    const plan = 'send' in tool ? await tool.plan(input, call) : { key: undefined };
+    if ('outcome' in plan) return plan;
+    const because = sources.length === 0 ? undefined : askedBecause(sources);
+    const asked = { tool: tool.switchedBy, permission };
+    return { card: approvalCard(await tool.preview(input, call), asked, because), key: plan.key };
+  } catch (error) {
+    logger.error({ err: error, tool: tool.name, turn: turn.id }, 'the preview of a tool call failed');
+    return { outcome: unavailable(tool.name) };
   }
+}
+
+/** True if a deleted or failed reply to the same question may have sent the same call. Then the user must see it. */
+async function mayRepeat({ turn, rules }: ToolRequestDeps, tool: PlatformTool): Promise<boolean> {
+  if (!('send' in tool)) return false;
+  const { id, agent_id: agentId, repeats_from_message_id: messageId } = turn;
+  return await rules.mayRepeat({ id, agentId, messageId });
+}
+
+/** Decides on a call that has no outcome: the stricter of the settings then and now applies. */
+async function verdictOn(
+  deps: ToolRequestDeps,
+  { asked }: ToolOffer,
+  tool: PlatformTool,
+  { sent, approval, isDelegated }: StoredCall,
+): Promise<'execute' | 'wait' | Asking | ToolOutcome> {
+  const { rules } = deps;
+  if (isDelegated) return 'wait';
+  // The outcome of a sent call must be found out, whatever the user allows now.
+  if (sent !== undefined) return 'execute';
+  const permission = await rules.permission(deps.turn.agent_id, tool);
+  if (permission === 'deny') return TURNED_OFF;
+  if (approval === undefined) {
+    if (permission === 'ask' || asked.includes(tool.name) || (await mayRepeat(deps, tool)))
+      return { ask: [], permission };
+    const sources = asksAfterUntrusted(tool) ? await rules.untrustedSources(deps.turn.conversation_id) : [];
+    return sources.length > 0 ? { ask: sources, permission } : 'execute';
+  }
+  if (approval.status === 'approved') return 'execute';
+  return approval.status === 'open' ? 'wait' : REFUSALS[approval.status];
+}
+
+/** Executes calls, and delivers their outcomes. */
+function createCallRunner(deps: ToolRequestDeps, open: OpenRequests) {
+  const { writer, live, logger, seq: lastSeq } = deps;
 
   function showStart(tool: string, callId: string, seq: number): void {
-    begun.add(callId);
+    open.begun.add(callId);
     live.tool({ tool, running: true }, seq);
   }
 
   function deliver(tool: string, callId: string, { text, failed, showsMessage: message }: StoredOutcome, seq: number) {
     // The call was refused, failed before it ran, or was executed by another process or agent.
-    if (!begun.delete(callId)) live.tool({ tool, running: true }, seq);
+    if (!open.begun.delete(callId)) live.tool({ tool, running: true }, seq);
     live.tool({ tool, running: false, failed }, seq);
-    requests.resolutions.push(create(ResolutionSchema, { callId, text, failed, message }));
+    open.resolutions.push(create(ResolutionSchema, { callId, text, failed, message }));
   }
 
   /** @returns the sequence of its event, unless the call was executed before */
@@ -163,7 +222,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     const { tool, input, call } = request;
     const started = tool.check(input) ?? (await writer.startTask(await tool.task(input, call)));
     if (typeof started !== 'number') return await run(request, withOutcome(started));
-    waiting.set(call.id, request.request);
+    open.waiting.set(call.id, request.request);
     showStart(tool.name, call.id, started);
     return started;
   }
@@ -172,7 +231,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     const { tool, input, call } = request;
     const recipient = tool.check(input) ?? (await tool.recipient(input, call));
     if (typeof recipient !== 'string') return await run(request, withOutcome(recipient));
-    requests.recipient ??= recipient;
+    open.recipient ??= recipient;
     return undefined;
   }
 
@@ -200,56 +259,20 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     return await run(request, note ? noting(note, commit) : commit);
   }
 
-  /** @returns a call's card and what identifies its request; an outcome if the call cannot be executed */
-  async function cardOf(
-    { tool, input, call }: Requested,
-    { ask: sources, permission }: Asking,
-  ): Promise<{ card: OfferedCard; key: string | undefined } | { outcome: ToolOutcome }> {
-    const problem = tool.check(input);
-    if (problem !== undefined) return { outcome: problem };
-    try {
-      const plan = 'send' in tool ? await tool.plan(input, call) : { key: undefined };
-      if ('outcome' in plan) return plan;
-      const because = sources.length === 0 ? undefined : askedBecause(sources);
-      const asked = { tool: tool.switchedBy, permission };
-      return { card: approvalCard(await tool.preview(input, call), asked, because), key: plan.key };
-    } catch (error) {
-      logger.error({ err: error, tool: tool.name, turn: turn.id }, 'the preview of a tool call failed');
-      return { outcome: unavailable(tool.name) };
-    }
-  }
+  return { run, deliver, prepareAndRun };
+}
 
-  /** True if a deleted or failed reply to the same question may have sent the same call. Then the user must see it. */
-  async function mayRepeat(tool: PlatformTool): Promise<boolean> {
-    if (!('send' in tool)) return false;
-    const { id, agent_id: agentId, repeats_from_message_id: messageId } = turn;
-    return await deps.rules.mayRepeat({ id, agentId, messageId });
-  }
-
-  /** Decides on a call that has no outcome: the stricter of the settings then and now applies. */
-  async function verdictOn(
-    tool: PlatformTool,
-    { sent, approval, isDelegated }: StoredCall,
-  ): Promise<'execute' | 'wait' | Asking | ToolOutcome> {
-    if (isDelegated) return 'wait';
-    // The outcome of a sent call must be found out, whatever the user allows now.
-    if (sent !== undefined) return 'execute';
-    const permission = await deps.rules.permission(turn.agent_id, tool);
-    if (permission === 'deny') return TURNED_OFF;
-    if (approval === undefined) {
-      if (permission === 'ask' || offer.asked.includes(tool.name) || (await mayRepeat(tool)))
-        return { ask: [], permission };
-      const sources = asksAfterUntrusted(tool) ? await deps.rules.untrustedSources(turn.conversation_id) : [];
-      return sources.length > 0 ? { ask: sources, permission } : 'execute';
-    }
-    if (approval.status === 'approved') return 'execute';
-    return approval.status === 'open' ? 'wait' : REFUSALS[approval.status];
-  }
-
+export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
+  const { writer, seq: lastSeq } = deps;
+  let offer = NOTHING;
+  const open: OpenRequests = { resolutions: [], recipient: undefined, waiting: new Map(), begun: new Set() };
+  const { run, deliver, prepareAndRun } = createCallRunner(deps, open);
+  /** Event numbers by call id, for requests whose outcome the runtime does not have. */
+  const unacknowledged = new Map<string, number>();
   /** @returns the sequence of its event; undefined if the call has an outcome instead */
   async function ask(request: Requested, asking: Asking): Promise<number | undefined> {
     const { tool, input, call } = request;
-    const shown = await cardOf(request, asking);
+    const shown = await cardOf(deps, request, asking);
     if ('outcome' in shown) {
       await run(request, withOutcome(shown.outcome));
       return undefined;
@@ -259,10 +282,14 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
   }
 
   const requests: ToolRequests = {
-    resolutions: [],
-    recipient: undefined,
+    get resolutions() {
+      return open.resolutions;
+    },
+    get recipient() {
+      return open.recipient;
+    },
     get waitingCalls() {
-      return [...waiting.keys()];
+      return [...open.waiting.keys()];
     },
     get aborted() {
       return offer.signal.aborted;
@@ -275,8 +302,8 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     announced: (callId, number) => void unacknowledged.set(callId, number),
 
     acknowledged() {
-      for (const { callId } of requests.resolutions) unacknowledged.delete(callId);
-      requests.resolutions = [];
+      for (const { callId } of open.resolutions) unacknowledged.delete(callId);
+      open.resolutions = [];
     },
 
     get firstUnacknowledged() {
@@ -284,11 +311,11 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     },
 
     restart() {
-      requests.resolutions = [];
+      open.resolutions = [];
       unacknowledged.clear();
-      begun.clear();
-      requests.recipient = undefined;
-      waiting = new Map();
+      open.begun.clear();
+      open.recipient = undefined;
+      open.waiting = new Map();
     },
 
     async execute(request, number) {
@@ -299,23 +326,23 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
         throw new ReplyLimitExceeded('runtime_output_invalid', 'tool_not_offered');
       const stored = await writer.findCall(callId);
       // Clients were told when the task began, perhaps by another process. Its result can arrive hours later.
-      if ('task' in tool && stored.outcome !== undefined) begun.add(callId);
+      if ('task' in tool && stored.outcome !== undefined) open.begun.add(callId);
       // The runtime no longer has the arguments of a call whose outcome it received.
       if (stored.outcome !== undefined) return void deliver(name, callId, stored.outcome, lastSeq());
-      const parsed = await requested(tool, request);
+      const parsed = await requested(deps, offer, tool, request);
       if (stored.approval?.argumentsHash.equals(callHash(name, parsed.input)) === false)
         throw new ReplyLimitExceeded('runtime_output_invalid', 'arguments_changed');
-      const verdict = await verdictOn(tool, stored);
+      const verdict = await verdictOn(deps, offer, tool, stored);
       if (verdict === 'execute') return await prepareAndRun(parsed, stored);
       if (typeof verdict !== 'string' && 'text' in verdict) return await run(parsed, withOutcome(verdict));
       const seq = verdict === 'wait' ? undefined : await ask(parsed, verdict);
-      if (verdict === 'wait' || seq !== undefined) waiting.set(callId, request);
+      if (verdict === 'wait' || seq !== undefined) open.waiting.set(callId, request);
       return seq;
     },
 
     async retry() {
-      const retried = waiting;
-      waiting = new Map();
+      const retried = open.waiting;
+      open.waiting = new Map();
       let last: number | undefined;
       for (const request of retried.values())
         last = (await requests.execute(request, unacknowledged.get(request.callId) ?? 1)) ?? last;

@@ -35,28 +35,43 @@ class Decided extends Error {
 /** Limit for one turn's calls to other systems. An untrusted runtime could send more than a user expects. */
 const MAX_SENT_CALLS = 20;
 
+interface KnownOfReply {
+  /** True while this process has run the whole turn and written nothing that can be unfinished at its end. */
+  isPlain: boolean;
+  isEmpty: () => boolean;
+  shownSeq: number | undefined;
+}
+
+type Writing = ReturnType<typeof createWriting>;
+
 export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob): TurnWriter {
-  const { turns, messages, events, statuses, metrics } = deps;
-  const workspaceId = turn.workspace_id;
-  let isEmpty = (): boolean => false;
+  const writing = createWriting(deps, turn, job);
+  return { ...lifeWrites(writing), ...outputWrites(writing), ...callWrites(writing), ...endWrites(writing) };
+}
+
+/** Shared by all writes of one turn. */
+function createWriting(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob) {
+  const { turns, events, statuses, metrics } = deps;
+  const known: KnownOfReply = {
+    isPlain: turn.status === 'queued' && turn.resumes_message_id === null,
+    isEmpty: () => false,
+    shownSeq: undefined,
+  };
   const taken = (): void => void (turn.reply_message_id = null);
-  const shownMessages = createTurnMessages(deps, turn, { isEmpty: () => isEmpty(), taken });
+  const shownMessages = createTurnMessages(deps, turn, { isEmpty: () => known.isEmpty(), taken });
   const leftovers = createTurnLeftovers(deps, turn);
   const budget = createTurnBudget(deps, turn);
-  /** True while this process has run the whole turn and written nothing that can be unfinished at its end. */
-  let isPlain = turn.status === 'queued' && turn.resumes_message_id === null;
   const setUserMessage = createUserMessageStatus(events, turn);
   const beginning = createTurnBeginning(deps, turn, setUserMessage);
   const endReply = createTurnEnding(
     deps,
     turn,
     leftovers,
-    async (tx) => (isPlain ? nothingUnfinished(turn.reply_message_id) : turns.unfinished(turn.id, tx)),
+    async (tx) => (known.isPlain ? nothingUnfinished(turn.reply_message_id) : turns.unfinished(turn.id, tx)),
     beginning.addReply,
   );
-  let shownSeq: number | undefined;
   /** Undefined without a reply. */
-  const replySeq = (): number | undefined => (turn.reply_message_id === null ? undefined : shownSeq);
+  const replySeq = (): number | undefined => (turn.reply_message_id === null ? undefined : known.shownSeq);
 
   const { commit, ...commits } = createTurnCommits({ ...deps, usageLock: usageLock(turn.user_id) }, job);
 
@@ -68,15 +83,9 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   const withActivity = (activity: AgentActivity | undefined) =>
     activity === undefined ? {} : { activity: showing(activity) };
 
-  const orderOf = ({ usage }: EntryParts, activity: AgentActivity | undefined) => ({
-    ...withActivity(activity),
-    usage: usage !== undefined,
-    journal: true,
-  });
-
   /** Like `commit`, for writes that can leave something unfinished. */
   const leaving = <T>(write: Write<T>): Promise<T> => {
-    isPlain = false;
+    known.isPlain = false;
     return commit(write);
   };
 
@@ -84,38 +93,45 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     if (state !== 'running') metrics?.toolEnded(tool, state);
   }
 
-  /** @throws LeaseLost */
-  const appending =
-    (generation: number, entry: StoredEntry & EntryParts) =>
-    async (tx: Transaction): Promise<AppendedEntry> => {
-      if (entry.tool !== undefined || entry.message !== undefined || entry.call !== undefined) isPlain = false;
-      const place = { id: turn.id, workspaceId, generation, replySeq: replySeq() };
-      const appended = await appendEntry({ ...deps, budget }, shownMessages, place, entry, tx);
-      if (appended.verdict === 'stale') throw new LeaseLost();
-      return appended;
-    };
+  return {
+    deps,
+    turn,
+    job,
+    known,
+    shownMessages,
+    leftovers,
+    budget,
+    beginning,
+    endReply,
+    setUserMessage,
+    commit,
+    commits,
+    replySeq,
+    showing,
+    withActivity,
+    leaving,
+    toolEnded,
+  };
+}
 
-  /**
-   * Ends the reply with `end`, or as stopped if the user stopped the turn. A stop locks the job as well, so none is
-   * lost.
-   */
-  async function endUnlessStopped(reply: FinishedReply, end: Write<Ended>): Promise<Ended> {
-    const [ended, last] = await commit(
-      async (tx) => {
-        const stopped = (await turns.stopRequested(turn.id, tx)) ? stoppedReply(reply.text) : undefined;
-        return [await (stopped === undefined ? end(tx) : endReply(stopped, tx)), stopped ?? reply] as const;
-      },
-      { as: 'last' },
-    );
-    metrics?.ended(turn, last);
-    return ended;
-  }
-
-  function countEntry(entry: EntryParts, { verdict, counted }: AppendedEntry): void {
-    if (counted !== undefined && entry.usage !== undefined) metrics?.used({ ...entry.usage, ...counted });
-    if (verdict === 'new' && entry.tool !== undefined) toolEnded(entry.tool);
-  }
-
+/** Begins the turn, and keeps track of where it runs. */
+function lifeWrites(
+  writing: Writing,
+): Pick<
+  TurnWriter,
+  | 'begin'
+  | 'showReply'
+  | 'activity'
+  | 'markRead'
+  | 'setInstance'
+  | 'nextGeneration'
+  | 'postpone'
+  | 'flush'
+  | 'track'
+  | 'saveProgress'
+> {
+  const { deps, turn, job, known, leftovers, beginning, setUserMessage, commit, commits, showing } = writing;
+  const { turns, statuses, metrics } = deps;
   return {
     async begin(start) {
       const isFirst = turn.reply_message_id === null;
@@ -128,17 +144,17 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       };
       const begun = await commit(begin, { usage: turn.status === 'queued' });
       if (begun.replyId !== '') turn.reply_message_id = begun.replyId;
-      shownSeq = isBackground(turn) ? undefined : begun.seq;
+      known.shownSeq = isBackground(turn) ? undefined : begun.seq;
       if (isFirst) metrics?.begun(turn);
       return { ...begun, activity };
     },
 
     async showReply() {
       const { reply_message_id: replyId } = turn;
-      if (replyId !== null) return { replyId, seq: shownSeq ?? 0 };
+      if (replyId !== null) return { replyId, seq: known.shownSeq ?? 0 };
       const { id, seq } = await commit(beginning.addReply);
       turn.reply_message_id = id;
-      shownSeq = seq;
+      known.shownSeq = seq;
       return { replyId: id, seq };
     },
 
@@ -183,6 +199,46 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       metrics?.postponed();
     },
 
+    flush: commits.flush,
+
+    track(source) {
+      known.isEmpty = source.isEmpty;
+      commits.track(source);
+    },
+
+    saveProgress: commits.saveProgress,
+  };
+}
+
+/** Stores what the turn produces. */
+function outputWrites(
+  writing: Writing,
+): Pick<TurnWriter, 'judge' | 'entry' | 'entryLater' | 'tool' | 'offer' | 'note' | 'reserve' | 'usage'> {
+  const { deps, turn, known, shownMessages, budget, commit, replySeq, toolEnded, withActivity } = writing;
+  const { metrics } = deps;
+  const workspaceId = turn.workspace_id;
+  const orderOf = ({ usage }: EntryParts, activity: AgentActivity | undefined) => ({
+    ...withActivity(activity),
+    usage: usage !== undefined,
+    journal: true,
+  });
+
+  /** @throws LeaseLost */
+  const appending =
+    (generation: number, entry: StoredEntry & EntryParts) =>
+    async (tx: Transaction): Promise<AppendedEntry> => {
+      if (entry.tool !== undefined || entry.message !== undefined || entry.call !== undefined) known.isPlain = false;
+      const place = { id: turn.id, workspaceId, generation, replySeq: replySeq() };
+      const appended = await appendEntry({ ...deps, budget }, shownMessages, place, entry, tx);
+      if (appended.verdict === 'stale') throw new LeaseLost();
+      return appended;
+    };
+
+  function countEntry(entry: EntryParts, { verdict, counted }: AppendedEntry): void {
+    if (counted !== undefined && entry.usage !== undefined) metrics?.used({ ...entry.usage, ...counted });
+    if (verdict === 'new' && entry.tool !== undefined) toolEnded(entry.tool);
+  }
+  return {
     async judge(generation, entry) {
       const verdict = await commit((tx) => deps.journal.judge({ turnId: turn.id, generation, ...entry }, tx), {
         as: 'alone',
@@ -217,17 +273,8 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       );
     },
 
-    flush: commits.flush,
-
-    track(source) {
-      isEmpty = source.isEmpty;
-      commits.track(source);
-    },
-
-    saveProgress: commits.saveProgress,
-
     async tool(tool, reads) {
-      isPlain = false;
+      known.isPlain = false;
       const [, shown] = await commit(
         (tx) =>
           allInOrder([
@@ -240,6 +287,46 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       return shown;
     },
 
+    offer(key, content) {
+      known.isPlain = false;
+      return commit((tx) => shownMessages.offer(`message:${key}`, content, tx), { as: 'together' });
+    },
+
+    note: (key, text) => commit((tx) => shownMessages.note(key, text, tx)),
+
+    reserve: (attempt, metered, activity) =>
+      commit((tx) => budget.reserve(attempt, metered, tx), {
+        as: 'together',
+        ...withActivity(activity),
+        usage: true,
+        completes: (reserved) => reserved === 'reserved',
+      }),
+
+    usage(entry, call, recorded) {
+      commit(
+        async (tx, isLast) => ({
+          counted: await budget.record(entry, call, tx),
+          // Nothing follows the last write.
+          reached: isLast ? undefined : await deps.limits.reached(workspaceId, tx),
+        }),
+        {
+          as: 'later',
+          committed({ counted, reached }) {
+            if (counted !== undefined) metrics?.used({ ...entry, ...counted });
+            recorded(reached);
+          },
+          usage: true,
+        },
+      );
+    },
+  };
+}
+
+/** Stores calls that the orchestrator executes. */
+function callWrites(writing: Writing): Pick<TurnWriter, 'call' | 'findCall' | 'startTask' | 'markSent' | 'ask'> {
+  const { deps, turn, shownMessages, commit, replySeq, leaving } = writing;
+  const { turns, metrics } = deps;
+  return {
     async call({ id, tool, description, stoppable, reads }, execute) {
       const called = await leaving(async (tx) => {
         const stored = await deps.toolCalls.find(turn.id, id, tx);
@@ -277,19 +364,6 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         (await turns.stopRequested(turn.id, tx)) ? NOT_SENT.stopped : await start(tx, shownMessages.show),
       ),
 
-    async handOver(text, agentId) {
-      const reply = { turnStatus: 'done', messageStatus: 'delegated', text, errorCode: null } as const;
-      const userMessageId = turn.resumes_message_id ?? turn.user_message_id;
-      const { conversation_id: conversationId, user_id: userId } = turn;
-      return endUnlessStopped(reply, async (tx) => {
-        const handedOver = await endReply(reply, tx);
-        const [userMessage] = await messages.find([userMessageId], tx);
-        const ordinal = userMessage?.seq ?? handedOver.seq;
-        await deps.queue.follow({ workspaceId, conversationId, agentId, userMessageId, userId, ordinal }, tx);
-        return handedOver;
-      });
-    },
-
     markSent: (receipt, description) =>
       leaving(async (tx) => {
         // A stop locks the job as well, so no call is sent after it.
@@ -303,6 +377,43 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       }),
 
     ask: (call) => leaving((tx) => showApproval(deps, shownMessages, turn, call, tx)),
+  };
+}
+
+/** Ends the turn and its job. */
+function endWrites(writing: Writing): Pick<TurnWriter, 'handOver' | 'suspend' | 'askForTokens' | 'finish' | 'abandon'> {
+  const { deps, turn, known, shownMessages, budget, beginning, endReply, setUserMessage, commit } = writing;
+  const { turns, messages, metrics } = deps;
+  const workspaceId = turn.workspace_id;
+  /**
+   * Ends the reply with `end`, or as stopped if the user stopped the turn. A stop locks the job as well, so none is
+   * lost.
+   */
+  async function endUnlessStopped(reply: FinishedReply, end: Write<Ended>): Promise<Ended> {
+    const [ended, last] = await commit(
+      async (tx) => {
+        const stopped = (await turns.stopRequested(turn.id, tx)) ? stoppedReply(reply.text) : undefined;
+        return [await (stopped === undefined ? end(tx) : endReply(stopped, tx)), stopped ?? reply] as const;
+      },
+      { as: 'last' },
+    );
+    metrics?.ended(turn, last);
+    return ended;
+  }
+
+  return {
+    async handOver(text, agentId) {
+      const reply = { turnStatus: 'done', messageStatus: 'delegated', text, errorCode: null } as const;
+      const userMessageId = turn.resumes_message_id ?? turn.user_message_id;
+      const { conversation_id: conversationId, user_id: userId } = turn;
+      return endUnlessStopped(reply, async (tx) => {
+        const handedOver = await endReply(reply, tx);
+        const [userMessage] = await messages.find([userMessageId], tx);
+        const ordinal = userMessage?.seq ?? handedOver.seq;
+        await deps.queue.follow({ workspaceId, conversationId, agentId, userMessageId, userId, ordinal }, tx);
+        return handedOver;
+      });
+    },
 
     async suspend(text, callIds) {
       const reply = answeredReply(text);
@@ -321,21 +432,8 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       }
     },
 
-    offer(key, content) {
-      isPlain = false;
-      return commit((tx) => shownMessages.offer(`message:${key}`, content, tx), { as: 'together' });
-    },
-
-    reserve: (attempt, metered, activity) =>
-      commit((tx) => budget.reserve(attempt, metered, tx), {
-        as: 'together',
-        ...withActivity(activity),
-        usage: true,
-        completes: (reserved) => reserved === 'reserved',
-      }),
-
     async askForTokens(text) {
-      isPlain = false;
+      known.isPlain = false;
       const reply = answeredReply(text);
       return endUnlessStopped(reply, async (tx) => {
         await showApproval(deps, shownMessages, turn, await budget.question(tx), tx);
@@ -343,26 +441,6 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         return endReply(reply, tx, true);
       });
     },
-
-    usage(entry, call, recorded) {
-      commit(
-        async (tx, isLast) => ({
-          counted: await budget.record(entry, call, tx),
-          // Nothing follows the last write.
-          reached: isLast ? undefined : await deps.limits.reached(workspaceId, tx),
-        }),
-        {
-          as: 'later',
-          committed({ counted, reached }) {
-            if (counted !== undefined) metrics?.used({ ...entry, ...counted });
-            recorded(reached);
-          },
-          usage: true,
-        },
-      );
-    },
-
-    note: (key, text) => commit((tx) => shownMessages.note(key, text, tx)),
 
     async finish(reply) {
       const isAnswered = reply.messageStatus === 'delivered' && !isBackground(turn);
