@@ -12,8 +12,7 @@ import { isUnfinished } from './turn-status.js';
 import type { TurnRow, TurnStore } from './turns.store.js';
 import type { WorkflowCancellation } from './workflows/workflow-cancellation.js';
 import { LeaseLost } from './commit.js';
-import type { TurnWriterDeps } from './writer/turn-writer-deps.js';
-import { createTurnWriter } from './writer/turn-writer.js';
+import { type TurnWriterDeps, createTurnWriter } from './writer/turn-writer.js';
 
 export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turns' | 'jobs'> {
   messages: TurnWriterDeps['messages'] & Pick<MessageStore, 'find'>;

@@ -23,11 +23,10 @@ import {
   type Step,
 } from './machine.js';
 import type { ReceiptLog } from './receipts/receipt-log.js';
-import { failedReply, stoppedReply } from './reply/finished-reply.js';
-import { createLiveEvents } from './reply/live-events.js';
+import { failedReply, stoppedReply, limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './reply/finished-reply.js';
+import { createLiveEvents } from './reply/reply-stream.js';
 import type { Reply } from './reply/reply-state.js';
 import { createReply } from './reply/reply.js';
-import { limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './reply/turn-limit.js';
 import type { SavedText, TurnProgressStore } from './reply/turn-progress.store.js';
 import {
   createTurnRequestLoader,
@@ -42,8 +41,7 @@ import type { CallRules } from './tools/call-rules.js';
 import type { TurnRow, TurnStore, TurnToRun } from './turns.store.js';
 import { LeaseLost } from './commit.js';
 import { TokensReserved, TokensUsed } from './writer/turn-beginning.js';
-import type { TurnWriterDeps } from './writer/turn-writer-deps.js';
-import { createTurnWriter } from './writer/turn-writer.js';
+import { type TurnWriterDeps, createTurnWriter } from './writer/turn-writer.js';
 import type { Begun, TurnWriter } from './writer/turn-writes.js';
 
 const RETRY = { initialMs: 250, maxMs: 2_000 };

@@ -13,31 +13,33 @@ import {
   ToolState,
   type TurnEvent,
 } from '@uswarm/runtime-proto';
-import { type AnnouncedCallDeps, createAnnouncedCalls } from './announced-calls.js';
-import { createAnnouncedSteps } from './announced-steps.js';
-import { finishedReply } from './finished-reply.js';
-import type { LiveEvents } from './live-events.js';
+import { type AnnouncedCallDeps, createAnnouncedCalls, createAnnouncedSteps } from './announced-calls.js';
+import { finishedReply, limitedReply, limitNote, spentTask, TOKEN_LIMIT_REACHED } from './finished-reply.js';
+import { type LiveEvents, createReplyStream, type ReplyStreamDeps } from './reply-stream.js';
 import { isBackground } from '../background-turns.js';
 import type { JournalBodies } from '../journal/journal-bodies.js';
 import { MAX_ROW_BYTES } from '../journal/journal.store.js';
 import type { Reply } from './reply-state.js';
-import { createReplyParts, type ReplyPartsDeps } from './reply-parts.js';
-import { createReplyProgress } from './reply-progress.js';
+import {
+  createReplyParts,
+  type ReplyPartsDeps,
+  attemptOf,
+  checkNames,
+  journalEntry,
+  MAX_NOTE_LENGTH,
+  usageEntry,
+} from './runtime-output.js';
+import { createReplyProgress, createTurnActivity } from './reply-progress.js';
 import { ReplyLimitExceeded } from '../content/reply-limit.js';
-import { createReplyStream, type ReplyStreamDeps } from './reply-stream.js';
-import { createReplyUsage } from './reply-usage.js';
-import { attemptOf, checkNames, journalEntry, MAX_NOTE_LENGTH, usageEntry } from './runtime-output.js';
+import { createReplyUsage, reserveWhenFree } from './reply-usage.js';
 import type { SafeMarkdown } from '../content/reply-text.js';
 import { createToolRequests, type ToolRequestDeps } from './tool-requests.js';
 import { oneLine } from '../../records/one-line.js';
-import { createTurnActivity } from './turn-activity.js';
-import { limitedReply, limitNote, spentTask, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import type { AppendedEntry, EntryParts, ToolMessage } from '../journal/turn-entries.js';
 import type { Progress, ReplyTexts } from './turn-progress.store.js';
 import type { TurnRow } from '../turns.store.js';
 import type { Ended } from '../writer/turn-ending.js';
 import type { Begun, TurnWriter } from '../writer/turn-writes.js';
-import { reserveWhenFree } from './wait-for-tokens.js';
 
 /** More parts than are published between two saves. */
 const UNSAVED_PARTS = 10_000;

@@ -12,7 +12,7 @@ import type { CallRules } from '../tools/call-rules.js';
 import { parseArguments, prepareCall, unavailable } from '../tools/prepare-call.js';
 import { sendCall, type SendCallDeps } from '../tools/send-call.js';
 import { askedBecause, asksAfterUntrusted, contentOf, type UntrustedSource } from '../tools/untrusted-content.js';
-import type { LiveEvents } from './live-events.js';
+import type { LiveEvents } from './reply-stream.js';
 import { ReplyLimitExceeded } from '../content/reply-limit.js';
 import { lineDescription } from '../content/turn-messages.js';
 import type { TurnRow } from '../turns.store.js';

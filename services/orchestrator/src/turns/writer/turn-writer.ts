@@ -1,31 +1,83 @@
 import { messageError } from '@uswarm/contract';
 import { storable } from '@uswarm/service-kit';
-import type { Transaction } from '../../platform/database/database.js';
+import type { UsageLimits } from '../../metering/usage-limits.js';
+import type { Transaction, WithTransaction } from '../../platform/database/database.js';
 import { allInOrder } from '../../platform/database/pipelined.js';
 import type { AgentActivity } from '../../platform/database/schema.js';
-import type { LeasedJob } from '../../platform/jobs/job-store.js';
-import type { ToolOutcome } from '../tools/platform-tool.js';
-import { NOT_SENT } from '../tools/send-call.js';
-import { recordTexts } from '../tools/record-texts.js';
-import { usageLock } from '../../records/usage-lock.js';
-import { showApproval } from './approval-cards.js';
-import { isBackground } from '../background-turns.js';
-import { createTurnCommits, LeaseLost, type Write } from '../commit.js';
-import type { StoredEntry } from '../journal/journal.store.js';
-import { stoppedReply } from '../reply/finished-reply.js';
-import { ReplyLimitExceeded } from '../content/reply-limit.js';
-import { createTurnBeginning } from './turn-beginning.js';
-import { createTurnBudget } from './turn-budget.js';
-import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } from '../journal/turn-entries.js';
-import { answeredReply, createTurnEnding, type Ended, type FinishedReply } from './turn-ending.js';
+import type { JobStore, LeasedJob } from '../../platform/jobs/job-store.js';
+import type { AgentStatuses } from '../../records/agent-statuses.js';
+import type { ApprovalStore } from '../../records/approvals.store.js';
+import type { EventStore } from '../../records/events.store.js';
+import type { PushJobs } from '../../records/push-jobs.js';
 import { nothingUnfinished } from '../../records/turn-rows.js';
-import { createTurnLeftovers } from './turn-leftovers.js';
-import { callKey, createTurnMessages, runtimeKey, unknownLine } from '../content/turn-messages.js';
+import { usageLock } from '../../records/usage-lock.js';
+import { isBackground, type TaskOwner } from '../background-turns.js';
+import { createTurnCommits, LeaseLost, type ProgressDeps, type Write } from '../commit.js';
+import { ReplyLimitExceeded } from '../content/reply-limit.js';
+import {
+  callKey,
+  createTurnMessages,
+  runtimeKey,
+  type TurnMessagesDeps,
+  unknownLine,
+} from '../content/turn-messages.js';
+import type { DelegationStore } from '../delegations/delegations.store.js';
+import type { JournalStore, StoredEntry } from '../journal/journal.store.js';
+import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } from '../journal/turn-entries.js';
+import type { ReceiptLog } from '../receipts/receipt-log.js';
+import { stoppedReply } from '../reply/finished-reply.js';
+import type { ToolOutcome } from '../tools/platform-tool.js';
+import { recordTexts } from '../tools/record-texts.js';
+import { NOT_SENT } from '../tools/send-call.js';
+import type { ToolCallStore } from '../tools/tool-calls.store.js';
+import type { UntrustedContentStore } from '../tools/untrusted-content.store.js';
+import type { TurnMetrics } from '../turn-metrics.js';
+import type { TurnQueue } from '../turn-queue.js';
+import type { TurnRow, TurnStore } from '../turns.store.js';
+import { createTurnBeginning, createUserMessageStatus, readsUntrusted, recordUntrusted } from './turn-beginning.js';
+import { createTurnBudget, showApproval, type TurnBudgetDeps } from './turn-budget.js';
+import { answeredReply, createTurnEnding, createTurnLeftovers, type Ended, type FinishedReply } from './turn-ending.js';
 import type { TurnWriter } from './turn-writes.js';
-import { readsUntrusted, recordUntrusted } from './untrusted-start.js';
-import type { TurnRow } from '../turns.store.js';
-import type { TurnWriterDeps } from './turn-writer-deps.js';
-import { createUserMessageStatus } from './user-message-status.js';
+
+export interface TurnWriterDeps extends TurnMessagesDeps, ProgressDeps {
+  events: TurnMessagesDeps['events'] & Pick<EventStore, 'lock'>;
+  withTransaction: WithTransaction;
+  /** Like `withTransaction`, for a single statement. */
+  withStatement: WithTransaction;
+  jobs: Pick<JobStore, 'holds' | 'end'>;
+  turns: Pick<
+    TurnStore,
+    | 'start'
+    | 'setReply'
+    | 'setInstance'
+    | 'nextGeneration'
+    | 'stopRequested'
+    | 'postpone'
+    | 'finish'
+    | 'unfinished'
+    | 'runningTools'
+    | 'openCards'
+    | 'recordUsage'
+    | 'answeredElsewhere'
+    | 'suspend'
+  >;
+  journal: Pick<JournalStore, 'judge' | 'append' | 'isEmpty'>;
+  statuses: Pick<AgentStatuses, 'begun' | 'setActivity' | 'showWriting' | 'refreshAgent' | 'ended'>;
+  limits: Pick<UsageLimits, 'reached' | 'reserve' | 'turnBudget'>;
+  reservations: TurnBudgetDeps['reservations'];
+  warnAboutBudget: TurnBudgetDeps['warnAboutBudget'];
+  toolCalls: ToolCallStore;
+  approvals: Pick<ApprovalStore, 'find' | 'expiry' | 'insert' | 'allOpen' | 'supersedeOf'>;
+  receipts: Pick<ReceiptLog, 'find' | 'count' | 'insert' | 'finish' | 'leave'>;
+  delegations: Pick<DelegationStore, 'isOpen' | 'openOf'>;
+  tasks: TaskOwner;
+  queue: Pick<TurnQueue, 'follow'>;
+  untrusted: Pick<UntrustedContentStore, 'add' | 'read' | 'wrote'>;
+  push: PushJobs;
+  /** Runs in the transaction that ends an answered turn, before it takes further locks. */
+  followUp?: (tx: Transaction) => Promise<void>;
+  metrics?: TurnMetrics;
+}
 
 /** Before the turn was suspended, the user decided on a call or deleted its card, or a task ended. */
 class Decided extends Error {
