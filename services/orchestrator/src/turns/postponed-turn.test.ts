@@ -43,14 +43,6 @@ describe('a turn whose model provider asks to wait', () => {
     expect(harness.calls()).toHaveLength(1);
   });
 
-  it('fails if the wait ends after the deadline of the turn', async () => {
-    const harness = createTurnHarness([limited], { features, deadlineMs: WAIT_MS });
-    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
-    expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'model_rate_limited' });
-    expect(harness.reply()).toEqual({ text: 'Half', status: 'incomplete' });
-    expect(harness.recorded.stops).toEqual([{ turnId: 't', generation: 1 }]);
-  });
-
   it('is postponed also if the runtime does not accept the stop', async () => {
     const harness = createTurnHarness([limited], { features, unstoppable: true });
     expect(await harness.run()).toEqual({ againInMs: WAIT_MS });

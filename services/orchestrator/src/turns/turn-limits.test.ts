@@ -108,25 +108,6 @@ describe('a turn of a user who is banned', () => {
     expect(harness.recorded.ended).toEqual({ status: 'stopped', errorCode: 'user_banned' });
     expect(harness.calls()).toEqual([]);
   });
-
-  it('does not wait for a runtime that is not ready', async () => {
-    const harness = createTurnHarness([], {
-      turn: { user_banned: true },
-      runtime: { phase: 'Progressing', address: null },
-    });
-    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
-  });
-});
-
-describe('a task that was stopped before it began', () => {
-  it('ends without its runtime, which is suspended', async () => {
-    const harness = createTurnHarness([], {
-      turn: { task_depth: 1, reply_message_id: 'm', stop_requested: true },
-      runtime: { phase: 'Suspended', address: null },
-    });
-    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
-    expect(harness.recorded.ended).toMatchObject({ status: 'stopped' });
-  });
 });
 
 describe('a turn for which no unreserved tokens are left', () => {

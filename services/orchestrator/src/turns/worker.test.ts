@@ -102,42 +102,6 @@ describe('the turn worker', () => {
     expect(harness.reply()).toEqual({});
   });
 
-  it('fails a turn after five internal errors', async () => {
-    play([]);
-    expect(await harness.run({ failures: 5 })).toEqual({ done: true, isCompleted: true });
-    expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'internal_error' });
-    expect(harness.calls()).toEqual([]);
-    expect(harness.userMessage()?.status).toBe('failed');
-    expect(harness.reply()?.status).toBe('failed');
-  });
-
-  it('retries a turn after four internal errors', async () => {
-    play([ANSWERED]);
-    expect(await harness.run({ failures: 4 })).toEqual({ done: true, isCompleted: true });
-    expect(harness.reply()?.text).toBe('42');
-  });
-
-  it('makes the runtime job due once during interruptions without progress', async () => {
-    play([failure(Code.Unavailable), failure(Code.Unavailable), failure(Code.Internal), ANSWERED]);
-    await harness.run();
-    expect(harness.recorded.runtimeMadeDue).toBe(1);
-    expect(harness.calls().length).toBe(4);
-  });
-
-  it('makes the runtime job due again after an interruption with progress', async () => {
-    play([failure(Code.Unavailable), { events: [chunk('a')] }, ANSWERED]);
-    await harness.run();
-    expect(harness.recorded.runtimeMadeDue).toBe(2);
-  });
-
-  it('fails a turn whose runtime is unreachable for a minute', async () => {
-    let now = NOW.getTime();
-    const clock: Clock = { now: () => new Date((now += 61_000)) };
-    play([failure(Code.Unavailable), failure(Code.Unavailable)], { clock });
-    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
-    expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'runtime_unreachable' });
-  });
-
   it('completes a turn whose runtimes are lost with progress for more than a minute', async () => {
     let now = NOW.getTime();
     const atTheEnd = (): void => void (now += 61_000);
@@ -195,12 +159,6 @@ describe('the turn worker', () => {
     expect(harness.calls()).toEqual([]);
   });
 
-  it('fails a turn whose runtime is not ready after ten minutes', async () => {
-    play([], { runtime: { phase: 'Progressing' }, clock: minutesLater(11) });
-    expect(await harness.run()).toEqual({ done: true, isCompleted: true });
-    expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'runtime_not_ready' });
-  });
-
   it('waits for a recently resumed runtime regardless of the age of the message', async () => {
     const runtime = { phase: 'Progressing', wanted_at: new Date(NOW.getTime() + 5 * 60_000) } as const;
     play([], { runtime, clock: minutesLater(14) });
@@ -233,16 +191,6 @@ describe('the turn worker', () => {
     expect(harness.recorded.ended).toBeUndefined();
     expect(harness.calls()).toEqual([{ generation: 1, fromEvent: 0 }]);
   });
-
-  it.each<TurnRow['status']>(['done', 'failed', 'stopped'])(
-    'does not change a turn that is already %s',
-    async (status) => {
-      play([], { turn: { status } });
-      expect(await harness.run()).toEqual({ done: true });
-      expect(harness.recorded.ended).toBeUndefined();
-      expect(harness.calls()).toEqual([]);
-    },
-  );
 
   describe('when the process stops', () => {
     let stopping: AbortController;
