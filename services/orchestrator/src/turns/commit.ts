@@ -36,7 +36,7 @@ export type CommitOptions<T> =
    * progress. `completes`: true if the event that is being applied is then complete, which is the default.
    */
   | ({ as: 'together'; completes?: (result: T) => boolean } & OrderOptions)
-  /** In a transaction of its own: waiting writes keep waiting. */
+  /** In its own transaction: waiting writes keep waiting. */
   | { as: 'alone' };
 
 /** For one statement that checks the lease, and returns undefined without it. Waiting writes keep waiting. */

@@ -122,8 +122,11 @@ export function createTurnWorker(deps: TurnWorkerDeps) {
         resultOf(await drive(begun, perform, failed, ({ at }) => at === 'ended')),
       );
     } finally {
-      attempt.reply?.[Symbol.dispose]();
-      await attempt.stream?.close();
+      try {
+        await attempt.stream?.close();
+      } finally {
+        attempt.reply?.[Symbol.dispose]();
+      }
     }
   };
 }
@@ -139,7 +142,7 @@ async function drive(
   let current = from;
   while (!isOver(current.state)) {
     const { state, effects } = current;
-    if (effects.length === 0) throw new Error(`the turn waits for nothing: ${state.at}`);
+    if (effects.length === 0) throw new Error(`no effect in state ${state.at}`);
     let event: MachineEvent | undefined;
     try {
       for (const effect of effects) event = await perform(effect);

@@ -97,7 +97,7 @@ interface Requested {
   call: ToolCall;
 }
 
-/** Requests of the running generation. */
+/** The running generation's requests. */
 interface OpenRequests {
   resolutions: Resolution[];
   recipient: string | undefined;
