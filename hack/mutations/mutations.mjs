@@ -1,5 +1,5 @@
 const WRITER = 'services/orchestrator/src/turns/writer/turn-writer.ts';
-const FENCE = 'services/orchestrator/src/turns/writer/fenced-writes.ts';
+const FENCE = 'services/orchestrator/src/turns/commit.ts';
 const REQUESTS = 'services/orchestrator/src/turns/reply/tool-requests.ts';
 const SEND = 'services/orchestrator/src/turns/tools/send-call.ts';
 const CARD = 'services/orchestrator/src/records/approval-card.ts';
@@ -41,12 +41,12 @@ export const MUTATIONS = [
   },
   {
     name: 'an entry is acknowledged before it is stored',
-    file: 'services/orchestrator/src/turns/runner/turn-runner.ts',
-    from: 'await run.reply.flush();',
+    file: 'services/orchestrator/src/turns/worker.ts',
+    from: 'await flush();',
     to: '',
     tests: [
       {
-        file: 'services/orchestrator/src/turns/runner/takeover.test.ts',
+        file: 'services/orchestrator/src/turns/takeover.test.ts',
         name: 'invariant 4: stores an entry before it acknowledges an event after it that stores nothing',
       },
     ],

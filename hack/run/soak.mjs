@@ -19,7 +19,7 @@ Runs generated faults until the time is over or a rule is broken. A failure prin
 
 /** The property of each kind of soak test, and its file. */
 const PROPERTIES = {
-  turns: { file: 'services/orchestrator/src/turns/runner/turn-faults.int.test.ts', name: 'no effect twice' },
+  turns: { file: 'services/orchestrator/src/turns/turn-faults.int.test.ts', name: 'no effect twice' },
   realtime: { file: 'services/local/src/realtime-schedules.int.test.ts', name: 'every device has' },
   reconnect: {
     file: 'services/local/src/default-clients.int.test.ts',

@@ -1,9 +1,9 @@
 import { NO_PUSH } from '../src/records/push-jobs.js';
-import type { TurnRunnerDeps } from '../src/turns/runner/turn-runner-deps.js';
+import type { TurnWorkerDeps } from '../src/turns/worker.js';
 
 /** For turns that need no tasks for other agents, workflow reports, summaries and notifications. */
 export const ABSENT_FEATURES: Pick<
-  TurnRunnerDeps,
+  TurnWorkerDeps,
   'delegations' | 'tasks' | 'queue' | 'reports' | 'summaries' | 'push'
 > = {
   delegations: { isOpen: async () => false, openOf: async () => [] },

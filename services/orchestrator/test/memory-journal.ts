@@ -2,7 +2,7 @@ import { silentLogger } from '@uswarm/service-kit';
 import { createJournalBodies } from '../src/turns/journal/journal-bodies.js';
 import type { CallRecord, EntryVerdict, StoredEntry } from '../src/turns/journal/journal.store.js';
 import type { EntryParts } from '../src/turns/journal/turn-entries.js';
-import type { TurnRunnerDeps } from '../src/turns/runner/turn-runner-deps.js';
+import type { TurnWorkerDeps } from '../src/turns/worker.js';
 
 type Entry = StoredEntry & EntryParts & { generation: number };
 
@@ -20,7 +20,7 @@ export function createMemoryJournal({
     if (number <= entries.length) return 'known';
     return number === entries.length + 1 ? 'new' : 'refused';
   };
-  const journal: TurnRunnerDeps['journal'] = {
+  const journal: TurnWorkerDeps['journal'] = {
     judge: async ({ number }) => judge(number),
     append: async ({ generation }, appended) => {
       const verdict = judge(appended.number);

@@ -1,4 +1,4 @@
-import type { TurnRunnerDeps } from '../src/turns/runner/turn-runner-deps.js';
+import type { TurnWorkerDeps } from '../src/turns/worker.js';
 
 const LIMIT = { scope: 'user', token_limit: 10, resets_at: '2026-12-01T00:00:00.000Z' } as const;
 const BUDGET = { tokens: 1_000 };
@@ -10,7 +10,7 @@ export const createMemoryLimits = ({
 }: {
   limited?: (() => boolean) | undefined;
   reserved?: (() => boolean) | undefined;
-}): TurnRunnerDeps['limits'] => ({
+}): TurnWorkerDeps['limits'] => ({
   async reserve() {
     if (limited()) return LIMIT;
     return reserved() ? undefined : BUDGET;

@@ -1,7 +1,7 @@
 import type { SentReceipt } from '../src/turns/receipts/receipts.store.js';
-import type { TurnRunnerDeps } from '../src/turns/runner/turn-runner-deps.js';
+import type { TurnWorkerDeps } from '../src/turns/worker.js';
 
-export function createMemoryReceipts(): TurnRunnerDeps['receipts'] {
+export function createMemoryReceipts(): TurnWorkerDeps['receipts'] {
   const receipts = new Map<string, SentReceipt>();
   return {
     find: async (_turn, callId) => receipts.get(callId),

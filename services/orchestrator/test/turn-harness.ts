@@ -12,15 +12,13 @@ import type { CallRecord } from '../src/turns/journal/journal.store.js';
 import type { Refusal } from '../src/turns/content/reply-limit.js';
 import { ABSENT_FEATURES } from './absent-features.js';
 import { createSafeMarkdown } from '../src/turns/content/reply-text.js';
-import { createTurnRunner } from '../src/turns/runner/turn-runner.js';
-import type { TurnRunnerDeps } from '../src/turns/runner/turn-runner-deps.js';
+import { createTurnWorker, type TurnWorkerDeps } from '../src/turns/worker.js';
 import type { PlatformTool } from '../src/turns/tools/platform-tool.js';
 import type { StoredOutcome } from '../src/turns/tools/tool-calls.store.js';
 import type { UntrustedSource } from '../src/turns/tools/untrusted-content.js';
 import type { TurnContext } from '../src/turns/request/turn-contexts.store.js';
 import type { Progress, ReplyTexts } from '../src/turns/reply/turn-progress.store.js';
-import type { TurnRow } from '../src/turns/turns.store.js';
-import type { TurnInstance } from '../src/turns/turns.store.js';
+import type { TurnRow, TurnInstance } from '../src/turns/turns.store.js';
 import type { TurnTokens } from '../src/metering/turn-tokens.js';
 import { createMemoryJournal } from './memory-journal.js';
 import { createMemoryLimits } from './memory-limits.js';
@@ -149,7 +147,7 @@ export function createTurnHarness(
     if (call.error !== undefined) throw call.error;
   }
 
-  const deps: TurnRunnerDeps = {
+  const deps: TurnWorkerDeps = {
     ...NO_FILES,
     withTransaction: (run) => run(NO_TRANSACTION),
     withStatement: (run) => run(NO_TRANSACTION),
@@ -354,6 +352,6 @@ export function createTurnHarness(
     },
     restartRuntime: (name: string) => void (instance = name),
     run: (job: Partial<LeasedJob> = {}, signal: AbortSignal = new AbortController().signal) =>
-      createTurnRunner(deps)({ ...JOB, ...job }, signal),
+      createTurnWorker(deps)({ ...JOB, ...job }, signal),
   };
 }

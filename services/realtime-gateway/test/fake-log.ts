@@ -1,5 +1,4 @@
-import type { AgentState, BusEnvelope, EventsAnswer, StreamState } from '@uswarm/contract';
-import { ApiError } from '@uswarm/contract';
+import { type AgentState, type BusEnvelope, type EventsAnswer, type StreamState, ApiError } from '@uswarm/contract';
 import type { OrchestratorClient } from '../src/orchestrator-client.js';
 import { EPOCH } from './envelopes.js';
 

@@ -4,7 +4,7 @@ import type { JobStore } from '../platform/jobs/job-store.js';
 import type { AgentStatuses } from '../records/agent-statuses.js';
 import type { EventStore } from '../records/events.store.js';
 import type { MessageStore } from '../records/messages.store.js';
-import type { CancelRuntimeTurn } from '../turns/cancellation/cancel-runtime-turn.js';
+import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
 import { SUMMARY_JOB, TITLE_JOB } from '../turns/summaries/follow-ups.js';
 import { TURN_JOB } from '../records/turn-job.js';
 import type { RunningTurn, TurnStore } from '../turns/turns.store.js';

@@ -5,7 +5,7 @@ import { createAgentStore } from '../records/agents.store.js';
 import type { Idempotency } from '../platform/idempotency/idempotency.service.js';
 import type { CreateViewContext } from './message-view.js';
 import { createMessageStore } from '../records/messages.store.js';
-import type { CancelRuntimeTurn } from '../turns/cancellation/cancel-runtime-turn.js';
+import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
 import { createTurnStore } from '../turns/turns.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { createConversationCursors } from './conversation-cursor.js';

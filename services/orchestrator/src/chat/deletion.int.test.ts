@@ -16,7 +16,7 @@ import { createWithTransaction } from '../platform/database/transaction.js';
 import { createWorkspaceAccess } from '../workspaces/workspace-access.js';
 import { createWorkspaceStore } from '../workspaces/workspaces.store.js';
 import { createConversationDeletion } from './conversation-deletion.js';
-import { LeaseLost } from '../turns/writer/fenced-writes.js';
+import { LeaseLost } from '../turns/commit.js';
 
 describe('a deleted conversation', () => {
   let uswarm: TestOrchestrator;

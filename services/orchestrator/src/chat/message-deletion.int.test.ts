@@ -6,7 +6,7 @@ import { CARD, createMessageClient, END, TOOL } from '../../test/message-client.
 import { rowsContaining, allRows } from '../../test/database-rows.js';
 import { useTurnFixture } from '../../test/turn-fixture.js';
 import { upload } from '../../test/uploads.js';
-import { LeaseLost } from '../turns/writer/fenced-writes.js';
+import { LeaseLost } from '../turns/commit.js';
 
 const world = useTurnFixture();
 const { begin, events, ids, listed, pathOf, say } = createMessageClient(world);

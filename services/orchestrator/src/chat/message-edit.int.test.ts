@@ -4,7 +4,7 @@ import { END, TOOL, textBody, createMessageClient } from '../../test/message-cli
 import { rowsContaining, allRows } from '../../test/database-rows.js';
 import { useTurnFixture } from '../../test/turn-fixture.js';
 import { upload } from '../../test/uploads.js';
-import { LeaseLost } from '../turns/writer/fenced-writes.js';
+import { LeaseLost } from '../turns/commit.js';
 
 const world = useTurnFixture();
 const { pathOf, say, listed, begin, edit, editRefusal, ids, events, queued, answered } = createMessageClient(world);

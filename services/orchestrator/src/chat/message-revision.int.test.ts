@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { CARD, END, TOOL, textBody, createMessageClient } from '../../test/message-client.js';
 import { useTurnFixture } from '../../test/turn-fixture.js';
-import { LeaseLost } from '../turns/writer/fenced-writes.js';
+import { LeaseLost } from '../turns/commit.js';
 
 const world = useTurnFixture();
 const { pathOf, say, listed, begin, regenerate, edit, ids, queued, answered } = createMessageClient(world);

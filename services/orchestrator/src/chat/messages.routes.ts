@@ -1,5 +1,5 @@
 import type { Handler, HandlerInput, PositionedHandler } from '../platform/http/handlers.js';
-import type { StopService } from '../turns/cancellation/stop.service.js';
+import type { StopService } from '../turns/stop.service.js';
 import type { ActionService } from './actions.service.js';
 import type { MessageDeletion } from './message-deletion.js';
 import type { MessageRevision } from './message-revision.js';

@@ -6,7 +6,7 @@ import type { Delegations } from '../turns/delegations/delegations.js';
 import type { ConversationStore } from './conversations.store.js';
 import { titleOf } from '../records/title.js';
 import type { EventStore } from '../records/events.store.js';
-import type { CancelRuntimeTurn } from '../turns/cancellation/cancel-runtime-turn.js';
+import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
 import { SUMMARY_JOB, TITLE_JOB } from '../turns/summaries/follow-ups.js';
 import type { SummaryStore } from '../turns/summaries/summaries.store.js';

@@ -44,17 +44,17 @@ import { createWorkflowTools } from './workflows/workflow-tools.js';
 import { createWorkflowStore } from './workflows/workflows.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { TurnSignals } from './turn-signals.js';
-import { createRuntimeTurnCancellation } from './cancellation/cancel-runtime-turn.js';
+import { createRuntimeTurnCancellation } from './cancel-runtime-turn.js';
+import { createStopService } from './stop.service.js';
 import { createJournalBodies, JOURNAL_OBJECT_JOB } from './journal/journal-bodies.js';
 import { journalJobs } from './journal/journal-retention.js';
 import { createJournalStore } from './journal/journal.store.js';
 import { createSafeMarkdown } from './content/reply-text.js';
-import { createStopService } from './cancellation/stop.service.js';
 import { createTurnMetrics, type TurnMetrics } from './turn-metrics.js';
 import { createTurnContextStore } from './request/turn-contexts.store.js';
 import { createTurnQueue } from './turn-queue.js';
 import { TURN_JOB } from '../records/turn-job.js';
-import { createTurnRunner } from './runner/turn-runner.js';
+import { createTurnWorker } from './worker.js';
 import { createTurnProgressStore } from './reply/turn-progress.store.js';
 import { createTurnStore } from './turns.store.js';
 
@@ -181,7 +181,7 @@ function turnJob(
   const { config, background, client, clock, logger } = deps;
   const { database, withTransaction, withStatement, jobs, events, push } = background;
   const turns = createTurnStore(database);
-  const handle = createTurnRunner({
+  const handle = createTurnWorker({
     withTransaction,
     withStatement,
     jobs,

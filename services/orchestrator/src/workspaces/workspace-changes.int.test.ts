@@ -12,7 +12,7 @@ import { rowsContaining, allRows } from '../../test/database-rows.js';
 import { first, startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../test/test-orchestrator.js';
 import { createTestTurnWorker } from '../../test/turn-fixture.js';
 import { upload } from '../../test/uploads.js';
-import { LeaseLost } from '../turns/writer/fenced-writes.js';
+import { LeaseLost } from '../turns/commit.js';
 
 const PATH = '/v1/workspaces';
 

@@ -6,7 +6,7 @@ import { silentLogger, systemClock } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import { createWithStatement, createWithTransaction } from '../../src/platform/database/transaction.js';
 import { TURN_JOB } from '../../src/records/turn-job.js';
-import { createTurnRunner } from '../../src/turns/runner/turn-runner.js';
+import { createTurnWorker } from '../../src/turns/worker.js';
 import { createWorkflowReports } from '../../src/turns/workflows/workflow-reports.js';
 import type { LeasedJob } from '../../src/platform/jobs/job-store.js';
 import type { JobResult } from '../../src/platform/jobs/job-worker.js';
@@ -162,7 +162,7 @@ export class FaultRun {
       const row = await stores.turns.getToRun(id);
       return row?.runtime && { ...row, runtime: { ...row.runtime, phase: 'Ready', address: 'http://127.0.0.1:1' } };
     };
-    const run = createTurnRunner({
+    const run = createTurnWorker({
       ...stores,
       ...tasksOf(stores),
       ...NO_FILES,

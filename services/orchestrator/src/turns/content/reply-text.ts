@@ -1,3 +1,4 @@
+import type { MessageContent } from '@uswarm/contract';
 import { storable } from '@uswarm/service-kit';
 import { visibleText } from '../../records/visible-text.js';
 import { scan, START } from './safe-markdown.js';
@@ -83,4 +84,31 @@ export function createSafeMarkdown(publicUrl: string | undefined): SafeMarkdown 
   }
 
   return { text: (markdown) => scan(cleaned(markdown), START, true, isOwn).output, stream };
+}
+
+const DISPLAYED = new Set([
+  'title',
+  'description',
+  'label',
+  'content_preview',
+  'workflow_name',
+  'name',
+  'task_preview',
+]);
+
+export function safeContent<Content extends MessageContent>(
+  content: Content,
+  markdown: Pick<SafeMarkdown, 'text'>,
+): Content {
+  const safe = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(safe);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, field]) => [
+        key,
+        DISPLAYED.has(key) && typeof field === 'string' ? markdown.text(field) : safe(field),
+      ]),
+    );
+  };
+  return safe(content) as Content;
 }

@@ -1,6 +1,5 @@
-import { type Destination, destinationAt, type IsOwn } from './link-destination.js';
+import { type Destination, destinationAt, type IsOwn, canLoad, isRiskyName, openingAt } from './markdown-tags.js';
 import { afterBackticks, type CodeState, isInSpan, lineBefore, lineStart, NO_CODE } from './markdown-code.js';
-import { canLoad, isRiskyName, openingAt } from './markdown-tags.js';
 
 /**
  * Changes Markdown so that no renderer loads an image from another host and no link hides its host. The rules look at a

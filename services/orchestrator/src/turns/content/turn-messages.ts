@@ -7,8 +7,7 @@ import { insertSystemMessage } from '../../records/system-message.js';
 import type { MessageStore } from '../../records/messages.store.js';
 import type { PlatformTool, ShowMessage } from '../tools/platform-tool.js';
 import type { OfferedContent } from './agent-content-schema.js';
-import type { SafeMarkdown } from './reply-text.js';
-import { safeContent } from './safe-content.js';
+import { type SafeMarkdown, safeContent } from './reply-text.js';
 import type { TurnRow } from '../turns.store.js';
 
 export interface TurnMessagesDeps {

@@ -13,8 +13,7 @@ import type { ShowMessage, ToolCall, ToolOutcome } from '../tools/platform-tool.
 import type { ToolCallStore } from '../tools/tool-calls.store.js';
 import { answerFields } from '../../records/answers.js';
 import type { BackgroundTurns, TaskOwner, TaskResult } from '../background-turns.js';
-import type { SafeMarkdown } from '../content/reply-text.js';
-import { safeContent } from '../content/safe-content.js';
+import { type SafeMarkdown, safeContent } from '../content/reply-text.js';
 import type { TurnQueue } from '../turn-queue.js';
 import { isUnfinished } from '../turn-status.js';
 import type { TurnRow, TurnStore } from '../turns.store.js';

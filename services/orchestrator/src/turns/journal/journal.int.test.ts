@@ -7,7 +7,7 @@ import { useTurnFixture } from '../../../test/turn-fixture.js';
 import type { OfferedContent } from '../content/agent-content-schema.js';
 import { MAX_ENTRY_BYTES } from './journal.store.js';
 import type { EntryParts } from './turn-entries.js';
-import { LeaseLost } from '../writer/fenced-writes.js';
+import { LeaseLost } from '../commit.js';
 
 const CARD: OfferedContent = {
   type: 'action_card',

@@ -16,7 +16,7 @@ import { createWithTransaction } from '../../platform/database/transaction.js';
 import { succeeded } from '../tools/outcomes.js';
 import { defineExternalTool, type ToolOutcome, UncertainOutcome } from '../tools/platform-tool.js';
 import { NO_PUSH } from '../../records/push-jobs.js';
-import { createTurnLeftovers } from '../writer/turn-leftovers.js';
+import { createTurnLeftovers } from '../writer/turn-ending.js';
 import { callKey, createTurnMessages } from '../content/turn-messages.js';
 
 const FOUND = succeeded('Sent the mail 7.');

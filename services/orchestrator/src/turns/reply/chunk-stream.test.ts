@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { createChunkStream, type TextPart } from './chunk-stream.js';
+import { createChunkStream, type TextPart } from './reply-stream.js';
 
 /** `at(ms)` runs what is due until then. */
 function setUp() {

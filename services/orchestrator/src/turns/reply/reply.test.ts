@@ -13,7 +13,7 @@ import {
 import { silentLogger } from '@uswarm/service-kit';
 import { NO_TRANSACTION } from '../../../test/transaction.js';
 import { QUEUED } from '../../../test/turn-rows.js';
-import type { LiveEvents } from './live-events.js';
+import type { LiveEvents } from './reply-stream.js';
 import { createSafeMarkdown } from '../content/reply-text.js';
 import { finishedReply } from './finished-reply.js';
 import { createReply } from './reply.js';

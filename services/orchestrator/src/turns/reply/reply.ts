@@ -13,31 +13,33 @@ import {
   ToolState,
   type TurnEvent,
 } from '@uswarm/runtime-proto';
-import { type AnnouncedCallDeps, createAnnouncedCalls } from './announced-calls.js';
-import { createAnnouncedSteps } from './announced-steps.js';
-import { finishedReply } from './finished-reply.js';
-import type { LiveEvents } from './live-events.js';
+import { type AnnouncedCallDeps, createAnnouncedCalls, createAnnouncedSteps } from './announced-calls.js';
+import { finishedReply, limitedReply, limitNote, spentTask, TOKEN_LIMIT_REACHED } from './finished-reply.js';
+import { type LiveEvents, createReplyStream, type ReplyStreamDeps } from './reply-stream.js';
 import { isBackground } from '../background-turns.js';
 import type { JournalBodies } from '../journal/journal-bodies.js';
 import { MAX_ROW_BYTES } from '../journal/journal.store.js';
 import type { Reply } from './reply-state.js';
-import { createReplyParts, type ReplyPartsDeps } from './reply-parts.js';
-import { createReplyProgress } from './reply-progress.js';
+import {
+  createReplyParts,
+  type ReplyPartsDeps,
+  attemptOf,
+  checkNames,
+  journalEntry,
+  MAX_NOTE_LENGTH,
+  usageEntry,
+} from './runtime-output.js';
+import { createReplyProgress, createTurnActivity } from './reply-progress.js';
 import { ReplyLimitExceeded } from '../content/reply-limit.js';
-import { createReplyStream, type ReplyStreamDeps } from './reply-stream.js';
-import { createReplyUsage } from './reply-usage.js';
-import { attemptOf, checkNames, journalEntry, MAX_NOTE_LENGTH, usageEntry } from './runtime-output.js';
+import { createReplyUsage, reserveWhenFree } from './reply-usage.js';
 import type { SafeMarkdown } from '../content/reply-text.js';
 import { createToolRequests, type ToolRequestDeps } from './tool-requests.js';
 import { oneLine } from '../../records/one-line.js';
-import { createTurnActivity } from './turn-activity.js';
-import { limitedReply, limitNote, spentTask, TOKEN_LIMIT_REACHED } from './turn-limit.js';
 import type { AppendedEntry, EntryParts, ToolMessage } from '../journal/turn-entries.js';
 import type { Progress, ReplyTexts } from './turn-progress.store.js';
 import type { TurnRow } from '../turns.store.js';
 import type { Ended } from '../writer/turn-ending.js';
 import type { Begun, TurnWriter } from '../writer/turn-writes.js';
-import { reserveWhenFree } from './wait-for-tokens.js';
 
 /** More parts than are published between two saves. */
 const UNSAVED_PARTS = 10_000;
@@ -59,18 +61,47 @@ export interface ReplyDeps extends Omit<ToolRequestDeps, 'writer' | 'live' | 'se
 
 const isAnnounced = ({ state }: Tool, barrier: boolean): boolean => barrier && state === ToolState.RUNNING;
 
+/** What events change. */
+interface ReplyPosition {
+  bytes: number;
+  storedEvents: number;
+  markedRead: boolean;
+  /** After a restore, the event number to follow from; undefined once a new event arrives. */
+  replayFrom: number | undefined;
+  earlierText: string;
+  toolWaits: boolean;
+}
+
+/** Shared by the functions that apply events to one reply. */
+interface Replying {
+  deps: ReplyDeps;
+  position: ReplyPosition;
+  text: ReturnType<SafeMarkdown['stream']>;
+  steps: ReturnType<typeof createAnnouncedSteps>;
+  parts: ReturnType<typeof createReplyParts>;
+  stream: ReturnType<typeof createReplyStream>;
+  activity: ReturnType<typeof createTurnActivity>;
+  usage: ReturnType<typeof createReplyUsage>;
+  requests: Reply['requests'];
+  announcedCalls: ReturnType<typeof createAnnouncedCalls>;
+  progress: ReturnType<typeof createReplyProgress>;
+  reply: Reply;
+  end: () => void;
+}
+
 /** @param saved another process's progress on this turn */
 export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & ReplyTexts): Reply {
-  const { turn, writer, live, bodies, markdown, signal } = deps;
+  const { turn, writer, live, markdown } = deps;
   const text = markdown.stream();
-  let bytes = 0;
-  let storedEvents = 0;
-  let markedRead = false;
+  const position: ReplyPosition = {
+    bytes: 0,
+    storedEvents: 0,
+    markedRead: false,
+    replayFrom: undefined,
+    earlierText: '',
+    toolWaits: false,
+  };
   const steps = createAnnouncedSteps();
-  /** After a restore, the event number to follow from; undefined once a new event arrives. */
-  let replayFrom: number | undefined;
-  let earlierText = '';
-  let toolWaits = false;
 
   const parts = createReplyParts({ ...deps, tools: () => reply.tools });
   const publish: ReplyStreamDeps['publish'] = (part) =>
@@ -89,13 +120,13 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     generation: turn.generation,
     events: 0,
     get from() {
-      return replayFrom ?? reply.events;
+      return position.replayFrom ?? reply.events;
     },
     get text() {
       return text.text;
     },
     get lastText() {
-      return text.text || earlierText;
+      return text.text || position.earlierText;
     },
     seq: begun.seq,
     overLimit: undefined,
@@ -105,25 +136,11 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     suspended: false,
     waitMs: undefined,
 
-    restart(generation) {
-      earlierText = reply.lastText;
-      toolWaits = false;
-      Object.assign(reply, { generation, events: 0, overLimit: undefined });
-      requests.restart();
-      announcedCalls.takeWaiting();
-      text.clear();
-      stream.begin('', 0);
-      bytes = 0;
-      storedEvents = 0;
-      steps.restore(0);
-      replayFrom = undefined;
-      progress.begin(0);
-      parts.clear();
-    },
+    restart: (generation) => restart(replying, generation),
 
     async apply(event) {
       if (Number(event.number) <= reply.events) return repeat(event);
-      replayFrom = undefined;
+      position.replayFrom = undefined;
       const isDone = await applyNew(event);
       progress.applied();
       return isDone;
@@ -147,24 +164,75 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     event: () => reply.events,
     firstUnacknowledged: () => requests.firstUnacknowledged,
   });
-  if (saved !== undefined) restore(saved);
+  const replying: Replying = {
+    deps,
+    position,
+    text,
+    steps,
+    parts,
+    stream,
+    activity,
+    usage,
+    requests,
+    announcedCalls,
+    progress,
+    reply,
+    end,
+  };
+  const { repeat, applyNew } = createEvents(replying);
+  if (saved !== undefined) restore(replying, saved);
 
-  /** Continues after another process. */
-  function restore(one: Progress & ReplyTexts): void {
-    earlierText = one.text;
-    if (one.generation !== turn.generation) return;
-    text.append(one.received);
-    bytes = Buffer.byteLength(one.text);
-    stream.begin(one.text, one.chunkSeq + UNSAVED_PARTS);
-    reply.events = one.appliedEvent;
-    steps.restore(one.announcedStep);
-    replayFrom = one.resumeFrom;
-    progress.begin(one.appliedEvent);
+  function end(): void {
+    activity.end();
+    progress.end();
+    stream.flush();
   }
+
+  return reply;
+}
+
+/** The next generation begins without the text so far. */
+function restart(replying: Replying, generation: number): void {
+  const { position, text, stream, steps, parts, requests, announcedCalls, progress, reply } = replying;
+  position.earlierText = reply.lastText;
+  position.toolWaits = false;
+  Object.assign(reply, { generation, events: 0, overLimit: undefined });
+  requests.restart();
+  announcedCalls.takeWaiting();
+  text.clear();
+  stream.begin('', 0);
+  position.bytes = 0;
+  position.storedEvents = 0;
+  steps.restore(0);
+  position.replayFrom = undefined;
+  progress.begin(0);
+  parts.clear();
+}
+
+/** Continues after another process. */
+function restore({ deps, position, text, stream, steps, progress, reply }: Replying, one: Progress & ReplyTexts): void {
+  position.earlierText = one.text;
+  if (one.generation !== deps.turn.generation) return;
+  text.append(one.received);
+  position.bytes = Buffer.byteLength(one.text);
+  stream.begin(one.text, one.chunkSeq + UNSAVED_PARTS);
+  reply.events = one.appliedEvent;
+  steps.restore(one.announcedStep);
+  position.replayFrom = one.resumeFrom;
+  progress.begin(one.appliedEvent);
+}
+
+/** Applies events. */
+function createEvents(replying: Replying) {
+  const { showChunk, finishWith } = textEvents(replying);
+  const { offer, store, applyTool, answerOf, resolve } = outputEvents(replying);
+  const { execute, handOver, suspend, reserve } = callEvents(replying, applyTool);
+  const { deps, position, reply, end, steps, activity, usage, requests, announcedCalls } = replying;
+  const { writer } = deps;
 
   /** The runtime may wait for the outcome of an applied request. Everything else is stored. */
   async function repeat({ number, event, barrier }: TurnEvent): Promise<boolean> {
-    if (replayFrom === undefined) return false;
+    if (position.replayFrom === undefined) return false;
     if (event.case === 'tool' && isAnnounced(event.value, barrier)) {
       requests.announced(event.value.callId, Number(number));
       await resolve(answerOf(event.value, number, await announcedCalls.hasUntrusted()));
@@ -176,16 +244,10 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     return event.case === 'waiting' && event.value.retryAfterMs === 0 && (await suspend());
   }
 
-  function end(): void {
-    activity.end();
-    progress.end();
-    stream.flush();
-  }
-
   async function applyNew({ number, event, barrier }: TurnEvent): Promise<boolean> {
-    if (event.case !== 'chunk' && event.case !== 'done') countStoredEvent();
-    if (!markedRead) {
-      markedRead = true;
+    if (event.case !== 'chunk' && event.case !== 'done') countStoredEvent(replying);
+    if (!position.markedRead) {
+      position.markedRead = true;
       writer.markRead();
     }
     reply.events = Number(number);
@@ -199,7 +261,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
         return false;
       case 'chunk':
         // Clients show that a tool ended before the text that follows it.
-        if (toolWaits) await writer.flush();
+        if (position.toolWaits) await writer.flush();
         await showChunk(event.value);
         return false;
       case 'tool':
@@ -233,10 +295,18 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     }
   }
 
-  function countStoredEvent(): void {
-    storedEvents += 1;
-    if (storedEvents > MAX_STORED_EVENTS) throw new ReplyLimitExceeded('reply_too_many_parts', 'too_many_parts');
-  }
+  return { repeat, applyNew };
+}
+
+function countStoredEvent({ position }: Replying): void {
+  position.storedEvents += 1;
+  if (position.storedEvents > MAX_STORED_EVENTS) throw new ReplyLimitExceeded('reply_too_many_parts', 'too_many_parts');
+}
+
+/** Events that change the reply's text, or end it. */
+function textEvents(replying: Replying) {
+  const { deps, position, reply, text, stream, progress } = replying;
+  const { writer } = deps;
 
   async function finishWith(done: Done): Promise<void> {
     // The text's end was held back.
@@ -255,13 +325,13 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
   async function showChunk(chunk: Chunk): Promise<void> {
     const offset = chunk.offset === undefined ? undefined : text.retract(chunk.offset);
     if (offset !== undefined) {
-      countStoredEvent();
-      bytes = Buffer.byteLength(reply.text);
+      countStoredEvent(replying);
+      position.bytes = Buffer.byteLength(reply.text);
     }
-    if (bytes + Buffer.byteLength(chunk.text) > LIMITS.replyBytes)
+    if (position.bytes + Buffer.byteLength(chunk.text) > LIMITS.replyBytes)
       throw new ReplyLimitExceeded('reply_too_long', 'text_too_long');
     const added = text.append(chunk.text);
-    bytes += Buffer.byteLength(added);
+    position.bytes += Buffer.byteLength(added);
     if (added !== '' || offset !== undefined) await show(added, offset);
   }
 
@@ -269,6 +339,14 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     progress.changed();
     reply.seq = (await stream.show(text.shown, added, offset)) ?? reply.seq;
   }
+
+  return { showChunk, finishWith };
+}
+
+/** Events with entries, messages and tools. */
+function outputEvents(replying: Replying) {
+  const { deps, position, reply, steps, parts, stream, activity, usage, requests, announcedCalls } = replying;
+  const { turn, writer, live, bodies, markdown, signal } = deps;
 
   async function offer(message: Message): Promise<void> {
     const offered = parts.offeredMessage(message);
@@ -298,7 +376,7 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     };
     const stored = await bodies.put({ turnId: turn.id, number: entry.number, body }, signal);
     const appended = (one: AppendedEntry): void => {
-      toolWaits = false;
+      position.toolWaits = false;
       if (one.verdict === 'refused') throw new ReplyLimitExceeded('runtime_output_invalid', 'entry_out_of_order');
       if (one.verdict === 'known') return;
       reply.seq = one.seq ?? reply.seq;
@@ -308,10 +386,56 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     const whole = { ...entry, ...stored, ...produced };
     if (barrier) appended(await writer.entry(reply.generation, whole, activity.take()));
     else {
-      toolWaits ||= produced.tool !== undefined;
+      position.toolWaits ||= produced.tool !== undefined;
       writer.entryLater(reply.generation, whole, appended, activity.take());
     }
   }
+
+  /** @param waits true if the runtime waits for a token */
+  async function applyTool(tool: Tool, number: bigint, waits: boolean): Promise<void> {
+    const line = parts.toolLine(tool);
+    if (waits) requests.announced(tool.callId, Number(number));
+    // The runtime waits for both the answer and the commit, so they run concurrently.
+    const answer = waits ? answerOf(tool, number, await announcedCalls.hasUntrusted()) : undefined;
+    // Awaited below.
+    answer?.catch(() => undefined);
+    // A call that waits for the user has no line, and has read nothing.
+    if (answer !== undefined && tool.tool === READ_PAGE_TOOL && (await answer).resolution.waits) {
+      await writer.flush();
+      return resolve(answer);
+    }
+    if (line === undefined) await writer.flush();
+    else {
+      stream.flush();
+      reply.seq = (await writer.tool(line, 'web')) ?? reply.seq;
+      showTool(line, tool.query);
+    }
+    if (answer !== undefined) await resolve(answer);
+  }
+
+  function answerOf(tool: Tool, number: bigint, untrusted: boolean): ReturnType<typeof announcedCalls.answer> {
+    const offered = reply.tools.has(tool.tool) && !deps.platformTools.includes(tool.tool);
+    return announcedCalls.answer(tool, { offered, untrusted, number });
+  }
+
+  async function resolve(answer: ReturnType<typeof announcedCalls.answer>): Promise<void> {
+    const { resolution, seq } = await answer;
+    requests.resolutions.push(resolution);
+    reply.seq = seq ?? reply.seq;
+  }
+
+  function showTool({ content: { tool, state } }: ToolMessage, query: string): void {
+    const shownQuery = query === '' ? {} : { query: markdown.text(oneLine(query.slice(0, MAX_NOTE_LENGTH))) };
+    live.tool({ tool, running: state === 'running', failed: state === 'failed', ...shownQuery }, reply.seq);
+  }
+
+  return { offer, store, applyTool, answerOf, resolve };
+}
+
+/** Events that wait for the orchestrator. */
+function callEvents(replying: Replying, applyTool: ReturnType<typeof outputEvents>['applyTool']) {
+  const { deps, reply, end, steps, parts, activity, requests, announcedCalls } = replying;
+  const { turn, writer, signal } = deps;
 
   /** @throws ReplyLimitExceeded: see ToolRequests */
   async function execute(request: Request, number: bigint): Promise<void> {
@@ -380,43 +504,5 @@ export function createReply(deps: ReplyDeps, begun: Begun, saved?: Progress & Re
     return true;
   }
 
-  /** @param waits true if the runtime waits for a token */
-  async function applyTool(tool: Tool, number: bigint, waits: boolean): Promise<void> {
-    const line = parts.toolLine(tool);
-    if (waits) requests.announced(tool.callId, Number(number));
-    // The runtime waits for both the answer and the commit, so they run concurrently.
-    const answer = waits ? answerOf(tool, number, await announcedCalls.hasUntrusted()) : undefined;
-    // Awaited below.
-    answer?.catch(() => undefined);
-    // A call that waits for the user has no line, and has read nothing.
-    if (answer !== undefined && tool.tool === READ_PAGE_TOOL && (await answer).resolution.waits) {
-      await writer.flush();
-      return resolve(answer);
-    }
-    if (line === undefined) await writer.flush();
-    else {
-      stream.flush();
-      reply.seq = (await writer.tool(line, 'web')) ?? reply.seq;
-      showTool(line, tool.query);
-    }
-    if (answer !== undefined) await resolve(answer);
-  }
-
-  function answerOf(tool: Tool, number: bigint, untrusted: boolean): ReturnType<typeof announcedCalls.answer> {
-    const offered = reply.tools.has(tool.tool) && !deps.platformTools.includes(tool.tool);
-    return announcedCalls.answer(tool, { offered, untrusted, number });
-  }
-
-  async function resolve(answer: ReturnType<typeof announcedCalls.answer>): Promise<void> {
-    const { resolution, seq } = await answer;
-    requests.resolutions.push(resolution);
-    reply.seq = seq ?? reply.seq;
-  }
-
-  function showTool({ content: { tool, state } }: ToolMessage, query: string): void {
-    const shownQuery = query === '' ? {} : { query: markdown.text(oneLine(query.slice(0, MAX_NOTE_LENGTH))) };
-    live.tool({ tool, running: state === 'running', failed: state === 'failed', ...shownQuery }, reply.seq);
-  }
-
-  return reply;
+  return { execute, handOver, suspend, reserve };
 }

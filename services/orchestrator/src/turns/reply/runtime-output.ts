@@ -1,19 +1,22 @@
-import { storable } from '@uswarm/service-kit';
+import { LIMITS } from '@uswarm/contract';
 import {
   type Attempt as AnnouncedAttempt,
   type CallRecord as ReportedCall,
   type Entry,
   EntryKind,
+  type Message,
   type Tool,
   ToolState as ProtoToolState,
   type Usage,
 } from '@uswarm/runtime-proto';
-import type { ModelPrice } from '../../platform/core/models.js';
+import { storable } from '@uswarm/service-kit';
 import type { Attempt } from '../../metering/reservations.store.js';
+import type { ModelPrice } from '../../platform/core/models.js';
 import type { UsageEntry } from '../../records/usage-rows.js';
+import { type OfferedContent, offeredContent } from '../content/agent-content-schema.js';
+import { type Refusal, ReplyLimitExceeded } from '../content/reply-limit.js';
 import { type CallRecord, type JournalEntry, MAX_ENTRY_BYTES } from '../journal/journal.store.js';
-import { ReplyLimitExceeded } from '../content/reply-limit.js';
-import type { ToolMessage } from '../journal/turn-entries.js';
+import type { EntryParts, ToolMessage } from '../journal/turn-entries.js';
 import type { TurnRow } from '../turns.store.js';
 
 /** UTF-16 code units. */
@@ -94,7 +97,7 @@ export function usageEntry(turn: TurnRow, usage: Usage, price: PriceOfCall): Usa
 }
 
 /** @throws ReplyLimitExceeded if a name is too long */
-export function toolMessage({ callId, tool, state, description }: Tool): ToolMessage {
+function toolMessage({ callId, tool, state, description }: Tool): ToolMessage {
   checkNames(callId, tool);
   const ended = state === ProtoToolState.FAILED ? ('failed' as const) : ('completed' as const);
   return {
@@ -109,7 +112,7 @@ export function toolMessage({ callId, tool, state, description }: Tool): ToolMes
 }
 
 /** @returns what later turns are told about a call; undefined if it is too large */
-export function callRecord(reported: ReportedCall): CallRecord | undefined {
+function callRecord(reported: ReportedCall): CallRecord | undefined {
   const record = {
     tool: storable(reported.tool),
     arguments: storable(reported.arguments),
@@ -117,4 +120,57 @@ export function callRecord(reported: ReportedCall): CallRecord | undefined {
     sources: reported.sources.map(({ title, address }) => ({ title: storable(title), address: storable(address) })),
   };
   return Buffer.byteLength(JSON.stringify(record)) <= MAX_RECORD_BYTES ? record : undefined;
+}
+
+export interface ReplyPartsDeps {
+  turn: Pick<TurnRow, 'agent_id'>;
+  /** Tools that the orchestrator executes. It shows their calls itself. */
+  platformTools: readonly string[];
+  /** Tools whose calls the runtime may report. */
+  tools: () => Pick<ReadonlySet<string>, 'has'>;
+  /** Counts refused runtime output after which the turn continues. */
+  refused: (refusal: Refusal) => void;
+}
+
+export function createReplyParts({ turn, platformTools, tools, refused }: ReplyPartsDeps) {
+  const parts = new Set<string>();
+
+  function countPart(part: string): void {
+    parts.add(part);
+    if (parts.size > LIMITS.replyParts) throw new ReplyLimitExceeded('reply_too_many_parts', 'too_many_parts');
+  }
+
+  /** @returns undefined for content that clients cannot display, such as from a newer or custom runtime */
+  function offeredMessage({ key, agentId, content }: Message): { key: string; content: OfferedContent } | undefined {
+    checkNames(key);
+    countPart(`message:${key}`);
+    if (agentId !== '' && agentId !== turn.agent_id) return void refused('other_agent');
+    const offered = offeredContent(content);
+    return offered === undefined ? undefined : { key: storable(key), content: offered };
+  }
+
+  /** @returns undefined for a call that the runtime may not report, or a record that is too large */
+  function recordOf(call: Entry['call']): EntryParts['call'] {
+    if (call === undefined || !isOffered(call.tool)) return undefined;
+    const record = callRecord(call);
+    if (record === undefined) refused('record_too_large');
+    return record;
+  }
+
+  function isOffered(tool: string): boolean {
+    if (tools().has(tool)) return true;
+    refused('tool_not_offered');
+    return false;
+  }
+
+  /** @returns undefined for a tool that the agent may not use */
+  function toolLine(tool: Tool): ToolMessage | undefined {
+    const line = toolMessage(tool);
+    // Without an offer for them, a runtime reports tools that only the orchestrator executes.
+    if (platformTools.includes(line.content.tool.trim())) return undefined;
+    countPart(`tool:${tool.callId}`);
+    return isOffered(tool.tool) ? line : undefined;
+  }
+
+  return { countPart, offeredMessage, recordOf, toolLine, clear: () => parts.clear() };
 }

@@ -8,7 +8,7 @@ import { NO_TRANSACTION } from '../../../test/transaction.js';
 import { QUEUED } from '../../../test/turn-rows.js';
 import { definePlatformTool, defineTaskTool } from '../tools/platform-tool.js';
 import type { StoredCall } from '../writer/turn-writes.js';
-import type { LiveEvents } from './live-events.js';
+import type { LiveEvents } from './reply-stream.js';
 import { createToolRequests } from './tool-requests.js';
 
 const count = definePlatformTool({

@@ -12,7 +12,7 @@ import type { CallRules } from '../tools/call-rules.js';
 import { parseArguments, prepareCall, unavailable } from '../tools/prepare-call.js';
 import { sendCall, type SendCallDeps } from '../tools/send-call.js';
 import { askedBecause, asksAfterUntrusted, contentOf, type UntrustedSource } from '../tools/untrusted-content.js';
-import type { LiveEvents } from './live-events.js';
+import type { LiveEvents } from './reply-stream.js';
 import { ReplyLimitExceeded } from '../content/reply-limit.js';
 import { lineDescription } from '../content/turn-messages.js';
 import type { TurnRow } from '../turns.store.js';
@@ -44,7 +44,7 @@ export interface ToolOffer {
 
 export interface ToolRequests {
   /** Not acknowledged by the runtime. */
-  resolutions: Resolution[];
+  readonly resolutions: Resolution[];
   offer(offer: ToolOffer): void;
   /** Discards an earlier generation's requests. */
   restart(): void;
@@ -65,7 +65,7 @@ export interface ToolRequests {
   /** Executes requests that the user has decided on meanwhile, and delivers results from other agents. */
   retry(): Promise<number | undefined>;
   /** The agent that answers instead, after a handover. */
-  recipient: string | undefined;
+  readonly recipient: string | undefined;
   /** Call ids that wait for the user, or for another agent's result. */
   readonly waitingCalls: readonly string[];
   readonly aborted: boolean;
@@ -92,79 +92,138 @@ const noting =
 
 const NOTHING: ToolOffer = { tools: [], asked: [], signal: new AbortController().signal };
 
-export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
-  const { turn, writer, live, logger, seq: lastSeq } = deps;
-  let offer = NOTHING;
-  let waiting = new Map<string, Request>();
-  /** Event numbers by call id, for requests whose outcome the runtime does not have. */
-  const unacknowledged = new Map<string, number>();
+interface Requested {
+  request: Request;
+  tool: PlatformTool;
+  input: unknown;
+  call: ToolCall;
+}
+
+/** The running generation's requests. */
+interface OpenRequests {
+  resolutions: Resolution[];
+  recipient: string | undefined;
+  waiting: Map<string, Request>;
   /** Clients were told that these calls have begun. */
-  const begun = new Set<string>();
+  readonly begun: Set<string>;
+}
 
-  interface Requested {
-    request: Request;
-    tool: PlatformTool;
-    input: unknown;
-    call: ToolCall;
-  }
+async function requested(
+  { turn, rules }: ToolRequestDeps,
+  { contextWindow, signal }: ToolOffer,
+  tool: PlatformTool,
+  request: Request,
+): Promise<Requested> {
+  const { callId, arguments: json } = request;
+  const call = {
+    id: callId,
+    turnId: turn.id,
+    depth: turn.task_depth ?? 0,
+    userMessageId: turn.resumes_message_id ?? turn.user_message_id,
+    answer: { turnId: turn.usage_turn_id, inReplyTo: turn.in_reply_to },
+    workspaceId: turn.workspace_id,
+    userId: turn.user_id,
+    agentId: turn.agent_id,
+    conversationId: turn.conversation_id,
+    integrationId: await rules.connection(turn.user_id, tool),
+    contextWindow,
+    signal,
+  };
+  return { request, tool, input: parseArguments(json), call };
+}
 
-  async function requested(tool: PlatformTool, request: Request): Promise<Requested> {
-    const { callId, arguments: json } = request;
-    const call = {
-      id: callId,
-      turnId: turn.id,
-      depth: turn.task_depth ?? 0,
-      userMessageId: turn.resumes_message_id ?? turn.user_message_id,
-      answer: { turnId: turn.usage_turn_id, inReplyTo: turn.in_reply_to },
-      workspaceId: turn.workspace_id,
-      userId: turn.user_id,
-      agentId: turn.agent_id,
-      conversationId: turn.conversation_id,
-      integrationId: await deps.rules.connection(turn.user_id, tool),
-      contextWindow: offer.contextWindow,
-      signal: offer.signal,
-    };
-    return { request, tool, input: parseArguments(json), call };
+/** @returns a call's card and what identifies its request; an outcome if the call cannot be executed */
+async function cardOf(
+  { logger, turn }: ToolRequestDeps,
+  { tool, input, call }: Requested,
+  { ask: sources, permission }: Asking,
+): Promise<{ card: OfferedCard; key: string | undefined } | { outcome: ToolOutcome }> {
+  const problem = tool.check(input);
+  if (problem !== undefined) return { outcome: problem };
+  try {
+    const plan = 'send' in tool ? await tool.plan(input, call) : { key: undefined };
+    if ('outcome' in plan) return plan;
+    const because = sources.length === 0 ? undefined : askedBecause(sources);
+    const asked = { tool: tool.switchedBy, permission };
+    return { card: approvalCard(await tool.preview(input, call), asked, because), key: plan.key };
+  } catch (error) {
+    logger.error({ err: error, tool: tool.name, turn: turn.id }, 'the preview of a tool call failed');
+    return { outcome: unavailable(tool.name) };
   }
+}
+
+/** True if a deleted or failed reply to the same question may have sent the same call. Then the user must see it. */
+async function mayRepeat({ turn, rules }: ToolRequestDeps, tool: PlatformTool): Promise<boolean> {
+  if (!('send' in tool)) return false;
+  const { id, agent_id: agentId, repeats_from_message_id: messageId } = turn;
+  return await rules.mayRepeat({ id, agentId, messageId });
+}
+
+/** Decides on a call that has no outcome: the stricter of the settings then and now applies. */
+async function verdictOn(
+  deps: ToolRequestDeps,
+  { asked }: ToolOffer,
+  tool: PlatformTool,
+  { sent, approval, isDelegated }: StoredCall,
+): Promise<'execute' | 'wait' | Asking | ToolOutcome> {
+  const { rules } = deps;
+  if (isDelegated) return 'wait';
+  // The outcome of a sent call must be found out, whatever the user allows now.
+  if (sent !== undefined) return 'execute';
+  const permission = await rules.permission(deps.turn.agent_id, tool);
+  if (permission === 'deny') return TURNED_OFF;
+  if (approval === undefined) {
+    if (permission === 'ask' || asked.includes(tool.name) || (await mayRepeat(deps, tool)))
+      return { ask: [], permission };
+    const sources = asksAfterUntrusted(tool) ? await rules.untrustedSources(deps.turn.conversation_id) : [];
+    return sources.length > 0 ? { ask: sources, permission } : 'execute';
+  }
+  if (approval.status === 'approved') return 'execute';
+  return approval.status === 'open' ? 'wait' : REFUSALS[approval.status];
+}
+
+async function picturesOf({ turn, logger }: ToolRequestDeps, { tool, input, call }: Requested): Promise<Picture[]> {
+  if (!('pictures' in tool) || tool.pictures === undefined || tool.check(input) !== undefined) return [];
+  try {
+    const pictures = await tool.pictures(input, call);
+    return pictures.map(({ type, bytes }) => create(PictureSchema, { mediaType: type, data: bytes }));
+  } catch (error) {
+    logger.warn({ err: error, tool: tool.name, turn: turn.id }, 'the pictures of a tool call cannot be read');
+    return [];
+  }
+}
+
+/** Executes calls, and delivers their outcomes. */
+function createCallRunner(deps: ToolRequestDeps, open: OpenRequests) {
+  const { writer, live, logger, seq: lastSeq } = deps;
 
   function showStart(tool: string, callId: string, seq: number): void {
-    begun.add(callId);
+    open.begun.add(callId);
     live.tool({ tool, running: true }, seq);
   }
 
-  async function picturesOf({ tool, input, call }: Requested): Promise<Picture[]> {
-    if (!('pictures' in tool) || tool.pictures === undefined || tool.check(input) !== undefined) return [];
-    try {
-      const pictures = await tool.pictures(input, call);
-      return pictures.map(({ type, bytes }) => create(PictureSchema, { mediaType: type, data: bytes }));
-    } catch (error) {
-      logger.warn({ err: error, tool: tool.name, turn: turn.id }, 'the pictures of a tool call cannot be read');
-      return [];
-    }
-  }
-
-  async function deliver(requested: Requested, outcome: StoredOutcome, seq: number): Promise<void> {
+  async function deliver(request: Requested, outcome: StoredOutcome, seq: number): Promise<void> {
     const { text, failed, showsMessage: message } = outcome;
-    const { name: tool } = requested.tool;
-    const { id: callId } = requested.call;
-    const pictures = failed ? [] : await picturesOf(requested);
+    const { name: tool } = request.tool;
+    const { id: callId } = request.call;
+    const pictures = failed ? [] : await picturesOf(deps, request);
     // The call was refused, failed before it ran, or was executed by another process or agent.
-    if (!begun.delete(callId)) live.tool({ tool, running: true }, seq);
+    if (!open.begun.delete(callId)) live.tool({ tool, running: true }, seq);
     live.tool({ tool, running: false, failed }, seq);
-    requests.resolutions.push(create(ResolutionSchema, { callId, text, failed, message, pictures }));
+    open.resolutions.push(create(ResolutionSchema, { callId, text, failed, message, pictures }));
   }
 
   /** @returns the sequence of its event, unless the call was executed before */
-  async function run(call: Requested, commit: Commit): Promise<number | undefined> {
-    const { tool, input } = call;
-    const { id } = call.call;
+  async function run(request: Requested, commit: Commit): Promise<number | undefined> {
+    const { tool, input } = request;
+    const { id } = request.call;
     const stoppable = !('send' in tool);
     const description = lineDescription(tool, input);
     const { outcome, seq } = await writer.call(
       { id, tool: tool.name, description, stoppable, reads: contentOf(tool) },
       commit,
     );
-    await deliver(call, outcome, seq ?? lastSeq());
+    await deliver(request, outcome, seq ?? lastSeq());
     return seq;
   }
 
@@ -183,7 +242,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     const { tool, input, call } = request;
     const started = tool.check(input) ?? (await writer.startTask(await tool.task(input, call)));
     if (typeof started !== 'number') return await run(request, withOutcome(started));
-    waiting.set(call.id, request.request);
+    open.waiting.set(call.id, request.request);
     showStart(tool.name, call.id, started);
     return started;
   }
@@ -192,7 +251,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     const { tool, input, call } = request;
     const recipient = tool.check(input) ?? (await tool.recipient(input, call));
     if (typeof recipient !== 'string') return await run(request, withOutcome(recipient));
-    requests.recipient ??= recipient;
+    open.recipient ??= recipient;
     return undefined;
   }
 
@@ -220,56 +279,20 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     return await run(request, note ? noting(note, commit) : commit);
   }
 
-  /** @returns a call's card and what identifies its request; an outcome if the call cannot be executed */
-  async function cardOf(
-    { tool, input, call }: Requested,
-    { ask: sources, permission }: Asking,
-  ): Promise<{ card: OfferedCard; key: string | undefined } | { outcome: ToolOutcome }> {
-    const problem = tool.check(input);
-    if (problem !== undefined) return { outcome: problem };
-    try {
-      const plan = 'send' in tool ? await tool.plan(input, call) : { key: undefined };
-      if ('outcome' in plan) return plan;
-      const because = sources.length === 0 ? undefined : askedBecause(sources);
-      const asked = { tool: tool.switchedBy, permission };
-      return { card: approvalCard(await tool.preview(input, call), asked, because), key: plan.key };
-    } catch (error) {
-      logger.error({ err: error, tool: tool.name, turn: turn.id }, 'the preview of a tool call failed');
-      return { outcome: unavailable(tool.name) };
-    }
-  }
+  return { run, deliver, prepareAndRun };
+}
 
-  /** True if a deleted or failed reply to the same question may have sent the same call. Then the user must see it. */
-  async function mayRepeat(tool: PlatformTool): Promise<boolean> {
-    if (!('send' in tool)) return false;
-    const { id, agent_id: agentId, repeats_from_message_id: messageId } = turn;
-    return await deps.rules.mayRepeat({ id, agentId, messageId });
-  }
-
-  /** Decides on a call that has no outcome: the stricter of the settings then and now applies. */
-  async function verdictOn(
-    tool: PlatformTool,
-    { sent, approval, isDelegated }: StoredCall,
-  ): Promise<'execute' | 'wait' | Asking | ToolOutcome> {
-    if (isDelegated) return 'wait';
-    // The outcome of a sent call must be found out, whatever the user allows now.
-    if (sent !== undefined) return 'execute';
-    const permission = await deps.rules.permission(turn.agent_id, tool);
-    if (permission === 'deny') return TURNED_OFF;
-    if (approval === undefined) {
-      if (permission === 'ask' || offer.asked.includes(tool.name) || (await mayRepeat(tool)))
-        return { ask: [], permission };
-      const sources = asksAfterUntrusted(tool) ? await deps.rules.untrustedSources(turn.conversation_id) : [];
-      return sources.length > 0 ? { ask: sources, permission } : 'execute';
-    }
-    if (approval.status === 'approved') return 'execute';
-    return approval.status === 'open' ? 'wait' : REFUSALS[approval.status];
-  }
-
+export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
+  const { writer, seq: lastSeq } = deps;
+  let offer = NOTHING;
+  const open: OpenRequests = { resolutions: [], recipient: undefined, waiting: new Map(), begun: new Set() };
+  const { run, deliver, prepareAndRun } = createCallRunner(deps, open);
+  /** Event numbers by call id, for requests whose outcome the runtime does not have. */
+  const unacknowledged = new Map<string, number>();
   /** @returns the sequence of its event; undefined if the call has an outcome instead */
   async function ask(request: Requested, asking: Asking): Promise<number | undefined> {
     const { tool, input, call } = request;
-    const shown = await cardOf(request, asking);
+    const shown = await cardOf(deps, request, asking);
     if ('outcome' in shown) {
       await run(request, withOutcome(shown.outcome));
       return undefined;
@@ -279,10 +302,14 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
   }
 
   const requests: ToolRequests = {
-    resolutions: [],
-    recipient: undefined,
+    get resolutions() {
+      return open.resolutions;
+    },
+    get recipient() {
+      return open.recipient;
+    },
     get waitingCalls() {
-      return [...waiting.keys()];
+      return [...open.waiting.keys()];
     },
     get aborted() {
       return offer.signal.aborted;
@@ -296,8 +323,8 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
 
     acknowledged() {
       // Another resolution follows for a call that waits for the user.
-      for (const { callId, waits } of requests.resolutions) if (!waits) unacknowledged.delete(callId);
-      requests.resolutions = [];
+      for (const { callId, waits } of open.resolutions) if (!waits) unacknowledged.delete(callId);
+      open.resolutions = [];
     },
 
     get firstUnacknowledged() {
@@ -305,11 +332,11 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     },
 
     restart() {
-      requests.resolutions = [];
+      open.resolutions = [];
       unacknowledged.clear();
-      begun.clear();
-      requests.recipient = undefined;
-      waiting = new Map();
+      open.begun.clear();
+      open.recipient = undefined;
+      open.waiting = new Map();
     },
 
     async execute(request, number) {
@@ -320,23 +347,23 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
         throw new ReplyLimitExceeded('runtime_output_invalid', 'tool_not_offered');
       const stored = await writer.findCall(callId);
       // Clients were told when the task began, perhaps by another process. Its result can arrive hours later.
-      if ('task' in tool && stored.outcome !== undefined) begun.add(callId);
-      const parsed = await requested(tool, request);
+      if ('task' in tool && stored.outcome !== undefined) open.begun.add(callId);
+      const parsed = await requested(deps, offer, tool, request);
       // The runtime no longer has the arguments of a call whose outcome it received.
       if (stored.outcome !== undefined) return void (await deliver(parsed, stored.outcome, lastSeq()));
       if (stored.approval?.argumentsHash.equals(callHash(name, parsed.input)) === false)
         throw new ReplyLimitExceeded('runtime_output_invalid', 'arguments_changed');
-      const verdict = await verdictOn(tool, stored);
+      const verdict = await verdictOn(deps, offer, tool, stored);
       if (verdict === 'execute') return await prepareAndRun(parsed, stored);
       if (typeof verdict !== 'string' && 'text' in verdict) return await run(parsed, withOutcome(verdict));
       const seq = verdict === 'wait' ? undefined : await ask(parsed, verdict);
-      if (verdict === 'wait' || seq !== undefined) waiting.set(callId, request);
+      if (verdict === 'wait' || seq !== undefined) open.waiting.set(callId, request);
       return seq;
     },
 
     async retry() {
-      const retried = waiting;
-      waiting = new Map();
+      const retried = open.waiting;
+      open.waiting = new Map();
       let last: number | undefined;
       for (const request of retried.values())
         last = (await requests.execute(request, unacknowledged.get(request.callId) ?? 1)) ?? last;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { AgentActivity } from '@uswarm/runtime-proto';
-import { createTurnActivity } from './turn-activity.js';
+import { createTurnActivity } from './reply-progress.js';
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());

@@ -12,7 +12,7 @@ import {
   used,
 } from '../../../test/turn-harness.js';
 import type { LimitReached } from '../../metering/usage-limits.js';
-import { limitNote } from './turn-limit.js';
+import { limitNote } from './finished-reply.js';
 
 describe('the note about a limit', () => {
   const resets_at = '2026-12-01T00:00:00.000Z';
@@ -29,7 +29,7 @@ describe('the note about a limit', () => {
   });
 });
 
-describe('the turn runner', () => {
+describe('the turn worker', () => {
   let harness: ReturnType<typeof createTurnHarness>;
   const play = (script: Call[], more: Parameters<typeof createTurnHarness>[1] = {}) =>
     (harness = createTurnHarness(script, more));

@@ -1,6 +1,6 @@
 import type { WithTransaction } from '../../platform/database/database.js';
 import type { JobStore } from '../../platform/jobs/job-store.js';
-import type { CancelRuntimeTurn } from '../cancellation/cancel-runtime-turn.js';
+import type { CancelRuntimeTurn } from '../cancel-runtime-turn.js';
 import { TURN_JOB } from '../../records/turn-job.js';
 import type { Workflows } from './workflows.js';
 import type { WorkflowStore } from './workflows.store.js';

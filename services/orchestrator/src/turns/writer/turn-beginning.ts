@@ -1,13 +1,17 @@
+import type { MessageStatus } from '@uswarm/contract';
 import { randomUUIDv7 } from 'node:crypto';
+import type { LimitReached, UsageLimits } from '../../metering/usage-limits.js';
 import type { Transaction } from '../../platform/database/database.js';
 import type { AgentActivity } from '../../platform/database/schema.js';
 import type { AgentStatuses } from '../../records/agent-statuses.js';
-import type { LimitReached, UsageLimits } from '../../metering/usage-limits.js';
+import type { EventStore } from '../../records/events.store.js';
+import type { NewMemory } from '../../records/memories.store.js';
 import { isBackground } from '../background-turns.js';
 import type { TurnMessagesDeps } from '../content/turn-messages.js';
-import type { TurnRow, TurnStore } from '../turns.store.js';
-import type { TurnInstance } from '../turns.store.js';
-import type { createUserMessageStatus } from './user-message-status.js';
+import { recordTexts, storedMemory } from '../tools/record-texts.js';
+import type { UntrustedContentStore } from '../tools/untrusted-content.store.js';
+import type { TurnInstance, TurnRow, TurnStore } from '../turns.store.js';
+import type { TurnStart } from './turn-writes.js';
 
 /** Running turns have reserved the remaining tokens, so this turn must wait. */
 export class TokensReserved extends Error {
@@ -104,3 +108,38 @@ export function createTurnBeginning(
     },
   };
 }
+
+/** Memories can contain text from others. */
+const memoriesOf = ({ instance }: TurnStart): NewMemory[] => instance.context?.agentContext.memories ?? [];
+
+export const readsUntrusted = (start: TurnStart): boolean => start.untrusted.length > 0 || memoriesOf(start).length > 0;
+
+export async function recordUntrusted(
+  store: Pick<UntrustedContentStore, 'add' | 'read' | 'wrote'>,
+  turn: TurnRow,
+  start: TurnStart,
+  tx: Transaction,
+): Promise<void> {
+  if (!readsUntrusted(start)) return;
+  await store.add(turn, start.untrusted, tx);
+  await recordTexts(store, turn, { read: memoriesOf(start).map(storedMemory) }, tx);
+}
+
+/** Statuses that each new status can replace. */
+const REPLACED: Record<'delivered' | 'read' | 'failed', readonly MessageStatus[]> = {
+  delivered: ['sent', 'failed'],
+  read: ['sent', 'delivered', 'failed'],
+  failed: ['sent', 'delivered', 'read'],
+};
+
+/**
+ * Updates the user message's status, unless another agent's turn already did. An app message that tells a workflow's
+ * end does not fail with its answer.
+ */
+export const createUserMessageStatus =
+  (events: Pick<EventStore, 'changeMessage'>, turn: Pick<TurnRow, 'workspace_id' | 'user_message_id'>) =>
+  async (status: 'delivered' | 'read' | 'failed', tx: Transaction, errorCode: string | null = null): Promise<void> => {
+    const { workspace_id: workspaceId, user_message_id: id } = turn;
+    const change = { status, errorCode };
+    await events.changeMessage({ workspaceId, id, change, from: REPLACED[status], types: ['message.updated'] }, tx);
+  };

@@ -1,11 +1,15 @@
-import type { Transaction } from '../../platform/database/database.js';
-import { allInOrder } from '../../platform/database/pipelined.js';
+import { LIMITS } from '@uswarm/contract';
 import { budgetCard } from '../../metering/budget-card.js';
 import type { WarnAboutBudget } from '../../metering/budget-warning.js';
 import type { Attempt, ReservationStore } from '../../metering/reservations.store.js';
-import type { CountedCall } from '../../records/usage-rows.js';
-import type { UsageEntry } from '../../records/usage-rows.js';
 import type { LimitReached, UsageLimits } from '../../metering/usage-limits.js';
+import type { Transaction } from '../../platform/database/database.js';
+import { allInOrder } from '../../platform/database/pipelined.js';
+import type { OfferedCard } from '../../records/approval-card.js';
+import { APPROVAL_KEY, type ApprovalStore } from '../../records/approvals.store.js';
+import type { PushJobs } from '../../records/push-jobs.js';
+import type { CountedCall, UsageEntry } from '../../records/usage-rows.js';
+import type { TurnMessages } from '../content/turn-messages.js';
 import type { TurnRow, TurnStore } from '../turns.store.js';
 
 export interface TurnBudgetDeps {
@@ -66,4 +70,40 @@ export function createTurnBudget(deps: TurnBudgetDeps, turn: TurnRow): TurnBudge
       return { id: `budget:${used}`, ...budgetCard(used, tokens), grantedTokens: tokens };
     },
   };
+}
+
+const APPROVAL_MS = LIMITS.approvalHours * 3_600_000;
+
+export interface AskedCall {
+  id: string;
+  tool: string;
+  argumentsHash: Buffer;
+  card: OfferedCard;
+  /** Identifies the request in the other system. */
+  key?: string | undefined;
+  integrationId?: string | undefined;
+  /** Set on a card that asks for more tokens for the turn, not for a call. */
+  grantedTokens?: number;
+}
+
+export interface ApprovalCardDeps {
+  approvals: Pick<ApprovalStore, 'expiry' | 'insert'>;
+  push: PushJobs;
+}
+
+/** @returns the sequence of its event */
+export async function showApproval(
+  { approvals, push }: ApprovalCardDeps,
+  shown: Pick<TurnMessages, 'ask'>,
+  turn: Pick<TurnRow, 'id' | 'conversation_id' | 'workspace_id'>,
+  { id: callId, card, ...approved }: AskedCall,
+  tx: Transaction,
+): Promise<number> {
+  const expiresAt = await approvals.expiry(APPROVAL_MS, tx);
+  const content = { ...card, expires_at: expiresAt.toISOString() };
+  const { id: cardMessageId, seq } = await shown.ask(`${APPROVAL_KEY}${callId}`, content, tx);
+  const call = { cardMessageId, turnId: turn.id, conversationId: turn.conversation_id, callId };
+  await approvals.insert({ ...call, ...approved, expiresAt }, tx);
+  await push.announce({ messageId: cardMessageId, workspaceId: turn.workspace_id, seq }, tx);
+  return seq;
 }

@@ -2,12 +2,15 @@ import { messageError, type MessageStatus } from '@uswarm/contract';
 import type { Transaction } from '../../platform/database/database.js';
 import type { TurnStatus } from '../../platform/database/schema.js';
 import type { AgentStatuses } from '../../records/agent-statuses.js';
+import type { ApprovalStore } from '../../records/approvals.store.js';
 import type { EventStore } from '../../records/events.store.js';
 import type { PushJobs } from '../../records/push-jobs.js';
-import { isBackground, type TaskOwner, type TaskResult } from '../background-turns.js';
-import type { TurnLeftovers } from './turn-leftovers.js';
 import type { Unfinished } from '../../records/turn-rows.js';
 import { isBlank } from '../../records/visible-text.js';
+import { withdrawCards } from '../approvals/withdraw-cards.js';
+import { isBackground, type TaskOwner, type TaskResult } from '../background-turns.js';
+import { callKey, type ToolStatus, type TurnMessagesDeps, unknownLine } from '../content/turn-messages.js';
+import type { ReceiptLog } from '../receipts/receipt-log.js';
 import type { TurnRow, TurnStore } from '../turns.store.js';
 
 export interface Ended {
@@ -139,5 +142,63 @@ export function createTurnEnding(
     if (locksAgent) await statuses.ended(turn, tx);
     else await statuses.refreshAgent(turn.agent_id, tx, turn.conversation_id);
     return { seq };
+  };
+}
+
+export interface TurnLeftoversDeps extends TurnMessagesDeps {
+  turns: Pick<TurnStore, 'runningTools' | 'openCards'>;
+  approvals: Pick<ApprovalStore, 'supersedeOf'>;
+  receipts: Pick<ReceiptLog, 'leave'>;
+  push: Pick<PushJobs, 'withdraw'>;
+}
+
+export interface TurnLeftovers {
+  /** Fails tool lines that a lost runtime ran. Sent calls stay open, because their outcomes can still be found. */
+  failLostTools(tx: Transaction): Promise<void>;
+  /** Ends all running lines. Calls that were sent without an outcome are looked up afterwards. */
+  endTools(tx: Transaction): Promise<void>;
+  withdrawCards(tx: Transaction): Promise<void>;
+  /** Closes approvals for calls that are not executed. Call it before the turn ends, which deletes its calls. */
+  closeApprovals(tx: Transaction): Promise<void>;
+}
+
+const failedLine = (line: ToolStatus): ToolStatus => ({ ...line, state: 'failed' });
+
+export function createTurnLeftovers(deps: TurnLeftoversDeps, turn: TurnRow): TurnLeftovers {
+  const { turns, messages, events } = deps;
+
+  // Appends first, because the lock order is workspace, then messages.
+  async function update(id: string, change: Parameters<typeof messages.update>[1], tx: Transaction): Promise<void> {
+    await events.append({ workspaceId: turn.workspace_id, type: 'message.updated', subjectId: id }, tx);
+    await messages.update(id, change, tx);
+  }
+
+  async function endLines(lineOf: (line: ToolStatus, key: string) => ToolStatus, tx: Transaction): Promise<void> {
+    for (const { id, key, content } of await turns.runningTools(turn.id, tx)) {
+      if (content.type !== 'tool_status') continue;
+      const line = lineOf(content, key);
+      if (line.state !== 'running') await update(id, { content: line }, tx);
+    }
+  }
+
+  return {
+    failLostTools: (tx) => endLines((line, key) => (key.startsWith(callKey('')) ? line : failedLine(line)), tx),
+
+    async endTools(tx) {
+      const unknown = new Set((await deps.receipts.leave(turn.id, tx)).map(callKey));
+      await endLines((line, key) => (unknown.has(key) ? unknownLine(line) : failedLine(line)), tx);
+    },
+
+    async withdrawCards(tx) {
+      const cards = await turns.openCards(turn.id, tx);
+      const { workspace_id: workspaceId } = turn;
+      await withdrawCards(
+        deps,
+        cards.map((messageId) => ({ messageId, workspaceId })),
+        tx,
+      );
+    },
+
+    closeApprovals: async (tx) => withdrawCards(deps, await deps.approvals.supersedeOf({ turnIds: [turn.id] }, tx), tx),
   };
 }

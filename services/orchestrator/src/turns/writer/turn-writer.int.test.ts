@@ -13,7 +13,7 @@ import { createTestTurnWorker, LEASE_MS, type TestTurnWorker } from '../../../te
 import type { OfferedContent } from '../content/agent-content-schema.js';
 import { TURN_JOB } from '../../records/turn-job.js';
 import type { FinishedReply } from './turn-ending.js';
-import { LeaseLost } from './fenced-writes.js';
+import { LeaseLost } from '../commit.js';
 import type { TurnWriter } from './turn-writes.js';
 
 const DONE: FinishedReply = { turnStatus: 'done', messageStatus: 'delivered', text: 'Because.', errorCode: null };

@@ -1,32 +1,83 @@
 import { messageError } from '@uswarm/contract';
 import { storable } from '@uswarm/service-kit';
-import type { Transaction } from '../../platform/database/database.js';
+import type { UsageLimits } from '../../metering/usage-limits.js';
+import type { Transaction, WithTransaction } from '../../platform/database/database.js';
 import { allInOrder } from '../../platform/database/pipelined.js';
 import type { AgentActivity } from '../../platform/database/schema.js';
-import type { LeasedJob } from '../../platform/jobs/job-store.js';
-import type { ToolOutcome } from '../tools/platform-tool.js';
-import { NOT_SENT } from '../tools/send-call.js';
-import { recordTexts } from '../tools/record-texts.js';
-import { usageLock } from '../../records/usage-lock.js';
-import { showApproval } from './approval-cards.js';
-import { isBackground } from '../background-turns.js';
-import { createFencedWrites, type FencedWrites, LeaseLost, type Write, type WriteOptions } from './fenced-writes.js';
-import type { StoredEntry } from '../journal/journal.store.js';
-import { stoppedReply } from '../reply/finished-reply.js';
-import { ReplyLimitExceeded } from '../content/reply-limit.js';
-import { createTurnBeginning } from './turn-beginning.js';
-import { createTurnBudget } from './turn-budget.js';
-import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } from '../journal/turn-entries.js';
-import { answeredReply, createTurnEnding, type Ended, type FinishedReply } from './turn-ending.js';
+import type { JobStore, LeasedJob } from '../../platform/jobs/job-store.js';
+import type { AgentStatuses } from '../../records/agent-statuses.js';
+import type { ApprovalStore } from '../../records/approvals.store.js';
+import type { EventStore } from '../../records/events.store.js';
+import type { PushJobs } from '../../records/push-jobs.js';
 import { nothingUnfinished } from '../../records/turn-rows.js';
-import { createTurnLeftovers } from './turn-leftovers.js';
-import { callKey, createTurnMessages, runtimeKey, unknownLine } from '../content/turn-messages.js';
+import { usageLock } from '../../records/usage-lock.js';
+import { isBackground, type TaskOwner } from '../background-turns.js';
+import { createTurnCommits, LeaseLost, type ProgressDeps, type Write } from '../commit.js';
+import { ReplyLimitExceeded } from '../content/reply-limit.js';
+import {
+  callKey,
+  createTurnMessages,
+  runtimeKey,
+  type TurnMessagesDeps,
+  unknownLine,
+} from '../content/turn-messages.js';
+import type { DelegationStore } from '../delegations/delegations.store.js';
+import type { JournalStore, StoredEntry } from '../journal/journal.store.js';
+import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } from '../journal/turn-entries.js';
+import type { ReceiptLog } from '../receipts/receipt-log.js';
+import { stoppedReply } from '../reply/finished-reply.js';
+import type { ToolOutcome } from '../tools/platform-tool.js';
+import { recordTexts } from '../tools/record-texts.js';
+import { NOT_SENT } from '../tools/send-call.js';
+import type { ToolCallStore } from '../tools/tool-calls.store.js';
+import type { UntrustedContentStore } from '../tools/untrusted-content.store.js';
+import type { TurnMetrics } from '../turn-metrics.js';
+import type { TurnQueue } from '../turn-queue.js';
+import type { TurnRow, TurnStore } from '../turns.store.js';
+import { createTurnBeginning, createUserMessageStatus, readsUntrusted, recordUntrusted } from './turn-beginning.js';
+import { createTurnBudget, showApproval, type TurnBudgetDeps } from './turn-budget.js';
+import { answeredReply, createTurnEnding, createTurnLeftovers, type Ended, type FinishedReply } from './turn-ending.js';
 import type { TurnWriter } from './turn-writes.js';
-import { readsUntrusted, recordUntrusted } from './untrusted-start.js';
-import type { TurnRow } from '../turns.store.js';
-import type { TurnWriterDeps } from './turn-writer-deps.js';
-import { createTrackedProgress } from './tracked-progress.js';
-import { createUserMessageStatus } from './user-message-status.js';
+
+export interface TurnWriterDeps extends TurnMessagesDeps, ProgressDeps {
+  events: TurnMessagesDeps['events'] & Pick<EventStore, 'lock'>;
+  withTransaction: WithTransaction;
+  /** Like `withTransaction`, for a single statement. */
+  withStatement: WithTransaction;
+  jobs: Pick<JobStore, 'holds' | 'end'>;
+  turns: Pick<
+    TurnStore,
+    | 'start'
+    | 'setReply'
+    | 'setInstance'
+    | 'nextGeneration'
+    | 'stopRequested'
+    | 'postpone'
+    | 'finish'
+    | 'unfinished'
+    | 'runningTools'
+    | 'openCards'
+    | 'recordUsage'
+    | 'answeredElsewhere'
+    | 'suspend'
+  >;
+  journal: Pick<JournalStore, 'judge' | 'append' | 'isEmpty'>;
+  statuses: Pick<AgentStatuses, 'begun' | 'setActivity' | 'showWriting' | 'refreshAgent' | 'ended'>;
+  limits: Pick<UsageLimits, 'reached' | 'reserve' | 'turnBudget'>;
+  reservations: TurnBudgetDeps['reservations'];
+  warnAboutBudget: TurnBudgetDeps['warnAboutBudget'];
+  toolCalls: ToolCallStore;
+  approvals: Pick<ApprovalStore, 'find' | 'expiry' | 'insert' | 'allOpen' | 'supersedeOf'>;
+  receipts: Pick<ReceiptLog, 'find' | 'count' | 'insert' | 'finish' | 'leave'>;
+  delegations: Pick<DelegationStore, 'isOpen' | 'openOf'>;
+  tasks: TaskOwner;
+  queue: Pick<TurnQueue, 'follow'>;
+  untrusted: Pick<UntrustedContentStore, 'add' | 'read' | 'wrote'>;
+  push: PushJobs;
+  /** Runs in the transaction that ends an answered turn, before it takes further locks. */
+  followUp?: (tx: Transaction) => Promise<void>;
+  metrics?: TurnMetrics;
+}
 
 /** Before the turn was suspended, the user decided on a call or deleted its card, or a task ended. */
 class Decided extends Error {
@@ -36,32 +87,45 @@ class Decided extends Error {
 /** Limit for one turn's calls to other systems. An untrusted runtime could send more than a user expects. */
 const MAX_SENT_CALLS = 20;
 
+interface KnownOfReply {
+  /** True while this process has run the whole turn and written nothing that can be unfinished at its end. */
+  isPlain: boolean;
+  isEmpty: () => boolean;
+  shownSeq: number | undefined;
+}
+
+type Writing = ReturnType<typeof createWriting>;
+
 export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob): TurnWriter {
-  const { turns, messages, events, statuses, metrics } = deps;
-  const workspaceId = turn.workspace_id;
-  let isEmpty = (): boolean => false;
+  const writing = createWriting(deps, turn, job);
+  return { ...lifeWrites(writing), ...outputWrites(writing), ...callWrites(writing), ...endWrites(writing) };
+}
+
+/** Shared by all writes of one turn. */
+function createWriting(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob) {
+  const { turns, events, statuses, metrics } = deps;
+  const known: KnownOfReply = {
+    isPlain: turn.status === 'queued' && turn.resumes_message_id === null,
+    isEmpty: () => false,
+    shownSeq: undefined,
+  };
   const taken = (): void => void (turn.reply_message_id = null);
-  const shownMessages = createTurnMessages(deps, turn, { isEmpty: () => isEmpty(), taken });
+  const shownMessages = createTurnMessages(deps, turn, { isEmpty: () => known.isEmpty(), taken });
   const leftovers = createTurnLeftovers(deps, turn);
   const budget = createTurnBudget(deps, turn);
-  /** True while this process has run the whole turn and written nothing that can be unfinished at its end. */
-  let isPlain = turn.status === 'queued' && turn.resumes_message_id === null;
   const setUserMessage = createUserMessageStatus(events, turn);
   const beginning = createTurnBeginning(deps, turn, setUserMessage);
   const endReply = createTurnEnding(
     deps,
     turn,
     leftovers,
-    async (tx) => (isPlain ? nothingUnfinished(turn.reply_message_id) : turns.unfinished(turn.id, tx)),
+    async (tx) => (known.isPlain ? nothingUnfinished(turn.reply_message_id) : turns.unfinished(turn.id, tx)),
     beginning.addReply,
   );
-  let shownSeq: number | undefined;
   /** Undefined without a reply. */
-  const replySeq = (): number | undefined => (turn.reply_message_id === null ? undefined : shownSeq);
+  const replySeq = (): number | undefined => (turn.reply_message_id === null ? undefined : known.shownSeq);
 
-  const writes = createFencedWrites({ ...deps, usageLock: usageLock(turn.user_id) }, job);
-  const fenced = writes.now;
-  const progress = createTrackedProgress(deps, writes, job);
+  const { commit, ...commits } = createTurnCommits({ ...deps, usageLock: usageLock(turn.user_id) }, job);
 
   const showing =
     (activity: AgentActivity) =>
@@ -71,51 +135,55 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
   const withActivity = (activity: AgentActivity | undefined) =>
     activity === undefined ? {} : { activity: showing(activity) };
 
-  const orderOf = ({ usage }: EntryParts, activity: AgentActivity | undefined): WriteOptions => ({
-    ...withActivity(activity),
-    usage: usage !== undefined,
-    journal: true,
-  });
-
-  /** Like `fenced`, for writes that can leave something unfinished. */
-  const leaving: FencedWrites['now'] = (write) => {
-    isPlain = false;
-    return fenced(write);
+  /** Like `commit`, for writes that can leave something unfinished. */
+  const leaving = <T>(write: Write<T>): Promise<T> => {
+    known.isPlain = false;
+    return commit(write);
   };
 
   function toolEnded({ content: { tool, state } }: ToolMessage): void {
     if (state !== 'running') metrics?.toolEnded(tool, state);
   }
 
-  /** @throws LeaseLost */
-  const appending =
-    (generation: number, entry: StoredEntry & EntryParts) =>
-    async (tx: Transaction): Promise<AppendedEntry> => {
-      if (entry.tool !== undefined || entry.message !== undefined || entry.call !== undefined) isPlain = false;
-      const place = { id: turn.id, workspaceId, generation, replySeq: replySeq() };
-      const appended = await appendEntry({ ...deps, budget }, shownMessages, place, entry, tx);
-      if (appended.verdict === 'stale') throw new LeaseLost();
-      return appended;
-    };
+  return {
+    deps,
+    turn,
+    job,
+    known,
+    shownMessages,
+    leftovers,
+    budget,
+    beginning,
+    endReply,
+    setUserMessage,
+    commit,
+    commits,
+    replySeq,
+    showing,
+    withActivity,
+    leaving,
+    toolEnded,
+  };
+}
 
-  /**
-   * Ends the reply with `end`, or as stopped if the user stopped the turn. A stop locks the job as well, so none is
-   * lost.
-   */
-  async function endUnlessStopped(reply: FinishedReply, end: Write<Ended>): Promise<Ended> {
-    const [ended, last] = await writes.last(async (tx) => {
-      const stopped = (await turns.stopRequested(turn.id, tx)) ? stoppedReply(reply.text) : undefined;
-      return [await (stopped === undefined ? end(tx) : endReply(stopped, tx)), stopped ?? reply] as const;
-    });
-    metrics?.ended(turn, last);
-    return ended;
-  }
-
-  function countEntry(entry: EntryParts, { verdict, counted }: AppendedEntry): void {
-    if (counted !== undefined && entry.usage !== undefined) metrics?.used({ ...entry.usage, ...counted });
-    if (verdict === 'new' && entry.tool !== undefined) toolEnded(entry.tool);
-  }
-
+/** Begins the turn, and keeps track of where it runs. */
+function lifeWrites(
+  writing: Writing,
+): Pick<
+  TurnWriter,
+  | 'begin'
+  | 'showReply'
+  | 'activity'
+  | 'markRead'
+  | 'setInstance'
+  | 'nextGeneration'
+  | 'postpone'
+  | 'flush'
+  | 'track'
+  | 'saveProgress'
+> {
+  const { deps, turn, job, known, leftovers, beginning, setUserMessage, commit, commits, showing } = writing;
+  const { turns, statuses, metrics } = deps;
   return {
     async begin(start) {
       const isFirst = turn.reply_message_id === null;
@@ -126,42 +194,40 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         if (start !== undefined) await recordUntrusted(deps.untrusted, turn, start, tx);
         return reply;
       };
-      const begun = await fenced(begin, { usage: turn.status === 'queued' });
+      const begun = await commit(begin, { usage: turn.status === 'queued' });
       if (begun.replyId !== '') turn.reply_message_id = begun.replyId;
-      shownSeq = isBackground(turn) ? undefined : begun.seq;
+      known.shownSeq = isBackground(turn) ? undefined : begun.seq;
       if (isFirst) metrics?.begun(turn);
       return { ...begun, activity };
     },
 
     async showReply() {
       const { reply_message_id: replyId } = turn;
-      if (replyId !== null) return { replyId, seq: shownSeq ?? 0 };
-      const { id, seq } = await fenced(beginning.addReply);
+      if (replyId !== null) return { replyId, seq: known.shownSeq ?? 0 };
+      const { id, seq } = await commit(beginning.addReply);
       turn.reply_message_id = id;
-      shownSeq = seq;
+      known.shownSeq = seq;
       return { replyId: id, seq };
     },
 
     activity: (activity) =>
-      writes.activity(showing(activity), () =>
-        activity === 'writing'
-          ? writes.single((tx, held) => statuses.showWriting(turn, held, tx))
-          : writes.alone(showing(activity)),
+      commit(
+        () =>
+          activity === 'writing'
+            ? commit((tx) => statuses.showWriting(turn, job, tx), { as: 'statement' })
+            : commit(showing(activity), { as: 'alone' }),
+        { as: 'unless others wait', activity: showing(activity) },
       ),
 
     markRead() {
-      if (!isBackground(turn))
-        writes.later(
-          (tx) => setUserMessage('read', tx),
-          () => undefined,
-        );
+      if (!isBackground(turn)) commit((tx) => setUserMessage('read', tx), { as: 'later', committed: () => undefined });
     },
 
     async setInstance(start) {
       const { instance } = start;
       if (!readsUntrusted(start))
-        return (await writes.single((tx, held) => turns.setInstance(held, instance, tx))).stopRequested;
-      return fenced(async (tx) => {
+        return (await commit((tx) => turns.setInstance(job, instance, tx), { as: 'statement' })).stopRequested;
+      return commit(async (tx) => {
         const stored = await turns.setInstance(job, instance, tx);
         await recordUntrusted(deps.untrusted, turn, start, tx);
         return stored?.stopRequested ?? true;
@@ -169,7 +235,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     },
 
     nextGeneration: (limit) =>
-      fenced(async (tx) => {
+      commit(async (tx) => {
         const generation = await turns.nextGeneration(turn.id, limit, tx);
         await leftovers.failLostTools(tx);
         // With a journal, cards stay: their calls are not repeated, or update the same card.
@@ -178,69 +244,149 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       }),
 
     async postpone(waitMs) {
-      await fenced(async (tx) => {
+      await commit(async (tx) => {
         await turns.postpone(turn.id, waitMs, tx);
         await statuses.setActivity(turn, null, tx);
       });
       metrics?.postponed();
     },
 
+    flush: commits.flush,
+
+    track(source) {
+      known.isEmpty = source.isEmpty;
+      commits.track(source);
+    },
+
+    saveProgress: commits.saveProgress,
+  };
+}
+
+/** Stores what the turn produces. */
+function outputWrites(
+  writing: Writing,
+): Pick<TurnWriter, 'judge' | 'entry' | 'entryLater' | 'tool' | 'offer' | 'note' | 'reserve' | 'usage'> {
+  const { deps, turn, known, shownMessages, budget, commit, replySeq, toolEnded, withActivity } = writing;
+  const { metrics } = deps;
+  const workspaceId = turn.workspace_id;
+  const orderOf = ({ usage }: EntryParts, activity: AgentActivity | undefined) => ({
+    ...withActivity(activity),
+    usage: usage !== undefined,
+    journal: true,
+  });
+
+  /** @throws LeaseLost */
+  const appending =
+    (generation: number, entry: StoredEntry & EntryParts) =>
+    async (tx: Transaction): Promise<AppendedEntry> => {
+      if (entry.tool !== undefined || entry.message !== undefined || entry.call !== undefined) known.isPlain = false;
+      const place = { id: turn.id, workspaceId, generation, replySeq: replySeq() };
+      const appended = await appendEntry({ ...deps, budget }, shownMessages, place, entry, tx);
+      if (appended.verdict === 'stale') throw new LeaseLost();
+      return appended;
+    };
+
+  function countEntry(entry: EntryParts, { verdict, counted }: AppendedEntry): void {
+    if (counted !== undefined && entry.usage !== undefined) metrics?.used({ ...entry.usage, ...counted });
+    if (verdict === 'new' && entry.tool !== undefined) toolEnded(entry.tool);
+  }
+  return {
     async judge(generation, entry) {
-      const verdict = await writes.alone((tx) => deps.journal.judge({ turnId: turn.id, generation, ...entry }, tx));
+      const verdict = await commit((tx) => deps.journal.judge({ turnId: turn.id, generation, ...entry }, tx), {
+        as: 'alone',
+      });
       if (verdict === 'stale') throw new LeaseLost();
       return verdict;
     },
 
     async entry(generation, entry, activity) {
-      const appended = await writes.together(appending(generation, entry), orderOf(entry, activity));
+      const appended = await commit(appending(generation, entry), { as: 'together', ...orderOf(entry, activity) });
       countEntry(entry, appended);
       return appended;
     },
 
     entryLater(generation, entry, appended, activity) {
       const write = appending(generation, entry);
-      writes.later(
+      commit(
         async (tx) => {
           const result = await write(tx);
           if (result.verdict === 'refused')
             throw new ReplyLimitExceeded('runtime_output_invalid', 'entry_out_of_order');
           return result;
         },
-        (result) => {
-          countEntry(entry, result);
-          appended(result);
+        {
+          as: 'later',
+          committed(result) {
+            countEntry(entry, result);
+            appended(result);
+          },
+          ...orderOf(entry, activity),
         },
-        orderOf(entry, activity),
       );
     },
 
-    flush: writes.flush,
-
-    track(source) {
-      isEmpty = source.isEmpty;
-      progress.track(source);
-    },
-
-    saveProgress: () => progress.save(),
-
     async tool(tool, reads) {
-      isPlain = false;
-      const [, shown] = await writes.together((tx) =>
-        allInOrder([
-          reads === undefined ? undefined : deps.untrusted.add(turn, [reads], tx),
-          shownMessages.tool(runtimeKey(tool.callId), tool.content, replySeq(), tx),
-        ]),
+      known.isPlain = false;
+      const [, shown] = await commit(
+        (tx) =>
+          allInOrder([
+            reads === undefined ? undefined : deps.untrusted.add(turn, [reads], tx),
+            shownMessages.tool(runtimeKey(tool.callId), tool.content, replySeq(), tx),
+          ]),
+        { as: 'together' },
       );
       toolEnded(tool);
       return shown;
     },
 
-    async call({ id, tool, description, stoppable, reads }, commit) {
+    offer(key, content) {
+      known.isPlain = false;
+      return commit((tx) => shownMessages.offer(`message:${key}`, content, tx), { as: 'together' });
+    },
+
+    note: (key, text) => commit((tx) => shownMessages.note(key, text, tx)),
+
+    reserve: (attempt, metered, activity) =>
+      commit((tx) => budget.reserve(attempt, metered, tx), {
+        as: 'together',
+        ...withActivity(activity),
+        usage: true,
+        completes: (reserved) => reserved === 'reserved',
+      }),
+
+    usage(entry, call, recorded) {
+      commit(
+        async (tx, isLast) => ({
+          counted: await budget.record(entry, call, tx),
+          // Nothing follows the last write.
+          reached: isLast ? undefined : await deps.limits.reached(workspaceId, tx),
+        }),
+        {
+          as: 'later',
+          committed({ counted, reached }) {
+            if (counted !== undefined) metrics?.used({ ...entry, ...counted });
+            recorded(reached);
+          },
+          usage: true,
+        },
+      );
+    },
+  };
+}
+
+/** Stores calls that the orchestrator executes. */
+function callWrites(
+  writing: Writing,
+): Pick<TurnWriter, 'call' | 'findCall' | 'grant' | 'startTask' | 'markSent' | 'ask'> {
+  const { deps, turn, shownMessages, commit, replySeq, leaving } = writing;
+  const { turns, metrics } = deps;
+  return {
+    async call({ id, tool, description, stoppable, reads }, execute) {
       const called = await leaving(async (tx) => {
         const stored = await deps.toolCalls.find(turn.id, id, tx);
         if (stored !== undefined) return { outcome: stored, state: undefined };
         const isStopped = stoppable && (await turns.stopRequested(turn.id, tx));
-        const ended: ToolOutcome = isStopped ? NOT_SENT.stopped : await commit(tx);
+        const ended: ToolOutcome = isStopped ? NOT_SENT.stopped : await execute(tx);
         const { text, failed, isUnknown, message, showsMessage = message !== undefined, ...texts } = ended;
         await recordTexts(deps.untrusted, turn, { reads, ...texts }, tx);
         // Texts from other systems, such as mails, can contain anything.
@@ -260,7 +406,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     },
 
     findCall: (callId) =>
-      fenced(async (tx) => ({
+      commit(async (tx) => ({
         outcome: await deps.toolCalls.find(turn.id, callId, tx),
         sent: await deps.receipts.find(turn.id, callId, tx),
         approval: await deps.approvals.find(turn.id, callId, tx),
@@ -278,19 +424,6 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         (await turns.stopRequested(turn.id, tx)) ? NOT_SENT.stopped : await start(tx, shownMessages.show),
       ),
 
-    async handOver(text, agentId) {
-      const reply = { turnStatus: 'done', messageStatus: 'delegated', text, errorCode: null } as const;
-      const userMessageId = turn.resumes_message_id ?? turn.user_message_id;
-      const { conversation_id: conversationId, user_id: userId } = turn;
-      return endUnlessStopped(reply, async (tx) => {
-        const handedOver = await endReply(reply, tx);
-        const [userMessage] = await messages.find([userMessageId], tx);
-        const ordinal = userMessage?.seq ?? handedOver.seq;
-        await deps.queue.follow({ workspaceId, conversationId, agentId, userMessageId, userId, ordinal }, tx);
-        return handedOver;
-      });
-    },
-
     markSent: (receipt, description) =>
       leaving(async (tx) => {
         // A stop locks the job as well, so no call is sent after it.
@@ -304,6 +437,43 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       }),
 
     ask: (call) => leaving((tx) => showApproval(deps, shownMessages, turn, call, tx)),
+  };
+}
+
+/** Ends the turn and its job. */
+function endWrites(writing: Writing): Pick<TurnWriter, 'handOver' | 'suspend' | 'askForTokens' | 'finish' | 'abandon'> {
+  const { deps, turn, known, shownMessages, budget, beginning, endReply, setUserMessage, commit } = writing;
+  const { turns, messages, metrics } = deps;
+  const workspaceId = turn.workspace_id;
+  /**
+   * Ends the reply with `end`, or as stopped if the user stopped the turn. A stop locks the job as well, so none is
+   * lost.
+   */
+  async function endUnlessStopped(reply: FinishedReply, end: Write<Ended>): Promise<Ended> {
+    const [ended, last] = await commit(
+      async (tx) => {
+        const stopped = (await turns.stopRequested(turn.id, tx)) ? stoppedReply(reply.text) : undefined;
+        return [await (stopped === undefined ? end(tx) : endReply(stopped, tx)), stopped ?? reply] as const;
+      },
+      { as: 'last' },
+    );
+    metrics?.ended(turn, last);
+    return ended;
+  }
+
+  return {
+    async handOver(text, agentId) {
+      const reply = { turnStatus: 'done', messageStatus: 'delegated', text, errorCode: null } as const;
+      const userMessageId = turn.resumes_message_id ?? turn.user_message_id;
+      const { conversation_id: conversationId, user_id: userId } = turn;
+      return endUnlessStopped(reply, async (tx) => {
+        const handedOver = await endReply(reply, tx);
+        const [userMessage] = await messages.find([userMessageId], tx);
+        const ordinal = userMessage?.seq ?? handedOver.seq;
+        await deps.queue.follow({ workspaceId, conversationId, agentId, userMessageId, userId, ordinal }, tx);
+        return handedOver;
+      });
+    },
 
     async suspend(text, callIds) {
       const reply = answeredReply(text);
@@ -322,20 +492,8 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       }
     },
 
-    offer(key, content) {
-      isPlain = false;
-      return writes.together((tx) => shownMessages.offer(`message:${key}`, content, tx));
-    },
-
-    reserve: (attempt, metered, activity) =>
-      writes.together((tx) => budget.reserve(attempt, metered, tx), {
-        ...withActivity(activity),
-        usage: true,
-        completes: (reserved) => reserved === 'reserved',
-      }),
-
     async askForTokens(text) {
-      isPlain = false;
+      known.isPlain = false;
       const reply = answeredReply(text);
       return endUnlessStopped(reply, async (tx) => {
         await showApproval(deps, shownMessages, turn, await budget.question(tx), tx);
@@ -344,42 +502,31 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       });
     },
 
-    usage(entry, call, recorded) {
-      writes.later(
-        async (tx, isLast) => ({
-          counted: await budget.record(entry, call, tx),
-          // Nothing follows the last write.
-          reached: isLast ? undefined : await deps.limits.reached(workspaceId, tx),
-        }),
-        ({ counted, reached }) => {
-          if (counted !== undefined) metrics?.used({ ...entry, ...counted });
-          recorded(reached);
-        },
-        { usage: true },
-      );
-    },
-
-    note: (key, text) => fenced((tx) => shownMessages.note(key, text, tx)),
-
     async finish(reply) {
       const isAnswered = reply.messageStatus === 'delivered' && !isBackground(turn);
-      const ended = await writes.last((tx) => endReply(reply, tx), isAnswered ? deps.followUp : undefined);
+      const ended = await commit((tx) => endReply(reply, tx), {
+        as: 'last',
+        first: isAnswered ? deps.followUp : undefined,
+      });
       metrics?.ended(turn, reply);
       return ended;
     },
 
     async abandon(errorCode, sentence, turnStatus = 'failed') {
       const { reply_message_id: replyId } = turn;
-      const ended = await writes.last(async (tx) => {
-        // A repeated transaction has rolled its reply back.
-        turn.reply_message_id = replyId;
-        if (turn.reply_message_id === null && !isBackground(turn))
-          turn.reply_message_id = (await beginning.insertReply(tx)).replyId;
-        if (!isBackground(turn) && !(await turns.answeredElsewhere(turn, tx)))
-          await setUserMessage('failed', tx, messageError(errorCode).code);
-        const reply = { turnStatus, messageStatus: 'failed', text: sentence, errorCode } as const;
-        return endReply(reply, tx);
-      });
+      const ended = await commit(
+        async (tx) => {
+          // A repeated transaction has rolled its reply back.
+          turn.reply_message_id = replyId;
+          if (turn.reply_message_id === null && !isBackground(turn))
+            turn.reply_message_id = (await beginning.insertReply(tx)).replyId;
+          if (!isBackground(turn) && !(await turns.answeredElsewhere(turn, tx)))
+            await setUserMessage('failed', tx, messageError(errorCode).code);
+          const reply = { turnStatus, messageStatus: 'failed', text: sentence, errorCode } as const;
+          return endReply(reply, tx);
+        },
+        { as: 'last' },
+      );
       metrics?.ended(turn, { turnStatus, errorCode });
       return ended;
     },

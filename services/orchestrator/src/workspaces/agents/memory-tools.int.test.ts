@@ -3,7 +3,7 @@ import type { AgentMemory } from '@uswarm/contract';
 import { sql } from 'kysely';
 import { beginToolTurn } from '../../../test/tool-turn.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
-import { LeaseLost } from '../../turns/writer/fenced-writes.js';
+import { LeaseLost } from '../../turns/commit.js';
 import { createMemoryTools } from './memory-tools.js';
 
 const DONE = { turnStatus: 'done', messageStatus: 'delivered', text: 'Done.', errorCode: null } as const;

@@ -1,0 +1,114 @@
+import { describe, expect, it } from '@jest/globals';
+import type { MessageErrorCode } from '@uswarm/contract';
+import { type Effect, LEASED, type LeasedTurn, type MachineEvent, step, type Step } from './machine.js';
+
+const NOW = 1_000_000_000;
+const MINUTE_MS = 60_000;
+const DEADLINE_AT = NOW + 30 * MINUTE_MS;
+const QUEUED: LeasedTurn = {
+  status: 'queued',
+  isStopRequested: false,
+  isUserBanned: false,
+  isBackground: false,
+  hasReply: false,
+  hasInstance: false,
+  waitsUntil: 0,
+  runtime: 'ready',
+  healthySince: NOW,
+};
+const RUNNING: LeasedTurn = { ...QUEUED, status: 'running', hasReply: true, hasInstance: true };
+
+const lease = (turn: LeasedTurn, more: { failures?: number; now?: number } = {}): Step =>
+  step(LEASED, { type: 'leased', turn, failures: 0, attempts: 1, now: NOW, ...more });
+
+/** Takes the events after the lease of a running turn. */
+const follow = (...events: MachineEvent[]): Step =>
+  [{ type: 'begun', deadlineAt: DEADLINE_AT, now: NOW } as const, ...events].reduce(
+    ({ state }, event) => step(state, event),
+    lease(RUNNING),
+  );
+
+const CHECKED: MachineEvent = { type: 'checked', isStopRequested: false, now: NOW };
+const CONNECTED: MachineEvent[] = [
+  CHECKED,
+  { type: 'found', runtime: 'ready', events: 0, now: NOW },
+  { type: 'connected', isStopRequested: false },
+];
+const interrupted = (events: number, now: number): MachineEvent => ({ type: 'interrupted', events, now });
+const finish = (code: MessageErrorCode): Effect => ({ do: 'finish', as: 'failed', code });
+
+describe('a leased turn', () => {
+  it.each<[string, LeasedTurn, { failures?: number; now?: number }, Effect]>([
+    [
+      'fails after five internal errors',
+      QUEUED,
+      { failures: 5 },
+      { do: 'abandon', as: 'failed', code: 'internal_error' },
+    ],
+    ['is prepared after four internal errors', QUEUED, { failures: 4 }, { do: 'prepare' }],
+    [
+      'fails if its runtime is not ready after ten minutes',
+      { ...QUEUED, runtime: 'not ready' },
+      { now: NOW + 11 * MINUTE_MS },
+      { do: 'abandon', as: 'failed', code: 'runtime_not_ready' },
+    ],
+    [
+      'ends without a runtime if its user is banned',
+      { ...QUEUED, isUserBanned: true, runtime: 'not ready' },
+      {},
+      { do: 'abandon', as: 'stopped', code: 'user_banned' },
+    ],
+    [
+      'ends without a runtime if it is a task that was stopped',
+      { ...QUEUED, isBackground: true, hasReply: true, isStopRequested: true, runtime: 'suspended' },
+      {},
+      { do: 'abandon', as: 'stopped', code: 'stopped' },
+    ],
+    [
+      'begins without a runtime if it runs and was stopped',
+      { ...RUNNING, isStopRequested: true, runtime: 'suspended' },
+      {},
+      { do: 'begin' },
+    ],
+  ])('%s', (_what, turn, more, effect) => {
+    expect(lease(turn, more).effects).toEqual([effect]);
+  });
+
+  it.each<[string, Partial<LeasedTurn>, number]>([
+    ['its runtime is not ready yet', { runtime: 'not ready' }, 90_000],
+    ['its runtime is suspended', { runtime: 'suspended', healthySince: 0 }, 90_000],
+    ['it runs and its runtime is suspended', { ...RUNNING, runtime: 'suspended' }, 90_000],
+    ['its model provider wants it to wait', { ...RUNNING, waitsUntil: NOW + 5_000 }, 5_000],
+  ])('is released while %s', (_why, turn, againInMs) => {
+    expect(lease({ ...QUEUED, ...turn }).state).toEqual({ at: 'ended', result: { againInMs } });
+  });
+
+  it.each<LeasedTurn['status']>(['done', 'failed', 'stopped'])('is not changed if it is already %s', (status) => {
+    expect(lease({ ...QUEUED, status })).toEqual({ state: { at: 'ended', result: { done: true } }, effects: [] });
+  });
+});
+
+describe('a turn in a runtime', () => {
+  it('fails if its runtime is unreachable for a minute', () => {
+    const again: MachineEvent[] = [interrupted(3, NOW), { type: 'done' }, ...CONNECTED];
+    expect(follow(...CONNECTED, ...again, interrupted(3, NOW + MINUTE_MS)).state.at).toBe('waiting');
+    expect(follow(...CONNECTED, ...again, interrupted(3, NOW + MINUTE_MS + 1)).effects).toContainEqual(
+      finish('runtime_unreachable'),
+    );
+  });
+
+  it('makes the runtime job due at its first interruption, and again after one with progress', () => {
+    const dueAfter = (...events: MachineEvent[]): boolean =>
+      follow(...CONNECTED, ...events).effects.some((effect) => effect.do === 'make runtime due');
+    const resumed: MachineEvent[] = [{ type: 'done' }, ...CONNECTED];
+    expect(dueAfter(interrupted(1, NOW))).toBe(true);
+    expect(dueAfter(interrupted(1, NOW), ...resumed, interrupted(1, NOW))).toBe(false);
+    expect(dueAfter(interrupted(1, NOW), ...resumed, interrupted(2, NOW))).toBe(true);
+  });
+
+  it('fails if it would wait beyond its deadline', () => {
+    const postponed = (waitMs: number): Step => follow(...CONNECTED, { type: 'postponed', waitMs, now: NOW });
+    expect(postponed(30 * MINUTE_MS).effects).toContainEqual(finish('model_rate_limited'));
+    expect(postponed(30 * MINUTE_MS - 1).effects).toContainEqual({ do: 'postpone', waitMs: 30 * MINUTE_MS - 1 });
+  });
+});

@@ -1,0 +1,235 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import type { Clock, Logger } from '@uswarm/service-kit';
+import { RENEW_TOOL_TOKEN_MS } from '../records/tool-tokens.js';
+import type { RuntimeClient, RuntimeTarget } from '../runtimes/runtime-client.js';
+import type { MachineEvent } from './machine.js';
+import type { Reply } from './reply/reply-state.js';
+import { type LoadedRequest, tokenTurn, type TurnRequestDeps } from './request/load-turn-request.js';
+import type { TurnSignals } from './turn-signals.js';
+import type { TurnRow, TurnStore } from './turns.store.js';
+
+/** A stream that is silent for longer is broken: no model or tool call takes this long. */
+const SILENT_MS = 5 * 60_000;
+/** Can be long, because a stop is also sent to the runtime and signalled to this process. */
+const STOP_POLL_MS = 15_000;
+const RENEW_ACTIVITY_MS = 40_000;
+
+export interface StreamDeps extends Pick<TurnRequestDeps, 'toolTokens' | 'modelTokens'> {
+  turns: Pick<TurnStore, 'get' | 'stopRequested'>;
+  client: Pick<RuntimeClient, 'runTurn' | 'stopTurn' | 'renewToolToken'>;
+  turnSignals: Pick<TurnSignals, 'watch'>;
+  /** Default: well before a tool token expires. */
+  renewToolTokenMs?: number;
+  /** Default: well before an activity expires. */
+  renewActivityMs?: number;
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface FollowedTurn {
+  turn: TurnRow;
+  reply: Reply;
+  to: RuntimeTarget;
+  signal: AbortSignal;
+  /** Clock time in ms. */
+  deadlineAt: number;
+  stops: { poll?: CancellationPoller };
+}
+
+export interface TurnStream {
+  to: RuntimeTarget;
+  /** Applies the next event to the reply. @throws ReplyLimitExceeded @throws ConnectError */
+  next(): Promise<MachineEvent>;
+  close(): Promise<void>;
+}
+
+/** A turn gets no new token if it was deleted or stopped, or if its user was banned. */
+export async function mayUseTools({ turns }: Pick<StreamDeps, 'turns'>, turnId: string): Promise<boolean> {
+  const turn = await turns.get(turnId);
+  return turn !== undefined && turn.status === 'running' && !turn.stop_requested && !turn.user_banned;
+}
+
+/** Follows a turn in its runtime: watches for silence, the deadline and stops, and renews what expires meanwhile. */
+export function openStream(deps: StreamDeps, followed: FollowedTurn, loaded: LoadedRequest): TurnStream {
+  const { turns, client, clock, logger } = deps;
+  const { turn, reply, to, signal } = followed;
+  const { request, context, requestedTools } = loaded;
+  // Ends the stream, also while it waits for an event.
+  const leave = new AbortController();
+  const stop = new AbortController();
+  reply.requests.offer({
+    tools: requestedTools,
+    asked: context.agentContext.askedTools,
+    contextWindow: context.limits?.context_window,
+    signal: AbortSignal.any([leave.signal, stop.signal]),
+  });
+  const silence = setTimeout(() => leave.abort(), SILENT_MS);
+  const deadline = setTimeout(() => leave.abort(), Math.max(0, followed.deadlineAt - clock.now().getTime()));
+  const stopPoll = pollForCancellation({
+    requested: () => turns.stopRequested(turn.id),
+    stop: () => {
+      stop.abort();
+      return client.stopTurn(to, { turnId: turn.id, generation: reply.generation }, signal);
+    },
+    everyMs: STOP_POLL_MS,
+    onError: (error) => logger.debug({ err: error, turn: turn.id }, 'stop poll failed'),
+  });
+  followed.stops.poll = stopPoll;
+  const endWatch = deps.turnSignals.watch(turn.id, { stop: stopPoll.check, text: reply.saveText });
+  const endActivity = renewPeriodically({
+    renew: () => reply.renewActivity(),
+    everyMs: deps.renewActivityMs ?? RENEW_ACTIVITY_MS,
+    onError: (error) => logger.debug({ err: error, turn: turn.id }, 'the activity was not renewed'),
+  });
+  const endRenewals =
+    request.toolToken === '' && request.modelToken === '' ? () => undefined : renewTokens(deps, followed);
+  const events = client.runTurn(to, request, AbortSignal.any([signal, leave.signal]))[Symbol.asyncIterator]();
+  const now = (): number => clock.now().getTime();
+
+  return {
+    to,
+
+    async next() {
+      const received = await events.next();
+      if (received.done === true) return { type: 'interrupted', events: reply.events, now: now() };
+      silence.refresh();
+      const event = received.value;
+      if (await reply.apply(event)) {
+        if (reply.waitMs !== undefined) return { type: 'postponed', waitMs: reply.waitMs, now: now() };
+        return { type: reply.suspended ? 'suspended' : 'completed' };
+      }
+      const waits = event.barrier || reply.requests.resolutions.length > 0;
+      return {
+        type: 'applied',
+        // A repeated event precedes the applied ones.
+        waitsFor: waits ? Math.max(Number(event.number), reply.events) : undefined,
+        isAttempt: event.event.case === 'attempt',
+        isStopped: reply.requests.aborted,
+        isOverLimit: reply.overLimit !== undefined,
+        events: reply.events,
+        now: now(),
+      };
+    },
+
+    async close() {
+      try {
+        await events.return?.();
+      } finally {
+        clearTimeout(silence);
+        clearTimeout(deadline);
+        endWatch();
+        stopPoll.end();
+        endActivity();
+        endRenewals();
+        leave.abort();
+      }
+    },
+  };
+}
+
+function renewTokens(deps: StreamDeps, { turn, reply, to, signal }: FollowedTurn): () => void {
+  const { client, logger } = deps;
+  async function renew(): Promise<void> {
+    const toolToken = await deps.toolTokens(tokenTurn(turn));
+    const modelToken = await deps.modelTokens({ ...tokenTurn(turn), purpose: 'turn' });
+    await client.renewToolToken(to, { turnId: turn.id, generation: reply.generation, toolToken, modelToken }, signal);
+  }
+  return renewPeriodically({
+    allowed: () => mayUseTools(deps, turn.id),
+    renew,
+    everyMs: deps.renewToolTokenMs ?? RENEW_TOOL_TOKEN_MS,
+    onError: (error) => logger.debug({ err: error, turn: turn.id }, 'a tool token was not renewed'),
+  });
+}
+
+export interface RenewalOptions {
+  /** Checked before each renewal. Default: always. */
+  allowed?: () => Promise<boolean>;
+  renew: () => Promise<void>;
+  everyMs: number;
+  onError: (error: unknown) => void;
+}
+
+/**
+ * Repeats until the returned function is called. A failed renewal is tried again after `everyMs`; a release 0.2 runtime
+ * that does not implement the call is not called again.
+ */
+export function renewPeriodically({ allowed, renew, everyMs, onError }: RenewalOptions): () => void {
+  let renewing = false;
+  async function attempt(): Promise<void> {
+    if ((await allowed?.()) ?? true) await renew();
+  }
+  const timer = setInterval(() => {
+    if (renewing) return;
+    renewing = true;
+    attempt()
+      .catch((error: unknown) => {
+        if (error instanceof ConnectError && error.code === Code.Unimplemented) clearInterval(timer);
+        onError(error);
+      })
+      .finally(() => (renewing = false));
+  }, everyMs);
+  return () => clearInterval(timer);
+}
+
+export interface CancellationPollerOptions {
+  requested: () => Promise<boolean>;
+  /** Called after a stop request, again until it succeeds. */
+  stop: () => Promise<void>;
+  everyMs: number;
+  onError: (error: unknown) => void;
+}
+
+export interface CancellationPoller {
+  check(): void;
+  /** Reports what another statement has just read. Without a stop request, the next poll can wait. */
+  known(isRequested: boolean): void;
+  end(): void;
+}
+
+/** Shorter than the poll interval, because the runtime may not have received the stop. */
+const RETRY_MS = 1_000;
+
+/** Polls for a stop request until one is handled. This covers lost signals and lost runtime notifications. */
+export function pollForCancellation({
+  requested,
+  stop,
+  everyMs,
+  onError,
+}: CancellationPollerOptions): CancellationPoller {
+  let polling = false;
+  let hasEnded = false;
+  let retry: NodeJS.Timeout | undefined;
+  async function poll(): Promise<void> {
+    if (!(await requested())) return;
+    await stop();
+    end();
+  }
+  function end(): void {
+    hasEnded = true;
+    clearInterval(timer);
+    clearTimeout(retry);
+  }
+  function failed(error: unknown): void {
+    onError(error);
+    clearTimeout(retry);
+    if (!hasEnded) retry = setTimeout(check, RETRY_MS);
+  }
+  function check(): void {
+    if (polling) return;
+    polling = true;
+    poll()
+      .catch(failed)
+      .finally(() => (polling = false));
+  }
+  const timer = setInterval(check, everyMs);
+  return {
+    check,
+    known(isRequested) {
+      if (hasEnded) return;
+      if (isRequested) check();
+      else timer.refresh();
+    },
+    end,
+  };
+}

@@ -1,0 +1,427 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { MESSAGE_ERRORS } from '@uswarm/contract';
+import { backoffDelay, type Clock, inSpan, type Logger, type McpGrant } from '@uswarm/service-kit';
+import type { Transaction } from '../platform/database/database.js';
+import type { JobStore, LeasedJob } from '../platform/jobs/job-store.js';
+import type { JobResult } from '../platform/jobs/job-worker.js';
+import { RUNTIME_JOB } from '../records/runtime-requests.js';
+import { QUEUED } from '../records/runtime-state.js';
+import type { RuntimeRow, RuntimeStore } from '../records/runtimes.store.js';
+import type { RuntimeClient, RuntimeTarget } from '../runtimes/runtime-client.js';
+import { isBackground } from './background-turns.js';
+import { type Refusal, ReplyLimitExceeded } from './content/reply-limit.js';
+import type { SafeMarkdown } from './content/reply-text.js';
+import { type JournalBodies, JournalUnavailable } from './journal/journal-bodies.js';
+import {
+  type Effect,
+  LEASED,
+  type LeasedTurn,
+  type MachineEvent,
+  type RuntimeState,
+  step,
+  type Step,
+} from './machine.js';
+import type { ReceiptLog } from './receipts/receipt-log.js';
+import { failedReply, stoppedReply, limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './reply/finished-reply.js';
+import { createLiveEvents } from './reply/reply-stream.js';
+import type { Reply } from './reply/reply-state.js';
+import { createReply } from './reply/reply.js';
+import type { SavedText, TurnProgressStore } from './reply/turn-progress.store.js';
+import {
+  createTurnRequestLoader,
+  type LoadRequest,
+  tokenTurn,
+  type TurnRequestDeps,
+} from './request/load-turn-request.js';
+import { createTurnPreparation, type PreparedTurn, startOf } from './request/prepare-turn.js';
+import { type CancellationPoller, mayUseTools, openStream, type StreamDeps, type TurnStream } from './stream.js';
+import type { FollowUps } from './summaries/follow-ups.js';
+import type { CallRules } from './tools/call-rules.js';
+import type { TurnRow, TurnStore, TurnToRun } from './turns.store.js';
+import { LeaseLost } from './commit.js';
+import { TokensReserved, TokensUsed } from './writer/turn-beginning.js';
+import { type TurnWriterDeps, createTurnWriter } from './writer/turn-writer.js';
+import type { Begun, TurnWriter } from './writer/turn-writes.js';
+
+const RETRY = { initialMs: 250, maxMs: 2_000 };
+const DEADLINE_MS = 30 * 60_000;
+
+/** Errors of a runtime that a retry cannot change. */
+const FINAL_CODES = new Set([
+  Code.InvalidArgument,
+  Code.OutOfRange,
+  Code.Unauthenticated,
+  Code.PermissionDenied,
+  Code.Unimplemented,
+]);
+
+export interface TurnWorkerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRequestDeps, StreamDeps {
+  turns: TurnWriterDeps['turns'] & TurnRequestDeps['turns'] & StreamDeps['turns'] & Pick<TurnStore, 'getToRun'>;
+  jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'makeDueNow'>;
+  rules: CallRules;
+  journal: TurnWriterDeps['journal'] & TurnRequestDeps['journal'];
+  bodies: JournalBodies;
+  markdown: SafeMarkdown;
+  progress: TurnWriterDeps['progress'] & Pick<TurnProgressStore, 'find'>;
+  receipts: TurnWriterDeps['receipts'] & TurnRequestDeps['receipts'] & Pick<ReceiptLog, 'recordOwn'>;
+  runtimes: Pick<RuntimeStore, 'get'>;
+  client: RuntimeClient;
+  followUps?: FollowUps | undefined;
+  publish: Parameters<typeof createLiveEvents>[0];
+  /** Counted from the turn's start. Default: half an hour. */
+  deadlineMs?: number;
+  retryMs?: number;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** One lease's work on a turn. */
+interface Attempt {
+  turn: TurnRow;
+  writer: TurnWriter;
+  signal: AbortSignal;
+  /** Jobs that follow an answered turn. */
+  needed: { summary: boolean };
+  stops: { poll?: CancellationPoller };
+  /** Clock time in ms. Set once the turn has begun, like `reply`. */
+  deadlineAt: number;
+  reply?: Reply;
+  /** The ready runtime that was found last. */
+  to: RuntimeTarget | undefined;
+  /** Set before a turn begins, until it connects to its runtime. */
+  prepared?: (PreparedTurn & Pick<Begun, 'stopRequested'>) | undefined;
+  stream?: TurnStream | undefined;
+}
+
+/** Runs a turn to its end, across runtime and orchestrator restarts: performs the effects that the machine decides on. */
+export function createTurnWorker(deps: TurnWorkerDeps) {
+  const { turns, clock } = deps;
+  const loadRequest = createTurnRequestLoader(deps);
+
+  return async (job: LeasedJob, signal: AbortSignal): Promise<JobResult> => {
+    const turn = await turns.getToRun(job.subjectId);
+    const { failures, attempts } = job;
+    const now = clock.now().getTime();
+    const leased = step(LEASED, { type: 'leased', turn: turn && leasedTurn(turn), failures, attempts, now });
+    if (turn === undefined) return { done: true };
+    const attempt = createAttempt(deps, turn, job, signal);
+    const perform = createEffects(deps, loadRequest, attempt);
+    let failure: unknown;
+    const failed = (error: unknown): MachineEvent => failureOf(deps, attempt, (failure = error));
+    const resultOf = ({ state }: Step): JobResult => {
+      if (state.at === 'ended' && state.result !== 'thrown') return state.result;
+      // The process is shutting down: the next lease holder continues.
+      if (signal.aborted) return { againInMs: 0 };
+      throw failure;
+    };
+    try {
+      const begun = await drive(leased, perform, failed, ({ at, run }) => at === 'ended' || run !== undefined);
+      if (begun.state.at === 'ended') return resultOf(begun);
+      return await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, async () =>
+        resultOf(await drive(begun, perform, failed, ({ at }) => at === 'ended')),
+      );
+    } finally {
+      try {
+        await attempt.stream?.close();
+      } finally {
+        attempt.reply?.[Symbol.dispose]();
+      }
+    }
+  };
+}
+
+type Perform = (effect: Effect) => Promise<MachineEvent | undefined>;
+
+async function drive(
+  from: Step,
+  perform: Perform,
+  failed: (error: unknown) => MachineEvent,
+  isOver: (state: Step['state']) => boolean,
+): Promise<Step> {
+  let current = from;
+  while (!isOver(current.state)) {
+    const { state, effects } = current;
+    if (effects.length === 0) throw new Error(`no effect in state ${state.at}`);
+    let event: MachineEvent | undefined;
+    try {
+      for (const effect of effects) event = await perform(effect);
+    } catch (error) {
+      event = failed(error);
+    }
+    current = step(state, event ?? { type: 'done' });
+  }
+  return current;
+}
+
+/** Includes a runtime whose start is queued. */
+function runtimeState(runtime: Pick<RuntimeRow, 'phase' | 'reason' | 'address'> | undefined): RuntimeState {
+  if (runtime?.phase === 'Suspended' || runtime?.reason === QUEUED) return 'suspended';
+  return targetOf('', runtime) === undefined ? 'not ready' : 'ready';
+}
+
+/** @returns undefined if the runtime is not ready */
+function targetOf(
+  workspaceId: string,
+  runtime: Pick<RuntimeRow, 'phase' | 'address'> | undefined,
+): RuntimeTarget | undefined {
+  if (runtime?.phase !== 'Ready' || runtime.address === null) return undefined;
+  return { workspaceId, address: runtime.address };
+}
+
+function leasedTurn({ runtime, ...turn }: TurnToRun): LeasedTurn {
+  return {
+    status: turn.status,
+    isStopRequested: turn.stop_requested,
+    isUserBanned: turn.user_banned,
+    isBackground: isBackground(turn),
+    hasReply: turn.reply_message_id !== null,
+    hasInstance: turn.runtime_instance !== null,
+    waitsUntil: turn.waits_until?.getTime() ?? 0,
+    runtime: runtimeState(runtime),
+    healthySince: Math.max(
+      turn.created_at.getTime(),
+      runtime?.identified_at?.getTime() ?? 0,
+      runtime?.wanted_at.getTime() ?? 0,
+    ),
+  };
+}
+
+function createAttempt(deps: TurnWorkerDeps, turn: TurnToRun, job: LeasedJob, signal: AbortSignal): Attempt {
+  const needed = { summary: false };
+  const stops: Attempt['stops'] = {};
+  const followUp = (tx: Transaction) => deps.followUps?.(turn, needed, tx) ?? Promise.resolve();
+  const textSaved = ({ stopRequested }: SavedText): void => stops.poll?.known(stopRequested);
+  const writer = createTurnWriter({ ...deps, followUp, textSaved }, turn, job);
+  return { turn, writer, signal, needed, stops, deadlineAt: 0, to: targetOf(turn.workspace_id, turn.runtime) };
+}
+
+/** @param saved another process's progress on this turn */
+function createTurnReply(
+  deps: TurnWorkerDeps,
+  { turn, writer, signal }: Attempt,
+  begun: Begun,
+  saved: Parameters<typeof createReply>[2],
+): Reply {
+  const { receipts, rules, bodies, markdown, retryMs, metrics, logger } = deps;
+  const live = createLiveEvents(deps.publish, turn);
+  const platformTools = deps.platformTools.map(({ name }) => name);
+  const refused = (refusal: Refusal): void => metrics?.refused(refusal);
+  const tokenFor = async (grant: McpGrant): Promise<string | undefined> =>
+    (await mayUseTools(deps, turn.id)) ? deps.toolTokens(tokenTurn(turn), grant) : undefined;
+  const effects = { receipts, rules, tokenFor, bodies, retryMs, contextReduced: metrics?.contextReduced };
+  const streamed = { ...effects, markdown, platformTools, live, refused, signal, logger };
+  return createReply({ turn, writer, ...streamed }, begun, saved);
+}
+
+/** Effects that return no event are done. */
+type Effects<Do extends Effect['do']> = {
+  [One in Do]: (effect: Effect & { do: One }) => Promise<MachineEvent | void>;
+};
+
+type Writes = 'begin' | 'check limit' | 'note limit' | 'restart' | 'postpone' | 'finish' | 'abandon';
+
+function createEffects(deps: TurnWorkerDeps, loadRequest: LoadRequest, attempt: Attempt): Perform {
+  const effects: Effects<Effect['do']> = {
+    ...writeEffects(deps, attempt),
+    ...runtimeEffects(deps, loadRequest, attempt),
+    ...streamEffects(deps, attempt),
+  };
+  const of = <Do extends Effect['do']>(effect: Effect & { do: Do }) => (effects as Effects<Do>)[effect.do](effect);
+  return async (effect) => (await of(effect)) ?? undefined;
+}
+
+function replyOf({ reply }: Attempt): Reply {
+  if (reply === undefined) throw new Error('the turn has not begun');
+  return reply;
+}
+
+/** Effects on the stored turn. */
+function writeEffects(deps: TurnWorkerDeps, attempt: Attempt): Effects<Writes> {
+  const { clock, logger, deadlineMs = DEADLINE_MS } = deps;
+  const { turn, writer } = attempt;
+  return {
+    async begin() {
+      const saved = turn.status === 'running' ? await deps.progress.find(turn.id) : undefined;
+      const { prepared } = attempt;
+      const begun = await writer.begin(prepared && startOf(prepared));
+      if (prepared !== undefined) prepared.stopRequested = begun.stopRequested;
+      attempt.reply = createTurnReply(deps, attempt, begun, saved);
+      const now = clock.now().getTime();
+      attempt.deadlineAt = (turn.started_at?.getTime() ?? now) + deadlineMs;
+      return { type: 'begun', deadlineAt: attempt.deadlineAt, now };
+    },
+
+    async 'check limit'() {
+      return { type: 'limit checked', limit: await deps.limits.reached(turn.workspace_id) };
+    },
+
+    'note limit': ({ limit }) => writer.note(`${TOKEN_LIMIT_REACHED}:${turn.generation}`, limitNote(limit)),
+
+    async restart({ limit }) {
+      const generation = await writer.nextGeneration(limit);
+      turn.runtime_instance = null;
+      if (generation === undefined) return { type: 'restarted', hasGeneration: false };
+      logger.info({ turn: turn.id, generation }, 'the runtime lost the turn; it starts again');
+      replyOf(attempt).restart(generation);
+      return { type: 'restarted', hasGeneration: true };
+    },
+
+    async postpone({ waitMs }) {
+      await writer.saveProgress();
+      await writer.postpone(waitMs);
+      logger.info({ turn: turn.id, waitMs }, 'the turn waits for the model provider');
+    },
+
+    async finish(effect) {
+      const reply = replyOf(attempt);
+      if (effect.as === 'failed') await reply.finish(failedReply(reply.lastText, effect.code));
+      else if (effect.as === 'limited') await reply.finish(limitedReply(reply.text));
+      else await reply.finish(stoppedReply(reply.lastText));
+    },
+
+    async abandon({ as, code }) {
+      await writer.abandon(code, MESSAGE_ERRORS[code].message, as);
+    },
+  };
+}
+
+/** Effects on the runtime before and after its stream. */
+function runtimeEffects(
+  deps: TurnWorkerDeps,
+  loadRequest: LoadRequest,
+  attempt: Attempt,
+): Effects<Exclude<Effect['do'], Writes | StreamEffect>> {
+  const { turns, runtimes, client, clock } = deps;
+  const { turn, writer, signal } = attempt;
+  const retry = { ...RETRY, initialMs: deps.retryMs ?? RETRY.initialMs };
+  const prepare = createTurnPreparation({ client, loadRequest });
+  const now = (): number => clock.now().getTime();
+
+  /** @returns undefined if the runtime lost the turn */
+  async function load(to: RuntimeTarget): Promise<PreparedTurn | undefined> {
+    const { instanceId, ...runtime } = await client.identify(to, signal);
+    if (turn.runtime_instance !== null && turn.runtime_instance !== instanceId) return undefined;
+    const reply = replyOf(attempt);
+    // The request acknowledges all events so far.
+    await reply.flush();
+    return { instanceId, loaded: await loadRequest(turn, reply, { ...runtime, signal }) };
+  }
+
+  /** Forwards a stop request to the runtime, which then ends the turn. @returns false if no runtime has the turn */
+  async function stopInRuntime(): Promise<boolean> {
+    const to = targetOf(turn.workspace_id, await runtimes.get(turn.workspace_id));
+    if (turn.runtime_instance === null || to === undefined) return false;
+    try {
+      await client.stopTurn(to, { turnId: turn.id, generation: replyOf(attempt).generation }, signal);
+      return true;
+    } catch (error) {
+      if (signal.aborted || !(error instanceof ConnectError)) throw error;
+      return false;
+    }
+  }
+
+  return {
+    async prepare() {
+      const prepared = attempt.to && (await prepare(turn, attempt.to, signal));
+      attempt.prepared = prepared && { ...prepared, stopRequested: false };
+      return { type: 'prepared' };
+    },
+
+    async 'check stop'() {
+      signal.throwIfAborted();
+      return { type: 'checked', isStopRequested: await turns.stopRequested(turn.id), now: now() };
+    },
+
+    async 'stop in runtime'() {
+      return { type: 'stop answered', isAccepted: await stopInRuntime(), now: now() };
+    },
+
+    async 'find runtime'() {
+      const runtime = await runtimes.get(turn.workspace_id);
+      attempt.to = targetOf(turn.workspace_id, runtime);
+      return { type: 'found', runtime: runtimeState(runtime), events: replyOf(attempt).events, now: now() };
+    },
+
+    async connect() {
+      signal.throwIfAborted();
+      const { to, prepared } = attempt;
+      if (to === undefined) throw new Error('the turn has no runtime');
+      attempt.prepared = undefined;
+      const ready = prepared ?? (await load(to));
+      if (ready === undefined) return { type: 'lost' };
+      const { context, requestedTools, needsSummary } = ready.loaded;
+      const reply = replyOf(attempt);
+      reply.tools = new Set([...context.agentContext.tools, ...requestedTools.map(({ name }) => name)]);
+      reply.price = (provider) => deps.models.price(context.agentContext.model, provider);
+      attempt.needed.summary = needsSummary;
+      const isNew = turn.runtime_instance === null;
+      const isStopRequested = prepared?.stopRequested ?? (isNew && (await writer.setInstance(startOf(ready))));
+      turn.runtime_instance = ready.instanceId;
+      if (!isStopRequested) attempt.stream = openStream(deps, { ...attempt, reply, to }, ready.loaded);
+      return { type: 'connected', isStopRequested };
+    },
+
+    async 'forget what is known'() {
+      turn.known = undefined;
+    },
+
+    'make runtime due': () => deps.jobs.makeDueNow(RUNTIME_JOB, turn.workspace_id),
+    sleep: ({ retries }) => sleep(backoffDelay(retry, retries), undefined, { signal }),
+  };
+}
+
+type StreamEffect = 'receive' | 'stop over limit' | 'advance' | 'leave';
+
+/** Effects while the turn is followed. */
+function streamEffects({ client }: Pick<TurnWorkerDeps, 'client'>, attempt: Attempt): Effects<StreamEffect> {
+  const { turn, signal } = attempt;
+  const streamOf = (): TurnStream => {
+    if (attempt.stream === undefined) throw new Error('the turn is not followed');
+    return attempt.stream;
+  };
+  const id = () => ({ turnId: turn.id, generation: replyOf(attempt).generation });
+  return {
+    receive: () => streamOf().next(),
+
+    async 'stop over limit'() {
+      // The stream still reports how the turn ended and its usage.
+      await client.stopTurn(streamOf().to, id(), signal);
+    },
+
+    /** If the call fails, the next request delivers the outcomes again. */
+    async advance({ through }) {
+      const { requests, flush } = replyOf(attempt);
+      await flush();
+      await client.advance({ ...id(), committedThrough: BigInt(through), resolutions: requests.resolutions });
+      requests.acknowledged();
+    },
+
+    async leave() {
+      const { stream } = attempt;
+      attempt.stream = undefined;
+      await stream?.close();
+    },
+  };
+}
+
+function failureOf(deps: TurnWorkerDeps, attempt: Attempt, error: unknown): MachineEvent {
+  const { turn, signal, reply } = attempt;
+  if (reply !== undefined && error instanceof JournalUnavailable)
+    return { type: 'exceeded', code: 'storage_unavailable' };
+  if (reply !== undefined && error instanceof ReplyLimitExceeded) {
+    deps.metrics?.refused(error.refusal);
+    return { type: 'exceeded', code: error.code };
+  }
+  if (signal.aborted) return { type: 'shut down' };
+  if (error instanceof TokensReserved) return { type: 'tokens reserved' };
+  if (error instanceof TokensUsed) return { type: 'tokens used', limit: error.limit };
+  if (error instanceof LeaseLost) return { type: 'lease lost' };
+  if (!(error instanceof ConnectError)) return { type: 'failed' };
+  deps.logger.debug({ turn: turn.id, code: Code[error.code] }, 'the runtime was interrupted');
+  // Another worker has the turn.
+  if (error.code === Code.FailedPrecondition) return { type: 'lease lost' };
+  if (error.code === Code.NotFound) return { type: 'lost' };
+  if (FINAL_CODES.has(error.code)) return { type: 'refused' };
+  return { type: 'interrupted', events: reply?.events ?? 0, now: deps.clock.now().getTime() };
+}
