@@ -75,7 +75,7 @@ describe('files that are attached to a message', () => {
     return (answer.body as { data: MessageData }).data;
   }
 
-  it('reach the model: a text as an untrusted block, a picture as an image', async () => {
+  it('gives the model an attached text as an untrusted block, and a picture as an image', async () => {
     const picture = new Uint8Array(await readFile(PICTURE));
     await ask('Look', [await upload('notes.md', '# Tea\nBuy green tea.'), await upload('swarm.webp', picture)]);
     const { images, text } = seen(requests[0] ?? []);
@@ -85,7 +85,7 @@ describe('files that are attached to a message', () => {
     });
   });
 
-  it('are read in parts by a tool if they are long', async () => {
+  it('finds a sentence in a book of 1,000 chapters through read_file', async () => {
     const book = await upload('book.txt', BOOK);
     script = (messages) => {
       const results = messages.filter(({ role }) => role === 'tool');
@@ -98,7 +98,7 @@ describe('files that are attached to a message', () => {
     expect(seen(requests[0] ?? []).text).not.toContain('HERON');
   });
 
-  it('can be read ten messages later, by id', async () => {
+  it('reads a file that was attached ten messages ago, by id', async () => {
     const note = await upload('plan.txt', 'We meet at the lighthouse.');
     await ask('Keep this.', [note]);
     for (let count = 0; count < 10; count += 1) await ask(`Message ${count}`, [await upload(`${count}.txt`, 'x')]);
@@ -113,7 +113,7 @@ describe('files that are attached to a message', () => {
     expect(answer.content).toEqual({ type: 'text', text: expect.stringContaining('lighthouse') });
   });
 
-  it('can be given to another agent by id', async () => {
+  it('gives another agent a file by its id', async () => {
     const note = await upload('plan.txt', 'We meet at the lighthouse.');
     script = (messages) => {
       const isTask = seen(messages).text.includes('You work on a task');
@@ -134,8 +134,15 @@ describe('files that are attached to a message', () => {
     expect(message.content).toEqual({ type: 'text', text: expect.stringContaining('At the lighthouse.') });
   });
 
-  it('that cannot be read are named to the agent', async () => {
+  it('tells the agent and the user why a file cannot be read', async () => {
     await ask('Read this.', [await upload('broken.pdf', '%PDF-1.7\nnothing else')]);
-    expect(seen(requests[0] ?? []).text).toMatch(/broken\.pdf\nCannot be read: /);
+    expect(seen(requests[0] ?? []).text).toMatch(/broken\.pdf\nCannot be read: The PDF is damaged/);
+    const { message } = (
+      await client.saw('message.new', ({ message: { role } }: { message: MessageData }) => role === 'system')
+    ).payload as { message: MessageData };
+    expect(message.content).toEqual({
+      type: 'text',
+      text: expect.stringMatching(/^broken\.pdf cannot be read\. The PDF is damaged/),
+    });
   });
 });

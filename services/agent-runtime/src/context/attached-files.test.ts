@@ -45,14 +45,14 @@ const picturesIn = (messages: readonly PromptMessage[]): number =>
   partsOf(messages).filter(({ type }) => type === 'file').length;
 
 describe('attached files in a prompt', () => {
-  it('follow the message in an untrusted block that includes the name', () => {
+  it('puts a file after the message, in an untrusted block that includes its name', () => {
     const [message] = build([{ role: USER, text: 'What do I need?', files: [notes] }]);
     expect(textsOf([message!])).toMatch(
       /^What do I need\?\n\n<untrusted id="(\w+)" source="file">\nnotes\.txt\nBring tea\.\n<\/untrusted id="\1">$/,
     );
   });
 
-  it('include pictures as parts of the message', () => {
+  it('sends pictures as parts of the message', () => {
     const [message] = build([{ role: USER, text: 'Who is this?', files: [photo] }]);
     expect(message?.content).toEqual([
       { type: 'text', text: expect.stringContaining('photo.jpg') },
@@ -60,7 +60,7 @@ describe('attached files in a prompt', () => {
     ]);
   });
 
-  it('tell a model that sees no pictures that there is one', () => {
+  it('tells a model that sees no pictures that there is one', () => {
     const messages = build([{ role: USER, text: 'Who is this?', files: [photo] }], { images: false });
     expect({ pictures: picturesIn(messages), text: textsOf(messages) }).toEqual({
       pictures: 0,
@@ -68,7 +68,7 @@ describe('attached files in a prompt', () => {
     });
   });
 
-  it('are shortened before earlier messages are left out, and keep their block', () => {
+  it('shortens files before it leaves out earlier messages, and closes their blocks', () => {
     const messages = build(
       [
         { role: USER, text: 'My code is K3.' },
@@ -84,13 +84,13 @@ describe('attached files in a prompt', () => {
     expect(text.match(/<\/untrusted id/g)).toHaveLength(2);
   });
 
-  it('leave the words of the user whole, however long the files are', () => {
+  it('keeps the words of the user whole, however long the files are', () => {
     const question = 'Which of the chapters is about tea, and what does it say? '.repeat(20).trim();
     const text = textsOf(build([{ role: USER, text: question, files: [book, book, book] }], { window: 4_000 }));
     expect(text.startsWith(question)).toBe(true);
   });
 
-  it('lose the pictures of earlier messages before messages are left out', () => {
+  it('leaves out pictures of earlier messages before it leaves out messages', () => {
     const messages = build(
       [
         { role: USER, text: 'Here are four photos.', files: [photo, photo, photo, photo] },

@@ -206,6 +206,20 @@ async function createWorkspaceModules(options: OrchestratorOptions, platform: Pl
 
 type WorkspaceModules = Awaited<ReturnType<typeof createWorkspaceModules>>;
 
+/** What agents read and write besides messages. */
+function createDocumentModules(
+  { config, logger }: OrchestratorOptions,
+  { requests, background }: Platform,
+  { objects, attachments }: WorkspaceModules['uploads'],
+  access: WorkspaceModules['workspaces']['access'],
+) {
+  const writer = createFileWriter();
+  const artifacts = createArtifactsModule({ config, requests, background, objects, access, writer });
+  const { events } = background;
+  const files = createFilesModule({ config, background, events, objects, attachments, writer, logger });
+  return { artifacts, files };
+}
+
 function createChatModules(
   options: OrchestratorOptions,
   platform: Platform,
@@ -233,18 +247,7 @@ function createChatModules(
     createViewContext,
     statuses,
   });
-  const { objects } = uploads;
-  const writer = createFileWriter();
-  const artifacts = createArtifactsModule({ config, requests, background, objects, access, writer });
-  const files = createFilesModule({
-    config,
-    background,
-    events: background.events,
-    objects,
-    attachments,
-    writer,
-    logger,
-  });
+  const { artifacts, files } = createDocumentModules(options, platform, uploads, access);
   const receipts = createReceiptsModule({ config, requests, background, tools: apps.tools, clock, logger });
   const conversationSearch = createConversationSearchTool({
     read: createBoundedRead(background.database),

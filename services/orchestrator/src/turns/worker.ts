@@ -350,7 +350,7 @@ function runtimeEffects(
       attempt.prepared = undefined;
       const ready = prepared ?? (await load(to));
       if (ready === undefined) return { type: 'lost' };
-      const { context, requestedTools, needsSummary } = ready.loaded;
+      const { context, requestedTools, fileProblems, needsSummary } = ready.loaded;
       const reply = replyOf(attempt);
       reply.tools = new Set([...context.agentContext.tools, ...requestedTools.map(({ name }) => name)]);
       reply.price = (provider) => deps.models.price(context.agentContext.model, provider);
@@ -358,6 +358,9 @@ function runtimeEffects(
       const isNew = turn.runtime_instance === null;
       const isStopRequested = prepared?.stopRequested ?? (isNew && (await writer.setInstance(startOf(ready))));
       turn.runtime_instance = ready.instanceId;
+      if (isNew)
+        for (const { file, message } of fileProblems)
+          await writer.note(`file:${file.id}`, `${file.name} cannot be read. ${message}`);
       if (!isStopRequested) attempt.stream = openStream(deps, { ...attempt, reply, to }, ready.loaded);
       return { type: 'connected', isStopRequested };
     },

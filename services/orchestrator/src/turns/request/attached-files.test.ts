@@ -71,7 +71,7 @@ async function shown(rows: readonly HistoryRow[], from: FileContents, limits: Mo
 }
 
 describe('the attached files in a request', () => {
-  it('have their text, or their picture', async () => {
+  it('gives a file its text, or its picture', async () => {
     const { list } = await shown([row('m1', [file('a.txt'), photo])], contents());
     expect(list).toEqual([
       { message: 'm1', name: 'a.txt', text: expect.stringContaining('text of a.txt'), pictures: 0 },
@@ -79,13 +79,13 @@ describe('the attached files in a request', () => {
     ]);
   });
 
-  it('include a picture for a model whose limits are unknown', async () => {
+  it('sends a picture to a model whose limits are unknown', async () => {
     expect((await shown([row('m1', [photo])], contents(), null)).list).toEqual([
       expect.objectContaining({ pictures: 1 }),
     ]);
   });
 
-  it('have no picture for a model that does not see pictures', async () => {
+  it('reads no picture for a model that does not see pictures', async () => {
     const from = contents();
     const { list } = await shown([row('m1', [photo])], from, BLIND);
     expect({ list, read: from.read }).toEqual({
@@ -94,13 +94,13 @@ describe('the attached files in a request', () => {
     });
   });
 
-  it('include pages without text as pictures', async () => {
+  it('sends pages without text as pictures', async () => {
     const scan = textOf('', { kind: 'pages', total: 9, scanned: [1, 2, 3, 4, 5, 6, 7, 8, 9] });
     const { list } = await shown([row('m1', [file('scan.pdf')])], contents({ text: async () => scan }));
     expect(list).toEqual([expect.objectContaining({ name: 'scan.pdf', pictures: 4 })]);
   });
 
-  it('tell why a file cannot be read, and report it for the newest message only', async () => {
+  it('tells why a file cannot be read, and reports it for the newest message only', async () => {
     const from = contents({ text: async () => encrypted });
     const rows = [row('m2', [file('b.pdf')]), row('m1', [file('a.pdf')])];
     const { list, problems } = await shown(rows, from);
@@ -108,7 +108,7 @@ describe('the attached files in a request', () => {
     expect(problems).toEqual([{ file: file('b.pdf'), message: encrypted.message }]);
   });
 
-  it('share the room, so that a long file does not hide a short one', async () => {
+  it('shares the room, so that a long file does not hide a short one', async () => {
     const from = contents({
       text: async ({ name }) => textOf(name === 'book.txt' ? 'word '.repeat(50_000) : 'short'),
     });
@@ -117,14 +117,14 @@ describe('the attached files in a request', () => {
     expect(list.at(-1)?.text.trim()).toBe('short');
   });
 
-  it('have at most eight pictures, those of the newest messages', async () => {
+  it('sends at most eight pictures, those of the newest messages', async () => {
     const rows = [row('m2', Array(6).fill(photo)), row('m1', Array(6).fill(photo))];
     const { list } = await shown(rows, contents());
     const count = (id: string) => list.filter(({ message, pictures }) => message === id && pictures > 0).length;
     expect({ newest: count('m2'), earlier: count('m1') }).toEqual({ newest: 6, earlier: 2 });
   });
 
-  it('leave out recordings, files of agents, and files of messages before the last ten', async () => {
+  it('leaves out recordings, files of agents, and files of messages before the last ten', async () => {
     const from = contents();
     const rows = [
       row('m20', [file('talk.mp3', 'audio')]),
