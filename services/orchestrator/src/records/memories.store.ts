@@ -52,43 +52,6 @@ const CORE_CATEGORIES = ['core', 'user', 'profile', 'preferences', 'pinned'];
 /** Maximum number of ranked memories per group: more do not fit into a turn. */
 const CANDIDATES = 400;
 
-export interface MemoryStore {
-  /**
-   * Oldest first: all, unless the memory limits are above the default; see `LIMITS.memoryListBytes`. Does not check the
-   * owner.
-   */
-  list(agentId: string, category: string | undefined, after?: ListPosition): Promise<ListedMemory[]>;
-  /**
-   * Blocks concurrent changes to the agent's memories.
-   *
-   * @returns the agent's workspace; undefined if the user has no such agent
-   */
-  lock(userId: string, agentId: string, db: Database): Promise<string | undefined>;
-  /** Creates or replaces a memory. Call it while the agent is locked. @returns undefined if `limit` is reached */
-  put(agentId: string, memory: NewMemory, by: Writer, limit: number, db: Database): Promise<MemoryRow | undefined>;
-  /** Changes a memory for the user, who is then its text's author. @returns undefined if it does not exist */
-  edit(agentId: string, key: string, change: MemoryChange, db: Database): Promise<MemoryRow | undefined>;
-  /** A memory's text; undefined if an agent wrote it, or if it does not exist. */
-  textOfUser(agentId: string, key: string, db: Database): Promise<string | undefined>;
-  /** Deletes a memory for the user, so that agents may not store it again. @returns false if it does not exist */
-  delete(userId: string, agentId: string, key: string): Promise<boolean>;
-  /** Deletes a memory for the agent: unlike `delete`, it may be stored again. @returns false if it does not exist */
-  forget(agentId: string, key: string, db: Database): Promise<boolean>;
-  /** True if the user deleted a memory with this key or with this content. */
-  isDeleted(agentId: string, memory: Pick<NewMemory, 'key' | 'content'>, db: Database): Promise<boolean>;
-  /** Lets agents store a memory again that the user deleted. */
-  permit(agentId: string, memory: Pick<NewMemory, 'key' | 'content'>, db: Database): Promise<void>;
-  /**
-   * Memories that may be part of a turn, most relevant first, then last changed. Rare terms count more than frequent
-   * ones, and earlier texts more than later ones.
-   */
-  rank(agentId: string, texts: readonly string[]): Promise<RankedMemory[]>;
-  /** Oldest first. */
-  read(agentId: string, keys: readonly string[]): Promise<NewMemory[]>;
-  /** Rewrites memories with outdated terms, for the next agents after an id. @returns the last id that it checked */
-  foldAgain(after: string, db: Database): Promise<string | undefined>;
-}
-
 /** Stored in the database, also by a migration. */
 export const MEMORY_FOLD_JOB = 'memory-fold';
 /** Few, because each may have the maximum number of memories. */
@@ -121,161 +84,203 @@ const COLUMNS = sql`
 const ownAgent = (userId: string): RawBuilder<unknown> => sql`
   EXISTS (SELECT 1 FROM workspaces w WHERE w.id = a.workspace_id AND w.owner_id = ${userId})`;
 
-export function createMemoryStore(database: Database): MemoryStore {
-  return {
-    async list(agentId, category, after) {
-      const ofCategory = category === undefined ? sql`` : sql`AND category = ${category}`;
-      const keyset =
-        after === undefined ? sql`` : sql`AND (created_at, key) > (${after.time}::timestamptz, ${after.key})`;
-      const { rows } = await sql<ListedMemory>`
-        SELECT ${COLUMNS}, found,
-          ${listPosition('created_at', 'key')} AS position
-        FROM (
-          SELECT m.*, count(*) OVER () AS found, coalesce(sum(${BYTES}) OVER (
-            ORDER BY created_at, key ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-          ), 0) AS before
-          FROM agent_memories m WHERE agent_id = ${agentId} ${ofCategory} ${keyset}
-        ) m
-        WHERE before < ${LIMITS.memoryListBytes}
-        ORDER BY created_at, key`.execute(database);
-      return rows;
-    },
+/**
+ * Oldest first: all, unless the memory limits are above the default; see `LIMITS.memoryListBytes`. Does not check the
+ * owner.
+ */
+export async function listMemories(
+  db: Database,
+  agentId: string,
+  category: string | undefined,
+  after?: ListPosition,
+): Promise<ListedMemory[]> {
+  const ofCategory = category === undefined ? sql`` : sql`AND category = ${category}`;
+  const keyset = after === undefined ? sql`` : sql`AND (created_at, key) > (${after.time}::timestamptz, ${after.key})`;
+  const { rows } = await sql<ListedMemory>`
+    SELECT ${COLUMNS}, found,
+      ${listPosition('created_at', 'key')} AS position
+    FROM (
+      SELECT m.*, count(*) OVER () AS found, coalesce(sum(${BYTES}) OVER (
+        ORDER BY created_at, key ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+      ), 0) AS before
+      FROM agent_memories m WHERE agent_id = ${agentId} ${ofCategory} ${keyset}
+    ) m
+    WHERE before < ${LIMITS.memoryListBytes}
+    ORDER BY created_at, key`.execute(db);
+  return rows;
+}
 
-    async lock(userId, agentId, db) {
-      // Not the row: agents come last in the lock order.
-      const { rows } = await sql<{ workspaceId: string }>`
-        SELECT a.workspace_id AS "workspaceId", pg_advisory_xact_lock(hashtextextended(a.id::text, ${LOCK_SEED}))
-        FROM agents a WHERE a.id = ${agentId} AND ${ownAgent(userId)}`.execute(db);
-      return rows[0]?.workspaceId;
-    },
+/**
+ * Blocks concurrent changes to the agent's memories.
+ *
+ * @returns the agent's workspace; undefined if the user has no such agent
+ */
+export async function lockMemories(db: Database, userId: string, agentId: string): Promise<string | undefined> {
+  // Not the row: agents come last in the lock order.
+  const { rows } = await sql<{ workspaceId: string }>`
+    SELECT a.workspace_id AS "workspaceId", pg_advisory_xact_lock(hashtextextended(a.id::text, ${LOCK_SEED}))
+    FROM agents a WHERE a.id = ${agentId} AND ${ownAgent(userId)}`.execute(db);
+  return rows[0]?.workspaceId;
+}
 
-    async put(agentId, { key, content, category }, by, limit, db) {
-      const author: Author = by === 'user' ? 'user' : 'agent';
-      // A decision on a card continues an earlier message's turn, which led to the memory.
-      const { rows } = await sql<MemoryRow>`
-        INSERT INTO agent_memories AS m (agent_id, key, content, category, created_by, written_by, turn_id, message_id)
-        SELECT ${agentId}, ${key}, ${content}, ${category}, ${author}, ${author}, t.id,
-          coalesce(t.resumes_message_id, t.user_message_id)
-        FROM (SELECT) one LEFT JOIN turns t ON t.id = ${by === 'user' ? null : by.turnId}::uuid
-        WHERE (SELECT count(*) FROM agent_memories WHERE agent_id = ${agentId}) < ${limit}
-          OR EXISTS (SELECT 1 FROM agent_memories WHERE agent_id = ${agentId} AND key = ${key})
-        ON CONFLICT (agent_id, key) DO UPDATE
-          SET content = excluded.content, category = excluded.category, written_by = excluded.written_by,
-            created_by = CASE WHEN excluded.written_by = 'user' THEN 'user' ELSE m.created_by END,
-            turn_id = excluded.turn_id, message_id = excluded.message_id, updated_at = now(), untrusted = false
-        RETURNING ${COLUMNS}`.execute(db);
-      return rows[0];
-    },
+/** Creates or replaces a memory. Call it while the agent is locked. @returns undefined if `limit` is reached */
+export async function putMemory(
+  db: Database,
+  agentId: string,
+  { key, content, category }: NewMemory,
+  by: Writer,
+  limit: number,
+): Promise<MemoryRow | undefined> {
+  const author: Author = by === 'user' ? 'user' : 'agent';
+  // A decision on a card continues an earlier message's turn, which led to the memory.
+  const { rows } = await sql<MemoryRow>`
+    INSERT INTO agent_memories AS m (agent_id, key, content, category, created_by, written_by, turn_id, message_id)
+    SELECT ${agentId}, ${key}, ${content}, ${category}, ${author}, ${author}, t.id,
+      coalesce(t.resumes_message_id, t.user_message_id)
+    FROM (SELECT) one LEFT JOIN turns t ON t.id = ${by === 'user' ? null : by.turnId}::uuid
+    WHERE (SELECT count(*) FROM agent_memories WHERE agent_id = ${agentId}) < ${limit}
+      OR EXISTS (SELECT 1 FROM agent_memories WHERE agent_id = ${agentId} AND key = ${key})
+    ON CONFLICT (agent_id, key) DO UPDATE
+      SET content = excluded.content, category = excluded.category, written_by = excluded.written_by,
+        created_by = CASE WHEN excluded.written_by = 'user' THEN 'user' ELSE m.created_by END,
+        turn_id = excluded.turn_id, message_id = excluded.message_id, updated_at = now(), untrusted = false
+    RETURNING ${COLUMNS}`.execute(db);
+  return rows[0];
+}
 
-    async edit(agentId, key, { content = null, category = null }, db) {
-      const { rows } = await sql<MemoryRow>`
-        UPDATE agent_memories m SET content = coalesce(${content}, content), category = coalesce(${category}, category),
-          written_by = CASE WHEN ${content}::text IS NULL THEN written_by ELSE 'user' END,
-          untrusted = untrusted AND ${content}::text IS NULL, updated_at = now()
-        WHERE agent_id = ${agentId} AND key = ${key}
-        RETURNING ${COLUMNS}`.execute(db);
-      return rows[0];
-    },
+/** Changes a memory for the user, who is then its text's author. @returns undefined if it does not exist */
+export async function editMemory(
+  db: Database,
+  agentId: string,
+  key: string,
+  change: MemoryChange,
+): Promise<MemoryRow | undefined> {
+  const { content = null, category = null } = change;
+  const { rows } = await sql<MemoryRow>`
+    UPDATE agent_memories m SET content = coalesce(${content}, content), category = coalesce(${category}, category),
+      written_by = CASE WHEN ${content}::text IS NULL THEN written_by ELSE 'user' END,
+      untrusted = untrusted AND ${content}::text IS NULL, updated_at = now()
+    WHERE agent_id = ${agentId} AND key = ${key}
+    RETURNING ${COLUMNS}`.execute(db);
+  return rows[0];
+}
 
-    async textOfUser(agentId, key, db) {
-      const row = await db
-        .selectFrom('agent_memories')
-        .select('content')
-        .where('agent_id', '=', agentId)
-        .where('key', '=', key)
-        .where('written_by', '=', 'user')
-        .executeTakeFirst();
-      return row?.content;
-    },
+/** A memory's text; undefined if an agent wrote it, or if it does not exist. */
+export async function findMemoryOfUser(db: Database, agentId: string, key: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('agent_memories')
+    .select('content')
+    .where('agent_id', '=', agentId)
+    .where('key', '=', key)
+    .where('written_by', '=', 'user')
+    .executeTakeFirst();
+  return row?.content;
+}
 
-    async delete(userId, agentId, key) {
-      const { rows } = await sql`
-        WITH deleted AS (
-          DELETE FROM agent_memories m USING agents a
-          WHERE m.agent_id = ${agentId} AND m.key = ${key} AND a.id = m.agent_id AND ${ownAgent(userId)}
-          RETURNING m.key, m.content
-        ), marked AS (
-          INSERT INTO deleted_memories (agent_id, hash)
-          SELECT DISTINCT ${agentId}::uuid, hash
-          FROM deleted, unnest(ARRAY[${hashOf(agentId, sql`key`)}, ${hashOf(agentId, sql`content`)}]) hash
-          ON CONFLICT (agent_id, hash) DO UPDATE SET deleted_at = now()
-        ), pruned AS (
-          DELETE FROM deleted_memories WHERE agent_id = ${agentId} AND hash IN (
-            SELECT hash FROM deleted_memories WHERE agent_id = ${agentId}
-            ORDER BY deleted_at DESC, hash OFFSET ${DELETED_HASHES}
-          )
-        )
-        SELECT FROM deleted`.execute(database);
-      return rows.length > 0;
-    },
+/** Deletes a memory for the user, so that agents may not store it again. @returns false if it does not exist */
+export async function deleteMemory(db: Database, userId: string, agentId: string, key: string): Promise<boolean> {
+  const { rows } = await sql`
+    WITH deleted AS (
+      DELETE FROM agent_memories m USING agents a
+      WHERE m.agent_id = ${agentId} AND m.key = ${key} AND a.id = m.agent_id AND ${ownAgent(userId)}
+      RETURNING m.key, m.content
+    ), marked AS (
+      INSERT INTO deleted_memories (agent_id, hash)
+      SELECT DISTINCT ${agentId}::uuid, hash
+      FROM deleted, unnest(ARRAY[${hashOf(agentId, sql`key`)}, ${hashOf(agentId, sql`content`)}]) hash
+      ON CONFLICT (agent_id, hash) DO UPDATE SET deleted_at = now()
+    ), pruned AS (
+      DELETE FROM deleted_memories WHERE agent_id = ${agentId} AND hash IN (
+        SELECT hash FROM deleted_memories WHERE agent_id = ${agentId}
+        ORDER BY deleted_at DESC, hash OFFSET ${DELETED_HASHES}
+      )
+    )
+    SELECT FROM deleted`.execute(db);
+  return rows.length > 0;
+}
 
-    async forget(agentId, key, db) {
-      const { numDeletedRows } = await db
-        .deleteFrom('agent_memories')
-        .where('agent_id', '=', agentId)
-        .where('key', '=', key)
-        .executeTakeFirstOrThrow();
-      return numDeletedRows > 0n;
-    },
+/** Deletes a memory for the agent: unlike `delete`, it may be stored again. @returns false if it does not exist */
+export async function forgetMemory(db: Database, agentId: string, key: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('agent_memories')
+    .where('agent_id', '=', agentId)
+    .where('key', '=', key)
+    .executeTakeFirstOrThrow();
+  return numDeletedRows > 0n;
+}
 
-    async isDeleted(agentId, memory, db) {
-      const { rows } = await sql`
-        SELECT FROM deleted_memories WHERE agent_id = ${agentId} AND hash = ANY (${hashesOf(agentId, memory)})
-        LIMIT 1`.execute(db);
-      return rows.length > 0;
-    },
+/** True if the user deleted a memory with this key or with this content. */
+export async function isMemoryDeleted(
+  db: Database,
+  agentId: string,
+  memory: Pick<NewMemory, 'key' | 'content'>,
+): Promise<boolean> {
+  const { rows } = await sql`
+    SELECT FROM deleted_memories WHERE agent_id = ${agentId} AND hash = ANY (${hashesOf(agentId, memory)})
+    LIMIT 1`.execute(db);
+  return rows.length > 0;
+}
 
-    async permit(agentId, memory, db) {
-      await sql`
-        DELETE FROM deleted_memories
-        WHERE agent_id = ${agentId} AND hash = ANY (${hashesOf(agentId, memory)})`.execute(db);
-    },
+/** Lets agents store a memory again that the user deleted. */
+export async function permitMemory(
+  db: Database,
+  agentId: string,
+  memory: Pick<NewMemory, 'key' | 'content'>,
+): Promise<void> {
+  await sql`
+    DELETE FROM deleted_memories
+    WHERE agent_id = ${agentId} AND hash = ANY (${hashesOf(agentId, memory)})`.execute(db);
+}
 
-    async rank(agentId, texts) {
-      const { rows } = await sql<RankedMemory>`
-        WITH wanted AS (
-          SELECT term, max(1.0 / place) AS weight
-          FROM unnest(${texts}::text[]) WITH ORDINALITY t (value, place), unnest(memory_terms(value)) term GROUP BY term
-        ), matches AS (
-          SELECT m.key, w.term, w.weight
-          FROM agent_memories m, unnest(m.terms) t (term) JOIN wanted w ON w.term = t.term
-          WHERE m.agent_id = ${agentId}
-        ), rare AS (
-          SELECT term, ln(1 + (SELECT count(*) FROM agent_memories WHERE agent_id = ${agentId})::float / count(*)) AS value
-          FROM matches GROUP BY term
-        ), scores AS (
-          SELECT key, sum(weight * value * value) AS score FROM matches JOIN rare USING (term) GROUP BY key
-        ), ranked AS (
-          SELECT key, lower(category) = ANY (${CORE_CATEGORIES}) AS core, updated_at,
-            octet_length(key) + octet_length(content) + octet_length(category) AS bytes,
-            coalesce(score, 0) / sqrt(10 + cardinality(terms)) AS score
-          FROM agent_memories LEFT JOIN scores USING (key) WHERE agent_id = ${agentId}
-        )
-        (SELECT key, core, bytes, updated_at, score FROM ranked WHERE core ORDER BY updated_at DESC, key LIMIT ${CANDIDATES})
-        UNION
-        (SELECT key, core, bytes, updated_at, score FROM ranked ORDER BY score DESC, updated_at DESC, key LIMIT ${CANDIDATES})
-        ORDER BY score DESC, updated_at DESC, key`.execute(database);
-      return rows;
-    },
+/**
+ * Memories that may be part of a turn, most relevant first, then last changed. Rare terms count more than frequent
+ * ones, and earlier texts more than later ones.
+ */
+export async function rankMemories(db: Database, agentId: string, texts: readonly string[]): Promise<RankedMemory[]> {
+  const { rows } = await sql<RankedMemory>`
+    WITH wanted AS (
+      SELECT term, max(1.0 / place) AS weight
+      FROM unnest(${texts}::text[]) WITH ORDINALITY t (value, place), unnest(memory_terms(value)) term GROUP BY term
+    ), matches AS (
+      SELECT m.key, w.term, w.weight
+      FROM agent_memories m, unnest(m.terms) t (term) JOIN wanted w ON w.term = t.term
+      WHERE m.agent_id = ${agentId}
+    ), rare AS (
+      SELECT term, ln(1 + (SELECT count(*) FROM agent_memories WHERE agent_id = ${agentId})::float / count(*)) AS value
+      FROM matches GROUP BY term
+    ), scores AS (
+      SELECT key, sum(weight * value * value) AS score FROM matches JOIN rare USING (term) GROUP BY key
+    ), ranked AS (
+      SELECT key, lower(category) = ANY (${CORE_CATEGORIES}) AS core, updated_at,
+        octet_length(key) + octet_length(content) + octet_length(category) AS bytes,
+        coalesce(score, 0) / sqrt(10 + cardinality(terms)) AS score
+      FROM agent_memories LEFT JOIN scores USING (key) WHERE agent_id = ${agentId}
+    )
+    (SELECT key, core, bytes, updated_at, score FROM ranked WHERE core ORDER BY updated_at DESC, key LIMIT ${CANDIDATES})
+    UNION
+    (SELECT key, core, bytes, updated_at, score FROM ranked ORDER BY score DESC, updated_at DESC, key LIMIT ${CANDIDATES})
+    ORDER BY score DESC, updated_at DESC, key`.execute(db);
+  return rows;
+}
 
-    async read(agentId, keys) {
-      if (keys.length === 0) return [];
-      const { rows } = await sql<NewMemory>`
-        SELECT key, content, category FROM agent_memories WHERE agent_id = ${agentId} AND key = ANY (${keys})
-        ORDER BY created_at, key`.execute(database);
-      return rows;
-    },
+/** Oldest first. */
+export async function readMemories(db: Database, agentId: string, keys: readonly string[]): Promise<NewMemory[]> {
+  if (keys.length === 0) return [];
+  const { rows } = await sql<NewMemory>`
+    SELECT key, content, category FROM agent_memories WHERE agent_id = ${agentId} AND key = ANY (${keys})
+    ORDER BY created_at, key`.execute(db);
+  return rows;
+}
 
-    async foldAgain(after, db) {
-      const { rows } = await sql<{ id: string }>`
-        WITH batch AS MATERIALIZED (
-          SELECT id FROM agents WHERE id > ${after} ORDER BY id LIMIT ${AGENTS_FOLDED_AT_ONCE}
-        ), written AS (
-          UPDATE agent_memories m SET content = m.content FROM batch
-          WHERE m.agent_id = batch.id AND m.terms IS DISTINCT FROM memory_terms(m.key || ' ' || m.content)
-        )
-        SELECT id FROM batch ORDER BY id DESC LIMIT 1`.execute(db);
-      return rows[0]?.id;
-    },
-  };
+/** Rewrites memories with outdated terms, for the next agents after an id. @returns the last id that it checked */
+export async function foldMemoriesAgain(db: Database, after: string): Promise<string | undefined> {
+  const { rows } = await sql<{ id: string }>`
+    WITH batch AS MATERIALIZED (
+      SELECT id FROM agents WHERE id > ${after} ORDER BY id LIMIT ${AGENTS_FOLDED_AT_ONCE}
+    ), written AS (
+      UPDATE agent_memories m SET content = m.content FROM batch
+      WHERE m.agent_id = batch.id AND m.terms IS DISTINCT FROM memory_terms(m.key || ' ' || m.content)
+    )
+    SELECT id FROM batch ORDER BY id DESC LIMIT 1`.execute(db);
+  return rows[0]?.id;
 }

@@ -1,6 +1,8 @@
 import type { RuntimeTarget } from '../../runtimes/runtime-client.js';
 import { QUEUED } from '../../records/runtime-state.js';
-import type { RuntimeRow, RuntimeStore } from '../../records/runtimes.store.js';
+import type { RuntimeRow } from '../../records/runtimes.store.js';
+import type * as runtimeRecords from '../../records/runtimes.store.js';
+import type { Database } from '../../platform/database/database.js';
 
 /** The runtime is suspended, or its start is queued. The turn is released and waits without a time limit. */
 export class RuntimeSuspended extends Error {
@@ -19,6 +21,6 @@ export function targetOf(
 
 /** @returns undefined if the runtime is not ready @throws RuntimeSuspended */
 export const createRuntimeTargets =
-  (runtimes: Pick<RuntimeStore, 'get'>) =>
+  (database: Database, runtimes: Pick<typeof runtimeRecords, 'getRuntime'>) =>
   async (workspaceId: string): Promise<RuntimeTarget | undefined> =>
-    targetOf(workspaceId, await runtimes.get(workspaceId));
+    targetOf(workspaceId, await runtimes.getRuntime(database, workspaceId));

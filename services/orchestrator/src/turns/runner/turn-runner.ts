@@ -3,7 +3,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { MESSAGE_ERRORS, type MessageErrorCode } from '@uswarm/contract';
 import { backoffDelay, inSpan } from '@uswarm/service-kit';
 import type { Transaction } from '../../platform/database/database.js';
-import type { LeasedJob } from '../../platform/jobs/job-store.js';
+import type { LeasedJob } from '../../platform/jobs/job-queue.js';
 import type { JobResult } from '../../platform/jobs/job-worker.js';
 import type { RuntimeTarget } from '../../runtimes/runtime-client.js';
 import { RUNTIME_JOB } from '../../records/runtime-requests.js';
@@ -84,16 +84,16 @@ const idOf = ({ turn, reply }: Run) => ({ turnId: turn.id, generation: reply.gen
 
 /** Runs a turn to its end, across runtime and orchestrator restarts. */
 export function createTurnRunner(deps: TurnRunnerDeps) {
-  const { turns, runtimes, client, clock, logger, deadlineMs = DEADLINE_MS } = deps;
+  const { database, turns, runtimes, client, clock, logger, deadlineMs = DEADLINE_MS } = deps;
   const { renewToolTokenMs = RENEW_TOOL_TOKEN_MS } = deps;
   const retry = { ...RETRY, initialMs: deps.retryMs ?? RETRY.initialMs };
   const loadRequest = createTurnRequestLoader(deps);
   const prepare = createTurnPreparation({ client, loadRequest });
-  const target = createRuntimeTargets(runtimes);
+  const target = createRuntimeTargets(database, runtimes);
 
   /** A turn gets no new token if it was deleted or stopped, or if its user was banned. */
   async function mayUseTools(turnId: string): Promise<boolean> {
-    const turn = await turns.get(turnId);
+    const turn = await turns.getTurn(database, turnId);
     return turn !== undefined && turn.status === 'running' && !turn.stop_requested && !turn.user_banned;
   }
 
@@ -124,7 +124,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
    */
   async function stopInRuntime(run: Run): Promise<boolean> {
     const { turn, signal } = run;
-    const runtime = await runtimes.get(turn.workspace_id);
+    const runtime = await runtimes.getRuntime(database, turn.workspace_id);
     if (turn.runtime_instance === null || runtime?.phase !== 'Ready' || runtime.address === null) return false;
     const to = { workspaceId: turn.workspace_id, address: runtime.address };
     try {
@@ -183,7 +183,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     const silence = setTimeout(() => leave.abort(), SILENT_MS);
     const deadline = setTimeout(() => leave.abort(), Math.max(0, run.deadlineAt - clock.now().getTime()));
     const stopPoll = pollForCancellation({
-      requested: () => turns.stopRequested(turn.id),
+      requested: () => turns.isStopRequested(database, turn.id),
       stop: () => {
         stop.abort();
         return client.stopTurn(to, idOf(run), signal);
@@ -287,7 +287,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     let begunIn = start;
     for (let interruptions = 0; ; interruptions += 1) {
       signal.throwIfAborted();
-      if (begunIn === undefined && (await turns.stopRequested(turn.id)) && !(await stopInRuntime(run))) {
+      if (begunIn === undefined && (await turns.isStopRequested(database, turn.id)) && !(await stopInRuntime(run))) {
         return reply.finish(stoppedReply(reply.lastText));
       }
       if (overdue(run)) return cutOff(run, 'turn_deadline_exceeded');
@@ -298,7 +298,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
       if (outcome === 'done') return;
       if (outcome === 'refused') return fail(run, 'runtime_refused');
       if (outcome === 'lost') {
-        if (await turns.stopRequested(turn.id)) return reply.finish(stoppedReply(reply.lastText));
+        if (await turns.isStopRequested(database, turn.id)) return reply.finish(stoppedReply(reply.lastText));
         if (await limitReached(run)) return reply.finish(limitedReply(reply.text));
         if (!(await restart(run))) return fail(run, 'runtime_lost');
         // A runtime has responded, and the events of the next generation are counted from 0.
@@ -356,7 +356,7 @@ export function createTurnRunner(deps: TurnRunnerDeps) {
     });
 
   return async (job: LeasedJob, signal: AbortSignal): Promise<JobResult> => {
-    const turn = await turns.getToRun(job.subjectId);
+    const turn = await turns.getTurnToRun(database, job.subjectId);
     if (turn === undefined || (turn.status !== 'queued' && turn.status !== 'running')) return { done: true };
     const needed = { summary: false };
     const followUp = (tx: Transaction) => deps.followUps?.(turn, needed, tx) ?? Promise.resolve();

@@ -11,10 +11,10 @@ const UNUSED = {} as never;
 const limits = { perAgent: 1, contentBytes: 1, perWorkspace: 1, versions: 1, bytes: 1 };
 
 const tools = [
-  ...createMemoryTools({ store: UNUSED, limits }),
-  ...createArtifactTools({ store: UNUSED, contents: UNUSED, agents: UNUSED, limits }),
-  ...createDelegationTools({ agents: UNUSED, turns: UNUSED, delegations: UNUSED, createViewContext: UNUSED }),
-  ...createWorkflowTools({ store: UNUSED, workflows: UNUSED, agents: UNUSED }),
+  ...createMemoryTools({ database: UNUSED, limits }),
+  ...createArtifactTools({ database: UNUSED, contents: UNUSED, limits }),
+  ...createDelegationTools({ database: UNUSED, delegations: UNUSED, createViewContext: UNUSED }),
+  ...createWorkflowTools({ database: UNUSED, workflows: UNUSED }),
   ...createCalendarTools({ api: UNUSED, timeZone: UNUSED }),
   ...createGmailTools({ api: UNUSED }),
 ];

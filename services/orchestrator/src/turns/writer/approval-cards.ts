@@ -1,10 +1,11 @@
 import { LIMITS } from '@uswarm/contract';
 import type { Transaction } from '../../platform/database/database.js';
 import type { OfferedCard } from '../../records/approval-card.js';
-import { APPROVAL_KEY, type ApprovalStore } from '../../records/approvals.store.js';
+import { APPROVAL_KEY } from '../../records/approvals.store.js';
 import type { PushJobs } from '../../records/push-jobs.js';
 import type { TurnMessages } from '../content/turn-messages.js';
 import type { TurnRow } from '../turns.store.js';
+import type * as approvalRecords from '../../records/approvals.store.js';
 
 const APPROVAL_MS = LIMITS.approvalHours * 3_600_000;
 
@@ -21,7 +22,7 @@ export interface AskedCall {
 }
 
 export interface ApprovalCardDeps {
-  approvals: Pick<ApprovalStore, 'expiry' | 'insert'>;
+  approvals: Pick<typeof approvalRecords, 'approvalExpiryAt' | 'insertApproval'>;
   push: PushJobs;
 }
 
@@ -33,11 +34,11 @@ export async function showApproval(
   { id: callId, card, ...approved }: AskedCall,
   tx: Transaction,
 ): Promise<number> {
-  const expiresAt = await approvals.expiry(APPROVAL_MS, tx);
+  const expiresAt = await approvals.approvalExpiryAt(tx, APPROVAL_MS);
   const content = { ...card, expires_at: expiresAt.toISOString() };
   const { id: cardMessageId, seq } = await shown.ask(`${APPROVAL_KEY}${callId}`, content, tx);
   const call = { cardMessageId, turnId: turn.id, conversationId: turn.conversation_id, callId };
-  await approvals.insert({ ...call, ...approved, expiresAt }, tx);
+  await approvals.insertApproval(tx, { ...call, ...approved, expiresAt });
   await push.announce({ messageId: cardMessageId, workspaceId: turn.workspace_id, seq }, tx);
   return seq;
 }

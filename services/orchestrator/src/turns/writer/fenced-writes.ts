@@ -1,7 +1,7 @@
 import type { RawBuilder } from 'kysely';
 import type { Transaction, WithTransaction } from '../../platform/database/database.js';
 import { pipelined } from '../../platform/database/pipelined.js';
-import type { JobStore, LeasedJob } from '../../platform/jobs/job-store.js';
+import type { JobQueue, LeasedJob } from '../../platform/jobs/job-queue.js';
 import { ReplyLimitExceeded } from '../content/reply-limit.js';
 
 /** Another replica holds the lease. Nothing may be written. */
@@ -86,7 +86,7 @@ const WAIT_MS = 30;
 export interface FencedWritesDeps {
   withTransaction: WithTransaction;
   withStatement: WithTransaction;
-  jobs: Pick<JobStore, 'holds' | 'end'>;
+  jobs: Pick<JobQueue, 'holds' | 'end'>;
   usageLock: RawBuilder<unknown>;
 }
 

@@ -1,10 +1,10 @@
-import type { LeasedJob } from '../../platform/jobs/job-store.js';
-import type { SavedText, TurnProgressStore } from '../reply/turn-progress.store.js';
+import type { LeasedJob } from '../../platform/jobs/job-queue.js';
+import type { SavedText, TurnProgress } from '../reply/turn-progress.store.js';
 import type { FencedWrites } from './fenced-writes.js';
 import type { SavedProgress, TurnWriter } from './turn-writes.js';
 
 export interface TrackedProgressDeps {
-  progress: Pick<TurnProgressStore, 'save' | 'saveText'>;
+  progress: Pick<TurnProgress, 'save' | 'saveText'>;
   textSaved?: (saved: SavedText) => void;
 }
 

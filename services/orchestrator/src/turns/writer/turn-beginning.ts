@@ -5,9 +5,10 @@ import type { AgentStatuses } from '../../records/agent-statuses.js';
 import type { LimitReached, UsageLimits } from '../../metering/usage-limits.js';
 import { isBackground } from '../background-turns.js';
 import type { TurnMessagesDeps } from '../content/turn-messages.js';
-import type { TurnRow, TurnStore } from '../turns.store.js';
+import type { TurnRow } from '../turns.store.js';
 import type { TurnInstance } from '../turns.store.js';
 import type { createUserMessageStatus } from './user-message-status.js';
+import type * as turnRecords from '../turns.store.js';
 
 /** Running turns have reserved the remaining tokens, so this turn must wait. */
 export class TokensReserved extends Error {
@@ -26,9 +27,9 @@ export class TokensUsed extends Error {
 }
 
 export interface TurnBeginningDeps {
-  turns: Pick<TurnStore, 'start' | 'setReply'>;
+  turns: Pick<typeof turnRecords, 'startTurn' | 'setReply'>;
   statuses: Pick<AgentStatuses, 'begun' | 'setActivity'>;
-  messages: Pick<TurnMessagesDeps['messages'], 'find'>;
+  messages: Pick<TurnMessagesDeps['messages'], 'findMessages'>;
   events: TurnMessagesDeps['events'];
   limits: Pick<UsageLimits, 'reserve'>;
 }
@@ -63,7 +64,7 @@ export function createTurnBeginning(
     },
   ): Promise<NewReply> {
     const { id, seq } = await addLoading(tx);
-    const running = await turns.start(turn.id, { replyId: id, ...started }, tx);
+    const running = await turns.startTurn(tx, turn.id, { replyId: id, ...started });
     return { replyId: id, seq, stopRequested: running?.stopRequested ?? false };
   }
 
@@ -73,7 +74,7 @@ export function createTurnBeginning(
     /** For a running turn that has no reply. */
     async addReply(tx: Transaction): Promise<{ id: string; seq: number }> {
       const reply = await addLoading(tx);
-      await turns.setReply(turn.id, reply.id, tx);
+      await turns.setReply(tx, turn.id, reply.id);
       return reply;
     },
 
@@ -96,9 +97,9 @@ export function createTurnBeginning(
         await statuses.begun(turn, tx);
         return reply;
       }
-      const [reply] = replyId === null ? [] : await messages.find([replyId], tx);
+      const [reply] = replyId === null ? [] : await messages.findMessages(tx, [replyId]);
       if (replyId !== null && isBackground(turn) && turn.status === 'queued')
-        await turns.start(turn.id, { replyId, ...started }, tx);
+        await turns.startTurn(tx, turn.id, { replyId, ...started });
       await statuses.setActivity(turn, activity, tx);
       return { replyId: replyId ?? '', seq: reply?.seq ?? 0, stopRequested: false };
     },

@@ -2,16 +2,21 @@ import type { Transaction } from '../../platform/database/database.js';
 import { allInOrder } from '../../platform/database/pipelined.js';
 import { budgetCard } from '../../metering/budget-card.js';
 import type { WarnAboutBudget } from '../../metering/budget-warning.js';
-import type { Attempt, ReservationStore } from '../../metering/reservations.store.js';
+import type { Attempt } from '../../metering/reservations.store.js';
 import type { CountedCall } from '../../records/usage-rows.js';
 import type { UsageEntry } from '../../records/usage-rows.js';
 import type { LimitReached, UsageLimits } from '../../metering/usage-limits.js';
-import type { TurnRow, TurnStore } from '../turns.store.js';
+import type { TurnRow } from '../turns.store.js';
+import type * as reservationRecords from '../../metering/reservations.store.js';
+import type * as turnRecords from '../turns.store.js';
 
 export interface TurnBudgetDeps {
   limits: Pick<UsageLimits, 'reached' | 'turnBudget'>;
-  reservations: Omit<ReservationStore, 'lock' | 'grant' | 'unallotted'>;
-  turns: Pick<TurnStore, 'recordUsage'>;
+  reservations: Pick<
+    typeof reservationRecords,
+    'findTurnTokens' | 'findTokensBeforeStep' | 'insertReservation' | 'settleReservation' | 'releaseReservation'
+  >;
+  turns: Pick<typeof turnRecords, 'recordCall'>;
   warnAboutBudget: WarnAboutBudget;
 }
 
@@ -37,30 +42,30 @@ export function createTurnBudget(deps: TurnBudgetDeps, turn: TurnRow): TurnBudge
     async reserve(attempt, metered, tx) {
       const [limit, { left, isRepeated }] = await allInOrder([
         limits.reached(turn.workspace_id, tx),
-        reservations.beforeStep(turn.id, attempt, tx),
+        reservations.findTokensBeforeStep(tx, turn.id, attempt),
       ]);
       if (isRepeated && !metered) return 'reserved';
       if (limit !== undefined) return limit;
       if (left !== 'some') return left === 'reserved' ? 'busy' : 'budget_reached';
-      if (!metered) await reservations.insert(attempt, tx);
+      if (!metered) await reservations.insertReservation(tx, attempt);
       return 'reserved';
     },
 
     async record(entry, call, tx) {
       const step = { usageTurnId: entry.turnId, step: entry.step };
       if (call === 'refused') {
-        await reservations.release(step, tx);
+        await reservations.releaseReservation(tx, step);
         return undefined;
       }
-      const settled = call === 'reserved' ? await reservations.settle(step, entry, tx) : undefined;
-      const counted = settled ?? (await turns.recordUsage(entry, tx));
+      const settled = call === 'reserved' ? await reservations.settleReservation(tx, step, entry) : undefined;
+      const counted = settled ?? (await turns.recordCall(tx, entry));
       // The next turn checks a budget that was set since this one began.
       if (counted !== undefined && turn.known?.budget !== false) await deps.warnAboutBudget(entry, tx);
       return counted;
     },
 
     async question(tx) {
-      const { used } = await reservations.tokensOf(turn.id, tx);
+      const { used } = await reservations.findTurnTokens(tx, turn.id);
       const { tokens } = await limits.turnBudget(turn.workspace_id, tx);
       if (tokens === null) throw new Error('the workspace of the turn does not exist');
       return { id: `budget:${used}`, ...budgetCard(used, tokens), grantedTokens: tokens };

@@ -2,13 +2,14 @@ import { messageError, type MessageStatus } from '@uswarm/contract';
 import type { Transaction } from '../../platform/database/database.js';
 import type { TurnStatus } from '../../platform/database/schema.js';
 import type { AgentStatuses } from '../../records/agent-statuses.js';
-import type { EventStore } from '../../records/events.store.js';
+import type { EventLog } from '../../records/event-log.js';
 import type { PushJobs } from '../../records/push-jobs.js';
 import { isBackground, type TaskOwner, type TaskResult } from '../background-turns.js';
 import type { TurnLeftovers } from './turn-leftovers.js';
 import type { Unfinished } from '../../records/turn-rows.js';
 import { isBlank } from '../../records/visible-text.js';
-import type { TurnRow, TurnStore } from '../turns.store.js';
+import type { TurnRow } from '../turns.store.js';
+import type * as turnRecords from '../turns.store.js';
 
 export interface Ended {
   seq: number;
@@ -24,8 +25,8 @@ export interface FinishedReply {
 }
 
 export interface TurnEndingDeps {
-  turns: Pick<TurnStore, 'suspend' | 'finish'>;
-  events: Pick<EventStore, 'changeMessage' | 'lock'>;
+  turns: Pick<typeof turnRecords, 'finishTurn' | 'suspendTurn'>;
+  events: Pick<EventLog, 'changeMessage' | 'lock'>;
   statuses: Pick<AgentStatuses, 'refreshAgent' | 'ended'>;
   tasks: TaskOwner;
   push: PushJobs;
@@ -81,10 +82,10 @@ export function createTurnEnding(
     tx: Transaction,
     { isSuspended, locksAgent = false }: { isSuspended: boolean; locksAgent?: boolean },
   ): Promise<void> {
-    if (isSuspended) return turns.suspend(turn.id, tx);
+    if (isSuspended) return turns.suspendTurn(tx, turn.id);
     if (approvals) await leftovers.closeApprovals(tx);
     if (tasks) await deps.tasks.cancel(turn.id, tx);
-    await turns.finish(turn.id, { status: turnStatus, errorCode, locksAgent }, tx);
+    await turns.finishTurn(tx, turn.id, { status: turnStatus, errorCode, locksAgent });
   }
 
   /** A background turn has no reply. */

@@ -1,14 +1,16 @@
 import type { Transaction } from '../../platform/database/database.js';
-import type { ApprovalStore } from '../../records/approvals.store.js';
 import { withdrawCards } from '../approvals/withdraw-cards.js';
 import type { PushJobs } from '../../records/push-jobs.js';
+import type { MessageChange } from '../../records/message-rows.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import { callKey, type ToolStatus, type TurnMessagesDeps, unknownLine } from '../content/turn-messages.js';
-import type { TurnRow, TurnStore } from '../turns.store.js';
+import type { TurnRow } from '../turns.store.js';
+import type * as turnRecords from '../turns.store.js';
+import type * as approvalRecords from '../../records/approvals.store.js';
 
 export interface TurnLeftoversDeps extends TurnMessagesDeps {
-  turns: Pick<TurnStore, 'runningTools' | 'openCards'>;
-  approvals: Pick<ApprovalStore, 'supersedeOf'>;
+  turns: Pick<typeof turnRecords, 'findOpenCards' | 'findRunningTools'>;
+  approvals: Pick<typeof approvalRecords, 'supersedeApprovalsOf'>;
   receipts: Pick<ReceiptLog, 'leave'>;
   push: Pick<PushJobs, 'withdraw'>;
 }
@@ -29,13 +31,13 @@ export function createTurnLeftovers(deps: TurnLeftoversDeps, turn: TurnRow): Tur
   const { turns, messages, events } = deps;
 
   // Appends first, because the lock order is workspace, then messages.
-  async function update(id: string, change: Parameters<typeof messages.update>[1], tx: Transaction): Promise<void> {
+  async function update(id: string, change: MessageChange, tx: Transaction): Promise<void> {
     await events.append({ workspaceId: turn.workspace_id, type: 'message.updated', subjectId: id }, tx);
-    await messages.update(id, change, tx);
+    await messages.updateMessage(tx, id, change);
   }
 
   async function endLines(lineOf: (line: ToolStatus, key: string) => ToolStatus, tx: Transaction): Promise<void> {
-    for (const { id, key, content } of await turns.runningTools(turn.id, tx)) {
+    for (const { id, key, content } of await turns.findRunningTools(tx, turn.id)) {
       if (content.type !== 'tool_status') continue;
       const line = lineOf(content, key);
       if (line.state !== 'running') await update(id, { content: line }, tx);
@@ -51,7 +53,7 @@ export function createTurnLeftovers(deps: TurnLeftoversDeps, turn: TurnRow): Tur
     },
 
     async withdrawCards(tx) {
-      const cards = await turns.openCards(turn.id, tx);
+      const cards = await turns.findOpenCards(tx, turn.id);
       const { workspace_id: workspaceId } = turn;
       await withdrawCards(
         deps,
@@ -60,6 +62,7 @@ export function createTurnLeftovers(deps: TurnLeftoversDeps, turn: TurnRow): Tur
       );
     },
 
-    closeApprovals: async (tx) => withdrawCards(deps, await deps.approvals.supersedeOf({ turnIds: [turn.id] }, tx), tx),
+    closeApprovals: async (tx) =>
+      withdrawCards(deps, await deps.approvals.supersedeApprovalsOf(tx, { turnIds: [turn.id] }), tx),
   };
 }

@@ -3,7 +3,7 @@ import { storable } from '@uswarm/service-kit';
 import type { Transaction } from '../../platform/database/database.js';
 import { allInOrder } from '../../platform/database/pipelined.js';
 import type { AgentActivity } from '../../platform/database/schema.js';
-import type { LeasedJob } from '../../platform/jobs/job-store.js';
+import type { LeasedJob } from '../../platform/jobs/job-queue.js';
 import type { ToolOutcome } from '../tools/platform-tool.js';
 import { NOT_SENT } from '../tools/send-call.js';
 import { recordTexts } from '../tools/record-texts.js';
@@ -52,7 +52,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     deps,
     turn,
     leftovers,
-    async (tx) => (isPlain ? nothingUnfinished(turn.reply_message_id) : turns.unfinished(turn.id, tx)),
+    async (tx) => (isPlain ? nothingUnfinished(turn.reply_message_id) : turns.unfinishedOf(tx, turn.id)),
     beginning.addReply,
   );
   let shownSeq: number | undefined;
@@ -104,7 +104,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
    */
   async function endUnlessStopped(reply: FinishedReply, end: Write<Ended>): Promise<Ended> {
     const [ended, last] = await writes.last(async (tx) => {
-      const stopped = (await turns.stopRequested(turn.id, tx)) ? stoppedReply(reply.text) : undefined;
+      const stopped = (await turns.isStopRequested(tx, turn.id)) ? stoppedReply(reply.text) : undefined;
       return [await (stopped === undefined ? end(tx) : endReply(stopped, tx)), stopped ?? reply] as const;
     });
     metrics?.ended(turn, last);
@@ -160,9 +160,9 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     async setInstance(start) {
       const { instance } = start;
       if (!readsUntrusted(start))
-        return (await writes.single((tx, held) => turns.setInstance(held, instance, tx))).stopRequested;
+        return (await writes.single((tx, held) => turns.setInstance(tx, held, instance))).stopRequested;
       return fenced(async (tx) => {
-        const stored = await turns.setInstance(job, instance, tx);
+        const stored = await turns.setInstance(tx, job, instance);
         await recordUntrusted(deps.untrusted, turn, start, tx);
         return stored?.stopRequested ?? true;
       });
@@ -170,23 +170,25 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     nextGeneration: (limit) =>
       fenced(async (tx) => {
-        const generation = await turns.nextGeneration(turn.id, limit, tx);
+        const generation = await turns.nextGeneration(tx, turn.id, limit);
         await leftovers.failLostTools(tx);
         // With a journal, cards stay: their calls are not repeated, or update the same card.
-        if (await deps.journal.isEmpty(turn.id, tx)) await leftovers.withdrawCards(tx);
+        if (await deps.journal.isJournalEmpty(tx, turn.id)) await leftovers.withdrawCards(tx);
         return generation;
       }),
 
     async postpone(waitMs) {
       await fenced(async (tx) => {
-        await turns.postpone(turn.id, waitMs, tx);
+        await turns.postponeTurn(tx, turn.id, waitMs);
         await statuses.setActivity(turn, null, tx);
       });
       metrics?.postponed();
     },
 
     async judge(generation, entry) {
-      const verdict = await writes.alone((tx) => deps.journal.judge({ turnId: turn.id, generation, ...entry }, tx));
+      const verdict = await writes.alone((tx) =>
+        deps.journal.judgeEntry(tx, { turnId: turn.id, generation, ...entry }),
+      );
       if (verdict === 'stale') throw new LeaseLost();
       return verdict;
     },
@@ -227,7 +229,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       isPlain = false;
       const [, shown] = await writes.together((tx) =>
         allInOrder([
-          reads === undefined ? undefined : deps.untrusted.add(turn, [reads], tx),
+          reads === undefined ? undefined : deps.untrusted.addUntrustedSources(tx, turn, [reads]),
           shownMessages.tool(runtimeKey(tool.callId), tool.content, replySeq(), tx),
         ]),
       );
@@ -237,15 +239,15 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     async call({ id, tool, description, stoppable, reads }, commit) {
       const called = await leaving(async (tx) => {
-        const stored = await deps.toolCalls.find(turn.id, id, tx);
+        const stored = await deps.toolCalls.findToolCall(tx, turn.id, id);
         if (stored !== undefined) return { outcome: stored, state: undefined };
-        const isStopped = stoppable && (await turns.stopRequested(turn.id, tx));
+        const isStopped = stoppable && (await turns.isStopRequested(tx, turn.id));
         const ended: ToolOutcome = isStopped ? NOT_SENT.stopped : await commit(tx);
         const { text, failed, isUnknown, message, showsMessage = message !== undefined, ...texts } = ended;
         await recordTexts(deps.untrusted, turn, { reads, ...texts }, tx);
         // Texts from other systems, such as mails, can contain anything.
         const outcome = { text: storable(text), failed, showsMessage };
-        await deps.toolCalls.insert(turn.id, { id, tool }, outcome, tx);
+        await deps.toolCalls.insertToolCall(tx, turn.id, { id, tool }, outcome);
         const line = { type: 'tool_status', tool, description, state: failed ? 'failed' : 'completed' } as const;
         const shown = isUnknown === true ? unknownLine(line) : line;
         const seq = await shownMessages.tool(callKey(id), shown, replySeq(), tx);
@@ -261,15 +263,15 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
 
     findCall: (callId) =>
       fenced(async (tx) => ({
-        outcome: await deps.toolCalls.find(turn.id, callId, tx),
+        outcome: await deps.toolCalls.findToolCall(tx, turn.id, callId),
         sent: await deps.receipts.find(turn.id, callId, tx),
-        approval: await deps.approvals.find(turn.id, callId, tx),
-        isDelegated: await deps.delegations.isOpen(turn.id, callId, tx),
+        approval: await deps.approvals.findApproval(tx, turn.id, callId),
+        isDelegated: await deps.delegations.isDelegationOpen(tx, turn.id, callId),
       })),
 
     startTask: (start) =>
       leaving(async (tx) =>
-        (await turns.stopRequested(turn.id, tx)) ? NOT_SENT.stopped : await start(tx, shownMessages.show),
+        (await turns.isStopRequested(tx, turn.id)) ? NOT_SENT.stopped : await start(tx, shownMessages.show),
       ),
 
     async handOver(text, agentId) {
@@ -278,7 +280,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
       const { conversation_id: conversationId, user_id: userId } = turn;
       return endUnlessStopped(reply, async (tx) => {
         const handedOver = await endReply(reply, tx);
-        const [userMessage] = await messages.find([userMessageId], tx);
+        const [userMessage] = await messages.findMessages(tx, [userMessageId]);
         const ordinal = userMessage?.seq ?? handedOver.seq;
         await deps.queue.follow({ workspaceId, conversationId, agentId, userMessageId, userId, ordinal }, tx);
         return handedOver;
@@ -288,7 +290,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
     markSent: (receipt, description) =>
       leaving(async (tx) => {
         // A stop locks the job as well, so no call is sent after it.
-        if (await turns.stopRequested(turn.id, tx)) return 'stopped';
+        if (await turns.isStopRequested(tx, turn.id)) return 'stopped';
         if ((await deps.receipts.count(turn.id, tx)) >= MAX_SENT_CALLS) return 'too many calls';
         await deps.receipts.insert(receipt, tx);
         // If the turn ends without an outcome, the line tells the user about the call.
@@ -305,9 +307,11 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         return await endUnlessStopped(reply, async (tx) => {
           const suspended = await endReply(reply, tx, true);
           // After `endReply` has locked the workspace, as every decision does.
-          const delegated = new Set((await deps.delegations.openOf(turn.id, tx)).map(({ callId }) => callId));
+          const delegated = new Set(
+            (await deps.delegations.findOpenDelegations(tx, turn.id)).map(({ callId }) => callId),
+          );
           const asked = callIds.filter((id) => !delegated.has(id));
-          if (asked.length > 0 && !(await deps.approvals.allOpen(turn.id, asked, tx))) throw new Decided();
+          if (asked.length > 0 && !(await deps.approvals.areApprovalsOpen(tx, turn.id, asked))) throw new Decided();
           return suspended;
         });
       } catch (error) {
@@ -369,7 +373,7 @@ export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: Lease
         turn.reply_message_id = replyId;
         if (turn.reply_message_id === null && !isBackground(turn))
           turn.reply_message_id = (await beginning.insertReply(tx)).replyId;
-        if (!isBackground(turn) && !(await turns.answeredElsewhere(turn, tx)))
+        if (!isBackground(turn) && !(await turns.isAnsweredElsewhere(tx, turn)))
           await setUserMessage('failed', tx, messageError(errorCode).code);
         const reply = { turnStatus, messageStatus: 'failed', text: sentence, errorCode } as const;
         return endReply(reply, tx);

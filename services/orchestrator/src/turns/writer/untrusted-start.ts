@@ -1,7 +1,7 @@
 import type { Transaction } from '../../platform/database/database.js';
 import type { NewMemory } from '../../records/memories.store.js';
 import { recordTexts, storedMemory } from '../tools/record-texts.js';
-import type { UntrustedContentStore } from '../tools/untrusted-content.store.js';
+import type * as untrustedContentRecords from '../tools/untrusted-content.store.js';
 import type { TurnRow } from '../turns.store.js';
 import type { TurnStart } from './turn-writes.js';
 
@@ -11,12 +11,12 @@ const memoriesOf = ({ instance }: TurnStart): NewMemory[] => instance.context?.a
 export const readsUntrusted = (start: TurnStart): boolean => start.untrusted.length > 0 || memoriesOf(start).length > 0;
 
 export async function recordUntrusted(
-  store: Pick<UntrustedContentStore, 'add' | 'read' | 'wrote'>,
+  untrusted: Pick<typeof untrustedContentRecords, 'addUntrustedSources' | 'recordReadTexts' | 'recordWrittenTexts'>,
   turn: TurnRow,
   start: TurnStart,
   tx: Transaction,
 ): Promise<void> {
   if (!readsUntrusted(start)) return;
-  await store.add(turn, start.untrusted, tx);
-  await recordTexts(store, turn, { read: memoriesOf(start).map(storedMemory) }, tx);
+  await untrusted.addUntrustedSources(tx, turn, start.untrusted);
+  await recordTexts(untrusted, turn, { read: memoriesOf(start).map(storedMemory) }, tx);
 }

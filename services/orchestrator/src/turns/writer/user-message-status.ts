@@ -1,6 +1,6 @@
 import type { MessageStatus } from '@uswarm/contract';
 import type { Transaction } from '../../platform/database/database.js';
-import type { EventStore } from '../../records/events.store.js';
+import type { EventLog } from '../../records/event-log.js';
 import type { TurnRow } from '../turns.store.js';
 
 /** Statuses that each new status can replace. */
@@ -15,7 +15,7 @@ const REPLACED: Record<'delivered' | 'read' | 'failed', readonly MessageStatus[]
  * end does not fail with its answer.
  */
 export const createUserMessageStatus =
-  (events: Pick<EventStore, 'changeMessage'>, turn: Pick<TurnRow, 'workspace_id' | 'user_message_id'>) =>
+  (events: Pick<EventLog, 'changeMessage'>, turn: Pick<TurnRow, 'workspace_id' | 'user_message_id'>) =>
   async (status: 'delivered' | 'read' | 'failed', tx: Transaction, errorCode: string | null = null): Promise<void> => {
     const { workspace_id: workspaceId, user_message_id: id } = turn;
     const change = { status, errorCode };

@@ -12,7 +12,7 @@ describe('the tools for memories', () => {
   const world = useTurnFixture();
 
   const begin = async (limits = { perAgent: 500, contentBytes: 8_192 }) => {
-    const begun = await beginToolTurn(world, createMemoryTools({ store: world.turnWorker.stores.memories, limits }));
+    const begun = await beginToolTurn(world, createMemoryTools({ database: world.turnWorker.stores.database, limits }));
     const path = `/v1/agents/${begun.turn.agent_id}/memories`;
     const memories = async () =>
       (await world.user.get<{ data: { key: string; content: string }[] }>(path)).body.data.map(
