@@ -123,7 +123,7 @@ export const MUTATIONS = [
   {
     name: 'an outcome is not stored',
     file: WRITER,
-    from: 'await deps.toolCalls.insert(turn.id, { id, tool }, outcome, tx);',
+    from: 'await deps.toolCalls.insertToolCall(tx, turn.id, { id, tool }, outcome);',
     to: '',
     tests: [
       {

@@ -6,10 +6,10 @@ export const ABSENT_FEATURES: Pick<
   TurnWorkerDeps,
   'delegations' | 'tasks' | 'queue' | 'reports' | 'summaries' | 'push'
 > = {
-  delegations: { isOpen: async () => false, openOf: async () => [] },
+  delegations: { isDelegationOpen: async () => false, findOpenDelegations: async () => [] },
   tasks: { ended: async () => undefined, cancel: async () => undefined },
   queue: { follow: async () => undefined },
-  summaries: { find: async () => undefined },
+  summaries: { findSummary: async () => undefined },
   reports: { promptFor: async () => undefined },
   push: NO_PUSH,
 };

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { createArtifactStore } from '../src/workspaces/artifacts/artifacts.store.js';
+import { insertArtifact, appendArtifactVersion } from '../src/workspaces/artifacts/artifacts.store.js';
 import { createFileObjects } from '../src/workspaces/uploads/file-objects.js';
 import type { Home, TestOrchestrator } from './test-orchestrator.js';
 
@@ -11,14 +11,13 @@ export async function storeArtifact(
   title: string,
   contents: readonly string[],
 ): Promise<string> {
-  const store = createArtifactStore(database);
   const id = randomUUIDv7();
   for (const [index, content] of contents.entries()) {
     const object_id = randomUUIDv7();
     await createFileObjects(objectDirectory).put(object_id, Readable.from([Buffer.from(content)]));
     const about = { title, agent_slug: 'writer', preview: content, size: Buffer.byteLength(content), object_id };
-    if (index === 0) await store.insert({ id, workspaceId, conversationId }, about, 1_000, database);
-    else await store.append(id, { ...about, version: index + 1 }, database);
+    if (index === 0) await insertArtifact(database, { id, workspaceId, conversationId }, about, 1_000);
+    else await appendArtifactVersion(database, id, { ...about, version: index + 1 });
   }
   return id;
 }

@@ -1,5 +1,5 @@
 import type { Database } from '../src/platform/database/database.js';
-import { createEventStore } from '../src/records/events.store.js';
+import { createEventLog } from '../src/records/event-log.js';
 import { withoutAfterCommit } from './transaction.js';
 
 interface Place {
@@ -23,7 +23,7 @@ export function eventStatements(place: () => Place): [string, (database: Databas
           content,
           status: 'pending',
         } as const;
-        await createEventStore(database).addMessage(message, withoutAfterCommit(database));
+        await createEventLog(database).addMessage(message, withoutAfterCommit(database));
       },
     ],
     [
@@ -33,7 +33,7 @@ export function eventStatements(place: () => Place): [string, (database: Databas
         const content = { type: 'text', text: 'hi' } as const;
         const id = crypto.randomUUID();
         const message = { id, workspaceId, conversationId, content, turn: { id: place().messageId, key: id } };
-        await createEventStore(database).placeMessage(message, withoutAfterCommit(database));
+        await createEventLog(database).placeMessage(message, withoutAfterCommit(database));
       },
     ],
     [
@@ -47,13 +47,13 @@ export function eventStatements(place: () => Place): [string, (database: Databas
           from: ['sent'],
           types: ['message.updated'],
         } as const;
-        await createEventStore(database).changeMessage(changed, withoutAfterCommit(database));
+        await createEventLog(database).changeMessage(changed, withoutAfterCommit(database));
       },
     ],
     [
       'the append of an event',
       (database) =>
-        createEventStore(database).append(
+        createEventLog(database).append(
           { workspaceId: place().workspaceId, type: 'message.updated', subjectId: place().messageId },
           withoutAfterCommit(database),
         ),

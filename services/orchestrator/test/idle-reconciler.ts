@@ -5,6 +5,8 @@ import { createRuntimeMetrics } from '../src/runtimes/runtime-metrics.js';
 import { createRuntimePool } from '../src/runtimes/runtime-pool.js';
 import { createRuntimeReconciler } from '../src/runtimes/runtime-reconciler.js';
 import type { Stores } from './stores.js';
+import * as runtimeRecords from '../src/records/runtimes.store.js';
+import * as agentRecords from '../src/records/agents.store.js';
 
 export const IDLE_RUNTIME: RuntimeObservation = {
   phase: 'Ready',
@@ -18,7 +20,9 @@ export const createIdleReconciler = (stores: Stores, withTransaction: WithTransa
   createRuntimeReconciler({
     ...stores,
     withTransaction,
-    store: stores.runtimes,
+    database: stores.database,
+    store: runtimeRecords,
+    agents: agentRecords,
     driver: {
       ensure: async ({ suspended }) =>
         suspended ? { ...IDLE_RUNTIME, phase: 'Suspended', address: null } : IDLE_RUNTIME,

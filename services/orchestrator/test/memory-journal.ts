@@ -21,16 +21,16 @@ export function createMemoryJournal({
     return number === entries.length + 1 ? 'new' : 'refused';
   };
   const journal: TurnWorkerDeps['journal'] = {
-    judge: async ({ number }) => judge(number),
-    append: async ({ generation }, appended) => {
+    judgeEntry: async (_db, { number }) => judge(number),
+    appendEntry: async (_db, { generation }, appended) => {
       const verdict = judge(appended.number);
       if (verdict === 'new') entries.push({ ...appended, generation });
       return verdict;
     },
-    entries: async () => entries,
-    isEmpty: async () => entries.length === 0,
-    recent: async () => ({ turnIds: ['earlier'], calls: recentCalls }),
-    calls: async () => recentCalls,
+    listEntries: async () => entries,
+    isJournalEmpty: async () => entries.length === 0,
+    findRecentTurns: async () => ({ turnIds: ['earlier'], calls: recentCalls }),
+    listCalls: async () => recentCalls,
   };
   const bodies = createJournalBodies({
     contents: {

@@ -16,10 +16,13 @@ export const createMemoryReservations = (
     return { used: now === 'some' ? 0 : 1_000, budget: 1_000, left: now };
   };
   return {
-    tokensOf: async () => tokens(),
-    beforeStep: async (_turnId, { step }) => ({ ...tokens(), isRepeated: recorded.reservations.includes(step) }),
-    insert: async ({ step }) => void recorded.reservations.push(step),
-    settle: async () => undefined,
-    release: async ({ step }) => void recorded.releases.push(step),
+    findTurnTokens: async () => tokens(),
+    findTokensBeforeStep: async (_db, _turnId, { step }) => ({
+      ...tokens(),
+      isRepeated: recorded.reservations.includes(step),
+    }),
+    insertReservation: async (_db, { step }) => void recorded.reservations.push(step),
+    settleReservation: async () => undefined,
+    releaseReservation: async (_db, { step }) => void recorded.releases.push(step),
   };
 };

@@ -4,14 +4,12 @@ import { createWithTransaction } from '../src/platform/database/transaction.js';
 import type { Plan } from '../src/platform/core/catalog.js';
 import type { ModelPrice } from '../src/platform/core/models.js';
 import { createModelCallService } from '../src/turns/model-calls/model-calls.service.js';
-import { createModelCallStore } from '../src/turns/model-calls/model-calls.store.js';
 import { createPlans } from '../src/metering/plans.js';
 import type { Reserved } from '../src/turns/writer/turn-budget.js';
 import type { TurnWriter } from '../src/turns/writer/turn-writes.js';
 import type { TurnRow } from '../src/turns/turns.store.js';
 import type { Attempt } from '../src/metering/reservations.store.js';
 import { createUsageLimits } from '../src/metering/usage-limits.js';
-import { createUsageStore } from '../src/metering/usage.store.js';
 import type { Stores } from './stores.js';
 
 /** This process reserves the tokens for model calls. */
@@ -46,13 +44,13 @@ export interface MeteredCallsDeps {
 /** Reserves and settles model calls as runtimes or the gateway do. */
 export function createMeteredCalls({ database, stores, plan, mode, price }: MeteredCallsDeps) {
   const limits = createUsageLimits({
-    store: createUsageStore(database),
+    database,
     plans: createPlans([plan]),
     clock: systemClock,
   });
   const gateway = createModelCallService({
     withTransaction: createWithTransaction(database),
-    store: createModelCallStore(database),
+    database,
     limits,
     models: { entry: () => undefined, price },
     warnAboutBudget: stores.warnAboutBudget,

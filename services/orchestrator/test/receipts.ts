@@ -3,6 +3,7 @@ import type { MessageData, ReceiptStatus } from '@uswarm/contract';
 import { callHash } from '../src/records/approval-card.js';
 import { createStores } from './stores.js';
 import { first, type Home, type TestOrchestrator, type TestUser } from './test-orchestrator.js';
+import { insertReceipt } from '../src/turns/receipts/receipts.store.js';
 
 export const MAIL = { to: ['bob@example.com'], subject: 'Lunch', body: 'Are you free on Tuesday?' };
 
@@ -49,7 +50,7 @@ export async function storeReceipt(
     argumentsHash,
     key: '<k@uswarm>',
   } as const;
-  await receipts.insert(receipt, database);
+  await insertReceipt(database, receipt);
   if (status !== 'sent') await receipts.finish(turnId, call.id, { status, outcome: 'Sent the mail.' }, database);
   const { id } = await database
     .selectFrom('receipts')

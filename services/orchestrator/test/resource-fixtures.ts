@@ -14,6 +14,7 @@ import type { Home, TestOrchestrator, TestUser } from './test-orchestrator.js';
 import { upload } from './uploads.js';
 import { storeWorkflow } from './workflows.js';
 import { withoutAfterCommit } from './transaction.js';
+import { startTurn, finishTurn } from '../src/records/turn-rows.js';
 
 /** A user's resources, one for each id in the API document's examples. */
 export interface UserResources {
@@ -130,8 +131,8 @@ async function storeReply({ database }: TestOrchestrator, user: TestUser, home: 
     const answer = { type: 'text', text: 'There is.' } as const;
     const reply = { id, ...place, role: 'agent', content: answer, status: 'delivered' } as const;
     await stores.events.addMessage(reply, withoutAfterCommit(tx));
-    await stores.turns.start(turn.id, { replyId: id, budget: null }, tx);
-    await stores.turns.finish(turn.id, { status: 'done', errorCode: null }, tx);
+    await startTurn(tx, turn.id, { replyId: id, budget: null });
+    await finishTurn(tx, turn.id, { status: 'done', errorCode: null });
   });
   return id;
 }

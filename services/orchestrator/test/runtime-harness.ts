@@ -9,10 +9,11 @@ import {
 } from '../src/runtimes/drivers/driver.js';
 import { needsReconcile, specOf } from '../src/records/runtime-state.js';
 import { createRuntimeRequests } from '../src/records/runtime-requests.js';
-import type { LeasedJob } from '../src/platform/jobs/job-store.js';
+import type { LeasedJob } from '../src/platform/jobs/job-queue.js';
 import { runtimeRow } from './runtime-row.js';
 import { TURN_JOB } from '../src/records/turn-job.js';
 import { NO_TRANSACTION } from './transaction.js';
+import type { Database } from '../src/platform/database/database.js';
 
 const JOB: LeasedJob = {
   kind: 'runtime',
@@ -86,17 +87,17 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
   };
 
   const store = {
-    get: async () => (await gap(), deleted ? undefined : { ...row }),
-    lock: async () => row.desired,
-    resume: async () => void Object.assign(row, { desired: 'running', failures: 0, wanted_at: clock.now() }),
-    update: async (_id: string, update: object) => {
+    getRuntime: async () => (await gap(), deleted ? undefined : { ...row }),
+    lockRuntime: async () => row.desired,
+    resumeRuntime: async () => void Object.assign(row, { desired: 'running', failures: 0, wanted_at: clock.now() }),
+    updateRuntime: async (_db: Database, _id: string, update: object) => {
       recorded.writes += 1;
       Object.assign(row, update, { updated_at: clock.now() });
     },
-    remove: async () => void (deleted = true),
-    lastTurnEnd: async () => new Date(platform.idleSince),
-    create: async () => undefined,
-    markDeleted: async () => undefined,
+    deleteRuntime: async () => void (deleted = true),
+    findLastTurnEnd: async () => new Date(platform.idleSince),
+    insertRuntime: async () => undefined,
+    markRuntimeDeleted: async () => undefined,
   };
   const observe = (): RuntimeObservation => {
     const { revisionPending, rolloutRequested: requested, rolloutGranted } = platform;
@@ -136,6 +137,7 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
       await gap();
       return run(NO_TRANSACTION);
     },
+    database: NO_TRANSACTION,
     store,
     jobs: {
       holds: async () => lease.held,
@@ -184,7 +186,7 @@ export function createRuntimeHarness({ pool = NO_LIMIT }: { pool?: RuntimeReconc
     pool,
     events: { append: async () => (recorded.events += 1) },
     agents: {
-      statuses: async () => [{ agentId: 'a', activity: 'online', expiresInMs: null }],
+      listAgentStatuses: async () => [{ agentId: 'a', activity: 'online', expiresInMs: null }],
     },
     publish: async ({ payload }) => (recorded.statuses.push((payload as { status: string }).status), true),
     idleSuspendAfterMs: IDLE_MS,

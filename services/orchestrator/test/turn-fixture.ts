@@ -3,9 +3,9 @@ import type { Database } from '../src/platform/database/database.js';
 import { TURN_JOB } from '../src/records/turn-job.js';
 import { createTurnWriter, type TurnWriterDeps } from '../src/turns/writer/turn-writer.js';
 import type { TurnWriter } from '../src/turns/writer/turn-writes.js';
-import type { TurnRow } from '../src/turns/turns.store.js';
+import { type TurnRow, getTurn } from '../src/turns/turns.store.js';
 import { createStores, type Stores, tasksOf } from './stores.js';
-import type { LeasedJob } from '../src/platform/jobs/job-store.js';
+import type { LeasedJob } from '../src/platform/jobs/job-queue.js';
 import { first, type Home, startTestOrchestrator, type TestOrchestrator, type TestUser } from './test-orchestrator.js';
 import { createWithStatement, createWithTransaction } from '../src/platform/database/transaction.js';
 
@@ -25,7 +25,7 @@ export interface TestTurnWorker {
 export function createTestTurnWorker(database: Database): TestTurnWorker {
   const stores = createStores(database);
   const turnOf = async (job: LeasedJob): Promise<TurnRow> => {
-    const turn = await stores.turns.get(job.subjectId);
+    const turn = await getTurn(stores.database, job.subjectId);
     if (turn === undefined) throw new Error('the turn does not exist');
     return turn;
   };

@@ -4,7 +4,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import type { AgentPrompt } from '@uswarm/contract';
 import { type RunTurnRequest, type TurnEvent, TurnEventSchema } from '@uswarm/runtime-proto';
 import { type Clock, silentLogger, systemClock } from '@uswarm/service-kit';
-import type { LeasedJob } from '../src/platform/jobs/job-store.js';
+import type { LeasedJob } from '../src/platform/jobs/job-queue.js';
 import type { RuntimeRow } from '../src/records/runtimes.store.js';
 import type { MessageChange } from '../src/records/message-rows.js';
 import type { FoundApproval } from '../src/records/approvals.store.js';
@@ -18,7 +18,8 @@ import type { StoredOutcome } from '../src/turns/tools/tool-calls.store.js';
 import type { UntrustedSource } from '../src/turns/tools/untrusted-content.js';
 import type { TurnContext } from '../src/turns/request/turn-contexts.store.js';
 import type { Progress, ReplyTexts } from '../src/turns/reply/turn-progress.store.js';
-import type { TurnRow, TurnInstance } from '../src/turns/turns.store.js';
+import type { TurnRow } from '../src/turns/turns.store.js';
+import type { TurnProcess } from '../src/records/turn-rows.js';
 import type { TurnTokens } from '../src/metering/turn-tokens.js';
 import { createMemoryJournal } from './memory-journal.js';
 import { createMemoryLimits } from './memory-limits.js';
@@ -128,9 +129,9 @@ export function createTurnHarness(
   };
   let saved = more.saved;
   let context: TurnContext | undefined;
-  const setInstance = (at: TurnInstance | undefined, changes: Partial<TurnRow> = {}) => {
+  const setInstance = (at: TurnProcess | undefined, changes: Partial<TurnRow> = {}) => {
     Object.assign(turn, { ...changes, runtime_instance: at?.id ?? null });
-    context ??= at?.context;
+    context ??= at?.context as TurnContext | undefined;
     return { stopRequested: turn.stop_requested };
   };
 
@@ -157,33 +158,33 @@ export function createTurnHarness(
       makeDueNow: async () => void (recorded.runtimeMadeDue += 1),
     },
     turns: {
-      get: readTurn,
-      getToRun: readTurn,
-      start: async (_id, { replyId, instance: at }) =>
+      getTurn: readTurn,
+      getTurnToRun: readTurn,
+      startTurn: async (_db, _id, { replyId, instance: at }) =>
         setInstance(at, { status: 'running', reply_message_id: replyId }),
-      setReply: async (_id, replyId) => void (turn.reply_message_id = replyId),
-      setInstance: async (_job, at) => setInstance(at),
-      nextGeneration: async (_id, limit) => {
+      setReply: async (_db, _id, replyId) => void (turn.reply_message_id = replyId),
+      setInstance: async (_db, _job, at) => setInstance(at),
+      nextGeneration: async (_db, _id, limit) => {
         const progress = entries.at(-1)?.generation ?? 0;
         return turn.generation - limit < progress ? (turn.generation += 1) : undefined;
       },
-      postpone: async (_id, waitMs) => {
+      postponeTurn: async (_db, _id, waitMs) => {
         recorded.waits.push(waitMs);
         Object.assign(turn, { generation: turn.generation + 1, runtime_instance: null });
       },
-      answeredElsewhere: async () => false,
-      finish: async (_id, { status, errorCode }) => void (recorded.ended = { status, errorCode }),
-      suspend: async () => void (recorded.suspended = true),
-      unfinished: async () => ({ tools: true, approvals: true, tasks: true, replyId: turn.reply_message_id }),
-      history: async () => [{ id: 'question', role: 'user', agent_id: null, text: 'why?' }],
-      runningTools: async () => [],
-      openCards: async () => [],
-      stopRequested: async () => turn.stop_requested,
-      recordUsage: async ({ step, provider }) => {
+      isAnsweredElsewhere: async () => false,
+      finishTurn: async (_db, _id, { status, errorCode }) => void (recorded.ended = { status, errorCode }),
+      suspendTurn: async () => void (recorded.suspended = true),
+      unfinishedOf: async () => ({ tools: true, approvals: true, tasks: true, replyId: turn.reply_message_id }),
+      loadHistory: async () => [{ id: 'question', role: 'user', agent_id: null, text: 'why?' }],
+      findRunningTools: async () => [],
+      findOpenCards: async () => [],
+      isStopRequested: async () => turn.stop_requested,
+      recordCall: async (_db, { step, provider }) => {
         recorded.usage.push(step);
         return { provider, modelId: null, kind: 'step', costMicros: null };
       },
-      nextStep: async () => 1,
+      findNextStep: async () => 1,
     },
     journal,
     bodies,
@@ -194,7 +195,7 @@ export function createTurnHarness(
       showWriting: async () => true,
       refreshAgent: async () => undefined,
     },
-    users: { reader: async () => ({ name: 'Ada', language: 'en', time_zone: 'UTC' }) },
+    users: { findReader: async () => ({ name: 'Ada', language: 'en', time_zone: 'UTC' }) },
     loadAgentContext: async () => ({
       members: [{ id: 'a', slug: 'a', name: 'A', kind: 'manager', description: '', skills: [] }],
       model: null,
@@ -215,36 +216,36 @@ export function createTurnHarness(
         return { stopRequested: false };
       },
     },
-    contexts: { find: async () => context },
+    contexts: { findTurnContext: async () => context },
     approvals: {
-      expiry: async (afterMs) => new Date(Date.now() + afterMs),
-      find: async (_turn, callId) => approvals.get(callId),
-      insert: async ({ callId, argumentsHash, key = null, integrationId = null }) =>
+      approvalExpiryAt: async (_db, afterMs) => new Date(Date.now() + afterMs),
+      findApproval: async (_db, _turn, callId) => approvals.get(callId),
+      insertApproval: async (_db, { callId, argumentsHash, key = null, integrationId = null }) =>
         void approvals.set(callId, { status: 'open', argumentsHash, key, integrationId, decidedAt: null }),
-      allOpen: async (_turn, callIds) => {
+      areApprovalsOpen: async (_db, _turn, callIds) => {
         more.onSuspend?.(approvals);
         return callIds.every((callId) => approvals.get(callId)?.status === 'open');
       },
-      supersedeOf: async () => [],
+      supersedeApprovalsOf: async () => [],
     },
     reservations: createMemoryReservations(recorded, more.left),
     warnAboutBudget: async () => undefined,
     receipts: createMemoryReceipts(),
     toolCalls: {
-      find: async (_turn, callId) => calls.get(callId),
-      insert: async (_turn, { id }, outcome) => void calls.set(id, outcome),
+      findToolCall: async (_db, _turn, callId) => calls.get(callId),
+      insertToolCall: async (_db, _turn, { id }, outcome) => void calls.set(id, outcome),
     },
     rules: createMemoryRules(more, recorded.untrusted),
     untrusted: {
-      add: async (_turn, sources) => sources.forEach((source) => recorded.untrusted.add(source)),
-      read: async () => undefined,
-      wrote: async () => undefined,
+      addUntrustedSources: async (_db, _turn, sources) => sources.forEach((source) => recorded.untrusted.add(source)),
+      recordReadTexts: async () => undefined,
+      recordWrittenTexts: async () => undefined,
     },
     messages: {
-      update: async (id, change) => updateMessage(id, change),
-      find: async () => [],
-      findLine: async (_turn, key) => lines.get(keys.get(key) ?? ''),
-      findOfTurn: async (_turn, key) => (key.startsWith('approval:') ? keys.get(key) : undefined),
+      updateMessage: async (_db, id, change) => updateMessage(id, change),
+      findMessages: async () => [],
+      findToolLine: async (_db, _turn, key) => lines.get(keys.get(key) ?? ''),
+      findMessageOfTurn: async (_db, _turn, key) => (key.startsWith('approval:') ? keys.get(key) : undefined),
     },
     events: {
       append: async () => (seq += 1),
@@ -271,11 +272,12 @@ export function createTurnHarness(
       },
       lock: async () => undefined,
     },
+    database: NO_TRANSACTION,
     ...ABSENT_FEATURES,
     markdown: createSafeMarkdown('https://api.example.com'),
     limits: createMemoryLimits(more),
     runtimes: {
-      get: async () => {
+      getRuntime: async () => {
         recorded.reads += 1;
         return { ...RUNTIME, ...more.runtime };
       },

@@ -1,6 +1,6 @@
 import type { RuntimeRow } from '../src/records/runtimes.store.js';
 import type { TurnRow } from '../src/turns/turns.store.js';
-import type { LeasedJob } from '../src/platform/jobs/job-store.js';
+import type { LeasedJob } from '../src/platform/jobs/job-queue.js';
 
 export const NOW = new Date();
 export const JOB: LeasedJob = {

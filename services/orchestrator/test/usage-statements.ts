@@ -1,10 +1,10 @@
 import type { Database } from '../src/platform/database/database.js';
-import { createModelCallStore } from '../src/turns/model-calls/model-calls.store.js';
-import { createBudgetStore } from '../src/metering/budget.store.js';
-import { createBudgetWarningStore } from '../src/metering/budget-warning.js';
-import { createReservationStore } from '../src/metering/reservations.store.js';
-import { createUsageReportStore } from '../src/metering/usage-report.store.js';
-import { createUsageStore } from '../src/metering/usage.store.js';
+import { reserveModelCall } from '../src/turns/model-calls/model-calls.store.js';
+import { findBudget } from '../src/metering/budget.store.js';
+import { markBudgetWarning } from '../src/metering/budget-warning.js';
+import { findTurnTokens, findUnallotted, grantBudget, settleReservation } from '../src/metering/reservations.store.js';
+import { sumUsage, sumUsageOfTurns, groupUsage } from '../src/metering/usage-report.store.js';
+import { findUsageOfRunning, findUsageOfUser, findUsageOfWorkspace } from '../src/metering/usage.store.js';
 import { CHARGED_CALL } from './charged-call.js';
 
 interface Place {
@@ -22,7 +22,8 @@ export const USAGE_STATEMENTS: readonly { name: string; run: (db: Database, plac
   {
     name: 'the reservation of a model call',
     run: (db, { userId, workspaceId, agentId, messageId }) =>
-      createModelCallStore(db).reserve(
+      reserveModelCall(
+        db,
         {
           id: messageId,
           workspace_id: workspaceId,
@@ -45,55 +46,53 @@ export const USAGE_STATEMENTS: readonly { name: string; run: (db: Database, plac
           budget: { monthly_cost_micros: 1, monthly_tokens: 1 },
           resetsAt: '',
         },
-        db,
       ),
   },
-  { name: 'the tokens of a turn', run: (db, { messageId }) => createReservationStore().tokensOf(messageId, db) },
+  { name: 'the tokens of a turn', run: (db, { messageId }) => findTurnTokens(db, messageId) },
   {
     name: 'the tokens that a turn can give to tasks',
-    run: (db, { messageId }) => createReservationStore().unallotted(messageId, db),
+    run: (db, { messageId }) => findUnallotted(db, messageId),
   },
   {
     name: 'the grant of tokens',
-    run: (db, { messageId }) => createReservationStore().grant(messageId, 1, db),
+    run: (db, { messageId }) => grantBudget(db, messageId, 1),
   },
   {
     name: 'the settlement of a reserved model call',
     run: (db, { messageId }) =>
-      createReservationStore().settle(
+      settleReservation(
+        db,
         { usageTurnId: messageId, step: 1 },
         { promptTokens: 1, completionTokens: 1, cachedTokens: 0, reasoningTokens: 0, estimated: false },
-        db,
       ),
   },
   {
     name: 'the warning about a budget',
-    run: (db, place) => createBudgetWarningStore().mark(place, PERIOD, db),
+    run: (db, place) => markBudgetWarning(db, place, PERIOD),
   },
   {
     name: 'the budget of a workspace',
-    run: (db, { workspaceId, userId }) => createBudgetStore(db).find(workspaceId, userId, PERIOD),
+    run: (db, { workspaceId, userId }) => findBudget(db, workspaceId, userId, PERIOD),
   },
   {
     name: 'the report of usage',
     async run(db, { workspaceId, messageId }) {
-      const reports = createUsageReportStore(db);
       const range = { workspaceId, ...RANGE };
-      await reports.total(range);
-      await reports.turnTotals(range, [messageId]);
+      await sumUsage(db, range);
+      await sumUsageOfTurns(db, range, [messageId]);
       for (const by of ['agent', 'conversation', 'turn', 'model', 'day'] as const) {
-        await reports.groups(range, by, { limit: 50 });
-        await reports.groups(range, by, { after: messageId, limit: 50 });
+        await groupUsage(db, range, by, { limit: 50 });
+        await groupUsage(db, range, by, { after: messageId, limit: 50 });
       }
     },
   },
   {
     name: 'the usage and the running turns of a user',
-    run: (db, { workspaceId }) => createUsageStore(db).ofRunning(workspaceId, PERIOD, db),
+    run: (db, { workspaceId }) => findUsageOfRunning(db, workspaceId, PERIOD),
   },
-  { name: 'the usage of a user', run: (db, { userId }) => createUsageStore(db).ofUser(userId, PERIOD) },
+  { name: 'the usage of a user', run: (db, { userId }) => findUsageOfUser(db, userId, PERIOD) },
   {
     name: 'the usage of a workspace',
-    run: (db, { workspaceId }) => createUsageStore(db).ofWorkspace(workspaceId, PERIOD),
+    run: (db, { workspaceId }) => findUsageOfWorkspace(db, workspaceId, PERIOD),
   },
 ];

@@ -1,17 +1,17 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { MessageContent, Workflow } from '@uswarm/contract';
-import type { AgentStore } from '../src/records/agents.store.js';
 import type { TaskResult } from '../src/turns/background-turns.js';
 import type { FinishedReply } from '../src/turns/writer/turn-ending.js';
 import type { TurnRow } from '../src/turns/turns.store.js';
 import { contentOf } from '../src/turns/workflows/workflow-view.js';
 import { createWorkflowTools } from '../src/turns/workflows/workflow-tools.js';
-import type { LeasedJob } from '../src/platform/jobs/job-store.js';
+import type { LeasedJob } from '../src/platform/jobs/job-queue.js';
 import { createStores, tasksOfStores } from './stores.js';
 import { beginToolTurn } from './tool-turn.js';
 import type { Home, TestOrchestrator } from './test-orchestrator.js';
 import { withoutAfterCommit } from './transaction.js';
 import type { TurnFixture } from './turn-fixture.js';
+import { insertWorkflow, updateWorkflowStep } from '../src/turns/workflows/workflows.store.js';
 
 export interface TestStep {
   id: string;
@@ -39,8 +39,7 @@ const FINISHED: Record<TaskResult['status'], Omit<FinishedReply, 'text'>> = {
 export async function beginWorkflowTurn(world: Readonly<TurnFixture>) {
   const { stores } = world.turnWorker;
   const { workflows } = tasksOfStores(stores);
-  const agents: Pick<AgentStore, 'members'> = stores.agents;
-  const begun = await beginToolTurn(world, createWorkflowTools({ store: stores.workflows, workflows, agents }));
+  const begun = await beginToolTurn(world, createWorkflowTools({ database: stores.database, workflows }));
   const path = `/v1/workspaces/${begun.turn.workspace_id}/workflows`;
 
   /** The steps' unfinished turns, by step id. */
@@ -130,7 +129,6 @@ export async function storeWorkflow(
   { name = 'Plan a trip', messageId: existing }: { name?: string; messageId?: string } = {},
 ): Promise<string> {
   const { workspaceId, conversationId, agents } = place;
-  const { workflows } = createStores(uswarm.database);
   const agentId = agents[0]?.id ?? '';
   const id = randomUUIDv7();
   const messageId = existing ?? (await storeMessage(uswarm, place));
@@ -143,8 +141,8 @@ export async function storeWorkflow(
     after,
   });
   const steps = [step('trains'), step('hotels', ['trains'])];
-  await workflows.insert({ ...plan, createdAt: new Date() }, steps, uswarm.database);
+  await insertWorkflow(uswarm.database, { ...plan, createdAt: new Date() }, steps);
   const ended = { status: 'completed', result: 'There is a train at 9:07.', finished_at: new Date() } as const;
-  await workflows.updateStep(id, 'trains', ended, uswarm.database);
+  await updateWorkflowStep(uswarm.database, id, 'trains', ended);
   return id;
 }

@@ -5,6 +5,7 @@ import { allRows } from '../../test/database-rows.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
 import { useTurnFixture } from '../../test/turn-fixture.js';
 import type { ActionCard } from './action-card.js';
+import { loadHistory } from '../turns/turns.store.js';
 
 const CARD: ActionCard = {
   type: 'action_card',
@@ -71,7 +72,7 @@ describe('action cards', () => {
     await choose(await offered(2), 'a');
     const turn = await world.turnWorker.turnOf(await world.turnWorker.claim());
     expect(turn.agent_id).toBe(world.home.agents[2]?.id);
-    const history = (await world.turnWorker.stores.turns.history(turn, 10)).toReversed();
+    const history = (await loadHistory(world.turnWorker.stores.database, turn, 10)).toReversed();
     expect(history.map(({ role, text }) => `${role}: ${text}`)).toEqual([
       'user: what?',
       'agent: Please choose.',

@@ -2,20 +2,21 @@ import { ApiError, type MessageData } from '@uswarm/contract';
 import type { Database, Transaction, WithTransaction } from '../platform/database/database.js';
 import type { AgentStatuses } from '../records/agent-statuses.js';
 import type { Approvals } from '../turns/approvals/approvals.js';
-import type { EventStore } from '../records/events.store.js';
+import type { EventLog } from '../records/event-log.js';
 import type { PushJobs } from '../records/push-jobs.js';
 import { titleOf } from '../records/title.js';
 import type { RateLimits } from '../platform/rate-limits/rate-limits.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { choiceOf } from './action-card.js';
 import { type MessageRow, messageView, type CreateViewContext } from './message-view.js';
-import type { MessageStore } from '../records/messages.store.js';
+import { findMessages } from '../records/messages.store.js';
 import type { UserMessages } from './user-messages.js';
+import { updateMessage } from '../records/message-rows.js';
 
 export interface ActionServiceDeps {
+  database: Database;
   withTransaction: WithTransaction;
-  store: Pick<MessageStore, 'find' | 'update'>;
-  events: Pick<EventStore, 'append'>;
+  events: Pick<EventLog, 'append'>;
   messages: Pick<UserMessages, 'prepare' | 'store'>;
   approvals: Pick<Approvals, 'decide'>;
   statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
@@ -44,10 +45,10 @@ export interface ActionService {
 }
 
 export function createActionService(deps: ActionServiceDeps): ActionService {
-  const { withTransaction, store, events, messages, approvals, statuses, access, createViewContext } = deps;
+  const { database, withTransaction, events, messages, approvals, statuses, access, createViewContext } = deps;
 
-  async function read({ workspaceId, messageId }: ActionTarget, db?: Database): Promise<MessageRow> {
-    const [row] = await store.find([messageId], db);
+  async function read({ workspaceId, messageId }: ActionTarget, db: Database = database): Promise<MessageRow> {
+    const [row] = await findMessages(db, [messageId]);
     if (row?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
     return row;
   }
@@ -62,7 +63,7 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
     if (made) throw new ApiError('action_already_chosen');
     const agentId = row.agent_id;
     if (agentId === null) throw new ApiError('action_not_found');
-    await store.update(messageId, { content: { ...card, selected_action_id: actionId } }, tx);
+    await updateMessage(tx, messageId, { content: { ...card, selected_action_id: actionId } });
     const message = { workspaceId, conversationId: row.conversation_id, userId, text: label, title: titleOf(label) };
     const decided = await approvals.decide(messageId, actionId, tx);
     if (decided === undefined) await messages.store({ ...message, agentIds: [agentId] }, tx);

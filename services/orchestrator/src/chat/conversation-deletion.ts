@@ -1,24 +1,24 @@
 import { ApiError } from '@uswarm/contract';
-import type { Transaction, WithTransaction } from '../platform/database/database.js';
-import type { JobStore } from '../platform/jobs/job-store.js';
+import type { Transaction, WithTransaction, Database } from '../platform/database/database.js';
+import type { JobQueue } from '../platform/jobs/job-queue.js';
 import type { AgentStatuses } from '../records/agent-statuses.js';
-import type { EventStore } from '../records/events.store.js';
-import type { MessageStore } from '../records/messages.store.js';
+import type { EventLog } from '../records/event-log.js';
 import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
 import { SUMMARY_JOB, TITLE_JOB } from '../turns/summaries/follow-ups.js';
 import { TURN_JOB } from '../records/turn-job.js';
-import type { RunningTurn, TurnStore } from '../turns/turns.store.js';
+import { type RunningTurn, findRunningTurns } from '../turns/turns.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
-import type { ConversationStore } from './conversations.store.js';
+import { findConversationTarget } from './conversations.store.js';
+import { deleteConversation } from '../records/conversation-rows.js';
+import type * as messageRecords from '../records/messages.store.js';
 
 export interface ConversationDeletionDeps {
   withTransaction: WithTransaction;
-  store: Pick<ConversationStore, 'findTarget' | 'remove'>;
-  messages: Pick<MessageStore, 'trimOldest'>;
-  turns: Pick<TurnStore, 'running'>;
-  jobs: Pick<JobStore, 'cancelSerial' | 'remove'>;
+  database: Database;
+  messages: Pick<typeof messageRecords, 'trimOldestMessages'>;
+  jobs: Pick<JobQueue, 'cancelSerial' | 'remove'>;
   statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
-  events: Pick<EventStore, 'append'>;
+  events: Pick<EventLog, 'append'>;
   access: WorkspaceAccess;
   /** Cancels a running turn whose agent message is deleted. */
   stopInRuntime: CancelRuntimeTurn;
@@ -37,17 +37,17 @@ export interface ConversationDeletion {
 const DELETION_BATCH = 2_000;
 
 export function createConversationDeletion(deps: ConversationDeletionDeps): ConversationDeletion {
-  const { withTransaction, store, messages, turns, jobs, statuses, events, access } = deps;
+  const { withTransaction, database, messages, jobs, statuses, events, access } = deps;
 
   /** Lock order everywhere: jobs, workspace, messages, agents. @returns the turns that were running */
   async function remove(workspaceId: string, conversationId: string, tx: Transaction): Promise<RunningTurn[]> {
     await jobs.cancelSerial(TURN_JOB, conversationId, tx);
     await jobs.remove(SUMMARY_JOB, [conversationId], tx);
     await jobs.remove(TITLE_JOB, [conversationId], tx);
-    const running = await turns.running(conversationId, tx);
+    const running = await findRunningTurns(tx, conversationId);
     await events.append({ workspaceId, type: 'conversation.deleted', subjectId: conversationId }, tx);
-    while ((await messages.trimOldest(conversationId, 0, DELETION_BATCH, tx)) === DELETION_BATCH);
-    if (!(await store.remove(conversationId, tx))) throw new ApiError('conversation_not_found');
+    while ((await messages.trimOldestMessages(tx, conversationId, 0, DELETION_BATCH)) === DELETION_BATCH);
+    if (!(await deleteConversation(tx, conversationId))) throw new ApiError('conversation_not_found');
     await statuses.refreshWorkspace(workspaceId, tx);
     return running;
   }
@@ -55,7 +55,7 @@ export function createConversationDeletion(deps: ConversationDeletionDeps): Conv
   return {
     async delete(userId, workspaceId, conversationId) {
       await access.require(userId, workspaceId);
-      const found = await store.findTarget(workspaceId, conversationId);
+      const found = await findConversationTarget(database, workspaceId, conversationId);
       if (found === undefined) throw new ApiError('conversation_not_found');
       const running = await withTransaction((tx) => remove(workspaceId, conversationId, tx));
       for (const turn of running) deps.stopInRuntime(workspaceId, turn);

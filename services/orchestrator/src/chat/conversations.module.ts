@@ -1,20 +1,17 @@
 import type { OrchestratorConfig } from '../config.js';
 import type { Connections } from '../records/connections.js';
 import type { AgentStatuses } from '../records/agent-statuses.js';
-import { createAgentStore } from '../records/agents.store.js';
 import type { Idempotency } from '../platform/idempotency/idempotency.service.js';
 import type { CreateViewContext } from './message-view.js';
-import { createMessageStore } from '../records/messages.store.js';
 import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
-import { createTurnStore } from '../turns/turns.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { createConversationCursors } from './conversation-cursor.js';
 import { createConversationDeletion } from './conversation-deletion.js';
 import { conversationHandlers } from './conversations.routes.js';
 import { createConversationService } from './conversations.service.js';
-import { createConversationStore } from './conversations.store.js';
 import { createMarkRead } from './read-position.js';
-import { createReadPositionStore } from './read-position.store.js';
+import * as messageRecords from '../records/messages.store.js';
+import * as readPositionRecords from './read-position.store.js';
 
 export interface ConversationsModuleDeps {
   config: Pick<OrchestratorConfig, 'CONVERSATIONS_PER_WORKSPACE' | 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS'>;
@@ -29,12 +26,9 @@ export interface ConversationsModuleDeps {
 export function createConversationsModule(deps: ConversationsModuleDeps) {
   const { config, access, idempotency, stopInRuntime, statuses, createViewContext } = deps;
   const { database, withTransaction, jobs, events, push } = deps.connections;
-  const store = createConversationStore(database);
-  const agents = createAgentStore(database);
   const service = createConversationService({
     withTransaction,
-    store,
-    agents,
+    database,
     events,
     access,
     idempotency,
@@ -44,9 +38,8 @@ export function createConversationsModule(deps: ConversationsModuleDeps) {
   });
   const deletion = createConversationDeletion({
     withTransaction,
-    store,
-    messages: createMessageStore(database),
-    turns: createTurnStore(database),
+    database,
+    messages: messageRecords,
     jobs,
     statuses,
     events,
@@ -54,8 +47,9 @@ export function createConversationsModule(deps: ConversationsModuleDeps) {
     stopInRuntime,
   });
   const markRead = createMarkRead({
+    database,
     withTransaction,
-    store: createReadPositionStore(database),
+    store: readPositionRecords,
     events,
     access,
     push,

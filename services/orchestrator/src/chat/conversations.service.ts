@@ -6,28 +6,25 @@ import {
   type CreateConversationBody,
   type UpdateConversationBody,
 } from '@uswarm/contract';
-import type { WithTransaction } from '../platform/database/database.js';
-import type { AgentStore } from '../records/agents.store.js';
-import type { EventStore } from '../records/events.store.js';
+import type { WithTransaction, Database } from '../platform/database/database.js';
+import { listMembers } from '../records/agents.store.js';
+import type { EventLog } from '../records/event-log.js';
 import { type Idempotency, type KeyOwner, keyWithoutResult } from '../platform/idempotency/idempotency.service.js';
 import type { CreateViewContext } from './message-view.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { ConversationCursorCodec } from './conversation-cursor.js';
 import { type ConversationQuery, readConversations } from './conversation-page.js';
 import { conversationView } from './conversation-view.js';
-import type { ConversationStore } from './conversations.store.js';
-import type { NewTitle } from '../records/conversation-rows.js';
+import { findConversation, countConversations, findFirstText } from './conversations.store.js';
+import { type NewTitle, insertConversation, setMuted, setTitle } from '../records/conversation-rows.js';
 import { requiredLine } from '../platform/http/visible-text.js';
 import { titleOf } from '../records/title.js';
+import * as conversationRecords from './conversations.store.js';
 
 export interface ConversationServiceDeps {
   withTransaction: WithTransaction;
-  store: Pick<
-    ConversationStore,
-    'insert' | 'count' | 'positions' | 'find' | 'findAll' | 'setTitle' | 'setMuted' | 'firstText'
-  >;
-  agents: Pick<AgentStore, 'members'>;
-  events: Pick<EventStore, 'append'>;
+  database: Database;
+  events: Pick<EventLog, 'append'>;
   access: WorkspaceAccess;
   idempotency: Pick<Idempotency, 'once'>;
   conversationCursors: ConversationCursorCodec;
@@ -56,20 +53,20 @@ export interface ConversationService {
 }
 
 export function createConversationService(deps: ConversationServiceDeps): ConversationService {
-  const { withTransaction, store, agents, events, access, createViewContext } = deps;
+  const { withTransaction, database, events, access, createViewContext } = deps;
 
   async function checkedAgent(workspaceId: string, { type, agent_id }: CreateConversationBody): Promise<string | null> {
     const agentId = agent_id ?? null;
     if (type === 'swarm' && agentId !== null) throw new ApiError('agent_id_not_allowed');
     if (type === 'agent' && agentId === null) throw new ApiError('agent_id_required');
     if (agentId === null) return null;
-    const members = await agents.members(workspaceId);
+    const members = await listMembers(database, workspaceId);
     if (!members.some(({ id }) => id === agentId)) throw new ApiError('agent_not_found');
     return agentId;
   }
 
   async function read(workspaceId: string, conversationId: string): Promise<Conversation> {
-    const row = await store.find(workspaceId, conversationId);
+    const row = await findConversation(database, workspaceId, conversationId);
     if (row === undefined) throw new ApiError('conversation_not_found');
     return conversationView(row, createViewContext());
   }
@@ -78,7 +75,7 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
     async list(userId, workspaceId, query) {
       await access.require(userId, workspaceId);
       return readConversations(
-        { store, cursors: deps.conversationCursors },
+        { database, store: conversationRecords, cursors: deps.conversationCursors },
         query,
         { userId, workspaceId },
         createViewContext(),
@@ -101,14 +98,14 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
         await withTransaction(async (tx) => {
           await claim(newId, tx);
           const rev = await events.append({ workspaceId, type: 'conversation.new', subjectId: newId }, tx);
-          if ((await store.count(workspaceId, tx)) >= deps.perWorkspace) {
+          if ((await countConversations(tx, workspaceId)) >= deps.perWorkspace) {
             throw new ApiError('conversation_limit_reached');
           }
-          await store.insert({ ...conversation, id: newId, rev }, tx);
+          await insertConversation(tx, { ...conversation, id: newId, rev });
         });
         return newId;
       });
-      const row = await store.find(workspaceId, id);
+      const row = await findConversation(database, workspaceId, id);
       if (row === undefined) throw keyWithoutResult();
       return conversationView(row, createViewContext());
     },
@@ -120,14 +117,14 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
       const text = typeof title === 'string' ? requiredLine('title', title) : null;
       await withTransaction(async (tx) => {
         await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
-        if (muted !== undefined) await store.setMuted(conversationId, muted, tx);
+        if (muted !== undefined) await setMuted(tx, conversationId, muted);
         if (title === undefined) return;
-        const first = text === null ? titleOf((await store.firstText(conversationId, tx)) ?? '') : undefined;
+        const first = text === null ? titleOf((await findFirstText(tx, conversationId)) ?? '') : undefined;
         const named: NewTitle =
           text !== null
             ? { text, source: 'user' }
             : { text: first ?? null, source: first === undefined ? null : 'first_message' };
-        if (!(await store.setTitle(workspaceId, conversationId, named, tx))) {
+        if (!(await setTitle(tx, workspaceId, conversationId, named))) {
           throw new ApiError('conversation_not_found');
         }
       });

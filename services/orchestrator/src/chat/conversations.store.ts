@@ -7,15 +7,6 @@ import { messageColumns } from '../records/messages.store.js';
 import type { MessageRow } from './message-view.js';
 import { listOrder } from '../records/position.js';
 import { LAST_READ, UNREAD } from '../records/unread.js';
-import {
-  deleteConversation,
-  insertConversation,
-  type NewConversation,
-  type NewTitle,
-  setMuted,
-  setTitle,
-  setTitleFromMessage,
-} from '../records/conversation-rows.js';
 
 /** A conversation with its agent and its last message, if any. */
 export interface ConversationRow {
@@ -45,51 +36,6 @@ export interface ConversationPosition {
   id: string;
   /** With microseconds: `2026-11-22T10:00:00.123456Z`. */
   activeAt: string;
-}
-
-export interface ConversationStore {
-  insert(conversation: NewConversation, db: Database): Promise<void>;
-  /** Whether the user owns the workspace, and whether the conversation is in it. One statement. */
-  findAccess(
-    userId: string,
-    workspaceId: string,
-    conversationId: string,
-    db?: Database,
-  ): Promise<{ workspace: boolean; conversation: boolean }>;
-  /** Returns the agent that receives messages of a conversation. */
-  findTarget(workspaceId: string, conversationId: string): Promise<{ agentId: string | null } | undefined>;
-  /** Call it after an event was appended, which locks the workspace: concurrent creations are then counted. */
-  count(workspaceId: string, db: Database): Promise<number>;
-  /**
-   * Conversations after a position. `older` starts with the most recently active one, `newer` reverses the order.
-   *
-   * @param limit null for all
-   */
-  positions(
-    workspaceId: string,
-    pageDirection: 'older' | 'newer',
-    position: ConversationPosition | undefined,
-    limit: number | null,
-  ): Promise<ConversationPosition[]>;
-  /** @returns false if the conversation is deleted */
-  setTitle(workspaceId: string, conversationId: string, title: NewTitle, db: Database): Promise<boolean>;
-  setMuted(conversationId: string, muted: boolean, db: Database): Promise<void>;
-  /**
-   * Replaces a title that was derived from the first message, or that a model derived from messages up to a changed one
-   * or a later one; null if no message has text. Keeps other titles.
-   */
-  setTitleFromMessage(
-    conversationId: string,
-    change: { title: string | null; messageSeq: number },
-    db: Database,
-  ): Promise<void>;
-  /** The text of the first user message that has text. */
-  firstText(conversationId: string, db: Database): Promise<string | undefined>;
-  find(workspaceId: string, conversationId: string): Promise<ConversationRow | undefined>;
-  /** Deletes a conversation and its remaining contents. @returns false if it is already deleted */
-  remove(conversationId: string, db: Database): Promise<boolean>;
-  /** Does not check the owner: for events. */
-  findAll(conversationIds: readonly string[], db?: Database): Promise<ConversationRow[]>;
 }
 
 type FlatRow = Omit<ConversationRow, 'last_message'> &
@@ -129,65 +75,84 @@ async function select(db: Database, where: RawBuilder<unknown>): Promise<Convers
   return rows.map((row) => ({ ...row, last_message: row.id === null ? null : { ...row, id: row.id } }));
 }
 
-export function createConversationStore(database: Database): ConversationStore {
-  return {
-    insert: insertConversation,
+/** Whether the user owns the workspace, and whether the conversation is in it. One statement. */
+export async function findConversationAccess(
+  db: Database,
+  userId: string,
+  workspaceId: string,
+  conversationId: string,
+): Promise<{ workspace: boolean; conversation: boolean }> {
+  const { rows } = await sql<{ conversation: boolean }>`
+    SELECT c.id IS NOT NULL AS conversation
+    FROM workspaces w LEFT JOIN conversations c ON c.id = ${conversationId} AND c.workspace_id = w.id
+    WHERE w.id = ${workspaceId} AND w.owner_id = ${userId}`.execute(db);
+  return { workspace: rows.length === 1, conversation: rows[0]?.conversation ?? false };
+}
 
-    async findAccess(userId, workspaceId, conversationId, db = database) {
-      const { rows } = await sql<{ conversation: boolean }>`
-        SELECT c.id IS NOT NULL AS conversation
-        FROM workspaces w LEFT JOIN conversations c ON c.id = ${conversationId} AND c.workspace_id = w.id
-        WHERE w.id = ${workspaceId} AND w.owner_id = ${userId}`.execute(db);
-      return { workspace: rows.length === 1, conversation: rows[0]?.conversation ?? false };
-    },
+/** Returns the agent that receives messages of a conversation. */
+export async function findConversationTarget(
+  db: Database,
+  workspaceId: string,
+  conversationId: string,
+): Promise<{ agentId: string | null } | undefined> {
+  const row = await db
+    .selectFrom('conversations')
+    .select('agent_id')
+    .where('id', '=', conversationId)
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst();
+  return row === undefined ? undefined : { agentId: row.agent_id };
+}
 
-    async findTarget(workspaceId, conversationId) {
-      const row = await database
-        .selectFrom('conversations')
-        .select('agent_id')
-        .where('id', '=', conversationId)
-        .where('workspace_id', '=', workspaceId)
-        .executeTakeFirst();
-      return row === undefined ? undefined : { agentId: row.agent_id };
-    },
+/** Call it after an event was appended, which locks the workspace: concurrent creations are then counted. */
+export async function countConversations(db: Database, workspaceId: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    SELECT count(*) FROM conversations WHERE workspace_id = ${workspaceId}`.execute(db);
+  return rows[0]?.count ?? 0;
+}
 
-    async count(workspaceId, db) {
-      const { rows } = await sql<{ count: number }>`
-        SELECT count(*) FROM conversations WHERE workspace_id = ${workspaceId}`.execute(db);
-      return rows[0]?.count ?? 0;
-    },
+/**
+ * Conversations after a position. `older` starts with the most recently active one, `newer` reverses the order.
+ *
+ * @param limit null for all
+ */
+export async function listConversationPositions(
+  db: Database,
+  workspaceId: string,
+  pageDirection: 'older' | 'newer',
+  position: ConversationPosition | undefined,
+  limit: number | null,
+): Promise<ConversationPosition[]> {
+  const after = sql`(${position?.activeAt ?? null}::timestamptz, ${position?.id ?? null}::uuid)`;
+  const key = sql`(c.updated_at, c.id)`;
+  const keyset = pageDirection === 'older' ? sql`${key} < ${after}` : sql`${key} > ${after}`;
+  const order = pageDirection === 'older' ? sql`c.updated_at DESC, c.id DESC` : sql`c.updated_at, c.id`;
+  const { rows } = await sql<ConversationPosition>`
+    SELECT c.id, to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "activeAt"
+    FROM conversations c
+    WHERE c.workspace_id = ${workspaceId} AND ${position === undefined ? sql`true` : keyset}
+    ORDER BY ${order} LIMIT ${limit}`.execute(db);
+  return rows;
+}
 
-    async positions(workspaceId, pageDirection, position, limit) {
-      const after = sql`(${position?.activeAt ?? null}::timestamptz, ${position?.id ?? null}::uuid)`;
-      const key = sql`(c.updated_at, c.id)`;
-      const keyset = pageDirection === 'older' ? sql`${key} < ${after}` : sql`${key} > ${after}`;
-      const order = pageDirection === 'older' ? sql`c.updated_at DESC, c.id DESC` : sql`c.updated_at, c.id`;
-      const { rows } = await sql<ConversationPosition>`
-        SELECT c.id, to_char(c.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "activeAt"
-        FROM conversations c
-        WHERE c.workspace_id = ${workspaceId} AND ${position === undefined ? sql`true` : keyset}
-        ORDER BY ${order} LIMIT ${limit}`.execute(database);
-      return rows;
-    },
+/** The text of the first user message that has text. */
+export async function findFirstText(db: Database, conversationId: string): Promise<string | undefined> {
+  const { rows } = await sql<{ text: string }>`
+    SELECT m.content ->> 'text' AS text FROM messages m
+    WHERE m.conversation_id = ${conversationId} AND m.role = 'user' AND m.content ->> 'text' <> ''
+    ORDER BY ${listOrder('newer')} LIMIT 1`.execute(db);
+  return rows[0]?.text;
+}
 
-    setTitle,
-    setMuted,
-    setTitleFromMessage,
+export async function findConversation(
+  db: Database,
+  workspaceId: string,
+  conversationId: string,
+): Promise<ConversationRow | undefined> {
+  return (await select(db, sql`c.id = ${conversationId} AND c.workspace_id = ${workspaceId}`))[0];
+}
 
-    async firstText(conversationId, db) {
-      const { rows } = await sql<{ text: string }>`
-        SELECT m.content ->> 'text' AS text FROM messages m
-        WHERE m.conversation_id = ${conversationId} AND m.role = 'user' AND m.content ->> 'text' <> ''
-        ORDER BY ${listOrder('newer')} LIMIT 1`.execute(db);
-      return rows[0]?.text;
-    },
-
-    find: async (workspaceId, conversationId) =>
-      (await select(database, sql`c.id = ${conversationId} AND c.workspace_id = ${workspaceId}`))[0],
-
-    remove: deleteConversation,
-
-    findAll: async (conversationIds, db = database) =>
-      conversationIds.length === 0 ? [] : select(db, sql`c.id = ANY(${[...conversationIds]}::uuid[])`),
-  };
+/** Does not check the owner: for events. */
+export async function findConversations(db: Database, conversationIds: readonly string[]): Promise<ConversationRow[]> {
+  return conversationIds.length === 0 ? [] : select(db, sql`c.id = ANY(${[...conversationIds]}::uuid[])`);
 }

@@ -14,9 +14,9 @@ import { linkRefusal, upload } from '../../test/uploads.js';
 import { createStores } from '../../test/stores.js';
 import { createWithTransaction } from '../platform/database/transaction.js';
 import { createWorkspaceAccess } from '../workspaces/workspace-access.js';
-import { createWorkspaceStore } from '../workspaces/workspaces.store.js';
 import { createConversationDeletion } from './conversation-deletion.js';
 import { LeaseLost } from '../turns/commit.js';
+import { trimOldestMessages } from '../records/messages.store.js';
 
 describe('a deleted conversation', () => {
   let uswarm: TestOrchestrator;
@@ -293,15 +293,14 @@ describe('a deleted conversation', () => {
     let deleted = 0;
     const deletion = createConversationDeletion({
       ...stores,
-      store: stores.conversations,
       withTransaction: createWithTransaction(uswarm.database),
       messages: {
-        async trimOldest(...batch) {
+        async trimOldestMessages(...batch) {
           if (deleted++ === batches) throw new Error('killed');
-          return stores.messages.trimOldest(...batch);
+          return trimOldestMessages(...batch);
         },
       },
-      access: createWorkspaceAccess(createWorkspaceStore(uswarm.database)),
+      access: createWorkspaceAccess(uswarm.database),
       stopInRuntime: () => undefined,
     });
     const userId = await uswarm.idOf(user);

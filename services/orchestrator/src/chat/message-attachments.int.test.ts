@@ -9,6 +9,7 @@ import {
 } from '../../test/test-orchestrator.js';
 import { createTestTurnWorker } from '../../test/turn-fixture.js';
 import { download, PNG, upload } from '../../test/uploads.js';
+import { loadHistory } from '../turns/turns.store.js';
 
 describe('attachments of messages', () => {
   let uswarm: TestOrchestrator;
@@ -84,7 +85,11 @@ describe('attachments of messages', () => {
       attachments: [id],
     });
     const turnWorker = createTestTurnWorker(uswarm.database);
-    const history = await turnWorker.stores.turns.history(await turnWorker.turnOf(await turnWorker.claim()), 10);
+    const history = await loadHistory(
+      turnWorker.stores.database,
+      await turnWorker.turnOf(await turnWorker.claim()),
+      10,
+    );
     expect(history.map(({ text }) => text)).toEqual(['[attached: notes.txt, text/plain, 1 bytes]']);
   });
 

@@ -7,6 +7,7 @@ import { rowsContaining, allRows } from '../../test/database-rows.js';
 import { useTurnFixture } from '../../test/turn-fixture.js';
 import { upload } from '../../test/uploads.js';
 import { LeaseLost } from '../turns/commit.js';
+import { loadHistory } from '../turns/turns.store.js';
 
 const world = useTurnFixture();
 const { begin, events, ids, listed, pathOf, say } = createMessageClient(world);
@@ -150,7 +151,7 @@ describe('DELETE /v1/workspaces/{workspaceId}/messages/{id}', () => {
       user_message_id: id,
       agent_id: world.home.agents[0]?.id ?? '',
     };
-    const history = await world.turnWorker.stores.turns.history(turn, 50);
+    const history = await loadHistory(world.turnWorker.stores.database, turn, 50);
     expect(history.map((row) => row.id)).toEqual([id, kept.reply, kept.userMessage]);
   });
 

@@ -1,13 +1,13 @@
 import { ApiError } from '@uswarm/contract';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
-import type { MessageChangeStore } from '../records/message-changes.store.js';
-import type { MessageStore } from '../records/messages.store.js';
+import { findMessagesWrittenBy } from '../records/message-changes.store.js';
+import { findMessages } from '../records/messages.store.js';
 import type { Withdraw } from './withdrawal.js';
 import { isUnfinished } from '../turns/turn-status.js';
+import type { Database } from '../platform/database/database.js';
 
 export interface MessageDeletionDeps {
-  store: Pick<MessageStore, 'find'>;
-  changes: Pick<MessageChangeStore, 'writtenBy'>;
+  database: Database;
   withdraw: Withdraw;
   access: WorkspaceAccess;
 }
@@ -22,20 +22,20 @@ export interface MessageDeletion {
   delete(userId: string, workspaceId: string, messageId: string): Promise<void>;
 }
 
-export function createMessageDeletion({ store, changes, withdraw, access }: MessageDeletionDeps): MessageDeletion {
+export function createMessageDeletion({ database, withdraw, access }: MessageDeletionDeps): MessageDeletion {
   return {
     async delete(userId, workspaceId, messageId) {
       await access.require(userId, workspaceId);
-      const [row] = await store.find([messageId]);
+      const [row] = await findMessages(database, [messageId]);
       if (row?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
       const context = { messageId, workspaceId, conversationId: row.conversation_id };
       await withdraw(context, async ({ turns, end, remove }, tx) => {
         const cancelled = turns.filter(isUnfinished);
         const isPart = cancelled.some((turn) => ![turn.userMessageId, turn.replyMessageId].includes(messageId));
         if (isPart) throw new ApiError('turn_running');
-        const written = await changes.writtenBy(
-          cancelled.map(({ id }) => id),
+        const written = await findMessagesWrittenBy(
           tx,
+          cancelled.map(({ id }) => id),
         );
         const ids = [...new Set([messageId, ...written])];
         await end(cancelled, ids);

@@ -2,6 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { END, createMessageClient } from '../../test/message-client.js';
 import { allRows } from '../../test/database-rows.js';
 import { useTurnFixture } from '../../test/turn-fixture.js';
+import { loadHistory } from '../turns/turns.store.js';
+import { recordCall } from '../records/usage-rows.js';
 
 const world = useTurnFixture();
 const { pathOf, say, listed, begin, regenerate, regenerateRefusal, ids, events, queued, answered } =
@@ -43,7 +45,7 @@ describe('POST /v1/workspaces/{workspaceId}/messages/{id}/regenerate', () => {
       user_message_id: userMessage,
       agent_id: world.home.agents[0]?.id ?? '',
     };
-    const history = await world.turnWorker.stores.turns.history(turn, 50);
+    const history = await loadHistory(world.turnWorker.stores.database, turn, 50);
     expect(history.map(({ id }) => id)).not.toContain(reply);
     expect(history[0]?.id).toBe(userMessage);
   });
@@ -128,7 +130,7 @@ describe('POST /v1/workspaces/{workspaceId}/messages/{id}/regenerate', () => {
       reasoningTokens: 0,
       estimated: false,
     };
-    await world.turnWorker.stores.turns.recordUsage(used, world.uswarm.database);
+    await recordCall(world.uswarm.database, used);
     const before = await allRows(world.uswarm.database);
     expect(await regenerateRefusal(reply)).toBe('token_limit_reached');
     expect(await allRows(world.uswarm.database)).toEqual(before);

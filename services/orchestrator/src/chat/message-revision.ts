@@ -1,27 +1,33 @@
 import { ApiError, type EditMessageBody, type Mention, type MessageData } from '@uswarm/contract';
 import type { Database, Transaction } from '../platform/database/database.js';
-import type { EventStore } from '../records/events.store.js';
+import type { EventLog } from '../records/event-log.js';
 import type { RateLimits } from '../platform/rate-limits/rate-limits.js';
 import type { TurnQueue } from '../turns/turn-queue.js';
 import type { Attachments, StoredAttachment } from '../workspaces/uploads/attachments.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { answeringAgents, checkedMentions, checkedText } from '../records/draft.js';
-import type { ConcernedTurn, MessageChangeStore } from '../records/message-changes.store.js';
+import {
+  type ConcernedTurn,
+  isNewestOfUser,
+  findMessagesWrittenBy,
+  editUserMessage,
+} from '../records/message-changes.store.js';
 import { type MessageRow, messageView, type CreateViewContext } from './message-view.js';
-import type { MessageStore } from '../records/messages.store.js';
+import { findMessages } from '../records/messages.store.js';
 import type { SendMessageDeps } from './send-message.js';
 import type { UserMessages } from './user-messages.js';
 import type { MessageContext, Withdraw, Withdrawal } from './withdrawal.js';
 import { isUnfinished } from '../turns/turn-status.js';
+import { deleteTurns } from '../records/turn-rows.js';
+import { updateMessage } from '../records/message-rows.js';
 
 export interface MessageRevisionDeps {
-  store: Pick<MessageStore, 'find' | 'update'>;
+  database: Database;
   findSendContext: SendMessageDeps['findSendContext'];
-  changes: MessageChangeStore;
   withdraw: Withdraw;
   messages: Pick<UserMessages, 'prepare'>;
   queue: TurnQueue;
-  events: Pick<EventStore, 'append'>;
+  events: Pick<EventLog, 'append'>;
   rates: Pick<RateLimits, 'send'>;
   attachments: Pick<Attachments, 'resolve' | 'attach'>;
   access: WorkspaceAccess;
@@ -60,10 +66,10 @@ interface AnsweredMessage extends MessageContext {
 }
 
 export function createMessageRevision(deps: MessageRevisionDeps): MessageRevision {
-  const { store, changes, withdraw, messages, events, access, createViewContext } = deps;
+  const { database, withdraw, messages, events, access, createViewContext } = deps;
 
-  async function find(messageId: string, workspaceId: string, db?: Database): Promise<MessageRow> {
-    const [row] = await store.find([messageId], db);
+  async function find(messageId: string, workspaceId: string, db: Database = database): Promise<MessageRow> {
+    const [row] = await findMessages(db, [messageId]);
     if (row?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
     return row;
   }
@@ -71,7 +77,7 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
   /** Call it while holding the workspace lock, which blocks sends until the transaction ends. */
   async function requireLatest({ messageId, workspaceId }: MessageContext, tx: Transaction): Promise<void> {
     await find(messageId, workspaceId, tx);
-    if (!(await changes.isNewestOfUser(messageId, tx))) throw new ApiError('message_not_latest');
+    if (!(await isNewestOfUser(tx, messageId))) throw new ApiError('message_not_latest');
   }
 
   async function enqueueTurns(
@@ -118,13 +124,13 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
     }
     if (isUnfinished(turn)) throw new ApiError('turn_running');
     const userMessage = { messageId: turn.userMessageId, workspaceId, conversationId };
-    const written = await changes.writtenBy([turn.id], tx);
+    const written = await findMessagesWrittenBy(tx, [turn.id]);
     await end([turn], written);
     await requireLatest(userMessage, tx);
     if (!(await remove(written)).includes(id)) throw new ApiError('message_not_found');
-    await changes.removeTurns([turn.id], tx);
+    await deleteTurns(tx, [turn.id]);
     await events.append({ workspaceId, type: 'message.updated', subjectId: userMessage.messageId }, tx);
-    await store.update(userMessage.messageId, { status: 'sent', errorCode: null }, tx);
+    await updateMessage(tx, userMessage.messageId, { status: 'sent', errorCode: null });
     await enqueueTurns({ ...userMessage, agentIds: [turn.agentId], userId }, [turn], tx);
     return userMessage.messageId;
   }
@@ -170,13 +176,13 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
         context,
         async ({ turns, end, remove }, tx) => {
           const ids = turns.map(({ id }) => id);
-          const written = await changes.writtenBy(ids, tx);
+          const written = await findMessagesWrittenBy(tx, ids);
           await end(turns, written);
           await requireLatest(context, tx);
           await remove(written);
-          await changes.removeTurns(ids, tx);
+          await deleteTurns(tx, ids);
           const kept = attachments === undefined ? {} : { attachments };
-          await changes.edit(messageId, { text, mentions, ...kept }, tx);
+          await editUserMessage(tx, messageId, { text, mentions, ...kept });
           if (attachments !== undefined) await deps.attachments.attach(messageId, attachments, tx);
           await enqueueTurns({ ...context, agentIds, userId }, turns, tx);
         },

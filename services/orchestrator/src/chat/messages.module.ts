@@ -4,19 +4,14 @@ import type { BoundedRead } from '../platform/database/bounded-read.js';
 import type { Connections } from '../records/connections.js';
 import { backfill } from '../platform/jobs/backfill.js';
 import { approvalExpiry, createApprovals } from '../turns/approvals/approvals.js';
-import { createApprovalStore } from '../records/approvals.store.js';
 import type { AgentStatuses } from '../records/agent-statuses.js';
-import { createConversationStore } from './conversations.store.js';
 import type { RateLimits } from '../platform/rate-limits/rate-limits.js';
 import type { RuntimeRequests } from '../records/runtime-requests.js';
 import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
 import type { StopService } from '../turns/stop.service.js';
-import { createSummaryStore } from '../turns/summaries/summaries.store.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
 import type { TurnQueue } from '../turns/turn-queue.js';
 import { TURN_JOB } from '../records/turn-job.js';
-import { createTurnStore } from '../turns/turns.store.js';
-import { createReservationStore } from '../metering/reservations.store.js';
 import type { UsageLimits } from '../metering/usage-limits.js';
 import type { Attachments } from '../workspaces/uploads/attachments.js';
 import type { Tasks } from '../turns/workflows/create-tasks.js';
@@ -24,19 +19,16 @@ import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { createActionService } from './actions.service.js';
 import type { CursorCodec } from '../records/cursor.js';
 import { createListCursors } from '../records/list-cursor.js';
-import { createMessageChangeStore } from '../records/message-changes.store.js';
 import { createMessageDeletion } from './message-deletion.js';
 import { createMessageRevision } from './message-revision.js';
 import type { CreateViewContext } from './message-view.js';
 import { messageHandlers } from './messages.routes.js';
 import { createMessageService } from './messages.service.js';
-import { createMessageStore } from '../records/messages.store.js';
 import { createOpenCardService } from './open-cards.service.js';
-import { createOpenCardStore } from './open-cards.store.js';
 import { createSearchSlots, maxConcurrentSearches } from './search-slots.js';
 import { createMessageSearch } from './search.service.js';
-import { createMessageSearchStore, SEARCH_FOLD_JOB } from './search.store.js';
-import { createSendContextStore, type SendTarget } from './send-context.store.js';
+import { SEARCH_FOLD_JOB, foldMessagesAgain } from './search.store.js';
+import { type SendTarget, findSendContexts } from './send-context.store.js';
 import { createSendMessage } from './send-message.js';
 import { createUserMessages } from './user-messages.js';
 import { createWithdraw } from './withdrawal.js';
@@ -66,13 +58,7 @@ export interface MessagesModuleDeps {
 export function createMessagesModule(deps: MessagesModuleDeps) {
   const { queue, limits, statuses, rates, attachments, access, cursors, createViewContext } = deps;
   const { database, withTransaction, withStatement, jobs, events, push, jobSignals } = deps.connections;
-  const store = createMessageStore(database);
-  const changes = createMessageChangeStore();
-  const conversations = createConversationStore(database);
   const approvals = createApprovals({
-    store: createApprovalStore(),
-    reservations: createReservationStore(),
-    messages: store,
     events,
     push,
     statuses,
@@ -80,16 +66,13 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     tasks: deps.tasks.delegations,
     runtimes: deps.runtimes,
   });
-  const contexts = createSendContextStore(database);
   const findSendContext = createGroups({
-    run: (targets: readonly SendTarget[]) => contexts.find(targets, limits.period()),
+    run: (targets: readonly SendTarget[]) => findSendContexts(database, targets, limits.period()),
     ...SENDS,
   });
-  const turns = createTurnStore(database);
   const messages = createUserMessages({
     withStatement,
     events,
-    turns,
     limits,
     runtimes: deps.runtimes,
     attachments,
@@ -98,7 +81,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
   });
   const send = createSendMessage({
     withTransaction,
-    store,
+    database,
     findSendContext,
     messages,
     rates,
@@ -106,11 +89,8 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     attachments,
     createViewContext,
   });
-  const service = createMessageService({ database, store, conversations, send, access, cursors, createViewContext });
-  const searchStore = createMessageSearchStore(database);
+  const service = createMessageService({ database, send, access, cursors, createViewContext });
   const search = createMessageSearch({
-    store: searchStore,
-    conversations,
     rates,
     read: deps.boundedRead,
     slots: createSearchSlots(maxConcurrentSearches(deps.requestConnections)),
@@ -119,8 +99,8 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     createViewContext,
   });
   const actions = createActionService({
+    database,
     withTransaction,
-    store,
     events,
     messages,
     approvals,
@@ -131,25 +111,20 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     createViewContext,
   });
   const withdraw = createWithdraw({
-    summaries: createSummaryStore(database),
     withTransaction,
-    changes,
-    turns,
     jobs,
     statuses,
     approvals,
     tasks: deps.tasks.delegations,
     workflows: deps.tasks.workflows,
     events,
-    conversations,
     stopInRuntime: deps.stopInRuntime,
     metrics: deps.turnMetrics,
   });
-  const deletion = createMessageDeletion({ store, changes, withdraw, access });
+  const deletion = createMessageDeletion({ database, withdraw, access });
   const revision = createMessageRevision({
-    store,
+    database,
     findSendContext,
-    changes,
     withdraw,
     messages,
     queue,
@@ -160,7 +135,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     createViewContext,
   });
   const openCards = createOpenCardService({
-    store: createOpenCardStore(database),
+    database,
     cursors: createListCursors('open-cards', deps.config.CURSOR_KEY, deps.config.CURSOR_KEY_PREVIOUS),
     createViewContext,
   });
@@ -169,7 +144,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     routes: messageHandlers(service, search, actions, deps.stops, deletion, revision, openCards),
     jobs: [
       approvalExpiry(approvals, withTransaction),
-      backfill({ type: SEARCH_FOLD_JOB, withTransaction, jobs, rewrite: searchStore.foldAgain }),
+      backfill({ type: SEARCH_FOLD_JOB, withTransaction, jobs, rewrite: (after, db) => foldMessagesAgain(db, after) }),
     ],
   };
 }

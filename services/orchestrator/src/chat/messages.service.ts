@@ -2,19 +2,16 @@ import { ApiError, type MessageData, type MessagePage, type MessageListQuery } f
 import type { Database } from '../platform/database/database.js';
 import { pipelined } from '../platform/database/pipelined.js';
 import type { ReadRoutePosition } from '../platform/http/handlers.js';
-import type { ConversationStore } from './conversations.store.js';
 import { type RequestedConversation, requireConversation } from './require-conversation.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { CursorCodec } from '../records/cursor.js';
 import { messageView, type CreateViewContext } from './message-view.js';
-import type { MessageStore } from '../records/messages.store.js';
-import { type PageDeps, type PageOptions, type PositionedPage, readPage } from './page.js';
+import { findMessages, pageMessages, hasMessages } from '../records/messages.store.js';
+import { type MessageList, type PageOptions, type PositionedPage, readPage } from './page.js';
 import type { SendMessage } from './send-message.js';
 
 export interface MessageServiceDeps {
   database: Database;
-  store: Pick<MessageStore, 'find' | 'page' | 'hasAny'>;
-  conversations: Pick<ConversationStore, 'findAccess'>;
   send: SendMessage;
   access: WorkspaceAccess;
   cursors: CursorCodec;
@@ -34,7 +31,7 @@ export interface MessageService {
 }
 
 export function createMessageService(deps: MessageServiceDeps): MessageService {
-  const { database, store, conversations, access, createViewContext } = deps;
+  const { database, access, createViewContext } = deps;
 
   /** The start of a page that is requested by `around`, `after` or `before`. */
   async function startOf(
@@ -44,7 +41,7 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
   ): Promise<PageOptions['start']> {
     const id = around ?? after ?? before;
     if (id === undefined) return undefined;
-    const [row] = await store.find([id], db);
+    const [row] = await findMessages(db, [id]);
     if (row?.conversation_id !== conversationId) throw new ApiError('message_not_found');
     return { row, pageDirection: around !== undefined ? 'around' : after !== undefined ? 'newer' : 'older' };
   }
@@ -55,15 +52,15 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
       const read = async (db: Database): Promise<MessagePage> => {
         const options = { start: await startOf(conversationId, query, db), resumable: true };
         const where = { userId, conversationId };
-        const pages: PageDeps['store'] = {
-          page: (id, pageDirection, from, limit) => store.page(id, pageDirection, from, limit, db),
-          hasAny: (id, pageDirection, from) => store.hasAny(id, pageDirection, from, db),
+        const messages: MessageList = {
+          page: (id, pageDirection, from, limit) => pageMessages(db, id, pageDirection, from, limit),
+          hasAny: (id, pageDirection, from) => hasMessages(db, id, pageDirection, from),
         };
-        return readPage({ store: pages, cursors: deps.cursors }, query, where, createViewContext(), options);
+        return readPage({ messages, cursors: deps.cursors }, query, where, createViewContext(), options);
       };
       const [position, , page] = await pipelined(database, (db) => [
         readPosition(db),
-        requireConversation(conversations, requested, db),
+        requireConversation(db, requested),
         read(db),
       ]);
       return { position, page };
@@ -71,7 +68,7 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
 
     async get(userId, workspaceId, messageId) {
       await access.require(userId, workspaceId);
-      const [row] = await store.find([messageId]);
+      const [row] = await findMessages(database, [messageId]);
       if (row?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
       return messageView(row, createViewContext());
     },

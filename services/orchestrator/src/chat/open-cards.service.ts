@@ -2,10 +2,11 @@ import type { OpenCardPage } from '@uswarm/contract';
 import { fitting, jsonBytes } from '../platform/http/bounded-list.js';
 import type { ListCursorCodec } from '../records/list-cursor.js';
 import { type CreateViewContext, messageView } from './message-view.js';
-import type { OpenCardStore } from './open-cards.store.js';
+import { listOpenCards } from './open-cards.store.js';
+import type { Database } from '../platform/database/database.js';
 
 export interface OpenCardServiceDeps {
-  store: OpenCardStore;
+  database: Database;
   cursors: ListCursorCodec;
   createViewContext: CreateViewContext;
 }
@@ -15,12 +16,12 @@ export interface OpenCardService {
   list(userId: string, query: { scrollId?: string | undefined; limit: number }): Promise<OpenCardPage>;
 }
 
-export function createOpenCardService({ store, cursors, createViewContext }: OpenCardServiceDeps): OpenCardService {
+export function createOpenCardService({ database, cursors, createViewContext }: OpenCardServiceDeps): OpenCardService {
   return {
     async list(userId, { scrollId, limit }) {
       const scope = [userId];
       const after = scrollId === undefined ? undefined : cursors.decode(scrollId, scope);
-      const rows = await store.page(userId, limit + 1, after);
+      const rows = await listOpenCards(database, userId, limit + 1, after);
       const viewContext = createViewContext();
       const page = fitting(
         rows.slice(0, limit).map((row) => ({

@@ -9,11 +9,6 @@ import { FIELD_BYTES, STORED_BYTES } from '../records/stored-bytes.js';
 
 export type ListedCard = MessageRow & { listed_at: ListPosition };
 
-export interface OpenCardStore {
-  /** Oldest first. Fewer than `limit` if they are long: then at least one more than fits into one response. */
-  page(userId: string, limit: number, after?: ListPosition): Promise<ListedCard[]>;
-}
-
 /** The message `m` is a card without a choice: the condition in the index messages_open_cards. */
 const WITHOUT_CHOICE = sql`
   m.content ->> 'type' = 'action_card' AND m.content ->> 'selected_action_id' IS NULL AND m.error_code IS NULL`;
@@ -26,26 +21,29 @@ const WAITS = sql`CASE WHEN starts_with(m.turn_key, ${sql.lit(APPROVAL_KEY)})
     WHERE newer.conversation_id = m.conversation_id AND newer.seq > coalesce(m.shown_seq, m.seq) AND newer.role = 'user'
   ) END`;
 
-/** @param database for reads */
-export const createOpenCardStore = (database: Database): OpenCardStore => ({
-  async page(userId, limit, after) {
-    const behind =
-      after === undefined ? sql`` : sql`AND (m.created_at, m.id) > (${after.time}::timestamptz, ${after.key}::uuid)`;
-    const { rows } = await sql<ListedCard>`
-      SELECT ${messageColumns(sql`m.content`)}, ${listPosition('m.created_at', 'm.id')} AS listed_at
+/** Oldest first. Fewer than `limit` if they are long: then at least one more than fits into one response. */
+export async function listOpenCards(
+  db: Database,
+  userId: string,
+  limit: number,
+  after?: ListPosition,
+): Promise<ListedCard[]> {
+  const behind =
+    after === undefined ? sql`` : sql`AND (m.created_at, m.id) > (${after.time}::timestamptz, ${after.key}::uuid)`;
+  const { rows } = await sql<ListedCard>`
+    SELECT ${messageColumns(sql`m.content`)}, ${listPosition('m.created_at', 'm.id')} AS listed_at
+    FROM (
+      SELECT page.id, coalesce(sum(page.bytes) OVER (
+        ORDER BY created_at, id ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING
+      ), 0) AS before
       FROM (
-        SELECT page.id, coalesce(sum(page.bytes) OVER (
-          ORDER BY created_at, id ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING
-        ), 0) AS before
-        FROM (
-          SELECT m.id, m.created_at, ${STORED_BYTES} + ${sql.lit(FIELD_BYTES)} AS bytes
-          FROM workspaces w JOIN messages m ON m.workspace_id = w.id
-          WHERE w.owner_id = ${userId} AND ${WITHOUT_CHOICE} AND ${WAITS} ${behind}
-          ORDER BY m.created_at, m.id LIMIT ${limit}
-        ) page
-      ) page JOIN messages m ON m.id = page.id ${MESSAGE_JOINS}
-      WHERE page.before < ${sql.lit(LIMITS.listBytes)}
-      ORDER BY m.created_at, m.id`.execute(database);
-    return rows;
-  },
-});
+        SELECT m.id, m.created_at, ${STORED_BYTES} + ${sql.lit(FIELD_BYTES)} AS bytes
+        FROM workspaces w JOIN messages m ON m.workspace_id = w.id
+        WHERE w.owner_id = ${userId} AND ${WITHOUT_CHOICE} AND ${WAITS} ${behind}
+        ORDER BY m.created_at, m.id LIMIT ${limit}
+      ) page
+    ) page JOIN messages m ON m.id = page.id ${MESSAGE_JOINS}
+    WHERE page.before < ${sql.lit(LIMITS.listBytes)}
+    ORDER BY m.created_at, m.id`.execute(db);
+  return rows;
+}

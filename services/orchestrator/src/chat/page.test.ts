@@ -3,8 +3,7 @@ import type { MessagePage, PageQuery } from '@uswarm/contract';
 import fc from 'fast-check';
 import { createCursorCodec } from '../records/cursor.js';
 import type { MessageRow } from './message-view.js';
-import type { MessageStore } from '../records/messages.store.js';
-import { readPage } from './page.js';
+import { type MessageList, readPage } from './page.js';
 import { type Position, positionOf } from '../records/position.js';
 
 const cursors = createCursorCodec('a key of the tests, long enough for one');
@@ -47,7 +46,7 @@ const positionFor = (seq: number): Position => ({ seq, before_seq: seq % 3 === 0
 const byPosition = (a: Position, b: Position): number => (positionOf(a) < positionOf(b) ? -1 : 1);
 
 /** The reads of a page over an array, to which a test can add messages. */
-function arrayStore(seqs: number[], knowsBehind: boolean): Pick<MessageStore, 'page' | 'hasAny'> {
+function arrayMessages(seqs: number[], knowsBehind: boolean): MessageList {
   const after = (side: 'older' | 'newer', position: Position | null) => {
     const sorted = seqs.map(positionFor).toSorted((a, b) => (side === 'older' ? byPosition(b, a) : byPosition(a, b)));
     return sorted.filter(
@@ -78,7 +77,7 @@ async function read(
   const query = { direction, limit, ...(scrollId ? { scrollId } : {}) };
   const [page, same] = await Promise.all(
     [false, true].map((knowsBehind) =>
-      readPage({ store: arrayStore(seqs, knowsBehind), cursors }, query, where, viewContext),
+      readPage({ messages: arrayMessages(seqs, knowsBehind), cursors }, query, where, viewContext),
     ),
   );
   expect(same).toEqual(page);

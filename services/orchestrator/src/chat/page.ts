@@ -2,11 +2,17 @@ import type { MessageData, MessagePage, PageQuery } from '@uswarm/contract';
 import { fitting, jsonBytes, surelyFits } from '../platform/http/bounded-list.js';
 import type { Cursor, CursorCodec, CursorScope } from '../records/cursor.js';
 import { messageView, type MessageRow, type PageRow, type ViewContext } from './message-view.js';
-import type { MessageStore } from '../records/messages.store.js';
-import type { PageDirection } from '../records/position.js';
+import type { PageDirection, Position } from '../records/position.js';
+
+/** The reads of a list of messages: of a conversation, of an agent, or of the results of a search. */
+export interface MessageList {
+  /** @param id of the conversation or the agent */
+  page(id: string, pageDirection: PageDirection, position: Position | null, limit: number): Promise<PageRow[]>;
+  hasAny(id: string, pageDirection: PageDirection, position: Position): Promise<boolean>;
+}
 
 export interface PageDeps {
-  store: Pick<MessageStore, 'page' | 'hasAny'>;
+  messages: MessageList;
   cursors: CursorCodec;
 }
 
@@ -49,7 +55,7 @@ const storedBytesOf = (rows: readonly PageRow[]): number =>
  * limit is shortened.
  */
 export async function readPage(
-  { store, cursors }: PageDeps,
+  { messages, cursors }: PageDeps,
   query: PageQuery,
   where: Omit<CursorScope, 'direction'>,
   viewContext: ViewContext,
@@ -71,13 +77,13 @@ export async function readPage(
   /** The messages after a cursor, or from the start. */
   async function slice(from: Cursor | undefined): Promise<Slice> {
     const pageDirection = from?.pageDirection ?? nextDirection;
-    const found = await store.page(conversationId, pageDirection, from ?? null, query.limit + 1);
+    const found = await messages.page(conversationId, pageDirection, from ?? null, query.limit + 1);
     const fitted = fittingRows(found.slice(0, query.limit), storedBytesOf(found));
     const more = fitted.length < foundIn(found);
     const rows = pageDirection === nextDirection ? fitted : fitted.toReversed();
     // The first message found is the next one after the start, so what is behind it is what is behind the start.
     const hasMore = async (one: Viewed | undefined, side: PageDirection): Promise<boolean> =>
-      one !== undefined && (found[0]?.behind ?? (await store.hasAny(conversationId, side, one.row)));
+      one !== undefined && (found[0]?.behind ?? (await messages.hasAny(conversationId, side, one.row)));
     return {
       rows,
       hasNext: pageDirection === nextDirection ? more : await hasMore(rows.at(-1), nextDirection),
@@ -89,8 +95,8 @@ export async function readPage(
   /** A message with equally many on either side. If one side has too few, the other side has more. */
   async function sliceAround(row: MessageRow): Promise<Slice> {
     const others = query.limit - 1;
-    const before = await store.page(conversationId, prevDirection, row, query.limit);
-    const after = await store.page(conversationId, nextDirection, row, query.limit);
+    const before = await messages.page(conversationId, prevDirection, row, query.limit);
+    const after = await messages.page(conversationId, nextDirection, row, query.limit);
     const half = Math.floor(others / 2);
     const taken = Math.min(before.length, Math.max(half, others - after.length));
     const rest = Math.min(after.length, others - taken);

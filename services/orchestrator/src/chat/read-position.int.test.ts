@@ -7,6 +7,8 @@ import { createWithTransaction } from '../platform/database/transaction.js';
 import type { TurnWriter } from '../turns/writer/turn-writes.js';
 import { NO_PUSH } from '../records/push-jobs.js';
 import { createMarkRead } from './read-position.js';
+import { findReadState } from './read-position.store.js';
+import * as readPositionRecords from './read-position.store.js';
 
 const DONE = { turnStatus: 'done', messageStatus: 'delivered', errorCode: null } as const;
 
@@ -61,14 +63,15 @@ describe('the read position', () => {
     await replied();
     await read();
     const writer = await begun();
-    const { readPositions, events: eventStore } = world.turnWorker.stores;
+    const { database, events: eventStore } = world.turnWorker.stores;
     let isFinished = false;
     const markRead = createMarkRead({
       withTransaction: createWithTransaction(world.uswarm.database),
+      database,
       store: {
-        ...readPositions,
-        async state(...of) {
-          const state = await readPositions.state(...of);
+        ...readPositionRecords,
+        async findReadState(...of) {
+          const state = await findReadState(...of);
           // After the first read of the state, before the transaction, which reads it again.
           if (!isFinished) await writer.finish({ ...DONE, text: 'Because.' });
           isFinished = true;

@@ -1,14 +1,16 @@
 import { ApiError } from '@uswarm/contract';
 import type { Database, WithTransaction } from '../platform/database/database.js';
-import type { EventStore } from '../records/events.store.js';
+import type { EventLog } from '../records/event-log.js';
 import type { PushJobs } from '../records/push-jobs.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
-import type { ReadPositionStore, ReadState } from './read-position.store.js';
+import type { ReadState } from './read-position.store.js';
+import type * as readPositionRecords from './read-position.store.js';
 
 export interface ReadPositionDeps {
+  database: Database;
   withTransaction: WithTransaction;
-  store: ReadPositionStore;
-  events: Pick<EventStore, 'append' | 'lock'>;
+  store: Pick<typeof readPositionRecords, 'findReadState' | 'findReadSeq' | 'moveReadPosition'>;
+  events: Pick<EventLog, 'append' | 'lock'>;
   access: WorkspaceAccess;
   push: Pick<PushJobs, 'withdraw'>;
 }
@@ -28,15 +30,15 @@ export interface ReadTarget {
  */
 export type MarkRead = (target: ReadTarget) => Promise<void>;
 
-export function createMarkRead({ withTransaction, store, events, access, push }: ReadPositionDeps): MarkRead {
-  async function stateOf({ workspaceId, conversationId }: ReadTarget, db?: Database): Promise<ReadState> {
-    const state = await store.state(workspaceId, conversationId, db);
+export function createMarkRead({ database, withTransaction, store, events, access, push }: ReadPositionDeps): MarkRead {
+  async function stateOf({ workspaceId, conversationId }: ReadTarget, db: Database = database): Promise<ReadState> {
+    const state = await store.findReadState(db, workspaceId, conversationId);
     if (state === undefined) throw new ApiError('conversation_not_found');
     return state;
   }
 
-  async function seqOf(conversationId: string, messageId: string, db?: Database): Promise<number> {
-    const seq = await store.seqOf(conversationId, messageId, db);
+  async function seqOf(conversationId: string, messageId: string, db: Database = database): Promise<number> {
+    const seq = await store.findReadSeq(db, conversationId, messageId);
     if (seq === undefined) throw new ApiError('message_not_found');
     return seq;
   }
@@ -58,7 +60,7 @@ export function createMarkRead({ withTransaction, store, events, access, push }:
       // The seq of this event is the read position: lower seqs are committed, and later messages get higher ones.
       const now = await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
       const seq = messageId === undefined ? now : await seqOf(conversationId, messageId, tx);
-      if (!(await store.move(conversationId, seq, tx))) throw new ApiError('conversation_not_found');
+      if (!(await store.moveReadPosition(tx, conversationId, seq))) throw new ApiError('conversation_not_found');
       await push.withdraw({ conversationId, userId }, tx);
     });
   };

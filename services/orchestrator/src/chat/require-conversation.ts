@@ -1,6 +1,6 @@
 import { ApiError } from '@uswarm/contract';
 import type { Database } from '../platform/database/database.js';
-import type { ConversationStore } from './conversations.store.js';
+import { findConversationAccess } from './conversations.store.js';
 
 /** A conversation as a request names it. */
 export interface RequestedConversation {
@@ -11,11 +11,10 @@ export interface RequestedConversation {
 
 /** @throws ApiError `workspace_not_found`, `conversation_not_found` */
 export async function requireConversation(
-  store: Pick<ConversationStore, 'findAccess'>,
+  db: Database,
   { userId, workspaceId, conversationId }: RequestedConversation,
-  db?: Database,
 ): Promise<void> {
-  const found = await store.findAccess(userId, workspaceId, conversationId, db);
+  const found = await findConversationAccess(db, userId, workspaceId, conversationId);
   if (!found.workspace) throw new ApiError('workspace_not_found');
   if (!found.conversation) throw new ApiError('conversation_not_found');
 }

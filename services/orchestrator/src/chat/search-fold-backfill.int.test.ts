@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageData, MessagePage } from '@uswarm/contract';
 import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
-import { createMemoryStore } from '../records/memories.store.js';
+import { rankMemories } from '../records/memories.store.js';
 import { first, startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
 
 const [up = '', down = ''] = readFileSync(
@@ -24,8 +24,7 @@ describe('the migration of the search', () => {
     const { rows } = await sql<{ id: string }>`
       SELECT id FROM agents WHERE workspace_id = ${home.workspaceId} LIMIT 1`.execute(uswarm.database);
     const agentId = first(rows).id;
-    const memories = createMemoryStore(uswarm.database);
-    const score = async () => first(await memories.rank(agentId, ['automobil'])).score;
+    const score = async () => first(await rankMemories(uswarm.database, agentId, ['automobil'])).score;
     const search = async (q: string) =>
       (await user.get<MessagePage>(`${home.messages}/search?${new URLSearchParams({ q })}`)).body.data.map(
         ({ id }) => id,

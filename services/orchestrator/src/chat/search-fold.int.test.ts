@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
 import { insertWorkspaces } from '../../test/bulk-data.js';
 import { first } from '../../test/test-orchestrator.js';
-import { createMessageSearchStore } from './search.store.js';
+import { lockSearches, searchMessages } from './search.store.js';
 
 /** Each query finds the message with the text beside it. */
 const EQUAL: [kind: string, pairs: [text: string, query: string][]][] = [
@@ -243,11 +243,9 @@ describe('what a search finds', () => {
       content: JSON.stringify({ type: 'text', text }),
     }));
     await db.database.insertInto('messages').values(rows).execute();
-    const [indexed, scanned] = [1, 1_000].map((readFirst) => createMessageSearchStore(db.database, readFirst));
-    if (indexed === undefined || scanned === undefined) throw new Error('no store');
-    const words = await scanned.lockSearches('a user', query);
+    const words = await lockSearches(db.database, 'a user', query);
     const [one, other] = await Promise.all(
-      [indexed, scanned].map((store) => store.page(id, words, 'newer', null, 100)),
+      [1, 1_000].map((readFirst) => searchMessages(db.database, id, words, 'newer', null, 100, readFirst)),
     );
     expect(one).toEqual(other);
     return words.length === 0 ? [] : (one ?? []).map(({ seq }) => seq);
@@ -271,7 +269,7 @@ describe('what a search finds', () => {
   it.each(['\u200b', '\u00ad\u2060', '\ufe0f', '\u0640', '\u00a0\u3000'])(
     'takes the query %j, which has no visible characters, as blank',
     async (query) => {
-      expect(await createMessageSearchStore(db.database).lockSearches('a user', query)).toEqual([]);
+      expect(await lockSearches(db.database, 'a user', query)).toEqual([]);
     },
   );
 

@@ -3,21 +3,18 @@ import { type BoundedRead, ReadTimeout } from '../platform/database/bounded-read
 import type { Database } from '../platform/database/database.js';
 import { allInOrder } from '../platform/database/pipelined.js';
 import type { ReadRoutePosition } from '../platform/http/handlers.js';
-import type { ConversationStore } from './conversations.store.js';
 import { type RequestedConversation, requireConversation } from './require-conversation.js';
 import type { RateLimits } from '../platform/rate-limits/rate-limits.js';
 import type { CursorCodec } from '../records/cursor.js';
 import { invalid } from '../records/draft.js';
 import type { CreateViewContext } from './message-view.js';
-import { type PageDeps, type PositionedPage, readPage } from './page.js';
+import { type MessageList, type PositionedPage, readPage } from './page.js';
 import type { SearchSlots } from './search-slots.js';
-import type { MessageSearchStore } from './search.store.js';
+import { lockSearches, searchMessages } from './search.store.js';
 
 export type SearchQuery = Omit<PageQuery, 'direction'> & { q: string };
 
 export interface MessageSearchDeps {
-  store: MessageSearchStore;
-  conversations: Pick<ConversationStore, 'findAccess'>;
   rates: Pick<RateLimits, 'search'>;
   read: BoundedRead;
   slots: SearchSlots;
@@ -43,7 +40,7 @@ export type MessageSearch = (
 const RETRY_MS = 1_000;
 
 export function createMessageSearch(deps: MessageSearchDeps): MessageSearch {
-  const { store, conversations, rates, read, slots, timeoutMs, cursors, createViewContext } = deps;
+  const { rates, read, slots, timeoutMs, cursors, createViewContext } = deps;
 
   async function find(
     requested: RequestedConversation,
@@ -54,20 +51,21 @@ export function createMessageSearch(deps: MessageSearchDeps): MessageSearch {
     const { userId, conversationId } = requested;
     const [position, , words] = await allInOrder([
       readPosition(db),
-      requireConversation(conversations, requested, db),
-      store.lockSearches(userId, q, db),
+      requireConversation(db, requested),
+      lockSearches(db, userId, q),
     ]);
     if (words.length === 0) throw invalid('q', 'must not be blank');
     if (words.length > LIMITS.searchWords)
       throw invalid('q', `must have at most ${LIMITS.searchWords} different words`);
-    const found: PageDeps['store'] = {
-      page: (id, pageDirection, from, limit) => store.page(id, words, pageDirection, from?.seq ?? null, limit, db),
-      hasAny: async (id, pageDirection, { seq }) => (await store.page(id, words, pageDirection, seq, 1, db)).length > 0,
+    const messages: MessageList = {
+      page: (id, pageDirection, from, limit) => searchMessages(db, id, words, pageDirection, from?.seq ?? null, limit),
+      hasAny: async (id, pageDirection, { seq }) =>
+        (await searchMessages(db, id, words, pageDirection, seq, 1)).length > 0,
     };
     // The cursor is bound to the normalized words, so it stays valid for any query with the same results.
     const where = { userId, conversationId, filter: words.join(' ') };
     const pageOf = { ...query, direction: 'backward' as const };
-    return { position, page: await readPage({ store: found, cursors }, pageOf, where, createViewContext()) };
+    return { position, page: await readPage({ messages, cursors }, pageOf, where, createViewContext()) };
   }
 
   return async (requested, query, readPosition, signal) => {

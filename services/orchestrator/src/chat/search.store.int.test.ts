@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
 import { insertWorkspaces } from '../../test/bulk-data.js';
 import { first } from '../../test/test-orchestrator.js';
-import { createMessageSearchStore } from './search.store.js';
+import { lockSearches, searchMessages } from './search.store.js';
 
 /** A small alphabet of varied characters, which makes matches and near misses frequent. */
 const letters = fc.constantFrom(
@@ -70,7 +70,6 @@ describe('the search index', () => {
         fc.constantFrom('older' as const, 'newer' as const),
         async (texts, others, q, readFirst, pageDirection) => {
           const [id = ''] = await conversations(texts, others);
-          const store = createMessageSearchStore(db.database, readFirst);
           const words = folded(q)
             .split(/\s+/u)
             .filter((word) => word !== '');
@@ -78,13 +77,19 @@ describe('the search index', () => {
             words.every((word) => folded(said).includes(word)) ? [index + 1] : [],
           );
           const expected = pageDirection === 'older' ? matching.toReversed() : matching;
-          const asked = await store.lockSearches('a user', q);
+          const asked = await lockSearches(db.database, 'a user', q);
           expect(new Set(asked)).toEqual(new Set(words));
-          expect(seqs(await store.page(id, asked, pageDirection, null, 100))).toEqual(expected);
+          expect(seqs(await searchMessages(db.database, id, asked, pageDirection, null, 100, readFirst))).toEqual(
+            expected,
+          );
           // Without a match, the edge is before all messages.
           const edge = expected[0] ?? (pageDirection === 'older' ? 0 : texts.length);
-          expect(seqs(await store.page(id, asked, pageDirection, null, 1))).toEqual(expected.slice(0, 1));
-          expect(seqs(await store.page(id, asked, pageDirection, edge, 100))).toEqual(expected.slice(1));
+          expect(seqs(await searchMessages(db.database, id, asked, pageDirection, null, 1, readFirst))).toEqual(
+            expected.slice(0, 1),
+          );
+          expect(seqs(await searchMessages(db.database, id, asked, pageDirection, edge, 100, readFirst))).toEqual(
+            expected.slice(1),
+          );
         },
       ),
       { numRuns: 150 },
@@ -93,9 +98,8 @@ describe('the search index', () => {
 
   it('indexes texts of the maximum length', async () => {
     const [id = ''] = await conversations([`${'中'.repeat(31_990)} needle`, 'x'.repeat(32_000), 'last']);
-    const store = createMessageSearchStore(db.database, 1);
-    expect(seqs(await store.page(id, ['needle'], 'older', null, 10))).toEqual([1]);
-    expect(seqs(await store.page(id, ['xx'], 'older', null, 10))).toEqual([2]);
+    expect(seqs(await searchMessages(db.database, id, ['needle'], 'older', null, 10))).toEqual([1]);
+    expect(seqs(await searchMessages(db.database, id, ['xx'], 'older', null, 10))).toEqual([2]);
   });
 
   it('contains messages that are older than the index', async () => {

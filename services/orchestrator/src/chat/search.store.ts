@@ -7,26 +7,6 @@ import type { PageDirection } from '../records/position.js';
 import { BOUNDED_COLUMNS } from '../records/stored-bytes.js';
 import { foldSearchTexts } from '../records/message-rows.js';
 
-export interface MessageSearchStore {
-  /**
-   * Blocks other searches of the user, on all replicas, until the transaction ends.
-   *
-   * @returns the normalized words of the query; empty if it has only whitespace
-   */
-  lockSearches(userId: string, query: string, db?: Database): Promise<string[]>;
-  /** A page of the messages whose text contains every word. */
-  page(
-    conversationId: string,
-    words: readonly string[],
-    pageDirection: PageDirection,
-    seq: number | null,
-    limit: number,
-    db?: Database,
-  ): Promise<PageRow[]>;
-  /** Rewrites outdated search texts among the next messages after an id. @returns the last id that it checked */
-  foldAgain(after: string, db: Database): Promise<string | undefined>;
-}
-
 /** Search results are sorted by their own seq, because tool lines have no searchable text. */
 function keysetAfter(pageDirection: PageDirection, seq: number | null): RawBuilder<unknown> {
   if (seq === null) return sql`true`;
@@ -42,48 +22,61 @@ const READ_FIRST = 2_000;
 /** Stored in the database, also by a migration. */
 export const SEARCH_FOLD_JOB = 'search-fold';
 
-export function createMessageSearchStore(database: Database, readFirst = READ_FIRST): MessageSearchStore {
-  const sorted = (pageDirection: PageDirection) => (pageDirection === 'older' ? sql`m.seq DESC` : sql`m.seq ASC`);
+const sorted = (pageDirection: PageDirection) => (pageDirection === 'older' ? sql`m.seq DESC` : sql`m.seq ASC`);
 
-  async function seqs(query: RawBuilder<{ seq: number }>, db: Database): Promise<number[]> {
-    const { rows } = await query.execute(db);
-    return rows.map(({ seq }) => seq);
-  }
+async function seqs(db: Database, query: RawBuilder<{ seq: number }>): Promise<number[]> {
+  const { rows } = await query.execute(db);
+  return rows.map(({ seq }) => seq);
+}
 
-  return {
-    async lockSearches(userId, query, db = database) {
-      const { rows } = await sql<{ folded: string }>`
-        SELECT search_fold(${query}) AS folded, pg_advisory_xact_lock(hashtextextended(${userId}, 2))`.execute(db);
-      const words = (rows[0]?.folded ?? '').split(/\s+/u).filter((word) => word !== '');
-      return [...new Set(words)];
-    },
+/**
+ * Blocks other searches of the user, on all replicas, until the transaction ends.
+ *
+ * @returns the normalized words of the query; empty if it has only whitespace
+ */
+export async function lockSearches(db: Database, userId: string, query: string): Promise<string[]> {
+  const { rows } = await sql<{ folded: string }>`
+    SELECT search_fold(${query}) AS folded, pg_advisory_xact_lock(hashtextextended(${userId}, 2))`.execute(db);
+  const words = (rows[0]?.folded ?? '').split(/\s+/u).filter((word) => word !== '');
+  return [...new Set(words)];
+}
 
-    async page(conversationId, words, pageDirection, seq, limit, db = database) {
-      const inConversation = sql`m.conversation_id = ${conversationId}`;
-      const nearest = await seqs(
-        sql`${FORCE_CUSTOM_PLAN}
-        SELECT m.seq FROM (
-          SELECT m.seq, ${UNPACKED} FROM messages m WHERE ${inConversation} AND ${keysetAfter(pageDirection, seq)}
-          ORDER BY ${sorted(pageDirection)} LIMIT ${readFirst}
-        ) m
-        WHERE ${all(words, contains)}
-        ORDER BY ${sorted(pageDirection)} LIMIT ${limit}`,
-        db,
-      );
-      const [edge] =
-        nearest.length === limit
-          ? []
-          : await seqs(
-              sql`${FORCE_CUSTOM_PLAN}
+/** A page of the messages whose text contains every word. */
+export async function searchMessages(
+  db: Database,
+  conversationId: string,
+  words: readonly string[],
+  pageDirection: PageDirection,
+  seq: number | null,
+  limit: number,
+  readFirst = READ_FIRST,
+): Promise<PageRow[]> {
+  const inConversation = sql`m.conversation_id = ${conversationId}`;
+  const nearest = await seqs(
+    db,
+    sql`${FORCE_CUSTOM_PLAN}
+      SELECT m.seq FROM (
+        SELECT m.seq, ${UNPACKED} FROM messages m WHERE ${inConversation} AND ${keysetAfter(pageDirection, seq)}
+        ORDER BY ${sorted(pageDirection)} LIMIT ${readFirst}
+      ) m
+      WHERE ${all(words, contains)}
+      ORDER BY ${sorted(pageDirection)} LIMIT ${limit}`,
+  );
+  const [edge] =
+    nearest.length === limit
+      ? []
+      : await seqs(
+          db,
+          sql`${FORCE_CUSTOM_PLAN}
         SELECT m.seq FROM messages m WHERE ${inConversation} AND ${keysetAfter(pageDirection, seq)}
         ORDER BY ${sorted(pageDirection)} OFFSET ${readFirst - 1} LIMIT 1`,
-              db,
-            );
-      const remaining =
-        edge === undefined
-          ? []
-          : await seqs(
-              sql`${FORCE_CUSTOM_PLAN}
+        );
+  const remaining =
+    edge === undefined
+      ? []
+      : await seqs(
+          db,
+          sql`${FORCE_CUSTOM_PLAN}
         SELECT m.seq FROM (
           SELECT m.seq, ${UNPACKED} FROM messages m
           WHERE ${all(words, (word) => hasKeys(sql`${conversationId}`, word))} AND m.search_text IS NOT NULL
@@ -92,16 +85,16 @@ export function createMessageSearchStore(database: Database, readFirst = READ_FI
         ) m
         WHERE ${all(words, contains)}
         ORDER BY ${sorted(pageDirection)} LIMIT ${limit - nearest.length}`,
-              db,
-            );
-      const messages = sql`
-        SELECT ${BOUNDED_COLUMNS} FROM messages m
-        WHERE ${inConversation} AND m.seq = ANY(${[...nearest, ...remaining]}::bigint[])`;
-      return selectPage(messages, pageDirection, db);
-    },
+        );
+  const messages = sql`
+    SELECT ${BOUNDED_COLUMNS} FROM messages m
+    WHERE ${inConversation} AND m.seq = ANY(${[...nearest, ...remaining]}::bigint[])`;
+  return selectPage(db, messages, pageDirection);
+}
 
-    foldAgain: (after, db) => foldSearchTexts(after, FOLDED_AT_ONCE, db),
-  };
+/** Rewrites outdated search texts among the next messages after an id. @returns the last id that it checked */
+export function foldMessagesAgain(db: Database, after: string): Promise<string | undefined> {
+  return foldSearchTexts(db, after, FOLDED_AT_ONCE);
 }
 
 /** Decompresses the text once per message; Postgres would decompress the column again for each word. */

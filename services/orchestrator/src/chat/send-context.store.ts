@@ -29,16 +29,6 @@ export interface SendContext {
   now: Date;
 }
 
-export interface SendContextStore {
-  /**
-   * One statement.
-   *
-   * @param period of the usage
-   * @returns for each target its context; undefined if the workspace does not belong to the sender
-   */
-  find(targets: readonly SendTarget[], period: string): Promise<(SendContext | undefined)[]>;
-}
-
 interface Row extends WorkspaceUsageRow {
   position: number;
   conversation_id: string | null;
@@ -51,36 +41,42 @@ interface Row extends WorkspaceUsageRow {
   now: Date;
 }
 
-export function createSendContextStore(database: Database): SendContextStore {
-  return {
-    async find(targets, period) {
-      const column = <Value>(read: (target: SendTarget) => Value): Value[] => targets.map(read);
-      // Subselects: Postgres then estimates the same number of targets each time, and keeps one plan.
-      const { rows } = await sql<Row>`
-        SELECT s.n - 1 AS position, c.id AS conversation_id, c.agent_id, c.title IS NOT NULL AS has_title,
-          sent.id AS sent_id, sent.body_hash,
-          members.list AS members, u.is_banned, u.plan_code, u.plan_expires_at, w.monthly_cost_micros, w.monthly_tokens,
-          ${USED_COLUMNS}, clock_timestamp() AS now
-        FROM unnest(
-          (SELECT ${column(({ userId }) => userId)}::uuid[]),
-          (SELECT ${column(({ workspaceId }) => workspaceId)}::uuid[]),
-          (SELECT ${column(({ conversationId }) => conversationId)}::uuid[]),
-          (SELECT ${column(({ localId }) => localId ?? null)}::text[])
-        ) WITH ORDINALITY AS s (user_id, workspace_id, conversation_id, local_id, n)
-        JOIN workspaces w ON w.id = s.workspace_id AND w.owner_id = s.user_id
-        JOIN users u ON u.id = w.owner_id
-        LEFT JOIN conversations c ON c.id = s.conversation_id AND c.workspace_id = w.id
-        LEFT JOIN messages sent
-          ON sent.workspace_id = w.id AND sent.sender_id = w.owner_id AND sent.local_id = s.local_id
-        CROSS JOIN LATERAL (
-          SELECT coalesce(json_agg(json_build_object('id', a.id, 'name', a.name, 'kind', a.kind)), '[]') AS list
-          FROM agents a WHERE a.workspace_id = w.id
-        ) members
-        CROSS JOIN LATERAL ${usedIn(period)} used`.execute(database);
-      const contexts = new Map(rows.map((row) => [row.position, contextOf(row)]));
-      return targets.map((_, index) => contexts.get(index));
-    },
-  };
+/**
+ * One statement.
+ *
+ * @param period of the usage
+ * @returns for each target its context; undefined if the workspace does not belong to the sender
+ */
+export async function findSendContexts(
+  db: Database,
+  targets: readonly SendTarget[],
+  period: string,
+): Promise<(SendContext | undefined)[]> {
+  const column = <Value>(read: (target: SendTarget) => Value): Value[] => targets.map(read);
+  // Subselects: Postgres then estimates the same number of targets each time, and keeps one plan.
+  const { rows } = await sql<Row>`
+    SELECT s.n - 1 AS position, c.id AS conversation_id, c.agent_id, c.title IS NOT NULL AS has_title,
+      sent.id AS sent_id, sent.body_hash,
+      members.list AS members, u.is_banned, u.plan_code, u.plan_expires_at, w.monthly_cost_micros, w.monthly_tokens,
+      ${USED_COLUMNS}, clock_timestamp() AS now
+    FROM unnest(
+      (SELECT ${column(({ userId }) => userId)}::uuid[]),
+      (SELECT ${column(({ workspaceId }) => workspaceId)}::uuid[]),
+      (SELECT ${column(({ conversationId }) => conversationId)}::uuid[]),
+      (SELECT ${column(({ localId }) => localId ?? null)}::text[])
+    ) WITH ORDINALITY AS s (user_id, workspace_id, conversation_id, local_id, n)
+    JOIN workspaces w ON w.id = s.workspace_id AND w.owner_id = s.user_id
+    JOIN users u ON u.id = w.owner_id
+    LEFT JOIN conversations c ON c.id = s.conversation_id AND c.workspace_id = w.id
+    LEFT JOIN messages sent
+      ON sent.workspace_id = w.id AND sent.sender_id = w.owner_id AND sent.local_id = s.local_id
+    CROSS JOIN LATERAL (
+      SELECT coalesce(json_agg(json_build_object('id', a.id, 'name', a.name, 'kind', a.kind)), '[]') AS list
+      FROM agents a WHERE a.workspace_id = w.id
+    ) members
+    CROSS JOIN LATERAL ${usedIn(period)} used`.execute(db);
+  const contexts = new Map(rows.map((row) => [row.position, contextOf(row)]));
+  return targets.map((_, index) => contexts.get(index));
 }
 
 function contextOf(row: Row): SendContext {

@@ -1,12 +1,12 @@
 import { ApiError, type MessageData, type MessageDraft } from '@uswarm/contract';
-import type { WithTransaction } from '../platform/database/database.js';
+import type { WithTransaction, Database } from '../platform/database/database.js';
 import { titleOf } from '../records/title.js';
 import type { RateLimits } from '../platform/rate-limits/rate-limits.js';
 import type { Attachments } from '../workspaces/uploads/attachments.js';
 import type { UsageLimits } from '../metering/usage-limits.js';
 import { answeringAgents, bodyHash, checkedMentions, checkedText } from '../records/draft.js';
 import { type CreateViewContext, type MessageRow, messageView } from './message-view.js';
-import type { MessageStore } from '../records/messages.store.js';
+import { findMessages } from '../records/messages.store.js';
 import type { SendContext, SendTarget } from './send-context.store.js';
 import { createSendDeadline, runBefore, type SendDeadline } from '../platform/http/send-deadline.js';
 import type { UserMessages } from './user-messages.js';
@@ -14,7 +14,7 @@ import type { UserMessage } from './user-messages.store.js';
 
 export interface SendMessageDeps {
   withTransaction: WithTransaction;
-  store: Pick<MessageStore, 'find'>;
+  database: Database;
   /** Undefined if the workspace does not belong to the sender. */
   findSendContext: (target: SendTarget) => Promise<SendContext | undefined>;
   messages: UserMessages;
@@ -37,10 +37,10 @@ export type SendMessage = (target: SendTarget, draft: MessageDraft, deadline?: S
 const DEADLINE_MS = 10_000;
 
 export function createSendMessage(deps: SendMessageDeps): SendMessage {
-  const { withTransaction, store, findSendContext, messages, createViewContext } = deps;
+  const { withTransaction, database, findSendContext, messages, createViewContext } = deps;
 
   async function view(id: string): Promise<MessageData> {
-    const [row] = await store.find([id]);
+    const [row] = await findMessages(database, [id]);
     // The conversation was deleted after the message was stored.
     if (row === undefined) throw new ApiError('conversation_not_found');
     return messageView(row, createViewContext());

@@ -48,7 +48,7 @@ describe('sends that arrive together', () => {
   });
   const insert = async (messages: readonly UserMessage[], deadline = inSeconds(60)) => {
     const items = messages.map((message) => ({ message, deadline }));
-    return (await insertUnlocked(items, uswarm.database)).map((stored) => stored?.row.seq);
+    return (await insertUnlocked(uswarm.database, items)).map((stored) => stored?.row.seq);
   };
   const storesTogether = (more: Partial<UserMessagesDeps> = {}) => {
     const { events } = createStores(uswarm.database);

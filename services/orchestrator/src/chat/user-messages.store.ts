@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { LIMITS, type Mention } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
-import { insertJobs } from '../platform/jobs/job-store.js';
+import { insertJobs } from '../platform/jobs/job-queue.js';
 import { appendNewMessages } from '../records/event-rows.js';
 import { hasOpenApprovals } from '../records/approvals.store.js';
 import { ownColumns } from '../records/messages.store.js';
@@ -82,9 +82,9 @@ const LOCKED = sql`candidates AS (SELECT ${COLUMNS} FROM sends)`;
 
 /** The one statement that stores a user's messages, each with its event and the turns that answer it. */
 async function insert(
+  db: Database,
   items: readonly Item[],
   candidates: RawBuilder<unknown>,
-  db: Database,
 ): Promise<(StoredUserMessage | undefined)[]> {
   const sends = items.map(({ message, deadline = null }) => ({
     ...message,
@@ -163,7 +163,7 @@ async function insert(
  * changes concurrently, if its deadline has passed, or if it needs more than these rows: a suspended runtime, open cards, a
  * full queue, a used `local_id`.
  */
-export const insertUnlocked = (items: readonly Required<Item>[], db: Database) => insert(items, UNLOCKED, db);
+export const insertUnlocked = (db: Database, items: readonly Required<Item>[]) => insert(db, items, UNLOCKED);
 
 /**
  * The transaction has locked the runtime and the workspace, so that concurrent sends cannot change what the statement
@@ -171,11 +171,11 @@ export const insertUnlocked = (items: readonly Required<Item>[], db: Database) =
  *
  * @returns undefined if the `local_id` is used or the queue is full
  */
-export async function insertLocked(message: UserMessage, db: Database): Promise<StoredUserMessage | undefined> {
-  return (await insert([{ message }], LOCKED, db))[0];
+export async function insertLocked(db: Database, message: UserMessage): Promise<StoredUserMessage | undefined> {
+  return (await insert(db, [{ message }], LOCKED))[0];
 }
 
-export async function isLocalIdUsed({ workspaceId, userId, localId }: UserMessage, db: Database): Promise<boolean> {
+export async function isLocalIdUsed(db: Database, { workspaceId, userId, localId }: UserMessage): Promise<boolean> {
   if (localId === undefined) return false;
   const { rows } = await sql<{ used: boolean }>`
     SELECT ${localIdIsUsed(sql`${workspaceId}`, sql`${userId}`, sql`${localId}`)} AS used`.execute(db);

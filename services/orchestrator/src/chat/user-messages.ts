@@ -4,11 +4,11 @@ import type { Transaction, WithTransaction } from '../platform/database/database
 import { createGroups, SENDS } from '../platform/database/groups.js';
 import { pipelined } from '../platform/database/pipelined.js';
 import type { UsageLimits } from '../metering/usage-limits.js';
-import type { EventStore } from '../records/events.store.js';
+import type { EventLog } from '../records/event-log.js';
 import type { RuntimeRequests } from '../records/runtime-requests.js';
 import type { Approvals } from '../turns/approvals/approvals.js';
 import { queueFull } from '../turns/turn-queue.js';
-import type { TurnStore } from '../turns/turns.store.js';
+import { resumeTurn } from '../turns/turns.store.js';
 import type { Attachments } from '../workspaces/uploads/attachments.js';
 import type { MessageRow } from './message-view.js';
 import {
@@ -21,8 +21,7 @@ import {
 
 export interface UserMessagesDeps {
   withStatement: WithTransaction;
-  events: Pick<EventStore, 'lock' | 'reportLater'>;
-  turns: Pick<TurnStore, 'resume'>;
+  events: Pick<EventLog, 'lock' | 'reportLater'>;
   limits: Pick<UsageLimits, 'requireTokensLeft'>;
   runtimes: Pick<RuntimeRequests, 'ensureResumed'>;
   attachments: Pick<Attachments, 'attach'>;
@@ -61,7 +60,7 @@ const isRolledBack = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && !CONNECTION_ENDED.test(error.code ?? 'XX');
 
 export function createUserMessages(deps: UserMessagesDeps): UserMessages {
-  const { withStatement, events, turns, limits, runtimes, attachments, approvals, notifyTurns } = deps;
+  const { withStatement, events, limits, runtimes, attachments, approvals, notifyTurns } = deps;
 
   function reportLater({ row, ageS }: StoredUserMessage, tx: Transaction): void {
     const { workspace_id: workspaceId, id: subjectId, seq, created_at: createdAt } = row;
@@ -70,10 +69,10 @@ export function createUserMessages(deps: UserMessagesDeps): UserMessages {
   }
 
   const storeInGroup = createGroups({
-    async run(items: Parameters<typeof insertUnlocked>[0]) {
+    async run(items: Parameters<typeof insertUnlocked>[1]) {
       try {
         return await withStatement(async (tx) => {
-          const stored = await insertUnlocked(items, tx);
+          const stored = await insertUnlocked(tx, items);
           for (const one of stored) if (one !== undefined) reportLater(one, tx);
           return stored;
         });
@@ -99,15 +98,15 @@ export function createUserMessages(deps: UserMessagesDeps): UserMessages {
       const { workspaceId, conversationId, agentIds } = message;
       await events.lock(workspaceId, tx);
       const [stored] = await pipelined(tx, (sender) => [
-        insertLocked(message, sender),
+        insertLocked(sender, message),
         ...(agentIds.length === 0 ? [] : [limits.requireTokensLeft(workspaceId, sender)]),
       ]);
       if (stored === undefined)
-        throw (await isLocalIdUsed(message, tx)) ? new ApiError('local_id_reused') : queueFull();
+        throw (await isLocalIdUsed(tx, message)) ? new ApiError('local_id_reused') : queueFull();
       const { row, turnIds } = stored;
       reportLater(stored, tx);
       const suspendedTurnId = decision?.suspendedTurnId;
-      if (suspendedTurnId !== undefined) for (const turnId of turnIds) await turns.resume(turnId, suspendedTurnId, tx);
+      if (suspendedTurnId !== undefined) for (const turnId of turnIds) await resumeTurn(tx, turnId, suspendedTurnId);
       await attachments.attach(row.id, message.attachments ?? [], tx);
       if (decision === undefined) await approvals.supersede(conversationId, tx);
       return row;

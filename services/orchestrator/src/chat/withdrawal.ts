@@ -1,33 +1,35 @@
 import type { Transaction, WithTransaction } from '../platform/database/database.js';
-import type { JobStore } from '../platform/jobs/job-store.js';
+import type { JobQueue } from '../platform/jobs/job-queue.js';
 import type { AgentStatuses } from '../records/agent-statuses.js';
 import type { Approvals } from '../turns/approvals/approvals.js';
 import type { Delegations } from '../turns/delegations/delegations.js';
-import type { ConversationStore } from './conversations.store.js';
+import { findFirstText } from './conversations.store.js';
 import { titleOf } from '../records/title.js';
-import type { EventStore } from '../records/events.store.js';
+import type { EventLog } from '../records/event-log.js';
 import type { CancelRuntimeTurn } from '../turns/cancel-runtime-turn.js';
 import type { TurnMetrics } from '../turns/turn-metrics.js';
 import { SUMMARY_JOB, TITLE_JOB } from '../turns/summaries/follow-ups.js';
-import type { SummaryStore } from '../turns/summaries/summaries.store.js';
+import { forgetSummary } from '../turns/summaries/summaries.store.js';
 import { TURN_JOB } from '../records/turn-job.js';
 import { isUnfinished } from '../turns/turn-status.js';
-import type { TurnStore } from '../turns/turns.store.js';
 import type { Workflows } from '../turns/workflows/workflows.js';
-import type { ConcernedTurn, MessageChangeStore } from '../records/message-changes.store.js';
+import {
+  type ConcernedTurn,
+  findConcernedTurns,
+  removeMessagesById,
+  findMessageSeq,
+} from '../records/message-changes.store.js';
+import { finishTurn } from '../records/turn-rows.js';
+import { setTitleFromMessage } from '../records/conversation-rows.js';
 
 export interface WithdrawalDeps {
   withTransaction: WithTransaction;
-  changes: MessageChangeStore;
-  turns: Pick<TurnStore, 'finish'>;
-  jobs: Pick<JobStore, 'lockAll' | 'remove' | 'enqueue'>;
-  summaries: Pick<SummaryStore, 'forget'>;
+  jobs: Pick<JobQueue, 'lockAll' | 'remove' | 'enqueue'>;
   statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
   approvals: Pick<Approvals, 'withdraw'>;
   tasks: Pick<Delegations, 'abandon'>;
   workflows: Pick<Workflows, 'withdraw'>;
-  events: Pick<EventStore, 'append' | 'lock'>;
-  conversations: Pick<ConversationStore, 'firstText' | 'setTitleFromMessage'>;
+  events: Pick<EventLog, 'append' | 'lock'>;
   stopInRuntime: CancelRuntimeTurn;
   metrics?: TurnMetrics;
 }
@@ -69,13 +71,13 @@ class TurnsChanged extends Error {
 const ATTEMPTS = 5;
 
 export function createWithdraw(deps: WithdrawalDeps): Withdraw {
-  const { withTransaction, changes, turns, jobs, approvals, events, conversations, summaries } = deps;
+  const { withTransaction, jobs, approvals, events } = deps;
 
   async function lockTurns(messageId: string, tx: Transaction): Promise<ConcernedTurn[]> {
-    const seen = (await changes.turnsOf(messageId, tx)).filter(isUnfinished).map(({ id }) => id);
+    const seen = (await findConcernedTurns(tx, messageId)).filter(isUnfinished).map(({ id }) => id);
     await jobs.lockAll(TURN_JOB, seen, tx);
     // Turns may have ended while this transaction waited for the locks.
-    const locked = await changes.turnsOf(messageId, tx);
+    const locked = await findConcernedTurns(tx, messageId);
     if (locked.some((turn) => isUnfinished(turn) && !seen.includes(turn.id))) throw new TurnsChanged();
     return locked;
   }
@@ -99,13 +101,13 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
         await events.lock(workspaceId, tx);
         const isKnown = (turn: ConcernedTurn): boolean =>
           isUnfinished(turn) ? unfinished.has(turn.id) : locked.some(({ id }) => id === turn.id);
-        if (!(await changes.turnsOf(messageId, tx)).every(isKnown)) throw new TurnsChanged();
+        if (!(await findConcernedTurns(tx, messageId)).every(isKnown)) throw new TurnsChanged();
         const without = { turnIds: ended.map(({ id }) => id), messageIds: withdrawn };
         // Before the cards of its steps are closed: without them, a step would continue.
         await deps.workflows.withdraw(without, tx);
         // Before `finish`, which deletes the calls that were executed.
         await approvals.withdraw(without, tx);
-        for (const id of ids) await turns.finish(id, { status: 'stopped', errorCode: null }, tx);
+        for (const id of ids) await finishTurn(tx, id, { status: 'stopped', errorCode: null });
         // The deletion of a user message deletes all its turns.
         const gone = locked.filter(({ userMessageId }) => withdrawn.includes(userMessageId));
         const all = new Set([...ended, ...gone].map((turn) => turn.id));
@@ -113,7 +115,7 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
       },
 
       async remove(messageIds) {
-        const removed = await changes.remove(messageIds, tx);
+        const removed = await removeMessagesById(tx, messageIds);
         for (const subjectId of messageIds.filter((id) => removed.includes(id))) {
           await events.append({ workspaceId, type: 'message.deleted', subjectId, conversationId }, tx);
         }
@@ -138,12 +140,12 @@ export function createWithdraw(deps: WithdrawalDeps): Withdraw {
           cancelled = [];
           await before?.(tx);
           const withdrawal = await begin(context, cancelled, tx);
-          const messageSeq = (await changes.seqOf(context.messageId, tx)) ?? 0;
+          const messageSeq = (await findMessageSeq(tx, context.messageId)) ?? 0;
           const done = await run(withdrawal, tx);
           // The title may quote the deleted or edited message.
-          const title = titleOf((await conversations.firstText(conversationId, tx)) ?? '') ?? null;
-          await conversations.setTitleFromMessage(conversationId, { title, messageSeq }, tx);
-          if (await summaries.forget(conversationId, messageSeq, tx)) {
+          const title = titleOf((await findFirstText(tx, conversationId)) ?? '') ?? null;
+          await setTitleFromMessage(tx, conversationId, { title, messageSeq });
+          if (await forgetSummary(tx, conversationId, messageSeq)) {
             await jobs.enqueue({ kind: SUMMARY_JOB, subjectId: conversationId, workspaceId }, tx);
           }
           // Last message, unread count and preview may have changed.

@@ -3,7 +3,7 @@ import type { DurableEventName } from '@uswarm/contract';
 import fc from 'fast-check';
 import { FIELD_BYTES } from '../records/stored-bytes.js';
 import { fittingPrefix, withBodies } from './event-pages.js';
-import type { SizedEvent } from '../records/events.store.js';
+import type { SizedEvent } from '../records/event-log.js';
 
 const TYPES: readonly DurableEventName[] = ['message.new', 'message.updated', 'message.done', 'message.deleted'];
 const events = fc.array(

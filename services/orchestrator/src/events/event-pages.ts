@@ -4,13 +4,14 @@ import type { Database, WithTransaction } from '../platform/database/database.js
 import { FIELD_BYTES } from '../records/stored-bytes.js';
 import type { RenderEvents } from './event-payloads.js';
 import type { LoggedEvent } from './event-publisher.js';
-import type { EventStore, SizedEvent, StoredEvent } from '../records/events.store.js';
-import type { PositionStore } from './positions.store.js';
+import type { EventLog, SizedEvent, StoredEvent } from '../records/event-log.js';
+import type { Epochs } from './epoch.js';
+import { readHeads } from './positions.store.js';
 
 export interface EventPagesDeps {
   withTransaction: WithTransaction;
-  store: Pick<EventStore, 'after'>;
-  positions: Pick<PositionStore, 'heads'>;
+  epochs: Epochs;
+  store: Pick<EventLog, 'after'>;
   render: RenderEvents;
 }
 
@@ -64,7 +65,7 @@ function pageEvent(event: StoredEvent, rendered: LoggedEvent | undefined): PageE
   return { seq, event: rendered.event, subject_id, ...(rev === undefined ? {} : { rev }), payload };
 }
 
-export function createEventPages({ withTransaction, store, positions, render }: EventPagesDeps): ReadEventPage {
+export function createEventPages({ withTransaction, store, epochs, render }: EventPagesDeps): ReadEventPage {
   async function rendered(events: readonly SizedEvent[], maxBytes: number, db: Database): Promise<PageEvent[]> {
     const bodies = new Map((await render(withBodies(events), db)).map((event) => [event.seq, event]));
     const page = events.map((event) => pageEvent(event, bodies.get(event.seq)));
@@ -76,7 +77,7 @@ export function createEventPages({ withTransaction, store, positions, render }: 
 
   return (workspaceId, after, maxBytes) =>
     withTransaction(async (tx) => {
-      const { epoch, heads } = await positions.heads([workspaceId], tx);
+      const { epoch, heads } = await readHeads(tx, epochs, [workspaceId]);
       const [head] = heads;
       if (head === undefined) throw new ApiError('workspace_not_found');
       const found = await store.after(workspaceId, after, PAGE_SIZE, tx);

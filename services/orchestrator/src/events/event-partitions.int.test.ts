@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { type Database, openDatabase } from '../platform/database/database.js';
 import { migrate } from '../platform/database/migrate.js';
 import { startTestOrchestrator } from '../../test/test-orchestrator.js';
-import { createEventStore, type EventStore } from '../records/events.store.js';
+import { createEventLog, type EventLog } from '../records/event-log.js';
 
 const DAY_MS = 86_400_000;
 const dayOf = (offset: number): string => new Date(Date.now() + offset * DAY_MS).toISOString().slice(0, 10);
@@ -44,13 +44,13 @@ describe('the partitions of the event log', () => {
   let test: TestDatabase;
   let owner: Database;
   let serving: Database;
-  let store: EventStore;
+  let store: EventLog;
   beforeEach(async () => {
     test = await createTestDatabase();
     await migrate(test.url, silentLogger, SERVING_ROLE);
     owner = openDatabase({ url: test.url, maxConnections: 2 });
     serving = openDatabase({ url: test.servingUrl, maxConnections: 4 });
-    store = createEventStore(serving);
+    store = createEventLog(serving);
   });
   afterEach(async () => {
     await Promise.all([owner.destroy(), serving.destroy()]);

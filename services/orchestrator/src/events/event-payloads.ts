@@ -1,6 +1,6 @@
 import type { Database } from '../platform/database/database.js';
 import { conversationView } from '../chat/conversation-view.js';
-import type { ConversationStore } from '../chat/conversations.store.js';
+import { findConversations } from '../chat/conversations.store.js';
 import {
   type ChangedMessageRow,
   errorOf,
@@ -8,17 +8,14 @@ import {
   type MessageRow,
   type CreateViewContext,
 } from '../chat/message-view.js';
-import type { MessageStore } from '../records/messages.store.js';
+import { findChangedMessages } from '../records/messages.store.js';
 import { answerFields } from '../records/answers.js';
 import { workspaceView } from '../workspaces/workspace-view.js';
-import type { WorkspaceStore } from '../workspaces/workspaces.store.js';
+import { findWorkspaces } from '../workspaces/workspaces.store.js';
 import type { LoggedEvent } from './event-publisher.js';
-import type { StoredEvent } from '../records/events.store.js';
+import type { StoredEvent } from '../records/event-log.js';
 
 export interface EventPayloadDeps {
-  messages: Pick<MessageStore, 'findChanged'>;
-  conversations: Pick<ConversationStore, 'findAll'>;
-  workspaces: Pick<WorkspaceStore, 'findAll'>;
   createViewContext: CreateViewContext;
 }
 
@@ -31,36 +28,30 @@ const WORKSPACE_EVENTS = new Set(['workspace.updated', 'conversation.deleted']);
 const CONVERSATION_EVENTS = new Set(['conversation.new', 'conversation.updated']);
 
 /** Runs at most three statements for any number of events. */
-export function createEventRenderer({
-  messages,
-  conversations,
-  workspaces,
-  createViewContext,
-}: EventPayloadDeps): RenderEvents {
+export function createEventRenderer({ createViewContext }: EventPayloadDeps): RenderEvents {
   return async (events, db) => {
     const subjects = (types: (type: string) => boolean): string[] => [
       ...new Set(events.filter(({ type }) => types(type)).map(({ subjectId }) => subjectId)),
     ];
     // Sequential: the queries share one transaction's connection.
     const messageRows = byId(
-      await messages.findChanged(
-        subjects((type) => MESSAGE_EVENTS.has(type)),
+      await findChangedMessages(
         db,
+        subjects((type) => MESSAGE_EVENTS.has(type)),
       ),
       ({ id }) => id,
     );
     const conversationRows = byId(
-      await conversations.findAll(
-        subjects((type) => CONVERSATION_EVENTS.has(type)),
+      await findConversations(
         db,
+        subjects((type) => CONVERSATION_EVENTS.has(type)),
       ),
       ({ own_id }) => own_id,
     );
     const workspaceRows = byId(
-      await workspaces.findAll(
-        [...new Set(events.filter(({ type }) => WORKSPACE_EVENTS.has(type)).map(({ workspaceId }) => workspaceId))],
-        db,
-      ),
+      await findWorkspaces(db, [
+        ...new Set(events.filter(({ type }) => WORKSPACE_EVENTS.has(type)).map(({ workspaceId }) => workspaceId)),
+      ]),
       ({ id }) => id,
     );
     const viewContext = createViewContext();

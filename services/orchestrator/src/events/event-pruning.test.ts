@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { silentLogger } from '@uswarm/service-kit';
 import { createEventPruning } from './event-pruning.js';
+import { NO_TRANSACTION } from '../../test/transaction.js';
 
 it('event pruning creates the next partitions before it drops old ones, and runs again an hour later', async () => {
   const calls: unknown[][] = [];
@@ -11,8 +12,9 @@ it('event pruning creates the next partitions before it drops old ones, and runs
       return 2;
     };
   const handle = createEventPruning({
+    database: NO_TRANSACTION,
     store: { createPartitions: async (days) => void (await record('create')(days)), dropPartitions: record('drop') },
-    gateways: { prune: async (before) => void (await record('gateways')(before)) },
+    gateways: { pruneGateways: async (_db, before) => void (await record('gateways')(before)) },
     keepMs: 7 * 86_400_000,
     clock: { now: () => new Date('2026-11-21T10:00:00Z') },
     logger: silentLogger,

@@ -3,14 +3,14 @@ import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
 import { insertWorkspaces } from '../../test/bulk-data.js';
 import { first } from '../../test/test-orchestrator.js';
-import { createEventStore, type EventStore } from '../records/events.store.js';
+import { createEventLog, type EventLog } from '../records/event-log.js';
 
 describe('the sequence of a workspace', () => {
   let db: MigratedDatabase;
-  let store: EventStore;
+  let store: EventLog;
   beforeAll(async () => {
     db = await createMigratedDatabase(25);
-    store = createEventStore(db.database);
+    store = createEventLog(db.database);
   });
   afterAll(() => db.close());
 

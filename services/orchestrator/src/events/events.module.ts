@@ -2,22 +2,19 @@ import type { Clock, Logger } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../config.js';
 import type { Connections } from '../records/connections.js';
 import type { JobDefinition } from '../platform/jobs/job-definition.js';
-import { createConversationStore } from '../chat/conversations.store.js';
 import type { CreateViewContext } from '../chat/message-view.js';
-import { createMessageStore } from '../records/messages.store.js';
-import { createWorkspaceStore } from '../workspaces/workspaces.store.js';
 import { createReadAgentStates } from './agent-states.store.js';
 import type { Epochs } from './epoch.js';
 import { createEventPages } from './event-pages.js';
 import { createEventRenderer } from './event-payloads.js';
 import { createEventPruning, EVENT_PRUNING, EVENT_PRUNING_JOB } from './event-pruning.js';
 import { createEventService } from './events.service.js';
-import { createGatewayStore } from './gateways.store.js';
 import { createReadPosition } from './position-header.js';
-import { createPositionStore } from './positions.store.js';
 import { readStreams } from '../turns/reply/turn-streams.js';
 import type { TurnSignals } from '../turns/turn-signals.js';
 import { createSubscriptionService } from './subscriptions.service.js';
+import * as gatewayRecords from './gateways.store.js';
+import { readHeads } from './positions.store.js';
 
 export interface EventsModuleDeps {
   config: Pick<OrchestratorConfig, 'EVENTS_KEPT_DAYS'>;
@@ -34,19 +31,15 @@ const DAY_MS = 24 * 3_600_000;
 export function createEventsModule(deps: EventsModuleDeps) {
   const { config, epochs, createViewContext, clock, logger } = deps;
   const { database, withTransaction, events } = deps.connections;
-  const workspaces = createWorkspaceStore(database);
-  const positions = createPositionStore(database, epochs);
   const render = createEventRenderer({
-    messages: createMessageStore(database),
-    conversations: createConversationStore(database),
-    workspaces,
     createViewContext,
   });
   const pruning: JobDefinition = {
     type: EVENT_PRUNING_JOB,
     handle: createEventPruning({
       store: events,
-      gateways: createGatewayStore(database),
+      database,
+      gateways: gatewayRecords,
       keepMs: config.EVENTS_KEPT_DAYS * DAY_MS,
       clock,
       logger,
@@ -54,17 +47,17 @@ export function createEventsModule(deps: EventsModuleDeps) {
     atStart: EVENT_PRUNING,
   };
   return {
-    service: createEventService({ withTransaction, store: events, positions, render }),
+    service: createEventService({ withTransaction, store: events, database, epochs, render }),
     subscriptions: createSubscriptionService({
-      positions,
+      readHeads: (workspaceIds) => readHeads(database, epochs, workspaceIds),
       agentStates: createReadAgentStates(database),
       streams: readStreams,
       turnSignals: deps.turnSignals,
       database,
       clock,
     }),
-    readPage: createEventPages({ withTransaction, store: events, positions, render }),
-    readPosition: createReadPosition(positions),
+    readPage: createEventPages({ withTransaction, store: events, epochs, render }),
+    readPosition: createReadPosition(database, epochs),
     jobs: [pruning],
   };
 }

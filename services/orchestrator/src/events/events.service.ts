@@ -1,15 +1,17 @@
 import { ApiError, type ReplayedEvent } from '@uswarm/contract';
 import { fitting, jsonBytes } from '../platform/http/bounded-list.js';
 import { FIELD_BYTES } from '../records/stored-bytes.js';
-import type { WithTransaction } from '../platform/database/database.js';
+import type { WithTransaction, Database } from '../platform/database/database.js';
 import type { RenderEvents } from './event-payloads.js';
-import type { EventStore, StoredEvent } from '../records/events.store.js';
-import type { PositionStore } from './positions.store.js';
+import type { EventLog, StoredEvent } from '../records/event-log.js';
+import type { Epochs } from './epoch.js';
+import { readHeads } from './positions.store.js';
 
 export interface EventServiceDeps {
   withTransaction: WithTransaction;
-  store: Pick<EventStore, 'after'>;
-  positions: Pick<PositionStore, 'heads'>;
+  store: Pick<EventLog, 'after'>;
+  database: Database;
+  epochs: Epochs;
   render: RenderEvents;
 }
 
@@ -32,10 +34,11 @@ export interface EventService {
 
 export const REPLAY_PAGE_SIZE = 500;
 
-export function createEventService({ withTransaction, store, positions, render }: EventServiceDeps): EventService {
+export function createEventService(deps: EventServiceDeps): EventService {
+  const { withTransaction, store, database, epochs, render } = deps;
   return {
     async after(userId, workspaceId, position) {
-      const { epoch, heads } = await positions.heads([workspaceId]);
+      const { epoch, heads } = await readHeads(database, epochs, [workspaceId]);
       const [head] = heads;
       if (head?.ownerId !== userId) throw new ApiError('workspace_not_found');
       const lastSeq = head.lastSeq;

@@ -1,17 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import { silentLogger } from '@uswarm/service-kit';
 import { createGateways } from './gateways.js';
+import { NO_TRANSACTION } from '../../test/transaction.js';
 
 function setUp(oldest: number | null = null) {
   const records: [string, number][] = [];
   const state = { now: 0, oldest, failing: false };
   const gateways = createGateways({
+    database: NO_TRANSACTION,
     store: {
-      record: async (id, version) => {
+      recordGateway: async (_db, id, version) => {
         if (state.failing) throw new Error('the database is unavailable');
         records.push([id, version]);
       },
-      oldestVersion: async () => state.oldest,
+      findOldestGatewayVersion: async () => state.oldest,
     },
     logger: silentLogger,
     now: () => state.now,

@@ -1,7 +1,9 @@
 import { BUS_VERSIONS, type BusVersion } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
 import { createPollLoop, type PollLoop } from '../platform/jobs/poll-loop.js';
-import { type GatewayStore, RELEASE_02 } from './gateways.store.js';
+import { RELEASE_02 } from './gateways.store.js';
+import type * as gatewayRecords from './gateways.store.js';
+import type { Database } from '../platform/database/database.js';
 
 /** Sent by a gateway on each call; without headers it comes from release 0.2. */
 export interface Announcement {
@@ -20,7 +22,8 @@ export interface Gateways {
 }
 
 export interface GatewaysDeps {
-  store: Pick<GatewayStore, 'record' | 'oldestVersion'>;
+  database: Database;
+  store: Pick<typeof gatewayRecords, 'recordGateway' | 'findOldestGatewayVersion'>;
   logger: Pick<Logger, 'warn'>;
   /** Milliseconds on a monotonic clock. */
   now?: () => number;
@@ -36,12 +39,12 @@ function supported(version: number | null): BusVersion {
   return BUS_VERSIONS.findLast((known) => version !== null && known <= version) ?? NEWEST;
 }
 
-export function createGateways({ store, logger, now = () => performance.now() }: GatewaysDeps): Gateways {
+export function createGateways({ database, store, logger, now = () => performance.now() }: GatewaysDeps): Gateways {
   const recordedAt = new Map<string, number>();
   let current: BusVersion = NEWEST;
 
   const refresh = async (): Promise<void> => {
-    current = supported(await store.oldestVersion());
+    current = supported(await store.findOldestGatewayVersion(database));
   };
 
   function forgetOld(): void {
@@ -58,7 +61,7 @@ export function createGateways({ store, logger, now = () => performance.now() }:
       forgetOld();
       recordedAt.set(gateway.id, now());
       current = supported(Math.min(current, gateway.version));
-      store.record(gateway.id, gateway.version).catch((error: unknown) => {
+      store.recordGateway(database, gateway.id, gateway.version).catch((error: unknown) => {
         recordedAt.delete(gateway.id);
         logger.warn({ err: error }, 'recording a gateway failed');
       });

@@ -1,10 +1,12 @@
 import type { ReadPosition } from '../platform/http/routes.js';
-import type { PositionStore } from './positions.store.js';
+import type { Epochs } from './epoch.js';
+import { readHeadOfAgent, readHeads } from './positions.store.js';
+import type { Database } from '../platform/database/database.js';
 
 /** Returns the position as clients send it, `epoch:seq`. Does not check the owner: the handler does. */
-export function createReadPosition(positions: Pick<PositionStore, 'heads' | 'headOfAgent'>): ReadPosition {
-  return async (of, id, db) => {
-    const { epoch, heads } = of === 'agent' ? await positions.headOfAgent(id, db) : await positions.heads([id], db);
+export function createReadPosition(database: Database, epochs: Epochs): ReadPosition {
+  return async (of, id, db = database) => {
+    const { epoch, heads } = of === 'agent' ? await readHeadOfAgent(db, epochs, id) : await readHeads(db, epochs, [id]);
     const [head] = heads;
     return head === undefined ? undefined : `${epoch}:${head.lastSeq}`;
   };

@@ -9,16 +9,14 @@ it('clients that subscribe while others are read share three statements, and eac
   const reads: string[] = [];
   const signals: string[] = [];
   const service = createSubscriptionService({
-    positions: {
-      async heads(workspaceIds) {
-        reads.push('heads');
-        const heads = workspaceIds.map((workspaceId) => ({
-          workspaceId,
-          ownerId: `owner of ${workspaceId}`,
-          lastSeq: 7,
-        }));
-        return { epoch: 'e', heads };
-      },
+    async readHeads(workspaceIds) {
+      reads.push('heads');
+      const heads = workspaceIds.map((workspaceId) => ({
+        workspaceId,
+        ownerId: `owner of ${workspaceId}`,
+        lastSeq: 7,
+      }));
+      return { epoch: 'e', heads };
     },
     async agentStates() {
       reads.push('agents');

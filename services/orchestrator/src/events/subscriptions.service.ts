@@ -4,12 +4,12 @@ import type { Database } from '../platform/database/database.js';
 import { createGroups, READS_OF_RECONNECTS } from '../platform/database/groups.js';
 import { isId } from '../platform/database/id.js';
 import type { ReadAgentStates } from './agent-states.store.js';
-import type { PositionStore } from './positions.store.js';
 import type { ReadStreams } from '../turns/reply/turn-streams.js';
 import type { TurnSignals } from '../turns/turn-signals.js';
+import type { Heads } from './positions.store.js';
 
 export interface SubscriptionServiceDeps {
-  positions: Pick<PositionStore, 'heads'>;
+  readHeads: (workspaceIds: readonly string[]) => Promise<Heads>;
   agentStates: ReadAgentStates;
   streams: ReadStreams;
   /** Asks running turns for their texts, so that the texts are complete when they are read again. */
@@ -31,13 +31,13 @@ interface Subscribe {
 }
 
 export function createSubscriptionService(deps: SubscriptionServiceDeps): SubscriptionService {
-  const { positions, agentStates, streams, turnSignals, database, clock } = deps;
+  const { readHeads, agentStates, streams, turnSignals, database, clock } = deps;
 
   /** At most three statements for all. */
   async function read(subscribes: readonly Subscribe[]): Promise<SubscriptionsAnswer[]> {
     // Before the state: an event between the two then changes a state that has it already.
     const wanted = new Set(subscribes.flatMap(({ workspaceIds }) => workspaceIds.filter(isId)));
-    const { epoch, heads } = await positions.heads([...wanted]);
+    const { epoch, heads } = await readHeads([...wanted]);
     const byId = new Map(heads.map((head) => [head.workspaceId, head]));
     const owned = subscribes.map(({ userId, workspaceIds }) =>
       [...new Set(workspaceIds)].flatMap((id) => {
@@ -75,7 +75,7 @@ export function createSubscriptionService(deps: SubscriptionServiceDeps): Subscr
     subscriptions: (userId, workspaceIds) => group({ userId, workspaceIds }),
 
     async positions(workspaceIds) {
-      const { epoch, heads } = await positions.heads(workspaceIds);
+      const { epoch, heads } = await readHeads(workspaceIds);
       return {
         epoch,
         positions: heads.map(({ workspaceId, lastSeq }) => ({ workspace_id: workspaceId, last_seq: lastSeq })),

@@ -6,15 +6,6 @@ import { type BudgetUse, type StoredBudget, WARNED, warningText } from './budget
 import { nextPeriodAt, periodOf } from './period.js';
 import { markBudgetWarned } from '../records/workspace-rows.js';
 
-export interface BudgetWarningStore {
-  /**
-   * Returns a result once per workspace and month, once the warning threshold is reached. Locks the workspace then.
-   *
-   * @returns undefined if there is nothing to warn about, or no conversation to warn in
-   */
-  mark(call: WarnedCall, period: string, db: Database): Promise<(BudgetUse & StoredBudget) | undefined>;
-}
-
 export interface WarnedCall {
   workspaceId: string;
   conversationId: string;
@@ -24,14 +15,13 @@ export interface WarnedCall {
 export type WarnAboutBudget = (call: WarnedCall, tx: Transaction) => Promise<void>;
 
 export interface BudgetWarningDeps extends SystemMessageDeps {
-  store: BudgetWarningStore;
   clock: Clock;
 }
 
-export function createBudgetWarning({ store, clock, ...deps }: BudgetWarningDeps): WarnAboutBudget {
+export function createBudgetWarning({ clock, ...deps }: BudgetWarningDeps): WarnAboutBudget {
   return async (call, tx) => {
     const now = clock.now();
-    const marked = await store.mark(call, periodOf(now), tx);
+    const marked = await markBudgetWarning(tx, call, periodOf(now));
     if (marked === undefined) return;
     const { workspaceId, conversationId } = call;
     const text = warningText(marked, marked, nextPeriodAt(now));
@@ -39,21 +29,27 @@ export function createBudgetWarning({ store, clock, ...deps }: BudgetWarningDeps
   };
 }
 
-export function createBudgetWarningStore(): BudgetWarningStore {
-  const { numerator, denominator } = WARNED;
-  return {
-    async mark({ workspaceId, conversationId }, period, db) {
-      const { rows } = await sql<BudgetUse & StoredBudget>`
-        ${markBudgetWarned(workspaceId, period, {
-          from: sql`usage_periods p`,
-          condition: sql`p.user_id = w.owner_id AND p.workspace_id = w.id AND p.period = ${period}
-            AND (p.cost_micros * ${denominator} >= w.monthly_cost_micros * ${numerator}
-              OR (p.prompt_tokens + p.completion_tokens) * ${denominator} >= w.monthly_tokens * ${numerator})
-            AND EXISTS (SELECT FROM conversations WHERE id = ${conversationId})`,
-        })}
-        RETURNING w.monthly_cost_micros, w.monthly_tokens, p.cost_micros AS cost,
-          p.prompt_tokens + p.completion_tokens AS tokens`.execute(db);
-      return rows[0];
-    },
-  };
+const { numerator, denominator } = WARNED;
+
+/**
+ * Returns a result once per workspace and month, once the warning threshold is reached. Locks the workspace then.
+ *
+ * @returns undefined if there is nothing to warn about, or no conversation to warn in
+ */
+export async function markBudgetWarning(
+  db: Database,
+  { workspaceId, conversationId }: WarnedCall,
+  period: string,
+): Promise<(BudgetUse & StoredBudget) | undefined> {
+  const { rows } = await sql<BudgetUse & StoredBudget>`
+    ${markBudgetWarned(workspaceId, period, {
+      from: sql`usage_periods p`,
+      condition: sql`p.user_id = w.owner_id AND p.workspace_id = w.id AND p.period = ${period}
+        AND (p.cost_micros * ${denominator} >= w.monthly_cost_micros * ${numerator}
+          OR (p.prompt_tokens + p.completion_tokens) * ${denominator} >= w.monthly_tokens * ${numerator})
+        AND EXISTS (SELECT FROM conversations WHERE id = ${conversationId})`,
+    })}
+    RETURNING w.monthly_cost_micros, w.monthly_tokens, p.cost_micros AS cost,
+      p.prompt_tokens + p.completion_tokens AS tokens`.execute(db);
+  return rows[0];
 }

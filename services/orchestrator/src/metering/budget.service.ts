@@ -1,11 +1,12 @@
 import { ApiError, type UpdateBudgetBody, type WorkspaceBudget } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import { type BudgetUse, budgetState, CURRENCY, type StoredBudget } from './budget.js';
-import type { BudgetStore } from './budget.store.js';
+import { findBudget, updateBudget } from './budget.store.js';
 import { nextPeriodAt, periodOf } from './period.js';
+import type { Database } from '../platform/database/database.js';
 
 export interface BudgetServiceDeps {
-  store: BudgetStore;
+  database: Database;
   clock: Clock;
 }
 
@@ -29,17 +30,17 @@ function budgetView(row: StoredBudget & BudgetUse, now: Date): WorkspaceBudget {
   };
 }
 
-export function createBudgetService({ store, clock }: BudgetServiceDeps): BudgetService {
+export function createBudgetService({ database, clock }: BudgetServiceDeps): BudgetService {
   async function get(userId: string, workspaceId: string): Promise<WorkspaceBudget> {
     const now = clock.now();
-    const row = await store.find(workspaceId, userId, periodOf(now));
+    const row = await findBudget(database, workspaceId, userId, periodOf(now));
     if (row === undefined) throw new ApiError('workspace_not_found');
     return budgetView(row, now);
   }
   return {
     get,
     async update(userId, workspaceId, limits) {
-      await store.update(workspaceId, userId, limits);
+      await updateBudget(database, workspaceId, userId, limits);
       return get(userId, workspaceId);
     },
   };

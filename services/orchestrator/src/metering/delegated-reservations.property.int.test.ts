@@ -16,6 +16,7 @@ import { checkSchedules } from '../../test/metered-schedules.js';
 import type { TestOrchestrator } from '../../test/test-orchestrator.js';
 import type { TestTurnWorker } from '../../test/turn-fixture.js';
 import { createTurnWriter } from '../turns/writer/turn-writer.js';
+import { findTurnTokens, findUnallotted, grantBudget } from './reservations.store.js';
 
 const BUDGET = 2_000;
 const MONTH = 1_000_000_000;
@@ -121,7 +122,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     return one.parent === undefined ? [one] : [one, ...above(one.parent)];
   }
   const budgetOf = async ({ turn }: Member): Promise<number> =>
-    (await stores.reservations.tokensOf(turn.id, database)).budget ?? Number.NaN;
+    (await findTurnTokens(database, turn.id)).budget ?? Number.NaN;
 
   /** True if a budget that limits the turn stays spent, even if other turns' running calls cost nothing. */
   async function isSpentFor(number: number): Promise<boolean> {
@@ -139,7 +140,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
   async function give(number: number): Promise<void> {
     const by = members[number];
     if (by?.running !== true || by.depth >= LIMITS.delegationDepth || members.length === TURNS) return;
-    const left = await stores.reservations.unallotted(by.turn.id, database);
+    const left = await findUnallotted(database, by.turn.id);
     const refused = await giveTask(stores, by, withTransaction);
     const open = members.filter((each) => each.parent === number && each.running).length;
     if (refused !== undefined) {
@@ -147,9 +148,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
       return;
     }
     await begin(number);
-    expect(await stores.reservations.unallotted(by.turn.id, database)).toBe(
-      (left ?? 0) - (await budgetOf(members.at(-1)!)),
-    );
+    expect(await findUnallotted(database, by.turn.id)).toBe((left ?? 0) - (await budgetOf(members.at(-1)!)));
   }
 
   async function callModels({ turns, prompt, output, used }: Operation & { kind: 'call' }): Promise<void> {
@@ -204,7 +203,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     if (one.kind === 'end') return end(one.turn);
     if (one.kind === 'grant') {
       const { turn } = members[0]!;
-      return withTransaction((tx) => stores.reservations.grant(turn.id, BUDGET, tx));
+      return withTransaction((tx) => grantBudget(tx, turn.id, BUDGET));
     }
     if (one.kind !== 'kill') return settle(one.turn, one.kind === 'refuse');
     const call = callOf(members[one.turn]);
@@ -215,7 +214,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
   async function violations(): Promise<string[]> {
     const found = members.map(async (one, number) => {
       const expected = below(number).reduce((sum, each) => sum + usedBy(each), 0);
-      const { used, budget } = await stores.reservations.tokensOf(one.turn.id, database);
+      const { used, budget } = await findTurnTokens(database, one.turn.id);
       return [
         ...(used === expected ? [] : [`turn ${number} counts ${used} tokens instead of ${expected}`]),
         ...(used < (budget ?? 0) + Math.max(1, largestCall)

@@ -5,8 +5,7 @@ import { insertMessages, insertTurns, insertWorkspaces } from '../../test/bulk-d
 import { sql } from 'kysely';
 import { createPlans } from './plans.js';
 import { createUsageLimits, estimatedCall, turnTokens } from './usage-limits.js';
-import { createReservationStore } from './reservations.store.js';
-import { createUsageStore } from './usage.store.js';
+import { lockReservations } from './reservations.store.js';
 
 const LIMIT = 100_000;
 const TURNS = 10;
@@ -26,7 +25,7 @@ describe('the reserved tokens of running turns', () => {
     await insertTurns(db.database);
     const plan = { code: 'free', name: 'Free', token_limit: LIMIT, workspace_token_limit: LIMIT };
     limits = createUsageLimits({
-      store: createUsageStore(db.database),
+      database: db.database,
       plans: createPlans([plan]),
       clock: systemClock,
     });
@@ -41,7 +40,7 @@ describe('the reserved tokens of running turns', () => {
   /** Begins a turn as a worker does: reservation and begin in one transaction. */
   const begin = (id: string) =>
     db.withTransaction(async (tx) => {
-      await createReservationStore().lock(ownerId, tx);
+      await lockReservations(tx, ownerId);
       if ((await limits.reached(workspaceId, tx)) !== undefined) return 'refused';
       if (!(await limits.reserve(workspaceId, tx))) return 'waits';
       await sql`UPDATE turns SET status = 'running' WHERE id = ${id}`.execute(tx);

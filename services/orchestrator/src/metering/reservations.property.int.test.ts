@@ -3,7 +3,7 @@ import type { MessageData } from '@uswarm/contract';
 import { byTier } from '@uswarm/testkit/tier';
 import fc from 'fast-check';
 import { createWithStatement, createWithTransaction } from '../platform/database/transaction.js';
-import type { LeasedJob } from '../platform/jobs/job-store.js';
+import type { LeasedJob } from '../platform/jobs/job-queue.js';
 import { checkSchedules } from '../../test/metered-schedules.js';
 import type { TestOrchestrator } from '../../test/test-orchestrator.js';
 import { countedOf, createMeteredCalls, type MeteredCall, type Mode } from '../../test/metered-calls.js';
@@ -12,9 +12,10 @@ import { tasksOf } from '../../test/stores.js';
 import type { TestTurnWorker } from '../../test/turn-fixture.js';
 import { createTurnWriter } from '../turns/writer/turn-writer.js';
 import type { TurnWriter } from '../turns/writer/turn-writes.js';
-import type { TurnRow } from '../turns/turns.store.js';
+import { type TurnRow, findNextStep } from '../turns/turns.store.js';
 import { periodOf } from './period.js';
-import { createUsageStore } from './usage.store.js';
+import { findUsageOfWorkspace } from './usage.store.js';
+import { findTurnTokens } from './reservations.store.js';
 
 const BUDGET = 1_000;
 const MONTH = 1_000_000_000;
@@ -117,7 +118,7 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
       turn,
       job,
     );
-    step = Math.max(step, (await worker.stores.turns.nextStep(turn.usage_turn_id)) - 1);
+    step = Math.max(step, (await findNextStep(worker.stores.database, turn.usage_turn_id)) - 1);
   }
 
   const reserve = (call: MeteredCall) => calls.reserve({ turn, writer }, call);
@@ -211,9 +212,9 @@ async function startSchedule(uswarm: TestOrchestrator, worker: TestTurnWorker, m
     const prompt = rows.reduce((sum, row) => sum + row.prompt_tokens, 0);
     const completion = rows.reduce((sum, row) => sum + row.completion_tokens, 0);
     const counted = sent.filter((made) => made.counted.prompt + made.counted.completion > 0);
-    const { budget, used } = await worker.stores.reservations.tokensOf(turn.id, database);
+    const { budget, used } = await findTurnTokens(database, turn.id);
     const cost = rows.reduce((sum, row) => sum + (row.cost_micros ?? Number.NaN), 0);
-    const month = await createUsageStore(database).ofWorkspace(home.workspaceId, periodOf(new Date()));
+    const month = await findUsageOfWorkspace(database, home.workspaceId, periodOf(new Date()));
     const statements: Record<string, boolean> = {
       'each call that the server counted has a row': rows.length >= counted.length,
       'a call has at most one row': rows.length <= sent.length,

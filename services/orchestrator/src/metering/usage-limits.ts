@@ -5,7 +5,7 @@ import type { Plan } from '../platform/core/catalog.js';
 import type { Plans, StoredPlan } from './plans.js';
 import { CURRENCY, type StoredBudget } from './budget.js';
 import { nextPeriodAt, periodOf } from './period.js';
-import type { Used, UsageStore, WorkspaceUsageRow } from './usage.store.js';
+import { type Used, type WorkspaceUsageRow, findUsageOfWorkspace, findUsageOfRunning } from './usage.store.js';
 
 /** Limits with the scope `budget` were set by the workspace's owner. */
 export type LimitReached = {
@@ -62,7 +62,7 @@ export interface TurnBudget {
 }
 
 export interface UsageLimitsDeps {
-  store: Pick<UsageStore, 'ofWorkspace' | 'ofRunning'>;
+  database: Database;
   plans: Plans;
   clock: Clock;
 }
@@ -105,7 +105,7 @@ const MAX_TURN_TOKENS = 1_000_000;
 export const turnTokens = (plan: Pick<Plan, 'turn_token_limit' | 'workspace_token_limit'>): number =>
   plan.turn_token_limit ?? Math.min(MAX_TURN_TOKENS, Math.ceil(plan.workspace_token_limit * TURN_SHARE));
 
-export function createUsageLimits({ store, plans, clock }: UsageLimitsDeps): UsageLimits {
+export function createUsageLimits({ database, plans, clock }: UsageLimitsDeps): UsageLimits {
   function allowanceAt(now: Date, stored: StoredPlan & StoredBudget): Allowance {
     const { plan } = plans.of(stored, now);
     return {
@@ -126,9 +126,9 @@ export function createUsageLimits({ store, plans, clock }: UsageLimitsDeps): Usa
   const reachedBy = (used: WorkspaceUsageRow, now: Date): LimitReached | undefined =>
     limitReached(usedBefore(used), allowanceAt(now, used));
 
-  async function reached(workspaceId: string, db?: Database): Promise<LimitReached | undefined> {
+  async function reached(workspaceId: string, db: Database = database): Promise<LimitReached | undefined> {
     const now = clock.now();
-    const used = await store.ofWorkspace(workspaceId, periodOf(now), undefined, db);
+    const used = await findUsageOfWorkspace(db, workspaceId, periodOf(now));
     return used === undefined ? undefined : reachedBy(used, now);
   }
   return {
@@ -136,7 +136,7 @@ export function createUsageLimits({ store, plans, clock }: UsageLimitsDeps): Usa
     allowanceOf: (plan) => allowanceAt(clock.now(), plan),
     async reserve(workspaceId, db) {
       const now = clock.now();
-      const found = await store.ofRunning(workspaceId, periodOf(now), db);
+      const found = await findUsageOfRunning(db, workspaceId, periodOf(now));
       if (found === undefined) return { tokens: null };
       const { running, ...used } = found;
       const limitNow = reachedBy(used, now);
@@ -155,12 +155,12 @@ export function createUsageLimits({ store, plans, clock }: UsageLimitsDeps): Usa
     },
     async turnBudget(workspaceId, db) {
       const now = clock.now();
-      const used = await store.ofWorkspace(workspaceId, periodOf(now), undefined, db);
+      const used = await findUsageOfWorkspace(db, workspaceId, periodOf(now));
       return { tokens: used === undefined ? null : turnTokens(plans.of(used, now).plan) };
     },
     period: () => periodOf(clock.now()),
     requireLeft: (used) => requireWithin(usedBefore(used), allowanceAt(clock.now(), used)),
-    async requireTokensLeft(workspaceId, db) {
+    async requireTokensLeft(workspaceId, db = database) {
       const limit = await reached(workspaceId, db);
       if (limit !== undefined) throw new ApiError('token_limit_reached', { extra: { ...limit } });
     },

@@ -8,8 +8,10 @@ import {
   type TestOrchestrator,
   type TestUser,
 } from '../../test/test-orchestrator.js';
-import { createStores } from '../../test/stores.js';
 import { nextPeriodAt, periodOf } from './period.js';
+import { recordCall } from '../records/usage-rows.js';
+import { insertTask } from '../records/turn-rows.js';
+import { insertDelegation } from '../records/turn-part-rows.js';
 
 const PRICES = { input: 2_000_000, cached_input: 500_000, output: 8_000_000 };
 const NONE = {
@@ -62,7 +64,7 @@ describe('the report of usage', () => {
       prices: PRICES,
       ...call,
     };
-    await createStores(uswarm.database).turns.recordUsage(entry, uswarm.database);
+    await recordCall(uswarm.database, entry);
     if (at !== undefined) {
       await uswarm.database
         .updateTable('usage_entries')
@@ -166,7 +168,6 @@ describe('the report of usage', () => {
   });
 
   it('has the turns that a turn delegated in its total, also if turns were resumed', async () => {
-    const { turns, delegations } = createStores(uswarm.database);
     const { database } = uswarm;
     await user.post(home.messages, { content: { type: 'text', text: 'hi' } }, 201);
     const root = await database
@@ -188,8 +189,8 @@ describe('the report of usage', () => {
         depth,
         budget: null,
       };
-      await turns.insertTask(id, task, database);
-      await delegations.insert({ turnId: id, parentTurnId, callId: id, messageId }, database);
+      await insertTask(database, id, task);
+      await insertDelegation(database, { turnId: id, parentTurnId, callId: id, messageId });
       return id;
     };
     const task = await give(root.id, 1);

@@ -3,7 +3,8 @@ import type { Clock } from '@uswarm/service-kit';
 import type { ListCursorCodec } from '../records/list-cursor.js';
 import { CURRENCY } from './budget.js';
 import type { BudgetService } from './budget.service.js';
-import type { TurnTotalRow, UsageGroupRow, UsageReportStore } from './usage-report.store.js';
+import { type TurnTotalRow, type UsageGroupRow, sumUsage, groupUsage, sumUsageOfTurns } from './usage-report.store.js';
+import type { Database } from '../platform/database/database.js';
 
 export interface UsageReportQuery {
   group_by: UsageGrouping;
@@ -16,7 +17,7 @@ export interface UsageReportQuery {
 }
 
 export interface UsageReportDeps {
-  store: UsageReportStore;
+  database: Database;
   budgets: Pick<BudgetService, 'get'>;
   cursors: ListCursorCodec;
   clock: Clock;
@@ -46,7 +47,7 @@ function groupView({ key, name, agent_id, conversation_id, ...usage }: UsageGrou
   return { key, name, usage, turn: { agent_id, conversation_id, delegated_by, total } };
 }
 
-export function createUsageReportService({ store, budgets, cursors, clock }: UsageReportDeps): UsageReportService {
+export function createUsageReportService({ database, budgets, cursors, clock }: UsageReportDeps): UsageReportService {
   return {
     async report(userId, workspaceId, { group_by: by, from, to, scrollId, limit }) {
       const { first, last } = rangeOf({ from, to }, clock.now());
@@ -55,13 +56,14 @@ export function createUsageReportService({ store, budgets, cursors, clock }: Usa
       const budget = await budgets.get(userId, workspaceId);
       const range = { workspaceId, from: new Date(first), until: new Date(Date.parse(last) + DAY_MS) };
       const [total, rows] = await Promise.all([
-        store.total(range),
-        store.groups(range, by, { after: position?.key, limit: limit + 1 }),
+        sumUsage(database, range),
+        groupUsage(database, range, by, { after: position?.key, limit: limit + 1 }),
       ]);
       const page = rows.slice(0, limit);
       const turns =
         by === 'turn'
-          ? await store.turnTotals(
+          ? await sumUsageOfTurns(
+              database,
               range,
               page.map(({ key }) => key),
             )

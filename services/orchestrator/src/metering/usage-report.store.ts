@@ -23,17 +23,6 @@ export interface TurnTotalRow extends UsageAmount {
   delegated_by: string | null;
 }
 
-export interface UsageReportStore {
-  total(range: UsageRange): Promise<UsageAmount>;
-  /** Up to `limit` groups by descending key, after a key. Turn and conversation keys are ordered by time. */
-  groups(
-    range: UsageRange,
-    by: UsageGrouping,
-    page: { after?: string | undefined; limit: number },
-  ): Promise<UsageGroupRow[]>;
-  turnTotals(range: UsageRange, keys: readonly string[]): Promise<TurnTotalRow[]>;
-}
-
 const AMOUNT = sql`
   count(*) AS model_calls,
   coalesce(sum(prompt_tokens), 0)::bigint AS prompt_tokens,
@@ -67,46 +56,52 @@ const NAMES: Record<UsageGrouping, RawBuilder<string | null>> = {
   day: sql`NULL`,
 };
 
-export function createUsageReportStore(database: Database): UsageReportStore {
-  return {
-    async total(range) {
-      const { rows } = await sql<UsageAmount>`SELECT ${AMOUNT} FROM (${entriesOf(range)}) e`.execute(database);
-      // An aggregate without groups has one row.
-      const [total] = rows as [UsageAmount];
-      return total;
-    },
+export async function sumUsage(db: Database, range: UsageRange): Promise<UsageAmount> {
+  const { rows } = await sql<UsageAmount>`SELECT ${AMOUNT} FROM (${entriesOf(range)}) e`.execute(db);
+  // An aggregate without groups has one row.
+  const [total] = rows as [UsageAmount];
+  return total;
+}
 
-    async groups(range, by, { after, limit }) {
-      const key = KEYS[by];
-      const behind = after === undefined ? sql`true` : sql`${key} COLLATE "C" < ${after}`;
-      const { rows } = await sql<UsageGroupRow>`
-        SELECT g.*, ${NAMES[by]} AS name FROM (
-          SELECT ${key} COLLATE "C" AS key, ${AMOUNT},
-            ${by === 'turn' ? sql`min(agent::text)` : sql`NULL`} AS agent_id,
-            ${by === 'turn' ? sql`min(conversation::text)` : sql`NULL`} AS conversation_id
-          FROM (${entriesOf(range)}) e WHERE ${behind}
-          GROUP BY 1 ORDER BY 1 DESC LIMIT ${limit}
-        ) g ORDER BY g.key DESC`.execute(database);
-      return rows;
-    },
+/** Up to `limit` groups by descending key, after a key. Turn and conversation keys are ordered by time. */
+export async function groupUsage(
+  db: Database,
+  range: UsageRange,
+  by: UsageGrouping,
+  { after, limit }: { after?: string | undefined; limit: number },
+): Promise<UsageGroupRow[]> {
+  const key = KEYS[by];
+  const behind = after === undefined ? sql`true` : sql`${key} COLLATE "C" < ${after}`;
+  const { rows } = await sql<UsageGroupRow>`
+    SELECT g.*, ${NAMES[by]} AS name FROM (
+      SELECT ${key} COLLATE "C" AS key, ${AMOUNT},
+        ${by === 'turn' ? sql`min(agent::text)` : sql`NULL`} AS agent_id,
+        ${by === 'turn' ? sql`min(conversation::text)` : sql`NULL`} AS conversation_id
+      FROM (${entriesOf(range)}) e WHERE ${behind}
+      GROUP BY 1 ORDER BY 1 DESC LIMIT ${limit}
+    ) g ORDER BY g.key DESC`.execute(db);
+  return rows;
+}
 
-    async turnTotals(range, keys) {
-      const { rows } = await sql<TurnTotalRow>`
-        WITH RECURSIVE tasks AS MATERIALIZED (
-          SELECT coalesce(t.first_turn_id, t.id) AS id, coalesce(parent.first_turn_id, parent.id) AS parent_id
-          FROM turns t
-          JOIN delegations d ON d.turn_id = t.id
-          JOIN turns parent ON parent.id = d.parent_turn_id
-          WHERE t.workspace_id = ${range.workspaceId}
-        ), below AS (
-          SELECT key, key AS id FROM unnest(${[...keys]}::uuid[]) key
-          UNION
-          SELECT below.key, tasks.id FROM below JOIN tasks ON tasks.parent_id = below.id
-        )
-        SELECT below.key, (SELECT parent_id FROM tasks WHERE tasks.id = below.key) AS delegated_by, ${AMOUNT}
-        FROM below JOIN (${entriesOf(range)}) e ON e.turn_id = below.id
-        GROUP BY below.key`.execute(database);
-      return rows;
-    },
-  };
+export async function sumUsageOfTurns(
+  db: Database,
+  range: UsageRange,
+  keys: readonly string[],
+): Promise<TurnTotalRow[]> {
+  const { rows } = await sql<TurnTotalRow>`
+    WITH RECURSIVE tasks AS MATERIALIZED (
+      SELECT coalesce(t.first_turn_id, t.id) AS id, coalesce(parent.first_turn_id, parent.id) AS parent_id
+      FROM turns t
+      JOIN delegations d ON d.turn_id = t.id
+      JOIN turns parent ON parent.id = d.parent_turn_id
+      WHERE t.workspace_id = ${range.workspaceId}
+    ), below AS (
+      SELECT key, key AS id FROM unnest(${[...keys]}::uuid[]) key
+      UNION
+      SELECT below.key, tasks.id FROM below JOIN tasks ON tasks.parent_id = below.id
+    )
+    SELECT below.key, (SELECT parent_id FROM tasks WHERE tasks.id = below.key) AS delegated_by, ${AMOUNT}
+    FROM below JOIN (${entriesOf(range)}) e ON e.turn_id = below.id
+    GROUP BY below.key`.execute(db);
+  return rows;
 }

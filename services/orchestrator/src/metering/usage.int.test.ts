@@ -14,7 +14,6 @@ import { loadPlans } from '../platform/core/catalog.js';
 import { createPlans } from './plans.js';
 import { nextPeriodAt, periodOf } from './period.js';
 import { createUsageService } from './usage.service.js';
-import { createUsageStore } from './usage.store.js';
 
 const SUMMARY = '/v1/users/usage/summary';
 const PLANS = [
@@ -150,7 +149,7 @@ describe('usage', () => {
   describe('the period', () => {
     const at = (now: string) =>
       createUsageService({
-        store: createUsageStore(uswarm.database),
+        database: uswarm.database,
         plans: createPlans(loadPlans(plansFile)),
         clock: { now: () => new Date(now) },
       });

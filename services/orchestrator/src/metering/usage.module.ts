@@ -4,15 +4,12 @@ import type { Connections } from '../records/connections.js';
 import type { Database } from '../platform/database/database.js';
 import { createListCursors } from '../records/list-cursor.js';
 import type { Plans } from './plans.js';
-import { createBudgetWarning, createBudgetWarningStore, type WarnAboutBudget } from './budget-warning.js';
+import { createBudgetWarning, type WarnAboutBudget } from './budget-warning.js';
 import { createBudgetService } from './budget.service.js';
-import { createBudgetStore } from './budget.store.js';
 import { createUsageLimits } from './usage-limits.js';
 import { createUsageReportService } from './usage-report.service.js';
-import { createUsageReportStore } from './usage-report.store.js';
 import { usageHandlers } from './usage.routes.js';
 import { createUsageService } from './usage.service.js';
-import { createUsageStore } from './usage.store.js';
 
 export interface UsageModuleDeps {
   config: Pick<OrchestratorConfig, 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS'>;
@@ -23,19 +20,18 @@ export interface UsageModuleDeps {
 
 /** @param connections used by the transactions that record usage */
 export const createBudgetWarningOn = ({ events }: Pick<Connections, 'events'>, clock: Clock): WarnAboutBudget =>
-  createBudgetWarning({ store: createBudgetWarningStore(), events, clock });
+  createBudgetWarning({ events, clock });
 
 export function createUsageModule({ config, database, plans, clock }: UsageModuleDeps) {
-  const store = createUsageStore(database);
-  const budgets = createBudgetService({ store: createBudgetStore(database), clock });
+  const budgets = createBudgetService({ database, clock });
   const reports = createUsageReportService({
-    store: createUsageReportStore(database),
+    database,
     budgets,
     cursors: createListCursors('usage', config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
     clock,
   });
   return {
-    limits: createUsageLimits({ store, plans, clock }),
-    routes: usageHandlers(createUsageService({ store, plans, clock }), reports, budgets),
+    limits: createUsageLimits({ database, plans, clock }),
+    routes: usageHandlers(createUsageService({ database, plans, clock }), reports, budgets),
   };
 }

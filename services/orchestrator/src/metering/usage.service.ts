@@ -2,10 +2,11 @@ import { ApiError, type UserUsageSummary, type WorkspaceUsage } from '@uswarm/co
 import type { Clock } from '@uswarm/service-kit';
 import type { Plans } from './plans.js';
 import { periodOf } from './period.js';
-import type { UsageStore, Used } from './usage.store.js';
+import { type Used, findUsageOfUser, findUsageOfWorkspace } from './usage.store.js';
+import type { Database } from '../platform/database/database.js';
 
 export interface UsageServiceDeps {
-  store: UsageStore;
+  database: Database;
   plans: Plans;
   clock: Clock;
 }
@@ -27,11 +28,11 @@ function counters({ prompt_tokens, completion_tokens, requests }: Used) {
 }
 
 /** Usage that model providers reported, per month in UTC. */
-export function createUsageService({ store, plans, clock }: UsageServiceDeps): UsageService {
+export function createUsageService({ database, plans, clock }: UsageServiceDeps): UsageService {
   return {
     async ofUser(userId) {
       const now = clock.now();
-      const used = await store.ofUser(userId, periodOf(now));
+      const used = await findUsageOfUser(database, userId, periodOf(now));
       if (used === undefined) throw new ApiError('user_not_found');
       const { plan } = plans.of(used, now);
       return { current_period: periodOf(now), ...counters(used), token_limit: plan.token_limit, plan_id: plan.code };
@@ -39,7 +40,7 @@ export function createUsageService({ store, plans, clock }: UsageServiceDeps): U
 
     async ofWorkspace(userId, workspaceId) {
       const now = clock.now();
-      const used = await store.ofWorkspace(workspaceId, periodOf(now), userId);
+      const used = await findUsageOfWorkspace(database, workspaceId, periodOf(now), userId);
       if (used === undefined) throw new ApiError('workspace_not_found');
       const { plan } = plans.of(used, now);
       return { period: periodOf(now), ...counters(used), token_limit: plan.workspace_token_limit };

@@ -23,23 +23,6 @@ export interface RunningTurns {
   workspace: number;
 }
 
-export interface UsageStore {
-  /** The usage and the number of running turns. Both stay the same while the transaction has the owner's usage lock. */
-  ofRunning(
-    workspaceId: string,
-    period: string,
-    db: Database,
-  ): Promise<(WorkspaceUsageRow & { running: RunningTurns }) | undefined>;
-  ofUser(userId: string, period: string): Promise<UserUsage | undefined>;
-  /** @param ownerId if set, the workspace must have this owner */
-  ofWorkspace(
-    workspaceId: string,
-    period: string,
-    ownerId?: string,
-    db?: Database,
-  ): Promise<WorkspaceUsageRow | undefined>;
-}
-
 export const USED_COLUMNS = sql`
   used.cost_micros, used.prompt_tokens, used.completion_tokens, used.requests, used.user_tokens`;
 
@@ -59,40 +42,47 @@ const USAGE_COLUMNS = sql`
 const workspaceUsage = (period: string): RawBuilder<unknown> => sql`
   workspaces w JOIN users u ON u.id = w.owner_id CROSS JOIN LATERAL ${usedIn(period)} used`;
 
-export function createUsageStore(database: Database): UsageStore {
-  return {
-    async ofRunning(workspaceId, period, db) {
-      const { rows } = await sql<WorkspaceUsageRow & { running_user: number; running_workspace: number }>`
-        SELECT ${USAGE_COLUMNS}, running."user" AS running_user, running.workspace AS running_workspace
-        FROM ${workspaceUsage(period)} CROSS JOIN LATERAL (
-          SELECT count(*) AS "user", count(*) FILTER (WHERE t.workspace_id = w.id) AS workspace
-          FROM workspaces own JOIN turns t ON t.workspace_id = own.id AND t.status = 'running'
-          WHERE own.owner_id = w.owner_id
-        ) running
-        WHERE w.id = ${workspaceId}`.execute(db);
-      return rows.map(({ running_user: user, running_workspace: workspace, ...used }) => ({
-        ...used,
-        running: { user, workspace },
-      }))[0];
-    },
+/** The usage and the number of running turns. Both stay the same while the transaction has the owner's usage lock. */
+export async function findUsageOfRunning(
+  db: Database,
+  workspaceId: string,
+  period: string,
+): Promise<(WorkspaceUsageRow & { running: RunningTurns }) | undefined> {
+  const { rows } = await sql<WorkspaceUsageRow & { running_user: number; running_workspace: number }>`
+    SELECT ${USAGE_COLUMNS}, running."user" AS running_user, running.workspace AS running_workspace
+    FROM ${workspaceUsage(period)} CROSS JOIN LATERAL (
+      SELECT count(*) AS "user", count(*) FILTER (WHERE t.workspace_id = w.id) AS workspace
+      FROM workspaces own JOIN turns t ON t.workspace_id = own.id AND t.status = 'running'
+      WHERE own.owner_id = w.owner_id
+    ) running
+    WHERE w.id = ${workspaceId}`.execute(db);
+  return rows.map(({ running_user: user, running_workspace: workspace, ...used }) => ({
+    ...used,
+    running: { user, workspace },
+  }))[0];
+}
 
-    async ofUser(userId, period) {
-      const { rows } = await sql<UserUsage>`
-        SELECT u.plan_code, u.plan_expires_at,
-          coalesce(sum(p.prompt_tokens), 0)::bigint AS prompt_tokens,
-          coalesce(sum(p.completion_tokens), 0)::bigint AS completion_tokens,
-          coalesce(sum(p.requests), 0)::bigint AS requests
-        FROM users u LEFT JOIN usage_periods p ON p.user_id = u.id AND p.period = ${period}
-        WHERE u.id = ${userId}
-        GROUP BY u.id`.execute(database);
-      return rows[0];
-    },
+export async function findUsageOfUser(db: Database, userId: string, period: string): Promise<UserUsage | undefined> {
+  const { rows } = await sql<UserUsage>`
+    SELECT u.plan_code, u.plan_expires_at,
+      coalesce(sum(p.prompt_tokens), 0)::bigint AS prompt_tokens,
+      coalesce(sum(p.completion_tokens), 0)::bigint AS completion_tokens,
+      coalesce(sum(p.requests), 0)::bigint AS requests
+    FROM users u LEFT JOIN usage_periods p ON p.user_id = u.id AND p.period = ${period}
+    WHERE u.id = ${userId}
+    GROUP BY u.id`.execute(db);
+  return rows[0];
+}
 
-    async ofWorkspace(workspaceId, period, ownerId, db = database) {
-      const owned = ownerId === undefined ? sql`true` : sql`w.owner_id = ${ownerId}`;
-      const { rows } = await sql<WorkspaceUsageRow>`
-        SELECT ${USAGE_COLUMNS} FROM ${workspaceUsage(period)} WHERE w.id = ${workspaceId} AND ${owned}`.execute(db);
-      return rows[0];
-    },
-  };
+/** @param ownerId if set, the workspace must have this owner */
+export async function findUsageOfWorkspace(
+  db: Database,
+  workspaceId: string,
+  period: string,
+  ownerId?: string,
+): Promise<WorkspaceUsageRow | undefined> {
+  const owned = ownerId === undefined ? sql`true` : sql`w.owner_id = ${ownerId}`;
+  const { rows } = await sql<WorkspaceUsageRow>`
+    SELECT ${USAGE_COLUMNS} FROM ${workspaceUsage(period)} WHERE w.id = ${workspaceId} AND ${owned}`.execute(db);
+  return rows[0];
 }

@@ -10,7 +10,7 @@ export interface NewAgent extends AgentTemplate {
   sortOrder: number;
 }
 
-export async function insertAgents(workspaceId: string, agents: readonly NewAgent[], db: Database): Promise<void> {
+export async function insertAgents(db: Database, workspaceId: string, agents: readonly NewAgent[]): Promise<void> {
   await db
     .insertInto('agents')
     .values(
@@ -37,9 +37,9 @@ export async function insertAgents(workspaceId: string, agents: readonly NewAgen
  * @returns false if no agent matches
  */
 export async function updateAgentSettings(
+  db: Database,
   condition: RawBuilder<unknown>,
   { model, response_length, prompts }: UpdateAgentSettingsBody,
-  db: Database,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('agents as a')

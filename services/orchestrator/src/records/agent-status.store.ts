@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import type { AgentActivity, InternalPhase } from '../platform/database/schema.js';
-import { heldLease, type LeasedJob } from '../platform/jobs/job-store.js';
+import { heldLease, type LeasedJob } from '../platform/jobs/job-queue.js';
 import { OPEN_CARD } from './message-changes.store.js';
-import { setTurnActivity, setTurnWriting } from './turn-rows.js';
+import { setTurnWriting } from './turn-rows.js';
 import { setAgentWriting, setDerivedActivities } from './agent-rows.js';
 
 export const currentActivity = (alias: string): RawBuilder<AgentActivity> => sql<AgentActivity>`
@@ -27,34 +27,6 @@ export interface ChangedStatus extends CurrentStatus {
   seq: number;
   phase: InternalPhase | null;
   silentSince: Date | null;
-}
-
-export interface AgentStatusStore {
-  /** Stores what a running turn does, or null if it waits, and locks its agent. */
-  setActivity(turnId: string, activity: AgentActivity | null, db: Database): Promise<void>;
-  /**
-   * Stores that a leased job's running turn writes, and its agent's status, which no other activity precedes.
-   *
-   * @returns the status if it has changed; undefined without the lease
-   */
-  setWriting(job: LeasedJob, db: Database): Promise<ChangedStatus[] | undefined>;
-  /** Locks agents in a fixed order. They come last in the lock order. */
-  lock(agents: AgentSelection, db: Database): Promise<void>;
-  /**
-   * Derives agent statuses from their turns. Call it in a later statement than `lock`.
-   *
-   * @returns the changed statuses
-   */
-  derive(agents: AgentSelection, db: Database): Promise<ChangedStatus[]>;
-  /**
-   * Like `derive`, for an agent with a running turn that reads, thinks or writes: only other such turns can matter
-   * more.
-   */
-  deriveActive(agentId: string, db: Database): Promise<ChangedStatus[]>;
-  /** Agents whose status has ended, earliest first. */
-  ended(limit: number): Promise<string[]>;
-  /** Milliseconds until a status ends; undefined if none does. */
-  nextEndMs(): Promise<number | undefined>;
 }
 
 /** One agent, or all agents in a workspace. */
@@ -124,9 +96,9 @@ const CHANGED_COLUMNS = sql`
 
 /** Stores implied statuses. @returns the changed ones */
 async function change(
+  db: Database,
   condition: RawBuilder<boolean>,
   implied: RawBuilder<unknown>,
-  db: Database,
 ): Promise<ChangedStatus[]> {
   const { rows } = await sql<ChangedStatus>`
     WITH derived AS MATERIALIZED (
@@ -144,43 +116,58 @@ async function change(
   return rows;
 }
 
-export function createAgentStatusStore(database: Database): AgentStatusStore {
-  return {
-    setActivity: setTurnActivity,
+/**
+ * Stores that a leased job's running turn writes, and its agent's status, which no other activity precedes.
+ *
+ * @returns the status if it has changed; undefined without the lease
+ */
+export async function setWriting(db: Database, job: LeasedJob): Promise<ChangedStatus[] | undefined> {
+  const { rows } = await sql<Omit<ChangedStatus, 'agentId'> & { agentId: string | null }>`
+    WITH ${heldLease(job)}, turn AS (
+      ${setTurnWriting}
+    ), c AS (
+      ${setAgentWriting}
+    )
+    SELECT ${CHANGED_COLUMNS} FROM held LEFT JOIN (
+      c JOIN workspaces w ON w.id = c.workspace_id LEFT JOIN runtimes r ON r.workspace_id = c.workspace_id
+    ) ON true`.execute(db);
+  return rows.length === 0 ? undefined : rows.filter((row): row is ChangedStatus => row.agentId !== null);
+}
 
-    async setWriting(job, db) {
-      const { rows } = await sql<Omit<ChangedStatus, 'agentId'> & { agentId: string | null }>`
-        WITH ${heldLease(job)}, turn AS (
-          ${setTurnWriting}
-        ), c AS (
-          ${setAgentWriting}
-        )
-        SELECT ${CHANGED_COLUMNS} FROM held LEFT JOIN (
-          c JOIN workspaces w ON w.id = c.workspace_id LEFT JOIN runtimes r ON r.workspace_id = c.workspace_id
-        ) ON true`.execute(db);
-      return rows.length === 0 ? undefined : rows.filter((row): row is ChangedStatus => row.agentId !== null);
-    },
+/** Locks agents in a fixed order. They come last in the lock order. */
+export async function lockAgents(db: Database, agents: AgentSelection): Promise<void> {
+  // Not FOR UPDATE: messages and turns that reference an agent need not wait.
+  await sql`SELECT FROM agents a WHERE ${selected(agents)} ORDER BY a.id FOR NO KEY UPDATE`.execute(db);
+}
 
-    async lock(agents, db) {
-      // Not FOR UPDATE: messages and turns that reference an agent need not wait.
-      await sql`SELECT FROM agents a WHERE ${selected(agents)} ORDER BY a.id FOR NO KEY UPDATE`.execute(db);
-    },
+/**
+ * Derives agent statuses from their turns. Call it in a later statement than `lock`.
+ *
+ * @returns the changed statuses
+ */
+export function deriveStatuses(db: Database, agents: AgentSelection): Promise<ChangedStatus[]> {
+  return change(db, selected(agents), IMPLIED);
+}
 
-    derive: (agents, db) => change(selected(agents), IMPLIED, db),
+/**
+ * Like `derive`, for an agent with a running turn that reads, thinks or writes: only other such turns can matter
+ * more.
+ */
+export function deriveActiveStatus(db: Database, agentId: string): Promise<ChangedStatus[]> {
+  return change(db, selected({ agentId }), IMPLIED_BY_ACTIVITY);
+}
 
-    deriveActive: (agentId, db) => change(selected({ agentId }), IMPLIED_BY_ACTIVITY, db),
+/** Agents whose status has ended, earliest first. */
+export async function listEndedStatuses(db: Database, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    SELECT id FROM agents WHERE activity_until <= now() ORDER BY activity_until LIMIT ${limit}`.execute(db);
+  return rows.map(({ id }) => id);
+}
 
-    async ended(limit) {
-      const { rows } = await sql<{ id: string }>`
-        SELECT id FROM agents WHERE activity_until <= now() ORDER BY activity_until LIMIT ${limit}`.execute(database);
-      return rows.map(({ id }) => id);
-    },
-
-    async nextEndMs() {
-      const { rows } = await sql<{ ms: number }>`
-        SELECT ceil(extract(epoch FROM activity_until - now()) * 1000)::float8 AS ms
-        FROM agents WHERE activity_until IS NOT NULL ORDER BY activity_until LIMIT 1`.execute(database);
-      return rows[0]?.ms;
-    },
-  };
+/** Milliseconds until a status ends; undefined if none does. */
+export async function findNextStatusEnd(db: Database): Promise<number | undefined> {
+  const { rows } = await sql<{ ms: number }>`
+    SELECT ceil(extract(epoch FROM activity_until - now()) * 1000)::float8 AS ms
+    FROM agents WHERE activity_until IS NOT NULL ORDER BY activity_until LIMIT 1`.execute(db);
+  return rows[0]?.ms;
 }

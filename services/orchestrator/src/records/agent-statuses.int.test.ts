@@ -8,11 +8,11 @@ import { tasksOf } from '../../test/stores.js';
 import { TURN_CONTEXT } from '../../test/turn-context.js';
 import { useTurnFixture } from '../../test/turn-fixture.js';
 import { createWithTransaction } from '../platform/database/transaction.js';
-import type { LeasedJob } from '../platform/jobs/job-store.js';
+import type { LeasedJob } from '../platform/jobs/job-queue.js';
 import type { LiveEvent } from '../events/event-publisher.js';
 import { agentStatusExpiry } from '../workspaces/agents/agent-status-expiry.js';
-import { createAgentStatusStore } from './agent-status.store.js';
 import { createAgentStatuses } from './agent-statuses.js';
+import { findTurnsOfMessage, getTurn } from '../turns/turns.store.js';
 
 const FAILED = { turnStatus: 'failed', messageStatus: 'failed', text: 'No.', errorCode: 'runtime_lost' } as const;
 const RUNNING = new AbortController().signal;
@@ -22,9 +22,8 @@ describe('statuses of agents', () => {
   let published: LiveEvent[];
   beforeEach(async () => {
     published = [];
-    const store = createAgentStatusStore(world.uswarm.database);
     const publish = async (event: LiveEvent) => published.push(event) > 0;
-    world.turnWorker.stores.statuses = createAgentStatuses({ store, publish, clock: systemClock });
+    world.turnWorker.stores.statuses = createAgentStatuses({ publish, clock: systemClock });
     await setPhase('Ready');
   });
 
@@ -55,8 +54,8 @@ describe('statuses of agents', () => {
   const expire = () => {
     const { database } = world.uswarm;
     const withTransaction = createWithTransaction(database);
-    const { statuses, agentStatuses: store } = world.turnWorker.stores;
-    return agentStatusExpiry({ withTransaction, store, statuses }).handle({} as LeasedJob, RUNNING);
+    const { statuses } = world.turnWorker.stores;
+    return agentStatusExpiry({ withTransaction, database, statuses }).handle({} as LeasedJob, RUNNING);
   };
 
   it('are published with their end, after the event of the reply', async () => {
@@ -117,8 +116,8 @@ describe('statuses of agents', () => {
     await writer.setInstance({ instance: { id: 'runtime', budgeted: false, context: TURN_CONTEXT }, untrusted: [] });
     await writer.suspend('One moment.', []);
     const { stores } = world.turnWorker;
-    const [{ id } = { id: '' }] = await stores.turns.ofMessage(world.home.workspaceId, begun.replyId);
-    const suspended = await stores.turns.get(id);
+    const [{ id } = { id: '' }] = await findTurnsOfMessage(stores.database, world.home.workspaceId, begun.replyId);
+    const suspended = await getTurn(stores.database, id);
     if (suspended === undefined) throw new Error('the turn does not exist');
     published.length = 0;
     await createWithTransaction(world.uswarm.database)(async (tx) => {
@@ -156,7 +155,7 @@ describe('statuses of agents', () => {
     const statements = await statementsOf(world.uswarm.database, (database) =>
       agentStatusExpiry({
         withTransaction,
-        store: createAgentStatusStore(database),
+        database,
         statuses: world.turnWorker.stores.statuses,
       }).handle({} as LeasedJob, RUNNING),
     );

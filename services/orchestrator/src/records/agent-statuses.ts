@@ -2,10 +2,18 @@ import type { Clock } from '@uswarm/service-kit';
 import type { Transaction } from '../platform/database/database.js';
 import { pipelined } from '../platform/database/pipelined.js';
 import type { AgentActivity } from '../platform/database/schema.js';
-import type { LeasedJob } from '../platform/jobs/job-store.js';
+import type { LeasedJob } from '../platform/jobs/job-queue.js';
 import type { LiveEvent } from '../events/event-publisher.js';
 import { agentStatus } from './runtime-view.js';
-import type { AgentSelection, AgentStatusStore, ChangedStatus } from './agent-status.store.js';
+import {
+  type AgentSelection,
+  type ChangedStatus,
+  lockAgents,
+  deriveStatuses,
+  deriveActiveStatus,
+  setWriting,
+} from './agent-status.store.js';
+import { setTurnActivity } from './turn-rows.js';
 
 export interface ActiveTurn {
   id: string;
@@ -37,7 +45,6 @@ export interface AgentStatuses {
 }
 
 export interface AgentStatusesDeps {
-  store: Pick<AgentStatusStore, 'setActivity' | 'setWriting' | 'lock' | 'derive' | 'deriveActive'>;
   publish: (event: LiveEvent) => Promise<boolean>;
   clock: Clock;
 }
@@ -63,7 +70,7 @@ export function statusEvent(changed: ChangedStatus, now: Date, conversationId?: 
   };
 }
 
-export function createAgentStatuses({ store, publish, clock }: AgentStatusesDeps): AgentStatuses {
+export function createAgentStatuses({ publish, clock }: AgentStatusesDeps): AgentStatuses {
   /** Does not await publishing: a slow bus must not slow down a turn. */
   function publishLater(changed: readonly ChangedStatus[], conversationId: string | undefined, tx: Transaction): void {
     if (changed.length === 0) return;
@@ -79,8 +86,8 @@ export function createAgentStatuses({ store, publish, clock }: AgentStatusesDeps
     tx: Transaction,
   ): Promise<void> {
     const [, changed] = await pipelined(tx, (sender) => [
-      store.lock(selection, sender),
-      store.derive(selection, sender),
+      lockAgents(sender, selection),
+      deriveStatuses(sender, selection),
     ]);
     publishLater(changed, conversationId, tx);
   }
@@ -88,22 +95,22 @@ export function createAgentStatuses({ store, publish, clock }: AgentStatusesDeps
   return {
     async setActivity({ id, agent_id: agentId, conversation_id: conversationId }, activity, tx) {
       const [, changed] = await pipelined(tx, (sender) => [
-        store.setActivity(id, activity, sender),
-        isForemost(activity) ? store.deriveActive(agentId, sender) : store.derive({ agentId }, sender),
+        setTurnActivity(sender, id, activity),
+        isForemost(activity) ? deriveActiveStatus(sender, agentId) : deriveStatuses(sender, { agentId }),
       ]);
       publishLater(changed, conversationId, tx);
     },
 
     async begun({ agent_id: agentId, conversation_id: conversationId }, tx) {
-      publishLater(await store.deriveActive(agentId, tx), conversationId, tx);
+      publishLater(await deriveActiveStatus(tx, agentId), conversationId, tx);
     },
 
     async ended({ agent_id: agentId, conversation_id: conversationId }, tx) {
-      publishLater(await store.derive({ agentId }, tx), conversationId, tx);
+      publishLater(await deriveStatuses(tx, { agentId }), conversationId, tx);
     },
 
     async showWriting({ conversation_id: conversationId }, job, tx) {
-      const changed = await store.setWriting(job, tx);
+      const changed = await setWriting(tx, job);
       publishLater(changed ?? [], conversationId, tx);
       return changed && true;
     },

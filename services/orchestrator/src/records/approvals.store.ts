@@ -66,34 +66,6 @@ export const hasOpenApprovals = (conversationId: RawBuilder<unknown>): RawBuilde
   SELECT FROM tool_approvals WHERE conversation_id = ${conversationId} AND status = 'open'
 )`;
 
-export interface ApprovalStore {
-  /** Expiry time by the database clock, which also decides what has expired. */
-  expiry(afterMs: number, db: Database): Promise<Date>;
-  insert(approval: NewApproval, db: Database): Promise<void>;
-  find(turnId: string, callId: string, db: Database): Promise<FoundApproval | undefined>;
-  lock(cardMessageId: string, db: Database): Promise<DecidableApproval | undefined>;
-  /** True if a card asks for an approval, even if the approval was deleted with its turn. */
-  isApprovalCard(cardMessageId: string, db: Database): Promise<boolean>;
-  decide(cardMessageId: string, status: 'approved' | 'denied', db: Database): Promise<void>;
-  /** Denies an open approval. A turn that waits for it can no longer continue. */
-  deny(cardMessageId: string, db: Database): Promise<ClosedCard[]>;
-  /** Locks the calls' approvals. @returns true if all calls have an open one */
-  allOpen(turnId: string, callIds: readonly string[], db: Database): Promise<boolean>;
-  /** For turns that end or disappear: closes open approvals, and approvals for calls that were not executed. */
-  supersedeOf(ended: EndedTurns, db: Database): Promise<ClosedCard[]>;
-  /**
-   * For calls whose cards are about to be deleted with their approvals: stores an outcome for the turns that continue
-   * without them. Call it after `supersedeOf`.
-   */
-  refuse(cardMessageIds: readonly string[], text: string, db: Database): Promise<void>;
-  /** Closes open approvals for replies in a conversation, but not for background turns. */
-  supersede(conversationId: string, db: Database): Promise<ClosedCard[]>;
-  /** The card of an expired open approval, if there is one. */
-  nextExpired(db: Database): Promise<ClosedCard | undefined>;
-  /** Closes a card's approval if it has expired, and the others for which its ended turn waits. */
-  expire(cardMessageId: string, db: Database): Promise<ClosedCard[]>;
-}
-
 /** Approval `a`'s call was neither sent nor executed. A turn's calls are stored until it ends. */
 const NOT_EXECUTED = sql`EXISTS (
     SELECT FROM turns t WHERE t.id = a.turn_id
@@ -105,192 +77,209 @@ const NOT_EXECUTED = sql`EXISTS (
 /** How long after the decision an approved call can be executed: the user expects it soon. */
 const USABLE = sql`interval '1 hour'`;
 
-export function createApprovalStore(): ApprovalStore {
-  /**
-   * Closes approvals that are not executed. A turn that waits for one can no longer continue: its other open approvals
-   * are closed as well, and what it needs to continue is deleted, except its journal. Background turns, and turns that
-   * also wait for other agents, still continue.
-   */
-  const close = async (
-    status: 'denied' | 'expired' | 'superseded',
-    cards: ReturnType<typeof sql>,
-    db: Database,
-  ): Promise<ClosedCard[]> => {
-    const { rows } = await sql<ClosedCard>`
-      WITH named AS (
-        SELECT card_message_id, turn_id, status FROM tool_approvals a
-        WHERE card_message_id IN (${cards}) AND (status = 'open' OR status = 'approved' AND ${NOT_EXECUTED})
-      ), ended AS (
-        SELECT id FROM turns t
-        WHERE id IN (SELECT turn_id FROM named WHERE status = 'open') AND status NOT IN ('queued', 'running')
-          AND ${answersUser('t.id')}
-          AND NOT EXISTS (SELECT FROM delegations d WHERE d.parent_turn_id = t.id AND d.status = 'running')
-      ), closing AS (
-        SELECT card_message_id FROM named
-        UNION SELECT card_message_id FROM tool_approvals a
-          WHERE turn_id IN (SELECT id FROM ended) AND (status = 'open' OR status = 'approved' AND ${NOT_EXECUTED})
-      ), closed AS (
-        UPDATE tool_approvals SET status = ${status}, decided_at = now()
-        WHERE card_message_id IN (SELECT card_message_id FROM closing)
-        RETURNING card_message_id, turn_id
-      ), ${deleteContextAndCalls(sql`turn_id IN (SELECT id FROM ended)`)}
-      SELECT m.id AS "messageId", m.workspace_id AS "workspaceId", closed.turn_id AS "turnId"
-      FROM closed JOIN messages m ON m.id = closed.card_message_id ORDER BY m.id`.execute(db);
-    return rows;
-  };
+/**
+ * Closes approvals that are not executed. A turn that waits for one can no longer continue: its other open approvals
+ * are closed as well, and what it needs to continue is deleted, except its journal. Background turns, and turns that
+ * also wait for other agents, still continue.
+ */
+async function close(
+  db: Database,
+  status: 'denied' | 'expired' | 'superseded',
+  cards: ReturnType<typeof sql>,
+): Promise<ClosedCard[]> {
+  const { rows } = await sql<ClosedCard>`
+    WITH named AS (
+      SELECT card_message_id, turn_id, status FROM tool_approvals a
+      WHERE card_message_id IN (${cards}) AND (status = 'open' OR status = 'approved' AND ${NOT_EXECUTED})
+    ), ended AS (
+      SELECT id FROM turns t
+      WHERE id IN (SELECT turn_id FROM named WHERE status = 'open') AND status NOT IN ('queued', 'running')
+        AND ${answersUser('t.id')}
+        AND NOT EXISTS (SELECT FROM delegations d WHERE d.parent_turn_id = t.id AND d.status = 'running')
+    ), closing AS (
+      SELECT card_message_id FROM named
+      UNION SELECT card_message_id FROM tool_approvals a
+        WHERE turn_id IN (SELECT id FROM ended) AND (status = 'open' OR status = 'approved' AND ${NOT_EXECUTED})
+    ), closed AS (
+      UPDATE tool_approvals SET status = ${status}, decided_at = now()
+      WHERE card_message_id IN (SELECT card_message_id FROM closing)
+      RETURNING card_message_id, turn_id
+    ), ${deleteContextAndCalls(sql`turn_id IN (SELECT id FROM ended)`)}
+    SELECT m.id AS "messageId", m.workspace_id AS "workspaceId", closed.turn_id AS "turnId"
+    FROM closed JOIN messages m ON m.id = closed.card_message_id ORDER BY m.id`.execute(db);
+  return rows;
+}
 
+/** Expiry time by the database clock, which also decides what has expired. */
+export async function approvalExpiryAt(db: Database, afterMs: number): Promise<Date> {
+  const at = sql<Date>`now() + ${afterMs} * interval '1 millisecond'`.as('at');
+  return (await db.selectNoFrom(at).executeTakeFirstOrThrow()).at;
+}
+
+export async function insertApproval(
+  db: Database,
+  { cardMessageId, turnId, conversationId, callId, tool, ...bound }: NewApproval,
+): Promise<void> {
+  await db
+    .insertInto('tool_approvals')
+    .values({
+      card_message_id: cardMessageId,
+      turn_id: turnId,
+      conversation_id: conversationId,
+      call_id: callId,
+      tool,
+      arguments_hash: bound.argumentsHash,
+      key: bound.key === undefined ? null : storable(bound.key),
+      integration_id: bound.integrationId ?? null,
+      granted_tokens: bound.grantedTokens ?? null,
+      expires_at: bound.expiresAt,
+    })
+    .execute();
+}
+
+export function findApproval(db: Database, turnId: string, callId: string): Promise<FoundApproval | undefined> {
+  return db
+    .selectFrom('tool_approvals')
+    .select([
+      sql<
+        FoundApproval['status']
+      >`CASE WHEN status = 'approved' AND decided_at < now() - ${USABLE} THEN 'outdated' ELSE status END`.as('status'),
+      'arguments_hash as argumentsHash',
+      'key',
+      'integration_id as integrationId',
+      'decided_at as decidedAt',
+    ])
+    .where('turn_id', '=', turnId)
+    .where('call_id', '=', callId)
+    .where('granted_tokens', 'is', null)
+    .executeTakeFirst();
+}
+
+export async function lockApproval(db: Database, cardMessageId: string): Promise<DecidableApproval | undefined> {
+  const approval = await db
+    .selectFrom('tool_approvals')
+    .select([
+      'turn_id as turnId',
+      'status',
+      'granted_tokens as grantedTokens',
+      sql<boolean>`expires_at <= now()`.as('isExpired'),
+    ])
+    .where('card_message_id', '=', cardMessageId)
+    .forUpdate()
+    .executeTakeFirst();
+  if (approval === undefined) return undefined;
+  // After the lock: a turn that ends locks its approvals first.
+  const turn = await db
+    .selectFrom('turns as t')
+    .select(({ exists, selectFrom }) => [
+      't.status',
+      exists(selectFrom('turn_contexts as c').select('c.turn_id').whereRef('c.turn_id', '=', 't.id')).as('hasContext'),
+    ])
+    .where('t.id', '=', approval.turnId)
+    .executeTakeFirstOrThrow();
   return {
-    async expiry(afterMs, db) {
-      const at = sql<Date>`now() + ${afterMs} * interval '1 millisecond'`.as('at');
-      return (await db.selectNoFrom(at).executeTakeFirstOrThrow()).at;
-    },
-
-    async insert({ cardMessageId, turnId, conversationId, callId, tool, ...bound }, db) {
-      await db
-        .insertInto('tool_approvals')
-        .values({
-          card_message_id: cardMessageId,
-          turn_id: turnId,
-          conversation_id: conversationId,
-          call_id: callId,
-          tool,
-          arguments_hash: bound.argumentsHash,
-          key: bound.key === undefined ? null : storable(bound.key),
-          integration_id: bound.integrationId ?? null,
-          granted_tokens: bound.grantedTokens ?? null,
-          expires_at: bound.expiresAt,
-        })
-        .execute();
-    },
-
-    find: (turnId, callId, db) =>
-      db
-        .selectFrom('tool_approvals')
-        .select([
-          sql<
-            FoundApproval['status']
-          >`CASE WHEN status = 'approved' AND decided_at < now() - ${USABLE} THEN 'outdated' ELSE status END`.as(
-            'status',
-          ),
-          'arguments_hash as argumentsHash',
-          'key',
-          'integration_id as integrationId',
-          'decided_at as decidedAt',
-        ])
-        .where('turn_id', '=', turnId)
-        .where('call_id', '=', callId)
-        .where('granted_tokens', 'is', null)
-        .executeTakeFirst(),
-
-    async lock(cardMessageId, db) {
-      const approval = await db
-        .selectFrom('tool_approvals')
-        .select([
-          'turn_id as turnId',
-          'status',
-          'granted_tokens as grantedTokens',
-          sql<boolean>`expires_at <= now()`.as('isExpired'),
-        ])
-        .where('card_message_id', '=', cardMessageId)
-        .forUpdate()
-        .executeTakeFirst();
-      if (approval === undefined) return undefined;
-      // After the lock: a turn that ends locks its approvals first.
-      const turn = await db
-        .selectFrom('turns as t')
-        .select(({ exists, selectFrom }) => [
-          't.status',
-          exists(selectFrom('turn_contexts as c').select('c.turn_id').whereRef('c.turn_id', '=', 't.id')).as(
-            'hasContext',
-          ),
-        ])
-        .where('t.id', '=', approval.turnId)
-        .executeTakeFirstOrThrow();
-      return {
-        ...approval,
-        turnEnded: turn.status !== 'queued' && turn.status !== 'running',
-        canContinue: Boolean(turn.hasContext),
-      };
-    },
-
-    async isApprovalCard(cardMessageId, db) {
-      const card = await db
-        .selectFrom('messages')
-        .select('id')
-        .where('id', '=', cardMessageId)
-        .where('turn_key', 'like', `${APPROVAL_KEY}%`)
-        .executeTakeFirst();
-      return card !== undefined;
-    },
-
-    async decide(cardMessageId, status, db) {
-      await db
-        .updateTable('tool_approvals')
-        .set({ status, decided_at: sql`now()` })
-        .where('card_message_id', '=', cardMessageId)
-        .execute();
-    },
-
-    async allOpen(turnId, callIds, db) {
-      const approvals = await db
-        .selectFrom('tool_approvals')
-        .select('status')
-        .where('turn_id', '=', turnId)
-        .where('call_id', 'in', [...callIds])
-        .orderBy('card_message_id')
-        .forUpdate()
-        .execute();
-      return approvals.length === callIds.length && approvals.every(({ status }) => status === 'open');
-    },
-
-    deny: (cardMessageId, db) => close('denied', sql`${cardMessageId}`, db),
-
-    supersedeOf({ turnIds, messageIds = [] }, db) {
-      const messages = sql`ANY(${[...messageIds]}::uuid[])`;
-      return close(
-        'superseded',
-        sql`SELECT card_message_id FROM tool_approvals WHERE card_message_id = ${messages}
-          UNION SELECT card_message_id FROM tool_approvals WHERE turn_id = ANY(${[...turnIds]}::uuid[])
-          UNION SELECT card_message_id FROM tool_approvals
-            WHERE turn_id IN (SELECT id FROM turns WHERE user_message_id = ${messages} OR resumes_message_id = ${messages})`,
-        db,
-      );
-    },
-
-    async refuse(cardMessageIds, text, db) {
-      await insertCalls(sql`
-        SELECT a.turn_id, a.call_id, a.tool, ${text}, true, false FROM tool_approvals a
-        WHERE a.card_message_id = ANY(${[...cardMessageIds]}::uuid[]) AND a.status = 'superseded' AND a.granted_tokens IS NULL
-          AND ${NOT_EXECUTED}`).execute(db);
-    },
-
-    supersede: (conversationId, db) =>
-      close(
-        'superseded',
-        sql`SELECT card_message_id FROM tool_approvals a WHERE conversation_id = ${conversationId} AND status = 'open'
-          AND ${answersUser('a.turn_id')}`,
-        db,
-      ),
-
-    nextExpired: (db) =>
-      db
-        .selectFrom('tool_approvals as a')
-        .innerJoin('messages as m', 'm.id', 'a.card_message_id')
-        .select(['m.id as messageId', 'm.workspace_id as workspaceId', 'a.turn_id as turnId'])
-        .where('a.status', '=', 'open')
-        .where(sql<boolean>`a.expires_at <= now()`)
-        .orderBy('a.expires_at')
-        .limit(1)
-        .executeTakeFirst(),
-
-    expire: (cardMessageId, db) =>
-      close(
-        'expired',
-        sql`SELECT card_message_id FROM tool_approvals
-          WHERE card_message_id = ${cardMessageId} AND status = 'open' AND expires_at <= now()`,
-        db,
-      ),
+    ...approval,
+    turnEnded: turn.status !== 'queued' && turn.status !== 'running',
+    canContinue: Boolean(turn.hasContext),
   };
+}
+
+/** True if a card asks for an approval, even if the approval was deleted with its turn. */
+export async function isApprovalCard(db: Database, cardMessageId: string): Promise<boolean> {
+  const card = await db
+    .selectFrom('messages')
+    .select('id')
+    .where('id', '=', cardMessageId)
+    .where('turn_key', 'like', `${APPROVAL_KEY}%`)
+    .executeTakeFirst();
+  return card !== undefined;
+}
+
+export async function decideApproval(
+  db: Database,
+  cardMessageId: string,
+  status: 'approved' | 'denied',
+): Promise<void> {
+  await db
+    .updateTable('tool_approvals')
+    .set({ status, decided_at: sql`now()` })
+    .where('card_message_id', '=', cardMessageId)
+    .execute();
+}
+
+/** Locks the calls' approvals. @returns true if all calls have an open one */
+export async function areApprovalsOpen(db: Database, turnId: string, callIds: readonly string[]): Promise<boolean> {
+  const approvals = await db
+    .selectFrom('tool_approvals')
+    .select('status')
+    .where('turn_id', '=', turnId)
+    .where('call_id', 'in', [...callIds])
+    .orderBy('card_message_id')
+    .forUpdate()
+    .execute();
+  return approvals.length === callIds.length && approvals.every(({ status }) => status === 'open');
+}
+
+/** Denies an open approval. A turn that waits for it can no longer continue. */
+export function denyApproval(db: Database, cardMessageId: string): Promise<ClosedCard[]> {
+  return close(db, 'denied', sql`${cardMessageId}`);
+}
+
+/** For turns that end or disappear: closes open approvals, and approvals for calls that were not executed. */
+export function supersedeApprovalsOf(db: Database, { turnIds, messageIds = [] }: EndedTurns): Promise<ClosedCard[]> {
+  const messages = sql`ANY(${[...messageIds]}::uuid[])`;
+  return close(
+    db,
+    'superseded',
+    sql`SELECT card_message_id FROM tool_approvals WHERE card_message_id = ${messages}
+      UNION SELECT card_message_id FROM tool_approvals WHERE turn_id = ANY(${[...turnIds]}::uuid[])
+      UNION SELECT card_message_id FROM tool_approvals
+        WHERE turn_id IN (SELECT id FROM turns WHERE user_message_id = ${messages} OR resumes_message_id = ${messages})`,
+  );
+}
+
+/**
+ * For calls whose cards are about to be deleted with their approvals: stores an outcome for the turns that continue
+ * without them. Call it after `supersedeOf`.
+ */
+export async function refuseApprovals(db: Database, cardMessageIds: readonly string[], text: string): Promise<void> {
+  await insertCalls(sql`
+    SELECT a.turn_id, a.call_id, a.tool, ${text}, true, false FROM tool_approvals a
+    WHERE a.card_message_id = ANY(${[...cardMessageIds]}::uuid[]) AND a.status = 'superseded' AND a.granted_tokens IS NULL
+      AND ${NOT_EXECUTED}`).execute(db);
+}
+
+/** Closes open approvals for replies in a conversation, but not for background turns. */
+export function supersedeApprovals(db: Database, conversationId: string): Promise<ClosedCard[]> {
+  return close(
+    db,
+    'superseded',
+    sql`SELECT card_message_id FROM tool_approvals a WHERE conversation_id = ${conversationId} AND status = 'open'
+      AND ${answersUser('a.turn_id')}`,
+  );
+}
+
+/** The card of an expired open approval, if there is one. */
+export function findExpiredApproval(db: Database): Promise<ClosedCard | undefined> {
+  return db
+    .selectFrom('tool_approvals as a')
+    .innerJoin('messages as m', 'm.id', 'a.card_message_id')
+    .select(['m.id as messageId', 'm.workspace_id as workspaceId', 'a.turn_id as turnId'])
+    .where('a.status', '=', 'open')
+    .where(sql<boolean>`a.expires_at <= now()`)
+    .orderBy('a.expires_at')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** Closes a card's approval if it has expired, and the others for which its ended turn waits. */
+export function expireApproval(db: Database, cardMessageId: string): Promise<ClosedCard[]> {
+  return close(
+    db,
+    'expired',
+    sql`SELECT card_message_id FROM tool_approvals
+      WHERE card_message_id = ${cardMessageId} AND status = 'open' AND expires_at <= now()`,
+  );
 }
 
 /** Gives a suspended turn's approvals to the turn that continues it. */

@@ -28,45 +28,38 @@ export interface AuditRow {
   identity_hash: Buffer | null;
 }
 
-export interface AuditStore {
-  /** Call it in the recorded action's transaction. */
-  append(record: AuditRecord, db?: Database): Promise<void>;
-  /** Newest first. */
-  list(limit: number, userId?: string): Promise<AuditRow[]>;
-  /** Deletes up to `limit` sign-in and logout records older than `before` and 30 days. @returns how many */
-  pruneSessions(before: Date, limit: number): Promise<number>;
+/** Call it in the recorded action's transaction. */
+export async function appendAudit(
+  db: Database,
+  { actor, action, userId, subjectId, details = {}, identityHash }: AuditRecord,
+): Promise<void> {
+  await db
+    .insertInto('audit_log')
+    .values({
+      id: randomUUIDv7(),
+      actor,
+      action,
+      user_id: userId ?? null,
+      subject_id: subjectId ?? null,
+      details: JSON.stringify(details),
+      identity_hash: identityHash ?? null,
+    })
+    .execute();
 }
 
-export function createAuditStore(database: Database): AuditStore {
-  return {
-    async append({ actor, action, userId, subjectId, details = {}, identityHash }, db = database) {
-      await db
-        .insertInto('audit_log')
-        .values({
-          id: randomUUIDv7(),
-          actor,
-          action,
-          user_id: userId ?? null,
-          subject_id: subjectId ?? null,
-          details: JSON.stringify(details),
-          identity_hash: identityHash ?? null,
-        })
-        .execute();
-    },
+/** Deletes up to `limit` sign-in and logout records older than `before` and 30 days. @returns how many */
+export async function pruneAuditSessions(db: Database, before: Date, limit: number): Promise<number> {
+  const { rows } = await sql<{ removed: number }>`
+    SELECT prune_sessions_in_audit(${before}, ${limit}) AS removed`.execute(db);
+  return rows[0]?.removed ?? 0;
+}
 
-    async pruneSessions(before, limit) {
-      const { rows } = await sql<{ removed: number }>`
-        SELECT prune_sessions_in_audit(${before}, ${limit}) AS removed`.execute(database);
-      return rows[0]?.removed ?? 0;
-    },
-
-    list(limit, userId) {
-      const all = database
-        .selectFrom('audit_log')
-        .select(['id', 'at', 'actor', 'action', 'user_id', 'subject_id', 'details', 'identity_hash'])
-        .orderBy('id', 'desc')
-        .limit(limit);
-      return (userId === undefined ? all : all.where('user_id', '=', userId)).execute();
-    },
-  };
+/** Newest first. */
+export function listAudit(db: Database, limit: number, userId?: string): Promise<AuditRow[]> {
+  const all = db
+    .selectFrom('audit_log')
+    .select(['id', 'at', 'actor', 'action', 'user_id', 'subject_id', 'details', 'identity_hash'])
+    .orderBy('id', 'desc')
+    .limit(limit);
+  return (userId === undefined ? all : all.where('user_id', '=', userId)).execute();
 }

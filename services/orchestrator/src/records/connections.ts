@@ -1,7 +1,7 @@
 import type { Logger } from '@uswarm/service-kit';
-import { type CommittedEvent, createEventStore, type EventStore } from './events.store.js';
+import { type CommittedEvent, createEventLog, type EventLog } from './event-log.js';
 import { createPushJobs, NO_PUSH, type PushJobs } from './push-jobs.js';
-import { createJobStore, type JobStore } from '../platform/jobs/job-store.js';
+import { createJobQueue, type JobQueue } from '../platform/jobs/job-queue.js';
 import type { JobSignals } from '../platform/jobs/job-signals.js';
 import type { Database, WithTransaction } from '../platform/database/database.js';
 import { createWithStatement, createWithTransaction } from '../platform/database/transaction.js';
@@ -12,8 +12,8 @@ export interface Connections {
   withTransaction: WithTransaction;
   /** Like `withTransaction`, for a single statement. */
   withStatement: WithTransaction;
-  jobs: JobStore;
-  events: EventStore;
+  jobs: JobQueue;
+  events: EventLog;
   push: PushJobs;
   jobSignals: JobSignals;
 }
@@ -31,13 +31,13 @@ export function createConnections(
   database: Database,
   { jobSignals, onCommitted, pushDelayMs, logger }: ConnectionsDeps,
 ): Connections {
-  const jobs = createJobStore(database, jobSignals);
+  const jobs = createJobQueue(database, jobSignals);
   return {
     database,
     withTransaction: createWithTransaction(database, logger),
     withStatement: createWithStatement(database, logger),
     jobs,
-    events: createEventStore(database, onCommitted),
+    events: createEventLog(database, onCommitted),
     push: pushDelayMs === undefined ? NO_PUSH : createPushJobs(jobs, pushDelayMs),
     jobSignals,
   };

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Database, WithTransaction } from '../platform/database/database.js';
 import type { JobResult } from '../platform/jobs/job-worker.js';
-import type { LeasedJob, JobStore } from '../platform/jobs/job-store.js';
+import type { LeasedJob, JobQueue } from '../platform/jobs/job-queue.js';
 import type { ObjectStore } from './object-store.js';
 
 /** Longer than a turn: a writer that has not committed a row after this time was interrupted. */
@@ -21,7 +21,7 @@ export interface ContentObjectsDeps {
   /** Job type that deletes an object without a row. */
   job: string;
   withTransaction: WithTransaction;
-  jobs: Pick<JobStore, 'enqueue'>;
+  jobs: Pick<JobQueue, 'enqueue'>;
   objects: Pick<ObjectStore, 'put' | 'open'>;
 }
 
@@ -60,19 +60,17 @@ export function createContentObjects({
 
 export interface ContentRetentionDeps {
   withTransaction: WithTransaction;
-  store: {
-    hasObject(objectId: string, db: Database): Promise<boolean>;
-  };
-  jobs: Pick<JobStore, 'holds' | 'complete'>;
+  hasObject: (db: Database, objectId: string) => Promise<boolean>;
+  jobs: Pick<JobQueue, 'holds' | 'complete'>;
   objects: Pick<ObjectStore, 'remove'>;
 }
 
 /** Deletes an object without a row: the object first, so a retry is safe. */
-export function createContentRetention({ withTransaction, store, jobs, objects }: ContentRetentionDeps) {
+export function createContentRetention({ withTransaction, hasObject, jobs, objects }: ContentRetentionDeps) {
   return async (leased: LeasedJob): Promise<JobResult> => {
     const kept = await withTransaction(async (tx) => {
       if (!(await jobs.holds(leased, tx))) return true;
-      if (!(await store.hasObject(leased.subjectId, tx))) return false;
+      if (!(await hasObject(tx, leased.subjectId))) return false;
       // In this transaction: a row that is deleted afterwards enqueues the job again.
       await jobs.complete(leased, tx);
       return true;

@@ -21,8 +21,8 @@ export interface NewTitle {
 }
 
 export async function insertConversation(
-  { id, workspaceId, type, agentId, title, rev = 0 }: NewConversation,
   db: Database,
+  { id, workspaceId, type, agentId, title, rev = 0 }: NewConversation,
 ): Promise<void> {
   const named = title === undefined ? {} : ({ title, title_source: 'user' } as const);
   await db
@@ -32,17 +32,17 @@ export async function insertConversation(
 }
 
 /** @returns false if it does not exist */
-export async function deleteConversation(id: string, db: Database): Promise<boolean> {
+export async function deleteConversation(db: Database, id: string): Promise<boolean> {
   const result = await db.deleteFrom('conversations').where('id', '=', id).executeTakeFirst();
   return result.numDeletedRows === 1n;
 }
 
 /** @returns false if the workspace has no such conversation */
 export async function setTitle(
+  db: Database,
   workspaceId: string,
   id: string,
   { text, source }: NewTitle,
-  db: Database,
 ): Promise<boolean> {
   const result = await db
     .updateTable('conversations')
@@ -53,11 +53,14 @@ export async function setTitle(
   return result.numUpdatedRows === 1n;
 }
 
-/** Replaces a title that the first message gave, or that a model derived from this message or a later one. */
+/**
+ * Replaces a title that was derived from the first message, or that a model derived from messages up to a changed one
+ * or a later one; null if no message has text. Keeps other titles.
+ */
 export async function setTitleFromMessage(
+  db: Database,
   id: string,
   { title, messageSeq }: { title: string | null; messageSeq: number },
-  db: Database,
 ): Promise<void> {
   await db
     .updateTable('conversations')
@@ -74,9 +77,9 @@ export async function setTitleFromMessage(
 
 /** @returns false if the user has named the conversation */
 export async function setModelTitle(
+  db: Database,
   id: string,
   { text, seq }: { text: string; seq: number },
-  db: Database,
 ): Promise<boolean> {
   const { numAffectedRows } = await sql`
     UPDATE conversations SET title = ${text}, title_source = 'model', title_seq = ${seq}
@@ -84,12 +87,12 @@ export async function setModelTitle(
   return numAffectedRows === 1n;
 }
 
-export async function setMuted(id: string, muted: boolean, db: Database): Promise<void> {
+export async function setMuted(db: Database, id: string, muted: boolean): Promise<void> {
   await db.updateTable('conversations').set({ muted }).where('id', '=', id).execute();
 }
 
 /** Never moves the position back. @returns false if the conversation does not exist */
-export async function moveReadPosition(id: string, seq: number, db: Database): Promise<boolean> {
+export async function moveReadPosition(db: Database, id: string, seq: number): Promise<boolean> {
   const result = await db
     .updateTable('conversations')
     .set({ read_seq: sql<number>`greatest(read_seq, ${seq})` })

@@ -1,7 +1,7 @@
 import type { Database } from '../platform/database/database.js';
 
 /** Locks the user until the transaction ends. @returns false if the user does not exist */
-export async function lockUser(userId: string, db: Database): Promise<boolean> {
+export async function lockUser(db: Database, userId: string): Promise<boolean> {
   const row = await db.selectFrom('users').select('id').where('id', '=', userId).forNoKeyUpdate().executeTakeFirst();
   return row !== undefined;
 }

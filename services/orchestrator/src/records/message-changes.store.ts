@@ -6,7 +6,6 @@ import type { StoredAttachment } from '../workspaces/uploads/attachments.js';
 import { editMessage, removedMessages } from './message-rows.js';
 import { deleteEntries } from './turn-part-rows.js';
 import { deleteAttachments } from './message-attachment-rows.js';
-import { deleteTurns } from './turn-rows.js';
 
 /** The turn answers the message, or wrote it as or beside its reply. */
 export interface ConcernedTurn {
@@ -21,24 +20,6 @@ export interface ConcernedTurn {
   createdAt: Date;
 }
 
-export interface MessageChangeStore {
-  turnsOf(messageId: string, db: Database): Promise<ConcernedTurn[]>;
-  seqOf(messageId: string, db: Database): Promise<number | undefined>;
-  /** Finds replies, tool lines, cards and notes. */
-  writtenBy(turnIds: readonly string[], db: Database): Promise<string[]>;
-  /**
-   * Deletes messages, and their turns' journals unless the turns still run or wait; the local ids stay used.
-   *
-   * @returns the ids that existed
-   */
-  remove(messageIds: readonly string[], db: Database): Promise<string[]>;
-  removeTurns(turnIds: readonly string[], db: Database): Promise<void>;
-  /** True if no newer user message was answered. Decisions on calls that a running turn read do not count. */
-  isNewestOfUser(messageId: string, db: Database): Promise<boolean>;
-  /** Changes a user message. New attachments replace the previous ones, which are detached. */
-  edit(messageId: string, edit: MessageEdit, db: Database): Promise<void>;
-}
-
 export interface MessageEdit {
   text: string;
   mentions: readonly Mention[];
@@ -49,68 +30,68 @@ export interface MessageEdit {
 export const OPEN_CARD = sql`
   card.status <> 'failed' AND card.content ->> 'type' = 'action_card' AND card.content ->> 'selected_action_id' IS NULL`;
 
-export function createMessageChangeStore(): MessageChangeStore {
-  return {
-    async turnsOf(messageId, db) {
-      const { rows } = await sql<ConcernedTurn>`
-        SELECT id, agent_id AS "agentId", user_message_id AS "userMessageId", reply_message_id AS "replyMessageId",
-          coalesce(repeats_from_message_id, resumes_message_id) AS "repeatsFromMessageId",
-          status, generation, created_at AS "createdAt"
-        FROM turns
-        WHERE user_message_id = ${messageId} OR reply_message_id = ${messageId}
-          OR id = (SELECT turn_id FROM messages WHERE id = ${messageId})
-        ORDER BY id`.execute(db);
-      return rows;
-    },
+export async function findConcernedTurns(db: Database, messageId: string): Promise<ConcernedTurn[]> {
+  const { rows } = await sql<ConcernedTurn>`
+    SELECT id, agent_id AS "agentId", user_message_id AS "userMessageId", reply_message_id AS "replyMessageId",
+      coalesce(repeats_from_message_id, resumes_message_id) AS "repeatsFromMessageId",
+      status, generation, created_at AS "createdAt"
+    FROM turns
+    WHERE user_message_id = ${messageId} OR reply_message_id = ${messageId}
+      OR id = (SELECT turn_id FROM messages WHERE id = ${messageId})
+    ORDER BY id`.execute(db);
+  return rows;
+}
 
-    async seqOf(messageId, db) {
-      const row = await db.selectFrom('messages').select('seq').where('id', '=', messageId).executeTakeFirst();
-      return row?.seq;
-    },
+export async function findMessageSeq(db: Database, messageId: string): Promise<number | undefined> {
+  const row = await db.selectFrom('messages').select('seq').where('id', '=', messageId).executeTakeFirst();
+  return row?.seq;
+}
 
-    async writtenBy(turnIds, db) {
-      if (turnIds.length === 0) return [];
-      const ids = sql`ANY(${[...turnIds]}::uuid[])`;
-      const { rows } = await sql<{ id: string }>`
-        SELECT id FROM (
-          SELECT reply_message_id AS id FROM turns WHERE id = ${ids} AND reply_message_id IS NOT NULL
-          UNION
-          SELECT id FROM messages WHERE turn_id = ${ids} AND turn_key IS NOT NULL
-        ) written ORDER BY id`.execute(db);
-      return rows.map(({ id }) => id);
-    },
+/** Finds replies, tool lines, cards and notes. */
+export async function findMessagesWrittenBy(db: Database, turnIds: readonly string[]): Promise<string[]> {
+  if (turnIds.length === 0) return [];
+  const ids = sql`ANY(${[...turnIds]}::uuid[])`;
+  const { rows } = await sql<{ id: string }>`
+    SELECT id FROM (
+      SELECT reply_message_id AS id FROM turns WHERE id = ${ids} AND reply_message_id IS NOT NULL
+      UNION
+      SELECT id FROM messages WHERE turn_id = ${ids} AND turn_key IS NOT NULL
+    ) written ORDER BY id`.execute(db);
+  return rows.map(({ id }) => id);
+}
 
-    async remove(messageIds, db) {
-      const ids = sql`ANY(${[...messageIds]}::uuid[])`;
-      // Later turns are told about calls by the turns that these messages asked for or show. A waiting turn keeps its
-      // journal: without it, it would start from the beginning and repeat its calls.
-      await deleteEntries(sql`
-        t.status NOT IN ('queued', 'running') AND NOT EXISTS (SELECT FROM turn_contexts c WHERE c.turn_id = t.id) AND t.id IN (
-          SELECT id FROM turns WHERE user_message_id = ${ids}
-          UNION SELECT id FROM turns WHERE reply_message_id = ${ids}
-          UNION SELECT id FROM turns WHERE resumes_message_id = ${ids}
-          UNION SELECT turn_id FROM messages WHERE id = ${ids} AND turn_id IS NOT NULL
-        )`).execute(db);
-      const { rows } = await sql<{ id: string }>`
-        WITH ${removedMessages(sql`id = ${ids}`)} SELECT id FROM removed`.execute(db);
-      return rows.map(({ id }) => id);
-    },
+/**
+ * Deletes messages, and their turns' journals unless the turns still run or wait; the local ids stay used.
+ *
+ * @returns the ids that existed
+ */
+export async function removeMessagesById(db: Database, messageIds: readonly string[]): Promise<string[]> {
+  const ids = sql`ANY(${[...messageIds]}::uuid[])`;
+  // Later turns are told about calls by the turns that these messages asked for or show. A waiting turn keeps its
+  // journal: without it, it would start from the beginning and repeat its calls.
+  await deleteEntries(sql`
+    t.status NOT IN ('queued', 'running') AND NOT EXISTS (SELECT FROM turn_contexts c WHERE c.turn_id = t.id) AND t.id IN (
+      SELECT id FROM turns WHERE user_message_id = ${ids}
+      UNION SELECT id FROM turns WHERE reply_message_id = ${ids}
+      UNION SELECT id FROM turns WHERE resumes_message_id = ${ids}
+      UNION SELECT turn_id FROM messages WHERE id = ${ids} AND turn_id IS NOT NULL
+    )`).execute(db);
+  const { rows } = await sql<{ id: string }>`
+    WITH ${removedMessages(sql`id = ${ids}`)} SELECT id FROM removed`.execute(db);
+  return rows.map(({ id }) => id);
+}
 
-    removeTurns: deleteTurns,
+/** True if no newer user message was answered. Decisions on calls that a running turn read do not count. */
+export async function isNewestOfUser(db: Database, messageId: string): Promise<boolean> {
+  const newer = await sql`
+    SELECT FROM messages m JOIN messages newer
+      ON newer.conversation_id = m.conversation_id AND newer.seq > m.seq AND newer.role = 'user'
+    WHERE m.id = ${messageId} AND EXISTS (SELECT FROM turns t WHERE t.user_message_id = newer.id) LIMIT 1`.execute(db);
+  return newer.rows.length === 0;
+}
 
-    async isNewestOfUser(messageId, db) {
-      const newer = await sql`
-        SELECT FROM messages m JOIN messages newer
-          ON newer.conversation_id = m.conversation_id AND newer.seq > m.seq AND newer.role = 'user'
-        WHERE m.id = ${messageId} AND EXISTS (SELECT FROM turns t WHERE t.user_message_id = newer.id) LIMIT 1`.execute(
-        db,
-      );
-      return newer.rows.length === 0;
-    },
-
-    async edit(messageId, edit, db) {
-      if (edit.attachments !== undefined) await deleteAttachments(messageId, db);
-      await editMessage(messageId, edit, db);
-    },
-  };
+/** Changes a user message. New attachments replace the previous ones, which are detached. */
+export async function editUserMessage(db: Database, messageId: string, edit: MessageEdit): Promise<void> {
+  if (edit.attachments !== undefined) await deleteAttachments(db, messageId);
+  await editMessage(db, messageId, edit);
 }

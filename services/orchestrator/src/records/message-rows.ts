@@ -58,7 +58,7 @@ export const changedColumns = ({ content, status, errorCode, shownSeq }: Message
   sql`updated_at = clock_timestamp()`,
 ];
 
-export async function updateMessage(id: string, change: MessageChange, db: Database): Promise<void> {
+export async function updateMessage(db: Database, id: string, change: MessageChange): Promise<void> {
   await sql`UPDATE messages SET ${sql.join(changedColumns(change))} WHERE id = ${id}`.execute(db);
 }
 
@@ -82,9 +82,9 @@ export const replaceLoadingReply = (
 
 /** Changes a user message, which waits for an answer again. Without `attachments`, they stay. */
 export async function editMessage(
+  db: Database,
   id: string,
   edit: { text: string; mentions: readonly Mention[]; attachments?: readonly object[] | undefined },
-  db: Database,
 ): Promise<void> {
   await db
     .updateTable('messages')
@@ -112,7 +112,7 @@ export const removedMessages = (condition: RawBuilder<unknown>): RawBuilder<unkn
   )`;
 
 /** Deletes up to `limit` messages, the oldest first, before their workspace is deleted. @returns the number */
-export async function removeOldestMessages(workspaceId: string, limit: number, db: Database): Promise<number> {
+export async function removeOldestMessages(db: Database, workspaceId: string, limit: number): Promise<number> {
   const oldest = db.selectFrom('messages').select('id').where('workspace_id', '=', workspaceId).orderBy('seq');
   const deletion = db.deleteFrom('messages').where('id', 'in', oldest.limit(limit));
   return Number((await deletion.executeTakeFirst()).numDeletedRows);
@@ -123,7 +123,7 @@ export async function removeOldestMessages(workspaceId: string, limit: number, d
  *
  * @returns the last id; undefined if there is none after `after`
  */
-export async function foldSearchTexts(after: string, limit: number, db: Database): Promise<string | undefined> {
+export async function foldSearchTexts(db: Database, after: string, limit: number): Promise<string | undefined> {
   const { rows } = await sql<{ id: string }>`
     WITH batch AS MATERIALIZED (
       SELECT id FROM messages WHERE id > ${after} ORDER BY id LIMIT ${limit}

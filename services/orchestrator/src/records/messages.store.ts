@@ -7,35 +7,9 @@ import { answerEnded } from './answers.js';
 import type { ChangedMessageRow, MessageRow, PageRow } from '../chat/message-view.js';
 import { keysetAfter, keysetBehind, listOrder, type Position, type PageDirection } from './position.js';
 import { bounded, BOUNDED_COLUMNS, JOIN_BOUNDED } from './stored-bytes.js';
-import { type MessageChange, removedMessages, updateMessage } from './message-rows.js';
+import { removedMessages } from './message-rows.js';
 
-export interface MessageStore {
-  update(id: string, change: MessageChange, db: Database): Promise<void>;
-  find(ids: readonly string[], db?: Database): Promise<MessageRow[]>;
-  /** Messages with what they change in their conversation and workspace. */
-  findChanged(ids: readonly string[], db: Database): Promise<ChangedMessageRow[]>;
-  /**
-   * Deletes up to `limit` messages in a conversation except the newest `keep`. Their local ids stay used.
-   *
-   * @returns the number of deleted messages
-   */
-  trimOldest(conversationId: string, keep: number, limit: number, db?: Database): Promise<number>;
-  findOfTurn(turnId: string, key: string, db: Database): Promise<string | undefined>;
-  /** Like `findOfTurn`, with the tool status. */
-  findLine(turnId: string, key: string, db: Database): Promise<{ id: string; state: string | null } | undefined>;
-  /**
-   * Up to `limit` messages after `position` in the direction: `older` newest first, `newer` oldest first. Fewer if they
-   * do not fit into one response. Each has `behind` if there is a position.
-   */
-  page(
-    conversationId: string,
-    pageDirection: PageDirection,
-    position: Position | null,
-    limit: number,
-    db?: Database,
-  ): Promise<PageRow[]>;
-  hasAny(conversationId: string, pageDirection: PageDirection, position: Position, db?: Database): Promise<boolean>;
-}
+export { updateMessage } from './message-rows.js';
 
 /** The columns of a message `m`. */
 export const ownColumns = (content: RawBuilder<unknown>): RawBuilder<unknown> => sql`
@@ -61,9 +35,9 @@ export const MESSAGE_JOINS = sql`
  * @param behind true if messages exist on the other side of `position`
  */
 export async function selectPage(
+  db: Database,
   messages: RawBuilder<unknown>,
   pageDirection: PageDirection,
-  db: Database,
   behind: RawBuilder<unknown> = sql`NULL`,
 ): Promise<PageRow[]> {
   const { rows } = await sql<PageRow>`
@@ -89,64 +63,88 @@ async function select(db: Database, rest: RawBuilder<unknown>): Promise<MessageR
   return rows;
 }
 
-export function createMessageStore(database: Database): MessageStore {
-  return {
-    update: updateMessage,
+export async function findMessages(db: Database, ids: readonly string[]): Promise<MessageRow[]> {
+  return ids.length === 0 ? [] : select(db, sql`WHERE m.id = ANY(${[...ids]}::uuid[])`);
+}
 
-    find: async (ids, db = database) =>
-      ids.length === 0 ? [] : select(db, sql`WHERE m.id = ANY(${[...ids]}::uuid[])`),
+/** Messages with what they change in their conversation and workspace. */
+export async function findChangedMessages(db: Database, ids: readonly string[]): Promise<ChangedMessageRow[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await sql<ChangedMessageRow>`
+    SELECT ${MESSAGE_COLUMNS}, coalesce(c.title, p.name, w.name) AS conversation_title,
+      ${UNREAD} AS conversation_unread, ${WORKSPACE_UNREAD} AS workspace_unread, ${answerEnded('m')} AS answer_ended
+    FROM (SELECT * FROM messages m WHERE m.id = ANY(${[...ids]}::uuid[])) m ${MESSAGE_JOINS}
+    JOIN conversations c ON c.id = m.conversation_id
+    JOIN workspaces w ON w.id = m.workspace_id
+    LEFT JOIN agents p ON p.id = c.agent_id`.execute(db);
+  return rows;
+}
 
-    async findChanged(ids, db) {
-      if (ids.length === 0) return [];
-      const { rows } = await sql<ChangedMessageRow>`
-        SELECT ${MESSAGE_COLUMNS}, coalesce(c.title, p.name, w.name) AS conversation_title,
-          ${UNREAD} AS conversation_unread, ${WORKSPACE_UNREAD} AS workspace_unread, ${answerEnded('m')} AS answer_ended
-        FROM (SELECT * FROM messages m WHERE m.id = ANY(${[...ids]}::uuid[])) m ${MESSAGE_JOINS}
-        JOIN conversations c ON c.id = m.conversation_id
-        JOIN workspaces w ON w.id = m.workspace_id
-        LEFT JOIN agents p ON p.id = c.agent_id`.execute(db);
-      return rows;
-    },
+/**
+ * Deletes up to `limit` messages in a conversation except the newest `keep`. Their local ids stay used.
+ *
+ * @returns the number of deleted messages
+ */
+export async function trimOldestMessages(
+  db: Database,
+  conversationId: string,
+  keep: number,
+  limit: number,
+): Promise<number> {
+  const { rows } = await sql<{ removed: number }>`
+    WITH ${removedMessages(sql`id IN (
+      SELECT id FROM messages WHERE conversation_id = ${conversationId} ORDER BY seq DESC OFFSET ${keep} LIMIT ${limit}
+    )`)}
+    SELECT count(*) AS removed FROM removed`.execute(db);
+  return rows[0]?.removed ?? 0;
+}
 
-    async trimOldest(conversationId, keep, limit, db = database) {
-      const { rows } = await sql<{ removed: number }>`
-        WITH ${removedMessages(sql`id IN (
-          SELECT id FROM messages WHERE conversation_id = ${conversationId} ORDER BY seq DESC OFFSET ${keep} LIMIT ${limit}
-        )`)}
-        SELECT count(*) AS removed FROM removed`.execute(db);
-      return rows[0]?.removed ?? 0;
-    },
+/** Like `findOfTurn`, with the tool status. */
+export async function findToolLine(
+  db: Database,
+  turnId: string,
+  key: string,
+): Promise<{ id: string; state: string | null } | undefined> {
+  const { rows } = await sql<{ id: string; state: string | null }>`
+    SELECT id, content ->> 'state' AS state FROM messages WHERE turn_id = ${turnId} AND turn_key = ${key}`.execute(db);
+  return rows[0];
+}
 
-    async findLine(turnId, key, db) {
-      const { rows } = await sql<{ id: string; state: string | null }>`
-        SELECT id, content ->> 'state' AS state FROM messages WHERE turn_id = ${turnId} AND turn_key = ${key}`.execute(
-        db,
-      );
-      return rows[0];
-    },
+export async function findMessageOfTurn(db: Database, turnId: string, key: string): Promise<string | undefined> {
+  const { rows } = await sql<{ id: string }>`
+    SELECT id FROM messages WHERE turn_id = ${turnId} AND turn_key = ${key}`.execute(db);
+  return rows[0]?.id;
+}
 
-    async findOfTurn(turnId, key, db) {
-      const { rows } = await sql<{ id: string }>`
-        SELECT id FROM messages WHERE turn_id = ${turnId} AND turn_key = ${key}`.execute(db);
-      return rows[0]?.id;
-    },
+/**
+ * Up to `limit` messages after `position` in the direction: `older` newest first, `newer` oldest first. Fewer if they
+ * do not fit into one response. Each has `behind` if there is a position.
+ */
+export async function pageMessages(
+  db: Database,
+  conversationId: string,
+  pageDirection: PageDirection,
+  position: Position | null,
+  limit: number,
+): Promise<PageRow[]> {
+  const messages = sql`
+    SELECT ${BOUNDED_COLUMNS} FROM messages m
+    WHERE m.conversation_id = ${conversationId} AND ${keysetAfter(pageDirection, position)}
+    ORDER BY ${listOrder(pageDirection)} LIMIT ${limit}`;
+  if (position === null) return selectPage(db, messages, pageDirection);
+  const opposite = pageDirection === 'older' ? 'newer' : 'older';
+  const behind = firstOf(conversationId, keysetBehind(pageDirection, position), opposite);
+  return selectPage(db, messages, pageDirection, sql`${behind} IS NOT NULL`);
+}
 
-    async page(conversationId, pageDirection, position, limit, db = database) {
-      const messages = sql`
-        SELECT ${BOUNDED_COLUMNS} FROM messages m
-        WHERE m.conversation_id = ${conversationId} AND ${keysetAfter(pageDirection, position)}
-        ORDER BY ${listOrder(pageDirection)} LIMIT ${limit}`;
-      if (position === null) return selectPage(messages, pageDirection, db);
-      const opposite = pageDirection === 'older' ? 'newer' : 'older';
-      const behind = firstOf(conversationId, keysetBehind(pageDirection, position), opposite);
-      return selectPage(messages, pageDirection, db, sql`${behind} IS NOT NULL`);
-    },
-
-    async hasAny(conversationId, pageDirection, position, db = database) {
-      const first = firstOf(conversationId, keysetAfter(pageDirection, position), pageDirection);
-      const { rows } = await sql<{ found: boolean }>`
-        ${FORCE_CUSTOM_PLAN} SELECT ${first} IS NOT NULL AS found`.execute(db);
-      return rows[0]?.found ?? false;
-    },
-  };
+export async function hasMessages(
+  db: Database,
+  conversationId: string,
+  pageDirection: PageDirection,
+  position: Position,
+): Promise<boolean> {
+  const first = firstOf(conversationId, keysetAfter(pageDirection, position), pageDirection);
+  const { rows } = await sql<{ found: boolean }>`
+    ${FORCE_CUSTOM_PLAN} SELECT ${first} IS NOT NULL AS found`.execute(db);
+  return rows[0]?.found ?? false;
 }

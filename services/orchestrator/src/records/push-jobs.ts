@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Transaction } from '../platform/database/database.js';
-import type { JobStore } from '../platform/jobs/job-store.js';
+import type { JobQueue } from '../platform/jobs/job-queue.js';
 
 /** Announces a message to its user's devices. */
 export const PUSH_JOB = 'push';
@@ -24,7 +24,7 @@ export interface PushJobs {
 export const NO_PUSH: PushJobs = { announce: () => Promise.resolve(), withdraw: () => Promise.resolve() };
 
 /** @param delayMs how long a connected device has to report the event */
-export function createPushJobs(jobs: Pick<JobStore, 'enqueue'>, delayMs: number): PushJobs {
+export function createPushJobs(jobs: Pick<JobQueue, 'enqueue'>, delayMs: number): PushJobs {
   return {
     announce: ({ messageId, workspaceId, seq }, tx) =>
       jobs.enqueue({ kind: PUSH_JOB, subjectId: messageId, workspaceId, ordinal: seq, dueInMs: delayMs }, tx),

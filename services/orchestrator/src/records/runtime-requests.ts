@@ -1,8 +1,8 @@
 import { ApiError } from '@uswarm/contract';
 import type { Transaction } from '../platform/database/database.js';
-import type { JobStore } from '../platform/jobs/job-store.js';
+import type { JobQueue } from '../platform/jobs/job-queue.js';
 import type { RuntimeMetrics } from '../runtimes/runtime-metrics.js';
-import type { RuntimeStore } from './runtimes.store.js';
+import type * as runtimeRecords from './runtimes.store.js';
 
 export const RUNTIME_JOB = 'runtime';
 
@@ -21,10 +21,10 @@ export interface RuntimeRequests {
 }
 
 export interface RuntimeRequestsDeps {
-  store: Pick<RuntimeStore, 'create' | 'markDeleted' | 'lock' | 'resume'>;
-  jobs: Pick<JobStore, 'enqueue' | 'tryMakeDueNow'>;
+  store: Pick<typeof runtimeRecords, 'insertRuntime' | 'markRuntimeDeleted' | 'lockRuntime' | 'resumeRuntime'>;
+  jobs: Pick<JobQueue, 'enqueue' | 'tryMakeDueNow'>;
   /** Uses the background connections. */
-  makeDueNow: JobStore['makeDueNow'];
+  makeDueNow: JobQueue['makeDueNow'];
   metrics: Pick<RuntimeMetrics, 'resumed'>;
 }
 
@@ -33,20 +33,20 @@ export function createRuntimeRequests({ store, jobs, makeDueNow, metrics }: Runt
     jobs.enqueue({ kind: RUNTIME_JOB, subjectId: workspaceId, workspaceId }, tx);
   return {
     async requestRunning(workspaceId, userId, tx) {
-      await store.create(workspaceId, userId, tx);
+      await store.insertRuntime(tx, workspaceId, userId);
       await enqueue(workspaceId, tx);
     },
     async requestDeletion(workspaceId, tx) {
       // Locks the job before the runtime, as the reconciler does: the opposite order can deadlock.
       await enqueue(workspaceId, tx);
-      await store.markDeleted(workspaceId, tx);
+      await store.markRuntimeDeleted(tx, workspaceId);
     },
     async ensureResumed(workspaceId, tx) {
       // Lock before reading, so that the state is what the last writer committed.
-      const desired = await store.lock(workspaceId, tx);
+      const desired = await store.lockRuntime(tx, workspaceId);
       if (desired === undefined || desired === 'deleted') throw new ApiError('workspace_not_found');
       if (desired === 'running') return false;
-      await store.resume(workspaceId, tx);
+      await store.resumeRuntime(tx, workspaceId);
       // In the transaction, so that the job is due even if the process crashes after the commit. Skips a locked row:
       // the runtime is locked already, so waiting for the job row violates the lock order.
       await jobs.tryMakeDueNow(RUNTIME_JOB, workspaceId, tx);

@@ -1,10 +1,10 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Transaction } from '../platform/database/database.js';
-import type { EventStore } from './events.store.js';
+import type { EventLog } from './event-log.js';
 import type { AddedMessage } from './message-rows.js';
 
 export interface SystemMessageDeps {
-  events: Pick<EventStore, 'addMessage'>;
+  events: Pick<EventLog, 'addMessage'>;
 }
 
 /** `turn` writes the message. */

@@ -92,8 +92,8 @@ export interface NewDelegation {
 }
 
 export async function insertDelegation(
-  { turnId, parentTurnId, callId, messageId }: NewDelegation,
   db: Database,
+  { turnId, parentTurnId, callId, messageId }: NewDelegation,
 ): Promise<void> {
   await db
     .insertInto('delegations')
@@ -101,7 +101,7 @@ export async function insertDelegation(
     .execute();
 }
 
-export async function endDelegation(turnId: string, status: 'completed' | 'failed', db: Database): Promise<void> {
+export async function endDelegation(db: Database, turnId: string, status: 'completed' | 'failed'): Promise<void> {
   await db
     .updateTable('delegations')
     .set({ status, ended_at: sql<Date>`now()` })

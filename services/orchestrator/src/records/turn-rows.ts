@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import type { AgentActivity, TurnStatus } from '../platform/database/schema.js';
-import { heldLease, insertJobs, type LeasedJob } from '../platform/jobs/job-store.js';
+import { heldLease, insertJobs, type LeasedJob } from '../platform/jobs/job-queue.js';
 import { moveApprovals } from './approvals.store.js';
 import { answersUser } from './answers-user.js';
 import { moveCards } from './message-rows.js';
@@ -63,8 +63,8 @@ export const insertTurns = (messages: RawBuilder<unknown>): RawBuilder<unknown> 
   INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id)
   SELECT turn_id, workspace_id, conversation_id, agent_id, subject_id FROM ${messages}`;
 
-/** See `TurnStore.insert`. */
-export async function insertTurn(turn: NewTurn, most: number, db: Database): Promise<boolean> {
+/** @returns false if the conversation already has `most` queued or running turns */
+export async function insertTurn(db: Database, turn: NewTurn, most: number): Promise<boolean> {
   const { rows: inserted } = await sql`
     INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, repeats_from_message_id)
     SELECT ${turn.id}, ${turn.workspaceId}, ${turn.conversationId}, ${turn.agentId}, ${turn.userMessageId},
@@ -74,7 +74,7 @@ export async function insertTurn(turn: NewTurn, most: number, db: Database): Pro
   return inserted.length === 1;
 }
 
-export async function insertTask(id: string, task: NewTask, db: Database): Promise<void> {
+export async function insertTask(db: Database, id: string, task: NewTask): Promise<void> {
   await sql`
     WITH turn AS (
       INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, reply_message_id, tokens_budget)
@@ -85,7 +85,7 @@ export async function insertTask(id: string, task: NewTask, db: Database): Promi
     ${insertTasks(sql`SELECT id, ${task.depth}, ${task.prompt} FROM turn`)}`.execute(db);
 }
 
-/** Requires the alias `t`: see `TurnStore.stopRequested`. */
+/** Requires the alias `t`: see `isStopRequested`. */
 const MUST_END = sql<boolean>`
   t.stop_requested OR (SELECT u.is_banned FROM workspaces w JOIN users u ON u.id = w.owner_id WHERE w.id = t.workspace_id)`;
 
@@ -106,11 +106,15 @@ export interface StartedTurn {
   instance?: TurnProcess | undefined;
 }
 
-/** See `TurnStore.start`. */
+/**
+ * Marks the turn as running, and locks its agent, so that the agent's status can be derived.
+ *
+ * @returns true if the turn must end: see `stopRequested`
+ */
 export async function startTurn(
+  db: Database,
   id: string,
   { replyId, budget, activity, instance }: StartedTurn,
-  db: Database,
 ): Promise<{ stopRequested: boolean } | undefined> {
   const { context } = instance ?? {};
   const tokens = sql`coalesce(t.tokens_budget, ${budget}::bigint)`;
@@ -127,11 +131,11 @@ export async function startTurn(
   return started[0];
 }
 
-/** See `TurnStore.setInstance`. */
+/** @returns undefined without the lease */
 export async function setInstance(
+  db: Database,
   job: LeasedJob,
   { id, budgeted, context }: TurnProcess,
-  db: Database,
 ): Promise<{ stopRequested: boolean } | undefined> {
   const turn = sql`(SELECT t.id, t.agent_id FROM held JOIN turns t ON t.id = held.subject_id)`;
   const stored = context === undefined ? sql`` : sql`, context AS (${insertContext(context, turn)})`;
@@ -143,8 +147,8 @@ export async function setInstance(
   return updated[0];
 }
 
-/** See `TurnStore.nextGeneration`. */
-export async function nextGeneration(id: string, limit: number, db: Database): Promise<number | undefined> {
+/** @returns the new generation; undefined if the last `limit` generations added no journal entry */
+export async function nextGeneration(db: Database, id: string, limit: number): Promise<number | undefined> {
   const row = await db
     .updateTable('turns')
     .set({ generation: sql<number>`generation + 1`, runtime_instance: null })
@@ -159,7 +163,8 @@ export async function nextGeneration(id: string, limit: number, db: Database): P
   return row?.generation;
 }
 
-export async function postponeTurn(id: string, waitMs: number, db: Database): Promise<void> {
+/** Begins the next generation, which runs after this delay. */
+export async function postponeTurn(db: Database, id: string, waitMs: number): Promise<void> {
   await db
     .updateTable('turns')
     .set({
@@ -172,12 +177,12 @@ export async function postponeTurn(id: string, waitMs: number, db: Database): Pr
     .execute();
 }
 
-export async function requestStop(id: string, db: Database): Promise<void> {
+export async function requestStop(db: Database, id: string): Promise<void> {
   await db.updateTable('turns').set({ stop_requested: true }).where('id', '=', id).execute();
 }
 
 /** Also locks the turn's agent. */
-export async function setTurnActivity(id: string, activity: AgentActivity | null, db: Database): Promise<void> {
+export async function setTurnActivity(db: Database, id: string, activity: AgentActivity | null): Promise<void> {
   await sql`
     WITH turn AS (
       UPDATE turns SET ${activityColumns(activity)} WHERE id = ${id} RETURNING agent_id
@@ -202,7 +207,7 @@ export const grantTokens = (turnId: string, tokens: number): RawBuilder<unknown>
   FROM budgets WHERE t.id = ${turnId} AND budgets.id = t.id`;
 
 /** Queues a failed turn again. @returns false if it did not fail */
-export async function reopenTurn(id: string, db: Database): Promise<boolean> {
+export async function reopenTurn(db: Database, id: string): Promise<boolean> {
   const { rows } = await sql`
     WITH reopened AS (
       UPDATE turns SET status = 'queued', reply_message_id = NULL, runtime_instance = NULL, error_code = NULL,
@@ -224,7 +229,7 @@ export async function reopenTurn(id: string, db: Database): Promise<boolean> {
   return rows.length === 1;
 }
 
-export async function deleteTurns(ids: readonly string[], db: Database): Promise<void> {
+export async function deleteTurns(db: Database, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await db
     .deleteFrom('turns')
@@ -257,10 +262,11 @@ export const nothingUnfinished = (replyId: string | null): Unfinished => ({
   replyId,
 });
 
+/** Also deletes the context and the tool calls. The journal is kept for later turns. */
 export async function finishTurn(
+  db: Database,
   id: string,
   { status, errorCode, locksAgent = false }: TurnEnd,
-  db: Database,
 ): Promise<void> {
   const turn = sql`
     UPDATE turns SET status = ${status}, error_code = ${errorCode}, finished_at = now() WHERE id = ${id} RETURNING agent_id`;
@@ -272,7 +278,8 @@ export async function finishTurn(
     ${locksAgent ? sql`, turn AS (${turn}) ${lockAgentOf(sql`turn`)}` : turn}`.execute(db);
 }
 
-export async function unfinishedOf(id: string, db: Database): Promise<Unfinished> {
+/** Requires the turn's lease: nothing is added meanwhile. */
+export async function unfinishedOf(db: Database, id: string): Promise<Unfinished> {
   const { rows: found } = await sql<Unfinished>`
         SELECT EXISTS (SELECT FROM receipts WHERE turn_id = ${id} AND status = 'sent') OR EXISTS (
           SELECT FROM messages WHERE turn_id = ${id} AND turn_key IS NOT NULL AND content ->> 'state' = 'running'
@@ -283,11 +290,12 @@ export async function unfinishedOf(id: string, db: Database): Promise<Unfinished
   return found[0] ?? { tools: true, approvals: true, tasks: true, replyId: null };
 }
 
-export async function setReply(id: string, replyId: string, db: Database): Promise<void> {
+export async function setReply(db: Database, id: string, replyId: string): Promise<void> {
   await sql`UPDATE turns SET reply_message_id = ${replyId} WHERE id = ${id}`.execute(db);
 }
 
-export async function suspendTurn(id: string, db: Database): Promise<void> {
+/** Ends a turn that waits for the user. Another turn can resume it. */
+export async function suspendTurn(db: Database, id: string): Promise<void> {
   await sql`
     WITH progress AS (${deleteProgress(id)})
     UPDATE turns SET status = 'done', finished_at = now() WHERE id = ${id}`.execute(db);
@@ -298,7 +306,7 @@ export async function suspendTurn(id: string, db: Database): Promise<void> {
  *
  * @throws Error if the suspended turn has no context
  */
-export async function resumeTurn(id: string, suspendedId: string, db: Database): Promise<void> {
+export async function moveTurnParts(db: Database, id: string, suspendedId: string): Promise<void> {
   const { rows: resumed } = await sql<{ contexts: number }>`
     WITH ${moveParts(suspendedId, id)}, approvals AS (${moveApprovals(suspendedId, id)}), cards AS (
         ${moveCards(sql`SELECT card_message_id FROM approvals WHERE status = 'open'`, id)}

@@ -57,9 +57,9 @@ const COUNTED_COLUMNS = sql`provider, model_id AS "modelId", kind, cost_micros A
  * @returns undefined if there is none
  */
 export async function settleEntry(
+  db: Database,
   isEntry: RawBuilder<unknown>,
   tokens: SettledTokens,
-  db: Database,
 ): Promise<SettledCall | undefined> {
   const { promptTokens, completionTokens, cachedTokens, reasoningTokens, estimated } = tokens;
   const { rows } = await sql<SettledCall>`
@@ -92,8 +92,8 @@ export async function settleEntry(
  * @returns undefined if there is none
  */
 export async function releaseEntry(
-  isEntry: RawBuilder<unknown>,
   db: Database,
+  isEntry: RawBuilder<unknown>,
 ): Promise<{ provider: string } | undefined> {
   const { rows } = await sql<{ provider: string }>`
     WITH call AS (
@@ -129,8 +129,13 @@ export interface UsageEntry extends ChargedCall {
   kind?: 'step' | 'summary' | 'title';
 }
 
-/** See `TurnStore.recordUsage`. */
-export async function recordCall(entry: UsageEntry, db: Database): Promise<CountedCall | undefined> {
+/**
+ * Idempotent per turn and step. Reported usage is ignored if the turn's calls pass the model gateway, which counts
+ * them; a release 0.2 runtime does not use the gateway.
+ *
+ * @returns undefined if the step was recorded before, or if the gateway counts the calls
+ */
+export async function recordCall(db: Database, entry: UsageEntry): Promise<CountedCall | undefined> {
   const { promptTokens: prompt, cachedTokens: cached, completionTokens: completion } = entry;
   const { rows } = await sql<CountedCall>`
     INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, kind, prompt_tokens,
@@ -170,7 +175,7 @@ export const insertReserved = (entry: ReservedEntry, source: RawBuilder<unknown>
   ${source}
   ON CONFLICT (call_id) WHERE call_id IS NOT NULL DO NOTHING`;
 
-export async function deleteUsage(userId: string, db: Database): Promise<void> {
+export async function deleteUsage(db: Database, userId: string): Promise<void> {
   await db.deleteFrom('usage_entries').where('user_id', '=', userId).execute();
   await db.deleteFrom('usage_periods').where('user_id', '=', userId).execute();
 }

@@ -38,30 +38,6 @@ export interface Reader {
   time_zone: string;
 }
 
-export interface UserStore {
-  find(
-    identity: Pick<Identity, 'issuer' | 'subject'>,
-    db?: Database,
-  ): Promise<{ id: string; isBanned: boolean } | undefined>;
-  /** @returns false if the identity already has a user */
-  insert(user: { id: string } & Identity, db: Database): Promise<boolean>;
-  get(userId: string): Promise<UserRow | undefined>;
-  /** In the given order; undefined for an unknown user. */
-  areBanned(userIds: readonly string[]): Promise<(boolean | undefined)[]>;
-  update(userId: string, change: UserChange, db: Database): Promise<void>;
-  /**
-   * The time zone comes from the last seen device with a time zone, or else from the profile.
-   *
-   * @returns undefined if the user is deleted
-   */
-  reader(userId: string): Promise<Reader | undefined>;
-  setEmail(userId: string, email: string, db: Database): Promise<void>;
-  setAvatar(userId: string, url: string, db: Database): Promise<void>;
-  /** Locks the user, so that no workspace can be added. @returns the ids of the user's workspaces */
-  lockOwned(userId: string, db: Database): Promise<string[]>;
-  delete(userId: string, db: Database): Promise<void>;
-}
-
 export const READER = sql<Reader>`jsonb_build_object(
   'name', coalesce(nullif(u.nickname, ''), u.name),
   'language', u.platform_language,
@@ -92,79 +68,95 @@ const COLUMNS = [
   'created_at',
 ] as const;
 
-export function createUserStore(database: Database): UserStore {
-  return {
-    async find({ issuer, subject }, db = database) {
-      const row = await db
-        .selectFrom('users')
-        .select(['id', 'is_banned'])
-        .where('issuer', '=', issuer)
-        .where('subject', '=', subject)
-        .executeTakeFirst();
-      return row === undefined ? undefined : { id: row.id, isBanned: row.is_banned };
-    },
+export async function findUser(
+  db: Database,
+  { issuer, subject }: Pick<Identity, 'issuer' | 'subject'>,
+): Promise<{ id: string; isBanned: boolean } | undefined> {
+  const row = await db
+    .selectFrom('users')
+    .select(['id', 'is_banned'])
+    .where('issuer', '=', issuer)
+    .where('subject', '=', subject)
+    .executeTakeFirst();
+  return row === undefined ? undefined : { id: row.id, isBanned: row.is_banned };
+}
 
-    async insert({ id, issuer, subject, email, name, givenName, familyName = '', picture = '' }, db) {
-      const profile = { name: givenName ?? name, surname: familyName, avatar_url: picture };
-      const result = await db
-        .insertInto('users')
-        .values({ id, issuer, subject, email, ...profile })
-        .onConflict((conflict) => conflict.columns(['issuer', 'subject']).doNothing())
-        .executeTakeFirst();
-      return result.numInsertedOrUpdatedRows === 1n;
-    },
+/** @returns false if the identity already has a user */
+export async function insertUser(
+  db: Database,
+  { id, issuer, subject, email, name, givenName, familyName = '', picture = '' }: { id: string } & Identity,
+): Promise<boolean> {
+  const profile = { name: givenName ?? name, surname: familyName, avatar_url: picture };
+  const result = await db
+    .insertInto('users')
+    .values({ id, issuer, subject, email, ...profile })
+    .onConflict((conflict) => conflict.columns(['issuer', 'subject']).doNothing())
+    .executeTakeFirst();
+  return result.numInsertedOrUpdatedRows === 1n;
+}
 
-    get: (userId) => database.selectFrom('users').select(COLUMNS).where('id', '=', userId).executeTakeFirst(),
+export function getUser(db: Database, userId: string): Promise<UserRow | undefined> {
+  return db.selectFrom('users').select(COLUMNS).where('id', '=', userId).executeTakeFirst();
+}
 
-    async areBanned(userIds) {
-      const { rows } = await sql<{ id: string; is_banned: boolean }>`
-        SELECT id, is_banned FROM users WHERE id = ANY(${[...userIds]}::uuid[])`.execute(database);
-      const found = new Map(rows.map(({ id, is_banned }) => [id, is_banned]));
-      return userIds.map((id) => found.get(id));
-    },
+/** In the given order; undefined for an unknown user. */
+export async function areUsersBanned(db: Database, userIds: readonly string[]): Promise<(boolean | undefined)[]> {
+  const { rows } = await sql<{ id: string; is_banned: boolean }>`
+    SELECT id, is_banned FROM users WHERE id = ANY(${[...userIds]}::uuid[])`.execute(db);
+  const found = new Map(rows.map(({ id, is_banned }) => [id, is_banned]));
+  return userIds.map((id) => found.get(id));
+}
 
-    async update(userId, { preferences, date_of_birth: birth, ...fields }, db) {
-      // As text in UTC: the driver writes a Date in local time, with an offset in whole minutes.
-      const set = { ...fields, ...preferences, date_of_birth: birth === null ? null : birth?.toISOString() };
-      await db
-        .updateTable('users')
-        .set({ ...set, updated_at: sql<Date>`now()` })
-        .where('id', '=', userId)
-        .execute();
-    },
+export async function updateUser(
+  db: Database,
+  userId: string,
+  { preferences, date_of_birth: birth, ...fields }: UserChange,
+): Promise<void> {
+  // As text in UTC: the driver writes a Date in local time, with an offset in whole minutes.
+  const set = { ...fields, ...preferences, date_of_birth: birth === null ? null : birth?.toISOString() };
+  await db
+    .updateTable('users')
+    .set({ ...set, updated_at: sql<Date>`now()` })
+    .where('id', '=', userId)
+    .execute();
+}
 
-    async reader(userId) {
-      const { rows } = await sql<{ reader: Reader }>`
-        SELECT ${READER} AS reader FROM users u WHERE u.id = ${userId}`.execute(database);
-      return rows[0]?.reader;
-    },
+/**
+ * The time zone comes from the last seen device with a time zone, or else from the profile.
+ *
+ * @returns undefined if the user is deleted
+ */
+export async function findReader(db: Database, userId: string): Promise<Reader | undefined> {
+  const { rows } = await sql<{ reader: Reader }>`
+    SELECT ${READER} AS reader FROM users u WHERE u.id = ${userId}`.execute(db);
+  return rows[0]?.reader;
+}
 
-    async setEmail(userId, email, db) {
-      await db.updateTable('users').set({ email }).where('id', '=', userId).where('email', '!=', email).execute();
-    },
+export async function setUserEmail(db: Database, userId: string, email: string): Promise<void> {
+  await db.updateTable('users').set({ email }).where('id', '=', userId).where('email', '!=', email).execute();
+}
 
-    async setAvatar(userId, url, db) {
-      const changed = db.updateTable('users').set({ avatar_url: url }).where('avatar_url', '!=', url);
-      await changed.where('id', '=', userId).execute();
-    },
+export async function setUserAvatar(db: Database, userId: string, url: string): Promise<void> {
+  const changed = db.updateTable('users').set({ avatar_url: url }).where('avatar_url', '!=', url);
+  await changed.where('id', '=', userId).execute();
+}
 
-    async lockOwned(userId, db) {
-      await db.selectFrom('users').select('id').where('id', '=', userId).forUpdate().execute();
-      const workspaces = await db.selectFrom('workspaces').select('id').where('owner_id', '=', userId).execute();
-      return workspaces.map(({ id }) => id);
-    },
+/** Locks the user, so that no workspace can be added. @returns the ids of the user's workspaces */
+export async function lockOwnedWorkspaces(db: Database, userId: string): Promise<string[]> {
+  await db.selectFrom('users').select('id').where('id', '=', userId).forUpdate().execute();
+  const workspaces = await db.selectFrom('workspaces').select('id').where('owner_id', '=', userId).execute();
+  return workspaces.map(({ id }) => id);
+}
 
-    async delete(userId, db) {
-      await deleteUsage(userId, db);
-      await db.deleteFrom('users').where('id', '=', userId).execute();
-      // The audit log keeps the actions without the user's identity.
-      await sql`SELECT forget_user_in_audit(${userId})`.execute(db);
-    },
-  };
+export async function deleteUser(db: Database, userId: string): Promise<void> {
+  await deleteUsage(db, userId);
+  await db.deleteFrom('users').where('id', '=', userId).execute();
+  // The audit log keeps the actions without the user's identity.
+  await sql`SELECT forget_user_in_audit(${userId})`.execute(db);
 }
 
 /** @returns true if this changes the user; undefined if the user does not exist */
-export async function setBanned(userId: string, banned: boolean, db: Database): Promise<boolean | undefined> {
+export async function setBanned(db: Database, userId: string, banned: boolean): Promise<boolean | undefined> {
   const user = await db.selectFrom('users').select('is_banned').where('id', '=', userId).forUpdate().executeTakeFirst();
   if (user === undefined || user.is_banned === banned) return user === undefined ? undefined : false;
   await db.updateTable('users').set({ is_banned: banned }).where('id', '=', userId).execute();
@@ -172,7 +164,7 @@ export async function setBanned(userId: string, banned: boolean, db: Database): 
 }
 
 /** @returns false if the user does not exist */
-export async function setPlan(userId: string, code: string, expiresAt: Date | null, db: Database): Promise<boolean> {
+export async function setPlan(db: Database, userId: string, code: string, expiresAt: Date | null): Promise<boolean> {
   const result = await db
     .updateTable('users')
     .set({ plan_code: code, plan_expires_at: expiresAt })
@@ -187,9 +179,9 @@ const ACCEPTED_COLUMN = {
 } as const satisfies Record<LegalDocumentName, string>;
 
 export async function setAcceptedVersion(
+  db: Database,
   userId: string,
   { document, version }: { document: LegalDocumentName; version: string },
-  db: Database,
 ): Promise<void> {
   await db
     .updateTable('users')
@@ -202,14 +194,14 @@ export async function setAcceptedVersion(
  * Rejects all tokens issued to the user until now, or until `issuedAt` if that is later: the issuer's clock may be ahead.
  * Tokens contain whole seconds, so a token from the same second counts as issued before.
  */
-export async function rejectTokens(userId: string, issuedAt: Date | null, db: Database): Promise<void> {
+export async function rejectTokens(db: Database, userId: string, issuedAt: Date | null): Promise<void> {
   await sql`
     UPDATE users SET sessions_valid_after = greatest(sessions_valid_after, now(), ${issuedAt}::timestamptz)
     WHERE id = ${userId}`.execute(db);
 }
 
 /** Rejects the tokens that were rejected when the identity's previous user was deleted. */
-export async function rejectTokensOfDeleted(identityHash: Buffer, userId: string, db: Database): Promise<void> {
+export async function rejectTokensOfDeleted(db: Database, identityHash: Buffer, userId: string): Promise<void> {
   await sql`
     UPDATE users u SET sessions_valid_after = d.sessions_valid_after
     FROM deleted_identities d WHERE d.identity_hash = ${identityHash} AND u.id = ${userId}`.execute(db);

@@ -25,13 +25,13 @@ export const takeSeqsOfRows = (rows: RawBuilder<unknown>): RawBuilder<unknown> =
   RETURNING w.id, w.last_seq, w.last_seq - added.count AS seq_before`;
 
 export async function insertWorkspace(
-  { id, ownerId, name }: { id: string; ownerId: string; name: string },
   db: Database,
+  { id, ownerId, name }: { id: string; ownerId: string; name: string },
 ): Promise<void> {
   await db.insertInto('workspaces').values({ id, owner_id: ownerId, name }).execute();
 }
 
-export async function renameWorkspace(id: string, name: string, db: Database): Promise<void> {
+export async function renameWorkspace(db: Database, id: string, name: string): Promise<void> {
   await db
     .updateTable('workspaces')
     .set({ name, updated_at: sql<Date>`clock_timestamp()` })
@@ -39,15 +39,16 @@ export async function renameWorkspace(id: string, name: string, db: Database): P
     .execute();
 }
 
-export async function deleteWorkspace(id: string, db: Database): Promise<void> {
+/** Also deletes all rows that reference the workspace. */
+export async function deleteWorkspace(db: Database, id: string): Promise<void> {
   await db.deleteFrom('workspaces').where('id', '=', id).execute();
 }
 
 /** Has no effect if the user does not own the workspace. */
 export async function setBudget(
+  db: Database,
   { id, ownerId }: { id: string; ownerId: string },
   limits: { monthly_cost_micros?: number | null; monthly_tokens?: number | null },
-  db: Database,
 ): Promise<void> {
   await db.updateTable('workspaces').set(limits).where('id', '=', id).where('owner_id', '=', ownerId).execute();
 }

@@ -31,3 +31,16 @@ it('writes each table in one file, so that its rules have one place', async () =
   expect(found.length).toBeGreaterThan(50);
   expect(found.filter(([, files]) => files.size !== 1).map(([table, files]) => [table, ...files])).toEqual([]);
 });
+
+it('has stores of functions with the database as first parameter, which nothing creates and passes on', async () => {
+  const factories: string[] = [];
+  for (const name of await readdir(SOURCES, { recursive: true })) {
+    if (!name.endsWith('.ts') || name.endsWith('.test.ts')) continue;
+    const text = await readFile(join(SOURCES, name), 'utf8');
+    const found = [...text.matchAll(/(?:function|const) (create\w*Store)\b/g)].map(
+      ([, factory]) => `${name}: ${factory}`,
+    );
+    factories.push(...found);
+  }
+  expect(factories).toEqual([]);
+});

@@ -1,5 +1,5 @@
 import type { Clock, Logger } from '@uswarm/service-kit';
-import type { JobStore } from '../platform/jobs/job-store.js';
+import type { JobQueue } from '../platform/jobs/job-queue.js';
 import { TURN_JOB } from '../records/turn-job.js';
 import {
   PlatformUnreachable,
@@ -39,7 +39,7 @@ export interface RuntimeObserver {
 export interface RuntimeObserverDeps {
   driver: Pick<RuntimeDriver, 'ensure' | 'reportsLiveness'>;
   client: Pick<RuntimeClient, 'identify'>;
-  jobs: Pick<JobStore, 'waits'>;
+  jobs: Pick<JobQueue, 'waits'>;
   metrics: Pick<RuntimeMetrics, 'ensureFailed'>;
   clock: Clock;
   logger: Logger;

@@ -1,5 +1,5 @@
 import { backoffDelay, type Clock, type Logger } from '@uswarm/service-kit';
-import type { JobStore, LeasedJob } from '../platform/jobs/job-store.js';
+import type { JobQueue, LeasedJob } from '../platform/jobs/job-queue.js';
 import type { JobResult } from '../platform/jobs/job-worker.js';
 import { TURN_JOB } from '../records/turn-job.js';
 import { PlatformUnreachable, type RuntimeDriver } from './drivers/driver.js';
@@ -19,11 +19,17 @@ import {
 } from '../records/runtime-state.js';
 import { CHECK_MS, createRuntimeSuspension } from './runtime-suspension.js';
 import { createRuntimeUpdates, type RuntimeUpdatesDeps } from './runtime-updates.js';
-import type { RuntimeRow, RuntimeStore } from '../records/runtimes.store.js';
+import type { RuntimeRow } from '../records/runtimes.store.js';
+import type * as runtimeRecords from '../records/runtimes.store.js';
+import type { Database } from '../platform/database/database.js';
 
 export interface RuntimeReconcilerDeps extends Omit<RuntimeUpdatesDeps, 'store' | 'jobs'> {
-  store: Pick<RuntimeStore, 'get' | 'lastTurnEnd' | 'lock' | 'resume' | 'update' | 'remove'>;
-  jobs: Pick<JobStore, 'holds' | 'waits' | 'enqueue' | 'makeDueNow'>;
+  database: Database;
+  store: Pick<
+    typeof runtimeRecords,
+    'lockRuntime' | 'resumeRuntime' | 'getRuntime' | 'findLastTurnEnd' | 'updateRuntime' | 'deleteRuntime'
+  >;
+  jobs: Pick<JobQueue, 'holds' | 'waits' | 'enqueue' | 'makeDueNow'>;
   driver: RuntimeDriver;
   client: Pick<RuntimeClient, 'identify' | 'status' | 'stopTurn' | 'forget'>;
   pool: Pick<RuntimePool, 'isQueued' | 'mustYield' | 'keep'>;
@@ -43,10 +49,11 @@ const SLOW_RETRY_MS = 15_000;
 
 /** Handles runtime jobs: brings one runtime to its desired state, and stores and publishes what changed. */
 export function createRuntimeReconciler(deps: RuntimeReconcilerDeps) {
-  const { store, jobs, driver, client, pool, clock, logger, metrics, idleSuspendAfterMs } = deps;
+  const { database, store, jobs, driver, client, pool, clock, logger, metrics, idleSuspendAfterMs } = deps;
   const observer = createRuntimeObserver({ driver, client, jobs, metrics, clock, logger });
   const updates = createRuntimeUpdates(deps);
   const suspension = createRuntimeSuspension({
+    database,
     store,
     jobs,
     client,
@@ -78,7 +85,7 @@ export function createRuntimeReconciler(deps: RuntimeReconcilerDeps) {
 
   async function resume(workspaceId: string): Promise<void> {
     await deps.withTransaction(async (tx) => {
-      if ((await store.lock(workspaceId, tx)) === 'suspended') await store.resume(workspaceId, tx);
+      if ((await store.lockRuntime(tx, workspaceId)) === 'suspended') await store.resumeRuntime(tx, workspaceId);
     });
   }
 
@@ -88,12 +95,12 @@ export function createRuntimeReconciler(deps: RuntimeReconcilerDeps) {
     if (row.desired !== 'suspended' || !(await jobs.waits(TURN_JOB, workspaceId))) return row;
     await resume(workspaceId);
     metrics.resumed();
-    return (await store.get(workspaceId)) ?? row;
+    return (await store.getRuntime(database, workspaceId)) ?? row;
   }
 
   /** If the runtime was deleted in the meantime, this replica may have created it again: a new job deletes it. */
   async function handleLostLease({ kind, subjectId, workspaceId }: LeasedJob): Promise<void> {
-    if ((await store.get(subjectId)) !== undefined) return;
+    if ((await store.getRuntime(database, subjectId)) !== undefined) return;
     await deps.withTransaction((tx) => jobs.enqueue({ kind, subjectId, workspaceId }, tx));
   }
 
@@ -124,11 +131,11 @@ export function createRuntimeReconciler(deps: RuntimeReconcilerDeps) {
 
   return async (job: LeasedJob, signal: AbortSignal): Promise<JobResult> => {
     const { subjectId } = job;
-    const row = await store.get(subjectId);
+    const row = await store.getRuntime(database, subjectId);
     if (row !== undefined && row.desired !== 'deleted') return reconcile(job, row, signal);
     if (!(await driver.remove(subjectId))) return { againInMs: backoffDelay(RETRY, job.attempts) };
     client.forget(subjectId);
-    await store.remove(subjectId);
+    await store.deleteRuntime(database, subjectId);
     return { done: true };
   };
 }

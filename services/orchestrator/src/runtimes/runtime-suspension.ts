@@ -1,5 +1,5 @@
 import type { Clock } from '@uswarm/service-kit';
-import type { JobStore, LeasedJob } from '../platform/jobs/job-store.js';
+import type { JobQueue, LeasedJob } from '../platform/jobs/job-queue.js';
 import { SUMMARY_JOB, TITLE_JOB } from '../turns/summaries/follow-ups.js';
 import { TURN_JOB } from '../records/turn-job.js';
 import type { RuntimeObservation } from './drivers/driver.js';
@@ -9,7 +9,9 @@ import type { RuntimeObserver } from './runtime-observer.js';
 import type { RuntimePool } from './runtime-pool.js';
 import { msUntilIdle, NEW_REVISION } from '../records/runtime-state.js';
 import type { RuntimeUpdates } from './runtime-updates.js';
-import type { RuntimeRow, RuntimeStore } from '../records/runtimes.store.js';
+import type { RuntimeRow } from '../records/runtimes.store.js';
+import type * as runtimeRecords from '../records/runtimes.store.js';
+import type { Database } from '../platform/database/database.js';
 
 /** Polling interval in ms for states that the platform does not report. */
 export const CHECK_MS = 10_000;
@@ -48,8 +50,9 @@ export interface RuntimeSuspension {
 }
 
 export interface RuntimeSuspensionDeps {
-  store: Pick<RuntimeStore, 'lock' | 'lastTurnEnd'>;
-  jobs: Pick<JobStore, 'waits'>;
+  database: Database;
+  store: Pick<typeof runtimeRecords, 'lockRuntime' | 'findLastTurnEnd'>;
+  jobs: Pick<JobQueue, 'waits'>;
   client: Pick<RuntimeClient, 'status' | 'stopTurn'>;
   observer: Pick<RuntimeObserver, 'ensure'>;
   updates: RuntimeUpdates;
@@ -61,7 +64,7 @@ export interface RuntimeSuspensionDeps {
 }
 
 export function createRuntimeSuspension(deps: RuntimeSuspensionDeps): RuntimeSuspension {
-  const { store, jobs, client, observer, updates, pool, metrics, clock } = deps;
+  const { database, store, jobs, client, observer, updates, pool, metrics, clock } = deps;
 
   /**
    * Undefined if the runtime does not respond. Turns that have ended in the database do not count, and are stopped: the
@@ -74,7 +77,7 @@ export function createRuntimeSuspension(deps: RuntimeSuspensionDeps): RuntimeSus
     // A turn has its job before it reaches the runtime, and until it ends.
     if (await jobs.waits(TURN_JOB, workspaceId)) return activity;
     await Promise.all(activity.turns.map((turn) => client.stopTurn(target, turn, signal).catch(() => undefined)));
-    const endedAt = await store.lastTurnEnd(workspaceId);
+    const endedAt = await store.findLastTurnEnd(database, workspaceId);
     return { busy: false, turns: [], idleMs: endedAt === undefined ? 0 : clock.now().getTime() - endedAt.getTime() };
   }
 
@@ -103,7 +106,8 @@ export function createRuntimeSuspension(deps: RuntimeSuspensionDeps): RuntimeSus
       job,
       row,
       update,
-      async (tx) => (await store.lock(workspaceId, tx)) === 'running' && !(await jobs.waits(TURN_JOB, workspaceId, tx)),
+      async (tx) =>
+        (await store.lockRuntime(tx, workspaceId)) === 'running' && !(await jobs.waits(TURN_JOB, workspaceId, tx)),
     );
   }
 

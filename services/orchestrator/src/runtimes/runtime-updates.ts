@@ -1,15 +1,16 @@
 import { ApiError } from '@uswarm/contract';
 import type { Clock, Logger } from '@uswarm/service-kit';
-import type { Transaction, WithTransaction } from '../platform/database/database.js';
-import type { JobStore, LeasedJob } from '../platform/jobs/job-store.js';
+import type { Transaction, WithTransaction, Database } from '../platform/database/database.js';
+import type { JobQueue, LeasedJob } from '../platform/jobs/job-queue.js';
 import { statusEvent } from '../records/agent-statuses.js';
-import type { AgentStore } from '../records/agents.store.js';
 import type { LiveEvent } from '../events/event-publisher.js';
-import type { EventStore } from '../records/events.store.js';
+import type { EventLog } from '../records/event-log.js';
 import { TURN_JOB } from '../records/turn-job.js';
 import { changesOf, isPolled } from '../records/runtime-state.js';
 import { viewRuntime } from '../records/runtime-view.js';
-import type { RuntimeRow, RuntimeStore, RuntimeUpdate } from '../records/runtimes.store.js';
+import type { RuntimeRow, RuntimeUpdate } from '../records/runtimes.store.js';
+import type * as runtimeRecords from '../records/runtimes.store.js';
+import type * as agentRecords from '../records/agents.store.js';
 
 export interface RuntimeUpdates {
   /**
@@ -28,21 +29,22 @@ export interface RuntimeUpdates {
 
 export interface RuntimeUpdatesDeps {
   withTransaction: WithTransaction;
-  store: Pick<RuntimeStore, 'update'>;
-  jobs: Pick<JobStore, 'holds' | 'makeDueNow'>;
-  events: Pick<EventStore, 'append'>;
-  agents: Pick<AgentStore, 'statuses'>;
+  jobs: Pick<JobQueue, 'holds' | 'makeDueNow'>;
+  events: Pick<EventLog, 'append'>;
+  database: Database;
+  store: Pick<typeof runtimeRecords, 'updateRuntime'>;
+  agents: Pick<typeof agentRecords, 'listAgentStatuses'>;
   publish: (event: LiveEvent) => Promise<boolean>;
   clock: Clock;
   logger: Logger;
 }
 
 export function createRuntimeUpdates(deps: RuntimeUpdatesDeps): RuntimeUpdates {
-  const { store, jobs, events, agents, publish, clock, logger } = deps;
+  const { database, store, jobs, events, agents, publish, clock, logger } = deps;
 
   async function publishAgentStatus(workspaceId: string, runtime: RuntimeRow, seq: number): Promise<void> {
     const state = { phase: runtime.phase, silentSince: runtime.silent_since };
-    for (const status of await agents.statuses(workspaceId)) {
+    for (const status of await agents.listAgentStatuses(database, workspaceId)) {
       void publish(statusEvent({ ...status, workspaceId, seq, ...state }, clock.now()));
     }
   }
@@ -58,7 +60,7 @@ export function createRuntimeUpdates(deps: RuntimeUpdatesDeps): RuntimeUpdates {
           // Lock order everywhere: job, runtime, workspace.
           if (!(await jobs.holds(job, tx)) || !(await allowed(tx))) return undefined;
           const changes = changesToWrite(row, update, now);
-          if (Object.keys(changes).length > 0) await store.update(workspaceId, changes, tx);
+          if (Object.keys(changes).length > 0) await store.updateRuntime(tx, workspaceId, changes);
           const event = { workspaceId, type: 'workspace.updated', subjectId: workspaceId } as const;
           return { seq: isVisible ? await events.append(event, tx) : null };
         }),

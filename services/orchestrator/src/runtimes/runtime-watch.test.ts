@@ -5,6 +5,7 @@ import { runtimeRow } from '../../test/runtime-row.js';
 import { PlatformUnreachable, type RuntimeObservation } from './drivers/driver.js';
 import { createRuntimeWatch, type RuntimeWatch, type RuntimeWatchDeps } from './runtime-watch.js';
 import type { ListedRuntime } from '../records/runtimes.store.js';
+import { NO_TRANSACTION } from '../../test/transaction.js';
 
 const ADDRESS = 'http://runtime:1';
 const id = (n: number): string => `00000000-0000-7000-8000-${n.toString().padStart(12, '0')}`;
@@ -40,9 +41,10 @@ describe('the runtime watch', () => {
     };
     let initial = true;
     watch = createRuntimeWatch({
+      database: NO_TRANSACTION,
       store: {
-        list: async (ids) => read(rows.filter((row) => ids.includes(row.workspace_id))),
-        async page(after, limit) {
+        listRuntimes: async (_db, ids) => read(rows.filter((row) => ids.includes(row.workspace_id))),
+        async pageRuntimes(_db, after, limit) {
           const all = initial ? [] : rows;
           initial = false;
           return read(all.filter((row) => row.workspace_id > after).slice(0, limit));

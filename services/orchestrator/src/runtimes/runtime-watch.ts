@@ -1,17 +1,20 @@
 import type { Clock, Logger } from '@uswarm/service-kit';
 import { isId } from '../platform/database/id.js';
 import { createPollLoop } from '../platform/jobs/poll-loop.js';
-import type { JobStore } from '../platform/jobs/job-store.js';
+import type { JobQueue } from '../platform/jobs/job-queue.js';
 import type { RuntimeClient } from './runtime-client.js';
 import { PlatformUnreachable, type RuntimeDriver } from './drivers/driver.js';
 import type { DifferenceFound, RuntimeMetrics } from './runtime-metrics.js';
 import { needsReconcile, specOf } from '../records/runtime-state.js';
 import { RUNTIME_JOB } from '../records/runtime-requests.js';
-import type { ListedRuntime, RuntimeStore } from '../records/runtimes.store.js';
+import type { ListedRuntime } from '../records/runtimes.store.js';
+import type * as runtimeRecords from '../records/runtimes.store.js';
+import type { Database } from '../platform/database/database.js';
 
 export interface RuntimeWatchDeps {
-  store: Pick<RuntimeStore, 'list' | 'page'>;
-  jobs: Pick<JobStore, 'ensureDue'>;
+  database: Database;
+  store: Pick<typeof runtimeRecords, 'listRuntimes' | 'pageRuntimes'>;
+  jobs: Pick<JobQueue, 'ensureDue'>;
   driver: Pick<RuntimeDriver, 'peek' | 'onChange' | 'reportsLiveness'>;
   client: Pick<RuntimeClient, 'identify'>;
   metrics: Pick<RuntimeMetrics, 'differed'>;
@@ -42,7 +45,7 @@ const IN_PROGRESS_MS = 60_000;
  * not visible to the others.
  */
 export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
-  const { store, jobs, driver, client, metrics, clock, logger } = deps;
+  const { database, store, jobs, driver, client, metrics, clock, logger } = deps;
   const changed = new Set<string>();
 
   async function differing(rows: readonly ListedRuntime[], found: DifferenceFound): Promise<Set<string>> {
@@ -68,7 +71,7 @@ export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
     // Changes that arrive from now on are compared again.
     for (const id of ids) changed.delete(id);
     try {
-      await makeDue([...(await differing(await store.list(ids), 'event'))], 0, 'event');
+      await makeDue([...(await differing(await store.listRuntimes(database, ids), 'event'))], 0, 'event');
     } catch (error) {
       for (const id of ids) changed.add(id);
       if (error instanceof PlatformUnreachable) return false;
@@ -95,7 +98,7 @@ export function createRuntimeWatch(deps: RuntimeWatchDeps): RuntimeWatch {
 
   async function resync(): Promise<void> {
     for (let after = FIRST, full = true; full;) {
-      const rows = await store.page(after, PAGE);
+      const rows = await store.pageRuntimes(database, after, PAGE);
       const ids = await differing(rows, 'resync');
       const settled = rows.filter(({ workspace_id: id, phase }) => phase === 'Ready' && !ids.has(id));
       const unresponsive = driver.reportsLiveness ? [] : await findUnresponsive(settled);

@@ -4,18 +4,17 @@ import { callKeys, idleSuspendAfterMs } from './runtime-settings.js';
 import type { Connections } from '../records/connections.js';
 import type { Database } from '../platform/database/database.js';
 import type { UrgentJobDefinition } from '../platform/jobs/job-definition.js';
-import type { JobStore } from '../platform/jobs/job-store.js';
-import { createAgentStore } from '../records/agents.store.js';
+import type { JobQueue } from '../platform/jobs/job-queue.js';
 import type { EventPublisher } from '../events/event-publisher.js';
 import { chooseDriver } from './drivers/choose-driver.js';
 import { createRuntimeReconciler } from './runtime-reconciler.js';
 import { createRuntimeClient } from './runtime-client.js';
 import { createRuntimePool } from './runtime-pool.js';
 import { createRuntimeMetrics } from './runtime-metrics.js';
-import { createRuntimeProcessStore } from './drivers/process/runtime-processes.store.js';
 import { createRuntimeRequests, RUNTIME_JOB } from '../records/runtime-requests.js';
 import { createRuntimeWatch, type RuntimeWatch } from './runtime-watch.js';
-import { createRuntimeStore } from '../records/runtimes.store.js';
+import * as runtimeRecords from '../records/runtimes.store.js';
+import * as agentRecords from '../records/agents.store.js';
 
 export interface RuntimesModuleDeps {
   config: OrchestratorConfig;
@@ -23,7 +22,7 @@ export interface RuntimesModuleDeps {
   /** See `OrchestratorOptions`. */
   ownsRuntimes: boolean;
   database: Database;
-  jobs: JobStore;
+  jobs: JobQueue;
   background: Connections;
   publisher: Pick<EventPublisher, 'live'>;
   metrics: Registry;
@@ -34,7 +33,6 @@ export interface RuntimesModuleDeps {
 export async function createRuntimesModule(deps: RuntimesModuleDeps) {
   const { config, environment, ownsRuntimes, background, clock, logger } = deps;
   const metrics = createRuntimeMetrics(deps.metrics);
-  const store = createRuntimeStore(background.database);
   const client = createRuntimeClient(callKeys(config));
   const pool = createRuntimePool({
     places: config.RUNTIME_MAX_PROCESSES,
@@ -48,7 +46,7 @@ export async function createRuntimesModule(deps: RuntimesModuleDeps) {
   const { driver, close: closeDriver } = await chooseDriver({
     config,
     environment,
-    runtimeProcesses: createRuntimeProcessStore(background.database),
+    database: background.database,
     pool,
     ownsRuntimes,
     logger,
@@ -58,13 +56,14 @@ export async function createRuntimesModule(deps: RuntimesModuleDeps) {
     concurrency: config.RUNTIME_WORKERS,
     handle: createRuntimeReconciler({
       withTransaction: background.withTransaction,
-      store,
+      database: background.database,
+      store: runtimeRecords,
       jobs: background.jobs,
       driver,
       client,
       pool,
       events: background.events,
-      agents: createAgentStore(background.database),
+      agents: agentRecords,
       publish: deps.publisher.live,
       idleSuspendAfterMs: idleSuspendAfterMs(config),
       metrics,
@@ -75,7 +74,7 @@ export async function createRuntimesModule(deps: RuntimesModuleDeps) {
   return {
     client,
     requests: createRuntimeRequests({
-      store: createRuntimeStore(deps.database),
+      store: runtimeRecords,
       jobs: deps.jobs,
       makeDueNow: background.jobs.makeDueNow,
       metrics,
@@ -86,7 +85,16 @@ export async function createRuntimesModule(deps: RuntimesModuleDeps) {
     /** A replica without runtime workers leaves the comparison to the others. */
     startWatch(): RuntimeWatch | undefined {
       if (config.RUNTIME_WORKERS === 0) return undefined;
-      return createRuntimeWatch({ store, jobs: background.jobs, driver, client, metrics, clock, logger });
+      return createRuntimeWatch({
+        database: background.database,
+        store: runtimeRecords,
+        jobs: background.jobs,
+        driver,
+        client,
+        metrics,
+        clock,
+        logger,
+      });
     },
     /** Call it after the workers are closed: the reconciler would start ended runtimes again. */
     async close() {

@@ -14,6 +14,9 @@ import { createRuntimeMetrics } from './runtime-metrics.js';
 import { createRuntimeWatch, type RuntimeWatch } from './runtime-watch.js';
 import { RUNTIME_JOB } from '../records/runtime-requests.js';
 import { createJobSignals } from '../platform/jobs/job-signals.js';
+import { getRuntime } from '../records/runtimes.store.js';
+import * as runtimeRecords from '../records/runtimes.store.js';
+import * as agentRecords from '../records/agents.store.js';
 
 const SUSPENDED = 1_000;
 const READY = 1_000;
@@ -129,14 +132,21 @@ describe('the cost of settled runtimes', () => {
         ...stores,
         ...common,
         withTransaction: db.withTransaction,
-        store: stores.runtimes,
+        database: stores.database,
+        store: runtimeRecords,
+        agents: agentRecords,
         publish: async () => true,
         idleSuspendAfterMs: IDLE_MS,
       }),
     });
-    const store = { list: stores.runtimes.list, page: stores.runtimes.page };
     jobSignals.subscribe(RUNTIME_JOB, queue.poll);
-    const watch = createRuntimeWatch({ ...common, store, jobs: stores.jobs, resyncMs: 3_600_000 });
+    const watch = createRuntimeWatch({
+      ...common,
+      database: stores.database,
+      store: runtimeRecords,
+      jobs: stores.jobs,
+      resyncMs: 3_600_000,
+    });
     return { queue, watch };
   }
   const resyncAll = () => Promise.all(replicas.map(({ watch }) => watch.resync()));
@@ -145,7 +155,7 @@ describe('the cost of settled runtimes', () => {
       (row) => row.workspace_id,
     );
   const phaseOnceIn = (phase: 'Progressing' | 'Ready', workspaceId: string) =>
-    eventually(async () => (await stores.runtimes.get(workspaceId))?.phase, {
+    eventually(async () => (await getRuntime(stores.database, workspaceId))?.phase, {
       until: (current) => current === phase,
       timeoutMs: 30_000,
     });

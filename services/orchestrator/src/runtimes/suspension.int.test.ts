@@ -16,6 +16,8 @@ import { TURN_JOB } from '../records/turn-job.js';
 import { createRuntimeMetrics } from './runtime-metrics.js';
 import { createRuntimeRequests, RUNTIME_JOB } from '../records/runtime-requests.js';
 import { createWithTransaction } from '../platform/database/transaction.js';
+import { updateRuntime, getRuntime, lockRuntime } from '../records/runtimes.store.js';
+import * as runtimeRecords from '../records/runtimes.store.js';
 
 const draft = (text: string) => ({ content: { type: 'text', text } });
 
@@ -111,7 +113,7 @@ describe('a suspension concurrent with a message', () => {
     user = await uswarm.user();
     home = await uswarm.home(user);
     await uswarm.database.deleteFrom('work').where('workspace_id', '!=', home.workspaceId).execute();
-    await stores.runtimes.update(home.workspaceId, {
+    await updateRuntime(stores.database, home.workspaceId, {
       phase: 'Ready',
       address: IDLE_RUNTIME.address,
       wanted_at: new Date(Date.now() - 3_600_000),
@@ -133,11 +135,11 @@ describe('a suspension concurrent with a message', () => {
       await stores.jobs.release(job, 0);
     }
   }
-  const desired = async () => (await stores.runtimes.get(home.workspaceId))?.desired;
+  const desired = async () => (await getRuntime(stores.database, home.workspaceId))?.desired;
 
   it('does not happen while the message is being stored', async () => {
     const requests = createRuntimeRequests({
-      store: stores.runtimes,
+      store: runtimeRecords,
       jobs: stores.jobs,
       makeDueNow: async () => undefined,
       metrics: createRuntimeMetrics(createMetrics('test')),
@@ -161,8 +163,8 @@ describe('a suspension concurrent with a message', () => {
   it('completes first if the message arrives later, and the message resumes the runtime', async () => {
     let sending: Promise<unknown> | undefined;
     await withTransaction(async (tx) => {
-      await stores.runtimes.lock(home.workspaceId, tx);
-      await stores.runtimes.update(home.workspaceId, { desired: 'suspended', phase: 'Suspended' }, tx);
+      await lockRuntime(tx, home.workspaceId);
+      await updateRuntime(tx, home.workspaceId, { desired: 'suspended', phase: 'Suspended' });
       sending = user.post(home.messages, draft('wake up'), 201);
       await untilBlocked(uswarm.database);
     });
@@ -176,7 +178,7 @@ describe('a suspension concurrent with a message', () => {
       expect(await desired()).toBe('running');
       await stores.jobs.cancel(TURN_JOB, home.workspaceId, uswarm.database);
       await uswarm.database.updateTable('turns').set({ status: 'done' }).execute();
-      await stores.runtimes.update(home.workspaceId, { phase: 'Ready', wanted_at: new Date(0) });
+      await updateRuntime(stores.database, home.workspaceId, { phase: 'Ready', wanted_at: new Date(0) });
     }
   });
 

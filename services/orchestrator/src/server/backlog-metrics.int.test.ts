@@ -3,12 +3,13 @@ import { Registry } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../test/database.js';
 import { insertMessages, insertTurns, insertWorkspaces } from '../../test/bulk-data.js';
-import { registerBacklog } from './backlog-metrics.js';
-import { type Backlog, type BacklogStore, createBacklogStore } from './backlog.store.js';
+import { type BacklogMetricsDeps, registerBacklog } from './backlog-metrics.js';
+import { type Backlog, readBacklog } from './backlog.store.js';
+import * as backlogRecords from './backlog.store.js';
 
 const KINDS = ['turn', 'runtime', 'upload'];
 
-describe('createBacklogStore', () => {
+describe('readBacklog', () => {
   let db: MigratedDatabase;
   beforeAll(async () => {
     db = await createMigratedDatabase(4);
@@ -17,7 +18,7 @@ describe('createBacklogStore', () => {
   afterAll(() => db.close());
 
   const run = (statement: string) => sql.raw(statement).execute(db.database);
-  const read = (): Promise<Backlog> => createBacklogStore(db.database).read(KINDS);
+  const read = (): Promise<Backlog> => readBacklog(db.database, KINDS);
   const stateOf = ({ turns }: Backlog, state: string) => turns.find((each) => each.state === state);
   /** Inserts queued turns of this age with their jobs, one per conversation. */
   const fill = async (conversations: number, seconds: number): Promise<void> => {
@@ -92,15 +93,18 @@ describe('createBacklogStore', () => {
   });
 
   describe('registerBacklog', () => {
-    const scrape = async (store: BacklogStore, deadlineMs = 10_000): Promise<string> => {
+    const scrape = async (
+      store: BacklogMetricsDeps['store'] = backlogRecords,
+      deadlineMs = 10_000,
+    ): Promise<string> => {
       const registry = new Registry();
-      registerBacklog(registry, { store, kinds: KINDS, deadlineMs });
+      registerBacklog(registry, { database: db.database, store, kinds: KINDS, deadlineMs });
       return registry.metrics();
     };
 
     it('exports a series for each state, job type and phase', async () => {
       await insertWorkspaces(db.database, 3);
-      const text = await scrape(createBacklogStore(db.database));
+      const text = await scrape();
       for (const line of [
         'uswarm_database_up 1',
         'uswarm_turns{state="queued"} 0',
@@ -119,14 +123,14 @@ describe('createBacklogStore', () => {
       ['fails', () => Promise.reject(new Error('unavailable'))],
       ['does not respond', () => new Promise<never>(() => undefined)],
     ])('exports only uswarm_database_up 0 while the database %s', async (_how, answer) => {
-      const text = await scrape({ read: answer }, 20);
+      const text = await scrape({ readBacklog: answer }, 20);
       expect(text).toContain('uswarm_database_up 0\n');
       expect(text.split('\n').filter((line) => /^uswarm_(turns|jobs|relay|runtimes)/.test(line))).toEqual([]);
     });
 
     it('reads the database once per scrape', async () => {
       let reads = 0;
-      await scrape({ read: (kinds) => ((reads += 1), createBacklogStore(db.database).read(kinds)) });
+      await scrape({ readBacklog: (...of) => ((reads += 1), readBacklog(...of)) });
       expect(reads).toBe(1);
     });
   });

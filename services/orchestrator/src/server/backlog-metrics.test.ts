@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Registry } from '@uswarm/service-kit';
 import { registerBacklog } from './backlog-metrics.js';
 import type { Backlog } from './backlog.store.js';
+import { NO_TRANSACTION } from '../../test/transaction.js';
 
 const NOTHING: Backlog = { turns: [], jobs: [], events: { unpublished: 0, oldestAgeS: 0 }, runtimes: [] };
 const DEADLINE_MS = 10;
@@ -14,12 +15,18 @@ describe('registerBacklog', () => {
     let reads = 0;
     const registry = new Registry();
     const store = {
-      read: () => {
+      readBacklog: () => {
         reads += 1;
         return reads === 1 ? first.promise : Promise.resolve(NOTHING);
       },
     };
-    registerBacklog(registry, { store, kinds: [], deadlineMs: DEADLINE_MS, maxAgeMs: DEADLINE_MS });
+    registerBacklog(registry, {
+      database: NO_TRANSACTION,
+      store,
+      kinds: [],
+      deadlineMs: DEADLINE_MS,
+      maxAgeMs: DEADLINE_MS,
+    });
     const scrape = async (): Promise<string> => {
       await sleep(2 * DEADLINE_MS);
       const text = await registry.metrics();

@@ -2,10 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Registry } from '@uswarm/service-kit';
 import { Gauge } from 'prom-client';
 import { INTERNAL_PHASES } from '../platform/database/schema.js';
-import { type Backlog, type BacklogStore, TURN_STATES } from './backlog.store.js';
+import { type Backlog, TURN_STATES } from './backlog.store.js';
+import type * as backlogRecords from './backlog.store.js';
+import type { Database } from '../platform/database/database.js';
 
 export interface BacklogMetricsDeps {
-  store: BacklogStore;
+  database: Database;
+  store: Pick<typeof backlogRecords, 'readBacklog'>;
   kinds: readonly string[];
   /** A scrape waits for the database at most this many ms. */
   deadlineMs?: number;
@@ -122,7 +125,13 @@ export function registerBacklog(registry: Registry, deps: BacklogMetricsDeps): v
  * A scrape's gauges share one read, which they await until the deadline. A late read keeps its pool connection, so
  * later scrapes await the same read instead of starting another one.
  */
-function createSharedRead({ store, kinds, deadlineMs = DEADLINE_MS, maxAgeMs = MAX_AGE_MS }: BacklogMetricsDeps) {
+function createSharedRead({
+  database,
+  store,
+  kinds,
+  deadlineMs = DEADLINE_MS,
+  maxAgeMs = MAX_AGE_MS,
+}: BacklogMetricsDeps) {
   let at = -Infinity;
   let reading: Promise<Backlog | undefined> | undefined;
   let last: Promise<Backlog | undefined> = Promise.resolve(undefined);
@@ -132,7 +141,7 @@ function createSharedRead({ store, kinds, deadlineMs = DEADLINE_MS, maxAgeMs = M
     const late = new AbortController();
     const deadline = sleep(deadlineMs, undefined, { signal: late.signal, ref: false }).catch(() => undefined);
     reading ??= store
-      .read(kinds)
+      .readBacklog(database, kinds)
       .catch(() => undefined)
       .finally(() => (reading = undefined));
     last = Promise.race([reading, deadline]).finally(() => late.abort());

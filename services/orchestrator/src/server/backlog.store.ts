@@ -17,21 +17,13 @@ export interface Backlog {
   runtimes: { phase: InternalPhase; count: number; unreachable: number }[];
 }
 
-export interface BacklogStore {
-  read(kinds: readonly string[]): Promise<Backlog>;
-}
-
-export function createBacklogStore(database: Database): BacklogStore {
-  return {
-    async read(kinds) {
-      // Sequential, so that a scrape uses one pool connection.
-      const turns = await readTurns(database);
-      const jobs = await readJobs(kinds, database);
-      const events = await readEvents(database);
-      const runtimes = await readRuntimes(database);
-      return { turns, jobs, events, runtimes };
-    },
-  };
+export async function readBacklog(db: Database, kinds: readonly string[]): Promise<Backlog> {
+  // Sequential, so that a scrape uses one pool connection.
+  const turns = await readTurns(db);
+  const jobs = await readJobs(db, kinds);
+  const events = await readEvents(db);
+  const runtimes = await readRuntimes(db);
+  return { turns, jobs, events, runtimes };
 }
 
 /** Reads turns by their jobs, which exist until the turn ends. Turns behind an earlier turn do not count as old. */
@@ -60,7 +52,7 @@ async function readTurns(database: Database): Promise<Backlog['turns']> {
 }
 
 /** Reads only due jobs: most rows are not due. */
-async function readJobs(kinds: readonly string[], database: Database): Promise<Backlog['jobs']> {
+async function readJobs(database: Database, kinds: readonly string[]): Promise<Backlog['jobs']> {
   const { rows } = await sql<Backlog['jobs'][number]>`
     SELECT kind, count(*) FILTER (WHERE NOT leased) AS due, count(*) FILTER (WHERE leased) AS leased,
       coalesce(extract(epoch FROM now() - min(run_at) FILTER (WHERE NOT leased)), 0)::float8 AS "oldestDueAgeS"

@@ -23,7 +23,7 @@ import { type Logger, requireUtf8, type SigningKey } from '@uswarm/service-kit';
 import express, { type Express, type Request, type RequestHandler, type Router } from 'express';
 import { isId } from '../platform/database/id.js';
 import type { Authenticator } from '../accounts/auth/authenticator.js';
-import type { SessionStore } from '../accounts/auth/sessions.store.js';
+import { findEndedSessions } from '../accounts/auth/sessions.store.js';
 import type { DeviceService } from '../accounts/devices/devices.service.js';
 import type { ReadEventPage } from '../events/event-pages.js';
 import type { Gateways } from '../events/gateways.js';
@@ -35,6 +35,7 @@ import { clientGone } from '../platform/http/client-gone.js';
 import { answerSlowBodies, createErrorHandler } from '../platform/http/errors.js';
 import { parseInput } from '../platform/http/input.js';
 import { serviceTokenSubject } from '../platform/http/service-token.js';
+import type { Database } from '../platform/database/database.js';
 
 export interface InternalAppDeps {
   keys: readonly SigningKey[];
@@ -44,7 +45,7 @@ export interface InternalAppDeps {
   adminRouter: Router | undefined;
   modelCallRouter: Router;
   users: { isBanned(userId: string): Promise<boolean | undefined> };
-  sessions: Pick<SessionStore, 'ended'>;
+  database: Database;
   devices: Pick<DeviceService, 'setPositions'>;
   subscriptions: SubscriptionService;
   readEventPage: ReadEventPage;
@@ -111,7 +112,7 @@ export function createInternalApp(deps: InternalAppDeps): Express {
   app.post(INTERNAL_PATHS.sessions, named('internalSessions'), async (request, response) => {
     await gatewayTokenSubject(request, deps);
     const { sessions } = parseInput(SessionsBody, request.body);
-    response.json({ ended: await deps.sessions.ended(sessions) } satisfies SessionsAnswer);
+    response.json({ ended: await findEndedSessions(deps.database, sessions) } satisfies SessionsAnswer);
   });
 
   app.post(INTERNAL_PATHS.devicePositions, named('internalDevicePositions'), async (request, response) => {

@@ -9,7 +9,6 @@ import { createAdminModule } from '../accounts/admin/admin.module.js';
 import { createFileWriter } from '@uswarm/file-writer';
 import { createArtifactsModule } from '../workspaces/artifacts/artifacts.module.js';
 import { createFilesModule } from '../workspaces/files/files.module.js';
-import { createAgentStatusStore } from '../records/agent-status.store.js';
 import { createAgentStatuses } from '../records/agent-statuses.js';
 import { createAgentsModule } from '../workspaces/agents/agents.module.js';
 import { namesFlash, userSwarmModel } from '../workspaces/agents/default-model.js';
@@ -30,7 +29,6 @@ import { createEventPublisher } from '../events/event-publisher.js';
 import { PARTITIONS_AHEAD } from '../events/event-pruning.js';
 import { createEventsModule } from '../events/events.module.js';
 import { createGateways } from '../events/gateways.js';
-import { createGatewayStore } from '../events/gateways.store.js';
 import { createExportsModule } from '../accounts/exports/exports.module.js';
 import { createIdempotencyModule } from '../platform/idempotency/idempotency.module.js';
 import { createIntegrationsModule } from '../apps/integrations/integrations.module.js';
@@ -53,10 +51,11 @@ import { createUsageModule } from '../metering/usage.module.js';
 import { createUsersModule } from '../accounts/users/users.module.js';
 import { createWorkflowsModule } from '../turns/workflows/workflows.module.js';
 import { createWorkspacesModule } from '../workspaces/workspaces.module.js';
-import { createJobStore } from '../platform/jobs/job-store.js';
+import { createJobQueue } from '../platform/jobs/job-queue.js';
 import { createLeaseKeeper } from '../platform/jobs/lease-keeper.js';
 import { createJobSignals } from '../platform/jobs/job-signals.js';
 import { createCommittedEvents } from '../events/outbox/committed-events.js';
+import * as gatewayRecords from '../events/gateways.store.js';
 
 export interface OrchestratorOptions {
   config: OrchestratorConfig;
@@ -97,7 +96,7 @@ function createPlatform({ config, bus, environment, metrics, logger }: Orchestra
   const databases = openDatabases(config, metrics, epochs.onConnect);
   const jobSignals = createJobSignals(bus);
   const committed = createCommittedEvents();
-  const gateways = createGateways({ store: createGatewayStore(databases.background), logger });
+  const gateways = createGateways({ database: databases.background, store: gatewayRecords, logger });
   const signals = { jobSignals, onCommitted: committed.push, pushDelayMs: pushDelayOf(config), logger };
   return {
     databases,
@@ -107,7 +106,7 @@ function createPlatform({ config, bus, environment, metrics, logger }: Orchestra
     turnSignals: createTurnSignals(bus),
     requests: createConnections(databases.requests, signals),
     background: createConnections(databases.background, signals),
-    leases: createLeaseKeeper({ store: createJobStore(databases.leases), logger }),
+    leases: createLeaseKeeper({ store: createJobQueue(databases.leases), logger }),
     clock: systemClock,
     gateways,
     publisher: createEventPublisher({ bus, gateways, epoch: epochs.current, clock: systemClock }),
@@ -232,7 +231,7 @@ function createChatModules(
   const { attachments } = uploads;
   const { access } = workspaces;
   const cursors = createCursorCodec(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS);
-  const statuses = createAgentStatuses({ store: createAgentStatusStore(database), publish: publisher.live, clock });
+  const statuses = createAgentStatuses({ publish: publisher.live, clock });
   const agents = createAgentsModule({
     config,
     environment,

@@ -121,7 +121,7 @@ export async function startOrchestrator(
       adminRouter: users.admin.router,
       modelCallRouter: chat.modelCalls.router,
       users: users.users,
-      sessions: users.auth.sessions,
+      database: databases.requests,
       devices: users.devices.service,
       subscriptions: workspaces.replay.subscriptions,
       readEventPage: workspaces.replay.readPage,

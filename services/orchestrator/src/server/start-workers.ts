@@ -1,6 +1,5 @@
 import type { Logger, Registry } from '@uswarm/service-kit';
 import type { Connections } from '../records/connections.js';
-import { createBacklogStore } from './backlog.store.js';
 import { registerBacklog } from './backlog-metrics.js';
 import type { JobDefinition, UrgentJobDefinition } from '../platform/jobs/job-definition.js';
 import { createJobMetrics } from '../platform/jobs/job-metrics.js';
@@ -8,6 +7,7 @@ import type { LeaseKeeper } from '../platform/jobs/lease-keeper.js';
 import { createMaintenanceWorkers } from '../platform/jobs/maintenance-workers.js';
 import { startUrgentWorkers } from '../platform/jobs/urgent-workers.js';
 import type { JobSignals } from '../platform/jobs/job-signals.js';
+import * as backlogRecords from './backlog.store.js';
 
 export interface WorkersDeps {
   urgent: readonly UrgentJobDefinition[];
@@ -27,7 +27,7 @@ export interface WorkersDeps {
 export async function startWorkers(deps: WorkersDeps) {
   const { urgent, maintenance, requests, background, leases, logger } = deps;
   const kinds = [...urgent, ...maintenance].map(({ type }) => type);
-  registerBacklog(deps.metrics, { store: createBacklogStore(requests.database), kinds });
+  registerBacklog(deps.metrics, { database: requests.database, store: backlogRecords, kinds });
   const metrics = createJobMetrics(deps.metrics, kinds);
   for (const { atStart } of maintenance) {
     if (atStart !== undefined) await requests.withTransaction((tx) => requests.jobs.enqueue(atStart, tx));

@@ -1,9 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Transaction } from '../platform/database/database.js';
-import type { JobStore } from '../platform/jobs/job-store.js';
+import type { JobQueue } from '../platform/jobs/job-queue.js';
 import { TURN_JOB } from '../records/turn-job.js';
-import type { TurnRow, TurnStore } from './turns.store.js';
-import type { NewTask } from '../records/turn-rows.js';
+import type { TurnRow } from './turns.store.js';
+import { type NewTask, insertTask } from '../records/turn-rows.js';
 
 export interface TaskResult {
   status: 'completed' | 'failed' | 'stopped';
@@ -28,13 +28,10 @@ export interface BackgroundTurns {
   start(task: NewTask, tx: Transaction): Promise<string>;
 }
 
-export const createBackgroundTurns = (
-  turns: Pick<TurnStore, 'insertTask'>,
-  jobs: Pick<JobStore, 'enqueue'>,
-): BackgroundTurns => ({
+export const createBackgroundTurns = (jobs: Pick<JobQueue, 'enqueue'>): BackgroundTurns => ({
   async start(task, tx) {
     const id = randomUUIDv7();
-    await turns.insertTask(id, task, tx);
+    await insertTask(tx, id, task);
     const { workspaceId, userId } = task;
     await jobs.enqueue({ kind: TURN_JOB, subjectId: id, workspaceId, fairKey: userId }, tx);
     return id;

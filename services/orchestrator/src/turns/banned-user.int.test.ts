@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { MessageData } from '@uswarm/contract';
 import { useTurnFixture } from '../../test/turn-fixture.js';
 import { setBanned } from '../records/users.store.js';
+import { isStopRequested } from './turns.store.js';
 
 describe('the turns of a banned user', () => {
   const world = useTurnFixture();
@@ -17,15 +18,15 @@ describe('the turns of a banned user', () => {
       .select('id')
       .where('email', '=', world.user.email)
       .executeTakeFirstOrThrow();
-    await setBanned(id, true, world.uswarm.database);
+    await setBanned(world.uswarm.database, id, true);
   };
 
   it('are stopped while they run', async () => {
     const work = await queued();
     await (await world.turnWorker.writerOf(work)).begin();
-    expect(await world.turnWorker.stores.turns.stopRequested(work.subjectId)).toBe(false);
+    expect(await isStopRequested(world.turnWorker.stores.database, work.subjectId)).toBe(false);
     await ban();
-    expect(await world.turnWorker.stores.turns.stopRequested(work.subjectId)).toBe(true);
+    expect(await isStopRequested(world.turnWorker.stores.database, work.subjectId)).toBe(true);
   });
 
   it('are recognized when they are claimed, and before the call to the runtime', async () => {
@@ -34,7 +35,7 @@ describe('the turns of a banned user', () => {
     expect((await world.turnWorker.turnOf(work)).user_banned).toBe(true);
     // The ban happened after the turn was read and before it begins.
     await (await world.turnWorker.writerOf(work)).begin();
-    expect(await world.turnWorker.stores.turns.stopRequested(work.subjectId)).toBe(true);
+    expect(await isStopRequested(world.turnWorker.stores.database, work.subjectId)).toBe(true);
   });
 
   it('are recognized in the transaction that begins them in a runtime', async () => {

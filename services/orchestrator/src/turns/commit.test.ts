@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { NO_TRANSACTION } from '../../test/transaction.js';
-import type { LeasedJob } from '../platform/jobs/job-store.js';
+import type { LeasedJob } from '../platform/jobs/job-queue.js';
 import { createTurnCommits, LeaseLost } from './commit.js';
 import { ReplyLimitExceeded } from './content/reply-limit.js';
 

@@ -1,8 +1,8 @@
 import type { RawBuilder } from 'kysely';
 import type { Transaction, WithTransaction } from '../platform/database/database.js';
 import { pipelined } from '../platform/database/pipelined.js';
-import type { JobStore, LeasedJob } from '../platform/jobs/job-store.js';
-import type { SavedText, TurnProgressStore } from './reply/turn-progress.store.js';
+import type { JobQueue, LeasedJob } from '../platform/jobs/job-queue.js';
+import type { SavedText, TurnProgress } from './reply/turn-progress.store.js';
 import type { ProgressSource, SavedProgress } from './writer/turn-writes.js';
 import { ReplyLimitExceeded } from './content/reply-limit.js';
 
@@ -72,7 +72,7 @@ export interface TurnCommits {
 }
 
 export interface ProgressDeps {
-  progress: Pick<TurnProgressStore, 'save' | 'saveText'>;
+  progress: Pick<TurnProgress, 'save' | 'saveText'>;
   textSaved?: (saved: SavedText) => void;
 }
 
@@ -94,7 +94,7 @@ const WAIT_MS = 30;
 export interface TurnCommitsDeps extends ProgressDeps {
   withTransaction: WithTransaction;
   withStatement: WithTransaction;
-  jobs: Pick<JobStore, 'holds' | 'end'>;
+  jobs: Pick<JobQueue, 'holds' | 'end'>;
   usageLock: RawBuilder<unknown>;
 }
 

@@ -1,9 +1,7 @@
 import { type Clock, createReceiptSigner, type Logger } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../config.js';
 import type { Connections } from '../records/connections.js';
-import { createIntegrationStore } from '../records/integrations.store.js';
 import { createListCursors } from '../records/list-cursor.js';
-import { createMessageStore } from '../records/messages.store.js';
 import { connectionOf } from './tools/call-rules.js';
 import type { PlatformTool } from './tools/platform-tool.js';
 import { createSafeMarkdown } from './content/reply-text.js';
@@ -11,7 +9,7 @@ import { createReceiptLog } from './receipts/receipt-log.js';
 import { receiptSettling } from './receipts/receipt-settling.js';
 import { receiptHandlers } from './receipts/receipts.routes.js';
 import { createReceiptService } from './receipts/receipts.service.js';
-import { createReceiptStore } from './receipts/receipts.store.js';
+import * as messageRecords from '../records/messages.store.js';
 
 export interface ReceiptsModuleDeps {
   config: Pick<OrchestratorConfig, 'CALL_PRIVATE_KEY' | 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS' | 'PUBLIC_URL'>;
@@ -25,9 +23,9 @@ export interface ReceiptsModuleDeps {
 export function createReceiptsModule({ config, requests, background, tools, clock, logger }: ReceiptsModuleDeps) {
   const { database, withTransaction, events, jobs } = background;
   const signer = createReceiptSigner(config.CALL_PRIVATE_KEY);
-  const log = createReceiptLog({ store: createReceiptStore(database), signer, jobs });
+  const log = createReceiptLog({ database, signer, jobs });
   const service = createReceiptService({
-    store: createReceiptStore(requests.database),
+    database: requests.database,
     cursors: createListCursors('receipts', config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
     key: signer,
   });
@@ -39,8 +37,8 @@ export function createReceiptsModule({ config, requests, background, tools, cloc
       receiptSettling({
         receipts: log,
         tools,
-        connection: connectionOf(createIntegrationStore(database)),
-        messages: createMessageStore(database),
+        connection: connectionOf(database),
+        messages: messageRecords,
         markdown: createSafeMarkdown(config.PUBLIC_URL),
         events,
         withTransaction,

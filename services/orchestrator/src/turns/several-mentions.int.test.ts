@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { type AgentSummary, LIMITS, type MessageData, type MessagePage } from '@uswarm/contract';
 import { useTurnFixture } from '../../test/turn-fixture.js';
 import { TURN_JOB } from '../records/turn-job.js';
+import { loadHistory, isStopRequested } from './turns.store.js';
 
 const DONE = { turnStatus: 'done', messageStatus: 'delivered', errorCode: null } as const;
 
@@ -52,7 +53,7 @@ describe('a message that mentions several agents', () => {
     const [first] = agents();
     await (await claimed()).writer.finish({ ...DONE, text: 'One.' });
     const { work } = await claimed();
-    const history = await world.turnWorker.stores.turns.history(await world.turnWorker.turnOf(work), 200);
+    const history = await loadHistory(world.turnWorker.stores.database, await world.turnWorker.turnOf(work), 200);
     expect(
       history.map(({ id, agent_id, text }) => (id === userMessage.id ? 'user message' : [agent_id, text])),
     ).toEqual([[first.id, 'One.'], 'user message']);
@@ -94,7 +95,7 @@ describe('a message that mentions several agents', () => {
     const userMessage = await ask();
     const { work } = await claimed();
     await stop(userMessage.id);
-    expect(await world.turnWorker.stores.turns.stopRequested(work.subjectId)).toBe(true);
+    expect(await isStopRequested(world.turnWorker.stores.database, work.subjectId)).toBe(true);
     expect((await list()).map(shown)).toEqual([
       ['user', 'delivered', 'text'],
       [agents()[0].id, 'pending', 'loading'],

@@ -1,25 +1,28 @@
 import { ApiError } from '@uswarm/contract';
-import type { Transaction } from '../platform/database/database.js';
-import type { JobStore, LeasedJob } from '../platform/jobs/job-store.js';
-import type { MessageStore } from '../records/messages.store.js';
+import type { Database, Transaction } from '../platform/database/database.js';
+import type { JobQueue, LeasedJob } from '../platform/jobs/job-queue.js';
+import type * as messageRecords from '../records/messages.store.js';
 import { TURN_JOB } from '../records/turn-job.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { Delegations } from './delegations/delegations.js';
-import type { DelegationStore } from './delegations/delegations.store.js';
+import type * as delegationRecords from './delegations/delegations.store.js';
 import { STOPPED_SENTENCE } from './reply/finished-reply.js';
 import type { CancelRuntimeTurn } from './cancel-runtime-turn.js';
 import { isUnfinished } from './turn-status.js';
-import type { TurnRow, TurnStore } from './turns.store.js';
+import type * as turnRecords from './turns.store.js';
+import type { TurnRow } from './turns.store.js';
 import type { WorkflowCancellation } from './workflows/workflow-cancellation.js';
 import { LeaseLost } from './commit.js';
 import { type TurnWriterDeps, createTurnWriter } from './writer/turn-writer.js';
 
 export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turns' | 'jobs'> {
-  messages: TurnWriterDeps['messages'] & Pick<MessageStore, 'find'>;
-  turns: TurnWriterDeps['turns'] & Pick<TurnStore, 'get' | 'ofMessage' | 'status' | 'requestStop'>;
-  delegations: TurnWriterDeps['delegations'] & Pick<DelegationStore, 'ofTurn'>;
+  database: Database;
+  messages: TurnWriterDeps['messages'] & Pick<typeof messageRecords, 'findMessages'>;
+  turns: TurnWriterDeps['turns'] &
+    Pick<typeof turnRecords, 'getTurn' | 'findTurnsOfMessage' | 'getTurnStatus' | 'requestStop'>;
+  delegations: TurnWriterDeps['delegations'] & Pick<typeof delegationRecords, 'findDelegationOfTurn'>;
   tasks: TurnWriterDeps['tasks'] & Pick<Delegations, 'stopSuspended'>;
-  jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'lock' | 'takeOver' | 'makeDueNow'>;
+  jobs: TurnWriterDeps['jobs'] & Pick<JobQueue, 'lock' | 'takeOver' | 'makeDueNow'>;
   workflows: Pick<WorkflowCancellation, 'cancelShown'>;
   access: WorkspaceAccess;
   stopInRuntime: CancelRuntimeTurn;
@@ -45,13 +48,13 @@ function ignoreEnded(error: unknown): void {
 const LEASE_MS = 10_000;
 
 export function createStopService(deps: StopServiceDeps): StopService {
-  const { withTransaction, messages, turns, jobs, access } = deps;
+  const { withTransaction, database, messages, turns, jobs, access } = deps;
 
   /** @returns the unfinished turns, last one first, so that stopping one does not start the next */
   async function requireTurns(workspaceId: string, messageId: string): Promise<TurnRow[]> {
-    const [message] = await messages.find([messageId]);
+    const [message] = await messages.findMessages(database, [messageId]);
     if (message?.workspace_id !== workspaceId) throw new ApiError('message_not_found');
-    const turnsOfMessage = await turns.ofMessage(workspaceId, messageId);
+    const turnsOfMessage = await turns.findTurnsOfMessage(database, workspaceId, messageId);
     const unfinished = turnsOfMessage.filter(isUnfinished);
     const waiting = await markWaiting(turnsOfMessage.filter((turn) => !isUnfinished(turn)));
     const all = [...unfinished, ...waiting];
@@ -64,9 +67,11 @@ export function createStopService(deps: StopServiceDeps): StopService {
     const waiting: TurnRow[] = [];
     await withTransaction(async (tx) => {
       for (const turn of ended) {
-        const isOpen = (await deps.delegations.ofTurn(turn.id, tx)) ?? (await deps.delegations.openOf(turn.id, tx))[0];
+        const isOpen =
+          (await deps.delegations.findDelegationOfTurn(tx, turn.id)) ??
+          (await deps.delegations.findOpenDelegations(tx, turn.id))[0];
         if (isOpen === undefined) continue;
-        await turns.requestStop(turn.id, tx);
+        await turns.requestStop(tx, turn.id);
         waiting.push(turn);
       }
     });
@@ -76,11 +81,11 @@ export function createStopService(deps: StopServiceDeps): StopService {
   /** Ends the turn together with its sub-agents. */
   async function stopSuspended(turn: TurnRow): Promise<void> {
     const tasks = await withTransaction(async (tx) => {
-      await turns.requestStop(turn.id, tx);
-      return deps.delegations.openOf(turn.id, tx);
+      await turns.requestStop(tx, turn.id);
+      return deps.delegations.findOpenDelegations(tx, turn.id);
     });
     for (const { turnId } of tasks) {
-      const task = await turns.get(turnId);
+      const task = await turns.getTurn(database, turnId);
       if (task !== undefined) await stopTree(task).catch(ignoreEnded);
     }
     // The turn waits for the user, or all its sub-agents were suspended.
@@ -93,10 +98,10 @@ export function createStopService(deps: StopServiceDeps): StopService {
   async function claimOrRequestStop({ id }: TurnRow, tx: Transaction): Promise<LeasedJob | undefined> {
     // The lock is held when a turn begins or ends, so the status below is final.
     const exists = await jobs.lock(TURN_JOB, id, tx);
-    const status = await turns.status(id, tx);
+    const status = await turns.getTurnStatus(tx, id);
     if (!exists || (status !== 'queued' && status !== 'running')) throw new ApiError('turn_not_running');
     if (status === 'queued') return jobs.takeOver(TURN_JOB, id, LEASE_MS, tx);
-    await turns.requestStop(id, tx);
+    await turns.requestStop(tx, id);
     return undefined;
   }
 

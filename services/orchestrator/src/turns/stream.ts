@@ -1,12 +1,14 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Clock, Logger } from '@uswarm/service-kit';
+import type { Database } from '../platform/database/database.js';
 import { RENEW_TOOL_TOKEN_MS } from '../records/tool-tokens.js';
 import type { RuntimeClient, RuntimeTarget } from '../runtimes/runtime-client.js';
 import type { MachineEvent } from './machine.js';
 import type { Reply } from './reply/reply-state.js';
 import { type LoadedRequest, tokenTurn, type TurnRequestDeps } from './request/load-turn-request.js';
 import type { TurnSignals } from './turn-signals.js';
-import type { TurnRow, TurnStore } from './turns.store.js';
+import type * as turnRecords from './turns.store.js';
+import type { TurnRow } from './turns.store.js';
 
 /** A stream that is silent for longer is broken: no model or tool call takes this long. */
 const SILENT_MS = 5 * 60_000;
@@ -15,7 +17,8 @@ const STOP_POLL_MS = 15_000;
 const RENEW_ACTIVITY_MS = 40_000;
 
 export interface StreamDeps extends Pick<TurnRequestDeps, 'toolTokens' | 'modelTokens'> {
-  turns: Pick<TurnStore, 'get' | 'stopRequested'>;
+  database: Database;
+  turns: Pick<typeof turnRecords, 'getTurn' | 'isStopRequested'>;
   client: Pick<RuntimeClient, 'runTurn' | 'stopTurn' | 'renewToolToken'>;
   turnSignals: Pick<TurnSignals, 'watch'>;
   /** Default: well before a tool token expires. */
@@ -44,14 +47,17 @@ export interface TurnStream {
 }
 
 /** A turn gets no new token if it was deleted or stopped, or if its user was banned. */
-export async function mayUseTools({ turns }: Pick<StreamDeps, 'turns'>, turnId: string): Promise<boolean> {
-  const turn = await turns.get(turnId);
+export async function mayUseTools(
+  { database, turns }: Pick<StreamDeps, 'database' | 'turns'>,
+  turnId: string,
+): Promise<boolean> {
+  const turn = await turns.getTurn(database, turnId);
   return turn !== undefined && turn.status === 'running' && !turn.stop_requested && !turn.user_banned;
 }
 
 /** Follows a turn in its runtime: watches for silence, the deadline and stops, and renews what expires meanwhile. */
 export function openStream(deps: StreamDeps, followed: FollowedTurn, loaded: LoadedRequest): TurnStream {
-  const { turns, client, clock, logger } = deps;
+  const { database, turns, client, clock, logger } = deps;
   const { turn, reply, to, signal } = followed;
   const { request, context, requestedTools } = loaded;
   // Ends the stream, also while it waits for an event.
@@ -66,7 +72,7 @@ export function openStream(deps: StreamDeps, followed: FollowedTurn, loaded: Loa
   const silence = setTimeout(() => leave.abort(), SILENT_MS);
   const deadline = setTimeout(() => leave.abort(), Math.max(0, followed.deadlineAt - clock.now().getTime()));
   const stopPoll = pollForCancellation({
-    requested: () => turns.stopRequested(turn.id),
+    requested: () => turns.isStopRequested(database, turn.id),
     stop: () => {
       stop.abort();
       return client.stopTurn(to, { turnId: turn.id, generation: reply.generation }, signal);

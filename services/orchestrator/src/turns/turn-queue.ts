@@ -1,12 +1,12 @@
 import { ApiError, LIMITS } from '@uswarm/contract';
 import type { Transaction } from '../platform/database/database.js';
 import { allInOrder } from '../platform/database/pipelined.js';
-import type { JobStore } from '../platform/jobs/job-store.js';
+import type { JobQueue } from '../platform/jobs/job-queue.js';
 import type { UsageLimits } from '../metering/usage-limits.js';
 import { TURN_JOB } from '../records/turn-job.js';
 import { nextTurnId } from './turn-ids.js';
-import type { TurnRow, TurnStore } from './turns.store.js';
-import type { NewTurn } from '../records/turn-rows.js';
+import { type TurnRow, resumeTurn } from './turns.store.js';
+import { type NewTurn, insertTurn } from '../records/turn-rows.js';
 
 /** About one turn's duration. */
 const QUEUE_RETRY_MS = 5_000;
@@ -37,12 +37,11 @@ export interface TurnQueue {
 }
 
 export function createTurnQueue(
-  store: Pick<TurnStore, 'insert' | 'resume'>,
-  jobs: Pick<JobStore, 'enqueue'>,
+  jobs: Pick<JobQueue, 'enqueue'>,
   limits: Pick<UsageLimits, 'requireTokensLeft'>,
 ): TurnQueue {
   async function insert(turn: NewTurn, tx: Transaction): Promise<void> {
-    if (await store.insert(turn, LIMITS.queuedTurns, tx)) return;
+    if (await insertTurn(tx, turn, LIMITS.queuedTurns)) return;
     throw queueFull();
   }
 
@@ -73,8 +72,8 @@ export function createTurnQueue(
       const id = nextTurnId();
       const { workspace_id: workspaceId, conversation_id: conversationId, user_id: userId } = turn;
       const userMessageId = turn.user_message_id;
-      await store.insert({ id, workspaceId, conversationId, agentId: turn.agent_id, userMessageId }, UNLIMITED, tx);
-      await store.resume(id, suspendedId, tx);
+      await insertTurn(tx, { id, workspaceId, conversationId, agentId: turn.agent_id, userMessageId }, UNLIMITED);
+      await resumeTurn(tx, id, suspendedId);
       const job = jobOf(id, { workspaceId, userId, ordinal });
       await jobs.enqueue(taskDepth === null ? { ...job, serialKey: conversationId } : job, tx);
     },
@@ -82,7 +81,7 @@ export function createTurnQueue(
     async follow({ userId, ordinal, ...turn }, tx) {
       const id = nextTurnId();
       const { workspaceId, conversationId } = turn;
-      await store.insert({ id, ...turn }, UNLIMITED, tx);
+      await insertTurn(tx, { id, ...turn }, UNLIMITED);
       await jobs.enqueue({ ...jobOf(id, { workspaceId, userId, ordinal }), serialKey: conversationId }, tx);
     },
   };

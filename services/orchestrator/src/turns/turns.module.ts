@@ -2,61 +2,57 @@ import type { Clock, Logger, Registry } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../config.js';
 import type { Connections } from '../records/connections.js';
 import type { UrgentJobDefinition } from '../platform/jobs/job-definition.js';
-import { createApprovalStore } from '../records/approvals.store.js';
 import { createAgentContextLoader } from './request/agent-context.js';
-import { createAgentSettingsStore } from '../records/agent-settings.store.js';
 import type { AgentStatuses } from '../records/agent-statuses.js';
-import { createAgentStore } from '../records/agents.store.js';
-import { createMemoryStore } from '../records/memories.store.js';
 import { loadTools } from '../platform/core/catalog.js';
 import type { ModelCatalog } from '../platform/core/models.js';
 import type { AttachmentsIn, FileContents } from './request/attached-files.js';
 import { createDelegationTools } from './delegations/delegation-tools.js';
-import { createDelegationStore } from './delegations/delegations.store.js';
 import type { EventPublisher } from '../events/event-publisher.js';
 import type { ReceiptLog } from './receipts/receipt-log.js';
-import { createIntegrationStore } from '../records/integrations.store.js';
 import type { CreateViewContext } from '../chat/message-view.js';
-import { createMessageStore } from '../records/messages.store.js';
 import { createModelTokens } from './model-calls/model-tokens.js';
 import type { Plans } from '../metering/plans.js';
 import type { RuntimeClient } from '../runtimes/runtime-client.js';
-import { createRuntimeStore } from '../records/runtimes.store.js';
 import { createToolTokens } from '../records/tool-tokens.js';
 import { createCallRules } from './tools/call-rules.js';
 import type { PlatformTool } from './tools/platform-tool.js';
-import { createToolCallStore } from './tools/tool-calls.store.js';
-import { createPrivateTextStore } from './tools/private-texts.store.js';
-import { createUntrustedContentStore } from './tools/untrusted-content.store.js';
 import { createFollowUps } from './summaries/follow-ups.js';
-import { createSummaryStore } from './summaries/summaries.store.js';
 import { createUsageLimits, type UsageLimits } from '../metering/usage-limits.js';
-import { createReservationStore } from '../metering/reservations.store.js';
 import { createBudgetWarningOn } from '../metering/usage.module.js';
-import { createUsageStore } from '../metering/usage.store.js';
-import { createUserStore } from '../records/users.store.js';
 import { createContentObjects } from '../records/content-objects.js';
 import type { ObjectStore } from '../records/object-store.js';
 import { type Tasks, tasksOf } from './workflows/create-tasks.js';
 import { createWorkflowCancellation } from './workflows/workflow-cancellation.js';
 import { createWorkflowReports } from './workflows/workflow-reports.js';
 import { createWorkflowTools } from './workflows/workflow-tools.js';
-import { createWorkflowStore } from './workflows/workflows.store.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { TurnSignals } from './turn-signals.js';
 import { createRuntimeTurnCancellation } from './cancel-runtime-turn.js';
 import { createStopService } from './stop.service.js';
 import { createJournalBodies, JOURNAL_OBJECT_JOB } from './journal/journal-bodies.js';
 import { journalJobs } from './journal/journal-retention.js';
-import { createJournalStore } from './journal/journal.store.js';
 import { createSafeMarkdown } from './content/reply-text.js';
 import { createTurnMetrics, type TurnMetrics } from './turn-metrics.js';
-import { createTurnContextStore } from './request/turn-contexts.store.js';
 import { createTurnQueue } from './turn-queue.js';
 import { TURN_JOB } from '../records/turn-job.js';
 import { createTurnWorker } from './worker.js';
-import { createTurnProgressStore } from './reply/turn-progress.store.js';
-import { createTurnStore } from './turns.store.js';
+import { createTurnProgress } from './reply/turn-progress.store.js';
+import * as delegationRecords from './delegations/delegations.store.js';
+import * as turnRecords from './turns.store.js';
+import * as journalRecords from './journal/journal.store.js';
+import * as toolCallRecords from './tools/tool-calls.store.js';
+import * as approvalRecords from '../records/approvals.store.js';
+import * as untrustedContentRecords from './tools/untrusted-content.store.js';
+import * as reservationRecords from '../metering/reservations.store.js';
+import * as messageRecords from '../records/messages.store.js';
+import * as userRecords from '../records/users.store.js';
+import * as runtimeRecords from '../records/runtimes.store.js';
+import * as turnContextRecords from './request/turn-contexts.store.js';
+import * as summaryRecords from './summaries/summaries.store.js';
+import * as agentSettingsRecords from '../records/agent-settings.store.js';
+import * as memoryRecords from '../records/memories.store.js';
+import * as integrationRecords from '../records/integrations.store.js';
 
 export interface TurnsModuleDeps {
   config: OrchestratorConfig;
@@ -87,7 +83,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
   const { statuses } = deps;
   const publish = deps.publisher.live;
   const backgroundLimits = createUsageLimits({
-    store: createUsageStore(background.database),
+    database: background.database,
     plans: deps.plans,
     clock,
   });
@@ -105,55 +101,52 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
   const platformTools = [
     ...deps.platformTools,
     ...createDelegationTools({
-      agents: createAgentStore(background.database),
-      turns: createTurnStore(background.database),
+      database: background.database,
       delegations: inBackground.tasks.delegations,
       createViewContext: deps.createViewContext,
       attachmentsIn: deps.attachmentsIn,
     }),
     ...createWorkflowTools({
-      store: createWorkflowStore(background.database),
+      database: background.database,
       workflows: inBackground.tasks.workflows,
-      agents: createAgentStore(background.database),
     }),
   ];
   const turnMetrics = createTurnMetrics(deps.metrics, {
     tools: [...loadTools(deps.config), ...platformTools].map(({ name }) => name),
     clock,
   });
-  const turns = createTurnStore(requests.database);
-  const runtimes = createRuntimeStore(background.database);
-  const stopInRuntime = createRuntimeTurnCancellation(runtimes, client, deps.turnSignals, logger);
+  const stopInRuntime = createRuntimeTurnCancellation(background.database, client, deps.turnSignals, logger);
   const tasks = tasksOf({ ...shared, connections: requests, limits, push: requests.push });
   const workflows = createWorkflowCancellation({
     withTransaction: requests.withTransaction,
-    store: createWorkflowStore(requests.database),
+    database: requests.database,
     workflows: tasks.workflows,
     jobs: requests.jobs,
     stopInRuntime,
   });
-  const queue = createTurnQueue(turns, requests.jobs, limits);
+  const queue = createTurnQueue(requests.jobs, limits);
   const stops = createStopService({
-    delegations: createDelegationStore(),
+    delegations: delegationRecords,
     tasks: { ...tasks.owners, stopSuspended: tasks.delegations.stopSuspended },
     workflows,
     queue,
     withTransaction: requests.withTransaction,
     withStatement: requests.withStatement,
     jobs: requests.jobs,
-    turns,
-    journal: createJournalStore(requests.database),
-    toolCalls: createToolCallStore(),
-    approvals: createApprovalStore(),
+    database: requests.database,
+    turns: turnRecords,
+    journal: journalRecords,
+    toolCalls: toolCallRecords,
+    approvals: approvalRecords,
     receipts: deps.receipts,
-    progress: createTurnProgressStore(requests.database),
-    untrusted: createUntrustedContentStore(),
+    progress: createTurnProgress(requests.database),
+    untrusted: untrustedContentRecords,
     push: requests.push,
     markdown,
-    reservations: createReservationStore(),
+    reservations: reservationRecords,
     statuses: deps.statuses,
     warnAboutBudget: createBudgetWarningOn(requests, clock),
-    messages: createMessageStore(requests.database),
+    messages: messageRecords,
     limits,
     events: requests.events,
     metrics: turnMetrics,
@@ -180,60 +173,56 @@ function turnJob(
 ): UrgentJobDefinition {
   const { config, background, client, clock, logger } = deps;
   const { database, withTransaction, withStatement, jobs, events, push } = background;
-  const turns = createTurnStore(database);
   const handle = createTurnWorker({
     withTransaction,
     withStatement,
     jobs,
-    turns,
-    queue: createTurnQueue(turns, jobs, limits),
-    delegations: createDelegationStore(),
+    database,
+    turns: turnRecords,
+    queue: createTurnQueue(jobs, limits),
+    delegations: delegationRecords,
     tasks: tasks.owners,
-    reports: createWorkflowReports(createWorkflowStore(database)),
-    journal: createJournalStore(database),
+    reports: createWorkflowReports(database),
+    journal: journalRecords,
     bodies: createJournalBodies({
       contents: createContentObjects({ ...background, job: JOURNAL_OBJECT_JOB, objects: deps.objects }),
       logger,
     }),
     statuses: deps.statuses,
-    messages: createMessageStore(database),
-    users: createUserStore(database),
-    runtimes: createRuntimeStore(database),
+    messages: messageRecords,
+    users: userRecords,
+    runtimes: runtimeRecords,
     events,
     limits,
     warnAboutBudget: createBudgetWarningOn(background, clock),
-    contexts: createTurnContextStore(database),
+    contexts: turnContextRecords,
     files: deps.files,
     attachmentsIn: deps.attachmentsIn,
-    toolCalls: createToolCallStore(),
-    approvals: createApprovalStore(),
+    toolCalls: toolCallRecords,
+    approvals: approvalRecords,
     receipts: deps.receipts,
-    progress: createTurnProgressStore(database),
-    untrusted: createUntrustedContentStore(),
+    progress: createTurnProgress(database),
+    untrusted: untrustedContentRecords,
     push,
     markdown: createSafeMarkdown(deps.config.PUBLIC_URL),
-    reservations: createReservationStore(),
+    reservations: reservationRecords,
     platformTools: deps.platformTools,
     loadAgentContext: createAgentContextLoader({
       platformTools: deps.platformTools,
-      settings: createAgentSettingsStore(database),
-      memories: createMemoryStore(database),
+      database,
+      settings: agentSettingsRecords,
+      memories: memoryRecords,
       tools: loadTools(config),
-      connections: createIntegrationStore(database),
+      connections: integrationRecords,
       subAgentModel: deps.models.subAgentModel,
     }),
     models: deps.models,
-    summaries: createSummaryStore(database),
-    followUps:
-      config.SUMMARY_WORKERS === 0 ? undefined : createFollowUps({ jobs, store: createSummaryStore(database) }),
+    summaries: summaryRecords,
+    followUps: config.SUMMARY_WORKERS === 0 ? undefined : createFollowUps({ jobs }),
     client,
     rules: createCallRules({
-      settings: createAgentSettingsStore(database),
       tools: loadTools(config),
-      connections: createIntegrationStore(database),
       receipts: deps.receipts,
-      untrusted: createUntrustedContentStore(),
-      privateTexts: createPrivateTextStore(),
       platformTools: deps.platformTools,
       database,
     }),

@@ -6,8 +6,9 @@ import {
   type TestUser,
 } from '../../test/test-orchestrator.js';
 import { createTestTurnWorker, type TestTurnWorker } from '../../test/turn-fixture.js';
-import type { LeasedJob } from '../platform/jobs/job-store.js';
+import type { LeasedJob } from '../platform/jobs/job-queue.js';
 import type { FinishedReply } from './writer/turn-ending.js';
+import { loadHistory } from './turns.store.js';
 
 describe('the history of a turn', () => {
   let uswarm: TestOrchestrator;
@@ -32,7 +33,7 @@ describe('the history of a turn', () => {
     await writer.finish({ turnStatus: 'done', messageStatus: 'delivered', text: '', errorCode: null, ...reply });
   };
   const historyOf = async (job: LeasedJob, limit = 200) => {
-    const rows = await turnWorker.stores.turns.history(await turnWorker.turnOf(job), limit);
+    const rows = await loadHistory(turnWorker.stores.database, await turnWorker.turnOf(job), limit);
     return rows.toReversed().map(({ role, text }) => `${role}: ${text}`);
   };
 

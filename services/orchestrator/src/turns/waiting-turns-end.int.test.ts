@@ -6,6 +6,10 @@ import { ASKED } from '../../test/message-client.js';
 import { useTurnFixture } from '../../test/turn-fixture.js';
 import { createWithTransaction } from '../platform/database/transaction.js';
 import { approvalCard, callHash } from '../records/approval-card.js';
+import { findOpenDelegations } from './delegations/delegations.store.js';
+import { findToolCall } from './tools/tool-calls.store.js';
+import { requestStop } from '../records/turn-rows.js';
+import { getTurn, isStopRequested } from './turns.store.js';
 
 describe('a turn that waits for a task or for the user', () => {
   const world = useTurnFixture();
@@ -37,7 +41,7 @@ describe('a turn that waits for a task or for the user', () => {
     const { turn, job } = await begin();
     const { stores } = world.turnWorker;
     expect(await giveTask(stores, { turn }, createWithTransaction(world.uswarm.database))).toBeUndefined();
-    const [task] = await stores.delegations.openOf(turn.id, world.uswarm.database);
+    const [task] = await findOpenDelegations(world.uswarm.database, turn.id);
     return { turn, writer: await world.turnWorker.writerOf(job), task: task! };
   }
 
@@ -47,7 +51,7 @@ describe('a turn that waits for a task or for the user', () => {
     await remove({ id: task.messageId });
     const continued = await world.turnWorker.turnOf(await world.turnWorker.claim());
     expect(continued).toMatchObject({ user_message_id: turn.user_message_id, shown_entries: 1 });
-    const outcome = await world.turnWorker.stores.toolCalls.find(continued.id, task.callId, world.uswarm.database);
+    const outcome = await findToolCall(world.uswarm.database, continued.id, task.callId);
     expect(outcome).toMatchObject({ failed: true, text: 'The user stopped the task.' });
   });
 
@@ -61,10 +65,10 @@ describe('a turn that waits for a task or for the user', () => {
   it('is stopped, with its task, if the user stops it just before it begins to wait', async () => {
     const { turn, writer, task } = await delegated();
     const { database } = world.uswarm;
-    await world.turnWorker.stores.turns.requestStop(turn.id, database);
+    await requestStop(database, turn.id);
     expect(await writer.suspend('So far.', [task.callId])).toBeDefined();
-    expect(await world.turnWorker.stores.turns.get(turn.id)).toMatchObject({ status: 'stopped' });
-    expect(await world.turnWorker.stores.turns.stopRequested(task.turnId, database)).toBe(true);
+    expect(await getTurn(world.turnWorker.stores.database, turn.id)).toMatchObject({ status: 'stopped' });
+    expect(await isStopRequested(database, task.turnId)).toBe(true);
     const reply = (await messages()).find(({ content }) => content.type === 'text' && content.text === 'So far.');
     expect(reply).toMatchObject({ extended_status: 'incomplete', error: { code: 'stopped' } });
   });
@@ -74,16 +78,16 @@ describe('a turn that waits for a task or for the user', () => {
     const card = approvalCard({ title: 'Send', changes: [] }, ASKED);
     const argumentsHash = callHash('send', 'c1');
     await writer.ask({ id: 'c1', tool: 'send', argumentsHash, card, key: undefined, integrationId: undefined });
-    await world.turnWorker.stores.turns.requestStop(turn.id, world.uswarm.database);
+    await requestStop(world.uswarm.database, turn.id);
     expect(await writer.suspend('', ['c1'])).toBeDefined();
     expect(await messageOf('action_card')).toMatchObject({ extended_status: 'failed', error: { code: 'withdrawn' } });
   });
 
   it('lets no other agent answer if the user stops it just before it hands over', async () => {
     const { turn, writer } = await begin();
-    await world.turnWorker.stores.turns.requestStop(turn.id, world.uswarm.database);
+    await requestStop(world.uswarm.database, turn.id);
     await writer.handOver('', world.home.agents[1]!.id);
-    expect(await world.turnWorker.stores.turns.get(turn.id)).toMatchObject({ status: 'stopped' });
+    expect(await getTurn(world.turnWorker.stores.database, turn.id)).toMatchObject({ status: 'stopped' });
     expect(await turnJobs()).toEqual([]);
   });
 });

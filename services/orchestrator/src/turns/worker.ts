@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { MESSAGE_ERRORS } from '@uswarm/contract';
 import { backoffDelay, type Clock, inSpan, type Logger, type McpGrant } from '@uswarm/service-kit';
-import type { Transaction } from '../platform/database/database.js';
-import type { JobStore, LeasedJob } from '../platform/jobs/job-store.js';
+import type { Database, Transaction } from '../platform/database/database.js';
+import type { JobQueue, LeasedJob } from '../platform/jobs/job-queue.js';
 import type { JobResult } from '../platform/jobs/job-worker.js';
 import { RUNTIME_JOB } from '../records/runtime-requests.js';
 import { QUEUED } from '../records/runtime-state.js';
-import type { RuntimeRow, RuntimeStore } from '../records/runtimes.store.js';
+import type * as runtimeRecords from '../records/runtimes.store.js';
+import type { RuntimeRow } from '../records/runtimes.store.js';
 import type { RuntimeClient, RuntimeTarget } from '../runtimes/runtime-client.js';
 import { isBackground } from './background-turns.js';
 import { type Refusal, ReplyLimitExceeded } from './content/reply-limit.js';
@@ -27,7 +28,7 @@ import { failedReply, stoppedReply, limitedReply, limitNote, TOKEN_LIMIT_REACHED
 import { createLiveEvents } from './reply/reply-stream.js';
 import type { Reply } from './reply/reply-state.js';
 import { createReply } from './reply/reply.js';
-import type { SavedText, TurnProgressStore } from './reply/turn-progress.store.js';
+import type { SavedText, TurnProgress } from './reply/turn-progress.store.js';
 import {
   createTurnRequestLoader,
   type LoadRequest,
@@ -38,7 +39,8 @@ import { createTurnPreparation, type PreparedTurn, startOf } from './request/pre
 import { type CancellationPoller, mayUseTools, openStream, type StreamDeps, type TurnStream } from './stream.js';
 import type { FollowUps } from './summaries/follow-ups.js';
 import type { CallRules } from './tools/call-rules.js';
-import type { TurnRow, TurnStore, TurnToRun } from './turns.store.js';
+import type * as turnRecords from './turns.store.js';
+import type { TurnRow, TurnToRun } from './turns.store.js';
 import { LeaseLost } from './commit.js';
 import { TokensReserved, TokensUsed } from './writer/turn-beginning.js';
 import { type TurnWriterDeps, createTurnWriter } from './writer/turn-writer.js';
@@ -57,15 +59,19 @@ const FINAL_CODES = new Set([
 ]);
 
 export interface TurnWorkerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRequestDeps, StreamDeps {
-  turns: TurnWriterDeps['turns'] & TurnRequestDeps['turns'] & StreamDeps['turns'] & Pick<TurnStore, 'getToRun'>;
-  jobs: TurnWriterDeps['jobs'] & Pick<JobStore, 'makeDueNow'>;
+  database: Database;
+  turns: TurnWriterDeps['turns'] &
+    TurnRequestDeps['turns'] &
+    StreamDeps['turns'] &
+    Pick<typeof turnRecords, 'getTurnToRun'>;
+  jobs: TurnWriterDeps['jobs'] & Pick<JobQueue, 'makeDueNow'>;
   rules: CallRules;
   journal: TurnWriterDeps['journal'] & TurnRequestDeps['journal'];
   bodies: JournalBodies;
   markdown: SafeMarkdown;
-  progress: TurnWriterDeps['progress'] & Pick<TurnProgressStore, 'find'>;
+  progress: TurnWriterDeps['progress'] & Pick<TurnProgress, 'find'>;
   receipts: TurnWriterDeps['receipts'] & TurnRequestDeps['receipts'] & Pick<ReceiptLog, 'recordOwn'>;
-  runtimes: Pick<RuntimeStore, 'get'>;
+  runtimes: Pick<typeof runtimeRecords, 'getRuntime'>;
   client: RuntimeClient;
   followUps?: FollowUps | undefined;
   publish: Parameters<typeof createLiveEvents>[0];
@@ -100,7 +106,7 @@ export function createTurnWorker(deps: TurnWorkerDeps) {
   const loadRequest = createTurnRequestLoader(deps);
 
   return async (job: LeasedJob, signal: AbortSignal): Promise<JobResult> => {
-    const turn = await turns.getToRun(job.subjectId);
+    const turn = await turns.getTurnToRun(deps.database, job.subjectId);
     const { failures, attempts } = job;
     const now = clock.now().getTime();
     const leased = step(LEASED, { type: 'leased', turn: turn && leasedTurn(turn), failures, attempts, now });
@@ -310,7 +316,7 @@ function runtimeEffects(
 
   /** Forwards a stop request to the runtime, which then ends the turn. @returns false if no runtime has the turn */
   async function stopInRuntime(): Promise<boolean> {
-    const to = targetOf(turn.workspace_id, await runtimes.get(turn.workspace_id));
+    const to = targetOf(turn.workspace_id, await runtimes.getRuntime(deps.database, turn.workspace_id));
     if (turn.runtime_instance === null || to === undefined) return false;
     try {
       await client.stopTurn(to, { turnId: turn.id, generation: replyOf(attempt).generation }, signal);
@@ -330,7 +336,7 @@ function runtimeEffects(
 
     async 'check stop'() {
       signal.throwIfAborted();
-      return { type: 'checked', isStopRequested: await turns.stopRequested(turn.id), now: now() };
+      return { type: 'checked', isStopRequested: await turns.isStopRequested(deps.database, turn.id), now: now() };
     },
 
     async 'stop in runtime'() {
@@ -338,7 +344,7 @@ function runtimeEffects(
     },
 
     async 'find runtime'() {
-      const runtime = await runtimes.get(turn.workspace_id);
+      const runtime = await runtimes.getRuntime(deps.database, turn.workspace_id);
       attempt.to = targetOf(turn.workspace_id, runtime);
       return { type: 'found', runtime: runtimeState(runtime), events: replyOf(attempt).events, now: now() };
     },

@@ -13,9 +13,8 @@ import { createStores } from '../../test/stores.js';
 import { createConversationCursors } from '../chat/conversation-cursor.js';
 import { createConversationService } from '../chat/conversations.service.js';
 import { createEventRenderer } from '../events/event-payloads.js';
-import { createEpochs } from '../events/epoch.js';
 import { createEventService } from '../events/events.service.js';
-import { createPositionStore } from '../events/positions.store.js';
+import { readHeads } from '../events/positions.store.js';
 import { createCursorCodec } from '../records/cursor.js';
 import { createMessageService } from '../chat/messages.service.js';
 import { createMessageSearch } from '../chat/search.service.js';
@@ -23,6 +22,7 @@ import { createSearchSlots } from '../chat/search-slots.js';
 import { createWorkspaceAccess } from './workspace-access.js';
 import { createWorkspaceService } from './workspaces.service.js';
 import { withoutAfterCommit } from '../../test/transaction.js';
+import { createEpochs } from '../events/epoch.js';
 
 const noPosition = async (): Promise<undefined> => undefined;
 const never = (): never => {
@@ -31,27 +31,26 @@ const never = (): never => {
 
 function services(database: Database) {
   const stores = createStores(database);
-  const access = createWorkspaceAccess(stores.workspaces);
+  const access = createWorkspaceAccess(database);
   const withTransaction: WithTransaction = (run) => run(withoutAfterCommit(database));
   const shared = { ...stores, database, withTransaction, access, createViewContext: currentViewContext };
   return {
-    workspaces: createWorkspaceService({ store: stores.workspaces, clock: systemClock }),
+    workspaces: createWorkspaceService({ database: stores.database, clock: systemClock }),
     conversations: createConversationService({
       ...shared,
-      store: stores.conversations,
+      database: stores.database,
       idempotency: { once: never },
       conversationCursors: createConversationCursors('k'.repeat(32)),
       perWorkspace: 500,
     }),
     messages: createMessageService({
       ...shared,
-      store: stores.messages,
+      database: stores.database,
       send: never,
       cursors: createCursorCodec('k'.repeat(32)),
     }),
     search: createMessageSearch({
       ...shared,
-      store: stores.messageSearch,
       rates: { search: async () => undefined },
       async read(_bounds, run) {
         const [result] = await pipelined(database, (sender) => [run(sender)]);
@@ -64,7 +63,8 @@ function services(database: Database) {
     events: createEventService({
       ...shared,
       store: stores.events,
-      positions: createPositionStore(database, createEpochs()),
+      database,
+      epochs: createEpochs(),
       render: createEventRenderer({ ...stores, createViewContext: currentViewContext }),
     }),
   };
@@ -130,9 +130,8 @@ describe('the number of statements does not depend on the amount of data', () =>
     const [context] = contexts;
     if (context === undefined) throw new Error('The database has no workspace.');
     const statements = await statementsOf(db.database, (database) => {
-      const positions = createPositionStore(database, createEpochs());
       return use(services(database), context, async (connection) => {
-        const { heads } = await positions.heads([context.workspaceId], connection);
+        const { heads } = await readHeads(connection ?? db.database, createEpochs(), [context.workspaceId]);
         return String(heads[0]?.lastSeq);
       });
     });

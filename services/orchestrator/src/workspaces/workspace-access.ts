@@ -1,4 +1,6 @@
 import { ApiError } from '@uswarm/contract';
+import type { Database } from '../platform/database/database.js';
+import { isWorkspaceOwnedBy } from './workspaces.store.js';
 
 /** Foreign and unknown workspaces cause the same error. */
 export interface WorkspaceAccess {
@@ -6,12 +8,10 @@ export interface WorkspaceAccess {
   require(userId: string, workspaceId: string): Promise<void>;
 }
 
-export function createWorkspaceAccess(store: {
-  isOwnedBy(workspaceId: string, userId: string): Promise<boolean>;
-}): WorkspaceAccess {
+export function createWorkspaceAccess(database: Database): WorkspaceAccess {
   return {
     async require(userId, workspaceId) {
-      if (!(await store.isOwnedBy(workspaceId, userId))) throw new ApiError('workspace_not_found');
+      if (!(await isWorkspaceOwnedBy(database, workspaceId, userId))) throw new ApiError('workspace_not_found');
     },
   };
 }

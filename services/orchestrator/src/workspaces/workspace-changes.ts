@@ -2,27 +2,24 @@ import { randomUUIDv7 } from 'node:crypto';
 import { ApiError, type Workspace } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import { requiredLine } from '../platform/http/visible-text.js';
-import type { WithTransaction } from '../platform/database/database.js';
-import type { JobStore } from '../platform/jobs/job-store.js';
-import type { EventStore } from '../records/events.store.js';
+import type { WithTransaction, Database } from '../platform/database/database.js';
+import type { JobQueue } from '../platform/jobs/job-queue.js';
+import type { EventLog } from '../records/event-log.js';
 import { type Idempotency, type KeyOwner, keyWithoutResult } from '../platform/idempotency/idempotency.service.js';
 import type { RuntimeRequests } from '../records/runtime-requests.js';
 import { TURN_JOB } from '../records/turn-job.js';
-import type { UserStore } from '../records/users.store.js';
+import { lockOwnedWorkspaces } from '../records/users.store.js';
 import type { Provision } from './provision.js';
 import type { WorkspaceListEvents } from './workspace-list-events.js';
 import { workspaceView } from './workspace-view.js';
-import type { WorkspaceStore } from './workspaces.store.js';
+import { findOwnedWorkspace, findNamedConversations, isWorkspaceOwnedBy, removeMessages } from './workspaces.store.js';
+import { renameWorkspace, deleteWorkspace } from '../records/workspace-rows.js';
 
 export interface WorkspaceChangesDeps {
   withTransaction: WithTransaction;
-  store: Pick<
-    WorkspaceStore,
-    'findOwned' | 'isOwnedBy' | 'rename' | 'namedConversations' | 'removeMessages' | 'remove'
-  >;
-  users: Pick<UserStore, 'lockOwned'>;
-  jobs: Pick<JobStore, 'cancel'>;
-  events: Pick<EventStore, 'append' | 'lock'>;
+  database: Database;
+  jobs: Pick<JobQueue, 'cancel'>;
+  events: Pick<EventLog, 'append' | 'lock'>;
   runtimes: Pick<RuntimeRequests, 'requestDeletion'>;
   provision: Provision;
   listEvents: WorkspaceListEvents;
@@ -45,10 +42,10 @@ export interface WorkspaceChanges {
 }
 
 export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceChanges {
-  const { withTransaction, store, users, jobs, events, runtimes, clock } = deps;
+  const { withTransaction, database, jobs, events, runtimes, clock } = deps;
 
   async function read(userId: string, workspaceId: string): Promise<Workspace> {
-    const row = await store.findOwned(workspaceId, userId);
+    const row = await findOwnedWorkspace(database, workspaceId, userId);
     if (row === undefined) throw new ApiError('workspace_not_found');
     return workspaceView(row, clock.now());
   }
@@ -61,14 +58,14 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
       const id = await deps.idempotency.once(request, (claim) =>
         withTransaction(async (tx) => {
           // The user lock makes concurrent creations visible to each other.
-          const owned = await users.lockOwned(userId, tx);
+          const owned = await lockOwnedWorkspaces(tx, userId);
           const workspaceId = randomUUIDv7();
           await claim(workspaceId, tx);
           if (owned.length >= deps.perUser) throw new ApiError('workspace_limit_reached');
           return deps.provision({ userId, name, workspaceId }, tx);
         }),
       );
-      const row = await store.findOwned(id, userId);
+      const row = await findOwnedWorkspace(database, id, userId);
       if (row === undefined) throw keyWithoutResult();
       const workspace = workspaceView(row, clock.now());
       deps.listEvents.created(userId, workspace);
@@ -81,8 +78,8 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
       if (name === undefined || name === before.name) return before;
       await withTransaction(async (tx) => {
         await events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
-        await store.rename(workspaceId, name, tx);
-        for (const subjectId of await store.namedConversations(workspaceId, tx)) {
+        await renameWorkspace(tx, workspaceId, name);
+        for (const subjectId of await findNamedConversations(tx, workspaceId)) {
           await events.append({ workspaceId, type: 'conversation.updated', subjectId }, tx);
         }
       });
@@ -90,16 +87,16 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
     },
 
     async delete(userId, workspaceId) {
-      if (!(await store.isOwnedBy(workspaceId, userId))) throw new ApiError('workspace_not_found');
+      if (!(await isWorkspaceOwnedBy(database, workspaceId, userId))) throw new ApiError('workspace_not_found');
       await withTransaction(async (tx) => {
-        const owned = await users.lockOwned(userId, tx);
+        const owned = await lockOwnedWorkspaces(tx, userId);
         if (!owned.includes(workspaceId)) throw new ApiError('workspace_not_found');
         // Lock order everywhere: jobs, runtime, workspace.
         await jobs.cancel(TURN_JOB, workspaceId, tx);
         await runtimes.requestDeletion(workspaceId, tx);
         await events.lock(workspaceId, tx);
-        await store.removeMessages(workspaceId, tx);
-        await store.remove(workspaceId, tx);
+        await removeMessages(tx, workspaceId);
+        await deleteWorkspace(tx, workspaceId);
       });
       deps.listEvents.deleted(userId, workspaceId);
     },

@@ -2,20 +2,16 @@ import type { EventBus } from '@uswarm/event-bus';
 import type { Clock } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../config.js';
 import type { Connections } from '../records/connections.js';
-import { createAgentStore } from '../records/agents.store.js';
-import { createConversationStore } from '../chat/conversations.store.js';
 import { loadAgentTemplates } from '../platform/core/catalog.js';
 import type { EventService } from '../events/events.service.js';
 import type { Idempotency } from '../platform/idempotency/idempotency.service.js';
 import type { RuntimeRequests } from '../records/runtime-requests.js';
-import { createUserStore } from '../records/users.store.js';
 import { createProvision } from './provision.js';
 import { createWorkspaceAccess } from './workspace-access.js';
 import { createWorkspaceChanges } from './workspace-changes.js';
 import { createWorkspaceListEvents } from './workspace-list-events.js';
 import { workspaceHandlers } from './workspaces.routes.js';
 import { createWorkspaceService } from './workspaces.service.js';
-import { createWorkspaceStore } from './workspaces.store.js';
 
 export interface WorkspacesModuleDeps {
   config: Pick<OrchestratorConfig, 'WORKSPACES_PER_USER'>;
@@ -30,19 +26,14 @@ export interface WorkspacesModuleDeps {
 export function createWorkspacesModule(deps: WorkspacesModuleDeps) {
   const { config, replay, runtimes, idempotency, clock } = deps;
   const { database, withTransaction, jobs, events } = deps.connections;
-  const store = createWorkspaceStore(database);
-  const service = createWorkspaceService({ store, clock });
+  const service = createWorkspaceService({ database, clock });
   const provision = createProvision({
-    workspaces: store,
-    agents: createAgentStore(database),
-    conversations: createConversationStore(database),
     runtimes,
     agentTemplates: loadAgentTemplates(),
   });
   const changes = createWorkspaceChanges({
     withTransaction,
-    store,
-    users: createUserStore(database),
+    database,
     jobs,
     events,
     runtimes,
@@ -55,7 +46,7 @@ export function createWorkspacesModule(deps: WorkspacesModuleDeps) {
   return {
     service,
     provision,
-    access: createWorkspaceAccess(store),
+    access: createWorkspaceAccess(database),
     routes: workspaceHandlers(service, changes, replay),
   };
 }

@@ -1,10 +1,11 @@
 import { ApiError, type Workspace } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import { workspaceView } from './workspace-view.js';
-import type { WorkspaceStore } from './workspaces.store.js';
+import { listOwnedWorkspaces, findOwnedWorkspace } from './workspaces.store.js';
+import type { Database } from '../platform/database/database.js';
 
 export interface WorkspaceServiceDeps {
-  store: Pick<WorkspaceStore, 'listOwned' | 'findOwned'>;
+  database: Database;
   clock: Clock;
 }
 
@@ -14,12 +15,12 @@ export interface WorkspaceService {
   get(userId: string, workspaceId: string): Promise<Workspace>;
 }
 
-export function createWorkspaceService({ store, clock }: WorkspaceServiceDeps): WorkspaceService {
+export function createWorkspaceService({ database, clock }: WorkspaceServiceDeps): WorkspaceService {
   return {
-    list: async (userId) => (await store.listOwned(userId)).map((row) => workspaceView(row, clock.now())),
+    list: async (userId) => (await listOwnedWorkspaces(database, userId)).map((row) => workspaceView(row, clock.now())),
 
     async get(userId, workspaceId) {
-      const row = await store.findOwned(workspaceId, userId);
+      const row = await findOwnedWorkspace(database, workspaceId, userId);
       if (row === undefined) throw new ApiError('workspace_not_found');
       return workspaceView(row, clock.now());
     },

@@ -4,7 +4,6 @@ import type { Database } from '../platform/database/database.js';
 import type { InternalPhase } from '../platform/database/schema.js';
 import { WORKSPACE_UNREAD } from '../records/unread.js';
 import { removeOldestMessages } from '../records/message-rows.js';
-import { deleteWorkspace, insertWorkspace, renameWorkspace } from '../records/workspace-rows.js';
 
 export interface WorkspaceRow {
   id: string;
@@ -26,22 +25,6 @@ export interface WorkspaceRow {
   last_error_code: string | null;
   /** Name of the agent that sent the last message, if an agent did. */
   last_agent: string | null;
-}
-
-export interface WorkspaceStore {
-  insert(workspace: { id: string; ownerId: string; name: string }, db: Database): Promise<void>;
-  rename(workspaceId: string, name: string, db: Database): Promise<void>;
-  /** Conversations without a title, which show the workspace's name. */
-  namedConversations(workspaceId: string, db: Database): Promise<string[]>;
-  /** Deletes all messages in batches, because a statement has a deadline. One transaction: no client sees a part. */
-  removeMessages(workspaceId: string, db: Database): Promise<void>;
-  /** Also deletes all rows that reference the workspace. */
-  remove(workspaceId: string, db: Database): Promise<void>;
-  isOwnedBy(workspaceId: string, userId: string): Promise<boolean>;
-  listOwned(userId: string): Promise<WorkspaceRow[]>;
-  findOwned(workspaceId: string, userId: string): Promise<WorkspaceRow | undefined>;
-  /** Without an ownership check. Used for events. */
-  findAll(workspaceIds: readonly string[], db?: Database): Promise<WorkspaceRow[]>;
 }
 
 /** One statement for any number of workspaces: a lateral join reads the last message from an index. */
@@ -71,45 +54,47 @@ function workspaceRows(db: Database, where: ReturnType<typeof sql>) {
 /** Messages deleted per statement, which has a deadline. */
 const DELETION_BATCH = 2_000;
 
-export function createWorkspaceStore(database: Database): WorkspaceStore {
-  return {
-    insert: insertWorkspace,
-    rename: renameWorkspace,
+/** Conversations without a title, which show the workspace's name. */
+export async function findNamedConversations(db: Database, workspaceId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('conversations')
+    .select('id')
+    .where('workspace_id', '=', workspaceId)
+    .where('title', 'is', null)
+    .where('agent_id', 'is', null)
+    .orderBy('id')
+    .execute();
+  return rows.map(({ id }) => id);
+}
 
-    async namedConversations(workspaceId, db) {
-      const rows = await db
-        .selectFrom('conversations')
-        .select('id')
-        .where('workspace_id', '=', workspaceId)
-        .where('title', 'is', null)
-        .where('agent_id', 'is', null)
-        .orderBy('id')
-        .execute();
-      return rows.map(({ id }) => id);
-    },
+/** Deletes all messages in batches, because a statement has a deadline. One transaction: no client sees a part. */
+export async function removeMessages(db: Database, workspaceId: string): Promise<void> {
+  while ((await removeOldestMessages(db, workspaceId, DELETION_BATCH)) === DELETION_BATCH);
+}
 
-    async removeMessages(workspaceId, db) {
-      while ((await removeOldestMessages(workspaceId, DELETION_BATCH, db)) === DELETION_BATCH);
-    },
+export async function isWorkspaceOwnedBy(db: Database, workspaceId: string, userId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('workspaces')
+    .select('id')
+    .where('id', '=', workspaceId)
+    .where('owner_id', '=', userId)
+    .executeTakeFirst();
+  return row !== undefined;
+}
 
-    remove: deleteWorkspace,
+export async function listOwnedWorkspaces(db: Database, userId: string): Promise<WorkspaceRow[]> {
+  return (await workspaceRows(db, sql`w.owner_id = ${userId}`)).rows;
+}
 
-    async isOwnedBy(workspaceId, userId) {
-      const row = await database
-        .selectFrom('workspaces')
-        .select('id')
-        .where('id', '=', workspaceId)
-        .where('owner_id', '=', userId)
-        .executeTakeFirst();
-      return row !== undefined;
-    },
+export async function findOwnedWorkspace(
+  db: Database,
+  workspaceId: string,
+  userId: string,
+): Promise<WorkspaceRow | undefined> {
+  return (await workspaceRows(db, sql`w.id = ${workspaceId} AND w.owner_id = ${userId}`)).rows[0];
+}
 
-    listOwned: async (userId) => (await workspaceRows(database, sql`w.owner_id = ${userId}`)).rows,
-
-    findOwned: async (workspaceId, userId) =>
-      (await workspaceRows(database, sql`w.id = ${workspaceId} AND w.owner_id = ${userId}`)).rows[0],
-
-    findAll: async (workspaceIds, db = database) =>
-      workspaceIds.length === 0 ? [] : (await workspaceRows(db, sql`w.id = ANY(${[...workspaceIds]}::uuid[])`)).rows,
-  };
+/** Without an ownership check. Used for events. */
+export async function findWorkspaces(db: Database, workspaceIds: readonly string[]): Promise<WorkspaceRow[]> {
+  return workspaceIds.length === 0 ? [] : (await workspaceRows(db, sql`w.id = ANY(${[...workspaceIds]}::uuid[])`)).rows;
 }

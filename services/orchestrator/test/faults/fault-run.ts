@@ -8,7 +8,7 @@ import { createWithStatement, createWithTransaction } from '../../src/platform/d
 import { TURN_JOB } from '../../src/records/turn-job.js';
 import { createTurnWorker } from '../../src/turns/worker.js';
 import { createWorkflowReports } from '../../src/turns/workflows/workflow-reports.js';
-import type { LeasedJob } from '../../src/platform/jobs/job-store.js';
+import type { LeasedJob } from '../../src/platform/jobs/job-queue.js';
 import type { JobResult } from '../../src/platform/jobs/job-worker.js';
 import { createMemoryJournal } from '../memory-journal.js';
 import { settleReceipts } from '../settle-receipts.js';
@@ -18,6 +18,10 @@ import type { Choice, Fault, Schedule, ScheduledFault } from './schedule.js';
 import { Killed, type Place, SimulatedProcess } from './simulated-process.js';
 import { SimulatedRuntime } from './simulated-runtime.js';
 import { createOtherSystem, createSimulatedTools } from './simulated-tools.js';
+import { getTurnToRun } from '../../src/turns/turns.store.js';
+import { getRuntime } from '../../src/records/runtimes.store.js';
+import { findSettingsOfAgent } from '../../src/records/agent-settings.store.js';
+import * as userRecords from '../../src/records/users.store.js';
 
 /** This text starts the scheduled steps. Other messages are answered without tools. */
 const TASK = 'Do it';
@@ -158,32 +162,33 @@ export class FaultRun {
     const { stores, schedule } = this;
     const tools = createSimulatedTools(process, this.other, schedule, this.uswarm.database);
     const requestedTools = tools.map(({ name }) => name);
-    const getToRun: typeof stores.turns.getToRun = async (id) => {
-      const row = await stores.turns.getToRun(id);
+    const readyToRun: typeof getTurnToRun = async (...of) => {
+      const row = await getTurnToRun(...of);
       return row?.runtime && { ...row, runtime: { ...row.runtime, phase: 'Ready', address: 'http://127.0.0.1:1' } };
     };
     const run = createTurnWorker({
       ...stores,
       ...tasksOf(stores),
       ...NO_FILES,
-      reports: createWorkflowReports(stores.workflows),
-      turns: process.reads({ ...stores.turns, getToRun }, 'get', 'getToRun', 'stopRequested'),
-      journal: process.reads(stores.journal, 'entries'),
-      contexts: process.reads(stores.contexts, 'find'),
+      reports: createWorkflowReports(stores.database),
+      users: userRecords,
+      turns: process.reads({ ...stores.turns, getTurnToRun: readyToRun }, 'getTurn', 'getTurnToRun', 'isStopRequested'),
+      journal: process.reads(stores.journal, 'listEntries'),
+      contexts: process.reads(stores.contexts, 'findTurnContext'),
       progress: process.reads(stores.progress, 'find'),
       withTransaction: process.withTransaction(this.withTransaction),
       withStatement: process.withStatement(this.withStatement),
       jobs: { ...stores.jobs, makeDueNow: async () => undefined },
       runtimes: {
-        get: async (workspaceId) => {
-          const row = await stores.runtimes.get(workspaceId);
+        getRuntime: async (_db, workspaceId) => {
+          const row = await getRuntime(stores.database, workspaceId);
           return row === undefined ? undefined : { ...row, phase: 'Ready', address: 'http://127.0.0.1:1' };
         },
       },
       client: process.client(this.runtime),
       platformTools: tools,
       loadAgentContext: async (agentId) => ({
-        members: (await stores.agentSettings.ofAgent(agentId))?.members ?? [],
+        members: (await findSettingsOfAgent(stores.database, agentId))?.members ?? [],
         model: null,
         responseLength: 'auto',
         prompts: [],
@@ -204,7 +209,7 @@ export class FaultRun {
       bodies: createMemoryJournal({}).bodies,
       limits: { reached: async () => undefined, reserve: async () => NO_BUDGET, turnBudget: async () => NO_BUDGET },
       models: { limits: () => undefined, price: () => ({ modelId: null, prices: null }) },
-      summaries: { find: async () => undefined },
+      summaries: { findSummary: async () => undefined },
       toolTokens: async () => 'token',
       modelTokens: async () => '',
       turnSignals: { watch: () => () => undefined },

@@ -7,6 +7,8 @@ import { createStores, type Stores } from '../stores.js';
 import { first, type Home, type TestOrchestrator, type TestUser } from '../test-orchestrator.js';
 import { currentViewContext } from '../view-context.js';
 import { type Received, type Shown, shownBy } from './merging-client.js';
+import { updateMessage } from '../../src/records/message-rows.js';
+import { updateRuntime } from '../../src/records/runtimes.store.js';
 
 /** A write that changes what clients see. `pick` selects its object. */
 export interface Write {
@@ -236,7 +238,7 @@ export class WorkspaceWriter {
     const { workspaceId } = this.#deps.home;
     await this.#transaction(async (tx) => {
       const shownSeq = await this.#stores.events.append({ workspaceId, type: 'message.updated', subjectId: id }, tx);
-      await this.#stores.messages.update(id, { content: { type: 'text', text }, status: 'delivered', shownSeq }, tx);
+      await updateMessage(tx, id, { content: { type: 'text', text }, status: 'delivered', shownSeq });
       await this.#stores.events.append({ workspaceId, type: 'message.done', subjectId: id }, tx);
     });
   }
@@ -244,7 +246,7 @@ export class WorkspaceWriter {
   #changePhase(phase: 'Ready' | 'Progressing'): Promise<void> {
     const { workspaceId } = this.#deps.home;
     return this.#transaction(async (tx) => {
-      await this.#stores.runtimes.update(workspaceId, { phase }, tx);
+      await updateRuntime(tx, workspaceId, { phase });
       await this.#stores.events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
     });
   }

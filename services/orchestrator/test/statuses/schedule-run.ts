@@ -9,12 +9,13 @@ import type { OfferedContent } from '../../src/turns/content/agent-content-schem
 import { TURN_JOB } from '../../src/records/turn-job.js';
 import type { FinishedReply } from '../../src/turns/writer/turn-ending.js';
 import type { TurnWriter } from '../../src/turns/writer/turn-writes.js';
-import type { LeasedJob } from '../../src/platform/jobs/job-store.js';
+import type { LeasedJob } from '../../src/platform/jobs/job-queue.js';
 import { approvalsOf } from '../stores.js';
 import { TURN_CONTEXT } from '../turn-context.js';
 import { ASKED } from '../message-client.js';
 import type { TurnFixture } from '../turn-fixture.js';
 import { type ModelTurn, statusOf } from './model.js';
+import { listAgents } from '../../src/records/agents.store.js';
 
 const QUESTION: OfferedContent & { type: 'action_card' } = {
   type: 'action_card',
@@ -124,7 +125,7 @@ export class ScheduleRun {
   }
 
   async shown(): Promise<AgentActivity | undefined> {
-    const rows = await this.world.turnWorker.stores.agents.list(this.world.home.workspaceId);
+    const rows = await listAgents(this.world.turnWorker.stores.database, this.world.home.workspaceId);
     return rows.find(({ id }) => id === this.agentId)?.activity;
   }
 
@@ -321,8 +322,8 @@ export class ScheduleRun {
     this.now += minutes;
     const shown = await this.shown();
     if (shown !== 'online' && shown !== this.expected()) throw new Error(`${shown} is shown, but has ended`);
-    const { agentStatuses: store, statuses } = this.world.turnWorker.stores;
-    const { handle } = agentStatusExpiry({ withTransaction: this.withTransaction, store, statuses });
+    const { statuses } = this.world.turnWorker.stores;
+    const { handle } = agentStatusExpiry({ withTransaction: this.withTransaction, database, statuses });
     await handle({} as LeasedJob, new AbortController().signal);
   }
 }

@@ -2,19 +2,13 @@ import type { Clock } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../records/connections.js';
 import type { JobDefinition } from '../../platform/jobs/job-definition.js';
-import { createAuditStore } from '../../records/audit.store.js';
 import { createIdentityHash, type IdentityHash } from '../auth/identity-hash.js';
 import type { SessionRevocationPublisher } from '../auth/session-revocation-publisher.js';
-import { createSessionStore } from '../auth/sessions.store.js';
-import { createDeviceStore } from '../devices/devices.store.js';
 import type { IntegrationService } from '../../apps/integrations/integrations.service.js';
 import type { RuntimeRequests } from '../../records/runtime-requests.js';
-import { createUserStore } from '../../records/users.store.js';
 import type { Provision } from '../../workspaces/provision.js';
-import { createWorkspaceStore } from '../../workspaces/workspaces.store.js';
 import { accountHandlers } from './account.routes.js';
 import { createAccountService } from './account.service.js';
-import { createDeletedAccountStore } from './deleted-accounts.store.js';
 import { createUsagePruning, USAGE_PRUNING, USAGE_PRUNING_JOB } from './usage-pruning.js';
 
 export interface AccountModuleDeps {
@@ -34,21 +28,15 @@ export interface AccountModuleDeps {
 export function createAccountModule(deps: AccountModuleDeps) {
   const { config, runtimes, integrations, sessionEnds, clock } = deps;
   const { database, withTransaction, jobs, events } = deps.connections;
-  const deletedAccounts = createDeletedAccountStore(database);
   const service = createAccountService({
     withTransaction,
-    users: createUserStore(database),
-    deletedAccounts,
-    workspaces: createWorkspaceStore(database),
+    database,
     events,
     jobs,
     runtimes,
     provision: deps.provision,
-    sessions: createSessionStore(database),
-    devices: createDeviceStore(database),
     integrations,
     sessionEnds,
-    audit: createAuditStore(database),
     identityHash: deps.identityHash,
     previousIdentityHashes: config.IDENTITY_HASH_KEY_PREVIOUS.map(createIdentityHash),
     returnsPerDay: config.SIGN_UPS_AFTER_DELETION_PER_DAY,
@@ -57,7 +45,7 @@ export function createAccountModule(deps: AccountModuleDeps) {
   });
   const pruning: JobDefinition = {
     type: USAGE_PRUNING_JOB,
-    handle: createUsagePruning({ store: deletedAccounts, clock }),
+    handle: createUsagePruning({ database, clock }),
     atStart: USAGE_PRUNING,
   };
   return { service, routes: accountHandlers(service), jobs: [pruning] };

@@ -2,38 +2,47 @@ import { randomUUIDv7 } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { Database, Transaction, WithTransaction } from '../../platform/database/database.js';
-import type { JobStore } from '../../platform/jobs/job-store.js';
-import type { AuditStore } from '../../records/audit.store.js';
+import type { JobQueue } from '../../platform/jobs/job-queue.js';
+import { appendAudit } from '../../records/audit.store.js';
 import { type Identity, type Session, tokenHashes } from '../auth/actor.js';
 import type { IdentityHash } from '../auth/identity-hash.js';
 import type { SessionRevocationPublisher } from '../auth/session-revocation-publisher.js';
-import type { SessionStore } from '../auth/sessions.store.js';
-import type { DeviceStore } from '../devices/devices.store.js';
-import type { EventStore } from '../../records/events.store.js';
+import { revokeTokens } from '../auth/sessions.store.js';
+import { forgetPushToken, forgetPushTokens } from '../devices/devices.store.js';
+import type { EventLog } from '../../records/event-log.js';
 import type { IntegrationService } from '../../apps/integrations/integrations.service.js';
 import type { RuntimeRequests } from '../../records/runtime-requests.js';
 import { TURN_JOB } from '../../records/turn-job.js';
 import { periodOf } from '../../metering/period.js';
-import type { UserStore } from '../../records/users.store.js';
+import {
+  findUser,
+  insertUser,
+  setUserEmail,
+  setUserAvatar,
+  lockOwnedWorkspaces,
+  deleteUser,
+} from '../../records/users.store.js';
 import type { Provision } from '../../workspaces/provision.js';
-import type { WorkspaceStore } from '../../workspaces/workspaces.store.js';
-import type { DeletedAccountStore } from './deleted-accounts.store.js';
+import { removeMessages } from '../../workspaces/workspaces.store.js';
+import {
+  wasAccountDeleted,
+  renameDeletedIdentity,
+  countReturn,
+  restoreDeletedIdentity,
+  rememberDeletedIdentity,
+  addDeletionFeedback,
+} from './deleted-accounts.store.js';
 import { rejectTokens } from '../../records/users.store.js';
 
 export interface AccountServiceDeps {
   withTransaction: WithTransaction;
-  users: Pick<UserStore, 'find' | 'insert' | 'setEmail' | 'setAvatar' | 'lockOwned' | 'delete'>;
-  deletedAccounts: DeletedAccountStore;
-  workspaces: Pick<WorkspaceStore, 'removeMessages'>;
-  events: Pick<EventStore, 'lock'>;
-  jobs: Pick<JobStore, 'cancel'>;
+  database: Database;
+  events: Pick<EventLog, 'lock'>;
+  jobs: Pick<JobQueue, 'cancel'>;
   runtimes: Pick<RuntimeRequests, 'requestDeletion'>;
   provision: Provision;
-  sessions: Pick<SessionStore, 'revoke'>;
-  devices: Pick<DeviceStore, 'dropPushToken' | 'dropPushTokens'>;
   integrations: Pick<IntegrationService, 'revokeAll'>;
   sessionEnds: SessionRevocationPublisher;
-  audit: Pick<AuditStore, 'append'>;
   identityHash: IdentityHash;
   /** Deleted accounts may still be stored under hashes with previous keys. */
   previousIdentityHashes: readonly IdentityHash[];
@@ -86,27 +95,24 @@ const FIRST_WORKSPACE = 'My workspace';
 const isBypass = ({ issuer }: Identity): boolean => issuer === 'e2e';
 
 export function createAccountService(deps: AccountServiceDeps): AccountService {
-  const { withTransaction, users, deletedAccounts, jobs, runtimes, clock } = deps;
+  const { withTransaction, database, jobs, runtimes, clock } = deps;
   const hash = deps.identityHash;
   const previous = (identity: Identity): Buffer[] => deps.previousIdentityHashes.map((each) => each(identity));
   const wasDeleted = (identity: Identity): Promise<boolean> =>
-    deletedAccounts.wasDeleted([hash(identity), ...previous(identity)]);
+    wasAccountDeleted(database, [hash(identity), ...previous(identity)]);
 
   /** Records only the source: text from the user must not be linked to the identity hash. */
   const record = (action: AccountAction, identity: Identity, { userId, session, db }: ActionContext): Promise<void> =>
-    deps.audit.append(
-      {
-        actor: 'user',
-        action,
-        identityHash: hash(identity),
-        ...(userId === undefined ? {} : { userId }),
-        details: typeof session?.source === 'string' ? { source: session.source } : {},
-      },
-      db,
-    );
+    appendAudit(db, {
+      actor: 'user',
+      action,
+      identityHash: hash(identity),
+      ...(userId === undefined ? {} : { userId }),
+      details: typeof session?.source === 'string' ? { source: session.source } : {},
+    });
 
   async function requireUser(identity: Identity): Promise<string> {
-    const user = await users.find(identity);
+    const user = await findUser(database, identity);
     if (user === undefined) {
       throw new ApiError((await wasDeleted(identity)) ? 'user_deleted' : 'user_not_found');
     }
@@ -116,7 +122,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
 
   async function createAccount(identity: Identity, session: Session | undefined, tx: Transaction): Promise<boolean> {
     const userId = randomUUIDv7();
-    if (!(await users.insert({ ...identity, id: userId }, tx))) return false;
+    if (!(await insertUser(tx, { ...identity, id: userId }))) return false;
     await carryOverUsage(identity, userId, tx);
     await record('account.sign_up', identity, { userId, session, db: tx });
     await deps.provision({ userId, name: FIRST_WORKSPACE }, tx);
@@ -124,10 +130,10 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
   }
 
   async function carryOverUsage(identity: Identity, userId: string, tx: Transaction): Promise<void> {
-    await deletedAccounts.rename(previous(identity), hash(identity), tx);
-    const waitMs = await deletedAccounts.countReturn(hash(identity), isBypass(identity) ? 0 : deps.returnsPerDay, tx);
+    await renameDeletedIdentity(tx, previous(identity), hash(identity));
+    const waitMs = await countReturn(tx, hash(identity), isBypass(identity) ? 0 : deps.returnsPerDay);
     if (waitMs !== undefined) throw new ApiError('sign_up_limit_reached', { extra: { retry_after_ms: waitMs } });
-    await deletedAccounts.restore(hash(identity), userId, periodOf(clock.now()), tx);
+    await restoreDeletedIdentity(tx, hash(identity), userId, periodOf(clock.now()));
   }
 
   function requireFreshSignIn(identity: Identity): void {
@@ -139,8 +145,8 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
 
   /** Also revokes the presented token individually, because replicas of release 0.2 check only that. */
   async function revokeAll(userId: string, identity: Identity, session: Session, tx: Transaction): Promise<void> {
-    await rejectTokens(userId, identity.issuedAt, tx);
-    if (identity.expiresAt !== null) await deps.sessions.revoke(tokenHashes(session), identity.expiresAt, tx);
+    await rejectTokens(tx, userId, identity.issuedAt);
+    if (identity.expiresAt !== null) await revokeTokens(tx, tokenHashes(session), identity.expiresAt);
   }
 
   return {
@@ -149,14 +155,14 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
     async signIn(identity, session) {
       const userId = await requireUser(identity);
       await withTransaction(async (tx) => {
-        if (identity.email !== '') await users.setEmail(userId, identity.email, tx);
-        if (identity.picture !== undefined) await users.setAvatar(userId, identity.picture, tx);
+        if (identity.email !== '') await setUserEmail(tx, userId, identity.email);
+        if (identity.picture !== undefined) await setUserAvatar(tx, userId, identity.picture);
         await record('account.sign_in', identity, { userId, session, db: tx });
       });
     },
 
     async signUp(identity, session) {
-      const user = await users.find(identity);
+      const user = await findUser(database, identity);
       if (user?.isBanned === true) throw new ApiError('user_banned');
       if (user !== undefined) return;
       await withTransaction((tx) => createAccount(identity, session, tx));
@@ -168,9 +174,9 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
       const hashes = tokenHashes(session);
       await withTransaction(async (tx) => {
         if (hashes.length > 0 && identity.expiresAt !== null) {
-          await deps.sessions.revoke(hashes, identity.expiresAt, tx);
+          await revokeTokens(tx, hashes, identity.expiresAt);
         }
-        await deps.devices.dropPushToken(userId, session.device.id, tx);
+        await forgetPushToken(tx, userId, session.device.id);
         await record('account.logout', identity, { userId, session, db: tx });
       });
       if (hashes.length === 0) deps.sessionEnds.publish(userId, null, 'logged_out');
@@ -181,7 +187,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
       const userId = await requireUser(identity);
       await withTransaction(async (tx) => {
         if (!isBypass(identity)) await revokeAll(userId, identity, session, tx);
-        await deps.devices.dropPushTokens(userId, tx);
+        await forgetPushTokens(tx, userId);
         await record('account.logout_all', identity, { userId, session, db: tx });
       });
       deps.sessionEnds.publish(userId, null, 'logged_out');
@@ -192,7 +198,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
       requireFreshSignIn(identity);
       const period = periodOf(clock.now());
       await withTransaction(async (tx) => {
-        const owned = await users.lockOwned(userId, tx);
+        const owned = await lockOwnedWorkspaces(tx, userId);
         // Lock leases before rows, like turns and the runtime reconciler. The reverse order can deadlock.
         for (const workspaceId of owned) {
           await jobs.cancel(TURN_JOB, workspaceId, tx);
@@ -201,15 +207,15 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
         await deps.integrations.revokeAll(userId, tx);
         for (const workspaceId of owned) {
           await deps.events.lock(workspaceId, tx);
-          await deps.workspaces.removeMessages(workspaceId, tx);
+          await removeMessages(tx, workspaceId);
         }
-        await deletedAccounts.remember(hash(identity), userId, period, tx);
-        await users.delete(userId, tx);
+        await rememberDeletedIdentity(tx, hash(identity), userId, period);
+        await deleteUser(tx, userId);
         await record('account.delete', identity, { session, db: tx });
       });
       // First, so that sockets close even if the feedback cannot be stored: the account is deleted.
       deps.sessionEnds.publish(userId, null, 'user_deleted');
-      if (why.reason !== '' || why.description !== '') await deletedAccounts.addFeedback(period, why);
+      if (why.reason !== '' || why.description !== '') await addDeletionFeedback(database, period, why);
     },
   };
 }

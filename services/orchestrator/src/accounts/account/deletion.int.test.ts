@@ -13,7 +13,7 @@ import {
 import { untilBlocked } from '../../../test/lock-waits.js';
 import { storeWorkflow } from '../../../test/workflows.js';
 import type { Transaction } from '../../platform/database/database.js';
-import { createAuditStore } from '../../records/audit.store.js';
+import { appendAudit } from '../../records/audit.store.js';
 import { withoutAfterCommit } from '../../../test/transaction.js';
 
 const DELETE = '/v1/auth/delete';
@@ -186,7 +186,7 @@ describe('account deletion with a runtime', () => {
       )
       INSERT INTO device_positions (user_id, device_id, workspace_id, seq)
       SELECT user_id, device_id, ${home.workspaceId}, 1 FROM devices WHERE user_id = ${userId}`.execute(database);
-    await createAuditStore(database).append({ actor: 'op', action: 'user.show', userId, details: { who: user.email } });
+    await appendAudit(database, { actor: 'op', action: 'user.show', userId, details: { who: user.email } });
     await sql`INSERT INTO agent_memories (agent_id, key, content, category) VALUES (${agentId}, 'k', ${user.name}, 'core')`.execute(
       database,
     );

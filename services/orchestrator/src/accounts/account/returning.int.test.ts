@@ -8,7 +8,7 @@ import {
   type TestOrchestrator,
   type TestUser,
 } from '../../../test/test-orchestrator.js';
-import { createDeletedAccountStore } from './deleted-accounts.store.js';
+import { pruneDeletedIdentities } from './deleted-accounts.store.js';
 
 const DELETE = '/v1/auth/delete';
 const SIGN_UP = '/v1/auth/sign-up';
@@ -116,11 +116,10 @@ describe('a sign-up after the deletion of the account', () => {
     const user = await uswarm.user();
     await use(user, 5);
     await user.delete(DELETE, {}, 204);
-    const store = createDeletedAccountStore(uswarm.database);
-    await store.prune('2000-01');
+    await pruneDeletedIdentities(uswarm.database, '2000-01');
     const kept = await uswarm.database.selectFrom('deleted_usage').select('period').execute();
     expect(kept.length).toBeGreaterThan(0);
-    await store.prune('9999-12');
+    await pruneDeletedIdentities(uswarm.database, '9999-12');
     expect(await uswarm.database.selectFrom('deleted_usage').select('period').execute()).toEqual([]);
   });
 });

@@ -1,7 +1,8 @@
 import type { Clock } from '@uswarm/service-kit';
 import type { JobResult } from '../../platform/jobs/job-worker.js';
 import { periodOf } from '../../metering/period.js';
-import type { DeletedAccountStore } from './deleted-accounts.store.js';
+import { pruneDeletedIdentities } from './deleted-accounts.store.js';
+import type { Database } from '../../platform/database/database.js';
 
 export const USAGE_PRUNING_JOB = 'usage-pruning';
 
@@ -12,9 +13,9 @@ export const USAGE_PRUNING = { kind: USAGE_PRUNING_JOB, subjectId: NO_ID, worksp
 const HOUR_MS = 3_600_000;
 
 /** Deletes deleted accounts' usage in past periods, hourly. */
-export function createUsagePruning({ store, clock }: { store: Pick<DeletedAccountStore, 'prune'>; clock: Clock }) {
+export function createUsagePruning({ database, clock }: { database: Database; clock: Clock }) {
   return async (): Promise<JobResult> => {
-    await store.prune(periodOf(clock.now()));
+    await pruneDeletedIdentities(database, periodOf(clock.now()));
     return { againInMs: HOUR_MS };
   };
 }

@@ -7,27 +7,29 @@ import {
   type LegalDocumentName,
 } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
-import type { WithTransaction } from '../../platform/database/database.js';
+import type { WithTransaction, Database } from '../../platform/database/database.js';
 import type { SessionRevocationPublisher } from '../auth/session-revocation-publisher.js';
-import type { DeviceStore } from '../devices/devices.store.js';
+import { listDevices } from '../devices/devices.store.js';
 import type { Epochs } from '../../events/epoch.js';
-import type { LegalStore } from '../legal/legal.store.js';
+import { listPublishedVersions, publishDocument } from '../legal/legal.store.js';
 import type { Plans } from '../../metering/plans.js';
 import { periodOf } from '../../metering/period.js';
-import type { UsageStore } from '../../metering/usage.store.js';
+import { findUsageOfUser, findUsageOfWorkspace } from '../../metering/usage.store.js';
 import { adminUser, adminWorkspace } from './admin-view.js';
-import type { AdminStore, FoundUser } from './admin.store.js';
-import type { AuditStore } from '../../records/audit.store.js';
+import {
+  type FoundUser,
+  findWorkspacesOf,
+  findUsersByText,
+  findWorkspaceOfAdmin,
+  findAdminTurns,
+} from './admin.store.js';
+import { appendAudit, listAudit } from '../../records/audit.store.js';
 import type { Requeue } from './requeue.service.js';
 import * as users from '../../records/users.store.js';
 
 export interface AdminServiceDeps {
   withTransaction: WithTransaction;
-  store: AdminStore;
-  audit: AuditStore;
-  devices: Pick<DeviceStore, 'list'>;
-  legal: Pick<LegalStore, 'history' | 'publish'>;
-  usage: UsageStore;
+  database: Database;
   plans: Plans;
   sessionEnds: SessionRevocationPublisher;
   requeue: Requeue;
@@ -44,25 +46,25 @@ const invalid = (path: string, message: string): ApiError =>
   new ApiError('validation_failed', { message: `${path} ${message}`, extra: { fields: [{ path, message }] } });
 
 export function createAdminService(deps: AdminServiceDeps): AdminService {
-  const { withTransaction, store, audit, plans, clock, sessionEnds } = deps;
+  const { withTransaction, database, plans, clock, sessionEnds } = deps;
 
   async function describe(user: FoundUser): Promise<AdminUser> {
     const now = clock.now();
     const period = periodOf(now);
     const [usage, workspaces, devices] = await Promise.all([
-      deps.usage.ofUser(user.id, period),
-      store.workspacesOf(user.id),
-      deps.devices.list(user.id),
+      findUsageOfUser(deps.database, user.id, period),
+      findWorkspacesOf(database, user.id),
+      listDevices(deps.database, user.id),
     ]);
     return adminUser({ user, plan: plans.of(user, now).plan, period, usage, workspaces, devices });
   }
 
   async function setBanned(actor: string, userId: string, banned: boolean, reason: string) {
     const changed = await withTransaction(async (tx) => {
-      const result = await users.setBanned(userId, banned, tx);
+      const result = await users.setBanned(tx, userId, banned);
       if (result === undefined) throw new ApiError('user_not_found');
       const action = banned ? 'user.ban' : 'user.unban';
-      await audit.append({ actor, action, userId, details: { reason, changed: result } }, tx);
+      await appendAudit(tx, { actor, action, userId, details: { reason, changed: result } });
       return result;
     });
     // Publish even if nothing changed: the first notification may have been lost.
@@ -72,8 +74,8 @@ export function createAdminService(deps: AdminServiceDeps): AdminService {
 
   return {
     async 'user.show'(actor, { user }) {
-      const found = await store.findUsers(user);
-      for (const { id } of found) await audit.append({ actor, action: 'user.show', userId: id });
+      const found = await findUsersByText(database, user);
+      for (const { id } of found) await appendAudit(database, { actor, action: 'user.show', userId: id });
       return { users: await Promise.all(found.map(describe)) };
     },
 
@@ -86,8 +88,8 @@ export function createAdminService(deps: AdminServiceDeps): AdminService {
       if (expiresAt !== null && expiresAt <= clock.now()) throw invalid('expires_at', 'must be in the future');
       const ends = expiresAt?.toISOString() ?? null;
       await withTransaction(async (tx) => {
-        if (!(await users.setPlan(userId, plan, expiresAt, tx))) throw new ApiError('user_not_found');
-        await audit.append({ actor, action: 'user.plan', userId, details: { plan, expires_at: ends, reason } }, tx);
+        if (!(await users.setPlan(tx, userId, plan, expiresAt))) throw new ApiError('user_not_found');
+        await appendAudit(tx, { actor, action: 'user.plan', userId, details: { plan, expires_at: ends, reason } });
       });
       return { plan, expires_at: ends };
     },
@@ -95,34 +97,34 @@ export function createAdminService(deps: AdminServiceDeps): AdminService {
     async 'workspace.show'(actor, { workspace_id: id }) {
       const now = clock.now();
       const [workspace, usage] = await Promise.all([
-        store.findWorkspace(id),
-        deps.usage.ofWorkspace(id, periodOf(now)),
+        findWorkspaceOfAdmin(database, id),
+        findUsageOfWorkspace(deps.database, id, periodOf(now)),
       ]);
       if (workspace === undefined || usage === undefined) throw new ApiError('workspace_not_found');
-      await audit.append({ actor, action: 'workspace.show', userId: workspace.owner_id, subjectId: id });
+      await appendAudit(database, { actor, action: 'workspace.show', userId: workspace.owner_id, subjectId: id });
       return adminWorkspace(workspace, usage, plans.of(usage, now).plan, periodOf(now));
     },
 
     async 'legal.list'(actor) {
-      await audit.append({ actor, action: 'legal.list' });
-      const versions = await deps.legal.history();
+      await appendAudit(database, { actor, action: 'legal.list' });
+      const versions = await listPublishedVersions(deps.database);
       return { versions: versions.map(publishedVersion) };
     },
 
     async 'legal.publish'(actor, document) {
       const { document: name, version } = document;
       return withTransaction(async (tx) => {
-        const published = await deps.legal.publish(document, tx);
+        const published = await publishDocument(tx, document);
         if (published === undefined) throw invalid('version', `${version} of this document was published before`);
-        await audit.append({ actor, action: 'legal.publish', details: { document: name, version } }, tx);
+        await appendAudit(tx, { actor, action: 'legal.publish', details: { document: name, version } });
         return publishedVersion(published);
       });
     },
 
     async 'turns.list'(actor, { status, workspace_id: workspaceId, older_than_s: olderThanSeconds, limit }) {
       const details = { status, workspace_id: workspaceId };
-      await audit.append({ actor, action: 'turns.list', details });
-      return { turns: await store.turns({ status, workspaceId, olderThanSeconds, limit }) };
+      await appendAudit(database, { actor, action: 'turns.list', details });
+      return { turns: await findAdminTurns(database, { status, workspaceId, olderThanSeconds, limit }) };
     },
 
     'turns.requeue': (actor, { turn_ids, reason }) => deps.requeue(actor, turn_ids, reason),
@@ -130,13 +132,17 @@ export function createAdminService(deps: AdminServiceDeps): AdminService {
     'epoch.bump': (actor, { reason }) =>
       withTransaction(async (tx) => {
         const epoch = await deps.epochs.bump(tx);
-        await audit.append({ actor, action: 'epoch.bump', details: { epoch, reason } }, tx);
+        await appendAudit(tx, { actor, action: 'epoch.bump', details: { epoch, reason } });
         return { epoch };
       }),
 
     async 'audit.list'(actor, { limit, user_id }) {
-      const rows = await audit.list(limit, user_id);
-      await audit.append({ actor, action: 'audit.list', ...(user_id === undefined ? {} : { userId: user_id }) });
+      const rows = await listAudit(database, limit, user_id);
+      await appendAudit(database, {
+        actor,
+        action: 'audit.list',
+        ...(user_id === undefined ? {} : { userId: user_id }),
+      });
       return {
         entries: rows.map(({ identity_hash: hash, ...row }) => ({
           ...row,

@@ -42,77 +42,70 @@ export interface TurnFilter {
   limit: number;
 }
 
-export interface AdminStore {
-  /** Matches the id, else the e-mail address, else the identity provider uid. */
-  findUsers(text: string): Promise<FoundUser[]>;
-  workspacesOf(userId: string): Promise<{ id: string; name: string; phase: string | null }[]>;
-  findWorkspace(workspaceId: string): Promise<FoundWorkspace | undefined>;
-  /** Queued and running turns, oldest first. With status `failed`: failed turns, newest first. */
-  turns(filter: TurnFilter): Promise<AdminTurn[]>;
-}
-
 const MAX_FOUND_USERS = 20;
 
-export function createAdminStore(database: Database): AdminStore {
-  async function findUsers(condition: RawBuilder<unknown>): Promise<FoundUser[]> {
-    const { rows } = await sql<FoundUser>`
-      SELECT id, email, name, issuer, subject, is_banned, plan_code, plan_expires_at,
-        accepted_terms_version, accepted_privacy_version, created_at
-      FROM users WHERE ${condition} ORDER BY created_at LIMIT ${MAX_FOUND_USERS}`.execute(database);
-    return rows;
-  }
+async function findUsers(db: Database, condition: RawBuilder<unknown>): Promise<FoundUser[]> {
+  const { rows } = await sql<FoundUser>`
+    SELECT id, email, name, issuer, subject, is_banned, plan_code, plan_expires_at,
+      accepted_terms_version, accepted_privacy_version, created_at
+    FROM users WHERE ${condition} ORDER BY created_at LIMIT ${MAX_FOUND_USERS}`.execute(db);
+  return rows;
+}
 
-  return {
-    async findUsers(text) {
-      if (isId(text)) return findUsers(sql`id = ${text}`);
-      const byEmail = await findUsers(sql`lower(email) = lower(${text}) AND email <> ''`);
-      return byEmail.length > 0 ? byEmail : findUsers(sql`subject = ${text}`);
-    },
+/** Matches the id, else the e-mail address, else the identity provider uid. */
+export async function findUsersByText(db: Database, text: string): Promise<FoundUser[]> {
+  if (isId(text)) return findUsers(db, sql`id = ${text}`);
+  const byEmail = await findUsers(db, sql`lower(email) = lower(${text}) AND email <> ''`);
+  return byEmail.length > 0 ? byEmail : findUsers(db, sql`subject = ${text}`);
+}
 
-    workspacesOf: (userId) =>
-      database
-        .selectFrom('workspaces as w')
-        .leftJoin('runtimes as r', 'r.workspace_id', 'w.id')
-        .select(['w.id', 'w.name', 'r.phase'])
-        .where('w.owner_id', '=', userId)
-        .orderBy('w.created_at')
-        .execute(),
+export function findWorkspacesOf(
+  db: Database,
+  userId: string,
+): Promise<{ id: string; name: string; phase: string | null }[]> {
+  return db
+    .selectFrom('workspaces as w')
+    .leftJoin('runtimes as r', 'r.workspace_id', 'w.id')
+    .select(['w.id', 'w.name', 'r.phase'])
+    .where('w.owner_id', '=', userId)
+    .orderBy('w.created_at')
+    .execute();
+}
 
-    async findWorkspace(workspaceId) {
-      const { rows } = await sql<FoundWorkspace>`
-        SELECT w.id, w.name, w.owner_id, w.created_at,
-          r.desired, r.phase, r.reason, r.verified, r.failures, r.identified_at,
-          (SELECT count(*) FROM agents WHERE workspace_id = w.id) AS agents,
-          (SELECT count(*) FROM conversations WHERE workspace_id = w.id) AS conversations,
-          (SELECT count(*) FROM messages WHERE workspace_id = w.id) AS messages,
-          t.queued, t.running, t.failed
-        FROM workspaces w
-        LEFT JOIN runtimes r ON r.workspace_id = w.id
-        CROSS JOIN LATERAL (
-          SELECT count(*) FILTER (WHERE status = 'queued') AS queued,
-            count(*) FILTER (WHERE status = 'running') AS running,
-            count(*) FILTER (WHERE status = 'failed') AS failed
-          FROM turns WHERE workspace_id = w.id
-        ) t
-        WHERE w.id = ${workspaceId}`.execute(database);
-      return rows[0];
-    },
+export async function findWorkspaceOfAdmin(db: Database, workspaceId: string): Promise<FoundWorkspace | undefined> {
+  const { rows } = await sql<FoundWorkspace>`
+    SELECT w.id, w.name, w.owner_id, w.created_at,
+      r.desired, r.phase, r.reason, r.verified, r.failures, r.identified_at,
+      (SELECT count(*) FROM agents WHERE workspace_id = w.id) AS agents,
+      (SELECT count(*) FROM conversations WHERE workspace_id = w.id) AS conversations,
+      (SELECT count(*) FROM messages WHERE workspace_id = w.id) AS messages,
+      t.queued, t.running, t.failed
+    FROM workspaces w
+    LEFT JOIN runtimes r ON r.workspace_id = w.id
+    CROSS JOIN LATERAL (
+      SELECT count(*) FILTER (WHERE status = 'queued') AS queued,
+        count(*) FILTER (WHERE status = 'running') AS running,
+        count(*) FILTER (WHERE status = 'failed') AS failed
+      FROM turns WHERE workspace_id = w.id
+    ) t
+    WHERE w.id = ${workspaceId}`.execute(db);
+  return rows[0];
+}
 
-    async turns(filter) {
-      const { rows } = await sql<AdminTurn>`
-        SELECT t.id, t.workspace_id, t.conversation_id, t.status, t.generation, t.error_code,
-          extract(epoch FROM now() - t.created_at)::float8 AS age_s,
-          coalesce(w.lease_expires_at > now(), false) AS leased,
-          coalesce(w.failures, 0) AS failures
-        ${filter.status === 'failed' ? FAILED : ACTIVE}
-          AND t.created_at <= now() - ${filter.olderThanSeconds} * interval '1 second'
-          AND ${filter.workspaceId === undefined ? sql`true` : sql`t.workspace_id = ${filter.workspaceId}`}
-          AND ${filter.status === undefined ? sql`true` : sql`t.status = ${filter.status}`}
-        ORDER BY ${filter.status === 'failed' ? sql`t.finished_at DESC` : sql`t.created_at`}
-        LIMIT ${filter.limit}`.execute(database);
-      return rows;
-    },
-  };
+/** Queued and running turns, oldest first. With status `failed`: failed turns, newest first. */
+export async function findAdminTurns(db: Database, filter: TurnFilter): Promise<AdminTurn[]> {
+  const { rows } = await sql<AdminTurn>`
+    SELECT t.id, t.workspace_id, t.conversation_id, t.status, t.generation, t.error_code,
+      extract(epoch FROM now() - t.created_at)::float8 AS age_s,
+      coalesce(w.lease_expires_at > now(), false) AS leased,
+      coalesce(w.failures, 0) AS failures
+    ${filter.status === 'failed' ? FAILED : ACTIVE}
+      AND t.created_at <= now() - ${filter.olderThanSeconds} * interval '1 second'
+      AND ${filter.workspaceId === undefined ? sql`true` : sql`t.workspace_id = ${filter.workspaceId}`}
+      AND ${filter.status === undefined ? sql`true` : sql`t.status = ${filter.status}`}
+    ORDER BY ${filter.status === 'failed' ? sql`t.finished_at DESC` : sql`t.created_at`}
+    LIMIT ${filter.limit}`.execute(db);
+  return rows;
 }
 
 /** Active turns have a job. The job table stays small however many turns there are. */

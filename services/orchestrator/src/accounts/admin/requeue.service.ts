@@ -1,14 +1,14 @@
 import { ApiError } from '@uswarm/contract';
 import type { Transaction, WithTransaction } from '../../platform/database/database.js';
 import type { RuntimeRequests } from '../../records/runtime-requests.js';
-import type { AuditStore } from '../../records/audit.store.js';
-import type { RequeueStore } from './requeue.store.js';
+import { appendAudit } from '../../records/audit.store.js';
+import { releaseTurn, findTurnToRequeue, requeueFailedTurn } from './requeue.store.js';
 
 export interface RequeueServiceDeps {
   withTransaction: WithTransaction;
-  store: RequeueStore;
-  audit: Pick<AuditStore, 'append'>;
   runtimes: Pick<RuntimeRequests, 'ensureResumed'>;
+  /** Notifies the turn workers. */
+  notifyTurns: () => void;
 }
 
 export interface Requeued {
@@ -21,17 +21,18 @@ export interface Requeued {
  */
 export type Requeue = (actor: string, turnIds: readonly string[], reason: string) => Promise<Requeued>;
 
-export function createRequeue({ withTransaction, store, audit, runtimes }: RequeueServiceDeps): Requeue {
+export function createRequeue({ withTransaction, runtimes, notifyTurns }: RequeueServiceDeps): Requeue {
   /** @returns `why` if the turn was not requeued */
   async function again(turnId: string, tx: Transaction): Promise<{ why?: string; userId?: string }> {
-    const waiting = await store.release(turnId, tx);
-    const turn = await store.find(turnId, tx);
+    tx.afterCommit(notifyTurns);
+    const waiting = await releaseTurn(tx, turnId);
+    const turn = await findTurnToRequeue(tx, turnId);
     if (turn === undefined) return { why: 'turn not found' };
     const { status, userId, workspaceId } = turn;
     if (waiting) return { userId };
     if (status !== 'failed') return { why: `the turn is ${status}` };
     await runtimes.ensureResumed(workspaceId, tx);
-    if (!(await store.reopen(turnId, tx))) return { why: 'the turn was restarted meanwhile' };
+    if (!(await requeueFailedTurn(tx, turnId))) return { why: 'the turn was restarted meanwhile' };
     return { userId };
   }
 
@@ -40,7 +41,7 @@ export function createRequeue({ withTransaction, store, audit, runtimes }: Reque
       const result = await again(turnId, tx);
       if (result.userId !== undefined) {
         const { userId } = result;
-        await audit.append({ actor, action: 'turns.requeue', userId, subjectId: turnId, details: { reason } }, tx);
+        await appendAudit(tx, { actor, action: 'turns.requeue', userId, subjectId: turnId, details: { reason } });
       }
       return result;
     });

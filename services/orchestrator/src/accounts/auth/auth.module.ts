@@ -6,7 +6,6 @@ import { createAuthMetrics } from './auth-metrics.js';
 import { type AuthenticatorDeps, createAuthenticator } from './authenticator.js';
 import type { IdentityHash } from './identity-hash.js';
 import { createOidcVerifier } from './oidc-verifier.js';
-import { createSessionStore } from './sessions.store.js';
 import { createSignatureCheck, noSignatureCheck } from './signature.js';
 
 export interface AuthModuleDeps {
@@ -24,7 +23,6 @@ export interface AuthModuleDeps {
 
 export function createAuthModule(deps: AuthModuleDeps) {
   const { config, database, users, devices, identityHash, security, bypass, metrics, clock } = deps;
-  const sessions = createSessionStore(database);
   const outgoing = createOutgoing(config.proxy);
   const authenticator = createAuthenticator({
     verifier: createVerifier(config, outgoing, metrics),
@@ -32,14 +30,14 @@ export function createAuthModule(deps: AuthModuleDeps) {
       config.SIGNATURE_MODE === 'required'
         ? createSignatureCheck([config.SIGNATURE_SECRET ?? '', ...config.SIGNATURE_SECRET_PREVIOUS], clock)
         : noSignatureCheck,
-    sessions,
+    database,
     users,
     devices,
     identityHash,
     security,
     ...(bypass === undefined ? {} : { bypass }),
   });
-  return { authenticator, sessions, close: outgoing.destroy };
+  return { authenticator, close: outgoing.destroy };
 }
 
 function createVerifier(config: OrchestratorConfig, outgoing: Outgoing, registry: Registry) {

@@ -4,13 +4,14 @@ import { type Identity, type IdentityActor, type Session, tokenHashes, type User
 import { bearerToken, type Credentials } from '../../platform/http/credentials.js';
 import type { IdentityHash } from './identity-hash.js';
 import type { IdentityVerifier } from './oidc-verifier.js';
-import type { KnownUser, SessionStore } from './sessions.store.js';
+import { type KnownUser, lookUpCaller } from './sessions.store.js';
 import type { SignatureCheck } from './signature.js';
+import type { Database } from '../../platform/database/database.js';
 
 export interface AuthenticatorDeps {
   verifier: IdentityVerifier;
   signature: SignatureCheck;
-  sessions: Pick<SessionStore, 'look'>;
+  database: Database;
   users: {
     wasDeleted(identity: Identity): Promise<boolean>;
     /** Creates the account if it does not exist; used by the end-to-end bypass only. */
@@ -47,7 +48,7 @@ interface Proof {
 
 /** AUTH-001 to AUTH-004, AUTH-006 */
 export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
-  const { verifier, signature, sessions, users, devices, bypass, security } = deps;
+  const { verifier, signature, database, users, devices, bypass, security } = deps;
 
   async function prove(credentials: Credentials, auth: Exclude<RouteAuth, 'public'>): Promise<Proof> {
     const bypassed = bypass?.identify(credentials);
@@ -104,7 +105,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       device: readDevice(credentials),
       source,
     };
-    const { user, revoked } = await sessions.look(identity, tokenHashes(session));
+    const { user, revoked } = await lookUpCaller(database, identity, tokenHashes(session));
     if (revoked) throw new ApiError('token_revoked');
     const actor =
       auth === 'user' ? { userId: await requireUser(user, identity), identity, session } : { identity, session };

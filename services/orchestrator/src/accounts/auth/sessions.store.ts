@@ -22,59 +22,53 @@ export interface OpenSession {
   issued_at?: string | null | undefined;
 }
 
-export interface SessionStore {
-  /** One statement, because every request starts with it. */
-  look(identity: Pick<Identity, 'issuer' | 'subject' | 'issuedAt'>, tokenHashes: readonly Buffer[]): Promise<Caller>;
-  /** Rejects the tokens until they expire, and deletes some entries for expired tokens. */
-  revoke(tokenHashes: readonly Buffer[], expiresAt: Date, db: Database): Promise<void>;
-  /** @returns the index of each session whose user was deleted or banned, or whose token was revoked */
-  ended(sessions: readonly OpenSession[]): Promise<number[]>;
-}
-
 /** Longer than the allowed clock difference to issuers. */
 const FORGET_AFTER = sql`interval '10 minutes'`;
 const REVOKED_TOKENS_BATCH = 100;
 
-export function createSessionStore(database: Database): SessionStore {
-  return {
-    async look({ issuer, subject, issuedAt }, tokenHashes) {
-      const { rows } = await sql<{ id: string | null; is_banned: boolean | null; revoked: boolean }>`
-        SELECT u.id, u.is_banned,
-          EXISTS (SELECT FROM revoked_tokens r WHERE r.token_hash = ANY (${tokenHashes}::bytea[]))
-            OR coalesce(coalesce(${issuedAt}::timestamptz, '-infinity') <= u.sessions_valid_after, false) AS revoked
-        FROM (SELECT) AS caller
-        LEFT JOIN users u ON u.issuer = ${issuer} AND u.subject = ${subject}`.execute(database);
-      const { id = null, is_banned = null, revoked = false } = rows[0] ?? {};
-      return { user: id === null ? undefined : { id, isBanned: is_banned === true }, revoked };
-    },
+/** One statement, because every request starts with it. */
+export async function lookUpCaller(
+  db: Database,
+  { issuer, subject, issuedAt }: Pick<Identity, 'issuer' | 'subject' | 'issuedAt'>,
+  tokenHashes: readonly Buffer[],
+): Promise<Caller> {
+  const { rows } = await sql<{ id: string | null; is_banned: boolean | null; revoked: boolean }>`
+    SELECT u.id, u.is_banned,
+      EXISTS (SELECT FROM revoked_tokens r WHERE r.token_hash = ANY (${tokenHashes}::bytea[]))
+        OR coalesce(coalesce(${issuedAt}::timestamptz, '-infinity') <= u.sessions_valid_after, false) AS revoked
+    FROM (SELECT) AS caller
+    LEFT JOIN users u ON u.issuer = ${issuer} AND u.subject = ${subject}`.execute(db);
+  const { id = null, is_banned = null, revoked = false } = rows[0] ?? {};
+  return { user: id === null ? undefined : { id, isBanned: is_banned === true }, revoked };
+}
 
-    async revoke(tokenHashes, expiresAt, db) {
-      await db
-        .insertInto('revoked_tokens')
-        .values(tokenHashes.map((token_hash) => ({ token_hash, expires_at: expiresAt })))
-        .onConflict((conflict) => conflict.column('token_hash').doNothing())
-        .execute();
-      // Skip rows that a concurrent logout is deleting.
-      await sql`
-        DELETE FROM revoked_tokens WHERE token_hash IN (
-          SELECT token_hash FROM revoked_tokens WHERE expires_at < now() - ${FORGET_AFTER}
-          ORDER BY expires_at LIMIT ${REVOKED_TOKENS_BATCH} FOR UPDATE SKIP LOCKED
-        )`.execute(db);
-    },
+/** Rejects the tokens until they expire, and deletes some entries for expired tokens. */
+export async function revokeTokens(db: Database, tokenHashes: readonly Buffer[], expiresAt: Date): Promise<void> {
+  await db
+    .insertInto('revoked_tokens')
+    .values(tokenHashes.map((token_hash) => ({ token_hash, expires_at: expiresAt })))
+    .onConflict((conflict) => conflict.column('token_hash').doNothing())
+    .execute();
+  // Skip rows that a concurrent logout is deleting.
+  await sql`
+    DELETE FROM revoked_tokens WHERE token_hash IN (
+      SELECT token_hash FROM revoked_tokens WHERE expires_at < now() - ${FORGET_AFTER}
+      ORDER BY expires_at LIMIT ${REVOKED_TOKENS_BATCH} FOR UPDATE SKIP LOCKED
+    )`.execute(db);
+}
 
-    async ended(sessions) {
-      const users = sessions.map(({ user_id }) => user_id);
-      const hashes = sessions.map(({ token_hash }) => token_hash);
-      const issued = sessions.map(({ issued_at = null }) => issued_at);
-      const { rows } = await sql<{ position: number }>`
-        SELECT s.n - 1 AS position
-        FROM unnest(${users}::uuid[], ${hashes}::text[], ${issued}::timestamptz[])
-          WITH ORDINALITY AS s (user_id, token_hash, issued_at, n)
-        LEFT JOIN users u ON u.id = s.user_id
-        LEFT JOIN revoked_tokens r ON r.token_hash = decode(s.token_hash, 'hex')
-        WHERE u.id IS NULL OR u.is_banned OR r.token_hash IS NOT NULL OR s.issued_at <= u.sessions_valid_after
-        ORDER BY s.n`.execute(database);
-      return rows.map(({ position }) => position);
-    },
-  };
+/** @returns the index of each session whose user was deleted or banned, or whose token was revoked */
+export async function findEndedSessions(db: Database, sessions: readonly OpenSession[]): Promise<number[]> {
+  const users = sessions.map(({ user_id }) => user_id);
+  const hashes = sessions.map(({ token_hash }) => token_hash);
+  const issued = sessions.map(({ issued_at = null }) => issued_at);
+  const { rows } = await sql<{ position: number }>`
+    SELECT s.n - 1 AS position
+    FROM unnest(${users}::uuid[], ${hashes}::text[], ${issued}::timestamptz[])
+      WITH ORDINALITY AS s (user_id, token_hash, issued_at, n)
+    LEFT JOIN users u ON u.id = s.user_id
+    LEFT JOIN revoked_tokens r ON r.token_hash = decode(s.token_hash, 'hex')
+    WHERE u.id IS NULL OR u.is_banned OR r.token_hash IS NOT NULL OR s.issued_at <= u.sessions_valid_after
+    ORDER BY s.n`.execute(db);
+  return rows.map(({ position }) => position);
 }

@@ -3,7 +3,6 @@ import type { OrchestratorConfig } from '../../config.js';
 import type { Database } from '../../platform/database/database.js';
 import { deviceHandlers } from './devices.routes.js';
 import { createDeviceService } from './devices.service.js';
-import { createDeviceStore } from './devices.store.js';
 
 export interface DevicesModuleDeps {
   config: Pick<OrchestratorConfig, 'WEB_PUSH_PRIVATE_HOSTS'>;
@@ -14,6 +13,6 @@ export interface DevicesModuleDeps {
 
 export function createDevicesModule({ config, database, clock, logger }: DevicesModuleDeps) {
   const privateHosts = config.WEB_PUSH_PRIVATE_HOSTS;
-  const service = createDeviceService({ store: createDeviceStore(database), privateHosts, clock, logger });
+  const service = createDeviceService({ database, privateHosts, clock, logger });
   return { service, routes: deviceHandlers(service) };
 }

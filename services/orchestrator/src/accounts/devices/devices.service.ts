@@ -2,10 +2,17 @@ import { ApiError, type PushTokenBody } from '@uswarm/contract';
 import type { Clock, Device, Logger } from '@uswarm/service-kit';
 import { isDescribed } from '@uswarm/service-kit';
 import { requirePushEndpoint } from './push-endpoint.js';
-import type { DevicePosition, DeviceStore } from './devices.store.js';
+import {
+  type DevicePosition,
+  recordDevice,
+  setDevicePositions,
+  setPushToken,
+  forgetPushToken,
+} from './devices.store.js';
+import type { Database } from '../../platform/database/database.js';
 
 export interface DeviceServiceDeps {
-  store: Pick<DeviceStore, 'record' | 'setPushToken' | 'dropPushToken' | 'setPositions'>;
+  database: Database;
   /** Browser push services inside the network. */
   privateHosts: readonly string[];
   clock: Clock;
@@ -30,7 +37,7 @@ const MAX_REMEMBERED = 10_000;
 const DEVICES_PER_USER = 20;
 const KEYS_MISSING = { path: 'keys', message: 'is required for web_push' };
 
-export function createDeviceService({ store, privateHosts, clock, logger }: DeviceServiceDeps): DeviceService {
+export function createDeviceService({ database, privateHosts, clock, logger }: DeviceServiceDeps): DeviceService {
   const recorded = new Map<string, { value: string; at: number }>();
 
   function isChanged(key: string, value: string, at: number): boolean {
@@ -49,12 +56,12 @@ export function createDeviceService({ store, privateHosts, clock, logger }: Devi
       const key = `${userId} ${device.id}`;
       const value = JSON.stringify([device.info, device.version, device.timezone]);
       if (!isChanged(key, value, clock.now().getTime())) return;
-      store.record(userId, device, DEVICES_PER_USER).catch((error: unknown) => {
+      recordDevice(database, userId, device, DEVICES_PER_USER).catch((error: unknown) => {
         recorded.delete(key);
         logger.debug({ err: error }, 'a device was not recorded');
       });
     },
-    setPositions: store.setPositions,
+    setPositions: (positions) => setDevicePositions(database, positions),
     async setPushToken(userId, device, { push_token: token, service = 'fcm', keys }) {
       if (service === 'web_push') {
         requirePushEndpoint(token, privateHosts);
@@ -62,8 +69,8 @@ export function createDeviceService({ store, privateHosts, clock, logger }: Devi
           throw new ApiError('validation_failed', { extra: { fields: [KEYS_MISSING] } });
       }
       const kept = service === 'web_push' ? (keys ?? null) : null;
-      await store.setPushToken(userId, device.id, { token, service, keys: kept }, DEVICES_PER_USER);
+      await setPushToken(database, userId, device.id, { token, service, keys: kept }, DEVICES_PER_USER);
     },
-    dropPushToken: (userId, device) => store.dropPushToken(userId, device.id),
+    dropPushToken: (userId, device) => forgetPushToken(database, userId, device.id),
   };
 }

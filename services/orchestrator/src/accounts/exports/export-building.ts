@@ -2,20 +2,28 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { ApiError } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
-import type { Transaction, WithTransaction } from '../../platform/database/database.js';
-import type { LeasedJob, JobStore } from '../../platform/jobs/job-store.js';
+import type { Transaction, WithTransaction, Database } from '../../platform/database/database.js';
+import type { LeasedJob, JobQueue } from '../../platform/jobs/job-queue.js';
 import type { JobResult } from '../../platform/jobs/job-worker.js';
 import type { ObjectStore } from '../../records/object-store.js';
 import { type ArchiveEntry, createArchive } from './archive.js';
-import type { ExportRow, ExportStore } from './exports.store.js';
+import {
+  type ExportRow,
+  lockExport,
+  deleteExport,
+  beginExport,
+  finishExport,
+  failExport,
+  getExport,
+} from './exports.store.js';
 
 /** Job type that builds an export's archive and deletes it when it expires or its user is deleted. */
 export const EXPORT_JOB = 'export';
 
 export interface ExportBuildingDeps {
   withTransaction: WithTransaction;
-  store: Pick<ExportStore, 'get' | 'lock' | 'begin' | 'finish' | 'fail' | 'delete'>;
-  jobs: Pick<JobStore, 'holds' | 'complete'>;
+  database: Database;
+  jobs: Pick<JobQueue, 'holds' | 'complete'>;
   objects: Pick<ObjectStore, 'put' | 'remove'>;
   content: (userId: string, now: Date) => Promise<ArchiveEntry[]>;
   /** The archive is deleted after this many ms. */
@@ -44,13 +52,13 @@ class AttemptLost extends Error {
  * each attempt that ended without a result.
  */
 export function createExportBuilding(deps: ExportBuildingDeps) {
-  const { withTransaction, store, jobs, objects, content, keptMs, clock } = deps;
+  const { withTransaction, database, jobs, objects, content, keptMs, clock } = deps;
 
   /** @throws LeaseLost */
   function fenced(leased: LeasedJob, run: (tx: Transaction) => Promise<void>): Promise<void> {
     return withTransaction(async (tx) => {
       // Lock the export before the job, in the same order as an account deletion.
-      if (!(await store.lock(leased.subjectId, tx)) || !(await jobs.holds(leased, tx))) throw new LeaseLost();
+      if (!(await lockExport(tx, leased.subjectId)) || !(await jobs.holds(leased, tx))) throw new LeaseLost();
       await run(tx);
     });
   }
@@ -58,7 +66,7 @@ export function createExportBuilding(deps: ExportBuildingDeps) {
   async function remove(leased: LeasedJob, { object_id }: ExportRow): Promise<JobResult> {
     if (object_id !== null) await objects.remove(object_id);
     await fenced(leased, async (tx) => {
-      await store.delete(leased.subjectId, tx);
+      await deleteExport(tx, leased.subjectId);
       await jobs.complete(leased, tx);
     });
     return { done: true };
@@ -67,7 +75,7 @@ export function createExportBuilding(deps: ExportBuildingDeps) {
   async function build(leased: LeasedJob, row: ExportRow, userId: string, signal: AbortSignal): Promise<JobResult> {
     const objectId = randomUUID();
     if (row.object_id !== null) await objects.remove(row.object_id);
-    await fenced(leased, (tx) => store.begin(row.id, objectId, tx));
+    await fenced(leased, (tx) => beginExport(tx, row.id, objectId));
     try {
       const now = clock.now();
       const archive = createArchive(await content(userId, now), now, signal);
@@ -79,7 +87,7 @@ export function createExportBuilding(deps: ExportBuildingDeps) {
         }
       }
       await objects.put(objectId, Readable.from(counted(), { objectMode: false }));
-      await fenced(leased, (tx) => store.finish(row.id, size, keptMs, tx));
+      await fenced(leased, (tx) => finishExport(tx, row.id, size, keptMs));
       return { againInMs: keptMs };
     } catch (error) {
       await objects.remove(objectId).catch(() => undefined);
@@ -89,12 +97,12 @@ export function createExportBuilding(deps: ExportBuildingDeps) {
 
   async function fail(leased: LeasedJob, { id, object_id }: ExportRow): Promise<JobResult> {
     if (object_id !== null) await objects.remove(object_id);
-    await fenced(leased, (tx) => store.fail(id, keptMs, tx));
+    await fenced(leased, (tx) => failExport(tx, id, keptMs));
     return { againInMs: keptMs };
   }
 
   return async (leased: LeasedJob, signal: AbortSignal): Promise<JobResult> => {
-    const row = await store.get(leased.subjectId);
+    const row = await getExport(database, leased.subjectId);
     if (row === undefined) return { done: true };
     const leftMs = row.expires_at === null ? Infinity : row.expires_at.getTime() - clock.now().getTime();
     if (row.user_id === null || leftMs <= 0) return remove(leased, row);

@@ -1,7 +1,8 @@
 import { text } from 'node:stream/consumers';
 import { expect, it } from '@jest/globals';
-import { createExportContent } from './export-content.js';
-import type { ExportDataStore, ExportedWorkflow } from './export-data.store.js';
+import { createExportContent, type ExportContentDeps } from './export-content.js';
+import type { ExportedWorkflow } from './export-data.store.js';
+import { NO_TRANSACTION } from '../../../test/transaction.js';
 
 const WORKFLOWS = Array.from({ length: 25 }, (_, n): ExportedWorkflow => {
   const key = `id-${String(n).padStart(2, '0')}`;
@@ -12,20 +13,20 @@ const WORKFLOWS = Array.from({ length: 25 }, (_, n): ExportedWorkflow => {
 async function exported(workflows: ExportedWorkflow[]): Promise<{ workflows: unknown; largestPage: number }> {
   const none = () => Promise.resolve([]);
   let largestPage = 0;
-  const data: ExportDataStore = {
-    devices: none,
-    legalAcceptances: none,
-    usage: none,
-    integrations: none,
-    uploads: none,
-    workspaces: () => Promise.resolve([{ id: 'w' }]),
-    agents: none,
-    tools: none,
-    memories: none,
-    conversations: none,
-    artifactVersions: none,
-    messages: none,
-    workflows(_workspaceId, after, limit) {
+  const data: ExportContentDeps['data'] = {
+    exportDevices: none,
+    exportLegalAcceptances: none,
+    exportUsage: none,
+    exportIntegrations: none,
+    exportUploads: none,
+    exportWorkspaces: () => Promise.resolve([{ id: 'w' }]),
+    exportAgents: none,
+    exportTools: none,
+    exportMemories: none,
+    exportConversations: none,
+    exportArtifactVersions: none,
+    exportMessages: none,
+    exportWorkflows(_db, _workspaceId, after, limit) {
       const page = workflows.filter(({ position: { key } }) => key > (after?.key ?? '')).slice(0, limit);
       largestPage = Math.max(largestPage, page.length);
       return Promise.resolve(page);
@@ -33,6 +34,7 @@ async function exported(workflows: ExportedWorkflow[]): Promise<{ workflows: unk
   };
   const unused = () => Promise.reject(new Error('not used'));
   const content = createExportContent({
+    database: NO_TRANSACTION,
     data,
     profile: unused,
     receipts: { async *all() {}, keys: unused },

@@ -5,10 +5,28 @@ import type { StepService } from '../../turns/steps/steps.service.js';
 import { cleanName } from '../../workspaces/uploads/file-names.js';
 import { ObjectMissing, type ObjectStore } from '../../records/object-store.js';
 import type { ArchiveEntry } from './archive.js';
-import type { ExportDataStore, ExportedWorkflow } from './export-data.store.js';
+import type { ExportedWorkflow } from './export-data.store.js';
+import type * as exportDataRecords from './export-data.store.js';
+import type { Database } from '../../platform/database/database.js';
 
 export interface ExportContentDeps {
-  data: ExportDataStore;
+  database: Database;
+  data: Pick<
+    typeof exportDataRecords,
+    | 'exportDevices'
+    | 'exportLegalAcceptances'
+    | 'exportUsage'
+    | 'exportIntegrations'
+    | 'exportUploads'
+    | 'exportWorkspaces'
+    | 'exportAgents'
+    | 'exportTools'
+    | 'exportMemories'
+    | 'exportConversations'
+    | 'exportArtifactVersions'
+    | 'exportWorkflows'
+    | 'exportMessages'
+  >;
   profile: (userId: string) => Promise<UserProfile>;
   receipts: Pick<ReceiptService, 'all' | 'keys'>;
   steps: Pick<StepService, 'all'>;
@@ -78,10 +96,10 @@ async function* listed(items: AsyncIterable<unknown>, start: string, end: string
 }
 
 /** Lists all files in a user's archive. Lists are read immediately, file contents when the archive reaches them. */
-export function createExportContent({ data, profile, receipts, steps, objects }: ExportContentDeps) {
+export function createExportContent({ database, data, profile, receipts, steps, objects }: ExportContentDeps) {
   async function* lines(conversationId: string): AsyncGenerator<Buffer> {
     for (let seq = 0; ;) {
-      const page = await data.messages(conversationId, seq, PAGE);
+      const page = await data.exportMessages(database, conversationId, seq, PAGE);
       if (page.length > 0) yield Buffer.from(page.map((message) => `${JSON.stringify(message.data)}\n`).join(''));
       const last = page.at(-1);
       if (last === undefined || page.length < PAGE) return;
@@ -95,7 +113,7 @@ export function createExportContent({ data, profile, receipts, steps, objects }:
 
   async function* workflowsOf(workspaceId: string): AsyncGenerator<ExportedWorkflow['data']> {
     for (let after: ExportedWorkflow['position'] | undefined; ;) {
-      const page = await data.workflows(workspaceId, after, WORKFLOW_PAGE);
+      const page = await data.exportWorkflows(database, workspaceId, after, WORKFLOW_PAGE);
       yield* page.map((workflow) => workflow.data);
       after = page.at(-1)?.position;
       if (after === undefined) return;
@@ -104,12 +122,12 @@ export function createExportContent({ data, profile, receipts, steps, objects }:
 
   async function workspace(workspaceId: string): Promise<ArchiveEntry[]> {
     const folder = `workspaces/${workspaceId}`;
-    const conversations = (await data.conversations(workspaceId)).map((conversation) => ({
+    const conversations = (await data.exportConversations(database, workspaceId)).map((conversation) => ({
       ...conversation,
       path: `${folder}/conversations/${conversation.id}.ndjson`,
     }));
-    const agents = await data.agents(workspaceId);
-    const artifacts = (await data.artifactVersions(workspaceId)).map((version) => ({
+    const agents = await data.exportAgents(database, workspaceId);
+    const artifacts = (await data.exportArtifactVersions(database, workspaceId)).map((version) => ({
       ...version,
       path: `${folder}/artifacts/${version.id}/${version.version}.md`,
     }));
@@ -117,8 +135,8 @@ export function createExportContent({ data, profile, receipts, steps, objects }:
       ...agents.map((agent) =>
         json(`${folder}/agents/${agent.id}.json`, async () => ({
           ...agent,
-          tools: await data.tools(agent.id),
-          memories: await data.memories(agent.id),
+          tools: await data.exportTools(database, agent.id),
+          memories: await data.exportMemories(database, agent.id),
         })),
       ),
       json(`${folder}/artifacts.json`, async () => artifacts.map(({ path, data: version }) => ({ ...version, path }))),
@@ -133,7 +151,7 @@ export function createExportContent({ data, profile, receipts, steps, objects }:
   }
 
   async function files(userId: string): Promise<ArchiveEntry[]> {
-    const uploads = (await data.uploads(userId)).map((upload) => ({
+    const uploads = (await data.exportUploads(database, userId)).map((upload) => ({
       ...upload,
       path: `files/${upload.id}/${cleanName(upload.name)}`,
     }));
@@ -154,13 +172,13 @@ export function createExportContent({ data, profile, receipts, steps, objects }:
   }
 
   return async (userId: string, now: Date): Promise<ArchiveEntry[]> => {
-    const workspaces = await data.workspaces(userId);
+    const workspaces = await data.exportWorkspaces(database, userId);
     const entries = [
       json('profile.json', async () => ({ id: userId, ...(await profile(userId)) })),
-      json('devices.json', () => data.devices(userId)),
-      json('legal.json', () => data.legalAcceptances(userId)),
-      json('usage.json', () => data.usage(userId)),
-      json('integrations.json', () => data.integrations(userId)),
+      json('devices.json', () => data.exportDevices(database, userId)),
+      json('legal.json', () => data.exportLegalAcceptances(database, userId)),
+      json('usage.json', () => data.exportUsage(database, userId)),
+      json('integrations.json', () => data.exportIntegrations(database, userId)),
       list('receipts.json', () => receipts.all(userId), '{"data":[', ']}'),
       json('receipt-keys.json', () => receipts.keys()),
       json('workspaces.json', async () => workspaces),

@@ -6,7 +6,6 @@ import { createFileOpener, DOWNLOADS_PER_FILE } from '../../workspaces/uploads/d
 import { createTransferSlots } from '../../workspaces/uploads/transfer-slots.js';
 import type { ObjectStore } from '../../records/object-store.js';
 import { createFileLinks } from '../../workspaces/uploads/upload-links.js';
-import { createUploadStore } from '../../workspaces/uploads/uploads.store.js';
 import type { ReceiptService } from '../../turns/receipts/receipts.service.js';
 import type { StepService } from '../../turns/steps/steps.service.js';
 import type { UserService } from '../users/users.service.js';
@@ -14,8 +13,7 @@ import { createExportBuilding, EXPORT_JOB } from './export-building.js';
 import { createExportContent } from './export-content.js';
 import { exportHandlers } from './exports.routes.js';
 import { createExportService } from './exports.service.js';
-import { createExportDataStore } from './export-data.store.js';
-import { createExportStore } from './exports.store.js';
+import * as exportDataRecords from './export-data.store.js';
 
 export interface ExportsModuleDeps {
   config: Pick<
@@ -37,15 +35,13 @@ const DAY_MS = 24 * 3_600_000;
 export function createExportsModule(deps: ExportsModuleDeps) {
   const { config, objects, profile, receipts, steps, clock } = deps;
   const { database, withTransaction, jobs } = deps.connections;
-  const store = createExportStore(database);
   const downloads = createTransferSlots({
     maxConcurrent: DOWNLOADS_AT_ONCE,
     maxConcurrentPerOwner: DOWNLOADS_PER_FILE,
   });
   const service = createExportService({
     withTransaction,
-    store,
-    users: createUploadStore(database),
+    database,
     jobs,
     links: createFileLinks({
       secret: config.CURSOR_KEY,
@@ -62,10 +58,10 @@ export function createExportsModule(deps: ExportsModuleDeps) {
     type: EXPORT_JOB,
     handle: createExportBuilding({
       withTransaction,
-      store,
+      database,
       jobs,
       objects,
-      content: createExportContent({ data: createExportDataStore(database), profile, receipts, steps, objects }),
+      content: createExportContent({ database, data: exportDataRecords, profile, receipts, steps, objects }),
       keptMs: config.EXPORTS_KEPT_DAYS * DAY_MS,
       clock,
     }),

@@ -1,19 +1,18 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { ApiError, type Export } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
-import type { WithTransaction } from '../../platform/database/database.js';
-import type { JobStore } from '../../platform/jobs/job-store.js';
+import type { WithTransaction, Database } from '../../platform/database/database.js';
+import type { JobQueue } from '../../platform/jobs/job-queue.js';
 import type { DownloadRequest, LinkedFile, OpenedFile } from '../../workspaces/uploads/download.js';
 import type { FileLinks } from '../../workspaces/uploads/upload-links.js';
-import type { UploadStore } from '../../workspaces/uploads/uploads.store.js';
 import { EXPORT_JOB } from './export-building.js';
-import type { ExportRow, ExportStore } from './exports.store.js';
+import { type ExportRow, listExports, insertExport, getExport } from './exports.store.js';
+import { lockUser } from '../../records/lock-user.js';
 
 export interface ExportServiceDeps {
   withTransaction: WithTransaction;
-  store: Pick<ExportStore, 'insert' | 'list' | 'get'>;
-  users: Pick<UploadStore, 'lockUser'>;
-  jobs: Pick<JobStore, 'enqueue'>;
+  database: Database;
+  jobs: Pick<JobQueue, 'enqueue'>;
   links: FileLinks;
   openFile: (file: LinkedFile, request: DownloadRequest) => OpenedFile;
   /** Minimum time between a user's exports in ms. */
@@ -34,7 +33,7 @@ export interface ExportService {
 const isUnfinished = ({ status }: ExportRow): boolean => status === 'pending' || status === 'running';
 
 export function createExportService(deps: ExportServiceDeps): ExportService {
-  const { withTransaction, store, users, jobs, links, openFile, intervalMs, clock } = deps;
+  const { withTransaction, database, jobs, links, openFile, intervalMs, clock } = deps;
   const expired = ({ expires_at }: ExportRow): boolean =>
     expires_at !== null && expires_at.getTime() <= clock.now().getTime();
 
@@ -51,22 +50,22 @@ export function createExportService(deps: ExportServiceDeps): ExportService {
     request: (userId) =>
       withTransaction(async (tx) => {
         // Serialize requests per user, so that the second one finds the first one's export.
-        if (!(await users.lockUser(userId, tx))) throw new ApiError('user_deleted');
-        const rows = await store.list(userId, tx);
+        if (!(await lockUser(tx, userId))) throw new ApiError('user_deleted');
+        const rows = await listExports(tx, userId);
         const unfinished = rows.find(isUnfinished);
         if (unfinished !== undefined) return view(unfinished);
         const last = rows.find(({ status }) => status === 'ready');
         const waitMs = last === undefined ? 0 : last.created_at.getTime() + intervalMs - clock.now().getTime();
         if (waitMs > 0) throw new ApiError('export_limit_reached', { extra: { retry_after_ms: waitMs } });
-        const row = await store.insert(randomUUIDv7(), userId, tx);
+        const row = await insertExport(tx, randomUUIDv7(), userId);
         await jobs.enqueue({ kind: EXPORT_JOB, subjectId: row.id, workspaceId: row.id }, tx);
         return view(row);
       }),
 
-    list: async (userId) => (await store.list(userId)).filter((row) => !expired(row)).map(view),
+    list: async (userId) => (await listExports(database, userId)).filter((row) => !expired(row)).map(view),
 
     async get(userId, id) {
-      const row = await store.get(id);
+      const row = await getExport(database, id);
       if (row === undefined || row.user_id !== userId || expired(row)) throw new ApiError('export_not_found');
       return view(row);
     },
@@ -74,7 +73,7 @@ export function createExportService(deps: ExportServiceDeps): ExportService {
     async download(request) {
       const secondsLeft = links.secondsLeft(request.id, request.signature);
       if (secondsLeft === undefined) throw new ApiError('upload_link_invalid');
-      const row = await store.get(request.id);
+      const row = await getExport(database, request.id);
       if (row?.status !== 'ready' || row.user_id === null || row.object_id === null || expired(row)) {
         throw new ApiError('export_not_found');
       }

@@ -1,16 +1,17 @@
 import type { OrchestratorConfig } from '../../config.js';
 import { loadLegalDocuments } from '../../platform/core/catalog.js';
-import type { LegalStore } from './legal.store.js';
+import { installDocuments } from './legal.store.js';
+import type { Database } from '../../platform/database/database.js';
 
 export type LegalConfig = Pick<
   OrchestratorConfig,
   'LEGAL_VERSION' | 'LEGAL_TERMS_VERSION' | 'LEGAL_PRIVACY_VERSION' | 'LEGAL_DIRECTORY'
 >;
 
-export async function publishLegalFiles(config: LegalConfig, store: Pick<LegalStore, 'install'>): Promise<void> {
+export async function publishLegalFiles(config: LegalConfig, database: Database): Promise<void> {
   const versions = {
     terms_of_service: config.LEGAL_TERMS_VERSION ?? config.LEGAL_VERSION,
     privacy_policy: config.LEGAL_PRIVACY_VERSION ?? config.LEGAL_VERSION,
   };
-  await store.install(loadLegalDocuments(versions, config.LEGAL_DIRECTORY));
+  await installDocuments(database, loadLegalDocuments(versions, config.LEGAL_DIRECTORY));
 }

@@ -5,14 +5,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ErrorBody, LegalStatus, UserProfile } from '@uswarm/contract';
 import { allRows } from '../../../test/database-rows.js';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
-import { createLegalStore, type LegalStore } from './legal.store.js';
+import { publishDocument, installDocuments } from './legal.store.js';
 
 const LEGAL = '/v1/users/legal';
 const ACCEPT = '/v1/users/legal/accept';
 
 describe('legal documents', () => {
   let uswarm: TestOrchestrator;
-  let store: LegalStore;
   let directory: string;
   beforeAll(async () => {
     directory = await mkdtemp(path.join(tmpdir(), 'uswarm-legal-'));
@@ -21,7 +20,6 @@ describe('legal documents', () => {
     uswarm = await startTestOrchestrator({
       environment: { LEGAL_DIRECTORY: directory, LEGAL_VERSION: '1', LEGAL_PRIVACY_VERSION: 'p-1' },
     });
-    store = createLegalStore(uswarm.database);
   });
   afterAll(async () => {
     await uswarm.close();
@@ -163,7 +161,7 @@ describe('legal documents', () => {
       const user = await uswarm.user();
       const old = await currentVersions();
       await user.post(ACCEPT, old, 204);
-      await store.publish({ document: 'terms_of_service', version: '2', content: 'New terms' }, uswarm.database);
+      await publishDocument(uswarm.database, { document: 'terms_of_service', version: '2', content: 'New terms' });
       expect(await legal(user)).toMatchObject({
         terms_of_service: 'New terms',
         terms_of_service_version: '2',
@@ -179,15 +177,15 @@ describe('legal documents', () => {
 
     it('are published at start-up, and a restart with an older version changes nothing', async () => {
       const files = { document: 'privacy_policy', version: 'p-2', content: 'New privacy' } as const;
-      await store.install([files]);
+      await installDocuments(uswarm.database, [files]);
       expect((await currentVersions()).privacy_policy_version).toBe('p-2');
-      await store.install([{ ...files, version: 'p-1', content: 'Old privacy' }]);
+      await installDocuments(uswarm.database, [{ ...files, version: 'p-1', content: 'Old privacy' }]);
       expect((await currentVersions()).privacy_policy_version).toBe('p-2');
     });
 
     it('are updated if the text changes under the same version', async () => {
       const files = { document: 'privacy_policy', version: 'p-2', content: 'Better privacy' } as const;
-      await store.install([files]);
+      await installDocuments(uswarm.database, [files]);
       expect((await uswarm.anonymous.get<{ data: LegalStatus }>('/v1/legal')).body.data).toMatchObject({
         privacy_policy: 'Better privacy',
         privacy_policy_version: 'p-2',

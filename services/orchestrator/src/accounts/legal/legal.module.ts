@@ -2,7 +2,6 @@ import type { Database } from '../../platform/database/database.js';
 import { type LegalConfig, publishLegalFiles } from './legal-files.js';
 import { legalHandlers } from './legal.routes.js';
 import { createLegalService } from './legal.service.js';
-import { createLegalStore } from './legal.store.js';
 
 export interface LegalModuleDeps {
   config: LegalConfig;
@@ -11,7 +10,6 @@ export interface LegalModuleDeps {
 
 /** Publishes new documents from the configured directory. */
 export async function createLegalModule({ config, database }: LegalModuleDeps) {
-  const store = createLegalStore(database);
-  await publishLegalFiles(config, store);
-  return { routes: legalHandlers(createLegalService({ store })) };
+  await publishLegalFiles(config, database);
+  return { routes: legalHandlers(createLegalService({ database })) };
 }

@@ -1,8 +1,15 @@
 import { ApiError, type LegalDocumentName, type LegalStatus } from '@uswarm/contract';
-import type { LegalStore, LegalVersions } from './legal.store.js';
+import {
+  type LegalVersions,
+  listCurrentDocuments,
+  findAcceptedVersions,
+  findCurrentVersions,
+  acceptDocuments,
+} from './legal.store.js';
+import type { Database } from '../../platform/database/database.js';
 
 export interface LegalServiceDeps {
-  store: Pick<LegalStore, 'current' | 'currentVersions' | 'accept' | 'accepted'>;
+  database: Database;
 }
 
 export interface LegalService {
@@ -14,12 +21,12 @@ export interface LegalService {
 
 const NOTHING_ACCEPTED = { terms_of_service: null, privacy_policy: null };
 
-export function createLegalService({ store }: LegalServiceDeps): LegalService {
+export function createLegalService({ database }: LegalServiceDeps): LegalService {
   return {
     async status(userId) {
       const [documents, accepted] = await Promise.all([
-        store.current(),
-        userId === undefined ? NOTHING_ACCEPTED : store.accepted(userId),
+        listCurrentDocuments(database),
+        userId === undefined ? NOTHING_ACCEPTED : findAcceptedVersions(database, userId),
       ]);
       const find = (name: LegalDocumentName) =>
         documents.find(({ document }) => document === name) ?? { version: '', content: '' };
@@ -35,7 +42,7 @@ export function createLegalService({ store }: LegalServiceDeps): LegalService {
     },
 
     async accept(userId, versions) {
-      const currentVersions = await store.currentVersions();
+      const currentVersions = await findCurrentVersions(database);
       const unknown = Object.entries(versions).some(
         ([document, version]) => currentVersions[document as LegalDocumentName] !== version,
       );
@@ -45,7 +52,7 @@ export function createLegalService({ store }: LegalServiceDeps): LegalService {
           extra: { terms_of_service_version: terms_of_service, privacy_policy_version: privacy_policy },
         });
       }
-      await store.accept(userId, versions);
+      await acceptDocuments(database, userId, versions);
     },
   };
 }

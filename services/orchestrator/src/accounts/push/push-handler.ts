@@ -1,13 +1,22 @@
 import { backoffDelay } from '@uswarm/service-kit';
-import type { WithTransaction } from '../../platform/database/database.js';
-import type { LeasedJob } from '../../platform/jobs/job-store.js';
+import type { WithTransaction, Database } from '../../platform/database/database.js';
+import type { LeasedJob } from '../../platform/jobs/job-queue.js';
 import type { JobResult } from '../../platform/jobs/job-worker.js';
 import type { PushJobs } from '../../records/push-jobs.js';
 import type { PushMetrics } from './push-metrics.js';
 import { notificationOf, withdrawalOf } from './push-notification.js';
 import type { PushMessage, PushResult } from './push-sender.js';
 import type { PushSenders } from './push-senders.js';
-import type { PushDevice, PushStore } from './push.store.js';
+import {
+  type PushDevice,
+  findDuePush,
+  listPushDevices,
+  countBadge,
+  addDelivered,
+  findOutdatedNotifications,
+  removeDelivered,
+  dropToken,
+} from './push.store.js';
 
 /** An older message is not announced. */
 const MAX_AGE_MS = 3_600_000;
@@ -17,7 +26,7 @@ const RETRY = { initialMs: 5_000, maxMs: 10 * 60_000 };
 const DONE: JobResult = { done: true };
 
 export interface PushHandlerDeps {
-  store: PushStore;
+  database: Database;
   senders: PushSenders;
   withTransaction: WithTransaction;
   jobs: Pick<PushJobs, 'withdraw'>;
@@ -44,26 +53,27 @@ const reachable = <Device extends PushDevice>(devices: readonly Device[], sender
  * first one.
  */
 export function createPushHandler(deps: PushHandlerDeps): JobHandler {
-  const { store, senders, withTransaction, jobs, preview, metrics } = deps;
+  const { database, senders, withTransaction, jobs, preview, metrics } = deps;
 
   return async ({ subjectId: messageId, attempts }, signal) => {
-    const due = await store.find(messageId);
+    const due = await findDuePush(database, messageId);
     if (due === undefined || due.seen || due.decided || due.muted) return DONE;
     const { userId } = due;
-    const devices = reachable(await store.devices(userId, messageId), senders);
+    const devices = reachable(await listPushDevices(database, userId, messageId), senders);
     if (due.ageMs > MAX_AGE_MS) {
       for (const { service } of devices) metrics.ended('notification', service, 'expired');
       return DONE;
     }
     if (devices.length === 0) return DONE;
-    const message = notificationOf(due, await store.badge(userId), preview);
+    const message = notificationOf(due, await countBadge(database, userId), preview);
     const results = await Promise.all(devices.map((device) => send(deps, userId, device, message, signal)));
     const shown = devices.filter((_, index) => results[index] === 'sent');
-    await store.addDelivered(
+    await addDelivered(
+      database,
       due,
       shown.map(({ deviceId }) => deviceId),
     );
-    const now = await store.find(messageId);
+    const now = await findDuePush(database, messageId);
     if (now === undefined || now.seen || now.decided)
       await withTransaction((tx) => jobs.withdraw({ messageIds: [messageId] }, tx));
     const retries = results.filter(isRetry);
@@ -71,19 +81,19 @@ export function createPushHandler(deps: PushHandlerDeps): JobHandler {
   };
 }
 
-export function createWithdrawalHandler(deps: Pick<PushHandlerDeps, 'store' | 'senders' | 'metrics'>): JobHandler {
-  const { store, senders } = deps;
+export function createWithdrawalHandler(deps: Pick<PushHandlerDeps, 'database' | 'senders' | 'metrics'>): JobHandler {
+  const { database, senders } = deps;
 
   return async ({ subjectId: conversationId, attempts }, signal) => {
-    const outdated = reachable(await store.outdated(conversationId), senders);
+    const outdated = reachable(await findOutdatedNotifications(database, conversationId), senders);
     const [first] = outdated;
     if (first === undefined) return DONE;
-    const badge = await store.badge(first.userId);
+    const badge = await countBadge(database, first.userId);
     const results = await Promise.all(
       outdated.map(async (device) => {
         const message = withdrawalOf({ ...device, conversationId }, badge);
         const result = await send(deps, device.userId, device, message, signal);
-        if (!isRetry(result) || attempts >= MAX_WITHDRAWALS) await store.removeDelivered(device);
+        if (!isRetry(result) || attempts >= MAX_WITHDRAWALS) await removeDelivered(database, device);
         return result;
       }),
     );
@@ -94,7 +104,7 @@ export function createWithdrawalHandler(deps: Pick<PushHandlerDeps, 'store' | 's
 
 /** Counts the attempt, and removes a token that is no longer valid. */
 async function send(
-  { store, senders, metrics }: Pick<PushHandlerDeps, 'store' | 'senders' | 'metrics'>,
+  { database, senders, metrics }: Pick<PushHandlerDeps, 'database' | 'senders' | 'metrics'>,
   userId: string,
   device: PushDevice,
   message: PushMessage,
@@ -103,6 +113,6 @@ async function send(
   const result = (await senders[device.service]?.send(device, message, signal)) ?? 'rejected';
   const kind = message.alert === null ? 'withdrawal' : 'notification';
   metrics.ended(kind, device.service, isRetry(result) ? 'retried' : result);
-  if (result === 'unregistered') await store.dropToken(userId, device);
+  if (result === 'unregistered') await dropToken(database, userId, device);
   return result;
 }

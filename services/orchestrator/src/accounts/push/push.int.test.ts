@@ -13,12 +13,12 @@ import {
 } from '../../../test/test-orchestrator.js';
 import type { WithTransaction } from '../../platform/database/database.js';
 import { createWithTransaction } from '../../platform/database/transaction.js';
-import { createJobStore, type LeasedJob } from '../../platform/jobs/job-store.js';
+import { createJobQueue, type LeasedJob } from '../../platform/jobs/job-queue.js';
 import { createPushHandler, createWithdrawalHandler } from './push-handler.js';
 import { createPushJobs, PUSH_JOB, PUSH_WITHDRAWAL_JOB } from '../../records/push-jobs.js';
 import { createPushMetrics, type PushMetrics } from './push-metrics.js';
 import type { PushAddress, PushMessage, PushResult } from './push-sender.js';
-import { createPushStore, type PushStore } from './push.store.js';
+import { dropToken, listPushDevices } from './push.store.js';
 
 const NEVER = new AbortController().signal;
 /** A push service is configured, and the tests run its jobs. */
@@ -30,12 +30,10 @@ const PUSH = {
 
 describe('push jobs', () => {
   let uswarm: TestOrchestrator;
-  let store: PushStore;
   let withTransaction: WithTransaction;
   beforeAll(async () => {
     uswarm = await startTestOrchestrator({ environment: PUSH });
     withTransaction = createWithTransaction(uswarm.database);
-    store = createPushStore(uswarm.database, withTransaction);
   });
   afterAll(() => uswarm.close());
 
@@ -87,7 +85,7 @@ describe('push jobs', () => {
     takenOver: false,
   });
   const depsWith = (metrics: PushMetrics) => ({
-    store,
+    database: uswarm.database,
     senders: {
       fcm: {
         send: async ({ token }: PushAddress, message: PushMessage) => {
@@ -98,7 +96,7 @@ describe('push jobs', () => {
       },
     },
     withTransaction,
-    jobs: createPushJobs(createJobStore(uswarm.database), 0),
+    jobs: createPushJobs(createJobQueue(uswarm.database), 0),
     preview: true,
     metrics,
   });
@@ -217,8 +215,8 @@ describe('push jobs', () => {
 
   it('keep the token of a device that registered again meanwhile', async () => {
     await register('phone', `new ${tokenOf('phone')}`);
-    await store.dropToken(userId, { deviceId: 'phone', token: tokenOf('phone') });
-    expect((await store.devices(userId, messageId))[0]?.token).toBe(`new ${tokenOf('phone')}`);
+    await dropToken(uswarm.database, userId, { deviceId: 'phone', token: tokenOf('phone') });
+    expect((await listPushDevices(uswarm.database, userId, messageId))[0]?.token).toBe(`new ${tokenOf('phone')}`);
   });
 
   it('are counted by outcome', async () => {

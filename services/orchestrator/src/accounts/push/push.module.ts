@@ -7,7 +7,6 @@ import { createPushHandler, createWithdrawalHandler } from './push-handler.js';
 import { PUSH_JOB, PUSH_WITHDRAWAL_JOB } from '../../records/push-jobs.js';
 import { createPushMetrics } from './push-metrics.js';
 import { createPushSenders, pushServicesOf, vapidOf } from './push-senders.js';
-import { createPushStore } from './push.store.js';
 
 export type PushConfig = Parameters<typeof pushServicesOf>[0] &
   Pick<OrchestratorConfig, 'PUSH_PREVIEW' | 'PUSH_DELAY_MS'>;
@@ -38,7 +37,7 @@ export function createPushModule({ config, connections, metrics, clock, logger }
   if (services.length === 0) return { routes, jobs: [], close: () => Promise.resolve() };
   const { senders, close } = createPushSenders({ config, clock, logger });
   const deps = {
-    store: createPushStore(database, withTransaction),
+    database,
     senders,
     withTransaction,
     jobs: push,

@@ -1,11 +1,10 @@
 import type { Clock } from '@uswarm/service-kit';
 import type { Connections } from '../../records/connections.js';
 import { createGroups, READS_OF_RECONNECTS } from '../../platform/database/groups.js';
-import { createLegalStore } from '../legal/legal.store.js';
 import type { Plans } from '../../metering/plans.js';
 import { userHandlers } from './users.routes.js';
 import { createUserService } from './users.service.js';
-import { createUserStore } from '../../records/users.store.js';
+import { areUsersBanned } from '../../records/users.store.js';
 
 export interface UsersModuleDeps {
   connections: Pick<Connections, 'database' | 'withTransaction' | 'events'>;
@@ -15,19 +14,17 @@ export interface UsersModuleDeps {
 
 export function createUsersModule({ connections, plans, clock }: UsersModuleDeps) {
   const { database, withTransaction, events } = connections;
-  const store = createUserStore(database);
   const service = createUserService({
     withTransaction,
-    store,
+    database,
     events,
-    legal: createLegalStore(database),
     plans,
     clock,
   });
   /** Undefined if the user does not exist. */
   const isBanned = createGroups({
-    run: (userIds: readonly string[]) => store.areBanned(userIds),
+    run: (userIds: readonly string[]) => areUsersBanned(database, userIds),
     ...READS_OF_RECONNECTS,
   });
-  return { store, isBanned, service, routes: userHandlers(service) };
+  return { isBanned, service, routes: userHandlers(service) };
 }

@@ -7,18 +7,17 @@ import {
   type UserProfile,
 } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
-import type { WithTransaction } from '../../platform/database/database.js';
+import type { WithTransaction, Database } from '../../platform/database/database.js';
 import { visibleLine } from '../../platform/http/visible-text.js';
-import type { EventStore } from '../../records/events.store.js';
-import type { LegalStore, LegalVersions } from '../legal/legal.store.js';
+import type { EventLog } from '../../records/event-log.js';
+import { type LegalVersions, findCurrentVersions } from '../legal/legal.store.js';
 import type { Plans, Subscription } from '../../metering/plans.js';
-import type { UserChange, UserRow, UserStore } from '../../records/users.store.js';
+import { type UserChange, type UserRow, getUser, lockOwnedWorkspaces, updateUser } from '../../records/users.store.js';
 
 export interface UserServiceDeps {
   withTransaction: WithTransaction;
-  store: Pick<UserStore, 'get' | 'update' | 'lockOwned'>;
-  events: Pick<EventStore, 'append'>;
-  legal: Pick<LegalStore, 'currentVersions'>;
+  database: Database;
+  events: Pick<EventLog, 'append'>;
   plans: Plans;
   clock: Clock;
 }
@@ -29,25 +28,18 @@ export interface UserService {
   update(userId: string, patch: UserPatch): Promise<void>;
 }
 
-export function createUserService({
-  withTransaction,
-  store,
-  events,
-  legal,
-  plans,
-  clock,
-}: UserServiceDeps): UserService {
+export function createUserService({ withTransaction, database, events, plans, clock }: UserServiceDeps): UserService {
   return {
     async profile(userId) {
-      const [user, versions] = await Promise.all([store.get(userId), legal.currentVersions()]);
+      const [user, versions] = await Promise.all([getUser(database, userId), findCurrentVersions(database)]);
       if (user === undefined) throw new ApiError('user_not_found');
       return toProfile(user, plans.of(user, clock.now()), versions);
     },
     async update(userId, patch) {
       const change = changeOf(patch, clock.now());
       await withTransaction(async (tx) => {
-        const owned = await store.lockOwned(userId, tx);
-        await store.update(userId, change, tx);
+        const owned = await lockOwnedWorkspaces(tx, userId);
+        await updateUser(tx, userId, change);
         // Message previews show the name.
         if (patch.name === undefined && patch.nickname === undefined) return;
         for (const workspaceId of owned) {

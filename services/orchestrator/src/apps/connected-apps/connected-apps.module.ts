@@ -4,7 +4,7 @@ import type { Database } from '../../platform/database/database.js';
 import type { AccessTokens } from '../integrations/access-tokens.js';
 import type { ProviderClients } from '../integrations/provider-clients.js';
 import type { PlatformTool } from '../../turns/tools/platform-tool.js';
-import { createUserStore } from '../../records/users.store.js';
+import { findReader } from '../../records/users.store.js';
 import { createGmailTools } from './gmail-tools.js';
 import { createCalendarTools } from './google-calendar-tools.js';
 import { createProviderApi, type ProviderApi } from './provider-api.js';
@@ -19,8 +19,7 @@ export interface ConnectedAppsDeps {
 
 /** Offers tools for apps that users connect, if the operator has configured the provider. */
 export function createConnectedApps({ clients, accessTokens, proxy, database }: ConnectedAppsDeps) {
-  const users = createUserStore(database);
-  const timeZone = async (userId: string): Promise<string> => (await users.reader(userId))?.time_zone ?? '';
+  const timeZone = async (userId: string): Promise<string> => (await findReader(database, userId))?.time_zone ?? '';
   const apis: ProviderApi[] = [];
 
   function toolsOf(provider: IntegrationProvider, create: (api: ProviderApi) => PlatformTool[]): PlatformTool[] {

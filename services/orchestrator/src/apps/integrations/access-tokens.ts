@@ -1,9 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, type IntegrationProvider } from '@uswarm/contract';
 import type { Clock, Logger } from '@uswarm/service-kit';
-import type { WithTransaction } from '../../platform/database/database.js';
-import type { JobStore } from '../../platform/jobs/job-store.js';
-import type { ConnectionRow, IntegrationStore } from '../../records/integrations.store.js';
+import type { WithTransaction, Database } from '../../platform/database/database.js';
+import type { JobQueue } from '../../platform/jobs/job-queue.js';
+import {
+  type ConnectionRow,
+  lockIntegration,
+  deleteIntegration,
+  renewIntegration,
+  findIntegration,
+  findIntegrationOf,
+} from '../../records/integrations.store.js';
 import type { TokenCipher } from './token-cipher.js';
 import { REFRESH_JOB } from './token-refresh.js';
 
@@ -28,8 +35,8 @@ export interface AccessTokens {
 
 export interface AccessTokensDeps {
   withTransaction: WithTransaction;
-  store: Pick<IntegrationStore, 'find' | 'findOf' | 'lock' | 'renew' | 'delete'>;
-  jobs: Pick<JobStore, 'enqueue'>;
+  database: Database;
+  jobs: Pick<JobQueue, 'enqueue'>;
   cipher: TokenCipher;
   clock: Clock;
   logger: Pick<Logger, 'info'>;
@@ -43,26 +50,26 @@ export interface AccessTokensDeps {
 const WAITING = { pollMs: 100, timeoutMs: 15_000 };
 
 export function createAccessTokens(deps: AccessTokensDeps): AccessTokens {
-  const { withTransaction, store, jobs, cipher, clock, logger, waiting = WAITING } = deps;
+  const { withTransaction, database, jobs, cipher, clock, logger, waiting = WAITING } = deps;
   const tokenOf = (row: ConnectionRow): string => cipher.open(row, row).accessToken;
   const isExpired = ({ expiresAt }: ConnectionRow): boolean => expiresAt !== null && expiresAt <= clock.now();
 
   /** Makes the renewal due, or disconnects an app that has no refresh token. @returns the connection if it remains */
   const reject = (id: string, rejected: string): Promise<ConnectionRow | undefined> =>
     withTransaction(async (tx) => {
-      const row = await store.lock(id, tx);
+      const row = await lockIntegration(tx, id);
       if (row === undefined || tokenOf(row) !== rejected) return row;
       const { provider } = row;
       // Another call waits for the renewal already.
       if (isExpired(row) && row.refreshAt !== null) return row;
       if (cipher.open(row, row).refreshToken === undefined) {
         logger.info({ provider, reason: 'access token rejected' }, 'integration revoked by provider');
-        await store.delete(id, tx);
+        await deleteIntegration(tx, id);
         return undefined;
       }
       const now = clock.now();
       const expired = { ...row, expiresAt: now, refreshAt: now };
-      await store.renew(id, expired, tx);
+      await renewIntegration(tx, id, expired);
       await jobs.enqueue({ kind: REFRESH_JOB, subjectId: id, workspaceId: id }, tx);
       return expired;
     });
@@ -75,17 +82,17 @@ export function createAccessTokens(deps: AccessTokensDeps): AccessTokens {
       const expiredMs = clock.now().getTime() - (row.expiresAt?.getTime() ?? 0);
       if (expiredMs > waiting.timeoutMs || signal?.aborted === true) throw new ApiError('integration_unavailable');
       await sleep(waiting.pollMs);
-      row = await store.find(row.id);
+      row = await findIntegration(database, row.id);
     }
     if (row === undefined) throw new ApiError('integration_not_found');
     return tokenOf(row);
   }
 
   return {
-    current: async (userId, provider, signal) => renewed(await store.findOf(userId, provider), signal),
+    current: async (userId, provider, signal) => renewed(await findIntegrationOf(database, userId, provider), signal),
 
     async replacing(userId, provider, rejected, signal) {
-      const row = await store.findOf(userId, provider);
+      const row = await findIntegrationOf(database, userId, provider);
       if (row === undefined) throw new ApiError('integration_not_found');
       return renewed(await reject(row.id, rejected), signal);
     },

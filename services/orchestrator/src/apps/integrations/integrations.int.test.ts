@@ -17,7 +17,7 @@ import {
 } from '../../../test/integrations.js';
 import { allRows } from '../../../test/database-rows.js';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
-import { createIntegrationStore } from '../../records/integrations.store.js';
+import { findIntegrationOf } from '../../records/integrations.store.js';
 
 const CONNECT = '/v1/integrations/connect';
 
@@ -211,7 +211,7 @@ describe('integrations', () => {
       .select('id')
       .where('email', '=', email)
       .executeTakeFirstOrThrow();
-    const row = await createIntegrationStore(uswarm.database).findOf(id, 'asana');
+    const row = await findIntegrationOf(uswarm.database, id, 'asana');
     const { accessToken, refreshToken = '' } = tokensIn(row, environment);
     const secrets = [accessToken, refreshToken, code, verifier, CLIENT_SECRET];
     expect(secrets.map((secret) => secret.length > 20)).toEqual(secrets.map(() => true));

@@ -6,13 +6,11 @@ import type { JobDefinition } from '../../platform/jobs/job-definition.js';
 import type { Assets } from '../../platform/core/assets.js';
 import { loadTools } from '../../platform/core/catalog.js';
 import type { Database } from '../../platform/database/database.js';
-import { createAuditStore } from '../../records/audit.store.js';
 import { createAccessTokens } from './access-tokens.js';
 import { loadIntegrationCatalog, missingToolCategories, withImages } from './catalog.js';
 import { createIntegrationMetrics } from './integration-metrics.js';
 import { integrationHandlers } from './integrations.routes.js';
 import { createIntegrationService } from './integrations.service.js';
-import { createIntegrationStore } from '../../records/integrations.store.js';
 import { createOAuthClient } from './oauth-client.js';
 import { createOAuthStates } from './oauth-states.js';
 import { createProviderClients } from './provider-clients.js';
@@ -20,6 +18,7 @@ import { createTokenReencryption, TOKEN_REENCRYPTION_JOB, tokenReencryption } fr
 import { createTokenCipher, type TokenCipher } from './token-cipher.js';
 import { createTokenRefresh, REFRESH_JOB } from './token-refresh.js';
 import { createTokenRevocation, REVOCATION_JOB } from './token-revocation.js';
+import * as integrationRecords from '../../records/integrations.store.js';
 
 export interface IntegrationsModuleDeps {
   config: Pick<
@@ -40,7 +39,6 @@ export type IntegrationsModule = Awaited<ReturnType<typeof createIntegrationsMod
 export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
   const { config, clock, logger } = deps;
   const { database, withTransaction, jobs } = deps.connections;
-  const store = createIntegrationStore(database);
   const cipher = cipherOf(config);
   const clients = createProviderClients(config.INTEGRATION_PROVIDERS);
   const oauth = createOAuthClient(config.proxy);
@@ -50,9 +48,8 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
   if (missing.length > 0) logger.warn({ categories: missing }, 'the integration catalogue lacks categories of tools');
   const service = createIntegrationService({
     withTransaction,
-    store,
+    database,
     jobs,
-    audit: createAuditStore(database),
     clients,
     oauth,
     cipher,
@@ -61,7 +58,18 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
     clock,
     logger,
   });
-  const shared = { withTransaction, store, jobs, clients, oauth, cipher, metrics, clock, logger };
+  const shared = {
+    withTransaction,
+    database,
+    store: integrationRecords,
+    jobs,
+    clients,
+    oauth,
+    cipher,
+    metrics,
+    clock,
+    logger,
+  };
   const definitions: JobDefinition[] = [
     { type: REFRESH_JOB, handle: createTokenRefresh(shared) },
     { type: REVOCATION_JOB, handle: createTokenRevocation(shared) },
@@ -72,7 +80,7 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
     await withTransaction((tx) => jobs.enqueue(tokenReencryption(cipher.keyId), tx));
   }
   const accessTokens = (from: Database) =>
-    createAccessTokens({ withTransaction, store: createIntegrationStore(from), jobs, cipher, clock, logger });
+    createAccessTokens({ withTransaction, database: from, jobs, cipher, clock, logger });
   return {
     service,
     clients,

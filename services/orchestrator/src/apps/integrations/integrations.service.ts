@@ -1,12 +1,19 @@
 import { createHash, randomUUIDv7 } from 'node:crypto';
 import { ApiError, type IntegrationCatalog, IntegrationProvider, type OAuthConfiguration } from '@uswarm/contract';
 import type { Clock, Logger } from '@uswarm/service-kit';
-import type { Transaction, WithTransaction } from '../../platform/database/database.js';
-import type { AuditStore } from '../../records/audit.store.js';
+import type { Transaction, WithTransaction, Database } from '../../platform/database/database.js';
+import { appendAudit } from '../../records/audit.store.js';
 import type { Session } from '../../accounts/auth/actor.js';
-import type { JobStore } from '../../platform/jobs/job-store.js';
+import type { JobQueue } from '../../platform/jobs/job-queue.js';
 import { type CatalogFile, catalogOf } from './catalog.js';
-import type { IntegrationStore, SealedRow } from '../../records/integrations.store.js';
+import {
+  type SealedRow,
+  claimAuthorizationState,
+  dropIntegrations,
+  insertIntegration,
+  listConnectedApps,
+  hasAuthorizationCode,
+} from '../../records/integrations.store.js';
 import { type Grant, OAuthFailure } from './oauth-answer.js';
 import type { OAuthStates } from './oauth-states.js';
 import type { OAuthClient } from './oauth-client.js';
@@ -16,15 +23,12 @@ import type { TokenCipher } from './token-cipher.js';
 import { REFRESH_JOB } from './token-refresh.js';
 import { revokeLater } from './token-revocation.js';
 import { validityOf } from './token-validity.js';
+import { lockUser } from '../../records/lock-user.js';
 
 export interface IntegrationServiceDeps {
   withTransaction: WithTransaction;
-  store: Pick<
-    IntegrationStore,
-    'connected' | 'lockUser' | 'hasCode' | 'claimState' | 'insert' | 'findOf' | 'drop' | 'insertRevocation'
-  >;
-  jobs: Pick<JobStore, 'enqueue' | 'cancel'>;
-  audit: Pick<AuditStore, 'append'>;
+  database: Database;
+  jobs: Pick<JobQueue, 'enqueue' | 'cancel'>;
   clients: ProviderClients;
   oauth: Pick<OAuthClient, 'exchange'>;
   cipher: TokenCipher;
@@ -72,7 +76,7 @@ export interface IntegrationService {
 const CODE_VERIFIER = /^[\w.~-]{43,128}$/;
 
 export function createIntegrationService(deps: IntegrationServiceDeps): IntegrationService {
-  const { withTransaction, store, jobs, clients, oauth, cipher, states, catalog, clock, logger } = deps;
+  const { withTransaction, database, jobs, clients, oauth, cipher, states, catalog, clock, logger } = deps;
 
   function requireClient(provider: IntegrationProvider): ProviderClient {
     const client = clients.get(provider);
@@ -120,7 +124,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     if (isOtherIssuer || (state === undefined && !pkce)) throw new ApiError('integration_code_invalid');
     if (state === undefined) return;
     const known = states.verify(state, userId, provider);
-    if (known === undefined || !(await store.claimState(known, codeHash)))
+    if (known === undefined || !(await claimAuthorizationState(database, known, codeHash)))
       throw new ApiError('integration_code_invalid');
   }
 
@@ -129,7 +133,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     provider: IntegrationProvider | undefined,
     tx: Transaction,
   ): Promise<SealedRow[]> {
-    const rows = await store.drop(userId, provider, tx);
+    const rows = await dropIntegrations(tx, userId, provider);
     for (const { id } of rows) await jobs.cancel(REFRESH_JOB, id, tx);
     return rows;
   }
@@ -141,7 +145,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     tx: Transaction,
   ): Promise<void> => {
     const details = { provider, ...(session.source === null ? {} : { source: session.source }) };
-    return deps.audit.append({ actor: 'user', action: `integration.${verb}`, userId, details }, tx);
+    return appendAudit(tx, { actor: 'user', action: `integration.${verb}`, userId, details });
   };
 
   /**
@@ -163,13 +167,13 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     const row = { id: randomUUIDv7(), userId, provider, ...cipher.seal(grant, { userId, provider }) };
     const validity = validityOf(grant, clock.now());
     return withTransaction(async (tx) => {
-      if (!(await store.lockUser(userId, tx))) {
+      if (!(await lockUser(tx, userId))) {
         // The account was deleted during the provider call. Only this process knows the tokens, so revoke them.
         await revokeLater(deps, [row], tx);
         return false;
       }
       await forget(userId, provider, tx);
-      await store.insert({ ...row, ...validity, codeHash }, tx);
+      await insertIntegration(tx, { ...row, ...validity, codeHash });
       await record('connect', by, provider, tx);
       if (validity.refreshAt !== null) {
         const dueInMs = validity.refreshAt.getTime() - clock.now().getTime();
@@ -180,7 +184,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
   }
 
   return {
-    list: async (userId) => catalogOf(catalog, new Set(await store.connected(userId))),
+    list: async (userId) => catalogOf(catalog, new Set(await listConnectedApps(database, userId))),
 
     connect: (userId, provider) => oauthConfiguration(requireClient(provider), states.issue(userId, provider)),
 
@@ -194,7 +198,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
       }
       const codeHash = createHash('sha256').update(code).digest();
       // A code is single-use: if it is sent twice, the provider may revoke the tokens it issued.
-      if (await store.hasCode(by.userId, provider, codeHash)) return;
+      if (await hasAuthorizationCode(database, by.userId, provider, codeHash)) return;
       await requireOwnFlow(by.userId, client, callback, codeHash);
       const grant = await exchange(client, callback);
       await requirePermissions(by.userId, client, grant);

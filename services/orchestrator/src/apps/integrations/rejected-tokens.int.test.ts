@@ -6,10 +6,9 @@ import { z } from 'zod';
 import { connect, enabledOf, integrationEnvironment, startProviderServer } from '../../../test/integrations.js';
 import { startTestOrchestrator, type TestOrchestrator, type TestUser } from '../../../test/test-orchestrator.js';
 import { createWithTransaction } from '../../platform/database/transaction.js';
-import { createJobStore } from '../../platform/jobs/job-store.js';
+import { createJobQueue } from '../../platform/jobs/job-queue.js';
 import { createProviderApi, type ProviderApi, type ProviderRequest } from '../connected-apps/provider-api.js';
 import { createAccessTokens } from './access-tokens.js';
-import { createIntegrationStore } from '../../records/integrations.store.js';
 import { createTokenCipher, type TokenKey, TokenKeys } from './token-cipher.js';
 
 const LIST = { method: 'GET', path: 'calendars/primary/events' } as const;
@@ -32,8 +31,8 @@ describe('a token that the API of a provider rejects', () => {
     const { database } = uswarm;
     const tokens = createAccessTokens({
       withTransaction: createWithTransaction(database),
-      store: createIntegrationStore(database),
-      jobs: createJobStore(database),
+      database,
+      jobs: createJobQueue(database),
       cipher: createTokenCipher(TokenKeys.parse(environment['INTEGRATION_TOKEN_KEYS']) as [TokenKey]),
       clock: systemClock,
       logger: silentLogger,

@@ -19,11 +19,13 @@ import {
 import { allRows } from '../../../test/database-rows.js';
 import { createStores, type Stores } from '../../../test/stores.js';
 import { createMaintenanceWorkers } from '../../platform/jobs/maintenance-workers.js';
-import type { LeasedJob } from '../../platform/jobs/job-store.js';
+import type { LeasedJob } from '../../platform/jobs/job-queue.js';
 import { createLeaseKeeper } from '../../platform/jobs/lease-keeper.js';
 import { createIntegrationsModule, type IntegrationsModule } from './integrations.module.js';
 import { TOKEN_REENCRYPTION_JOB } from './token-reencryption.js';
 import { REFRESH_JOB } from './token-refresh.js';
+import { findIntegrationOf, listConnectedApps } from '../../records/integrations.store.js';
+import { deleteUser } from '../../records/users.store.js';
 
 const HOUR_MS = 3_600_000;
 const SETTINGS = OrchestratorConfig.pick({ INTEGRATION_PROVIDERS: true, INTEGRATION_TOKEN_KEYS: true });
@@ -199,12 +201,12 @@ describe('stored tokens', () => {
   it('are deleted if the provider revoked them, and the app is shown as not connected', async () => {
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);
-    const { refreshToken = '' } = tokensIn(await stores.integrations.findOf(userId, 'asana'), environment);
+    const { refreshToken = '' } = tokensIn(await findIntegrationOf(stores.database, userId, 'asana'), environment);
     const fields = { client_id: 'client-asana', client_secret: CLIENT_SECRET, token: refreshToken };
     await fetch(server.revocationEndpoint, { method: 'POST', body: new URLSearchParams(fields) });
     await makeDue();
     keep(integrations);
-    const connected = () => stores.integrations.connected(userId);
+    const connected = () => listConnectedApps(stores.database, userId);
     expect(await eventually(connected, { until: (providers) => providers.length === 0 })).toEqual([]);
     expect(await counted()).toContain('{provider="asana",outcome="gone"} 1\n');
     await expect(tokenOf(integrations, userId)).rejects.toMatchObject({ code: 'integration_not_found' });
@@ -251,7 +253,7 @@ describe('stored tokens', () => {
     server.setUnavailable(true);
     await db.withTransaction(async (tx) => {
       await integrations.service.revokeAll(userId, tx);
-      await stores.users.delete(userId, tx);
+      await deleteUser(tx, userId);
     });
     keep(integrations);
     const tried = () =>
@@ -284,7 +286,7 @@ describe('stored tokens', () => {
     });
     await expect(rolledBack).rejects.toThrow('rolled back');
     expect({
-      connected: await stores.integrations.connected(userId),
+      connected: await listConnectedApps(stores.database, userId),
       revocations: await rowsOf('integration_revocations'),
     }).toEqual({ connected: ['asana'], revocations: [] });
   });

@@ -5,6 +5,7 @@ import { isId } from '../../platform/database/id.js';
 import type { SealedRow } from '../../records/integrations.store.js';
 import { createTokenCipher, type TokenKey } from './token-cipher.js';
 import { createTokenReencryption, tokenReencryption } from './token-reencryption.js';
+import { NO_TRANSACTION } from '../../../test/transaction.js';
 
 const [older, newer]: [TokenKey, TokenKey] = [
   { id: 'older', key: randomBytes(32) },
@@ -17,10 +18,11 @@ describe('createTokenReencryption', () => {
   function createFixture(keys: [TokenKey, ...TokenKey[]] = [newer, older]) {
     const row: SealedRow = { id: 'i', ...OWNER, ...createTokenCipher([older]).seal({ accessToken: 't' }, OWNER) };
     const handle = createTokenReencryption({
+      database: NO_TRANSACTION,
       store: {
-        sealedOtherwise: async (table, keyId, after) =>
+        listSealedOtherwise: async (_db, table, keyId, after) =>
           table === 'integrations' && row.keyId !== keyId && after < row.id ? [row] : [],
-        reseal: async (_table, _row, sealed) => void Object.assign(row, sealed),
+        resealTokens: async (_db, _table, _row, sealed) => void Object.assign(row, sealed),
       },
       cipher: createTokenCipher(keys),
       logger: silentLogger,

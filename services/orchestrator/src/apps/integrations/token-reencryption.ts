@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from '@uswarm/service-kit';
-import type { LeasedJob, NewJob } from '../../platform/jobs/job-store.js';
+import type { LeasedJob, NewJob } from '../../platform/jobs/job-queue.js';
 import type { JobResult } from '../../platform/jobs/job-worker.js';
-import type { IntegrationStore, SealedTable } from '../../records/integrations.store.js';
+import type { SealedTable } from '../../records/integrations.store.js';
 import { DecryptionError, type TokenCipher } from './token-cipher.js';
+import type * as integrationRecords from '../../records/integrations.store.js';
+import type { Database } from '../../platform/database/database.js';
 
 /** Job type that re-encrypts all tokens that are encrypted with another key than the job's. */
 export const TOKEN_REENCRYPTION_JOB = 'integration-rekey';
@@ -18,7 +20,8 @@ export function tokenReencryption(keyId: string): NewJob {
 }
 
 export interface TokenReencryptionDeps {
-  store: Pick<IntegrationStore, 'sealedOtherwise' | 'reseal'>;
+  database: Database;
+  store: Pick<typeof integrationRecords, 'listSealedOtherwise' | 'resealTokens'>;
   cipher: TokenCipher;
   logger: Logger;
 }
@@ -35,15 +38,15 @@ const UNHANDLED_ROUNDS = 1_440;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const TABLES: readonly SealedTable[] = ['integrations', 'integration_revocations'];
 
-export function createTokenReencryption({ store, cipher, logger }: TokenReencryptionDeps) {
+export function createTokenReencryption({ database, store, cipher, logger }: TokenReencryptionDeps) {
   async function reencrypt(table: SealedTable, signal: AbortSignal): Promise<{ done: number; lost: number }> {
     const count = { done: 0, lost: 0 };
     for (let after = FIRST_ID; ;) {
-      const rows = await store.sealedOtherwise(table, cipher.keyId, after, BATCH);
+      const rows = await store.listSealedOtherwise(database, table, cipher.keyId, after, BATCH);
       for (const row of rows) {
         signal.throwIfAborted();
         try {
-          await store.reseal(table, row, cipher.seal(cipher.open(row, row), row));
+          await store.resealTokens(database, table, row, cipher.seal(cipher.open(row, row), row));
           count.done += 1;
         } catch (error) {
           if (!(error instanceof DecryptionError)) throw error;

@@ -5,7 +5,14 @@ import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
 import { createStores, type Stores } from '../../../test/stores.js';
 import { createIntegrationMetrics } from './integration-metrics.js';
-import type { ConnectionRow } from '../../records/integrations.store.js';
+import {
+  type ConnectionRow,
+  insertIntegration,
+  resealTokens,
+  findIntegration,
+  listSealedOtherwise,
+  dropIntegrations,
+} from '../../records/integrations.store.js';
 import { type Grant, OAuthFailure } from './oauth-answer.js';
 import { createProviderClients } from './provider-clients.js';
 import { createTokenCipher } from './token-cipher.js';
@@ -41,7 +48,7 @@ describe('a renewal of tokens', () => {
       .values({ id: userId, issuer: 'test', subject: userId })
       .onConflict((conflict) => conflict.doNothing())
       .execute();
-    await stores.integrations.insert({ ...row, codeHash: randomBytes(32) }, db.database);
+    await insertIntegration(db.database, { ...row, codeHash: randomBytes(32) });
     return row;
   }
 
@@ -49,7 +56,7 @@ describe('a renewal of tokens', () => {
   async function renew({ id }: ConnectionRow, answer: () => Promise<Grant>) {
     const refresh = createTokenRefresh({
       withTransaction: db.withTransaction,
-      store: stores.integrations,
+      database: stores.database,
       jobs: stores.jobs,
       clients,
       oauth: { refresh: answer },
@@ -66,13 +73,14 @@ describe('a renewal of tokens', () => {
 
   /** Encrypts the tokens again, as a key rotation does. */
   const reencrypt = (row: ConnectionRow) =>
-    stores.integrations.reseal('integrations', row, cipher.seal(cipher.open(row, row), row));
+    resealTokens(stores.database, 'integrations', row, cipher.seal(cipher.open(row, row), row));
   const stored = async ({ id }: ConnectionRow) => {
-    const row = await stores.integrations.find(id);
+    const row = await findIntegration(stores.database, id);
     return row && cipher.open(row, row);
   };
   const toRevoke = async () => {
-    const rows = await stores.integrations.sealedOtherwise(
+    const rows = await listSealedOtherwise(
+      stores.database,
       'integration_revocations',
       'none',
       '00000000-0000-0000-0000-000000000000',
@@ -117,7 +125,7 @@ describe('a renewal of tokens', () => {
   it('revokes the new tokens if the user disconnects the app in the meantime', async () => {
     const row = await connect();
     await renew(row, async () => {
-      await stores.integrations.drop(row.userId, 'asana', db.database);
+      await dropIntegrations(db.database, row.userId, 'asana');
       return NEW;
     });
     expect(await toRevoke()).toEqual([NEW.refreshToken]);
@@ -127,7 +135,7 @@ describe('a renewal of tokens', () => {
   it('revokes nothing if the user connects the app again in the meantime', async () => {
     const row = await connect();
     await renew(row, async () => {
-      await stores.integrations.drop(row.userId, 'asana', db.database);
+      await dropIntegrations(db.database, row.userId, 'asana');
       await connect({ accessToken: 'another access', refreshToken: 'another refresh' }, row.userId);
       return NEW;
     });

@@ -1,9 +1,17 @@
 import { backoffDelay, type Clock, type Logger } from '@uswarm/service-kit';
-import type { Transaction, WithTransaction } from '../../platform/database/database.js';
+import type { Transaction, WithTransaction, Database } from '../../platform/database/database.js';
 import type { JobResult } from '../../platform/jobs/job-worker.js';
-import type { JobStore, LeasedJob } from '../../platform/jobs/job-store.js';
+import type { JobQueue, LeasedJob } from '../../platform/jobs/job-queue.js';
 import type { IntegrationMetrics } from './integration-metrics.js';
-import type { ConnectionRow, IntegrationStore, Validity } from '../../records/integrations.store.js';
+import {
+  type ConnectionRow,
+  type Validity,
+  lockIntegration,
+  deleteIntegration,
+  findIntegrationOf,
+  renewIntegration,
+  findIntegration,
+} from '../../records/integrations.store.js';
 import { type Grant, OAuthFailure } from './oauth-answer.js';
 import type { OAuthClient } from './oauth-client.js';
 import { missingPermissions } from './permissions.js';
@@ -17,8 +25,8 @@ export const REFRESH_JOB = 'integration-refresh';
 
 export interface TokenRefreshDeps {
   withTransaction: WithTransaction;
-  store: Pick<IntegrationStore, 'find' | 'findOf' | 'lock' | 'renew' | 'delete' | 'insertRevocation'>;
-  jobs: Pick<JobStore, 'enqueue'>;
+  database: Database;
+  jobs: Pick<JobQueue, 'enqueue'>;
   clients: ProviderClients;
   oauth: Pick<OAuthClient, 'refresh'>;
   cipher: TokenCipher;
@@ -37,7 +45,7 @@ const CLOCK_SKEW_MS = 60_000;
 const DONE: JobResult = { done: true };
 
 export function createTokenRefresh(deps: TokenRefreshDeps) {
-  const { withTransaction, store, clients, oauth, cipher, metrics, clock, logger } = deps;
+  const { withTransaction, database, clients, oauth, cipher, metrics, clock, logger } = deps;
   const until = (moment: Date): number => Math.max(0, moment.getTime() - clock.now().getTime());
 
   const nextRenewal = ({ refreshAt }: Pick<Validity, 'refreshAt'>): JobResult =>
@@ -55,10 +63,10 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
     tx: Transaction,
   ): Promise<JobResult> {
     logger.info({ provider, reason }, 'integration revoked by provider');
-    const current = await store.lock(id, tx);
+    const current = await lockIntegration(tx, id);
     if (current === undefined) return DONE;
     if (!stillHas(current, refreshToken)) return nextRenewal(current);
-    await store.delete(id, tx);
+    await deleteIntegration(tx, id);
     return DONE;
   }
 
@@ -77,15 +85,15 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
     const renewal = { ...cipher.seal(grant, row), ...validityOf(grant, clock.now()) };
     metrics.refreshed(provider, 'renewed');
     return withTransaction(async (tx) => {
-      const current = await store.lock(id, tx);
+      const current = await lockIntegration(tx, id);
       if (current === undefined) {
         // The user disconnected the app in the meantime, and only this process knows the new tokens.
-        const isConnected = (await store.findOf(userId, provider, tx)) !== undefined;
+        const isConnected = (await findIntegrationOf(tx, userId, provider)) !== undefined;
         if (!isConnected) await revokeLater(deps, [{ ...row, ...renewal }], tx);
         return DONE;
       }
       if (!stillHas(current, refreshToken)) return nextRenewal(current);
-      await store.renew(id, renewal, tx);
+      await renewIntegration(tx, id, renewal);
       return nextRenewal(renewal);
     });
   }
@@ -122,7 +130,7 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
   }
 
   return async (job: LeasedJob): Promise<JobResult> => {
-    const row = await store.find(job.subjectId);
+    const row = await findIntegration(database, job.subjectId);
     if (row === undefined || row.refreshAt === null) return DONE;
     // Another worker renewed the tokens but did not complete the job.
     if (row.refreshAt > clock.now()) return { againInMs: until(row.refreshAt) };

@@ -1,9 +1,16 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { backoffDelay, type Logger } from '@uswarm/service-kit';
-import type { Transaction, WithTransaction } from '../../platform/database/database.js';
+import type { Transaction, WithTransaction, Database } from '../../platform/database/database.js';
 import type { JobResult } from '../../platform/jobs/job-worker.js';
-import type { LeasedJob, JobStore } from '../../platform/jobs/job-store.js';
-import type { IntegrationStore, RevocationRow, SealedRow } from '../../records/integrations.store.js';
+import type { LeasedJob, JobQueue } from '../../platform/jobs/job-queue.js';
+import {
+  type RevocationRow,
+  type SealedRow,
+  insertRevocation,
+  listConnectedApps,
+  findRevocation,
+  deleteRevocation,
+} from '../../records/integrations.store.js';
 import { OAuthFailure } from './oauth-answer.js';
 import type { OAuthClient } from './oauth-client.js';
 import type { ProviderClient, ProviderClients } from './provider-clients.js';
@@ -13,29 +20,28 @@ import { DecryptionError, type TokenCipher } from './token-cipher.js';
 export const REVOCATION_JOB = 'integration-revocation';
 
 export interface RevokeLaterDeps {
-  store: Pick<IntegrationStore, 'insertRevocation'>;
-  jobs: Pick<JobStore, 'enqueue'>;
+  jobs: Pick<JobQueue, 'enqueue'>;
   clients: ProviderClients;
 }
 
 /** Skips providers that do not support revocation. */
 export async function revokeLater(
-  { store, jobs, clients }: RevokeLaterDeps,
+  { jobs, clients }: RevokeLaterDeps,
   rows: readonly SealedRow[],
   tx: Transaction,
 ): Promise<void> {
   for (const row of rows) {
     if (clients.get(row.provider)?.revocation === undefined) continue;
     const id = randomUUIDv7();
-    await store.insertRevocation({ ...row, id }, tx);
+    await insertRevocation(tx, { ...row, id });
     await jobs.enqueue({ kind: REVOCATION_JOB, subjectId: id, workspaceId: id }, tx);
   }
 }
 
 export interface TokenRevocationDeps {
   withTransaction: WithTransaction;
-  store: Pick<IntegrationStore, 'connected' | 'findRevocation' | 'deleteRevocation'>;
-  jobs: Pick<JobStore, 'complete'>;
+  database: Database;
+  jobs: Pick<JobQueue, 'complete'>;
   clients: ProviderClients;
   oauth: Pick<OAuthClient, 'revoke'>;
   cipher: TokenCipher;
@@ -47,12 +53,12 @@ const RETRY = { initialMs: 2_000, maxMs: 3_600_000 };
 const GIVEN_UP_AFTER_MS = 7 * 24 * 3_600_000;
 
 export function createTokenRevocation(deps: TokenRevocationDeps) {
-  const { withTransaction, store, jobs, clients, oauth, cipher, logger } = deps;
+  const { withTransaction, database, jobs, clients, oauth, cipher, logger } = deps;
 
   /** If revoking one token revokes the whole grant, it would also revoke the user's newer connection. */
   async function stillInUse({ userId }: RevocationRow, client: ProviderClient): Promise<boolean> {
     if (client.revocation?.wholeGrant !== true) return false;
-    const others = (await store.connected(userId)).map((provider) => clients.get(provider));
+    const others = (await listConnectedApps(database, userId)).map((provider) => clients.get(provider));
     return others.some((other) => other?.clientId === client.clientId && other.tokenEndpoint === client.tokenEndpoint);
   }
 
@@ -76,7 +82,7 @@ export function createTokenRevocation(deps: TokenRevocationDeps) {
   }
 
   return async (leased: LeasedJob): Promise<JobResult> => {
-    const row = await store.findRevocation(leased.subjectId);
+    const row = await findRevocation(database, leased.subjectId);
     if (row === undefined) return { done: true };
     try {
       await revoke(row);
@@ -87,7 +93,7 @@ export function createTokenRevocation(deps: TokenRevocationDeps) {
       return { againInMs: backoffDelay(RETRY, leased.attempts - 1) };
     }
     await withTransaction(async (tx) => {
-      await store.deleteRevocation(row.id, tx);
+      await deleteRevocation(tx, row.id);
       await jobs.complete(leased, tx);
     });
     return { done: true };

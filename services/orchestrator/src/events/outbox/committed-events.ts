@@ -1,4 +1,4 @@
-import type { CommittedEvent } from '../../records/events.store.js';
+import type { CommittedEvent } from '../../records/event-log.js';
 
 /** Keeps events that this process has committed until it publishes them. */
 export interface CommittedEvents {

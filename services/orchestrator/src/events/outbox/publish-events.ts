@@ -2,7 +2,7 @@ import { setImmediate as currentTasks } from 'node:timers/promises';
 import type { Database } from '../../platform/database/database.js';
 import type { EventPublisher, LoggedEvent } from '../event-publisher.js';
 import type { RenderEvents } from '../event-payloads.js';
-import type { CommittedEvent } from '../../records/events.store.js';
+import type { CommittedEvent } from '../../records/event-log.js';
 import type { PublishedRange } from './outbox.store.js';
 import type { RelayMetrics } from './relay-metrics.js';
 

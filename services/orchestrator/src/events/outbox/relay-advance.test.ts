@@ -3,10 +3,11 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { silentLogger } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
 import type { LeasedJob } from '../../platform/jobs/leased-job.js';
-import type { CommittedEvent } from '../../records/events.store.js';
+import type { CommittedEvent } from '../../records/event-log.js';
 import { type CommittedEvents, createCommittedEvents } from './committed-events.js';
 import type { PublishedRange } from './outbox.store.js';
 import { type Relay, type RelayDeps, startRelay } from './relay.js';
+import { NO_TRANSACTION } from '../../../test/transaction.js';
 
 const NEVER_MS = 3_600_000;
 
@@ -29,13 +30,14 @@ describe('a relay that has published the events of its process', () => {
 
   const start = (advanceMs: number): void => {
     relay = startRelay({
+      database: NO_TRANSACTION,
       store: {
-        due: async () => [],
-        async announce(_id, _expiryMs, held) {
+        findDueEvents: async () => [],
+        async announceRelay(_db, _id, _expiryMs, held) {
           return { running: [], held: held.map(({ job }) => job.leaseId) };
         },
-        leave: async () => undefined,
-        async advance(ranges: readonly PublishedRange[]) {
+        removeRelay: async () => undefined,
+        async advanceOutbox(_db, ranges: readonly PublishedRange[]) {
           removed.push(...ranges.map(({ fromSeq, uptoSeq }): [number, number] => [fromSeq, uptoSeq]));
           return staying;
         },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { CommittedEvent } from '../../records/events.store.js';
+import type { CommittedEvent } from '../../records/event-log.js';
 import { createCommittedEvents } from './committed-events.js';
 import type { PublishedRange } from './outbox.store.js';
 import { createPublishedRanges } from './published-ranges.js';

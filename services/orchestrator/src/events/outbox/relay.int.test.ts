@@ -13,9 +13,9 @@ import { first } from '../../../test/test-orchestrator.js';
 import { currentViewContext } from '../../../test/view-context.js';
 import type { LoggedEvent } from '../event-publisher.js';
 import { createEventRenderer } from '../event-payloads.js';
-import { createEventStore } from '../../records/events.store.js';
+import { createEventLog } from '../../records/event-log.js';
 import { type CommittedEvents, createCommittedEvents } from './committed-events.js';
-import { createOutboxStore, type OutboxStore } from './outbox.store.js';
+import * as outboxRecords from './outbox.store.js';
 import { createPublishEvents } from './publish-events.js';
 import { type Relay, type RelayDeps, startRelay } from './relay.js';
 import type { RelayMetrics } from './relay-metrics.js';
@@ -27,7 +27,7 @@ const NEVER_MS = 3_600_000;
 
 interface Options extends Partial<Pick<RelayDeps, 'pollMs' | 'limits'>> {
   publish?: (event: LoggedEvent) => Promise<boolean>;
-  advance?: OutboxStore['advance'];
+  advance?: typeof outboxRecords.advanceOutbox;
   committed?: CommittedEvents;
   metrics?: RelayMetrics;
   epoch?: () => string;
@@ -55,9 +55,9 @@ describe('the relay', () => {
   const toBus = (event: LoggedEvent) => bus.publish({ v: 2, epoch: 'e0', ...event });
   const start = ({ publish = toBus, advance, committed, metrics, epoch, ...deps }: Options = {}): Relay => {
     const { database } = db;
-    const outbox = createOutboxStore(database);
     const relay = startRelay({
-      store: { ...outbox, ...(advance && { advance }) },
+      database,
+      store: { ...outboxRecords, ...(advance && { advanceOutbox: advance }) },
       publish: createPublishEvents({
         database,
         render: createEventRenderer({ ...createStores(database), createViewContext: currentViewContext }),
@@ -215,8 +215,7 @@ describe('the relay', () => {
       await db.withTransaction(async (tx) => {
         await events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
         let rounds = 0;
-        const { advance } = createOutboxStore(db.database);
-        start({ advance: (ranges) => ((rounds += 1), advance(ranges)) });
+        start({ advance: (...ranges) => ((rounds += 1), outboxRecords.advanceOutbox(...ranges)) });
         await eventually(() => rounds, { until: (count) => count > 5 });
         expect([...received.values()]).toEqual([inOrder]);
       });
@@ -271,7 +270,7 @@ describe('the relay', () => {
     const own = (options: Options = {}) => {
       const committed = createCommittedEvents();
       start({ committed, pollMs: NEVER_MS, ...options });
-      const events = createEventStore(db.database, committed.push);
+      const events = createEventLog(db.database, committed.push);
       const append = (workspaceId: string) =>
         db.withTransaction((tx) =>
           events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx),

@@ -2,21 +2,18 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from '@uswarm/service-kit';
 import type { LeaseKeeper } from '../../platform/jobs/lease-keeper.js';
 import { createPollLoop, type PollLoop } from '../../platform/jobs/poll-loop.js';
-import type { CommittedEvent } from '../../records/events.store.js';
+import type { CommittedEvent } from '../../records/event-log.js';
 import type { CommittedEvents } from './committed-events.js';
-import {
-  type OutboxLimits,
-  type OutboxStore,
-  type PublishedRange,
-  SHARDS,
-  type WaitingEvents,
-} from './outbox.store.js';
+import { type OutboxLimits, type PublishedRange, SHARDS, type WaitingEvents } from './outbox.store.js';
 import type { PublishEvents } from './publish-events.js';
 import { createPublishedRanges } from './published-ranges.js';
 import type { RelayMetrics } from './relay-metrics.js';
+import type * as outboxRecords from './outbox.store.js';
+import type { Database } from '../../platform/database/database.js';
 
 export interface RelayDeps {
-  store: OutboxStore;
+  database: Database;
+  store: Pick<typeof outboxRecords, 'findDueEvents' | 'advanceOutbox' | 'announceRelay' | 'removeRelay'>;
   publish: PublishEvents;
   committed: Pick<CommittedEvents, 'take' | 'clear' | 'onPush'>;
   leases: Pick<LeaseKeeper, 'all' | 'extended'>;
@@ -69,7 +66,7 @@ export function shardsOf(relayId: string, running: readonly string[]): number[] 
  * events by seq and ignore duplicates.
  */
 export function startRelay(deps: RelayDeps): Relay {
-  const { store, publish, committed, leases, metrics, logger } = deps;
+  const { database, store, publish, committed, leases, metrics, logger } = deps;
   const { limits = LIMITS, pollMs = POLL_MS, pauseMs = PAUSE_MS, advanceMs = ADVANCE_MS } = deps;
   const id = randomUUID();
   logger.info({ relayId: id }, 'relay started');
@@ -81,7 +78,7 @@ export function startRelay(deps: RelayDeps): Relay {
   async function announce(): Promise<void> {
     if (performance.now() - announcedAt < ANNOUNCE_MS) return;
     const askedAt = performance.now();
-    const { running, held } = await store.announce(id, EXPIRY_MS, leases.all());
+    const { running, held } = await store.announceRelay(database, id, EXPIRY_MS, leases.all());
     leases.extended(held, askedAt);
     shards = shardsOf(id, running);
     announcedAt = askedAt;
@@ -92,7 +89,7 @@ export function startRelay(deps: RelayDeps): Relay {
     clearTimeout(advanceTimer);
     advanceTimer = undefined;
     const ranges = published.all();
-    const staying = await store.advance(ranges);
+    const staying = await store.advanceOutbox(database, ranges);
     published.remove(ranges.filter(({ workspaceId }) => !staying.has(workspaceId)));
   }
 
@@ -129,7 +126,7 @@ export function startRelay(deps: RelayDeps): Relay {
 
   async function publishShards(): Promise<boolean> {
     await announce();
-    const waiting = await store.due(shards, limits);
+    const waiting = await store.findDueEvents(database, shards, limits);
     if (waiting.length === 0) return false;
     const isPublished = ({ workspaceId, seq }: CommittedEvent): boolean => published.has(workspaceId, seq);
     const events = waiting.map((one) => one.events.filter((event) => !isPublished(event)));
@@ -159,7 +156,9 @@ export function startRelay(deps: RelayDeps): Relay {
       await Promise.all([own.close(), sharded.close()]);
       // Their shard's relay would publish them again.
       if (advanceTimer !== undefined) await advance().catch(failed);
-      await store.leave(id).catch((error: unknown) => logger.warn({ err: error }, 'the relay could not leave'));
+      await store
+        .removeRelay(database, id)
+        .catch((error: unknown) => logger.warn({ err: error }, 'the relay could not leave'));
     },
   };
 }

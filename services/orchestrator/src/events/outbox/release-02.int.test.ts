@@ -11,7 +11,7 @@ import { first } from '../../../test/test-orchestrator.js';
 import { type Database, openDatabase } from '../../platform/database/database.js';
 import { migrate } from '../../platform/database/migrate.js';
 import { createWithTransaction } from '../../platform/database/transaction.js';
-import { createOutboxStore } from './outbox.store.js';
+import { findDueEvents, advanceOutbox } from './outbox.store.js';
 
 const MIGRATIONS = fileURLToPath(new URL('../../../migrations', import.meta.url));
 const ALL_SHARDS = Array.from({ length: 64 }, (_, shard) => shard);
@@ -49,7 +49,7 @@ describe('during the roll-out from release 0.2', () => {
 
   const waiting = async () => {
     await sql`UPDATE event_outbox SET due_at = now()`.execute(database);
-    const due = await createOutboxStore(database).due(ALL_SHARDS, { workspaces: 100, events: 100 });
+    const due = await findDueEvents(database, ALL_SHARDS, { workspaces: 100, events: 100 });
     return due.map(({ events }) => events.map(({ seq }) => seq));
   };
 
@@ -106,7 +106,6 @@ describe('during the roll-out from release 0.2', () => {
     await migrate(test.url, silentLogger);
     const ids = await insertWorkspaces(database, 3);
     const { events } = createStores(database);
-    const store = createOutboxStore(database);
     const withTransaction = createWithTransaction(database);
     const write = async (n: number) => {
       for (const workspaceId of n % 2 === 0 ? ids : ids.toReversed()) {
@@ -119,8 +118,9 @@ describe('during the roll-out from release 0.2', () => {
     let writing = true;
     const relay = async () => {
       while (writing) {
-        const due = await store.due(ALL_SHARDS, { workspaces: 10, events: 2 });
-        await store.advance(
+        const due = await findDueEvents(database, ALL_SHARDS, { workspaces: 10, events: 2 });
+        await advanceOutbox(
+          database,
           due.map(({ workspaceId, events: [one] }) => ({
             workspaceId,
             fromSeq: 0,

@@ -1,20 +1,17 @@
 import type { EventBus } from '@uswarm/event-bus';
 import type { Logger, Registry } from '@uswarm/service-kit';
 import type { Connections } from '../../records/connections.js';
-import { createConversationStore } from '../../chat/conversations.store.js';
 import type { Epochs } from '../epoch.js';
 import type { EventPublisher } from '../event-publisher.js';
 import { createEventRenderer } from '../event-payloads.js';
 import type { CreateViewContext } from '../../chat/message-view.js';
-import { createMessageStore } from '../../records/messages.store.js';
-import { createWorkspaceStore } from '../../workspaces/workspaces.store.js';
 import type { LeaseKeeper } from '../../platform/jobs/lease-keeper.js';
 import { registerBusMetrics } from './bus-metrics.js';
 import type { CommittedEvents } from './committed-events.js';
-import { createOutboxStore } from './outbox.store.js';
 import { createPublishEvents } from './publish-events.js';
 import { type Relay, startRelay } from './relay.js';
 import { createRelayMetrics } from './relay-metrics.js';
+import * as outboxRecords from './outbox.store.js';
 
 export interface OrchestratorRelayDeps {
   background: Pick<Connections, 'database'>;
@@ -36,14 +33,11 @@ export function startOrchestratorRelay(deps: OrchestratorRelayDeps): Relay {
   const publish = createPublishEvents({
     database,
     render: createEventRenderer({
-      messages: createMessageStore(database),
-      conversations: createConversationStore(database),
-      workspaces: createWorkspaceStore(database),
       createViewContext,
     }),
     publish: publisher.logged,
     epoch: epochs.current,
     metrics,
   });
-  return startRelay({ store: createOutboxStore(database), publish, committed, leases, metrics, logger });
+  return startRelay({ database, store: outboxRecords, publish, committed, leases, metrics, logger });
 }

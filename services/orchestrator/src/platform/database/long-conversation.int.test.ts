@@ -5,6 +5,12 @@ import { insertLongConversation, insertMessages, insertWorkspaces } from '../../
 import { rowsRead, sequentialScans } from '../../../test/query-plans.js';
 import { first } from '../../../test/test-orchestrator.js';
 import { createStores, type Stores } from '../../../test/stores.js';
+import { pageMessages, hasMessages, trimOldestMessages } from '../../records/messages.store.js';
+import { listConversationPositions } from '../../chat/conversations.store.js';
+import { findReadState, findReadSeq } from '../../chat/read-position.store.js';
+import { listOwnedWorkspaces } from '../../workspaces/workspaces.store.js';
+import { loadHistory } from '../../turns/turns.store.js';
+import { searchMessages } from '../../chat/search.store.js';
 
 const MESSAGES = 50_000;
 /** Other workspaces, with short conversations. */
@@ -41,78 +47,82 @@ describe('statements on a conversation of 50,000 messages', () => {
   afterAll(() => db.close());
 
   it.each<[string, (stores: Stores) => Promise<unknown>]>([
-    ['the first page', ({ messages }) => messages.page(place.conversationId, 'older', null, 51)],
-    ['the last page', ({ messages }) => messages.page(place.conversationId, 'newer', null, 51)],
-    ['a page in the middle', ({ messages }) => messages.page(place.conversationId, 'older', ownPlace(25_000), 51)],
+    ['the first page', ({ database }) => pageMessages(database, place.conversationId, 'older', null, 51)],
+    ['the last page', ({ database }) => pageMessages(database, place.conversationId, 'newer', null, 51)],
+    [
+      'a page in the middle',
+      ({ database }) => pageMessages(database, place.conversationId, 'older', ownPlace(25_000), 51),
+    ],
     [
       'a page that starts at a tool line',
-      ({ messages }) => messages.page(place.conversationId, 'older', TOOL_LINE, 51),
+      ({ database }) => pageMessages(database, place.conversationId, 'older', TOOL_LINE, 51),
     ],
-    ['a newer page', ({ messages }) => messages.page(place.conversationId, 'newer', ownPlace(25_000), 51)],
+    ['a newer page', ({ database }) => pageMessages(database, place.conversationId, 'newer', ownPlace(25_000), 51)],
     [
       'the check for older messages',
-      ({ messages }) => messages.hasAny(place.conversationId, 'older', ownPlace(25_000)),
+      ({ database }) => hasMessages(database, place.conversationId, 'older', ownPlace(25_000)),
     ],
     [
       'the list of conversations',
-      ({ conversations }) => conversations.positions(place.workspaceId, 'older', undefined, null),
+      ({ database }) => listConversationPositions(database, place.workspaceId, 'older', undefined, null),
     ],
     [
       'the number of unread messages',
-      ({ readPositions }) => readPositions.state(place.workspaceId, place.conversationId),
+      ({ database }) => findReadState(database, place.workspaceId, place.conversationId),
     ],
     [
       'the seq at which a message was shown',
-      ({ readPositions }) => readPositions.seqOf(place.conversationId, place.messageId),
+      ({ database }) => findReadSeq(database, place.conversationId, place.messageId),
     ],
-    ['the list of workspaces', ({ workspaces }) => workspaces.listOwned(place.userId)],
+    ['the list of workspaces', ({ database }) => listOwnedWorkspaces(database, place.userId)],
     [
       'the history for a model',
-      ({ turns }) =>
-        turns.history(
+      ({ database }) =>
+        loadHistory(
+          database,
           { conversation_id: place.conversationId, user_message_id: place.messageId, agent_id: place.userId },
           200,
         ),
     ],
     [
       'the search for a common word',
-      ({ messageSearch }) => messageSearch.page(place.conversationId, ['baboba'], 'older', null, 51),
+      ({ database }) => searchMessages(database, place.conversationId, ['baboba'], 'older', null, 51),
     ],
     [
       'the search for a common part',
-      ({ messageSearch }) => messageSearch.page(place.conversationId, ['ab'], 'older', null, 51),
+      ({ database }) => searchMessages(database, place.conversationId, ['ab'], 'older', null, 51),
     ],
     [
       'the search for a rare word',
-      ({ messageSearch }) => messageSearch.page(place.conversationId, ['needle'], 'older', null, 51),
+      ({ database }) => searchMessages(database, place.conversationId, ['needle'], 'older', null, 51),
     ],
     [
       'the search for a rare part',
-      ({ messageSearch }) => messageSearch.page(place.conversationId, ['yst'], 'older', null, 51),
+      ({ database }) => searchMessages(database, place.conversationId, ['yst'], 'older', null, 51),
     ],
     [
       'the search for two rare letters',
-      ({ messageSearch }) => messageSearch.page(place.conversationId, ['ys'], 'older', null, 51),
+      ({ database }) => searchMessages(database, place.conversationId, ['ys'], 'older', null, 51),
     ],
     [
       'the forward search for a rare word',
-      ({ messageSearch }) => messageSearch.page(place.conversationId, ['needle'], 'newer', null, 51),
+      ({ database }) => searchMessages(database, place.conversationId, ['needle'], 'newer', null, 51),
     ],
     [
       'the search for a rare and a common word',
-      ({ messageSearch }) => messageSearch.page(place.conversationId, ['ab', 'needle'], 'older', null, 51),
+      ({ database }) => searchMessages(database, place.conversationId, ['ab', 'needle'], 'older', null, 51),
     ],
     [
       'the search for a missing word',
-      ({ messageSearch }) => messageSearch.page(place.conversationId, ['xyzzy'], 'older', null, 51),
+      ({ database }) => searchMessages(database, place.conversationId, ['xyzzy'], 'older', null, 51),
     ],
     [
       'the search for missing Chinese text',
-      ({ messageSearch }) => messageSearch.page(place.conversationId, ['北京'], 'older', null, 51),
+      ({ database }) => searchMessages(database, place.conversationId, ['北京'], 'older', null, 51),
     ],
     [
       'the search for a missing emoji',
-      ({ messageSearch }) => messageSearch.page(place.conversationId, ['🎉'], 'older', null, 51),
+      ({ database }) => searchMessages(database, place.conversationId, ['🎉'], 'older', null, 51),
     ],
   ])('%s reads only a few rows', async (_what, use) => {
     const { most } = await rowsRead(db.database, (database) => use(createStores(database)));
@@ -122,7 +132,7 @@ describe('statements on a conversation of 50,000 messages', () => {
   it('a page uses the index messages_place in both directions', async () => {
     for (const walk of ['older', 'newer'] as const) {
       const { indices, most } = await rowsRead(db.database, (database) =>
-        createStores(database).messages.page(place.conversationId, walk, TOOL_LINE, 51),
+        pageMessages(createStores(database).database, place.conversationId, walk, TOOL_LINE, 51),
       );
       expect(indices).toContain('messages_place');
       expect(most).toBeLessThan(100);
@@ -131,15 +141,15 @@ describe('statements on a conversation of 50,000 messages', () => {
 
   it('the search for a rare word uses the index messages_search', async () => {
     const { indices } = await rowsRead(db.database, (database) =>
-      createStores(database).messageSearch.page(place.conversationId, ['haystack'], 'older', null, 51),
+      searchMessages(createStores(database).database, place.conversationId, ['haystack'], 'older', null, 51),
     );
     expect(indices).toContain('messages_search');
   });
 
   it('the search returns all messages with a rare word and the newest ones with a common word', async () => {
-    const { messageSearch } = createStores(db.database);
+    const { database } = createStores(db.database);
     const page = async (word: string) =>
-      (await messageSearch.page(place.conversationId, [word], 'older', null, 51)).map(({ seq }) => seq);
+      (await searchMessages(database, place.conversationId, [word], 'older', null, 51)).map(({ seq }) => seq);
     expect(await page('needle')).toEqual([50_000, 40_000, 30_000, 20_000, 10_000]);
     expect(await page('haystack')).toEqual([5]);
     expect(await page('ab')).toHaveLength(51);
@@ -147,7 +157,7 @@ describe('statements on a conversation of 50,000 messages', () => {
 
   it('trimOldest deletes a part of the conversation without a sequential scan', async () => {
     const removal = (database: typeof db.database) =>
-      createStores(database).messages.trimOldest(place.conversationId, 2_000, 500);
+      trimOldestMessages(createStores(database).database, place.conversationId, 2_000, 500);
     expect(await sequentialScans(db.database, removal)).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { silentLogger } from '@uswarm/service-kit';
 import { createTestDatabase, SERVING_ROLE, type TestDatabase } from '@uswarm/testkit';
 import { sql } from 'kysely';
-import { createAuditStore } from '../../records/audit.store.js';
+import { appendAudit, listAudit, pruneAuditSessions } from '../../records/audit.store.js';
 import { type Database, openDatabase } from './database.js';
 import { checkSchema, migrate } from './migrate.js';
 
@@ -47,9 +47,8 @@ describe('the serving role', () => {
   });
 
   it('appends to the audit log and reads it', async () => {
-    const audit = createAuditStore(serving);
-    await audit.append({ actor: 'olivia', action: 'user.show' });
-    expect(await audit.list(10)).toMatchObject([{ actor: 'olivia', action: 'user.show' }]);
+    await appendAudit(serving, { actor: 'olivia', action: 'user.show' });
+    expect(await listAudit(serving, 10)).toMatchObject([{ actor: 'olivia', action: 'user.show' }]);
   });
 
   it('gets the rights on tables of later migrations', async () => {
@@ -61,21 +60,20 @@ describe('the serving role', () => {
   it('removes a user from audit entries only after the user is deleted', async () => {
     const userId = crypto.randomUUID();
     await serving.insertInto('users').values({ id: userId, issuer: 'i', subject: 's' }).execute();
-    await createAuditStore(serving).append({
+    await appendAudit(serving, {
       actor: 'olivia',
       action: 'user.ban',
       userId,
       details: { reason: 'spam' },
     });
     await sql`SELECT forget_user_in_audit(${userId})`.execute(serving);
-    expect(await createAuditStore(serving).list(1)).toMatchObject([{ user_id: userId, details: { reason: 'spam' } }]);
+    expect(await listAudit(serving, 1)).toMatchObject([{ user_id: userId, details: { reason: 'spam' } }]);
     await serving.deleteFrom('users').where('id', '=', userId).execute();
     await sql`SELECT forget_user_in_audit(${userId})`.execute(serving);
-    expect(await createAuditStore(serving).list(1)).toMatchObject([{ user_id: null, details: {}, actor: 'olivia' }]);
+    expect(await listAudit(serving, 1)).toMatchObject([{ user_id: null, details: {}, actor: 'olivia' }]);
   });
 
   it('prunes only sign-ins and logouts older than 30 days from the audit log', async () => {
-    const audit = createAuditStore(serving);
     await sql`TRUNCATE audit_log`.execute(owner);
     const entries = [
       { actor: 'user', action: 'account.sign_in', days: 100 },
@@ -90,11 +88,11 @@ describe('the serving role', () => {
       await sql`INSERT INTO audit_log (id, actor, action, at)
         VALUES (gen_random_uuid(), ${actor}, ${action}, now() - make_interval(days => ${days}))`.execute(owner);
     }
-    const left = async () => (await audit.list(10)).map(({ action }) => action).toSorted();
-    expect(await audit.pruneSessions(new Date(Date.now() - 90 * 86_400_000), 1)).toBe(1);
-    expect(await audit.pruneSessions(new Date(Date.now() - 90 * 86_400_000), 10)).toBe(2);
+    const left = async () => (await listAudit(serving, 10)).map(({ action }) => action).toSorted();
+    expect(await pruneAuditSessions(serving, new Date(Date.now() - 90 * 86_400_000), 1)).toBe(1);
+    expect(await pruneAuditSessions(serving, new Date(Date.now() - 90 * 86_400_000), 10)).toBe(2);
     expect(await left()).toEqual(['account.delete', 'account.sign_in', 'account.sign_in', 'user.ban']);
-    expect(await audit.pruneSessions(new Date(), 10)).toBe(1);
+    expect(await pruneAuditSessions(serving, new Date(), 10)).toBe(1);
     expect(await left()).toEqual(['account.delete', 'account.sign_in', 'user.ban']);
   });
 

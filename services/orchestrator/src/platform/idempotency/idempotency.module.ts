@@ -4,7 +4,7 @@ import type { Database } from '../database/database.js';
 import type { JobDefinition } from '../jobs/job-definition.js';
 import { createPruning, pruningRow } from '../jobs/pruning.js';
 import { createIdempotency, IDEMPOTENCY_PRUNING_JOB } from './idempotency.service.js';
-import { createIdempotencyStore } from './idempotency.store.js';
+import { pruneUsedKeys } from './idempotency.store.js';
 
 export interface IdempotencyModuleDeps {
   database: Database;
@@ -15,11 +15,10 @@ export interface IdempotencyModuleDeps {
 const HOUR_MS = 3_600_000;
 
 export function createIdempotencyModule({ database, clock, logger }: IdempotencyModuleDeps) {
-  const store = createIdempotencyStore(database);
   const pruning: JobDefinition = {
     type: IDEMPOTENCY_PRUNING_JOB,
     handle: createPruning({
-      prune: store.prune,
+      prune: (before, limit) => pruneUsedKeys(database, before, limit),
       keepMs: LIMITS.idempotencyKeptHours * HOUR_MS,
       removed: 'old idempotency keys were removed',
       clock,
@@ -27,5 +26,5 @@ export function createIdempotencyModule({ database, clock, logger }: Idempotency
     }),
     atStart: pruningRow(IDEMPOTENCY_PRUNING_JOB),
   };
-  return { service: createIdempotency(store), jobs: [pruning] };
+  return { service: createIdempotency(database), jobs: [pruning] };
 }

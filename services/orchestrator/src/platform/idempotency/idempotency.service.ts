@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ApiError, type OperationId } from '@uswarm/contract';
-import type { Transaction } from '../database/database.js';
-import type { IdempotencyStore } from './idempotency.store.js';
+import type { Transaction, Database } from '../database/database.js';
+import { findUsedKey, insertUsedKey } from './idempotency.store.js';
 
 /** Job type that deletes expired keys. */
 export const IDEMPOTENCY_PRUNING_JOB = 'idempotency-pruning';
@@ -48,8 +48,9 @@ export const keyWithoutResult = (): ApiError =>
 const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest();
 const requestHashOf = ({ operation, content }: CreatingRequest): Buffer => hashOf(JSON.stringify([operation, content]));
 
-export function createIdempotency(store: IdempotencyStore): Idempotency {
-  const find = async ({ userId, key }: KeyOwner) => (key === undefined ? undefined : store.find(userId, hashOf(key)));
+export function createIdempotency(database: Database): Idempotency {
+  const find = async ({ userId, key }: KeyOwner) =>
+    key === undefined ? undefined : findUsedKey(database, userId, hashOf(key));
 
   async function earlier(request: CreatingRequest): Promise<string | undefined> {
     const used = await find(request);
@@ -65,7 +66,7 @@ export function createIdempotency(store: IdempotencyStore): Idempotency {
       const { userId, key } = request;
       if (key === undefined) return;
       const use = { userId, keyHash: hashOf(key), requestHash: requestHashOf(request), subjectId };
-      if (!(await store.insert(use, tx))) throw new DuplicateRequest('the key was used before');
+      if (!(await insertUsedKey(tx, use))) throw new DuplicateRequest('the key was used before');
     };
 
   return {

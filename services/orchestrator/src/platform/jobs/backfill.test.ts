@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { NO_TRANSACTION } from '../../../test/transaction.js';
 import { backfill } from './backfill.js';
-import type { NewJob } from './job-store.js';
+import type { NewJob } from './job-queue.js';
 import type { LeasedJob } from './leased-job.js';
 
 const NIL = '00000000-0000-0000-0000-000000000000';

@@ -1,6 +1,6 @@
 import type { Transaction, WithTransaction } from '../database/database.js';
 import type { JobDefinition } from './job-definition.js';
-import type { JobStore } from './job-store.js';
+import type { JobQueue } from './job-queue.js';
 import type { LeasedJob } from './leased-job.js';
 
 /** Batches per run: a process that ends in between repeats at most one run. */
@@ -10,7 +10,7 @@ export interface BackfillDeps {
   /** A migration enqueues the first job, with the nil UUID as the subject. */
   type: string;
   withTransaction: WithTransaction;
-  jobs: Pick<JobStore, 'enqueue'>;
+  jobs: Pick<JobQueue, 'enqueue'>;
   /** Rewrites a batch of rows after an id, in id order. @returns the batch's last id; undefined if no rows are left */
   rewrite: (after: string, tx: Transaction) => Promise<string | undefined>;
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
 import { untilBlocked } from '../../../test/lock-waits.js';
 import { withoutAfterCommit } from '../../../test/transaction.js';
-import { createJobStore, type JobStore } from './job-store.js';
+import { createJobQueue, type JobQueue } from './job-queue.js';
 import { createJobSignals } from './job-signals.js';
 
 const KIND = 'test';
@@ -10,7 +10,7 @@ const LEASE_MS = 3_600_000;
 
 describe('ensureDue', () => {
   let db: MigratedDatabase;
-  let store: JobStore;
+  let store: JobQueue;
   let workspaceId: string;
   let signalled: number;
   beforeAll(async () => {
@@ -19,7 +19,7 @@ describe('ensureDue', () => {
   beforeEach(() => {
     const jobSignals = createJobSignals();
     jobSignals.subscribe(KIND, () => (signalled += 1));
-    store = createJobStore(db.database, jobSignals);
+    store = createJobQueue(db.database, jobSignals);
     workspaceId = crypto.randomUUID();
     signalled = 0;
   });
@@ -45,7 +45,7 @@ describe('ensureDue', () => {
   it('does not lock a job that is due, so that a claim does not skip it', async () => {
     await enqueue();
     const claimed = await db.withTransaction(async (tx) => {
-      expect(await createJobStore(tx).ensureDue(KIND, [workspaceId], 0)).toBe(0);
+      expect(await createJobQueue(tx).ensureDue(KIND, [workspaceId], 0)).toBe(0);
       return claim();
     });
     expect(claimed).toMatchObject({ subjectId: workspaceId });

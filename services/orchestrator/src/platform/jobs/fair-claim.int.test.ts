@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
-import { createJobStore, type LeasedJob, type JobStore } from './job-store.js';
+import { createJobQueue, type LeasedJob, type JobQueue } from './job-queue.js';
 import { withoutAfterCommit } from '../../../test/transaction.js';
 
 const KIND = 'turn';
@@ -10,10 +10,10 @@ const PER_KEY = 4;
 
 describe('claimFairly', () => {
   let db: MigratedDatabase;
-  let store: JobStore;
+  let store: JobQueue;
   beforeAll(async () => {
     db = await createMigratedDatabase();
-    store = createJobStore(db.database);
+    store = createJobQueue(db.database);
   });
   afterEach(() => db.database.deleteFrom('work').execute());
   afterAll(() => db.close());

@@ -1,4 +1,4 @@
-import type { NewJob } from './job-store.js';
+import type { NewJob } from './job-queue.js';
 import type { JobWorkerDeps } from './job-worker.js';
 
 export interface JobDefinition {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { silentLogger } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { createLeaseKeeper } from './lease-keeper.js';
-import type { HeldLease, LeasedJob } from './job-store.js';
+import type { HeldLease, LeasedJob } from './job-queue.js';
 import { createJobWorker, type JobWorker, type JobWorkerDeps, type JobResult } from './job-worker.js';
 
 const job = (subjectId: string, failures = 0): LeasedJob => ({

@@ -2,7 +2,7 @@ import { backoffDelay, type Logger } from '@uswarm/service-kit';
 import type { LeaseKeeper } from './lease-keeper.js';
 import { createPollLoop } from './poll-loop.js';
 import type { JobMetrics } from './job-metrics.js';
-import type { LeasedJob, JobStore } from './job-store.js';
+import type { LeasedJob, JobQueue } from './job-queue.js';
 
 export type JobResult =
   | {
@@ -14,7 +14,7 @@ export type JobResult =
 
 export interface JobWorkerDeps {
   kind: string;
-  store: Pick<JobStore, 'claim' | 'complete' | 'release'>;
+  store: Pick<JobQueue, 'claim' | 'complete' | 'release'>;
   /** Extends all leases in this process. */
   leases: LeaseKeeper;
   logger: Logger;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { silentLogger } from '@uswarm/service-kit';
 import { createLeaseKeeper, type LeaseKeeper } from './lease-keeper.js';
-import type { HeldLease, LeasedJob } from './job-store.js';
+import type { HeldLease, LeasedJob } from './job-queue.js';
 
 const LEASE_MS = 900;
 const BEAT_MS = LEASE_MS / 3;

@@ -1,5 +1,5 @@
 import type { Logger } from '@uswarm/service-kit';
-import type { HeldLease, LeasedJob, JobStore } from './job-store.js';
+import type { HeldLease, LeasedJob, JobQueue } from './job-queue.js';
 
 /** Extends all this process's leases in one statement, unless another statement has extended them. */
 export interface LeaseKeeper {
@@ -16,7 +16,7 @@ export interface LeaseKeeper {
 
 export interface LeaseKeeperDeps {
   /** A store on separate connections: slow requests must not delay lease extensions. */
-  store: Pick<JobStore, 'extend'>;
+  store: Pick<JobQueue, 'extend'>;
   logger: Pick<Logger, 'warn'>;
 }
 

@@ -3,10 +3,10 @@ import type { JobDefinition } from './job-definition.js';
 import type { JobMetrics } from './job-metrics.js';
 import { createJobWorker } from './job-worker.js';
 import type { LeaseKeeper } from './lease-keeper.js';
-import type { JobStore } from './job-store.js';
+import type { JobQueue } from './job-queue.js';
 
 export interface MaintenanceWorkersDeps {
-  store: JobStore;
+  store: JobQueue;
   leases: LeaseKeeper;
   logger: Logger;
   workers: number;

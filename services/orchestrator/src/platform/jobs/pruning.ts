@@ -1,6 +1,6 @@
 import type { Clock, Logger } from '@uswarm/service-kit';
 import type { JobResult } from './job-worker.js';
-import type { LeasedJob } from './job-store.js';
+import type { LeasedJob } from './job-queue.js';
 
 const NO_SUBJECT = '00000000-0000-0000-0000-000000000000';
 const HOUR_MS = 3_600_000;

@@ -1,14 +1,14 @@
 import type { Logger } from '@uswarm/service-kit';
 import type { UrgentJobDefinition } from './job-definition.js';
 import type { JobMetrics } from './job-metrics.js';
-import type { JobStore } from './job-store.js';
+import type { JobQueue } from './job-queue.js';
 import { createJobWorker } from './job-worker.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import type { JobSignals } from './job-signals.js';
 
 export interface UrgentWorkersDeps {
   jobs: readonly UrgentJobDefinition[];
-  store: JobStore;
+  store: JobQueue;
   leases: LeaseKeeper;
   /** A lease lasts this many ms unless it is extended. */
   leaseMs: number;
@@ -24,7 +24,7 @@ const POLL_MS = 3_000;
 export function startUrgentWorkers(deps: UrgentWorkersDeps): { close: () => Promise<void> } {
   const { jobs, store, leases, leaseMs, jobSignals, metrics, logger } = deps;
   const workers = jobs.map(({ type, handle, concurrency, perFairKey, onRun }) => {
-    const claim: JobStore['claim'] =
+    const claim: JobQueue['claim'] =
       perFairKey === undefined
         ? store.claim
         : (kind, limit, claimMs) => store.claimFairly(kind, limit, claimMs, perFairKey);

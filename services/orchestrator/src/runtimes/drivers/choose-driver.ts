@@ -4,12 +4,13 @@ import { createProcessDriver } from './process/process-driver.js';
 import type { RuntimePool } from '../runtime-pool.js';
 import type { ChosenDriver } from './driver.js';
 import { runtimeEnvironment } from './process/runtime-environment.js';
-import type { RuntimeProcessStore } from './process/runtime-processes.store.js';
+import * as runtimeProcessRecords from './process/runtime-processes.store.js';
+import type { Database } from '../../platform/database/database.js';
 
 export interface ChooseDriverDeps {
   config: OrchestratorConfig;
   environment: Record<string, string | undefined>;
-  runtimeProcesses: RuntimeProcessStore;
+  database: Database;
   pool: RuntimePool;
   /** See `OrchestratorOptions`. */
   ownsRuntimes: boolean;
@@ -25,11 +26,12 @@ export async function chooseDriver(deps: ChooseDriverDeps): Promise<ChosenDriver
 }
 
 async function openProcessDriver(deps: ChooseDriverDeps): Promise<ChosenDriver> {
-  const { config, environment, runtimeProcesses, pool, ownsRuntimes, logger } = deps;
+  const { config, environment, database, pool, ownsRuntimes, logger } = deps;
   const { RUNTIME_PROGRAM: program } = config;
   if (program === undefined) throw new Error('RUNTIME_PROGRAM is required with RUNTIME_DRIVER=process');
   const driver = createProcessDriver({
-    store: runtimeProcesses,
+    database,
+    store: runtimeProcessRecords,
     program,
     environment: runtimeEnvironment({
       callPrivateKey: config.CALL_PRIVATE_KEY,

@@ -3,26 +3,31 @@ import type { Transaction, WithTransaction } from '../../platform/database/datab
 import type { JobDefinition } from '../../platform/jobs/job-definition.js';
 import { pruningRow } from '../../platform/jobs/pruning.js';
 import type { AgentStatuses } from '../../records/agent-statuses.js';
-import type { EventStore } from '../../records/events.store.js';
+import type { EventLog } from '../../records/event-log.js';
 import type { PushJobs } from '../../records/push-jobs.js';
-import type { MessageStore } from '../../records/messages.store.js';
 import type { TurnMetrics } from '../turn-metrics.js';
 import { CONTINUE_ACTION } from '../../metering/budget-card.js';
-import type { ReservationStore } from '../../metering/reservations.store.js';
+import { grantBudget } from '../../metering/reservations.store.js';
 import type { Delegations } from '../delegations/delegations.js';
 import type { RuntimeRequests } from '../../records/runtime-requests.js';
 import { APPROVE_ACTION } from '../../records/approval-card.js';
-import type { ApprovalStore, ClosedCard, EndedTurns } from '../../records/approvals.store.js';
+import {
+  type ClosedCard,
+  type EndedTurns,
+  denyApproval,
+  decideApproval,
+  lockApproval,
+  isApprovalCard,
+  supersedeApprovals,
+  supersedeApprovalsOf,
+  refuseApprovals,
+  findExpiredApproval,
+  expireApproval,
+} from '../../records/approvals.store.js';
 import { withdrawCards } from './withdraw-cards.js';
 
 export interface ApprovalsDeps {
-  store: Pick<
-    ApprovalStore,
-    'lock' | 'isApprovalCard' | 'decide' | 'deny' | 'supersede' | 'supersedeOf' | 'refuse' | 'nextExpired' | 'expire'
-  >;
-  reservations: Pick<ReservationStore, 'grant'>;
-  messages: Pick<MessageStore, 'update'>;
-  events: Pick<EventStore, 'append' | 'lock'>;
+  events: Pick<EventLog, 'append' | 'lock'>;
   push: Pick<PushJobs, 'withdraw'>;
   statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
   metrics: Pick<TurnMetrics, 'budget'>;
@@ -60,7 +65,7 @@ export interface Approvals {
 }
 
 export function createApprovals(deps: ApprovalsDeps): Approvals {
-  const { store, reservations, events, statuses, metrics } = deps;
+  const { events, statuses, metrics } = deps;
 
   async function withdraw(cards: readonly ClosedCard[], tx: Transaction): Promise<void> {
     await withdrawCards(deps, cards, tx);
@@ -75,20 +80,20 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   ): Promise<Decided> {
     tx.afterCommit(() => metrics.budget(continues ? 'continued' : 'stopped'));
     if (!continues) {
-      await store.deny(cardMessageId, tx);
+      await denyApproval(tx, cardMessageId);
       return { stopped: true };
     }
-    await store.decide(cardMessageId, 'approved', tx);
-    await reservations.grant(turnId, grantedTokens, tx);
+    await decideApproval(tx, cardMessageId, 'approved');
+    await grantBudget(tx, turnId, grantedTokens);
     return { suspendedTurnId: turnId };
   }
 
   return {
     async decide(cardMessageId, actionId, tx) {
-      const approval = await store.lock(cardMessageId, tx);
+      const approval = await lockApproval(tx, cardMessageId);
       if (approval === undefined) {
         // The approval was deleted with its turn.
-        if (await store.isApprovalCard(cardMessageId, tx)) throw new ApiError('approval_closed');
+        if (await isApprovalCard(tx, cardMessageId)) throw new ApiError('approval_closed');
         return undefined;
       }
       const { status, isExpired, turnEnded, canContinue, turnId, grantedTokens } = approval;
@@ -96,31 +101,31 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       if (grantedTokens !== null) {
         return decideOnBudget(cardMessageId, { turnId, grantedTokens }, actionId === CONTINUE_ACTION, tx);
       }
-      await store.decide(cardMessageId, actionId === APPROVE_ACTION ? 'approved' : 'denied', tx);
+      await decideApproval(tx, cardMessageId, actionId === APPROVE_ACTION ? 'approved' : 'denied');
       return turnEnded ? { suspendedTurnId: turnId } : {};
     },
 
     async supersede(conversationId, tx) {
-      const cards = await store.supersede(conversationId, tx);
+      const cards = await supersedeApprovals(tx, conversationId);
       await withdraw(cards, tx);
       for (const workspaceId of new Set(cards.map((card) => card.workspaceId)))
         await statuses.refreshWorkspace(workspaceId, tx);
     },
 
     async withdraw(ended, tx) {
-      await withdraw(await store.supersedeOf(ended, tx), tx);
+      await withdraw(await supersedeApprovalsOf(tx, ended), tx);
       // A turn that continues would ask again.
-      await store.refuse(ended.messageIds ?? [], CARD_DELETED, tx);
+      await refuseApprovals(tx, ended.messageIds ?? [], CARD_DELETED);
     },
 
     async expireNext(tx) {
-      const next = await store.nextExpired(tx);
+      const next = await findExpiredApproval(tx);
       if (next === undefined) return false;
       // A background turn continues and needs its runtime. Locks the workspace before the approval, as every decision
       // does.
       await deps.runtimes.ensureResumed(next.workspaceId, tx);
       await events.lock(next.workspaceId, tx);
-      await withdraw(await store.expire(next.messageId, tx), tx);
+      await withdraw(await expireApproval(tx, next.messageId), tx);
       await statuses.refreshWorkspace(next.workspaceId, tx);
       return true;
     },

@@ -8,6 +8,9 @@ import { TURN_CONTEXT } from '../../../test/turn-context.js';
 import { createWithTransaction } from '../../platform/database/transaction.js';
 import type { FinishedReply } from '../writer/turn-ending.js';
 import { approvalCard, callHash } from '../../records/approval-card.js';
+import { findTurnContext } from '../request/turn-contexts.store.js';
+import { findToolCall } from '../tools/tool-calls.store.js';
+import { resumeTurn, getTurn } from '../turns.store.js';
 
 const FAILED: FinishedReply = {
   turnStatus: 'failed',
@@ -144,8 +147,8 @@ describe('approvals of a turn that can no longer continue', () => {
     await choose(asked[1]);
     const turn = await world.turnWorker.turnOf(await world.turnWorker.claim());
     expect(turn).toMatchObject({ shown_entries: 1 });
-    expect(await world.turnWorker.stores.contexts.find(turn.id)).toBeDefined();
-    expect(await world.turnWorker.stores.toolCalls.find(turn.id, 'c1', world.uswarm.database)).toBeDefined();
+    expect(await findTurnContext(world.turnWorker.stores.database, turn.id)).toBeDefined();
+    expect(await findToolCall(world.uswarm.database, turn.id, 'c1')).toBeDefined();
   });
 
   it('are closed with their cards if the message of the user is deleted', async () => {
@@ -164,7 +167,7 @@ describe('approvals of a turn that can no longer continue', () => {
       await choose(asked[0]);
       const turn = await world.turnWorker.turnOf(await world.turnWorker.claim());
       expect(turn).toMatchObject({ shown_entries: 1 });
-      expect(await world.turnWorker.stores.toolCalls.find(turn.id, 'c0', world.uswarm.database)).toBeDefined();
+      expect(await findToolCall(world.uswarm.database, turn.id, 'c0')).toBeDefined();
     },
   );
 
@@ -198,7 +201,7 @@ describe('approvals of a turn that can no longer continue', () => {
     await world.uswarm.database.deleteFrom('turn_contexts').execute();
     expect(await refused(asked[0])).toBe('approval_closed');
     const { id } = await world.uswarm.database.selectFrom('turns').select('id').limit(1).executeTakeFirstOrThrow();
-    await expect(world.turnWorker.stores.turns.resume(id, id, world.uswarm.database)).rejects.toThrow('no context');
+    await expect(resumeTurn(world.uswarm.database, id, id)).rejects.toThrow('no context');
   });
 
   it('cannot be given with a card whose approval disappeared', async () => {
@@ -249,7 +252,7 @@ describe('approvals of a turn that can no longer continue', () => {
         .where('status', '=', 'queued')
         .where('workspace_id', '=', world.home.workspaceId)
         .execute();
-      expect(await world.turnWorker.stores.turns.get(regenerated!.id)).toMatchObject({
+      expect(await getTurn(world.turnWorker.stores.database, regenerated!.id)).toMatchObject({
         resumes_message_id: null,
         repeats_from_message_id: userMessage.id,
       });

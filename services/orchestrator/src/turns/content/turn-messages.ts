@@ -1,24 +1,24 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { MessageContent } from '@uswarm/contract';
 import type { Transaction } from '../../platform/database/database.js';
-import type { EventStore } from '../../records/events.store.js';
+import type { EventLog } from '../../records/event-log.js';
 import type { AddedMessage } from '../../records/message-rows.js';
 import { insertSystemMessage } from '../../records/system-message.js';
-import type { MessageStore } from '../../records/messages.store.js';
 import type { PlatformTool, ShowMessage } from '../tools/platform-tool.js';
 import type { OfferedContent } from './agent-content-schema.js';
 import { type SafeMarkdown, safeContent } from './reply-text.js';
 import type { TurnRow } from '../turns.store.js';
+import type * as messageRecords from '../../records/messages.store.js';
 
 export interface TurnMessagesDeps {
-  messages: Pick<MessageStore, 'update' | 'findOfTurn' | 'findLine' | 'find'>;
-  events: Pick<EventStore, 'addMessage' | 'placeMessage' | 'append' | 'changeMessage'>;
+  messages: Pick<typeof messageRecords, 'updateMessage' | 'findMessages' | 'findMessageOfTurn' | 'findToolLine'>;
+  events: Pick<EventLog, 'addMessage' | 'placeMessage' | 'append' | 'changeMessage'>;
   markdown: Pick<SafeMarkdown, 'text'>;
 }
 
 export type ToolStatus = Extract<MessageContent, { type: 'tool_status' }>;
 
-type ToolLine = NonNullable<Awaited<ReturnType<MessageStore['findLine']>>>;
+type ToolLine = NonNullable<Awaited<ReturnType<typeof messageRecords.findToolLine>>>;
 
 type Shown = Awaited<ReturnType<ShowMessage>>;
 
@@ -99,17 +99,17 @@ export function createTurnMessages(
   };
 
   async function updateExisting(key: string, content: MessageContent, tx: Transaction): Promise<Shown | undefined> {
-    const id = await messages.findOfTurn(turn.id, key, tx);
+    const id = await messages.findMessageOfTurn(tx, turn.id, key);
     if (id === undefined) return undefined;
     const seq = await events.append({ workspaceId, type: 'message.updated', subjectId: id }, tx);
     // Reads after `append` has locked the workspace, so that a concurrent choice is kept.
-    const [row] = await messages.find([id], tx);
+    const [row] = await messages.findMessages(tx, [id]);
     const chosen = row?.content.type === 'action_card' && (row.content.selected_action_id ?? null) !== null;
-    if (!chosen) await messages.update(id, { content, status: 'delivered' }, tx);
+    if (!chosen) await messages.updateMessage(tx, id, { content, status: 'delivered' });
     return { id, seq };
   }
 
-  const findTool: TurnMessages['findTool'] = (key, tx) => messages.findLine(turn.id, key, tx);
+  const findTool: TurnMessages['findTool'] = (key, tx) => messages.findToolLine(tx, turn.id, key);
 
   return {
     async tool(key, reported, replySeq, tx, found = findTool(key, tx)) {
@@ -140,7 +140,7 @@ export function createTurnMessages(
     show,
 
     async note(key, text, tx) {
-      if ((await messages.findOfTurn(turn.id, key, tx)) !== undefined) return;
+      if ((await messages.findMessageOfTurn(tx, turn.id, key)) !== undefined) return;
       await insertSystemMessage({ events }, { ...context, text, turn: { id: turn.id, key } }, tx);
     },
   };

@@ -2,18 +2,18 @@ import { LIMITS } from '@uswarm/contract';
 import { DELEGATION_TOOL } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
 import { agentData, type AgentRow, type AgentViewContext } from '../../records/agent-view.js';
-import type { AgentStore } from '../../records/agents.store.js';
+import { listAgents } from '../../records/agents.store.js';
 import type { AttachmentsIn } from '../request/attached-files.js';
 import { fileLine } from '../request/message-to-text.js';
 import { failed } from '../tools/outcomes.js';
 import { defineHandOverTool, defineTaskTool, type PlatformTool, type ToolOutcome } from '../tools/platform-tool.js';
-import type { TurnStore } from '../turns.store.js';
+import { findAgentsOfMessage } from '../turns.store.js';
 import { startedDelegation, taskPreview, taskPrompt } from './delegation-message.js';
 import { DELEGATE, type Delegations } from './delegations.js';
+import type { Database } from '../../platform/database/database.js';
 
 export interface DelegationToolDeps {
-  agents: Pick<AgentStore, 'list'>;
-  turns: Pick<TurnStore, 'agentsOfMessage'>;
+  database: Database;
   delegations: Pick<Delegations, 'start'>;
   createViewContext: () => AgentViewContext;
   attachmentsIn: AttachmentsIn;
@@ -23,8 +23,7 @@ const AgentSlug = z.string().min(1).max(64).describe('The agent, by its name aft
 const Text = z.string().trim().max(LIMITS.taskText);
 
 export function createDelegationTools({
-  agents,
-  turns,
+  database,
   delegations,
   createViewContext,
   attachmentsIn,
@@ -35,7 +34,7 @@ export function createDelegationTools({
   }
 
   async function find(workspaceId: string, agentId: string, name: string): Promise<Found | ToolOutcome> {
-    const rows = await agents.list(workspaceId);
+    const rows = await listAgents(database, workspaceId);
     const slug = name.replace(/^@/, '').toLowerCase();
     const from = rows.find(({ id }) => id === agentId);
     const to = rows.find((row) => row.slug === slug);
@@ -102,7 +101,7 @@ export function createDelegationTools({
     async recipient({ agent }, { workspaceId, agentId, userMessageId }) {
       const found = await find(workspaceId, agentId, agent);
       if ('failed' in found) return found;
-      if ((await turns.agentsOfMessage(userMessageId)).includes(found.to.id))
+      if ((await findAgentsOfMessage(database, userMessageId)).includes(found.to.id))
         return failed(`@${found.to.slug} has answered this message already. Answer yourself.`);
       return found.to.id;
     },

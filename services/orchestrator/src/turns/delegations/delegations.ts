@@ -2,36 +2,38 @@ import { randomUUIDv7 } from 'node:crypto';
 import { LIMITS, type MessageContent } from '@uswarm/contract';
 import type { Transaction } from '../../platform/database/database.js';
 import type { AgentStatuses } from '../../records/agent-statuses.js';
-import type { ApprovalStore } from '../../records/approvals.store.js';
+import { supersedeApprovalsOf } from '../../records/approvals.store.js';
 import { withdrawCards } from '../approvals/withdraw-cards.js';
 import type { LiveEvent } from '../../events/event-publisher.js';
-import type { EventStore } from '../../records/events.store.js';
-import type { MessageStore } from '../../records/messages.store.js';
+import type { EventLog } from '../../records/event-log.js';
+import { findMessages } from '../../records/messages.store.js';
 import type { PushJobs } from '../../records/push-jobs.js';
 import { failed } from '../tools/outcomes.js';
 import type { ShowMessage, ToolCall, ToolOutcome } from '../tools/platform-tool.js';
-import type { ToolCallStore } from '../tools/tool-calls.store.js';
+import { insertToolCall } from '../tools/tool-calls.store.js';
 import { answerFields } from '../../records/answers.js';
 import type { BackgroundTurns, TaskOwner, TaskResult } from '../background-turns.js';
 import { type SafeMarkdown, safeContent } from '../content/reply-text.js';
 import type { TurnQueue } from '../turn-queue.js';
 import { isUnfinished } from '../turn-status.js';
-import type { TurnRow, TurnStore } from '../turns.store.js';
-import type { ReservationStore } from '../../metering/reservations.store.js';
+import { type TurnRow, getTurn } from '../turns.store.js';
+import { findUnallotted } from '../../metering/reservations.store.js';
 import { boundedResult, type DelegationContent, endedDelegation } from './delegation-message.js';
-import type { DelegationStore, OpenDelegation } from './delegations.store.js';
+import {
+  type OpenDelegation,
+  findWaitingTurn,
+  findOpenDelegations,
+  findDelegationOfTurn,
+} from './delegations.store.js';
+import { updateMessage } from '../../records/message-rows.js';
+import { endDelegation, insertDelegation } from '../../records/turn-part-rows.js';
+import { finishTurn, requestStop } from '../../records/turn-rows.js';
 
 export interface DelegationsDeps {
-  store: DelegationStore;
-  turns: Pick<TurnStore, 'get' | 'finish' | 'requestStop'>;
   background: BackgroundTurns;
   queue: Pick<TurnQueue, 'continue'>;
-  reservations: Pick<ReservationStore, 'unallotted'>;
-  toolCalls: Pick<ToolCallStore, 'insert'>;
-  messages: Pick<MessageStore, 'find' | 'update'>;
-  events: Pick<EventStore, 'append' | 'lock'>;
+  events: Pick<EventLog, 'append' | 'lock'>;
   push: Pick<PushJobs, 'withdraw'>;
-  approvals: Pick<ApprovalStore, 'supersedeOf'>;
   statuses: Pick<AgentStatuses, 'refreshWorkspace'>;
   markdown: Pick<SafeMarkdown, 'text'>;
   publish: (event: LiveEvent) => Promise<boolean>;
@@ -84,7 +86,7 @@ export const shareOf = (left: number, open: number): number =>
   Math.floor(Math.max(0, left) / (LIMITS.parallelDelegations + 1 - open));
 
 export function createDelegations(deps: DelegationsDeps): Delegations {
-  const { store, turns, background, queue, reservations, toolCalls, messages, events } = deps;
+  const { background, queue, events } = deps;
 
   function announce(
     { workspaceId, conversationId, messageId, answer }: ShownTask,
@@ -105,7 +107,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
   }
 
   async function budgetFor(turnId: string, open: number, tx: Transaction): Promise<number | null> {
-    const left = await reservations.unallotted(turnId, tx);
+    const left = await findUnallotted(tx, turnId);
     return left === null ? null : shareOf(left, open);
   }
 
@@ -116,10 +118,10 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     tx: Transaction,
   ): Promise<number> {
     const seq = await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
-    const [row] = await messages.find([messageId], tx);
+    const [row] = await findMessages(tx, [messageId]);
     const content: MessageContent | undefined = row?.content;
     if (content?.type === 'delegation') {
-      await messages.update(messageId, { content: endedDelegation(content, status) }, tx);
+      await updateMessage(tx, messageId, { content: endedDelegation(content, status) });
       const answer = { turnId: row?.answer_turn_id ?? null, inReplyTo: row?.in_reply_to ?? null };
       announce({ workspaceId, conversationId, messageId, answer }, status, seq, tx);
     }
@@ -128,7 +130,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
 
   async function close(delegation: OpenDelegation, turn: TurnRow, status: 'completed' | 'failed', tx: Transaction) {
     const seq = await show(delegation, turn, status, tx);
-    await store.end(delegation.turnId, status, tx);
+    await endDelegation(tx, delegation.turnId, status);
     return seq;
   }
 
@@ -136,9 +138,9 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
   async function report(task: OpenDelegation, turn: TurnRow, result: TaskResult, tx: Transaction): Promise<number> {
     const seq = await close(task, turn, result.status === 'completed' ? 'completed' : 'failed', tx);
     const { parentTurnId, callId: id } = task;
-    const waiting = await store.waiting(parentTurnId, tx);
+    const waiting = await findWaitingTurn(tx, parentTurnId);
     if (waiting === undefined || !(waiting.isRunning || waiting.isSuspended)) return seq;
-    await toolCalls.insert(parentTurnId, { id, tool: DELEGATE }, { ...outcomeOf(result), showsMessage: false }, tx);
+    await insertToolCall(tx, parentTurnId, { id, tool: DELEGATE }, { ...outcomeOf(result), showsMessage: false });
     await delegations.proceed(parentTurnId, seq, tx);
     return seq;
   }
@@ -146,8 +148,8 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
   /** Ends a waiting turn, with its cards. */
   async function endSuspended(turn: TurnRow, tx: Transaction): Promise<void> {
     await delegations.cancel(turn.id, tx);
-    await withdrawCards(deps, await deps.approvals.supersedeOf({ turnIds: [turn.id] }, tx), tx);
-    await turns.finish(turn.id, { status: 'stopped', errorCode: null }, tx);
+    await withdrawCards(deps, await supersedeApprovalsOf(tx, { turnIds: [turn.id] }), tx);
+    await finishTurn(tx, turn.id, { status: 'stopped', errorCode: null });
     await deps.ended(turn, STOPPED, tx);
     await deps.statuses.refreshWorkspace(turn.workspace_id, tx);
   }
@@ -155,7 +157,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
   const delegations: Delegations = {
     async start(call, { agentId, prompt, content: given }, showMessage, tx) {
       const { id: callId, turnId: parentTurnId, workspaceId, conversationId, userId, userMessageId, depth } = call;
-      const open = await store.openOf(parentTurnId, tx);
+      const open = await findOpenDelegations(tx, parentTurnId);
       if (open.length >= LIMITS.parallelDelegations)
         return failed(`At most ${LIMITS.parallelDelegations} tasks can run at the same time. Wait for a result first.`);
       const budget = await budgetFor(parentTurnId, open.length, tx);
@@ -165,15 +167,15 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
       const { id: messageId, seq } = await showMessage({ ...shown, workspaceId, conversationId }, tx);
       const task = { workspaceId, conversationId, userId, agentId, userMessageId, messageId, prompt, depth: depth + 1 };
       const turnId = await background.start({ ...task, budget }, tx);
-      await store.insert({ turnId, parentTurnId, callId, messageId }, tx);
+      await insertDelegation(tx, { turnId, parentTurnId, callId, messageId });
       announce({ workspaceId, conversationId, messageId, answer: call.answer }, 'running', seq, tx);
       return seq;
     },
 
     async proceed(turnId, seq, tx) {
-      const waiting = await store.waiting(turnId, tx);
-      if (waiting?.isSuspended !== true || (await store.openOf(turnId, tx)).length > 0) return;
-      const turn = await turns.get(turnId, tx);
+      const waiting = await findWaitingTurn(tx, turnId);
+      if (waiting?.isSuspended !== true || (await findOpenDelegations(tx, turnId)).length > 0) return;
+      const turn = await getTurn(tx, turnId);
       if (turn === undefined) return;
       if (waiting.stopRequested) return endSuspended(turn, tx);
       await queue.continue(turn, seq, tx);
@@ -181,27 +183,27 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     },
 
     async stopSuspended(turnId, tx) {
-      const turn = await turns.get(turnId, tx);
+      const turn = await getTurn(tx, turnId);
       if (turn === undefined) return;
       await events.lock(turn.workspace_id, tx);
-      if ((await store.waiting(turnId, tx))?.isSuspended === true) await endSuspended(turn, tx);
+      if ((await findWaitingTurn(tx, turnId))?.isSuspended === true) await endSuspended(turn, tx);
     },
 
     async abandon(turnId, gone, tx) {
-      const turn = await turns.get(turnId, tx);
+      const turn = await getTurn(tx, turnId);
       if (turn === undefined) return;
-      const task = await store.ofTurn(turnId, tx);
+      const task = await findDelegationOfTurn(tx, turnId);
       if (task !== undefined)
         await (gone.has(task.parentTurnId) ? close(task, turn, 'failed', tx) : report(task, turn, STOPPED, tx));
       await delegations.cancel(turnId, tx);
     },
 
     async cancel(turnId, tx) {
-      for (const delegation of await store.openOf(turnId, tx)) {
-        const turn = await turns.get(delegation.turnId, tx);
+      for (const delegation of await findOpenDelegations(tx, turnId)) {
+        const turn = await getTurn(tx, delegation.turnId);
         if (turn === undefined) continue;
         // Its worker ends the turn. Nothing waits for the result.
-        if (isUnfinished(turn)) await turns.requestStop(turn.id, tx);
+        if (isUnfinished(turn)) await requestStop(tx, turn.id);
         else {
           await close(delegation, turn, 'failed', tx);
           await endSuspended(turn, tx);
@@ -210,7 +212,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     },
 
     async ended(turn, result, tx) {
-      const delegation = await store.ofTurn(turn.id, tx);
+      const delegation = await findDelegationOfTurn(tx, turn.id);
       if (delegation === undefined) return undefined;
       return report(delegation, turn, result, tx);
     },

@@ -6,7 +6,7 @@ import { createPruning, pruningRow } from '../../platform/jobs/pruning.js';
 import { createContentRetention } from '../../records/content-objects.js';
 import type { ObjectStore } from '../../records/object-store.js';
 import { JOURNAL_OBJECT_JOB } from './journal-bodies.js';
-import { createJournalStore } from './journal.store.js';
+import { hasJournalObject, pruneJournals } from './journal.store.js';
 
 const JOURNAL_PRUNING_JOB = 'journal-pruning';
 const DAY_MS = 24 * 3_600_000;
@@ -20,12 +20,11 @@ export interface JournalJobsDeps {
 }
 
 export function journalJobs({ config, background, objects, clock, logger }: JournalJobsDeps): JobDefinition[] {
-  const store = createJournalStore(background.database);
   return [
     {
       type: JOURNAL_PRUNING_JOB,
       handle: createPruning({
-        prune: store.prune,
+        prune: (before, limit) => pruneJournals(background.database, before, limit),
         keepMs: config.JOURNALS_KEPT_DAYS * DAY_MS,
         removed: 'old entries of journals were removed',
         clock,
@@ -33,6 +32,9 @@ export function journalJobs({ config, background, objects, clock, logger }: Jour
       }),
       atStart: pruningRow(JOURNAL_PRUNING_JOB),
     },
-    { type: JOURNAL_OBJECT_JOB, handle: createContentRetention({ ...background, store, objects }) },
+    {
+      type: JOURNAL_OBJECT_JOB,
+      handle: createContentRetention({ ...background, hasObject: hasJournalObject, objects }),
+    },
   ];
 }

@@ -5,7 +5,7 @@ import { MAX_TURN_JOURNAL_BYTES } from '@uswarm/service-kit';
 import { CHARGED_CALL } from '../../../test/charged-call.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
 import type { OfferedContent } from '../content/agent-content-schema.js';
-import { MAX_ENTRY_BYTES } from './journal.store.js';
+import { MAX_ENTRY_BYTES, listEntries } from './journal.store.js';
 import type { EntryParts } from './turn-entries.js';
 import { LeaseLost } from '../commit.js';
 
@@ -26,7 +26,7 @@ describe('the journal of a turn', () => {
     const turn = await world.turnWorker.turnOf(job);
     const writer = await world.turnWorker.writerOf(job);
     await writer.begin();
-    const entries = () => world.turnWorker.stores.journal.entries(job.subjectId);
+    const entries = () => listEntries(world.turnWorker.stores.database, job.subjectId);
     return { job, turn, writer, entries };
   };
   const step = (number: number, body = `{"step":${number}}`) => ({ number, kind: 'step', body }) as const;
@@ -158,7 +158,7 @@ describe('the journal of a turn', () => {
 
     async function stored(turnId: string) {
       const { database } = world.uswarm;
-      const entries = await world.turnWorker.stores.journal.entries(turnId);
+      const entries = await listEntries(world.turnWorker.stores.database, turnId);
       const usage = await database.selectFrom('usage_entries').select('step').where('turn_id', '=', turnId).execute();
       const messages = await database
         .selectFrom('messages')

@@ -54,25 +54,6 @@ export interface EntryPosition {
   size: number;
 }
 
-export interface JournalStore {
-  judge(entry: EntryPosition, db: Database): Promise<EntryVerdict>;
-  /** Appends an entry if it is `new`. Requires the turn's lease. */
-  append(
-    turn: { id: string; generation: number },
-    entry: StoredEntry & { call?: CallRecord | undefined },
-    db: Database,
-  ): Promise<EntryVerdict>;
-  entries(turnId: string): Promise<StoredEntry[]>;
-  isEmpty(turnId: string, db: Database): Promise<boolean>;
-  hasObject(objectId: string, db: Database): Promise<boolean>;
-  /** Oldest first; only turns that ended before a time. @returns how many were deleted */
-  prune(before: Date, limit: number): Promise<number>;
-  /** The conversation's last ended turns before the turns for a user message. */
-  recent(userMessageId: string, limits: { turns: number; calls: number }): Promise<RecentTurns>;
-  /** The last `limit` recorded calls, ordered by turn and within the turn. */
-  calls(turnIds: readonly string[], limit: number): Promise<CallRecord[]>;
-}
-
 const sizeOf = (entry: EntryBody): number => ('body' in entry ? Buffer.byteLength(entry.body) : entry.size);
 
 type EntryRow = Pick<Selectable<TurnEntriesTable>, 'number' | 'kind' | 'body' | 'object_id' | 'hash' | 'size'>;
@@ -94,92 +75,100 @@ const verdictOn = ({ turnId, generation, number, size }: EntryPosition): RawBuil
     ELSE 'refused' END AS verdict
   FROM turns t LEFT JOIN turn_entries e ON e.turn_id = t.id WHERE t.id = ${turnId} GROUP BY t.id`;
 
-export function createJournalStore(database: Database): JournalStore {
-  return {
-    async judge(entry, db) {
-      const { rows } = await sql<{ verdict: EntryVerdict }>`${verdictOn(entry)}`.execute(db);
-      return rows[0]?.verdict ?? 'stale';
-    },
+export async function judgeEntry(db: Database, entry: EntryPosition): Promise<EntryVerdict> {
+  const { rows } = await sql<{ verdict: EntryVerdict }>`${verdictOn(entry)}`.execute(db);
+  return rows[0]?.verdict ?? 'stale';
+}
 
-    async append({ id, generation }, entry, db) {
-      const { number, kind, call } = entry;
-      const stored =
-        'body' in entry
-          ? sql`${entry.body}::text, NULL::uuid, NULL::bytea, NULL::integer`
-          : sql`NULL::text, ${entry.objectId}::uuid, ${entry.hash}::bytea, ${entry.size}::integer`;
-      const record = call === undefined ? null : JSON.stringify(call);
-      const { rows } = await sql<{ verdict: EntryVerdict }>`
-        WITH judged AS MATERIALIZED (${verdictOn({ turnId: id, generation, number, size: sizeOf(entry) })}), appended AS (
-          ${insertEntry({ turnId: id, generation, number, kind, call: record, stored }, sql`FROM judged WHERE verdict = 'new'`)}
-        )
-        SELECT verdict FROM judged`.execute(db);
-      return rows[0]?.verdict ?? 'stale';
-    },
+/** Appends an entry if it is `new`. Requires the turn's lease. */
+export async function appendEntry(
+  db: Database,
+  { id, generation }: { id: string; generation: number },
+  entry: StoredEntry & { call?: CallRecord | undefined },
+): Promise<EntryVerdict> {
+  const { number, kind, call } = entry;
+  const stored =
+    'body' in entry
+      ? sql`${entry.body}::text, NULL::uuid, NULL::bytea, NULL::integer`
+      : sql`NULL::text, ${entry.objectId}::uuid, ${entry.hash}::bytea, ${entry.size}::integer`;
+  const record = call === undefined ? null : JSON.stringify(call);
+  const { rows } = await sql<{ verdict: EntryVerdict }>`
+    WITH judged AS MATERIALIZED (${verdictOn({ turnId: id, generation, number, size: sizeOf(entry) })}), appended AS (
+      ${insertEntry({ turnId: id, generation, number, kind, call: record, stored }, sql`FROM judged WHERE verdict = 'new'`)}
+    )
+    SELECT verdict FROM judged`.execute(db);
+  return rows[0]?.verdict ?? 'stale';
+}
 
-    async entries(turnId) {
-      const rows = await database
-        .selectFrom('turn_entries')
-        .select(['number', 'kind', 'body', 'object_id', 'hash', 'size'])
-        .where('turn_id', '=', turnId)
-        .orderBy('number')
-        .execute();
-      return rows.map(storedEntry);
-    },
+export async function listEntries(db: Database, turnId: string): Promise<StoredEntry[]> {
+  const rows = await db
+    .selectFrom('turn_entries')
+    .select(['number', 'kind', 'body', 'object_id', 'hash', 'size'])
+    .where('turn_id', '=', turnId)
+    .orderBy('number')
+    .execute();
+  return rows.map(storedEntry);
+}
 
-    async isEmpty(turnId, db) {
-      const entry = await db
-        .selectFrom('turn_entries')
-        .select('number')
-        .where('turn_id', '=', turnId)
-        .limit(1)
-        .executeTakeFirst();
-      return entry === undefined;
-    },
+export async function isJournalEmpty(db: Database, turnId: string): Promise<boolean> {
+  const entry = await db
+    .selectFrom('turn_entries')
+    .select('number')
+    .where('turn_id', '=', turnId)
+    .limit(1)
+    .executeTakeFirst();
+  return entry === undefined;
+}
 
-    async hasObject(objectId, db) {
-      const row = await db
-        .selectFrom('turn_entries')
-        .select('number')
-        .where('object_id', '=', objectId)
-        .limit(1)
-        .executeTakeFirst();
-      return row !== undefined;
-    },
+export async function hasJournalObject(db: Database, objectId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('turn_entries')
+    .select('number')
+    .where('object_id', '=', objectId)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
 
-    async prune(before, limit) {
-      const { numAffectedRows } = await sql`
-        WITH old AS MATERIALIZED (
-          SELECT e.turn_id, e.number FROM turn_entries e JOIN turns t ON t.id = e.turn_id
-          WHERE e.created_at < ${before} AND t.finished_at < ${before} ORDER BY e.created_at LIMIT ${limit}
-        )
-        ${deleteOldEntries(sql`old`)}`.execute(database);
-      return Number(numAffectedRows);
-    },
+/** Oldest first; only turns that ended before a time. @returns how many were deleted */
+export async function pruneJournals(db: Database, before: Date, limit: number): Promise<number> {
+  const { numAffectedRows } = await sql`
+    WITH old AS MATERIALIZED (
+      SELECT e.turn_id, e.number FROM turn_entries e JOIN turns t ON t.id = e.turn_id
+      WHERE e.created_at < ${before} AND t.finished_at < ${before} ORDER BY e.created_at LIMIT ${limit}
+    )
+    ${deleteOldEntries(sql`old`)}`.execute(db);
+  return Number(numAffectedRows);
+}
 
-    async recent(userMessageId, { turns, calls }) {
-      const { rows } = await sql<RecentTurns>`
-        WITH recent AS MATERIALIZED (
-          SELECT t.id, row_number() OVER (ORDER BY m.seq DESC, t.id DESC) AS place FROM messages asked
-          JOIN messages m ON m.conversation_id = asked.conversation_id AND m.seq < asked.seq AND m.role = 'user'
-          JOIN turns t ON t.user_message_id = m.id AND t.status NOT IN ('queued', 'running')
-            AND ${answersUser('t.id')}
-          WHERE asked.id = ${userMessageId} ORDER BY m.seq DESC, t.id DESC LIMIT ${turns}
-        ), last AS (
-          SELECT e.call, r.place, e.number FROM recent r JOIN turn_entries e ON e.turn_id = r.id AND e.call IS NOT NULL
-          ORDER BY r.place, e.number DESC LIMIT ${calls}
-        )
-        SELECT coalesce((SELECT jsonb_agg(id ORDER BY place DESC) FROM recent), '[]') AS "turnIds",
-          coalesce((SELECT jsonb_agg(call ORDER BY place DESC, number) FROM last), '[]') AS calls`.execute(database);
-      return rows[0] ?? { turnIds: [], calls: [] };
-    },
+/** The conversation's last ended turns before the turns for a user message. */
+export async function findRecentTurns(
+  db: Database,
+  userMessageId: string,
+  { turns, calls }: { turns: number; calls: number },
+): Promise<RecentTurns> {
+  const { rows } = await sql<RecentTurns>`
+    WITH recent AS MATERIALIZED (
+      SELECT t.id, row_number() OVER (ORDER BY m.seq DESC, t.id DESC) AS place FROM messages asked
+      JOIN messages m ON m.conversation_id = asked.conversation_id AND m.seq < asked.seq AND m.role = 'user'
+      JOIN turns t ON t.user_message_id = m.id AND t.status NOT IN ('queued', 'running')
+        AND ${answersUser('t.id')}
+      WHERE asked.id = ${userMessageId} ORDER BY m.seq DESC, t.id DESC LIMIT ${turns}
+    ), last AS (
+      SELECT e.call, r.place, e.number FROM recent r JOIN turn_entries e ON e.turn_id = r.id AND e.call IS NOT NULL
+      ORDER BY r.place, e.number DESC LIMIT ${calls}
+    )
+    SELECT coalesce((SELECT jsonb_agg(id ORDER BY place DESC) FROM recent), '[]') AS "turnIds",
+      coalesce((SELECT jsonb_agg(call ORDER BY place DESC, number) FROM last), '[]') AS calls`.execute(db);
+  return rows[0] ?? { turnIds: [], calls: [] };
+}
 
-    async calls(turnIds, limit) {
-      if (turnIds.length === 0) return [];
-      const { rows } = await sql<{ call: CallRecord }>`
-        SELECT e.call FROM unnest(${[...turnIds]}::uuid[]) WITH ORDINALITY AS wanted (id, place)
-        JOIN turn_entries e ON e.turn_id = wanted.id AND e.call IS NOT NULL
-        ORDER BY wanted.place DESC, e.number DESC LIMIT ${limit}`.execute(database);
-      return rows.map(({ call }) => call).toReversed();
-    },
-  };
+/** The last `limit` recorded calls, ordered by turn and within the turn. */
+export async function listCalls(db: Database, turnIds: readonly string[], limit: number): Promise<CallRecord[]> {
+  if (turnIds.length === 0) return [];
+  const { rows } = await sql<{ call: CallRecord }>`
+    SELECT e.call FROM unnest(${[...turnIds]}::uuid[]) WITH ORDINALITY AS wanted (id, place)
+    JOIN turn_entries e ON e.turn_id = wanted.id AND e.call IS NOT NULL
+    ORDER BY wanted.place DESC, e.number DESC LIMIT ${limit}`.execute(db);
+  return rows.map(({ call }) => call).toReversed();
 }

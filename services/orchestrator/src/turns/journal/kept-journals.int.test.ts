@@ -11,12 +11,19 @@ import {
   type TestUser,
 } from '../../../test/test-orchestrator.js';
 import { createTestTurnWorker, type TestTurnWorker } from '../../../test/turn-fixture.js';
-import { createRequeueStore } from '../../accounts/admin/requeue.store.js';
+import { requeueFailedTurn } from '../../accounts/admin/requeue.store.js';
 import { createContentObjects } from '../../records/content-objects.js';
 import { createFileObjects } from '../../workspaces/uploads/file-objects.js';
 import { createJournalBodies, JOURNAL_OBJECT_JOB, JournalUnavailable } from './journal-bodies.js';
 import { journalJobs } from './journal-retention.js';
-import { type CallRecord, MAX_ROW_BYTES } from './journal.store.js';
+import {
+  type CallRecord,
+  MAX_ROW_BYTES,
+  listEntries,
+  findRecentTurns,
+  listCalls,
+  pruneJournals,
+} from './journal.store.js';
 
 const LARGE = JSON.stringify('x'.repeat(MAX_ROW_BYTES));
 const NEVER = new AbortController().signal;
@@ -57,7 +64,7 @@ describe('the journal of a finished turn', () => {
     });
   const objects = async (): Promise<string[]> =>
     (await readdir(uswarm.objectDirectory, { recursive: true })).filter((name) => name.includes('/'));
-  const entriesOf = (turnId: string) => worker.stores.journal.entries(turnId);
+  const entriesOf = (turnId: string) => listEntries(worker.stores.database, turnId);
 
   /** The result has a large body. */
   async function turn(query: string, body = LARGE) {
@@ -84,8 +91,11 @@ describe('the journal of a finished turn', () => {
   async function recentCalls(): Promise<CallRecord[]> {
     await user.post(home.messages, { content: { type: 'text', text: 'And the second?' } }, 201);
     const row = await worker.turnOf(await worker.claim());
-    const { turnIds, calls } = await worker.stores.journal.recent(row.user_message_id, { turns: 3, calls: 24 });
-    expect(await worker.stores.journal.calls(turnIds, 24)).toEqual(calls);
+    const { turnIds, calls } = await findRecentTurns(worker.stores.database, row.user_message_id, {
+      turns: 3,
+      calls: 24,
+    });
+    expect(await listCalls(worker.stores.database, turnIds, 24)).toEqual(calls);
     return calls;
   }
 
@@ -159,8 +169,7 @@ describe('the journal of a finished turn', () => {
     await writer.entry(1, { number: 1, kind: 'step', body: '{}' });
     await writer.finish({ turnStatus: 'failed', messageStatus: 'failed', text: 'Sorry.', errorCode: 'runtime_lost' });
     expect(await entriesOf(job.subjectId)).toHaveLength(1);
-    const requeue = createRequeueStore(() => undefined);
-    expect(await createWithTransaction(uswarm.database)((tx) => requeue.reopen(job.subjectId, tx))).toBe(true);
+    expect(await createWithTransaction(uswarm.database)((tx) => requeueFailedTurn(tx, job.subjectId))).toBe(true);
     expect(await entriesOf(job.subjectId)).toEqual([]);
   });
 
@@ -203,8 +212,8 @@ describe('the journal of a finished turn', () => {
       uswarm.database,
     );
     const before = new Date(Date.now() - 39 * DAY_MS);
-    expect(await worker.stores.journal.prune(before, 1)).toBe(1);
-    expect(await worker.stores.journal.prune(before, 5)).toBe(1);
-    expect(await worker.stores.journal.prune(before, 5)).toBe(0);
+    expect(await pruneJournals(worker.stores.database, before, 1)).toBe(1);
+    expect(await pruneJournals(worker.stores.database, before, 5)).toBe(1);
+    expect(await pruneJournals(worker.stores.database, before, 5)).toBe(0);
   });
 });

@@ -4,9 +4,10 @@ import type { CountedCall } from '../../records/usage-rows.js';
 import type { UsageEntry } from '../../records/usage-rows.js';
 import type { LimitReached, UsageLimits } from '../../metering/usage-limits.js';
 import type { OfferedContent } from '../content/agent-content-schema.js';
-import type { CallRecord, EntryVerdict, JournalStore, StoredEntry } from './journal.store.js';
+import type { CallRecord, EntryVerdict, StoredEntry } from './journal.store.js';
 import type { TurnBudget, UsageOf } from '../writer/turn-budget.js';
 import { runtimeKey, type ToolStatus, type TurnMessages } from '../content/turn-messages.js';
+import type * as journalRecords from './journal.store.js';
 
 export interface ToolMessage {
   callId: string;
@@ -34,7 +35,7 @@ export interface AppendedEntry {
 }
 
 export interface EntryDeps {
-  journal: Pick<JournalStore, 'append'>;
+  journal: Pick<typeof journalRecords, 'appendEntry'>;
   budget: Pick<TurnBudget, 'record'>;
   limits: Pick<UsageLimits, 'reached'>;
 }
@@ -59,7 +60,7 @@ export async function appendEntry(
   tx: Transaction,
 ): Promise<AppendedEntry> {
   const { usage, usageOf = 'unannounced', tool, message } = entry;
-  const appending = journal.append(turn, entry, tx);
+  const appending = journal.appendEntry(tx, turn, entry);
   const line = tool && shown.findTool(runtimeKey(tool.callId), tx);
   const [verdict] = await allInOrder([appending, line]);
   if (verdict !== 'new') return { verdict };

@@ -6,7 +6,6 @@ import type { UsageLimits } from '../../metering/usage-limits.js';
 import { createBudgetWarningOn } from '../../metering/usage.module.js';
 import { createModelCallRouter } from './model-calls.routes.js';
 import { createModelCallService } from './model-calls.service.js';
-import { createModelCallStore } from './model-calls.store.js';
 
 export interface ModelCallsModuleDeps {
   keys: readonly SigningKey[];
@@ -22,7 +21,7 @@ export function createModelCallsModule(deps: ModelCallsModuleDeps) {
   const { database, withTransaction } = deps.connections;
   const service = createModelCallService({
     withTransaction,
-    store: createModelCallStore(database),
+    database,
     limits,
     models,
     warnAboutBudget: createBudgetWarningOn(deps.connections, clock),

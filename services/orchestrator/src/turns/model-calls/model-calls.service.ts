@@ -1,14 +1,14 @@
 import { ApiError, type ModelCallReservation, type ModelCallTerms, type ModelCallUsage } from '@uswarm/contract';
-import type { WithTransaction } from '../../platform/database/database.js';
+import type { WithTransaction, Database } from '../../platform/database/database.js';
 import type { ModelCatalog } from '../../platform/core/models.js';
 import type { TurnMetrics } from '../turn-metrics.js';
 import type { WarnAboutBudget } from '../../metering/budget-warning.js';
 import { requireWithin, type UsageLimits } from '../../metering/usage-limits.js';
-import type { ModelCallStore } from './model-calls.store.js';
+import { lockTurnOfCall, reserveModelCall, releaseModelCall, settleModelCall } from './model-calls.store.js';
 
 export interface ModelCallServiceDeps {
   withTransaction: WithTransaction;
-  store: ModelCallStore;
+  database: Database;
   limits: Pick<UsageLimits, 'allowanceOf'>;
   models: Pick<ModelCatalog, 'entry' | 'price'>;
   warnAboutBudget: WarnAboutBudget;
@@ -39,11 +39,11 @@ const countsOf = (usage: ModelCallUsage) => ({
 });
 
 export function createModelCallService(deps: ModelCallServiceDeps) {
-  const { withTransaction, store, limits, models } = deps;
+  const { withTransaction, database, limits, models } = deps;
   const service: ModelCallService = {
     reserve: (call) =>
       withTransaction(async (tx) => {
-        const turn = await store.lockTurn({ workspaceId: call.workspace_id, turnId: call.turn_id }, tx);
+        const turn = await lockTurnOfCall(tx, { workspaceId: call.workspace_id, turnId: call.turn_id });
         if (turn === undefined || turn.agentId !== call.agent_id) return undefined;
         // A summary is written after the turn.
         if (call.purpose === 'turn' && (turn.status !== 'running' || turn.ending)) {
@@ -53,7 +53,11 @@ export function createModelCallService(deps: ModelCallServiceDeps) {
         const { userId, conversationId } = turn;
         const price = models.price(call.requested_model, call.provider);
         const usageTurnId = call.purpose === 'turn' ? turn.usageTurnId : call.turn_id;
-        const before = await store.reserve({ ...call, userId, conversationId, usageTurnId, ...price }, allowance, tx);
+        const before = await reserveModelCall(
+          tx,
+          { ...call, userId, conversationId, usageTurnId, ...price },
+          allowance,
+        );
         requireWithin(before, allowance);
         if (before.budgetSpent) return 'budget_reached';
         const { context_window = null } = models.entry(call.requested_model, call.provider) ?? {};
@@ -61,9 +65,9 @@ export function createModelCallService(deps: ModelCallServiceDeps) {
       }),
 
     async settle(callId, usage) {
-      if (usage.outcome === 'refused') return (await store.release(callId)) !== undefined;
+      if (usage.outcome === 'refused') return (await releaseModelCall(database, callId)) !== undefined;
       const settled = await withTransaction(async (tx) => {
-        const call = await store.settle(callId, usage, tx);
+        const call = await settleModelCall(tx, callId, usage);
         const { conversationId = null, workspaceId = '' } = call ?? {};
         if (conversationId !== null) await deps.warnAboutBudget({ workspaceId, conversationId }, tx);
         return call;

@@ -26,97 +26,88 @@ export interface UsedBeforeCall extends UsedBefore {
   budgetSpent: boolean;
 }
 
-export interface ModelCallStore {
-  /**
-   * Until the transaction ends, blocks the owner's other reservations and turn starts.
-   *
-   * @returns undefined if the workspace does not have the turn
-   */
-  lockTurn(turn: { workspaceId: string; turnId: string }, db: Database): Promise<TurnOfCall | undefined>;
-  /**
-   * Adds an estimated row at the turn's next step, unless a limit of the allowance is reached or a budget that limits
-   * the turn is spent. Idempotent per call.
-   *
-   * @returns the usage before the call
-   */
-  reserve(
-    call: ModelCallReservation & ModelPrice & Pick<TurnOfCall, 'userId' | 'conversationId' | 'usageTurnId'>,
-    allowance: Allowance,
-    db: Database,
-  ): Promise<UsedBeforeCall>;
-  /** @returns undefined if the call does not exist */
-  settle(callId: string, usage: ModelCallUsage, db: Database): Promise<SettledCall | undefined>;
-  /** Removes a call that the provider did not count. @returns undefined if the call does not exist */
-  release(callId: string): Promise<{ provider: string } | undefined>;
+/**
+ * Until the transaction ends, blocks the owner's other reservations and turn starts.
+ *
+ * @returns undefined if the workspace does not have the turn
+ */
+export async function lockTurnOfCall(
+  db: Database,
+  { workspaceId, turnId }: { workspaceId: string; turnId: string },
+): Promise<TurnOfCall | undefined> {
+  // Turn starts take the same lock. The user cannot be deleted meanwhile: nothing would delete the usage.
+  const { rows } = await sql<TurnOfCall>`
+    SELECT t.agent_id AS "agentId", t.conversation_id AS "conversationId", w.owner_id AS "userId", t.status, (t.stop_requested OR u.is_banned) AS ending,
+      u.plan_code, u.plan_expires_at, w.monthly_cost_micros, w.monthly_tokens, coalesce(t.first_turn_id, t.id) AS "usageTurnId",
+      ${usageLock(sql`w.owner_id::text`)}
+    FROM turns t JOIN workspaces w ON w.id = t.workspace_id JOIN users u ON u.id = w.owner_id
+    WHERE t.id = ${turnId} AND t.workspace_id = ${workspaceId} FOR KEY SHARE OF u`.execute(db);
+  return rows[0];
 }
 
-export function createModelCallStore(database: Database): ModelCallStore {
-  return {
-    async lockTurn({ workspaceId, turnId }, db) {
-      // Turn starts take the same lock. The user cannot be deleted meanwhile: nothing would delete the usage.
-      const { rows } = await sql<TurnOfCall>`
-        SELECT t.agent_id AS "agentId", t.conversation_id AS "conversationId", w.owner_id AS "userId", t.status, (t.stop_requested OR u.is_banned) AS ending,
-          u.plan_code, u.plan_expires_at, w.monthly_cost_micros, w.monthly_tokens, coalesce(t.first_turn_id, t.id) AS "usageTurnId",
-          ${usageLock(sql`w.owner_id::text`)}
-        FROM turns t JOIN workspaces w ON w.id = t.workspace_id JOIN users u ON u.id = w.owner_id
-        WHERE t.id = ${turnId} AND t.workspace_id = ${workspaceId} FOR KEY SHARE OF u`.execute(db);
-      return rows[0];
-    },
-
-    async reserve(call, { period, user, workspace, budget }, db) {
-      const { rows } = await sql<UsedBeforeCall>`
-        WITH ${limitingBudgets(call.turn_id)}, used AS MATERIALIZED (
-          SELECT coalesce(sum(prompt_tokens + completion_tokens), 0)::bigint AS "user",
-            coalesce(sum(prompt_tokens + completion_tokens) FILTER (WHERE workspace_id = ${call.workspace_id}), 0)::bigint
-              AS workspace,
-            coalesce(sum(cost_micros) FILTER (WHERE workspace_id = ${call.workspace_id}), 0)::bigint AS cost
-          FROM usage_periods WHERE user_id = ${call.userId} AND period = ${period}
-        ), turn AS MATERIALIZED (
-          SELECT coalesce(max(step), 0) + 1 AS next_step,
-            ${call.purpose === 'turn'} AND NOT coalesce(bool_or(call_id = ${call.id}), false)
-              -- The runtime of a turn without a budget cannot be told that it is spent.
-              AND (SELECT bool_or(used >= budget) AND bool_and(id <> ${call.turn_id} OR budget IS NOT NULL) FROM budgets)
-              AS spent
-          FROM usage_entries WHERE turn_id = ${call.usageTurnId}
-        ), reserved AS (
-          ${insertReserved(
-            {
-              ...call,
-              turnId: call.usageTurnId,
-              step: sql<number>`turn.next_step`,
-              agentId: call.agent_id,
-              workspaceId: call.workspace_id,
-              kind: call.purpose === 'summary' ? 'summary' : 'step',
-              promptTokens: call.estimated_prompt_tokens,
-              maxOutputTokens: call.max_output_tokens,
-              callId: call.id,
-            },
-            sql`FROM used, turn
-              WHERE used."user" < ${user} AND used.workspace < ${workspace}
-                AND (used.cost >= ${budget.monthly_cost_micros}::bigint) IS NOT TRUE
-                AND (used.workspace >= ${budget.monthly_tokens}::bigint) IS NOT TRUE
-                AND turn.spent IS NOT TRUE`,
-          )}
-        )
-        SELECT "user", workspace, cost, spent IS TRUE AS "budgetSpent" FROM used, turn`.execute(db);
-      return rows[0] ?? { user: 0, workspace: 0, cost: 0, budgetSpent: false };
-    },
-
-    settle: (callId, usage, db) =>
-      settleEntry(
-        ofCall(callId),
+/**
+ * Adds an estimated row at the turn's next step, unless a limit of the allowance is reached or a budget that limits
+ * the turn is spent. Idempotent per call.
+ *
+ * @returns the usage before the call
+ */
+export async function reserveModelCall(
+  db: Database,
+  call: ModelCallReservation & ModelPrice & Pick<TurnOfCall, 'userId' | 'conversationId' | 'usageTurnId'>,
+  { period, user, workspace, budget }: Allowance,
+): Promise<UsedBeforeCall> {
+  const { rows } = await sql<UsedBeforeCall>`
+    WITH ${limitingBudgets(call.turn_id)}, used AS MATERIALIZED (
+      SELECT coalesce(sum(prompt_tokens + completion_tokens), 0)::bigint AS "user",
+        coalesce(sum(prompt_tokens + completion_tokens) FILTER (WHERE workspace_id = ${call.workspace_id}), 0)::bigint
+          AS workspace,
+        coalesce(sum(cost_micros) FILTER (WHERE workspace_id = ${call.workspace_id}), 0)::bigint AS cost
+      FROM usage_periods WHERE user_id = ${call.userId} AND period = ${period}
+    ), turn AS MATERIALIZED (
+      SELECT coalesce(max(step), 0) + 1 AS next_step,
+        ${call.purpose === 'turn'} AND NOT coalesce(bool_or(call_id = ${call.id}), false)
+          -- The runtime of a turn without a budget cannot be told that it is spent.
+          AND (SELECT bool_or(used >= budget) AND bool_and(id <> ${call.turn_id} OR budget IS NOT NULL) FROM budgets)
+          AS spent
+      FROM usage_entries WHERE turn_id = ${call.usageTurnId}
+    ), reserved AS (
+      ${insertReserved(
         {
-          promptTokens: usage.prompt_tokens,
-          completionTokens: usage.completion_tokens,
-          cachedTokens: usage.cached_tokens,
-          reasoningTokens: usage.reasoning_tokens,
-          estimated: usage.estimated,
+          ...call,
+          turnId: call.usageTurnId,
+          step: sql<number>`turn.next_step`,
+          agentId: call.agent_id,
+          workspaceId: call.workspace_id,
+          kind: call.purpose === 'summary' ? 'summary' : 'step',
+          promptTokens: call.estimated_prompt_tokens,
+          maxOutputTokens: call.max_output_tokens,
+          callId: call.id,
         },
-        db,
-      ),
+        sql`FROM used, turn
+          WHERE used."user" < ${user} AND used.workspace < ${workspace}
+            AND (used.cost >= ${budget.monthly_cost_micros}::bigint) IS NOT TRUE
+            AND (used.workspace >= ${budget.monthly_tokens}::bigint) IS NOT TRUE
+            AND turn.spent IS NOT TRUE`,
+      )}
+    )
+    SELECT "user", workspace, cost, spent IS TRUE AS "budgetSpent" FROM used, turn`.execute(db);
+  return rows[0] ?? { user: 0, workspace: 0, cost: 0, budgetSpent: false };
+}
 
-    release: (callId) => releaseEntry(ofCall(callId), database),
-  };
+/** @returns undefined if the call does not exist */
+export function settleModelCall(db: Database, callId: string, usage: ModelCallUsage): Promise<SettledCall | undefined> {
+  return settleEntry(db, ofCall(callId), {
+    promptTokens: usage.prompt_tokens,
+    completionTokens: usage.completion_tokens,
+    cachedTokens: usage.cached_tokens,
+    reasoningTokens: usage.reasoning_tokens,
+    estimated: usage.estimated,
+  });
+}
+
+/** Removes a call that the provider did not count. @returns undefined if the call does not exist */
+export function releaseModelCall(db: Database, callId: string): Promise<{ provider: string } | undefined> {
+  return releaseEntry(db, ofCall(callId));
 }
 
 const ofCall = (callId: string) => sql`call_id = ${callId}`;

@@ -9,12 +9,11 @@ import { createMigratedDatabase, type MigratedDatabase } from '../../../test/dat
 import { settleReceipts } from '../../../test/settle-receipts.js';
 import { createStores } from '../../../test/stores.js';
 import { insertTurnContext } from '../../../test/turn-context.js';
-import { createJobStore } from '../../platform/jobs/job-store.js';
+import { createJobQueue } from '../../platform/jobs/job-queue.js';
 import { succeeded } from '../tools/outcomes.js';
 import { defineExternalTool, type ToolOutcome } from '../tools/platform-tool.js';
-import { createTurnStore } from '../turns.store.js';
+import { resumeTurn } from '../turns.store.js';
 import { createReceiptLog, type ReceiptLog } from './receipt-log.js';
-import { createReceiptStore } from './receipts.store.js';
 
 const EVENTS = [
   'a turn starts',
@@ -57,9 +56,8 @@ describe('the log of receipts', () => {
     db = await createMigratedDatabase();
     await insertWorkspaces(db.database, 1);
     await insertMessages(db.database, 1);
-    const store = createReceiptStore(db.database);
-    const jobs = createJobStore(db.database);
-    logs = signers.map((signer) => createReceiptLog({ store, signer, jobs }));
+    const jobs = createJobQueue(db.database);
+    logs = signers.map((signer) => createReceiptLog({ database: db.database, signer, jobs }));
     place = await db.database
       .selectFrom('messages as m')
       .innerJoin('workspaces as w', 'w.id', 'm.workspace_id')
@@ -135,7 +133,7 @@ describe('the log of receipts', () => {
         if (ended === undefined) return;
         const next = await startTurn();
         await insertTurnContext(db.database, ended);
-        await createTurnStore(db.database).resume(next, ended, db.database);
+        await resumeTurn(db.database, next, ended);
         for (const each of receipts) if (each.turnId === ended) each.turnId = next;
         return void turns.set(next, 'running');
       }

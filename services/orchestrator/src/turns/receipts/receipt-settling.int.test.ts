@@ -18,6 +18,7 @@ import { defineExternalTool, type ToolOutcome, UncertainOutcome } from '../tools
 import { NO_PUSH } from '../../records/push-jobs.js';
 import { createTurnLeftovers } from '../writer/turn-ending.js';
 import { callKey, createTurnMessages } from '../content/turn-messages.js';
+import { getTurn } from '../turns.store.js';
 
 const FOUND = succeeded('Sent the mail 7.');
 const MINUTE_MS = 60_000;
@@ -49,7 +50,7 @@ describe('a call that was sent and has no outcome when its turn ends', () => {
   });
 
   const withTransaction = () => createWithTransaction(uswarm.database);
-  const turn = async () => (await stores.turns.get(turnId))!;
+  const turn = async () => (await getTurn(stores.database, turnId))!;
   const callId = async () => (await receipt()).call_id;
   const receipt = async () => (await user.get<{ data: Receipt }>(`/v1/receipts/${receiptId}`)).body.data;
 

@@ -1,7 +1,7 @@
 import type { Clock, Logger } from '@uswarm/service-kit';
 import type { WithTransaction } from '../../platform/database/database.js';
 import type { JobDefinition } from '../../platform/jobs/job-definition.js';
-import type { EventStore } from '../../records/events.store.js';
+import type { EventLog } from '../../records/event-log.js';
 import type { CallRules } from '../tools/call-rules.js';
 import type { ExternalTool, PlatformTool } from '../tools/platform-tool.js';
 import {
@@ -25,7 +25,7 @@ const SIGNED = 100;
 
 export interface ReceiptSettlingDeps extends TurnMessagesDeps {
   receipts: Pick<ReceiptLog, 'left' | 'finishLeft' | 'signEnded'>;
-  events: TurnMessagesDeps['events'] & Pick<EventStore, 'lock'>;
+  events: TurnMessagesDeps['events'] & Pick<EventLog, 'lock'>;
   tools: readonly PlatformTool[];
   connection: CallRules['connection'];
   withTransaction: WithTransaction;
@@ -63,7 +63,7 @@ export function createReceiptSettling(deps: ReceiptSettlingDeps) {
     const { id, turn_id: turnId, call_id: callId, workspace_id, conversation_id, agent_id } = row;
     const key = callKey(callId);
     await withTransaction(async (tx) => {
-      const line = await deps.messages.findLine(turnId, key, tx);
+      const line = await deps.messages.findToolLine(tx, turnId, key);
       // Locks the workspace before the receipt, as the choice that continues a turn does.
       if (line !== undefined) await deps.events.lock(workspace_id, tx);
       if (!(await receipts.finishLeft(id, end, tx)) || line === undefined || tool === undefined) return;

@@ -12,7 +12,8 @@ import { first, startTestOrchestrator, type TestOrchestrator, type TestUser } fr
 import { createWithTransaction } from '../../platform/database/transaction.js';
 import { createListCursors } from '../../records/list-cursor.js';
 import { createReceiptService } from './receipts.service.js';
-import { createReceiptStore } from './receipts.store.js';
+import { listReceipts, countReceipts, findCallsOfConversation } from './receipts.store.js';
+import { resumeTurn } from '../turns.store.js';
 
 const RECEIPTS = '/v1/receipts';
 
@@ -83,7 +84,7 @@ describe('receipts', () => {
     const { user, home } = await withHome();
     const { userId } = await ownerOf(home);
     for (let n = 0; n < 40; n += 1) await storeReceipt(uswarm, home, { input: { body: 'x'.repeat(50_000) } });
-    const rows = await createReceiptStore(uswarm.database).list(userId, { limit: 100 });
+    const rows = await listReceipts(uswarm.database, userId, { limit: 100 });
     expect(rows.length).toBeLessThan(25);
     expect(rows.length).toBeGreaterThan((await read(user)).data.length);
   });
@@ -103,7 +104,7 @@ describe('receipts', () => {
     expect(listed).toEqual(ids);
     const { userId } = await ownerOf(home);
     const service = createReceiptService({
-      store: createReceiptStore(uswarm.database),
+      database: uswarm.database,
       cursors: createListCursors('receipts', 'k'.repeat(32)),
       key: { kid: 'k', x: 'x' },
     });
@@ -147,9 +148,8 @@ describe('receipts', () => {
     const id = await storeReceipt(uswarm, home, { turnId });
     const before = await read(user);
     const later = await startTurn(uswarm, user, home);
-    const { turns } = createStores(uswarm.database);
     await insertTurnContext(uswarm.database, turnId);
-    await turns.resume(later, turnId, uswarm.database);
+    await resumeTurn(uswarm.database, later, turnId);
     const row = await uswarm.database.selectFrom('receipts').select('turn_id').where('id', '=', id).executeTakeFirst();
     expect(row).toEqual({ turn_id: later });
     expect(await read(user)).toEqual(before);
@@ -191,8 +191,8 @@ describe('receipts', () => {
       outcome: 'Saved as “pin”.',
     });
     expect((await verifyReceiptSignature(jws ?? '', await keys())).payload).toEqual(receipt);
-    expect(await receipts.count(turnId, uswarm.database)).toBe(0);
-    expect(await receipts.ofConversation(conversationId, 10)).toEqual([]);
+    expect(await countReceipts(uswarm.database, turnId)).toBe(0);
+    expect(await findCallsOfConversation(uswarm.database, conversationId, 10)).toEqual([]);
     // As an operator does after a key has leaked.
     await sql`UPDATE receipts SET kid = NULL, jws = NULL WHERE id = ${receipt.id}`.execute(uswarm.database);
     await settle();

@@ -3,10 +3,11 @@ import { receiptJwk, type ReceiptKey } from '@uswarm/service-kit';
 import { fitting, jsonBytes } from '../../platform/http/bounded-list.js';
 import type { ListCursorCodec } from '../../records/list-cursor.js';
 import { receiptView } from './receipt-document.js';
-import type { ReceiptStore } from './receipts.store.js';
+import { listReceipts, getReceipt, listReceiptKeys } from './receipts.store.js';
+import type { Database } from '../../platform/database/database.js';
 
 export interface ReceiptServiceDeps {
-  store: Pick<ReceiptStore, 'list' | 'get' | 'keys'>;
+  database: Database;
   cursors: ListCursorCodec;
   key: ReceiptKey;
 }
@@ -28,12 +29,12 @@ export interface ReceiptService {
   keys(): Promise<ReceiptKeySet>;
 }
 
-export function createReceiptService({ store, cursors, key }: ReceiptServiceDeps): ReceiptService {
+export function createReceiptService({ database, cursors, key }: ReceiptServiceDeps): ReceiptService {
   return {
     async list(userId, { scrollId, limit, workspace_id: workspaceId }) {
       const scope = [userId, workspaceId ?? null];
       const after = scrollId === undefined ? undefined : cursors.decode(scrollId, scope);
-      const rows = await store.list(userId, { workspaceId, limit: limit + 1, after });
+      const rows = await listReceipts(database, userId, { workspaceId, limit: limit + 1, after });
       const page = fitting(
         rows.slice(0, limit).map((row) => ({ receipt: receiptView(row), position: row.position })),
         ({ receipt }) => jsonBytes(receipt),
@@ -47,7 +48,7 @@ export function createReceiptService({ store, cursors, key }: ReceiptServiceDeps
     },
 
     async get(userId, id) {
-      const row = await store.get(userId, id);
+      const row = await getReceipt(database, userId, id);
       if (row === undefined) throw new ApiError('receipt_not_found');
       return receiptView(row);
     },
@@ -55,7 +56,7 @@ export function createReceiptService({ store, cursors, key }: ReceiptServiceDeps
     async *all(userId) {
       const limit = LIMITS.pageDefault;
       for (let after; ;) {
-        const rows = await store.list(userId, { limit, after });
+        const rows = await listReceipts(database, userId, { limit, after });
         yield* rows.map(receiptView);
         after = rows.at(-1)?.position;
         if (after === undefined) return;
@@ -63,7 +64,7 @@ export function createReceiptService({ store, cursors, key }: ReceiptServiceDeps
     },
 
     async keys() {
-      const stored = await store.keys();
+      const stored = await listReceiptKeys(database);
       const all = stored.some(({ kid }) => kid === key.kid) ? stored : [key, ...stored];
       return { keys: all.map(receiptJwk) };
     },

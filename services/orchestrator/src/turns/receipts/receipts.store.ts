@@ -56,37 +56,6 @@ export interface SentCall {
 
 const TOLD_CHARACTERS = 400;
 
-export interface ReceiptStore {
-  find(turnId: string, callId: string, db: Database): Promise<SentReceipt | undefined>;
-  count(turnId: string, db: Database): Promise<number>;
-  /** Newest first. */
-  ofConversation(conversationId: string, limit: number): Promise<SentCall[]>;
-  /** True if another turn by the agent sent a call after the message. */
-  sentSince(turn: { id: string; agentId: string; messageId: string }): Promise<boolean>;
-  /** Stores the user's approval too, if the call needed one. @throws DatabaseError if the call is stored already */
-  insert(receipt: NewReceipt, db: Database): Promise<void>;
-  /** @returns the ended receipt */
-  insertOwn(receipt: OwnReceipt, db: Database): Promise<ReceiptRow>;
-  /** @returns the ended receipt; none if the account was deleted */
-  finish(turnId: string, callId: string, end: ReceiptEnd, db: Database): Promise<ReceiptRow[]>;
-  /** Call ids that have no outcome yet. */
-  sentOf(turnId: string, db: Database): Promise<string[]>;
-  /** Calls that were sent without an outcome and that no turn continues; by id, after `afterId`. */
-  left(limit: number, afterId?: string): Promise<ReceiptRow[]>;
-  /** Ends a call that was sent without an outcome and that no turn continues. @returns the ended receipt */
-  finishLeft(id: string, end: ReceiptEnd, db: Database): Promise<ReceiptRow[]>;
-  /** Locks ended receipts without a signature. */
-  lockUnsigned(limit: number, db: Database): Promise<ReceiptRow[]>;
-  sign(id: string, jws: string, key: ReceiptKey, db: Database): Promise<void>;
-  /** Newest first. Fewer than `limit` rows if they are long: then at least one more than fits into one response. */
-  list(
-    userId: string,
-    filter: { workspaceId?: string | undefined; limit: number; after?: ListPosition | undefined },
-  ): Promise<ListedReceipt[]>;
-  get(userId: string, id: string): Promise<ReceiptRow | undefined>;
-  keys(): Promise<ReceiptKey[]>;
-}
-
 const ended = ({ status, outcome }: ReceiptEnd) => ({ status, outcome, finished_at: sql<Date>`now()` });
 
 /** Selects calls to other systems; calls that changed uswarm data were not sent. */
@@ -118,92 +87,109 @@ const approvalOf = ({ turnId, id }: NewReceipt['call'], shown: RawBuilder<unknow
   FROM tool_approvals a JOIN messages m ON m.id = a.card_message_id
   WHERE a.turn_id = ${turnId} AND a.call_id = ${id} AND a.status = 'approved')`;
 
-export const createReceiptStore = (database: Database): ReceiptStore => ({
-  find: (turnId, callId, db) =>
-    db
-      .selectFrom('receipts')
-      .select(['status', 'key', 'arguments_hash as argumentsHash', 'outcome', 'integration_id as integrationId'])
-      .where('turn_id', '=', turnId)
-      .where('call_id', '=', callId)
-      .executeTakeFirst(),
+export function findReceipt(db: Database, turnId: string, callId: string): Promise<SentReceipt | undefined> {
+  return db
+    .selectFrom('receipts')
+    .select(['status', 'key', 'arguments_hash as argumentsHash', 'outcome', 'integration_id as integrationId'])
+    .where('turn_id', '=', turnId)
+    .where('call_id', '=', callId)
+    .executeTakeFirst();
+}
 
-  async count(turnId, db) {
-    const row = await db
-      .selectFrom('receipts')
-      .select(({ fn }) => fn.countAll<number>().as('sent'))
-      .where('turn_id', '=', turnId)
-      .where(IS_SENT)
-      .executeTakeFirstOrThrow();
-    return row.sent;
-  },
+export async function countReceipts(db: Database, turnId: string): Promise<number> {
+  const row = await db
+    .selectFrom('receipts')
+    .select(({ fn }) => fn.countAll<number>().as('sent'))
+    .where('turn_id', '=', turnId)
+    .where(IS_SENT)
+    .executeTakeFirstOrThrow();
+  return row.sent;
+}
 
-  ofConversation: (conversationId, limit) =>
-    database
-      .selectFrom('receipts')
-      .select([
-        'tool',
-        sql<string>`left(arguments::text, ${TOLD_CHARACTERS})`.as('arguments'),
-        'status',
-        'sent_at as sentAt',
-      ])
-      .where('conversation_id', '=', conversationId)
-      .where(IS_SENT)
-      .orderBy('sent_at', 'desc')
-      .orderBy('id', 'desc')
-      .limit(limit)
-      .execute(),
+/** Newest first. */
+export function findCallsOfConversation(db: Database, conversationId: string, limit: number): Promise<SentCall[]> {
+  return db
+    .selectFrom('receipts')
+    .select([
+      'tool',
+      sql<string>`left(arguments::text, ${TOLD_CHARACTERS})`.as('arguments'),
+      'status',
+      'sent_at as sentAt',
+    ])
+    .where('conversation_id', '=', conversationId)
+    .where(IS_SENT)
+    .orderBy('sent_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute();
+}
 
-  async sentSince({ id, agentId, messageId }) {
-    const sent = await database
-      .selectFrom('receipts as r')
-      .innerJoin('messages as m', 'm.conversation_id', 'r.conversation_id')
-      .select('r.id')
-      .where('m.id', '=', messageId)
-      .where('r.agent_id', '=', agentId)
-      .where('r.turn_id', '<>', id)
-      .where(IS_SENT)
-      .whereRef('r.sent_at', '>=', 'm.created_at')
-      .limit(1)
-      .executeTakeFirst();
-    return sent !== undefined;
-  },
+/** True if another turn by the agent sent a call after the message. */
+export async function hasSentSince(
+  db: Database,
+  { id, agentId, messageId }: { id: string; agentId: string; messageId: string },
+): Promise<boolean> {
+  const sent = await db
+    .selectFrom('receipts as r')
+    .innerJoin('messages as m', 'm.conversation_id', 'r.conversation_id')
+    .select('r.id')
+    .where('m.id', '=', messageId)
+    .where('r.agent_id', '=', agentId)
+    .where('r.turn_id', '<>', id)
+    .where(IS_SENT)
+    .whereRef('r.sent_at', '>=', 'm.created_at')
+    .limit(1)
+    .executeTakeFirst();
+  return sent !== undefined;
+}
 
-  async insert({ call, tool, effect, arguments: input, argumentsHash, key }, db) {
-    const shown = sql`jsonb_build_object('title', m.content ->> 'title', 'description', m.content ->> 'description')`;
-    await db
-      .insertInto('receipts')
-      .values({
-        ...columnsOf(call),
-        tool,
-        effect,
-        arguments: JSON.stringify(input),
-        arguments_hash: argumentsHash,
-        // Other systems choose some keys.
-        key: storable(key),
-        integration_id: call.integrationId ?? null,
-        approval: approvalOf(call, shown),
-      })
-      .execute();
-  },
+/** Stores the user's approval too, if the call needed one. @throws DatabaseError if the call is stored already */
+export async function insertReceipt(
+  db: Database,
+  { call, tool, effect, arguments: input, argumentsHash, key }: NewReceipt,
+): Promise<void> {
+  const shown = sql`jsonb_build_object('title', m.content ->> 'title', 'description', m.content ->> 'description')`;
+  await db
+    .insertInto('receipts')
+    .values({
+      ...columnsOf(call),
+      tool,
+      effect,
+      arguments: JSON.stringify(input),
+      arguments_hash: argumentsHash,
+      // Other systems choose some keys.
+      key: storable(key),
+      integration_id: call.integrationId ?? null,
+      approval: approvalOf(call, shown),
+    })
+    .execute();
+}
 
-  insertOwn: ({ call, tool, argumentsHash, outcome }, db) =>
-    db
-      .insertInto('receipts')
-      .values({
-        ...columnsOf(call),
-        ...ended({ status: 'succeeded', outcome }),
-        tool,
-        effect: 'own',
-        arguments: null,
-        arguments_hash: argumentsHash,
-        key: call.id,
-        // The card has the arguments.
-        approval: approvalOf(call, sql`jsonb_build_object('title', null, 'description', null)`),
-      })
-      .returningAll()
-      .executeTakeFirstOrThrow(),
+/** @returns the ended receipt */
+export function insertOwnReceipt(
+  db: Database,
+  { call, tool, argumentsHash, outcome }: OwnReceipt,
+): Promise<ReceiptRow> {
+  return db
+    .insertInto('receipts')
+    .values({
+      ...columnsOf(call),
+      ...ended({ status: 'succeeded', outcome }),
+      tool,
+      effect: 'own',
+      arguments: null,
+      arguments_hash: argumentsHash,
+      key: call.id,
+      // The card has the arguments.
+      approval: approvalOf(call, sql`jsonb_build_object('title', null, 'description', null)`),
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
 
-  finish: (turnId, callId, end, db) =>
+/** @returns the ended receipt; none if the account was deleted */
+export function finishReceipt(db: Database, turnId: string, callId: string, end: ReceiptEnd): Promise<ReceiptRow[]> {
+  return (
     db
       .updateTable('receipts')
       .set(ended(end))
@@ -212,80 +198,88 @@ export const createReceiptStore = (database: Database): ReceiptStore => ({
       // A signed receipt never changes.
       .where('status', '=', 'sent')
       .returningAll()
-      .execute(),
+      .execute()
+  );
+}
 
-  async sentOf(turnId, db) {
-    const rows = await db
-      .selectFrom('receipts')
-      .select('call_id')
-      .where('turn_id', '=', turnId)
-      .where('status', '=', 'sent')
-      .execute();
-    return rows.map(({ call_id: callId }) => callId);
-  },
+/** Call ids that have no outcome yet. */
+export async function findSentCalls(db: Database, turnId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('receipts')
+    .select('call_id')
+    .where('turn_id', '=', turnId)
+    .where('status', '=', 'sent')
+    .execute();
+  return rows.map(({ call_id: callId }) => callId);
+}
 
-  left(limit, afterId) {
-    let query = database
-      .selectFrom('receipts')
-      .selectAll()
-      .where('jws', 'is', null)
-      .where(IS_LEFT)
-      .orderBy('id')
-      .limit(limit);
-    if (afterId !== undefined) query = query.where('id', '>', afterId);
-    return query.execute();
-  },
+/** Calls that were sent without an outcome and that no turn continues; by id, after `afterId`. */
+export function findLeftReceipts(db: Database, limit: number, afterId?: string): Promise<ReceiptRow[]> {
+  let query = db.selectFrom('receipts').selectAll().where('jws', 'is', null).where(IS_LEFT).orderBy('id').limit(limit);
+  if (afterId !== undefined) query = query.where('id', '>', afterId);
+  return query.execute();
+}
 
-  finishLeft: (id, end, db) =>
-    db.updateTable('receipts').set(ended(end)).where('id', '=', id).where(IS_LEFT).returningAll().execute(),
+/** Ends a call that was sent without an outcome and that no turn continues. @returns the ended receipt */
+export function finishLeftReceipt(db: Database, id: string, end: ReceiptEnd): Promise<ReceiptRow[]> {
+  return db.updateTable('receipts').set(ended(end)).where('id', '=', id).where(IS_LEFT).returningAll().execute();
+}
 
-  lockUnsigned: (limit, db) =>
-    db
-      .selectFrom('receipts')
-      .selectAll()
-      .where('jws', 'is', null)
-      .where('status', '<>', 'sent')
-      .orderBy('sent_at')
-      .limit(limit)
-      .forUpdate()
-      .skipLocked()
-      .execute(),
+/** Locks ended receipts without a signature. */
+export function lockUnsignedReceipts(db: Database, limit: number): Promise<ReceiptRow[]> {
+  return db
+    .selectFrom('receipts')
+    .selectAll()
+    .where('jws', 'is', null)
+    .where('status', '<>', 'sent')
+    .orderBy('sent_at')
+    .limit(limit)
+    .forUpdate()
+    .skipLocked()
+    .execute();
+}
 
-  async sign(id, jws, { kid, x }, db) {
-    await sql`
-      WITH known AS (INSERT INTO receipt_keys (kid, x) VALUES (${kid}, ${x}) ON CONFLICT DO NOTHING)
-      UPDATE receipts SET kid = ${kid}, jws = ${jws} WHERE id = ${id}`.execute(db);
-  },
+export async function signReceipt(db: Database, id: string, jws: string, { kid, x }: ReceiptKey): Promise<void> {
+  await sql`
+    WITH known AS (INSERT INTO receipt_keys (kid, x) VALUES (${kid}, ${x}) ON CONFLICT DO NOTHING)
+    UPDATE receipts SET kid = ${kid}, jws = ${jws} WHERE id = ${id}`.execute(db);
+}
 
-  async list(userId, { workspaceId, limit, after }) {
-    const ofWorkspace = workspaceId === undefined ? sql`` : sql`AND workspace_id = ${workspaceId}`;
-    const behind =
-      after === undefined ? sql`` : sql`AND (sent_at, id) < (${after.time}::timestamptz, ${after.key}::uuid)`;
-    const { rows } = await sql<ListedReceipt>`
-      SELECT r.*, ${listPosition('r.sent_at', 'r.id')} AS position
+/** Newest first. Fewer than `limit` rows if they are long: then at least one more than fits into one response. */
+export async function listReceipts(
+  db: Database,
+  userId: string,
+  { workspaceId, limit, after }: { workspaceId?: string | undefined; limit: number; after?: ListPosition | undefined },
+): Promise<ListedReceipt[]> {
+  const ofWorkspace = workspaceId === undefined ? sql`` : sql`AND workspace_id = ${workspaceId}`;
+  const behind =
+    after === undefined ? sql`` : sql`AND (sent_at, id) < (${after.time}::timestamptz, ${after.key}::uuid)`;
+  const { rows } = await sql<ListedReceipt>`
+    SELECT r.*, ${listPosition('r.sent_at', 'r.id')} AS position
+    FROM (
+      SELECT page.id, coalesce(sum(${BYTES}) OVER (
+        ORDER BY sent_at DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING
+      ), 0) AS before
       FROM (
-        SELECT page.id, coalesce(sum(${BYTES}) OVER (
-          ORDER BY sent_at DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING
-        ), 0) AS before
-        FROM (
-          SELECT id, sent_at, jws, arguments FROM receipts
-          WHERE user_id = ${userId} ${ofWorkspace} ${behind}
-          ORDER BY sent_at DESC, id DESC LIMIT ${limit}
-        ) page
-      ) page JOIN receipts r ON r.id = page.id
-      WHERE page.before < ${LIMITS.listBytes}
-      ORDER BY r.sent_at DESC, r.id DESC`.execute(database);
-    return rows;
-  },
+        SELECT id, sent_at, jws, arguments FROM receipts
+        WHERE user_id = ${userId} ${ofWorkspace} ${behind}
+        ORDER BY sent_at DESC, id DESC LIMIT ${limit}
+      ) page
+    ) page JOIN receipts r ON r.id = page.id
+    WHERE page.before < ${LIMITS.listBytes}
+    ORDER BY r.sent_at DESC, r.id DESC`.execute(db);
+  return rows;
+}
 
-  get: (userId, id) =>
-    database.selectFrom('receipts').selectAll().where('user_id', '=', userId).where('id', '=', id).executeTakeFirst(),
+export function getReceipt(db: Database, userId: string, id: string): Promise<ReceiptRow | undefined> {
+  return db.selectFrom('receipts').selectAll().where('user_id', '=', userId).where('id', '=', id).executeTakeFirst();
+}
 
-  keys: () =>
-    database.selectFrom('receipt_keys').select(['kid', 'x']).orderBy('created_at', 'desc').orderBy('kid').execute(),
-});
+export function listReceiptKeys(db: Database): Promise<ReceiptKey[]> {
+  return db.selectFrom('receipt_keys').select(['kid', 'x']).orderBy('created_at', 'desc').orderBy('kid').execute();
+}
 
 /** Gives a suspended turn's receipts to the turn that continues it. */
-export async function moveReceipts(fromTurnId: string, toTurnId: string, db: Database): Promise<void> {
+export async function moveReceipts(db: Database, fromTurnId: string, toTurnId: string): Promise<void> {
   await db.updateTable('receipts').set({ turn_id: toTurnId }).where('turn_id', '=', fromTurnId).execute();
 }

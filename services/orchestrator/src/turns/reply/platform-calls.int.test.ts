@@ -4,7 +4,7 @@ import { settleReceipts } from '../../../test/settle-receipts.js';
 import { ASKED } from '../../../test/message-client.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { createWithTransaction } from '../../platform/database/transaction.js';
-import { createReceiptStore } from '../receipts/receipts.store.js';
+import { findReceipt, findCallsOfConversation, hasSentSince } from '../receipts/receipts.store.js';
 import { approvalCard, callHash } from '../../records/approval-card.js';
 import type { FinishedReply } from '../writer/turn-ending.js';
 import type { TurnWriter } from '../writer/turn-writes.js';
@@ -96,10 +96,7 @@ describe('the call of a tool that the orchestrator executes', () => {
       };
       await writer.ask({ ...asked, key: BAD });
       const { approval } = await writer.findCall('a');
-      expect([
-        (await world.turnWorker.stores.receipts.find(turn.id, 'm', world.uswarm.database))?.key,
-        approval?.key,
-      ]).toEqual([GOOD, GOOD]);
+      expect([(await findReceipt(world.uswarm.database, turn.id, 'm'))?.key, approval?.key]).toEqual([GOOD, GOOD]);
     });
 
     it('has a card without them', () => {
@@ -168,7 +165,6 @@ describe('the call of a tool that the orchestrator executes', () => {
   });
 
   describe('that a failed turn has sent', () => {
-    const store = () => createReceiptStore(world.uswarm.database);
     async function failedAfterSending() {
       const { writer, turn } = await sent();
       await finishCall(writer, turn.id, 'Sent.');
@@ -178,16 +174,16 @@ describe('the call of a tool that the orchestrator executes', () => {
 
     it('is known to later turns of the conversation', async () => {
       const turn = await failedAfterSending();
-      expect(await store().ofConversation(turn.conversation_id, 10)).toMatchObject([
+      expect(await findCallsOfConversation(world.uswarm.database, turn.conversation_id, 10)).toMatchObject([
         { tool: 'send_mail', status: 'succeeded', arguments: '{"to": ["bob@example.com"]}' },
       ]);
-      expect(await store().ofConversation(turn.workspace_id, 10)).toEqual([]);
+      expect(await findCallsOfConversation(world.uswarm.database, turn.workspace_id, 10)).toEqual([]);
     });
 
     it('can be repeated by a turn that answers the same message again, but not by an answer to a new message', async () => {
       const turn = await failedAfterSending();
       const isRepeat = (messageId: string, id = turn.agent_id) =>
-        store().sentSince({ id, agentId: turn.agent_id, messageId });
+        hasSentSince(world.uswarm.database, { id, agentId: turn.agent_id, messageId });
       expect(await isRepeat(turn.user_message_id)).toBe(true);
       expect(await isRepeat(turn.user_message_id, turn.id)).toBe(false);
       expect(await isRepeat((await send('and?')).id)).toBe(false);

@@ -3,8 +3,8 @@ import type { MessageData } from '@uswarm/contract';
 import { sql } from 'kysely';
 import { statementsOf } from '../../../test/query-plans.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
-import type { LeasedJob } from '../../platform/jobs/job-store.js';
-import { createTurnProgressStore, type Progress, type ReplyTexts } from './turn-progress.store.js';
+import type { LeasedJob } from '../../platform/jobs/job-queue.js';
+import { createTurnProgress, type Progress, type ReplyTexts } from './turn-progress.store.js';
 import { readStreams } from './turn-streams.js';
 import type { TurnWriter } from '../writer/turn-writes.js';
 
@@ -23,7 +23,7 @@ describe('the progress of a turn', () => {
     work = await world.turnWorker.claim();
     writer = await world.turnWorker.writerOf(work);
   });
-  const store = () => createTurnProgressStore(world.uswarm.database);
+  const store = () => createTurnProgress(world.uswarm.database);
   const save = (...[job, progress, texts]: [LeasedJob, Progress, ReplyTexts | undefined]) =>
     store().save(job, progress, texts, world.uswarm.database);
   const streams = () => readStreams([world.home.workspaceId], world.uswarm.database);
@@ -73,7 +73,7 @@ describe('the progress of a turn', () => {
     it('needs one statement for all texts that wait while another one is saved', async () => {
       const jobs = [work, await claimOther(), await claimOther()];
       const statements = await statementsOf(world.uswarm.database, async (db) => {
-        const progress = createTurnProgressStore(db);
+        const progress = createTurnProgress(db);
         const saved = jobs.map((job) => progress.saveText(job, PROGRESS, texts(job.subjectId)));
         expect(await Promise.all(saved)).toEqual([SAVED, SAVED, SAVED]);
       });

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import { createGroups } from '../../platform/database/groups.js';
-import { heldLease, type LeasedJob } from '../../platform/jobs/job-store.js';
+import { heldLease, type LeasedJob } from '../../platform/jobs/job-queue.js';
 import { PROGRESS_COLUMNS, saveProgress } from '../../records/turn-part-rows.js';
 
 export interface ReplyTexts {
@@ -30,11 +30,11 @@ interface TextSave {
 }
 
 export interface SavedText {
-  /** True if the turn must end: see `TurnStore.stopRequested`. */
+  /** True if the turn must end: see `isStopRequested`. */
   stopRequested: boolean;
 }
 
-export interface TurnProgressStore {
+export interface TurnProgress {
   /**
    * Has no effect without the lease.
    *
@@ -88,7 +88,7 @@ async function saveTexts(database: Database, saves: readonly TextSave[]): Promis
   return saves.map(({ job }) => saved.get(job.subjectId));
 }
 
-export function createTurnProgressStore(database: Database): TurnProgressStore {
+export function createTurnProgress(database: Database): TurnProgress {
   const saveInGroup = createGroups<TextSave, SavedText | undefined>({
     ...TEXT_GROUPS,
     run: (saves) => saveTexts(database, saves),

@@ -4,6 +4,7 @@ import type { Tool } from '../../platform/core/catalog.js';
 import type { AgentSettingsRow } from '../../records/agent-settings.store.js';
 import { createAgentContextLoader } from './agent-context.js';
 import type { NewMemory } from '../../records/memories.store.js';
+import { NO_TRANSACTION } from '../../../test/transaction.js';
 
 const tool = (name: string): Tool => ({
   name,
@@ -39,17 +40,18 @@ function loadAgentContext(
     ...row,
   };
   const context = createAgentContextLoader({
+    database: NO_TRANSACTION,
     platformTools: PLATFORM,
-    settings: { ofAgent: async () => settings },
+    settings: { findSettingsOfAgent: async () => settings },
     memories: {
-      rank: async (agentId, texts) => {
+      rankMemories: async (_db, agentId, texts) => {
         recalls.push([agentId, texts]);
         return [{ key: MEMORY.key, core: true, bytes: 10, updated_at: new Date(0), score: 0 }];
       },
-      read: async (_agentId, keys) => (keys.includes(MEMORY.key) ? [MEMORY] : []),
+      readMemories: async (_db, _agentId, keys) => (keys.includes(MEMORY.key) ? [MEMORY] : []),
     },
     tools: [tool('web_search_tool'), tool('memories'), tool('gmail')],
-    connections: { connectedOfAgent: async () => connected },
+    connections: { listConnectedAppsOfAgent: async () => connected },
     subAgentModel,
   })('a', async () => ['What do I drink?']);
   return { context, recalls };

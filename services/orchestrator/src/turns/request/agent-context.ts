@@ -1,14 +1,16 @@
 import type { AgentModel, AgentPrompt, ResponseLength } from '@uswarm/contract';
 import { MEMORIES_TOOL } from '@uswarm/contract/agent-tools';
-import type { IntegrationStore } from '../../records/integrations.store.js';
 import type { PlatformTool } from '../tools/platform-tool.js';
 import type { Tool } from '../../platform/core/catalog.js';
 import type { ModelCatalog } from '../../platform/core/models.js';
-import type { AgentSettingsStore } from '../../records/agent-settings.store.js';
 import { toolsOf } from '../../records/agent-tools.js';
 import type { SwarmMember } from '../../records/agents.store.js';
 import { chooseMemories } from './choose-memories.js';
-import type { MemoryStore, NewMemory } from '../../records/memories.store.js';
+import type { NewMemory } from '../../records/memories.store.js';
+import type * as agentSettingsRecords from '../../records/agent-settings.store.js';
+import type * as memoryRecords from '../../records/memories.store.js';
+import type * as integrationRecords from '../../records/integrations.store.js';
+import type { Database } from '../../platform/database/database.js';
 
 export interface AgentContext {
   /** Null if the runtime's default applies. */
@@ -28,11 +30,12 @@ export interface AgentContext {
 export type LoadedAgent = AgentContext & { members: SwarmMember[] };
 
 export interface AgentContextDeps {
-  settings: Pick<AgentSettingsStore, 'ofAgent'>;
-  memories: Pick<MemoryStore, 'rank' | 'read'>;
+  database: Database;
+  settings: Pick<typeof agentSettingsRecords, 'findSettingsOfAgent'>;
+  memories: Pick<typeof memoryRecords, 'rankMemories' | 'readMemories'>;
   tools: readonly Tool[];
   platformTools: readonly Pick<PlatformTool, 'name' | 'switchedBy' | 'effect' | 'provider'>[];
-  connections: Pick<IntegrationStore, 'connectedOfAgent'>;
+  connections: Pick<typeof integrationRecords, 'listConnectedAppsOfAgent'>;
   subAgentModel: ModelCatalog['subAgentModel'];
 }
 
@@ -41,25 +44,29 @@ export type Question = () => Promise<readonly string[]>;
 
 /** Loads the current settings, tools and memories, so that a change applies from the next turn. */
 export function createAgentContextLoader(deps: AgentContextDeps) {
-  const { settings, memories, tools, platformTools, connections, subAgentModel } = deps;
+  const { database, settings, memories, tools, platformTools, connections, subAgentModel } = deps;
   /** Catalogue entries that enable tools with other names. */
   const switches = new Set([MEMORIES_TOOL, ...platformTools.map(({ switchedBy }) => switchedBy)]);
 
   async function recall(agentId: string, question: Question): Promise<NewMemory[]> {
     const texts = await question();
-    return memories.read(agentId, chooseMemories(await memories.rank(agentId, texts)));
+    return memories.readMemories(
+      database,
+      agentId,
+      chooseMemories(await memories.rankMemories(database, agentId, texts)),
+    );
   }
 
   /** Orchestrator tools that the agent may use: enabled, and without an app or with a connected one. */
   async function usable(agentId: string, enabled: readonly string[]): Promise<typeof platformTools> {
     const switchedOn = platformTools.filter(({ switchedBy }) => enabled.includes(switchedBy));
     if (switchedOn.every(({ provider }) => provider === undefined)) return switchedOn;
-    const connected = await connections.connectedOfAgent(agentId);
+    const connected = await connections.listConnectedAppsOfAgent(database, agentId);
     return switchedOn.filter(({ provider }) => provider === undefined || connected.includes(provider));
   }
 
   return async (agentId: string, question: Question): Promise<LoadedAgent> => {
-    const row = await settings.ofAgent(agentId);
+    const row = await settings.findSettingsOfAgent(database, agentId);
     if (row === undefined) throw new Error('the agent of the turn does not exist');
     const switched = toolsOf(tools, row.toolSettings);
     const enabled = switched.flatMap((tool) => (tool.enabled ? [tool.name] : []));

@@ -6,7 +6,7 @@ import type { ModelCatalog } from '../../platform/core/models.js';
 import type { ModelTokens } from '../model-calls/model-tokens.js';
 import type { ToolTokens } from '../../records/tool-tokens.js';
 import type { RuntimeIdentity } from '../../runtimes/runtime-client.js';
-import type { Reader, UserStore } from '../../records/users.store.js';
+import type { Reader } from '../../records/users.store.js';
 import { isBackground } from '../background-turns.js';
 import {
   attachedFiles,
@@ -22,23 +22,29 @@ import type { Reply } from '../reply/reply-state.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import { describeSentCalls } from './sent-calls.js';
 import { maxMessagesOf, neededMessages, needsSummary, wholeMessages, windowOf } from './summary-need.js';
-import type { SummaryStore } from '../summaries/summaries.store.js';
 import type { JournalBodies } from '../journal/journal-bodies.js';
-import type { CallRecord, JournalEntry, JournalStore, RecentTurns } from '../journal/journal.store.js';
+import type { CallRecord, JournalEntry, RecentTurns } from '../journal/journal.store.js';
 import type { WorkflowReports } from '../workflows/workflow-reports.js';
 import type { PlatformTool } from '../tools/platform-tool.js';
 import type { UntrustedSource } from '../tools/untrusted-content.js';
-import type { TurnContext, TurnContextStore } from './turn-contexts.store.js';
+import type { TurnContext } from './turn-contexts.store.js';
 import { boundedHistory, JOURNAL, TOOL_GRANTS, turnRequest } from './turn-request.js';
-import type { TurnRow, TurnStore } from '../turns.store.js';
+import type { TurnRow } from '../turns.store.js';
+import type * as turnRecords from '../turns.store.js';
+import type * as journalRecords from '../journal/journal.store.js';
+import type * as turnContextRecords from './turn-contexts.store.js';
+import type * as userRecords from '../../records/users.store.js';
+import type * as summaryRecords from '../summaries/summaries.store.js';
+import type { Database } from '../../platform/database/database.js';
 
 export interface TurnRequestDeps {
-  turns: Pick<TurnStore, 'history' | 'nextStep'>;
-  journal: Pick<JournalStore, 'entries' | 'recent' | 'calls'>;
+  database: Database;
+  turns: Pick<typeof turnRecords, 'loadHistory' | 'findNextStep'>;
+  journal: Pick<typeof journalRecords, 'listEntries' | 'findRecentTurns' | 'listCalls'>;
   bodies: Pick<JournalBodies, 'read'>;
-  contexts: Pick<TurnContextStore, 'find'>;
-  users: Pick<UserStore, 'reader'>;
-  summaries: Pick<SummaryStore, 'find'>;
+  contexts: Pick<typeof turnContextRecords, 'findTurnContext'>;
+  users: Pick<typeof userRecords, 'findReader'>;
+  summaries: Pick<typeof summaryRecords, 'findSummary'>;
   receipts: Pick<ReceiptLog, 'ofConversation'>;
   reports: WorkflowReports;
   loadAgentContext: (agentId: string, question: Question) => Promise<LoadedAgent>;
@@ -95,8 +101,13 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
     const isTask = isBackground(turn);
     const [{ members, ...loaded }, reader, recent, sentCalls] = await Promise.all([
       deps.loadAgentContext(turn.agent_id, question),
-      turn.known?.reader ?? deps.users.reader(turn.user_id),
-      isTask ? NO_TURNS : deps.journal.recent(turn.user_message_id, { turns: RECENT_TURNS, calls: RECENT_CALLS }),
+      turn.known?.reader ?? deps.users.findReader(deps.database, turn.user_id),
+      isTask
+        ? NO_TURNS
+        : deps.journal.findRecentTurns(deps.database, turn.user_message_id, {
+            turns: RECENT_TURNS,
+            calls: RECENT_CALLS,
+          }),
       isTask || turn.known?.receipts === false ? [] : deps.receipts.ofConversation(turn.conversation_id, SENT_CALLS),
     ]);
     const agentContext = toolsForDepth(loaded, deps.platformTools, turn.task_depth ?? 0, members.length);
@@ -116,12 +127,12 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
   const summaryFor = async (turn: TurnRow): Promise<TurnContext['summary']> =>
     isBackground(turn) || turn.known?.summary === false
       ? null
-      : ((await deps.summaries.find(turn.conversation_id)) ?? null);
+      : ((await deps.summaries.findSummary(deps.database, turn.conversation_id)) ?? null);
 
   /** A background turn knows only its task. */
   async function historyOf(turn: TurnRow, messages: number, coveredSeq: number): Promise<HistoryRow[]> {
     const { task_prompt: text } = turn;
-    if (text === null) return deps.turns.history(turn, messages, coveredSeq);
+    if (text === null) return deps.turns.loadHistory(deps.database, turn, messages, coveredSeq);
     const ids = fileIds(text);
     const attachments = ids.length === 0 ? [] : await deps.attachmentsIn(turn.conversation_id, ids);
     const files = attachments.length === 0 ? {} : { attachments };
@@ -130,19 +141,20 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
 
   const startedWith = async (context: TurnContext) => ({
     context,
-    recentCalls: await deps.journal.calls(context.recentTurns, RECENT_CALLS),
+    recentCalls: await deps.journal.listCalls(deps.database, context.recentTurns, RECENT_CALLS),
   });
 
   /** Journal entries for a runtime that starts the turn. A runtime that already has it needs none. */
   async function entriesFor(turn: TurnRow, fromEvent: number, signal: AbortSignal): Promise<JournalEntry[]> {
-    return fromEvent > 0 ? [] : deps.bodies.read(await deps.journal.entries(turn.id), signal);
+    return fromEvent > 0 ? [] : deps.bodies.read(await deps.journal.listEntries(deps.database, turn.id), signal);
   }
 
   return async (turn, reply, { features, windows, signal }) => {
     const isNew = reply.generation === 1 && turn.runtime_instance === null && turn.resumes_message_id === null;
     // A turn that continues another one answers the other turn's message.
     const answered = { ...turn, user_message_id: turn.resumes_message_id ?? turn.user_message_id };
-    const stored = isNew || !features.includes(JOURNAL) ? undefined : await deps.contexts.find(turn.id);
+    const stored =
+      isNew || !features.includes(JOURNAL) ? undefined : await deps.contexts.findTurnContext(deps.database, turn.id);
     const summary = stored === undefined ? await summaryFor(turn) : stored.summary;
     const maxMessages = maxMessagesOf(features);
     const reading = historyOf(answered, maxMessages, summary?.throughSeq ?? 0);
@@ -150,7 +162,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
     const [{ context, recentCalls }, newestFirst, firstStep, journal] = await Promise.all([
       stored === undefined ? startContext(answered, summary, question) : startedWith(stored),
       reading,
-      isNew ? 1 : deps.turns.nextStep(turn.usage_turn_id),
+      isNew ? 1 : deps.turns.findNextStep(deps.database, turn.usage_turn_id),
       features.includes(JOURNAL) && !isNew ? entriesFor(turn, reply.from, signal) : [],
     ]);
     const { model, tools, requestedTools } = context.agentContext;

@@ -23,17 +23,7 @@ export interface TurnContext {
   sentCalls?: string;
 }
 
-export interface TurnContextStore {
-  find(turnId: string): Promise<TurnContext | undefined>;
+export async function findTurnContext(db: Database, turnId: string): Promise<TurnContext | undefined> {
+  const row = await db.selectFrom('turn_contexts').select('context').where('turn_id', '=', turnId).executeTakeFirst();
+  return row?.context as TurnContext | undefined;
 }
-
-export const createTurnContextStore = (database: Database): TurnContextStore => ({
-  async find(turnId) {
-    const row = await database
-      .selectFrom('turn_contexts')
-      .select('context')
-      .where('turn_id', '=', turnId)
-      .executeTakeFirst();
-    return row?.context as TurnContext | undefined;
-  },
-});

@@ -9,7 +9,6 @@ import { createContentObjects } from '../../records/content-objects.js';
 import type { ObjectStore } from '../../records/object-store.js';
 import { stepHandlers } from './steps.routes.js';
 import { createStepService } from './steps.service.js';
-import { createStepStore } from './steps.store.js';
 
 export interface StepsModuleDeps {
   config: Pick<OrchestratorConfig, 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS' | 'PUBLIC_URL'>;
@@ -24,7 +23,7 @@ const RETRY_FOR_MS = 2_000;
 
 export function createStepsModule({ config, requests, objects, tools, logger }: StepsModuleDeps) {
   const service = createStepService({
-    store: createStepStore(requests.database),
+    database: requests.database,
     bodies: createJournalBodies({
       contents: createContentObjects({ ...requests, job: JOURNAL_OBJECT_JOB, objects }),
       logger,

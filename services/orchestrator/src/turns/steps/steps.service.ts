@@ -4,10 +4,20 @@ import type { ListCursorCodec } from '../../records/list-cursor.js';
 import { type JournalBodies, JournalUnavailable } from '../journal/journal-bodies.js';
 import { type Beginning, beginningOf, journalPart, type JournalPart } from './journal-parts.js';
 import { hasEnded, isBehind, listSteps, type StepRules, type StepSources, turnView } from './step-list.js';
-import type { StepRecords, StepStore, TimedEntry, TurnChain } from './steps.store.js';
+import {
+  type StepRecords,
+  type TimedEntry,
+  type TurnChain,
+  listTimedEntries,
+  findTurnIdsOfChain,
+  findStepRecords,
+  findTurnChain,
+  listTurnChains,
+} from './steps.store.js';
+import type { Database } from '../../platform/database/database.js';
 
 export interface StepServiceDeps extends StepRules {
-  store: StepStore;
+  database: Database;
   bodies: Pick<JournalBodies, 'read'>;
   cursors: ListCursorCodec;
 }
@@ -33,7 +43,7 @@ const TURNS = 50;
 /** Shared by one request's bodies in the object store. */
 const BODIES_MS = 10_000;
 
-export function createStepService({ store, bodies, cursors, ...rules }: StepServiceDeps): StepService {
+export function createStepService({ database, bodies, cursors, ...rules }: StepServiceDeps): StepService {
   /** A body that cannot be read is shown as if it was no longer stored. */
   async function read(entry: TimedEntry, signal: AbortSignal): Promise<JournalPart | undefined> {
     const { number, kind, at } = entry;
@@ -49,7 +59,7 @@ export function createStepService({ store, bodies, cursors, ...rules }: StepServ
   async function* partsOf(turnIds: readonly string[]): AsyncGenerator<JournalPart> {
     const signal = AbortSignal.timeout(BODIES_MS);
     for (let after = 0; ;) {
-      const entries = await store.entries(turnIds, after, ENTRIES);
+      const entries = await listTimedEntries(database, turnIds, after, ENTRIES);
       for (const entry of entries) {
         const part = await read(entry, signal);
         if (part !== undefined) yield part;
@@ -61,7 +71,7 @@ export function createStepService({ store, bodies, cursors, ...rules }: StepServ
 
   /** @returns what a calling turn was told; undefined if its journal does not have it */
   async function toldTo(turnId: string, callId: string): Promise<Beginning | undefined> {
-    for await (const part of partsOf(await store.turnIds(turnId)))
+    for await (const part of partsOf(await findTurnIdsOfChain(database, turnId)))
       if (part.kind === 'result' && part.callId === callId) return part.text;
     return undefined;
   }
@@ -70,7 +80,7 @@ export function createStepService({ store, bodies, cursors, ...rules }: StepServ
     const parts = [];
     for await (const part of partsOf(chain.turns.map(({ id }) => id))) parts.push(part);
     // Read after the journal, so that no call result is missed: it is in one of the two.
-    const records = await store.records(chain);
+    const records = await findStepRecords(database, chain);
     return { chain, parts, records, taskResult: await resultOf(chain, records) };
   }
 
@@ -83,7 +93,7 @@ export function createStepService({ store, bodies, cursors, ...rules }: StepServ
 
   return {
     async list(userId, { conversationId, turnId }, { scrollId, limit }) {
-      const { owned, ...chain } = await store.find(userId, conversationId, turnId);
+      const { owned, ...chain } = await findTurnChain(database, userId, conversationId, turnId);
       if (!owned) throw new ApiError('conversation_not_found');
       if (chain.turns.length === 0) throw new ApiError('turn_not_found');
       const scope = [userId, chain.turnId];
@@ -101,7 +111,7 @@ export function createStepService({ store, bodies, cursors, ...rules }: StepServ
 
     async *all(conversationId) {
       for (let after: string | undefined; ;) {
-        const chains = await store.chains(conversationId, after, TURNS);
+        const chains = await listTurnChains(database, conversationId, after, TURNS);
         for (const chain of chains) {
           const sources = await sourcesOf(chain);
           const steps = listSteps(sources, rules).map(({ step }) => step);

@@ -107,17 +107,6 @@ export interface StepRecords {
 
 export type TimedEntry = StoredEntry & { at: Date };
 
-export interface StepStore {
-  /** Finds the chain that contains the turn. `owned`: the user owns the conversation. */
-  find(userId: string, conversationId: string, turnId: string): Promise<TurnChain & { owned: boolean }>;
-  /** Chains in a conversation, ordered by id, after `after`. */
-  chains(conversationId: string, after: string | undefined, limit: number): Promise<TurnChain[]>;
-  records(chain: TurnChain): Promise<StepRecords>;
-  entries(turnIds: readonly string[], after: number, limit: number): Promise<TimedEntry[]>;
-  /** Includes continuations: they are one turn for the user. */
-  turnIds(turnId: string): Promise<string[]>;
-}
-
 const agent = (alias: string) => sql`jsonb_build_object(
   'id', ${sql.ref(`${alias}.id`)}, 'name', ${sql.ref(`${alias}.name`)}, 'slug', ${sql.ref(`${alias}.slug`)})`;
 
@@ -129,121 +118,135 @@ const TURN = sql`jsonb_build_object(
 const list = (row: RawBuilder<unknown>, from: RawBuilder<unknown>, order: string) =>
   sql`(SELECT coalesce(jsonb_agg(${row} ORDER BY ${sql.raw(order)}), '[]') FROM ${from})`;
 
-export function createStepStore(database: Database): StepStore {
-  return {
-    async find(userId, conversationId, turnId) {
-      const { rows } = await sql<TurnChain & { owned: boolean }>`
-        WITH conversation AS (
-          SELECT c.id FROM conversations c JOIN workspaces w ON w.id = c.workspace_id
-          WHERE c.id = ${conversationId} AND w.owner_id = ${userId}
-        ), first AS (
-          SELECT coalesce((SELECT first_turn_id FROM turns WHERE id = ${turnId}), ${turnId}::uuid) AS id
-        )
-        SELECT (SELECT id FROM first) AS "turnId", EXISTS (SELECT FROM conversation) AS owned, ${list(
-          TURN,
-          sql`turns t JOIN agents a ON a.id = t.agent_id
-            WHERE t.conversation_id = (SELECT id FROM conversation)
-              AND (t.id = (SELECT id FROM first) OR t.first_turn_id = (SELECT id FROM first))`,
-          't.created_at, t.id',
-        )} AS turns`.execute(database);
-      return rows[0] ?? { turnId, owned: false, turns: [] };
-    },
+/** Finds the chain that contains the turn. `owned`: the user owns the conversation. */
+export async function findTurnChain(
+  db: Database,
+  userId: string,
+  conversationId: string,
+  turnId: string,
+): Promise<TurnChain & { owned: boolean }> {
+  const { rows } = await sql<TurnChain & { owned: boolean }>`
+    WITH conversation AS (
+      SELECT c.id FROM conversations c JOIN workspaces w ON w.id = c.workspace_id
+      WHERE c.id = ${conversationId} AND w.owner_id = ${userId}
+    ), first AS (
+      SELECT coalesce((SELECT first_turn_id FROM turns WHERE id = ${turnId}), ${turnId}::uuid) AS id
+    )
+    SELECT (SELECT id FROM first) AS "turnId", EXISTS (SELECT FROM conversation) AS owned, ${list(
+      TURN,
+      sql`turns t JOIN agents a ON a.id = t.agent_id
+        WHERE t.conversation_id = (SELECT id FROM conversation)
+          AND (t.id = (SELECT id FROM first) OR t.first_turn_id = (SELECT id FROM first))`,
+      't.created_at, t.id',
+    )} AS turns`.execute(db);
+  return rows[0] ?? { turnId, owned: false, turns: [] };
+}
 
-    async chains(conversationId, after, limit) {
-      const { rows } = await sql<TurnChain>`
-        SELECT coalesce(t.first_turn_id, t.id) AS "turnId", jsonb_agg(${TURN} ORDER BY t.created_at, t.id) AS turns
-        FROM turns t JOIN agents a ON a.id = t.agent_id
-        WHERE t.conversation_id = ${conversationId}
-          AND coalesce(t.first_turn_id, t.id) > coalesce(${after ?? null}::uuid, '00000000-0000-0000-0000-000000000000')
-        GROUP BY 1 ORDER BY 1 LIMIT ${limit}`.execute(database);
-      return rows;
-    },
+/** Chains in a conversation, ordered by id, after `after`. */
+export async function listTurnChains(
+  db: Database,
+  conversationId: string,
+  after: string | undefined,
+  limit: number,
+): Promise<TurnChain[]> {
+  const { rows } = await sql<TurnChain>`
+    SELECT coalesce(t.first_turn_id, t.id) AS "turnId", jsonb_agg(${TURN} ORDER BY t.created_at, t.id) AS turns
+    FROM turns t JOIN agents a ON a.id = t.agent_id
+    WHERE t.conversation_id = ${conversationId}
+      AND coalesce(t.first_turn_id, t.id) > coalesce(${after ?? null}::uuid, '00000000-0000-0000-0000-000000000000')
+    GROUP BY 1 ORDER BY 1 LIMIT ${limit}`.execute(db);
+  return rows;
+}
 
-    async records({ turnId, turns }) {
-      const ids = sql`ANY (${turns.map(({ id }) => id)}::uuid[])`;
-      const last = turns.at(-1)?.id ?? null;
-      const { rows } = await sql<StepRecords>`
-        SELECT ${list(
-          sql`jsonb_build_object('step', e.step, 'kind', e.kind, 'provider', e.provider, 'model', e.model,
-            'prompt_tokens', e.prompt_tokens, 'cached_tokens', e.cached_tokens, 'completion_tokens', e.completion_tokens,
-            'reasoning_tokens', e.reasoning_tokens, 'estimated', e.estimated, 'reserved', e.reserved,
-            'cost_micros', e.cost_micros, 'created_at', e.created_at, 'finished_at', e.finished_at)`,
-          sql`usage_entries e WHERE e.turn_id = ${turnId}`,
-          'e.step',
-        )} AS model_calls,
-        ${list(
-          sql`jsonb_build_object('id', r.id, 'call_id', r.call_id, 'tool', r.tool, 'effect', r.effect, 'status', r.status,
-            'outcome', r.outcome, 'sent_at', r.sent_at, 'finished_at', r.finished_at)`,
-          sql`receipts r WHERE r.turn_id = ${ids}`,
-          'r.sent_at, r.id',
-        )} AS receipts,
-        ${list(
-          sql`jsonb_build_object('call_id', p.call_id, 'status', p.status, 'granted_tokens', p.granted_tokens,
-            'message_id', p.card_message_id, 'created_at', p.created_at, 'expires_at', p.expires_at, 'decided_at', p.decided_at)`,
-          sql`tool_approvals p WHERE p.turn_id = ${ids}`,
-          'p.created_at, p.card_message_id',
-        )} AS approvals,
-        ${list(
-          sql`jsonb_build_object('call_id', c.call_id, 'text', c.text, 'failed', c.failed, 'created_at', c.created_at)`,
-          sql`tool_calls c WHERE c.turn_id = ${ids}`,
-          'c.created_at, c.call_id',
-        )} AS outcomes,
-        ${list(
-          sql`to_jsonb(given)`,
-          sql`(
-            SELECT d.call_id, NULL::uuid AS workflow_id, coalesce(t.first_turn_id, t.id) AS turn_id, d.message_id,
-              ${agent('a')} AS agent, m.content ->> 'task_preview' AS task, d.status, d.created_at AS started_at,
-              d.ended_at AS finished_at
-            FROM delegations d JOIN turns t ON t.id = d.turn_id JOIN agents a ON a.id = t.agent_id
-            JOIN messages m ON m.id = d.message_id WHERE d.parent_turn_id = ${ids}
-            UNION ALL
-            SELECT NULL, w.id, s.turn_id, w.message_id, ${agent('a')}, s.name, s.status, s.started_at, s.finished_at
-            FROM workflows w JOIN workflow_steps s ON s.workflow_id = w.id JOIN agents a ON a.id = s.agent_id
-            WHERE w.turn_id = ${ids} AND s.turn_id IS NOT NULL AND s.started_at IS NOT NULL AND s.status <> 'pending'
-          ) given`,
-          'given.started_at, given.turn_id',
-        )} AS tasks,
-        (
-          SELECT jsonb_build_object('message_id', m.id, 'text', m.content ->> 'text', 'failed', m.status = 'failed')
-          FROM turns t JOIN messages m ON m.id = t.reply_message_id
-          WHERE t.id = ${last} AND m.content ->> 'type' = 'text'
-        ) AS reply,
-        (
-          SELECT to_jsonb(owner) FROM (
-            SELECT coalesce(p.first_turn_id, p.id) AS turn_id, d.call_id, m.content ->> 'task_preview' AS task, c.text AS result
-            FROM delegations d JOIN turns p ON p.id = d.parent_turn_id JOIN messages m ON m.id = d.message_id
-            LEFT JOIN tool_calls c ON c.turn_id = d.parent_turn_id AND c.call_id = d.call_id
-            WHERE d.turn_id = ${ids}
-            UNION ALL
-            SELECT coalesce(p.first_turn_id, p.id), NULL, s.name, s.result
-            FROM workflow_steps s JOIN workflows w ON w.id = s.workflow_id LEFT JOIN turns p ON p.id = w.turn_id
-            WHERE s.turn_id = ${turnId}
-            LIMIT 1
-          ) owner
-        ) AS owner`.execute(database);
-      if (rows[0] === undefined) throw new Error('a query without a table has one row');
-      return rows[0];
-    },
+export async function findStepRecords(db: Database, { turnId, turns }: TurnChain): Promise<StepRecords> {
+  const ids = sql`ANY (${turns.map(({ id }) => id)}::uuid[])`;
+  const last = turns.at(-1)?.id ?? null;
+  const { rows } = await sql<StepRecords>`
+    SELECT ${list(
+      sql`jsonb_build_object('step', e.step, 'kind', e.kind, 'provider', e.provider, 'model', e.model,
+        'prompt_tokens', e.prompt_tokens, 'cached_tokens', e.cached_tokens, 'completion_tokens', e.completion_tokens,
+        'reasoning_tokens', e.reasoning_tokens, 'estimated', e.estimated, 'reserved', e.reserved,
+        'cost_micros', e.cost_micros, 'created_at', e.created_at, 'finished_at', e.finished_at)`,
+      sql`usage_entries e WHERE e.turn_id = ${turnId}`,
+      'e.step',
+    )} AS model_calls,
+    ${list(
+      sql`jsonb_build_object('id', r.id, 'call_id', r.call_id, 'tool', r.tool, 'effect', r.effect, 'status', r.status,
+        'outcome', r.outcome, 'sent_at', r.sent_at, 'finished_at', r.finished_at)`,
+      sql`receipts r WHERE r.turn_id = ${ids}`,
+      'r.sent_at, r.id',
+    )} AS receipts,
+    ${list(
+      sql`jsonb_build_object('call_id', p.call_id, 'status', p.status, 'granted_tokens', p.granted_tokens,
+        'message_id', p.card_message_id, 'created_at', p.created_at, 'expires_at', p.expires_at, 'decided_at', p.decided_at)`,
+      sql`tool_approvals p WHERE p.turn_id = ${ids}`,
+      'p.created_at, p.card_message_id',
+    )} AS approvals,
+    ${list(
+      sql`jsonb_build_object('call_id', c.call_id, 'text', c.text, 'failed', c.failed, 'created_at', c.created_at)`,
+      sql`tool_calls c WHERE c.turn_id = ${ids}`,
+      'c.created_at, c.call_id',
+    )} AS outcomes,
+    ${list(
+      sql`to_jsonb(given)`,
+      sql`(
+        SELECT d.call_id, NULL::uuid AS workflow_id, coalesce(t.first_turn_id, t.id) AS turn_id, d.message_id,
+          ${agent('a')} AS agent, m.content ->> 'task_preview' AS task, d.status, d.created_at AS started_at,
+          d.ended_at AS finished_at
+        FROM delegations d JOIN turns t ON t.id = d.turn_id JOIN agents a ON a.id = t.agent_id
+        JOIN messages m ON m.id = d.message_id WHERE d.parent_turn_id = ${ids}
+        UNION ALL
+        SELECT NULL, w.id, s.turn_id, w.message_id, ${agent('a')}, s.name, s.status, s.started_at, s.finished_at
+        FROM workflows w JOIN workflow_steps s ON s.workflow_id = w.id JOIN agents a ON a.id = s.agent_id
+        WHERE w.turn_id = ${ids} AND s.turn_id IS NOT NULL AND s.started_at IS NOT NULL AND s.status <> 'pending'
+      ) given`,
+      'given.started_at, given.turn_id',
+    )} AS tasks,
+    (
+      SELECT jsonb_build_object('message_id', m.id, 'text', m.content ->> 'text', 'failed', m.status = 'failed')
+      FROM turns t JOIN messages m ON m.id = t.reply_message_id
+      WHERE t.id = ${last} AND m.content ->> 'type' = 'text'
+    ) AS reply,
+    (
+      SELECT to_jsonb(owner) FROM (
+        SELECT coalesce(p.first_turn_id, p.id) AS turn_id, d.call_id, m.content ->> 'task_preview' AS task, c.text AS result
+        FROM delegations d JOIN turns p ON p.id = d.parent_turn_id JOIN messages m ON m.id = d.message_id
+        LEFT JOIN tool_calls c ON c.turn_id = d.parent_turn_id AND c.call_id = d.call_id
+        WHERE d.turn_id = ${ids}
+        UNION ALL
+        SELECT coalesce(p.first_turn_id, p.id), NULL, s.name, s.result
+        FROM workflow_steps s JOIN workflows w ON w.id = s.workflow_id LEFT JOIN turns p ON p.id = w.turn_id
+        WHERE s.turn_id = ${turnId}
+        LIMIT 1
+      ) owner
+    ) AS owner`.execute(db);
+  if (rows[0] === undefined) throw new Error('a query without a table has one row');
+  return rows[0];
+}
 
-    async entries(turnIds, after, limit) {
-      const rows = await database
-        .selectFrom('turn_entries')
-        .select(['number', 'kind', 'body', 'object_id', 'hash', 'size', 'created_at'])
-        .where('turn_id', 'in', [...turnIds])
-        .where('number', '>', after)
-        .orderBy('number')
-        .limit(limit)
-        .execute();
-      return rows.map((row) => ({ ...storedEntry(row), at: row.created_at }));
-    },
+export async function listTimedEntries(
+  db: Database,
+  turnIds: readonly string[],
+  after: number,
+  limit: number,
+): Promise<TimedEntry[]> {
+  const rows = await db
+    .selectFrom('turn_entries')
+    .select(['number', 'kind', 'body', 'object_id', 'hash', 'size', 'created_at'])
+    .where('turn_id', 'in', [...turnIds])
+    .where('number', '>', after)
+    .orderBy('number')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => ({ ...storedEntry(row), at: row.created_at }));
+}
 
-    async turnIds(turnId) {
-      const rows = await database
-        .selectFrom('turns')
-        .select('id')
-        .where(({ or, eb }) => or([eb('id', '=', turnId), eb('first_turn_id', '=', turnId)]))
-        .execute();
-      return rows.map(({ id }) => id);
-    },
-  };
+/** Includes continuations: they are one turn for the user. */
+export async function findTurnIdsOfChain(db: Database, turnId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('turns')
+    .select('id')
+    .where(({ or, eb }) => or([eb('id', '=', turnId), eb('first_turn_id', '=', turnId)]))
+    .execute();
+  return rows.map(({ id }) => id);
 }

@@ -13,7 +13,7 @@ import {
   type TestOrchestrator,
   type TestUser,
 } from '../../../test/test-orchestrator.js';
-import { createSummaryStore } from './summaries.store.js';
+import { findSummarizedConversation } from './summaries.store.js';
 import { MOST_WHOLE } from '../request/summary-need.js';
 
 const FEATURES = ['summarize.1', 'long-history.1'];
@@ -302,13 +302,12 @@ describe('summaries and titles', () => {
         .select('id')
         .where('conversation_id', '=', home.conversationId)
         .executeTakeFirstOrThrow();
-      const store = createSummaryStore(uswarm.database);
       await say('two');
-      expect((await store.conversation(home.conversationId))?.turnId).not.toBe(ended.id);
+      expect((await findSummarizedConversation(uswarm.database, home.conversationId))?.turnId).not.toBe(ended.id);
       await sql`
         INSERT INTO turn_contexts (turn_id, context) SELECT id, '{}' FROM turns
         WHERE conversation_id = ${home.conversationId} AND id <> ${ended.id}`.execute(uswarm.database);
-      expect((await store.conversation(home.conversationId))?.turnId).toBe(ended.id);
+      expect((await findSummarizedConversation(uswarm.database, home.conversationId))?.turnId).toBe(ended.id);
     });
 
     it('is deleted with the conversation', async () => {

@@ -30,7 +30,8 @@ function summarizer(more: { [Key in keyof SummarizerDeps]?: SummarizerDeps[Key] 
   const entries: UsageEntry[] = [];
   const reserved = new Map<string, Attempt>();
   const written = createSummarizer({
-    runtimes: { get: async () => READY },
+    database: NO_TRANSACTION,
+    runtimes: { getRuntime: async () => READY },
     client: {
       identify: async () => ({ instanceId: 'i', features: ['summarize.1'] }),
       summarize: async (_target, request) => {
@@ -40,12 +41,12 @@ function summarizer(more: { [Key in keyof SummarizerDeps]?: SummarizerDeps[Key] 
         return create(SummarizeResponseSchema, { text: 'short', usage: [] });
       },
     },
-    agents: { members: async () => [] },
-    users: { lockUser: async () => true },
+    agents: { listMembers: async () => [] },
+    users: { lockUserOfSummary: async () => true },
     turns: {
-      lock: async () => undefined,
-      nextStep: async () => 3,
-      recordUsage: async (entry) => {
+      lockTurn: async () => undefined,
+      findNextStep: async () => 3,
+      recordCall: async (_db, entry) => {
         entries.push(entry);
         return { provider: entry.provider, modelId: entry.modelId, kind: 'title', costMicros: 1 };
       },
@@ -53,9 +54,9 @@ function summarizer(more: { [Key in keyof SummarizerDeps]?: SummarizerDeps[Key] 
     withTransaction: (use) => use(NO_TRANSACTION),
     limits: { reached: async () => undefined },
     reservations: {
-      lock: async () => undefined,
-      insert: async (attempt) => void reserved.set(attempt.usageTurnId, attempt),
-      release: async ({ usageTurnId }) => void reserved.delete(usageTurnId),
+      lockReservations: async () => undefined,
+      insertReservation: async (_db, attempt) => void reserved.set(attempt.usageTurnId, attempt),
+      releaseReservation: async (_db, { usageTurnId }) => void reserved.delete(usageTurnId),
     },
     models: {
       provider: 'openai',
@@ -90,7 +91,7 @@ describe('the summarizer', () => {
   });
 
   it.each<[string, Parameters<typeof summarizer>[0]]>([
-    ['the runtime is not running', { runtimes: { get: async () => ({ ...READY, phase: 'Suspended' }) } }],
+    ['the runtime is not running', { runtimes: { getRuntime: async () => ({ ...READY, phase: 'Suspended' }) } }],
     [
       'the token limit is reached',
       { limits: { reached: async () => ({ scope: 'user', token_limit: 1, resets_at: '' }) } },

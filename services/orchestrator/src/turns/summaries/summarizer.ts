@@ -5,18 +5,20 @@ import { MESSAGE_ERRORS } from '@uswarm/contract';
 import { estimateTokens } from '@uswarm/service-kit';
 import { SummarizeRequestSchema, SummaryKind, type SummarizeResponse } from '@uswarm/runtime-proto';
 import type { Database, WithTransaction } from '../../platform/database/database.js';
-import type { AgentStore } from '../../records/agents.store.js';
 import type { ModelCatalog } from '../../platform/core/models.js';
 import type { ModelTokens } from '../model-calls/model-tokens.js';
 import type { RuntimeClient } from '../../runtimes/runtime-client.js';
-import type { RuntimeStore } from '../../records/runtimes.store.js';
 import { maxMessagesOf, summarizedBytes, summaryTokens, wholeMessages, windowOf } from '../request/summary-need.js';
 import { toAgent, toHistory, toLimits } from '../request/turn-request.js';
 import type { TurnMetrics } from '../turn-metrics.js';
-import type { TurnStore } from '../turns.store.js';
-import type { ReservationStore, TurnStep } from '../../metering/reservations.store.js';
+import type { TurnStep } from '../../metering/reservations.store.js';
 import type { UsageLimits } from '../../metering/usage-limits.js';
-import type { SummarizedConversation, SummarizedMessage, SummaryStore, WholeMessages } from './summaries.store.js';
+import type { SummarizedConversation, SummarizedMessage, WholeMessages } from './summaries.store.js';
+import type * as runtimeRecords from '../../records/runtimes.store.js';
+import type * as agentRecords from '../../records/agents.store.js';
+import type * as summaryRecords from './summaries.store.js';
+import type * as turnRecords from '../turns.store.js';
+import type * as reservationRecords from '../../metering/reservations.store.js';
 
 /** Such runtimes write summaries and titles. */
 const FEATURE = 'summarize.1';
@@ -35,14 +37,15 @@ const KINDS = { summary: SummaryKind.SUMMARY, title: SummaryKind.TITLE } as cons
 type Kind = keyof typeof KINDS;
 
 export interface SummarizerDeps {
-  runtimes: Pick<RuntimeStore, 'get'>;
+  database: Database;
+  runtimes: Pick<typeof runtimeRecords, 'getRuntime'>;
   client: Pick<RuntimeClient, 'identify' | 'summarize'>;
-  agents: Pick<AgentStore, 'members'>;
-  users: Pick<SummaryStore, 'lockUser'>;
-  turns: Pick<TurnStore, 'lock' | 'nextStep' | 'recordUsage'>;
+  agents: Pick<typeof agentRecords, 'listMembers'>;
+  users: Pick<typeof summaryRecords, 'lockUserOfSummary'>;
+  turns: Pick<typeof turnRecords, 'recordCall' | 'findNextStep' | 'lockTurn'>;
   withTransaction: WithTransaction;
   limits: Pick<UsageLimits, 'reached'>;
-  reservations: Pick<ReservationStore, 'lock' | 'insert' | 'release'>;
+  reservations: Pick<typeof reservationRecords, 'lockReservations' | 'insertReservation' | 'releaseReservation'>;
   models: Pick<ModelCatalog, 'provider' | 'limits' | 'price' | 'subAgentModel'>;
   modelTokens: ModelTokens;
   metrics: Pick<TurnMetrics, 'used'>;
@@ -135,16 +138,16 @@ export function createSummarizer(deps: SummarizerDeps): Summarizer {
       maxOutputTokens: input.maxOutputTokens ?? TITLE_TOKENS,
     };
     return withTransaction(async (tx) => {
-      await reservations.lock(userId, tx);
+      await reservations.lockReservations(tx, userId);
       if ((await deps.limits.reached(workspaceId, tx)) !== undefined) return undefined;
-      await reservations.insert(attempt, tx);
+      await reservations.insertReservation(tx, attempt);
       return reserved;
     });
   }
 
   /** @returns undefined if the runtime is not running or writes no summaries */
   async function runtimeOf(workspaceId: string, signal: AbortSignal) {
-    const runtime = await deps.runtimes.get(workspaceId);
+    const runtime = await deps.runtimes.getRuntime(deps.database, workspaceId);
     if (runtime?.phase !== 'Ready' || runtime.address === null) return undefined;
     const target = { workspaceId, address: runtime.address };
     const { features, windows } = await deps.client.identify(target, signal);
@@ -173,7 +176,7 @@ export function createSummarizer(deps: SummarizerDeps): Summarizer {
       const target = (await runtimeOf(workspaceId, signal))?.target;
       if (target === undefined) return undefined;
       const limits = deps.models.limits(MODEL);
-      const members = await deps.agents.members(workspaceId);
+      const members = await deps.agents.listMembers(deps.database, workspaceId);
       const request = create(SummarizeRequestSchema, {
         kind: KINDS[kind],
         model: MODEL,
@@ -191,7 +194,7 @@ export function createSummarizer(deps: SummarizerDeps): Summarizer {
         const { text, usage } = await deps.client.summarize(target, request, signal);
         return { text, usage, reserved };
       } catch (error) {
-        if (usedNothing(error)) await withTransaction((tx) => reservations.release(reserved, tx));
+        if (usedNothing(error)) await withTransaction((tx) => reservations.releaseReservation(tx, reserved));
         if (error instanceof ConnectError && error.code === Code.Unimplemented) return undefined;
         throw error;
       }
@@ -199,11 +202,11 @@ export function createSummarizer(deps: SummarizerDeps): Summarizer {
 
     async record(kind, { turnId, userId, workspaceId, conversationId, agentId }, { usage, reserved }, db) {
       // Deleting an account deletes its usage, and nothing would delete this row later.
-      if (!(await deps.users.lockUser(userId, db))) return;
-      if (usage.length > 0) await reservations.release(reserved, db);
+      if (!(await deps.users.lockUserOfSummary(db, userId))) return;
+      if (usage.length > 0) await reservations.releaseReservation(db, reserved);
       // A summary and a title may be recorded for the same turn concurrently.
-      await deps.turns.lock(turnId, db);
-      let step = await deps.turns.nextStep(turnId, db);
+      await deps.turns.lockTurn(db, turnId);
+      let step = await deps.turns.findNextStep(db, turnId);
       for (const {
         provider,
         model,
@@ -230,7 +233,7 @@ export function createSummarizer(deps: SummarizerDeps): Summarizer {
           estimated,
           ...deps.models.price(MODEL, provider),
         };
-        const counted = await deps.turns.recordUsage(entry, db);
+        const counted = await deps.turns.recordCall(db, entry);
         if (counted !== undefined) deps.metrics.used({ ...entry, ...counted });
         step += 1;
       }

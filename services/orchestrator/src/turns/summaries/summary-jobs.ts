@@ -1,20 +1,28 @@
 import { storable } from '@uswarm/service-kit';
-import type { WithTransaction } from '../../platform/database/database.js';
-import type { JobStore, LeasedJob } from '../../platform/jobs/job-store.js';
+import type { WithTransaction, Database } from '../../platform/database/database.js';
+import type { JobQueue, LeasedJob } from '../../platform/jobs/job-queue.js';
 import type { JobResult } from '../../platform/jobs/job-worker.js';
 import { titleOf } from '../../records/title.js';
-import type { EventStore } from '../../records/events.store.js';
+import type { EventLog } from '../../records/event-log.js';
 import type { Summarizer } from './summarizer.js';
 import { usageLock } from '../../records/usage-lock.js';
-import type { SummarizedMessage, SummaryStore } from './summaries.store.js';
+import {
+  type SummarizedMessage,
+  findSummarizedConversation,
+  findSummary,
+  findLastExceeding,
+  listSummarizedMessages,
+  saveSummary,
+} from './summaries.store.js';
 import { hasGrown, wholeBytes } from '../request/summary-need.js';
+import { setModelTitle } from '../../records/conversation-rows.js';
 
 export interface SummaryJobDeps {
   withTransaction: WithTransaction;
-  jobs: Pick<JobStore, 'holds'>;
-  store: SummaryStore;
+  jobs: Pick<JobQueue, 'holds'>;
+  database: Database;
   summarizer: Summarizer;
-  events: Pick<EventStore, 'append'>;
+  events: Pick<EventLog, 'append'>;
 }
 
 /** Limit per model call. */
@@ -30,18 +38,18 @@ const FAILURES = 5;
 const DONE: JobResult = { done: true };
 
 /** The job subject is the conversation. */
-export function createSummaryJobs({ withTransaction, jobs, store, summarizer, events }: SummaryJobDeps) {
+export function createSummaryJobs({ withTransaction, jobs, database, summarizer, events }: SummaryJobDeps) {
   /** Summarizes the oldest messages that have no summary and are not sent whole. */
   async function summary(job: LeasedJob, signal: AbortSignal): Promise<JobResult> {
     const conversationId = job.subjectId;
-    const conversation = await store.conversation(conversationId);
+    const conversation = await findSummarizedConversation(database, conversationId);
     if (conversation === undefined || job.failures >= FAILURES) return DONE;
     const room = await summarizer.room(conversation, signal);
     if (room === undefined) return DONE;
-    const before = await store.find(conversationId);
-    const throughSeq = await store.lastExceeding(conversationId, room.whole);
+    const before = await findSummary(database, conversationId);
+    const throughSeq = await findLastExceeding(database, conversationId, room.whole);
     const range = { afterSeq: before?.throughSeq ?? 0, throughSeq, limit: MESSAGES };
-    const found = await store.messages(conversationId, range);
+    const found = await listSummarizedMessages(database, conversationId, range);
     if (!hasGrown(found, room.whole)) return DONE;
     const messages = fitting(found, room.messageBytes);
     const { maxOutputTokens } = room;
@@ -55,7 +63,7 @@ export function createSummaryJobs({ withTransaction, jobs, store, summarizer, ev
     await withTransaction(async (tx) => {
       // A deleted or edited message has cancelled the job: its text must not remain in a summary.
       if (await jobs.holds(job, tx)) {
-        if (text !== '') await store.save(conversationId, { text, throughSeq: last.seq }, tx);
+        if (text !== '') await saveSummary(tx, conversationId, { text, throughSeq: last.seq });
       }
       await summarizer.record('summary', conversation, written, tx);
     });
@@ -65,12 +73,12 @@ export function createSummaryJobs({ withTransaction, jobs, store, summarizer, ev
 
   async function title(job: LeasedJob, signal: AbortSignal): Promise<JobResult> {
     const conversationId = job.subjectId;
-    const conversation = await store.conversation(conversationId);
+    const conversation = await findSummarizedConversation(database, conversationId);
     if (conversation === undefined || job.failures >= FAILURES) return DONE;
     const { workspaceId, titleSource } = conversation;
     if (titleSource === 'user' || titleSource === 'model') return DONE;
     const range = { afterSeq: 0, throughSeq: Number.MAX_SAFE_INTEGER, limit: TITLE_MESSAGES };
-    const messages = fitting(await store.messages(conversationId, range));
+    const messages = fitting(await listSummarizedMessages(database, conversationId, range));
     const last = messages.at(-1);
     if (last === undefined) return DONE;
     const written = await summarizer.write('title', conversation, { previous: '', messages }, signal);
@@ -79,7 +87,7 @@ export function createSummaryJobs({ withTransaction, jobs, store, summarizer, ev
     await withTransaction(async (tx) => {
       if (text !== undefined && (await jobs.holds(job, tx, usageLock(conversation.userId)))) {
         await events.append({ workspaceId, type: 'conversation.updated', subjectId: conversationId }, tx);
-        await store.saveTitle(conversationId, { text, seq: last.seq }, tx);
+        await setModelTitle(tx, conversationId, { text, seq: last.seq });
       }
       await summarizer.record('title', conversation, written, tx);
     });

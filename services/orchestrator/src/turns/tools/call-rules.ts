@@ -1,15 +1,15 @@
-import type { AgentSettingsStore } from '../../records/agent-settings.store.js';
+import { findSettingsOfAgent } from '../../records/agent-settings.store.js';
 import { toolsOf } from '../../records/agent-tools.js';
 import type { Tool } from '../../platform/core/catalog.js';
-import type { IntegrationStore } from '../../records/integrations.store.js';
+import { findIntegrationOf } from '../../records/integrations.store.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import type { Database } from '../../platform/database/database.js';
 import { isKnownAddress } from './known-addresses.js';
 import { countLookups, findAddressTexts } from './known-addresses.store.js';
 import type { PlatformTool } from './platform-tool.js';
-import type { PrivateTextStore } from './private-texts.store.js';
+import { findPrivateTexts } from './private-texts.store.js';
 import { sharesText } from './shared-text.js';
-import type { UntrustedContentStore } from './untrusted-content.store.js';
+import { findUntrustedSources } from './untrusted-content.store.js';
 import { contentOf, type UntrustedSource } from './untrusted-content.js';
 
 /** The user's current rules. A turn can be days older, because it waited for an approval. */
@@ -30,43 +30,30 @@ export interface CallRules {
 }
 
 export const connectionOf =
-  (connections: Pick<IntegrationStore, 'findOf'>): CallRules['connection'] =>
+  (database: Database): CallRules['connection'] =>
   async (userId, { provider }) =>
-    provider === undefined ? undefined : (await connections.findOf(userId, provider))?.id;
+    provider === undefined ? undefined : (await findIntegrationOf(database, userId, provider))?.id;
 
 export interface CallRulesDeps {
-  settings: Pick<AgentSettingsStore, 'ofAgent'>;
   tools: readonly Tool[];
-  connections: Pick<IntegrationStore, 'findOf'>;
   receipts: Pick<ReceiptLog, 'sentSince'>;
-  untrusted: Pick<UntrustedContentStore, 'sources'>;
-  privateTexts: PrivateTextStore;
   platformTools: readonly Pick<PlatformTool, 'name' | 'effect' | 'provider'>[];
   database: Database;
 }
 
-export const createCallRules = ({
-  settings,
-  tools,
-  connections,
-  receipts,
-  untrusted,
-  privateTexts,
-  platformTools,
-  database,
-}: CallRulesDeps): CallRules => ({
+export const createCallRules = ({ tools, receipts, platformTools, database }: CallRulesDeps): CallRules => ({
   async permission(agentId, { switchedBy, effect }) {
-    const row = await settings.ofAgent(agentId);
+    const row = await findSettingsOfAgent(database, agentId);
     const tool = row && toolsOf(tools, row.toolSettings).find(({ name }) => name === switchedBy);
     const permission = tool?.permission ?? 'deny';
     return permission === 'ask' && effect === 'read' ? 'allow' : permission;
   },
   mayRepeat: receipts.sentSince,
-  connection: connectionOf(connections),
-  untrustedSources: (conversationId) => untrusted.sources(conversationId, database),
+  connection: connectionOf(database),
+  untrustedSources: (conversationId) => findUntrustedSources(database, conversationId),
   async sharesPrivateText(place, query) {
     const readers = platformTools.filter(({ effect }) => effect === 'read').map(({ name }) => name);
-    const { texts, named } = await privateTexts.find(place, readers, database);
+    const { texts, named } = await findPrivateTexts(database, place, readers);
     return sharesText(query, texts, named);
   },
   async knowsAddress(conversationId, url) {

@@ -2,7 +2,7 @@ import { type IntegrationProvider, safeParseRequest } from '@uswarm/contract';
 import type { Picture } from '@uswarm/file-reader';
 import { z } from 'zod';
 import type { Transaction } from '../../platform/database/database.js';
-import type { PlacedMessage, Placement } from '../../records/events.store.js';
+import type { PlacedMessage, Placement } from '../../records/event-log.js';
 import { oneLine } from '../../records/one-line.js';
 import type { Answer } from '../../records/answers.js';
 import type { UntrustedSource } from './untrusted-source.js';

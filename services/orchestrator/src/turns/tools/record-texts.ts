@@ -1,6 +1,7 @@
 import type { Transaction } from '../../platform/database/database.js';
 import type { StoredText } from './platform-tool.js';
-import type { ReadingTurn, UntrustedContentStore } from './untrusted-content.store.js';
+import type { ReadingTurn } from './untrusted-content.store.js';
+import type * as untrustedContentRecords from './untrusted-content.store.js';
 import type { UntrustedSource } from './untrusted-content.js';
 
 export const storedMemory = ({ key }: { key: string }): StoredText => ({ kind: 'memory', key });
@@ -13,12 +14,12 @@ interface Texts {
 
 /** Call it in the transaction after which the texts reach the runtime. */
 export async function recordTexts(
-  store: Pick<UntrustedContentStore, 'add' | 'read' | 'wrote'>,
+  untrusted: Pick<typeof untrustedContentRecords, 'addUntrustedSources' | 'recordReadTexts' | 'recordWrittenTexts'>,
   turn: ReadingTurn,
   { reads, read = [], wrote = [] }: Texts,
   tx: Transaction,
 ): Promise<void> {
-  await store.add(turn, reads === undefined ? [] : [reads], tx);
-  await store.read(turn, read, tx);
-  await store.wrote(turn, wrote, tx);
+  await untrusted.addUntrustedSources(tx, turn, reads === undefined ? [] : [reads]);
+  await untrusted.recordReadTexts(tx, turn, read);
+  await untrusted.recordWrittenTexts(tx, turn, wrote);
 }

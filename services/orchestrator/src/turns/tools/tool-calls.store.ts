@@ -10,22 +10,21 @@ export interface StoredOutcome {
   showsMessage: boolean;
 }
 
-export interface ToolCallStore {
-  find(turnId: string, callId: string, db: Database): Promise<StoredOutcome | undefined>;
-  /** @throws DatabaseError if the call is stored already */
-  insert(turnId: string, call: { id: string; tool: string }, outcome: StoredOutcome, db: Database): Promise<void>;
+export function findToolCall(db: Database, turnId: string, callId: string): Promise<StoredOutcome | undefined> {
+  return db
+    .selectFrom('tool_calls')
+    .select(['text', 'failed', 'shows_message as showsMessage'])
+    .where('turn_id', '=', turnId)
+    .where('call_id', '=', callId)
+    .executeTakeFirst();
 }
 
-export const createToolCallStore = (): ToolCallStore => ({
-  find: (turnId, callId, db) =>
-    db
-      .selectFrom('tool_calls')
-      .select(['text', 'failed', 'shows_message as showsMessage'])
-      .where('turn_id', '=', turnId)
-      .where('call_id', '=', callId)
-      .executeTakeFirst(),
-
-  async insert(turnId, { id, tool }, { text, failed, showsMessage }, db) {
-    await insertCalls(sql`VALUES (${turnId}::uuid, ${id}, ${tool}, ${text}, ${failed}, ${showsMessage})`).execute(db);
-  },
-});
+/** @throws DatabaseError if the call is stored already */
+export async function insertToolCall(
+  db: Database,
+  turnId: string,
+  { id, tool }: { id: string; tool: string },
+  { text, failed, showsMessage }: StoredOutcome,
+): Promise<void> {
+  await insertCalls(sql`VALUES (${turnId}::uuid, ${id}, ${tool}, ${text}, ${failed}, ${showsMessage})`).execute(db);
+}

@@ -12,17 +12,16 @@ const UNUSED = {} as never;
 const limits = { perAgent: 1, contentBytes: 1, perWorkspace: 1, versions: 1, bytes: 1 };
 
 const tools = [
-  ...createMemoryTools({ store: UNUSED, limits }),
-  ...createArtifactTools({ store: UNUSED, contents: UNUSED, agents: UNUSED, limits }),
+  ...createMemoryTools({ database: UNUSED, limits }),
+  ...createArtifactTools({ database: UNUSED, contents: UNUSED, limits }),
   createReadFileTool({ contents: UNUSED, files: UNUSED }),
   ...createDelegationTools({
-    agents: UNUSED,
-    turns: UNUSED,
+    database: UNUSED,
     delegations: UNUSED,
     createViewContext: UNUSED,
     attachmentsIn: UNUSED,
   }),
-  ...createWorkflowTools({ store: UNUSED, workflows: UNUSED, agents: UNUSED }),
+  ...createWorkflowTools({ database: UNUSED, workflows: UNUSED }),
   ...createCalendarTools({ api: UNUSED, timeZone: UNUSED }),
   ...createGmailTools({ api: UNUSED }),
 ];

@@ -3,13 +3,19 @@ import { storeArtifact } from '../../../test/artifacts.js';
 import { beginToolTurn } from '../../../test/tool-turn.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { createMemoryTools } from '../../workspaces/agents/memory-tools.js';
+import {
+  findUntrustedSources,
+  recordWrittenTexts,
+  addUntrustedSources,
+  recordReadTexts,
+} from './untrusted-content.store.js';
 
 const tea = { key: 'tea', content: 'The user drinks green tea.' };
 
 describe('content of others', () => {
   const world = useTurnFixture();
   const sources = async (conversationId: string) =>
-    (await world.turnWorker.stores.untrusted.sources(conversationId, world.uswarm.database)).toSorted();
+    (await findUntrustedSources(world.uswarm.database, conversationId)).toSorted();
   async function flags(agentId: string): Promise<Record<string, boolean>> {
     const { database } = world.uswarm;
     const query = database.selectFrom('agent_memories').select(['key', 'untrusted']).where('agent_id', '=', agentId);
@@ -25,7 +31,7 @@ describe('content of others', () => {
 
   const begin = async () => {
     const limits = { perAgent: 500, contentBytes: 8_192 };
-    const begun = await beginToolTurn(world, createMemoryTools({ store: world.turnWorker.stores.memories, limits }));
+    const begun = await beginToolTurn(world, createMemoryTools({ database: world.turnWorker.stores.database, limits }));
     const { conversation_id: conversationId, agent_id: agentId } = begun.turn;
     const searched = () =>
       begun.writer.tool(
@@ -86,7 +92,7 @@ describe('content of others', () => {
       .executeTakeFirstOrThrow();
     await database.deleteFrom('untrusted_contents').where('conversation_id', '=', conversationId).execute();
     const reader = { id: turn.id, conversation_id: conversationId, agent_id: colleague.id };
-    await world.turnWorker.stores.untrusted.read(reader, [{ kind: 'memory', key: 'tea' }], database);
+    await recordReadTexts(database, reader, [{ kind: 'memory', key: 'tea' }]);
     expect(await sources(conversationId)).toEqual(['memory']);
   });
 
@@ -106,18 +112,17 @@ describe('content of others', () => {
 
   it('is known for each version of a document', async () => {
     const { turn, conversationId } = await begin();
-    const { untrusted } = world.turnWorker.stores;
     const { database } = world.uswarm;
     const id = await storeArtifact(world.uswarm, { ...world.home, conversationId }, 'Plan', ['one', 'two']);
     const version = (number: number) => [{ kind: 'artifact', id, version: number }] as const;
-    await untrusted.wrote(turn, version(1), database);
-    await untrusted.add(turn, ['app'], database);
-    await untrusted.wrote(turn, version(2), database);
+    await recordWrittenTexts(database, turn, version(1));
+    await addUntrustedSources(database, turn, ['app']);
+    await recordWrittenTexts(database, turn, version(2));
     expect(await artifacts(id)).toEqual([{ untrusted: false }, { untrusted: true }]);
     await database.deleteFrom('untrusted_contents').where('conversation_id', '=', conversationId).execute();
-    await untrusted.read(turn, version(1), database);
+    await recordReadTexts(database, turn, version(1));
     expect(await sources(conversationId)).toEqual([]);
-    await untrusted.read(turn, [...version(1), ...version(2)], database);
+    await recordReadTexts(database, turn, [...version(1), ...version(2)]);
     expect(await sources(conversationId)).toEqual(['artifact']);
   });
 

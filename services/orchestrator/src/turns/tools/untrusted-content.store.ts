@@ -10,18 +10,6 @@ export interface ReadingTurn {
   agent_id: string;
 }
 
-export interface UntrustedContentStore {
-  sources(conversationId: string, db: Database): Promise<UntrustedSource[]>;
-  add(turn: ReadingTurn, sources: readonly UntrustedSource[], db: Database): Promise<void>;
-  /**
-   * Records that the turn has read these texts, as far as they are untrusted. Messages are if their conversation has
-   * content from others.
-   */
-  read(turn: ReadingTurn, texts: readonly StoredText[], db: Database): Promise<void>;
-  /** Texts that the turn has written are untrusted if its conversation has content from others. */
-  wrote(turn: ReadingTurn, texts: readonly StoredText[], db: Database): Promise<void>;
-}
-
 /** Each text of these kinds is marked separately. */
 const KINDS = ['memory', 'artifact'] as const;
 
@@ -39,49 +27,64 @@ function rowsOf(kind: (typeof KINDS)[number], agentId: string, texts: readonly S
 
 const kindsOf = (texts: readonly StoredText[]) => KINDS.filter((kind) => texts.some((text) => text.kind === kind));
 
-export const createUntrustedContentStore = (): UntrustedContentStore => ({
-  async sources(conversationId, db) {
-    const rows = await db
-      .selectFrom('untrusted_contents')
-      .select('source')
-      .where('conversation_id', '=', conversationId)
-      .execute();
-    return rows.map(({ source }) => source as UntrustedSource);
-  },
+export async function findUntrustedSources(db: Database, conversationId: string): Promise<UntrustedSource[]> {
+  const rows = await db
+    .selectFrom('untrusted_contents')
+    .select('source')
+    .where('conversation_id', '=', conversationId)
+    .execute();
+  return rows.map(({ source }) => source as UntrustedSource);
+}
 
-  async add({ id, conversation_id: conversationId }, sources, db) {
-    if (sources.length === 0) return;
+export async function addUntrustedSources(
+  db: Database,
+  { id, conversation_id: conversationId }: ReadingTurn,
+  sources: readonly UntrustedSource[],
+): Promise<void> {
+  if (sources.length === 0) return;
+  await sql`
+    INSERT INTO untrusted_contents (conversation_id, source, turn_id)
+    SELECT ${conversationId}::uuid, source, ${id}::uuid FROM unnest(${[...sources]}::text[]) AS kinds (source)
+    ON CONFLICT DO NOTHING`.execute(db);
+}
+
+/**
+ * Records that the turn has read these texts, as far as they are untrusted. Messages are if their conversation has
+ * content from others.
+ */
+export async function recordReadTexts(
+  db: Database,
+  { id, conversation_id: conversationId, agent_id: agentId }: ReadingTurn,
+  texts: readonly StoredText[],
+): Promise<void> {
+  const conversations = texts.flatMap((text) => (text.kind === 'conversation' ? [text.id] : []));
+  if (conversations.length > 0) {
     await sql`
       INSERT INTO untrusted_contents (conversation_id, source, turn_id)
-      SELECT ${conversationId}::uuid, source, ${id}::uuid FROM unnest(${[...sources]}::text[]) AS kinds (source)
+      SELECT DISTINCT ${conversationId}::uuid, source, ${id}::uuid FROM untrusted_contents
+      WHERE conversation_id = ANY (${conversations}::uuid[]) AND conversation_id <> ${conversationId}
       ON CONFLICT DO NOTHING`.execute(db);
-  },
+  }
+  for (const kind of kindsOf(texts)) {
+    const { table, condition } = rowsOf(kind, agentId, texts);
+    await sql`
+      INSERT INTO untrusted_contents (conversation_id, source, turn_id)
+      SELECT ${conversationId}, ${kind}, ${id} WHERE EXISTS (SELECT FROM ${table} WHERE ${condition} AND m.untrusted)
+      ON CONFLICT DO NOTHING`.execute(db);
+  }
+}
 
-  async read({ id, conversation_id: conversationId, agent_id: agentId }, texts, db) {
-    const conversations = texts.flatMap((text) => (text.kind === 'conversation' ? [text.id] : []));
-    if (conversations.length > 0) {
-      await sql`
-        INSERT INTO untrusted_contents (conversation_id, source, turn_id)
-        SELECT DISTINCT ${conversationId}::uuid, source, ${id}::uuid FROM untrusted_contents
-        WHERE conversation_id = ANY (${conversations}::uuid[]) AND conversation_id <> ${conversationId}
-        ON CONFLICT DO NOTHING`.execute(db);
-    }
-    for (const kind of kindsOf(texts)) {
-      const { table, condition } = rowsOf(kind, agentId, texts);
-      await sql`
-        INSERT INTO untrusted_contents (conversation_id, source, turn_id)
-        SELECT ${conversationId}, ${kind}, ${id} WHERE EXISTS (SELECT FROM ${table} WHERE ${condition} AND m.untrusted)
-        ON CONFLICT DO NOTHING`.execute(db);
-    }
-  },
-
-  async wrote({ conversation_id: conversationId, agent_id: agentId }, texts, db) {
-    for (const kind of kindsOf(texts)) {
-      const { table, condition } = rowsOf(kind, agentId, texts);
-      await sql`
-        UPDATE ${table} SET untrusted = EXISTS (
-          SELECT FROM untrusted_contents WHERE conversation_id = ${conversationId}
-        ) WHERE ${condition}`.execute(db);
-    }
-  },
-});
+/** Texts that the turn has written are untrusted if its conversation has content from others. */
+export async function recordWrittenTexts(
+  db: Database,
+  { conversation_id: conversationId, agent_id: agentId }: ReadingTurn,
+  texts: readonly StoredText[],
+): Promise<void> {
+  for (const kind of kindsOf(texts)) {
+    const { table, condition } = rowsOf(kind, agentId, texts);
+    await sql`
+      UPDATE ${table} SET untrusted = EXISTS (
+        SELECT FROM untrusted_contents WHERE conversation_id = ${conversationId}
+      ) WHERE ${condition}`.execute(db);
+  }
+}

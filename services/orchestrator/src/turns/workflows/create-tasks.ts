@@ -4,15 +4,15 @@ import { delegationsOf } from '../delegations/create-delegations.js';
 import type { AgentStatuses } from '../../records/agent-statuses.js';
 import type { Delegations } from '../delegations/delegations.js';
 import type { LiveEvent } from '../../events/event-publisher.js';
-import { createMessageStore } from '../../records/messages.store.js';
 import type { PushJobs } from '../../records/push-jobs.js';
 import { createBackgroundTurns, createTaskOwners, type TaskOwner } from '../background-turns.js';
 import type { SafeMarkdown } from '../content/reply-text.js';
 import { createTurnQueue } from '../turn-queue.js';
-import { createTurnStore } from '../turns.store.js';
 import type { UsageLimits } from '../../metering/usage-limits.js';
 import { createWorkflows, type Workflows } from './workflows.js';
-import { createWorkflowStore } from './workflows.store.js';
+import * as workflowRecords from './workflows.store.js';
+import * as turnRecords from '../turns.store.js';
+import * as messageRecords from '../../records/messages.store.js';
 
 export interface TasksDeps {
   connections: Pick<Connections, 'database' | 'jobs' | 'events'>;
@@ -31,17 +31,16 @@ export interface Tasks {
 }
 
 export function tasksOf({ connections, limits, push, statuses, markdown, publish, clock }: TasksDeps): Tasks {
-  const { database, jobs, events } = connections;
-  const turns = createTurnStore(database);
+  const { jobs, events } = connections;
   const ended: TaskOwner['ended'] = (...end) => owners.ended(...end);
   const delegations = delegationsOf(connections, { limits, push, statuses, markdown, publish, ended });
   const workflows = createWorkflows({
-    store: createWorkflowStore(database),
-    background: createBackgroundTurns(turns, jobs),
+    store: workflowRecords,
+    background: createBackgroundTurns(jobs),
     delegations,
-    queue: createTurnQueue(turns, jobs, limits),
-    turns,
-    messages: createMessageStore(database),
+    queue: createTurnQueue(jobs, limits),
+    turns: turnRecords,
+    messages: messageRecords,
     events,
     markdown,
     clock,

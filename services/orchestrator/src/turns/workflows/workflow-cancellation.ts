@@ -1,15 +1,15 @@
-import type { WithTransaction } from '../../platform/database/database.js';
-import type { JobStore } from '../../platform/jobs/job-store.js';
+import type { WithTransaction, Database } from '../../platform/database/database.js';
+import type { JobQueue } from '../../platform/jobs/job-queue.js';
 import type { CancelRuntimeTurn } from '../cancel-runtime-turn.js';
 import { TURN_JOB } from '../../records/turn-job.js';
 import type { Workflows } from './workflows.js';
-import type { WorkflowStore } from './workflows.store.js';
+import { findWorkflowShownBy } from './workflows.store.js';
 
 export interface WorkflowCancellationDeps {
   withTransaction: WithTransaction;
-  store: Pick<WorkflowStore, 'shownBy'>;
+  database: Database;
   workflows: Pick<Workflows, 'stop'>;
-  jobs: Pick<JobStore, 'makeDueNow'>;
+  jobs: Pick<JobQueue, 'makeDueNow'>;
   stopInRuntime: CancelRuntimeTurn;
 }
 
@@ -20,7 +20,7 @@ export interface WorkflowCancellation {
 }
 
 export function createWorkflowCancellation(deps: WorkflowCancellationDeps): WorkflowCancellation {
-  const { withTransaction, store, workflows, jobs, stopInRuntime } = deps;
+  const { withTransaction, database, workflows, jobs, stopInRuntime } = deps;
 
   async function cancel(workspaceId: string, id: string): Promise<boolean> {
     const stopping = await withTransaction((tx) => workflows.stop(workspaceId, id, tx));
@@ -34,7 +34,7 @@ export function createWorkflowCancellation(deps: WorkflowCancellationDeps): Work
   return {
     cancel,
     async cancelShown(workspaceId, messageId) {
-      const shown = await store.shownBy(messageId);
+      const shown = await findWorkflowShownBy(database, messageId);
       return shown?.workspace_id === workspaceId && (await cancel(workspaceId, shown.id));
     },
   };

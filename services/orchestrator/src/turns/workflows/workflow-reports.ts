@@ -1,5 +1,6 @@
 import { reportPrompt } from './workflow-texts.js';
-import type { WorkflowStore } from './workflows.store.js';
+import { findWorkflowReportedBy, findWorkflowSteps } from './workflows.store.js';
+import type { Database } from '../../platform/database/database.js';
 
 export interface WorkflowReports {
   /**
@@ -9,10 +10,10 @@ export interface WorkflowReports {
   promptFor(messageId: string): Promise<string | undefined>;
 }
 
-export const createWorkflowReports = (store: Pick<WorkflowStore, 'reportedBy' | 'steps'>): WorkflowReports => ({
+export const createWorkflowReports = (database: Database): WorkflowReports => ({
   async promptFor(messageId) {
-    const workflow = await store.reportedBy(messageId);
+    const workflow = await findWorkflowReportedBy(database, messageId);
     // The message id is random, newer than the last result, and the same for each of the turn's generations.
-    return workflow && reportPrompt(messageId, workflow, await store.steps([workflow.id]));
+    return workflow && reportPrompt(messageId, workflow, await findWorkflowSteps(database, [workflow.id]));
   },
 });

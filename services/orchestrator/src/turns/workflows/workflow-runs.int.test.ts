@@ -5,6 +5,8 @@ import { createWorkflowReports } from './workflow-reports.js';
 import { TURN_CONTEXT } from '../../../test/turn-context.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { beginWorkflowTurn } from '../../../test/workflows.js';
+import { findTurnsOfMessage, isStopRequested, getTurn } from '../turns.store.js';
+import { findToolCall } from '../tools/tool-calls.store.js';
 
 const DIAMOND = [
   { id: 'a' },
@@ -75,7 +77,7 @@ describe('a workflow', () => {
     expect(note).toMatchObject({ role: 'system', content: { text: 'The workflow “Trip” is completed.' } });
     const report = await world.turnWorker.turnOf(await world.turnWorker.claim());
     expect(report).toMatchObject({ agent_id: run.turn.agent_id, user_message_id: note?.id, task_depth: null });
-    const reports = createWorkflowReports(world.turnWorker.stores.workflows);
+    const reports = createWorkflowReports(world.turnWorker.stores.database);
     const prompt = await reports.promptFor(report.user_message_id);
     for (const text of ['“completed”', 'Train at 9:07.', 'Result of b.', 'All done.']) expect(prompt).toContain(text);
     expect(await reports.promptFor(run.turn.user_message_id)).toBeUndefined();
@@ -90,7 +92,7 @@ describe('a workflow', () => {
     await run.end('a');
     expect(await run.workflow()).toMatchObject({ status: 'completed' });
     const [note] = await run.messages('system');
-    const turns = await world.turnWorker.stores.turns.ofMessage(run.turn.workspace_id, note?.id ?? '');
+    const turns = await findTurnsOfMessage(world.turnWorker.stores.database, run.turn.workspace_id, note?.id ?? '');
     expect(turns).toMatchObject([{ status: 'queued', agent_id: run.turn.agent_id }]);
   });
 
@@ -189,8 +191,8 @@ describe('a workflow', () => {
       await world.user.post(`${run.path}/${id}/cancel`, undefined, 204);
       expect(await run.workflow()).toMatchObject({ status: 'cancelled', finished_at: expect.any(String) });
       expect(await run.statuses()).toEqual({ a: 'running', b: 'running', c: 'failed' });
-      const { turns } = world.turnWorker.stores;
-      expect(await turns.stopRequested(a!.turn.id)).toBe(true);
+      const { database } = world.turnWorker.stores;
+      expect(await isStopRequested(database, a!.turn.id)).toBe(true);
       await writer.finish({ turnStatus: 'stopped', messageStatus: 'failed', text: 'So far', errorCode: 'stopped' });
       await run.end('b', 'stopped', '');
       expect((await run.workflow()).steps).toMatchObject([
@@ -267,7 +269,7 @@ describe('a workflow', () => {
       const [card] = await run.messages('action_card');
       await world.user.delete(`${world.home.workspace}/messages/${card?.id}`, undefined, 204);
       const continued = await world.turnWorker.turnOf(await world.turnWorker.claim());
-      const outcome = await world.turnWorker.stores.toolCalls.find(continued.id, 'call', world.uswarm.database);
+      const outcome = await findToolCall(world.uswarm.database, continued.id, 'call');
       expect(outcome).toMatchObject({ failed: true, text: expect.stringContaining('The user deleted the request') });
     });
 
@@ -277,7 +279,7 @@ describe('a workflow', () => {
       await world.user.post(`${run.path}/${id}/cancel`, undefined, 204);
       expect(await run.statuses()).toEqual({ a: 'failed', b: 'failed' });
       expect(await run.messages('action_card')).toMatchObject([{ status: 'failed' }]);
-      expect(await world.turnWorker.stores.turns.get(run.turn.id)).toMatchObject({ status: 'stopped' });
+      expect(await getTurn(world.turnWorker.stores.database, run.turn.id)).toMatchObject({ status: 'stopped' });
     });
 
     it('is cancelled when the user deletes the message that led to it', async () => {

@@ -1,18 +1,18 @@
 import { LIMITS } from '@uswarm/contract';
 import { WORKFLOWS_TOOL } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
-import type { AgentStore } from '../../records/agents.store.js';
+import { listMembers } from '../../records/agents.store.js';
 import { oneLine } from '../../records/one-line.js';
 import { failed, withOutcome } from '../tools/outcomes.js';
 import { definePlatformTool, type PlatformTool } from '../tools/platform-tool.js';
 import { planProblem, type PlannedStep } from './plan.js';
 import type { PlannedStep as StepOfAgent, Workflows } from './workflows.js';
-import type { WorkflowStore } from './workflows.store.js';
+import { findWorkflowReportedBy } from './workflows.store.js';
+import type { Database } from '../../platform/database/database.js';
 
 export interface WorkflowToolDeps {
-  store: Pick<WorkflowStore, 'reportedBy'>;
+  database: Database;
   workflows: Pick<Workflows, 'start'>;
-  agents: Pick<AgentStore, 'members'>;
 }
 
 /** Characters. */
@@ -47,7 +47,7 @@ const Input = z.object({
 const toPlan = ({ steps }: z.output<typeof Input>): PlannedStep[] =>
   steps.map(({ after = [], ...step }) => ({ ...step, after }));
 
-export function createWorkflowTools({ store, workflows, agents }: WorkflowToolDeps): PlatformTool[] {
+export function createWorkflowTools({ database, workflows }: WorkflowToolDeps): PlatformTool[] {
   const startWorkflow = definePlatformTool({
     name: 'start_workflow',
     description:
@@ -66,10 +66,10 @@ export function createWorkflowTools({ store, workflows, agents }: WorkflowToolDe
         ...steps.map((step) => ({ label: 'Step', after: `${step.name} (@${step.agent}): ${step.task}` })),
       ]),
     async prepare(input, call) {
-      if ((await store.reportedBy(call.userMessageId)) !== undefined)
+      if ((await findWorkflowReportedBy(database, call.userMessageId)) !== undefined)
         return withOutcome(failed('You report the end of a workflow. Ask the user before you start another one.'));
       const plan = toPlan(input);
-      const members = await agents.members(call.workspaceId);
+      const members = await listMembers(database, call.workspaceId);
       const problem = planProblem(
         plan,
         members.map(({ slug }) => slug),

@@ -5,7 +5,7 @@ import type { WorkspaceAccess } from '../../workspaces/workspace-access.js';
 import type { WorkflowCancellation } from './workflow-cancellation.js';
 import { workflowHandlers } from './workflows.routes.js';
 import { createWorkflowService } from './workflows.service.js';
-import { createWorkflowStore } from './workflows.store.js';
+import * as workflowRecords from './workflows.store.js';
 
 export interface WorkflowsModuleDeps {
   config: Pick<OrchestratorConfig, 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS'>;
@@ -16,7 +16,8 @@ export interface WorkflowsModuleDeps {
 
 export function createWorkflowsModule({ config, requests, cancellation, access }: WorkflowsModuleDeps) {
   const service = createWorkflowService({
-    store: createWorkflowStore(requests.database),
+    database: requests.database,
+    store: workflowRecords,
     cancellation,
     access,
     cursors: createListCursors('workflows', config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),

@@ -2,6 +2,7 @@ import { expect, it } from '@jest/globals';
 import { createListCursors } from '../../records/list-cursor.js';
 import { createWorkflowService } from './workflows.service.js';
 import type { ListedWorkflow } from './workflows.store.js';
+import { NO_TRANSACTION } from '../../../test/transaction.js';
 
 const WORKFLOW: ListedWorkflow = {
   id: 'f',
@@ -21,11 +22,12 @@ const WORKFLOW: ListedWorkflow = {
 
 it('a list of workflows does not read the tasks and the results of their steps', async () => {
   const service = createWorkflowService({
+    database: NO_TRANSACTION,
     store: {
-      list: async () => [WORKFLOW],
-      find: async () => WORKFLOW,
-      steps: () => Promise.reject(new Error('a list has no long texts')),
-      stepSummaries: async () => [
+      listWorkflows: async () => [WORKFLOW],
+      findWorkflow: async () => WORKFLOW,
+      findWorkflowSteps: () => Promise.reject(new Error('a list has no long texts')),
+      findStepSummaries: async () => [
         {
           workflow_id: 'f',
           step_id: 'trains',

@@ -4,10 +4,13 @@ import type { ListCursorCodec } from '../../records/list-cursor.js';
 import type { WorkspaceAccess } from '../../workspaces/workspace-access.js';
 import type { WorkflowCancellation } from './workflow-cancellation.js';
 import { summaryView, workflowView } from './workflow-view.js';
-import type { WorkflowRow, WorkflowStore } from './workflows.store.js';
+import type { WorkflowRow } from './workflows.store.js';
+import type * as workflowRecords from './workflows.store.js';
+import type { Database } from '../../platform/database/database.js';
 
 export interface WorkflowServiceDeps {
-  store: Pick<WorkflowStore, 'list' | 'find' | 'steps' | 'stepSummaries'>;
+  database: Database;
+  store: Pick<typeof workflowRecords, 'listWorkflows' | 'findWorkflow' | 'findWorkflowSteps' | 'findStepSummaries'>;
   cancellation: Pick<WorkflowCancellation, 'cancel'>;
   access: WorkspaceAccess;
   cursors: ListCursorCodec;
@@ -28,10 +31,16 @@ export interface WorkflowService {
   cancel(userId: string, workspaceId: string, id: string): Promise<void>;
 }
 
-export function createWorkflowService({ store, cancellation, access, cursors }: WorkflowServiceDeps): WorkflowService {
+export function createWorkflowService({
+  database,
+  store,
+  cancellation,
+  access,
+  cursors,
+}: WorkflowServiceDeps): WorkflowService {
   async function require(userId: string, workspaceId: string, id: string): Promise<WorkflowRow> {
     await access.require(userId, workspaceId);
-    const row = await store.find(id);
+    const row = await store.findWorkflow(database, id);
     if (row?.workspace_id !== workspaceId) throw new ApiError('workflow_not_found');
     return row;
   }
@@ -41,8 +50,11 @@ export function createWorkflowService({ store, cancellation, access, cursors }: 
       await access.require(userId, workspaceId);
       const scope = [userId, workspaceId];
       const after = scrollId === undefined ? undefined : cursors.decode(scrollId, scope);
-      const rows = await store.list(workspaceId, limit + 1, after);
-      const steps = await store.stepSummaries(rows.map(({ id }) => id));
+      const rows = await store.listWorkflows(database, workspaceId, limit + 1, after);
+      const steps = await store.findStepSummaries(
+        database,
+        rows.map(({ id }) => id),
+      );
       const views = rows.map((row) => {
         const view = summaryView(
           row,
@@ -61,7 +73,7 @@ export function createWorkflowService({ store, cancellation, access, cursors }: 
 
     async get(userId, workspaceId, id) {
       const row = await require(userId, workspaceId, id);
-      return workflowView(row, await store.steps([id]));
+      return workflowView(row, await store.findWorkflowSteps(database, [id]));
     },
 
     async cancel(userId, workspaceId, id) {

@@ -4,7 +4,18 @@ import { insertAgentData, insertMessages, insertTurns, insertWorkspaces } from '
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
 import { sequentialScans } from '../../../test/query-plans.js';
 import type { Database } from '../../platform/database/database.js';
-import { createWorkflowStore, type WorkflowStore } from './workflows.store.js';
+import {
+  listWorkflows,
+  findWorkflowSteps,
+  findStepSummaries,
+  findWorkflow,
+  countRunningWorkflows,
+  findStepOfTurn,
+  findStepTurns,
+  findWorkflowShownBy,
+  findWorkflowReportedBy,
+  findWithdrawnWorkflows,
+} from './workflows.store.js';
 
 const WORKSPACES = 1_000;
 const MESSAGES = 10;
@@ -24,19 +35,19 @@ describe('statements about workflows in a large database', () => {
   });
   afterAll(() => db.close());
 
-  it.each<[string, (store: WorkflowStore, database: Database) => Promise<unknown>]>([
-    ['a page', (store) => store.list(ID, 50)],
-    ['a later page', (store) => store.list(ID, 50, POSITION)],
-    ['the steps of several workflows', (store) => store.steps([ID, ID])],
-    ['the steps of a list', (store) => store.stepSummaries([ID, ID])],
-    ['one workflow', (store) => store.find(ID)],
-    ['the number of running workflows', (store, database) => store.countRunning(ID, database)],
-    ['the step of a turn', (store, database) => store.ofTurn({ usage_turn_id: ID }, database)],
-    ['the turns of running steps', (store, database) => store.turnsOf(ID, database)],
-    ['the workflow of a message', (store) => store.shownBy(ID)],
-    ['the workflow of a report', (store) => store.reportedBy(ID)],
-    ['the workflows without turns and messages', (store, database) => store.runningWithout(GONE, database)],
+  it.each<[string, (database: Database) => Promise<unknown>]>([
+    ['a page', (database) => listWorkflows(database, ID, 50)],
+    ['a later page', (database) => listWorkflows(database, ID, 50, POSITION)],
+    ['the steps of several workflows', (database) => findWorkflowSteps(database, [ID, ID])],
+    ['the steps of a list', (database) => findStepSummaries(database, [ID, ID])],
+    ['one workflow', (database) => findWorkflow(database, ID)],
+    ['the number of running workflows', (database) => countRunningWorkflows(database, ID)],
+    ['the step of a turn', (database) => findStepOfTurn(database, { usage_turn_id: ID })],
+    ['the turns of running steps', (database) => findStepTurns(database, ID)],
+    ['the workflow of a message', (database) => findWorkflowShownBy(database, ID)],
+    ['the workflow of a report', (database) => findWorkflowReportedBy(database, ID)],
+    ['the workflows without turns and messages', (database) => findWithdrawnWorkflows(database, GONE)],
   ])('%s uses an index', async (_what, use) => {
-    expect(await sequentialScans(db.database, (database) => use(createWorkflowStore(database), database))).toEqual([]);
+    expect(await sequentialScans(db.database, use)).toEqual([]);
   });
 });

@@ -22,16 +22,16 @@ function world() {
   let steps: StepRow[] = [];
   const unexpected = () => Promise.reject(new Error('unexpected'));
   const store: WorkflowsDeps['store'] = {
-    find: async () => workflow,
-    steps: async () => steps,
-    countRunning: async () => 0,
-    ofTurn: unexpected,
-    turnsOf: unexpected,
-    shownBy: unexpected,
-    runningWithout: unexpected,
-    finish: unexpected,
-    setReport: unexpected,
-    async insert({ id, messageId, createdAt }, planned) {
+    findWorkflow: async () => workflow,
+    findWorkflowSteps: async () => steps,
+    countRunningWorkflows: async () => 0,
+    findStepOfTurn: unexpected,
+    findStepTurns: unexpected,
+    findWorkflowShownBy: unexpected,
+    findWithdrawnWorkflows: unexpected,
+    finishWorkflow: unexpected,
+    setWorkflowReport: unexpected,
+    async insertWorkflow(_db, { id, messageId, createdAt }, planned) {
       expect(planned.every((each) => !('agent_slug' in each))).toBe(true);
       workflow = {
         id,
@@ -50,7 +50,7 @@ function world() {
       const pending = { status: 'pending', turn_id: null, result: null, started_at: null, finished_at: null } as const;
       steps = planned.map((each) => ({ ...each, agent_slug: 'researcher', workflow_id: id, ...pending }));
     },
-    async updateStep(_workflowId, stepId, change) {
+    async updateWorkflowStep(_db, _workflowId, stepId, change) {
       steps = steps.map((each) => (each.step_id === stepId ? { ...each, ...change } : each));
     },
   };
@@ -61,7 +61,7 @@ function world() {
     queue: { follow: unexpected },
     turns: { requestStop: unexpected },
     messages: {
-      update: async (_id, { content }) => void (content !== undefined && written.push(content)),
+      updateMessage: async (_db, _id, { content }) => void (content !== undefined && written.push(content)),
     },
     events: {
       addMessage: async ({ content }) => written.push(content),

@@ -4,37 +4,43 @@ import { storable, type Clock } from '@uswarm/service-kit';
 import type { Transaction } from '../../platform/database/database.js';
 import { boundedResult } from '../delegations/delegation-message.js';
 import type { Delegations } from '../delegations/delegations.js';
-import type { EventStore } from '../../records/events.store.js';
+import type { EventLog } from '../../records/event-log.js';
 import { insertSystemMessage } from '../../records/system-message.js';
-import type { MessageStore } from '../../records/messages.store.js';
 import type { BackgroundTurns, TaskOwner, TaskResult } from '../background-turns.js';
 import { type SafeMarkdown, safeContent } from '../content/reply-text.js';
 import type { TurnQueue } from '../turn-queue.js';
 import { isUnfinished } from '../turn-status.js';
-import type { TurnStore } from '../turns.store.js';
 import { moved, stateOf } from './workflow-steps.js';
 import { begun, cancelled, stepEnded, type WorkflowState } from './workflow-state.js';
 import { endNote, stepPrompt } from './workflow-texts.js';
 import { contentOf } from './workflow-view.js';
-import type {
-  NewStep,
-  NewWorkflow,
-  StepRow,
-  StepTurn,
-  Withdrawn,
-  WorkflowRow,
-  WorkflowStore,
-} from './workflows.store.js';
+import type { NewStep, NewWorkflow, StepRow, StepTurn, Withdrawn, WorkflowRow } from './workflows.store.js';
+import type * as workflowRecords from './workflows.store.js';
+import type * as turnRecords from '../turns.store.js';
+import type * as messageRecords from '../../records/messages.store.js';
 
 export interface WorkflowsDeps {
-  store: Omit<WorkflowStore, 'list' | 'reportedBy' | 'stepSummaries'>;
+  store: Pick<
+    typeof workflowRecords,
+    | 'findWorkflow'
+    | 'findWorkflowSteps'
+    | 'countRunningWorkflows'
+    | 'findStepOfTurn'
+    | 'findStepTurns'
+    | 'findWorkflowShownBy'
+    | 'findWithdrawnWorkflows'
+    | 'insertWorkflow'
+    | 'updateWorkflowStep'
+    | 'finishWorkflow'
+    | 'setWorkflowReport'
+  >;
   background: BackgroundTurns;
   /** Ends step turns that wait for the user or for other agents. */
   delegations: Pick<Delegations, 'stopSuspended'>;
   queue: Pick<TurnQueue, 'follow'>;
-  turns: Pick<TurnStore, 'requestStop'>;
-  messages: Pick<MessageStore, 'update'>;
-  events: Pick<EventStore, 'addMessage' | 'append' | 'lock'>;
+  turns: Pick<typeof turnRecords, 'requestStop'>;
+  messages: Pick<typeof messageRecords, 'updateMessage'>;
+  events: Pick<EventLog, 'addMessage' | 'append' | 'lock'>;
   markdown: Pick<SafeMarkdown, 'text'>;
   clock: Clock;
 }
@@ -90,8 +96,8 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
   /** Locks the workspace, as everything that changes a workflow does. */
   async function locked(workspaceId: string, id: string, tx: Transaction): Promise<Snapshot | undefined> {
     await events.lock(workspaceId, tx);
-    const workflow = await store.find(id, tx);
-    return workflow && { workflow, steps: await store.steps([id], tx) };
+    const workflow = await store.findWorkflow(tx, id);
+    return workflow && { workflow, steps: await store.findWorkflowSteps(tx, [id]) };
   }
 
   function startTurn({ workflow, steps }: Snapshot, step: StepRow, tx: Transaction): Promise<string> {
@@ -117,7 +123,7 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
   async function report({ id, ...workflow }: WorkflowRow, tx: Transaction): Promise<void> {
     const { workspace_id: workspaceId, conversation_id: conversationId, agent_id: agentId, user_id: userId } = workflow;
     const note = await insertSystemMessage(deps, { workspaceId, conversationId, text: endNote(workflow) }, tx);
-    await store.setReport(id, note.id, tx);
+    await store.setWorkflowReport(tx, id, note.id);
     const turn = { workspaceId, conversationId, agentId, userMessageId: note.id, userId, ordinal: note.seq };
     await deps.queue.follow(turn, tx);
   }
@@ -136,9 +142,10 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
       if (step === stepsBefore[index]) continue;
       const { status, result, started_at, finished_at } = step;
       const turn = status === 'running' ? { turn_id: await startTurn({ workflow, steps }, step, tx) } : {};
-      await store.updateStep(step.workflow_id, step.step_id, { status, result, started_at, finished_at, ...turn }, tx);
+      const change = { status, result, started_at, finished_at, ...turn };
+      await store.updateWorkflowStep(tx, step.workflow_id, step.step_id, change);
     }
-    if (hasEnded) await store.finish(workflow.id, workflow.status, now, tx);
+    if (hasEnded) await store.finishWorkflow(tx, workflow.id, workflow.status, now);
     return { workflow, steps, hasEnded };
   }
 
@@ -152,7 +159,7 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
     const { workflow, steps, hasEnded } = await apply(snapshot, next, results, tx);
     const { workspace_id: workspaceId, message_id: messageId } = workflow;
     const seq = await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
-    await messages.update(messageId, { content: shownContent(workflow, steps) }, tx);
+    await messages.updateMessage(tx, messageId, { content: shownContent(workflow, steps) });
     // A user who cancels a workflow knows that it has ended.
     if (hasEnded && workflow.status !== 'cancelled') await report(workflow, tx);
     return seq;
@@ -160,9 +167,9 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
 
   /** @returns turns that end later */
   async function stopTurns({ workflow }: Snapshot, tx: Transaction): Promise<StepTurn[]> {
-    const turns = await store.turnsOf(workflow.id, tx);
+    const turns = await store.findStepTurns(tx, workflow.id);
     const stopping = turns.filter(isUnfinished);
-    for (const { id } of stopping) await deps.turns.requestStop(id, tx);
+    for (const { id } of stopping) await deps.turns.requestStop(tx, id);
     for (const { id } of turns.filter((turn) => !isUnfinished(turn))) await deps.delegations.stopSuspended(id, tx);
     return stopping;
   }
@@ -176,7 +183,7 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
     async start({ steps: planned, ...plan }, tx) {
       const { workspaceId, conversationId, agentId, turnId, name } = plan;
       await events.lock(workspaceId, tx);
-      if ((await store.countRunning(workspaceId, tx)) >= LIMITS.runningWorkflows) return undefined;
+      if ((await store.countRunningWorkflows(tx, workspaceId)) >= LIMITS.runningWorkflows) return undefined;
       const [id, messageId, createdAt] = [randomUUIDv7(), randomUUIDv7(), clock.now()];
       const waiting = planned.map((step) => pending(id, step));
       const next = begun(stateOf({ status: 'running' }, waiting).steps);
@@ -186,7 +193,7 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
       const turn = { id: turnId, key: `platform:workflow:${id}` };
       await events.addMessage({ ...message, role: 'agent', status: 'delivered', turn }, tx);
       const steps = planned.map(({ agent_slug: _, ...step }): NewStep => step);
-      await store.insert({ ...plan, id, messageId, createdAt }, steps, tx);
+      await store.insertWorkflow(tx, { ...plan, id, messageId, createdAt }, steps);
       const snapshot = await locked(workspaceId, id, tx);
       if (snapshot === undefined) throw new Error('the workflow was not stored');
       await apply(snapshot, next, NO_RESULTS, tx, createdAt);
@@ -199,14 +206,14 @@ export function createWorkflows(deps: WorkflowsDeps): Workflows {
     },
 
     async withdraw(gone, tx) {
-      for (const { id, workspace_id: workspaceId } of await store.runningWithout(gone, tx)) {
+      for (const { id, workspace_id: workspaceId } of await store.findWithdrawnWorkflows(tx, gone)) {
         const snapshot = await locked(workspaceId, id, tx);
         if (snapshot?.workflow.status === 'running') await cancel(snapshot, tx);
       }
     },
 
     async ended(turn, result, tx) {
-      const found = await store.ofTurn(turn, tx);
+      const found = await store.findStepOfTurn(tx, turn);
       const snapshot = found && (await locked(turn.workspace_id, found.workflowId, tx));
       const step = snapshot?.steps.find(({ step_id: id }) => id === found?.stepId);
       if (snapshot === undefined || step?.status !== 'running') return undefined;

@@ -7,7 +7,6 @@ import type { WithTransaction } from '../../platform/database/database.js';
 import { createWithTransaction } from '../../platform/database/transaction.js';
 import { createPlans } from '../../metering/plans.js';
 import { createUsageLimits } from '../../metering/usage-limits.js';
-import { createUsageStore } from '../../metering/usage.store.js';
 
 const TEXT = { type: 'text', text: 'why?' } as const;
 const TOOL = { type: 'tool_status', tool: 'web_search_tool', description: 'Searching', state: 'completed' } as const;
@@ -32,7 +31,7 @@ describe('two turns of a user', () => {
       return result;
     };
     const limits = createUsageLimits({
-      store: createUsageStore(uswarm.database),
+      database: uswarm.database,
       plans: createPlans([{ code: 'free', name: 'Free', token_limit: 1e9, workspace_token_limit: 1e9 }]),
       clock: systemClock,
     });

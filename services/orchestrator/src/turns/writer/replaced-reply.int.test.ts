@@ -4,7 +4,7 @@ import { giveTask } from '../../../test/delegated-turn.js';
 import { ASKED, CARD, createMessageClient, END } from '../../../test/message-client.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
 import { createWithTransaction } from '../../platform/database/transaction.js';
-import type { LeasedJob } from '../../platform/jobs/job-store.js';
+import type { LeasedJob } from '../../platform/jobs/job-queue.js';
 import { approvalCard, callHash } from '../../records/approval-card.js';
 import { stoppedReply } from '../reply/finished-reply.js';
 import type { TurnWriter } from './turn-writes.js';

@@ -4,13 +4,14 @@ import type { LimitReached, UsageLimits } from '../../metering/usage-limits.js';
 import type { Transaction } from '../../platform/database/database.js';
 import type { AgentActivity } from '../../platform/database/schema.js';
 import type { AgentStatuses } from '../../records/agent-statuses.js';
-import type { EventStore } from '../../records/events.store.js';
+import type { EventLog } from '../../records/event-log.js';
 import type { NewMemory } from '../../records/memories.store.js';
 import { isBackground } from '../background-turns.js';
 import type { TurnMessagesDeps } from '../content/turn-messages.js';
 import { recordTexts, storedMemory } from '../tools/record-texts.js';
-import type { UntrustedContentStore } from '../tools/untrusted-content.store.js';
-import type { TurnInstance, TurnRow, TurnStore } from '../turns.store.js';
+import type * as untrustedContentRecords from '../tools/untrusted-content.store.js';
+import type * as turnRecords from '../turns.store.js';
+import type { TurnInstance, TurnRow } from '../turns.store.js';
 import type { TurnStart } from './turn-writes.js';
 
 /** Running turns have reserved the remaining tokens, so this turn must wait. */
@@ -30,9 +31,9 @@ export class TokensUsed extends Error {
 }
 
 export interface TurnBeginningDeps {
-  turns: Pick<TurnStore, 'start' | 'setReply'>;
+  turns: Pick<typeof turnRecords, 'startTurn' | 'setReply'>;
   statuses: Pick<AgentStatuses, 'begun' | 'setActivity'>;
-  messages: Pick<TurnMessagesDeps['messages'], 'find'>;
+  messages: Pick<TurnMessagesDeps['messages'], 'findMessages'>;
   events: TurnMessagesDeps['events'];
   limits: Pick<UsageLimits, 'reserve'>;
 }
@@ -67,7 +68,7 @@ export function createTurnBeginning(
     },
   ): Promise<NewReply> {
     const { id, seq } = await addLoading(tx);
-    const running = await turns.start(turn.id, { replyId: id, ...started }, tx);
+    const running = await turns.startTurn(tx, turn.id, { replyId: id, ...started });
     return { replyId: id, seq, stopRequested: running?.stopRequested ?? false };
   }
 
@@ -77,7 +78,7 @@ export function createTurnBeginning(
     /** For a running turn that has no reply. */
     async addReply(tx: Transaction): Promise<{ id: string; seq: number }> {
       const reply = await addLoading(tx);
-      await turns.setReply(turn.id, reply.id, tx);
+      await turns.setReply(tx, turn.id, reply.id);
       return reply;
     },
 
@@ -100,9 +101,9 @@ export function createTurnBeginning(
         await statuses.begun(turn, tx);
         return reply;
       }
-      const [reply] = replyId === null ? [] : await messages.find([replyId], tx);
+      const [reply] = replyId === null ? [] : await messages.findMessages(tx, [replyId]);
       if (replyId !== null && isBackground(turn) && turn.status === 'queued')
-        await turns.start(turn.id, { replyId, ...started }, tx);
+        await turns.startTurn(tx, turn.id, { replyId, ...started });
       await statuses.setActivity(turn, activity, tx);
       return { replyId: replyId ?? '', seq: reply?.seq ?? 0, stopRequested: false };
     },
@@ -115,14 +116,14 @@ const memoriesOf = ({ instance }: TurnStart): NewMemory[] => instance.context?.a
 export const readsUntrusted = (start: TurnStart): boolean => start.untrusted.length > 0 || memoriesOf(start).length > 0;
 
 export async function recordUntrusted(
-  store: Pick<UntrustedContentStore, 'add' | 'read' | 'wrote'>,
+  untrusted: Pick<typeof untrustedContentRecords, 'addUntrustedSources' | 'recordReadTexts' | 'recordWrittenTexts'>,
   turn: TurnRow,
   start: TurnStart,
   tx: Transaction,
 ): Promise<void> {
   if (!readsUntrusted(start)) return;
-  await store.add(turn, start.untrusted, tx);
-  await recordTexts(store, turn, { read: memoriesOf(start).map(storedMemory) }, tx);
+  await untrusted.addUntrustedSources(tx, turn, start.untrusted);
+  await recordTexts(untrusted, turn, { read: memoriesOf(start).map(storedMemory) }, tx);
 }
 
 /** Statuses that each new status can replace. */
@@ -137,7 +138,7 @@ const REPLACED: Record<'delivered' | 'read' | 'failed', readonly MessageStatus[]
  * end does not fail with its answer.
  */
 export const createUserMessageStatus =
-  (events: Pick<EventStore, 'changeMessage'>, turn: Pick<TurnRow, 'workspace_id' | 'user_message_id'>) =>
+  (events: Pick<EventLog, 'changeMessage'>, turn: Pick<TurnRow, 'workspace_id' | 'user_message_id'>) =>
   async (status: 'delivered' | 'read' | 'failed', tx: Transaction, errorCode: string | null = null): Promise<void> => {
     const { workspace_id: workspaceId, user_message_id: id } = turn;
     const change = { status, errorCode };

@@ -1,21 +1,27 @@
 import { LIMITS } from '@uswarm/contract';
 import { budgetCard } from '../../metering/budget-card.js';
 import type { WarnAboutBudget } from '../../metering/budget-warning.js';
-import type { Attempt, ReservationStore } from '../../metering/reservations.store.js';
+import type { Attempt } from '../../metering/reservations.store.js';
+import type * as reservationRecords from '../../metering/reservations.store.js';
 import type { LimitReached, UsageLimits } from '../../metering/usage-limits.js';
 import type { Transaction } from '../../platform/database/database.js';
 import { allInOrder } from '../../platform/database/pipelined.js';
 import type { OfferedCard } from '../../records/approval-card.js';
-import { APPROVAL_KEY, type ApprovalStore } from '../../records/approvals.store.js';
+import { APPROVAL_KEY } from '../../records/approvals.store.js';
+import type * as approvalRecords from '../../records/approvals.store.js';
 import type { PushJobs } from '../../records/push-jobs.js';
 import type { CountedCall, UsageEntry } from '../../records/usage-rows.js';
 import type { TurnMessages } from '../content/turn-messages.js';
-import type { TurnRow, TurnStore } from '../turns.store.js';
+import type * as turnRecords from '../turns.store.js';
+import type { TurnRow } from '../turns.store.js';
 
 export interface TurnBudgetDeps {
   limits: Pick<UsageLimits, 'reached' | 'turnBudget'>;
-  reservations: Omit<ReservationStore, 'lock' | 'grant' | 'unallotted'>;
-  turns: Pick<TurnStore, 'recordUsage'>;
+  reservations: Pick<
+    typeof reservationRecords,
+    'findTurnTokens' | 'findTokensBeforeStep' | 'insertReservation' | 'settleReservation' | 'releaseReservation'
+  >;
+  turns: Pick<typeof turnRecords, 'recordCall'>;
   warnAboutBudget: WarnAboutBudget;
 }
 
@@ -41,30 +47,30 @@ export function createTurnBudget(deps: TurnBudgetDeps, turn: TurnRow): TurnBudge
     async reserve(attempt, metered, tx) {
       const [limit, { left, isRepeated }] = await allInOrder([
         limits.reached(turn.workspace_id, tx),
-        reservations.beforeStep(turn.id, attempt, tx),
+        reservations.findTokensBeforeStep(tx, turn.id, attempt),
       ]);
       if (isRepeated && !metered) return 'reserved';
       if (limit !== undefined) return limit;
       if (left !== 'some') return left === 'reserved' ? 'busy' : 'budget_reached';
-      if (!metered) await reservations.insert(attempt, tx);
+      if (!metered) await reservations.insertReservation(tx, attempt);
       return 'reserved';
     },
 
     async record(entry, call, tx) {
       const step = { usageTurnId: entry.turnId, step: entry.step };
       if (call === 'refused') {
-        await reservations.release(step, tx);
+        await reservations.releaseReservation(tx, step);
         return undefined;
       }
-      const settled = call === 'reserved' ? await reservations.settle(step, entry, tx) : undefined;
-      const counted = settled ?? (await turns.recordUsage(entry, tx));
+      const settled = call === 'reserved' ? await reservations.settleReservation(tx, step, entry) : undefined;
+      const counted = settled ?? (await turns.recordCall(tx, entry));
       // The next turn checks a budget that was set since this one began.
       if (counted !== undefined && turn.known?.budget !== false) await deps.warnAboutBudget(entry, tx);
       return counted;
     },
 
     async question(tx) {
-      const { used } = await reservations.tokensOf(turn.id, tx);
+      const { used } = await reservations.findTurnTokens(tx, turn.id);
       const { tokens } = await limits.turnBudget(turn.workspace_id, tx);
       if (tokens === null) throw new Error('the workspace of the turn does not exist');
       return { id: `budget:${used}`, ...budgetCard(used, tokens), grantedTokens: tokens };
@@ -87,7 +93,7 @@ export interface AskedCall {
 }
 
 export interface ApprovalCardDeps {
-  approvals: Pick<ApprovalStore, 'expiry' | 'insert'>;
+  approvals: Pick<typeof approvalRecords, 'approvalExpiryAt' | 'insertApproval'>;
   push: PushJobs;
 }
 
@@ -99,11 +105,11 @@ export async function showApproval(
   { id: callId, card, ...approved }: AskedCall,
   tx: Transaction,
 ): Promise<number> {
-  const expiresAt = await approvals.expiry(APPROVAL_MS, tx);
+  const expiresAt = await approvals.approvalExpiryAt(tx, APPROVAL_MS);
   const content = { ...card, expires_at: expiresAt.toISOString() };
   const { id: cardMessageId, seq } = await shown.ask(`${APPROVAL_KEY}${callId}`, content, tx);
   const call = { cardMessageId, turnId: turn.id, conversationId: turn.conversation_id, callId };
-  await approvals.insert({ ...call, ...approved, expiresAt }, tx);
+  await approvals.insertApproval(tx, { ...call, ...approved, expiresAt });
   await push.announce({ messageId: cardMessageId, workspaceId: turn.workspace_id, seq }, tx);
   return seq;
 }

@@ -2,8 +2,9 @@ import { messageError, type MessageStatus } from '@uswarm/contract';
 import type { Transaction } from '../../platform/database/database.js';
 import type { TurnStatus } from '../../platform/database/schema.js';
 import type { AgentStatuses } from '../../records/agent-statuses.js';
-import type { ApprovalStore } from '../../records/approvals.store.js';
-import type { EventStore } from '../../records/events.store.js';
+import type * as approvalRecords from '../../records/approvals.store.js';
+import type { EventLog } from '../../records/event-log.js';
+import type { MessageChange } from '../../records/message-rows.js';
 import type { PushJobs } from '../../records/push-jobs.js';
 import type { Unfinished } from '../../records/turn-rows.js';
 import { isBlank } from '../../records/visible-text.js';
@@ -11,7 +12,8 @@ import { withdrawCards } from '../approvals/withdraw-cards.js';
 import { isBackground, type TaskOwner, type TaskResult } from '../background-turns.js';
 import { callKey, type ToolStatus, type TurnMessagesDeps, unknownLine } from '../content/turn-messages.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
-import type { TurnRow, TurnStore } from '../turns.store.js';
+import type * as turnRecords from '../turns.store.js';
+import type { TurnRow } from '../turns.store.js';
 
 export interface Ended {
   seq: number;
@@ -27,8 +29,8 @@ export interface FinishedReply {
 }
 
 export interface TurnEndingDeps {
-  turns: Pick<TurnStore, 'suspend' | 'finish'>;
-  events: Pick<EventStore, 'changeMessage' | 'lock'>;
+  turns: Pick<typeof turnRecords, 'finishTurn' | 'suspendTurn'>;
+  events: Pick<EventLog, 'changeMessage' | 'lock'>;
   statuses: Pick<AgentStatuses, 'refreshAgent' | 'ended'>;
   tasks: TaskOwner;
   push: PushJobs;
@@ -84,10 +86,10 @@ export function createTurnEnding(
     tx: Transaction,
     { isSuspended, locksAgent = false }: { isSuspended: boolean; locksAgent?: boolean },
   ): Promise<void> {
-    if (isSuspended) return turns.suspend(turn.id, tx);
+    if (isSuspended) return turns.suspendTurn(tx, turn.id);
     if (approvals) await leftovers.closeApprovals(tx);
     if (tasks) await deps.tasks.cancel(turn.id, tx);
-    await turns.finish(turn.id, { status: turnStatus, errorCode, locksAgent }, tx);
+    await turns.finishTurn(tx, turn.id, { status: turnStatus, errorCode, locksAgent });
   }
 
   /** A background turn has no reply. */
@@ -146,8 +148,8 @@ export function createTurnEnding(
 }
 
 export interface TurnLeftoversDeps extends TurnMessagesDeps {
-  turns: Pick<TurnStore, 'runningTools' | 'openCards'>;
-  approvals: Pick<ApprovalStore, 'supersedeOf'>;
+  turns: Pick<typeof turnRecords, 'findOpenCards' | 'findRunningTools'>;
+  approvals: Pick<typeof approvalRecords, 'supersedeApprovalsOf'>;
   receipts: Pick<ReceiptLog, 'leave'>;
   push: Pick<PushJobs, 'withdraw'>;
 }
@@ -168,13 +170,13 @@ export function createTurnLeftovers(deps: TurnLeftoversDeps, turn: TurnRow): Tur
   const { turns, messages, events } = deps;
 
   // Appends first, because the lock order is workspace, then messages.
-  async function update(id: string, change: Parameters<typeof messages.update>[1], tx: Transaction): Promise<void> {
+  async function update(id: string, change: MessageChange, tx: Transaction): Promise<void> {
     await events.append({ workspaceId: turn.workspace_id, type: 'message.updated', subjectId: id }, tx);
-    await messages.update(id, change, tx);
+    await messages.updateMessage(tx, id, change);
   }
 
   async function endLines(lineOf: (line: ToolStatus, key: string) => ToolStatus, tx: Transaction): Promise<void> {
-    for (const { id, key, content } of await turns.runningTools(turn.id, tx)) {
+    for (const { id, key, content } of await turns.findRunningTools(tx, turn.id)) {
       if (content.type !== 'tool_status') continue;
       const line = lineOf(content, key);
       if (line.state !== 'running') await update(id, { content: line }, tx);
@@ -190,7 +192,7 @@ export function createTurnLeftovers(deps: TurnLeftoversDeps, turn: TurnRow): Tur
     },
 
     async withdrawCards(tx) {
-      const cards = await turns.openCards(turn.id, tx);
+      const cards = await turns.findOpenCards(tx, turn.id);
       const { workspace_id: workspaceId } = turn;
       await withdrawCards(
         deps,
@@ -199,6 +201,7 @@ export function createTurnLeftovers(deps: TurnLeftoversDeps, turn: TurnRow): Tur
       );
     },
 
-    closeApprovals: async (tx) => withdrawCards(deps, await deps.approvals.supersedeOf({ turnIds: [turn.id] }, tx), tx),
+    closeApprovals: async (tx) =>
+      withdrawCards(deps, await deps.approvals.supersedeApprovalsOf(tx, { turnIds: [turn.id] }), tx),
   };
 }

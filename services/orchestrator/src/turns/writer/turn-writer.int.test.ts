@@ -15,6 +15,7 @@ import { TURN_JOB } from '../../records/turn-job.js';
 import type { FinishedReply } from './turn-ending.js';
 import { LeaseLost } from '../commit.js';
 import type { TurnWriter } from './turn-writes.js';
+import { findNextStep } from '../turns.store.js';
 
 const DONE: FinishedReply = { turnStatus: 'done', messageStatus: 'delivered', text: 'Because.', errorCode: null };
 const TOOL = { type: 'tool_status', tool: 'web_search_tool', description: 'Searching', state: 'running' } as const;
@@ -184,7 +185,7 @@ describe('the turn writer', () => {
       writer.usage({ ...entry, step }, 'unannounced', () => undefined);
       await writer.flush();
     }
-    expect(await stores.turns.nextStep(work.subjectId)).toBe(3);
+    expect(await findNextStep(stores.database, work.subjectId)).toBe(3);
     const rows = await uswarm.database
       .selectFrom('usage_entries')
       .select(['step', 'cached_tokens', 'reasoning_tokens', 'estimated', 'kind'])

@@ -1,13 +1,13 @@
 import { messageError } from '@uswarm/contract';
 import { storable } from '@uswarm/service-kit';
 import type { UsageLimits } from '../../metering/usage-limits.js';
-import type { Transaction, WithTransaction } from '../../platform/database/database.js';
+import type { Database, Transaction, WithTransaction } from '../../platform/database/database.js';
 import { allInOrder } from '../../platform/database/pipelined.js';
 import type { AgentActivity } from '../../platform/database/schema.js';
-import type { JobStore, LeasedJob } from '../../platform/jobs/job-store.js';
+import type { JobQueue, LeasedJob } from '../../platform/jobs/job-queue.js';
 import type { AgentStatuses } from '../../records/agent-statuses.js';
-import type { ApprovalStore } from '../../records/approvals.store.js';
-import type { EventStore } from '../../records/events.store.js';
+import type * as approvalRecords from '../../records/approvals.store.js';
+import type { EventLog } from '../../records/event-log.js';
 import type { PushJobs } from '../../records/push-jobs.js';
 import { nothingUnfinished } from '../../records/turn-rows.js';
 import { usageLock } from '../../records/usage-lock.js';
@@ -21,58 +21,64 @@ import {
   type TurnMessagesDeps,
   unknownLine,
 } from '../content/turn-messages.js';
-import type { DelegationStore } from '../delegations/delegations.store.js';
-import type { JournalStore, StoredEntry } from '../journal/journal.store.js';
+import type * as delegationRecords from '../delegations/delegations.store.js';
+import type * as journalRecords from '../journal/journal.store.js';
+import type { StoredEntry } from '../journal/journal.store.js';
 import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } from '../journal/turn-entries.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import { stoppedReply } from '../reply/finished-reply.js';
 import type { ToolOutcome } from '../tools/platform-tool.js';
 import { recordTexts } from '../tools/record-texts.js';
 import { NOT_SENT } from '../tools/send-call.js';
-import type { ToolCallStore } from '../tools/tool-calls.store.js';
-import type { UntrustedContentStore } from '../tools/untrusted-content.store.js';
+import type * as toolCallRecords from '../tools/tool-calls.store.js';
+import type * as untrustedContentRecords from '../tools/untrusted-content.store.js';
 import type { TurnMetrics } from '../turn-metrics.js';
 import type { TurnQueue } from '../turn-queue.js';
-import type { TurnRow, TurnStore } from '../turns.store.js';
+import type * as turnRecords from '../turns.store.js';
+import type { TurnRow } from '../turns.store.js';
 import { createTurnBeginning, createUserMessageStatus, readsUntrusted, recordUntrusted } from './turn-beginning.js';
 import { createTurnBudget, showApproval, type TurnBudgetDeps } from './turn-budget.js';
 import { answeredReply, createTurnEnding, createTurnLeftovers, type Ended, type FinishedReply } from './turn-ending.js';
 import type { TurnWriter } from './turn-writes.js';
 
 export interface TurnWriterDeps extends TurnMessagesDeps, ProgressDeps {
-  events: TurnMessagesDeps['events'] & Pick<EventStore, 'lock'>;
+  events: TurnMessagesDeps['events'] & Pick<EventLog, 'lock'>;
   withTransaction: WithTransaction;
   /** Like `withTransaction`, for a single statement. */
   withStatement: WithTransaction;
-  jobs: Pick<JobStore, 'holds' | 'end'>;
+  jobs: Pick<JobQueue, 'holds' | 'end'>;
   turns: Pick<
-    TurnStore,
-    | 'start'
+    typeof turnRecords,
+    | 'startTurn'
     | 'setReply'
     | 'setInstance'
     | 'nextGeneration'
-    | 'stopRequested'
-    | 'postpone'
-    | 'finish'
-    | 'unfinished'
-    | 'runningTools'
-    | 'openCards'
-    | 'recordUsage'
-    | 'answeredElsewhere'
-    | 'suspend'
+    | 'isStopRequested'
+    | 'postponeTurn'
+    | 'finishTurn'
+    | 'unfinishedOf'
+    | 'findRunningTools'
+    | 'findOpenCards'
+    | 'recordCall'
+    | 'isAnsweredElsewhere'
+    | 'suspendTurn'
   >;
-  journal: Pick<JournalStore, 'judge' | 'append' | 'isEmpty'>;
+  journal: Pick<typeof journalRecords, 'judgeEntry' | 'appendEntry' | 'isJournalEmpty'>;
   statuses: Pick<AgentStatuses, 'begun' | 'setActivity' | 'showWriting' | 'refreshAgent' | 'ended'>;
   limits: Pick<UsageLimits, 'reached' | 'reserve' | 'turnBudget'>;
   reservations: TurnBudgetDeps['reservations'];
   warnAboutBudget: TurnBudgetDeps['warnAboutBudget'];
-  toolCalls: ToolCallStore;
-  approvals: Pick<ApprovalStore, 'find' | 'expiry' | 'insert' | 'allOpen' | 'supersedeOf'>;
+  toolCalls: Pick<typeof toolCallRecords, 'findToolCall' | 'insertToolCall'>;
+  approvals: Pick<
+    typeof approvalRecords,
+    'approvalExpiryAt' | 'insertApproval' | 'findApproval' | 'areApprovalsOpen' | 'supersedeApprovalsOf'
+  >;
   receipts: Pick<ReceiptLog, 'find' | 'count' | 'insert' | 'finish' | 'leave'>;
-  delegations: Pick<DelegationStore, 'isOpen' | 'openOf'>;
+  delegations: Pick<typeof delegationRecords, 'isDelegationOpen' | 'findOpenDelegations'>;
   tasks: TaskOwner;
   queue: Pick<TurnQueue, 'follow'>;
-  untrusted: Pick<UntrustedContentStore, 'add' | 'read' | 'wrote'>;
+  database: Database;
+  untrusted: Pick<typeof untrustedContentRecords, 'addUntrustedSources' | 'recordReadTexts' | 'recordWrittenTexts'>;
   push: PushJobs;
   /** Runs in the transaction that ends an answered turn, before it takes further locks. */
   followUp?: (tx: Transaction) => Promise<void>;
@@ -119,7 +125,7 @@ function createWriting(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob) {
     deps,
     turn,
     leftovers,
-    async (tx) => (known.isPlain ? nothingUnfinished(turn.reply_message_id) : turns.unfinished(turn.id, tx)),
+    async (tx) => (known.isPlain ? nothingUnfinished(turn.reply_message_id) : turns.unfinishedOf(tx, turn.id)),
     beginning.addReply,
   );
   /** Undefined without a reply. */
@@ -226,9 +232,9 @@ function lifeWrites(
     async setInstance(start) {
       const { instance } = start;
       if (!readsUntrusted(start))
-        return (await commit((tx) => turns.setInstance(job, instance, tx), { as: 'statement' })).stopRequested;
+        return (await commit((tx) => turns.setInstance(tx, job, instance), { as: 'statement' })).stopRequested;
       return commit(async (tx) => {
-        const stored = await turns.setInstance(job, instance, tx);
+        const stored = await turns.setInstance(tx, job, instance);
         await recordUntrusted(deps.untrusted, turn, start, tx);
         return stored?.stopRequested ?? true;
       });
@@ -236,16 +242,16 @@ function lifeWrites(
 
     nextGeneration: (limit) =>
       commit(async (tx) => {
-        const generation = await turns.nextGeneration(turn.id, limit, tx);
+        const generation = await turns.nextGeneration(tx, turn.id, limit);
         await leftovers.failLostTools(tx);
         // With a journal, cards stay: their calls are not repeated, or update the same card.
-        if (await deps.journal.isEmpty(turn.id, tx)) await leftovers.withdrawCards(tx);
+        if (await deps.journal.isJournalEmpty(tx, turn.id)) await leftovers.withdrawCards(tx);
         return generation;
       }),
 
     async postpone(waitMs) {
       await commit(async (tx) => {
-        await turns.postpone(turn.id, waitMs, tx);
+        await turns.postponeTurn(tx, turn.id, waitMs);
         await statuses.setActivity(turn, null, tx);
       });
       metrics?.postponed();
@@ -292,7 +298,7 @@ function outputWrites(
   }
   return {
     async judge(generation, entry) {
-      const verdict = await commit((tx) => deps.journal.judge({ turnId: turn.id, generation, ...entry }, tx), {
+      const verdict = await commit((tx) => deps.journal.judgeEntry(tx, { turnId: turn.id, generation, ...entry }), {
         as: 'alone',
       });
       if (verdict === 'stale') throw new LeaseLost();
@@ -330,7 +336,7 @@ function outputWrites(
       const [, shown] = await commit(
         (tx) =>
           allInOrder([
-            reads === undefined ? undefined : deps.untrusted.add(turn, [reads], tx),
+            reads === undefined ? undefined : deps.untrusted.addUntrustedSources(tx, turn, [reads]),
             shownMessages.tool(runtimeKey(tool.callId), tool.content, replySeq(), tx),
           ]),
         { as: 'together' },
@@ -383,15 +389,15 @@ function callWrites(
   return {
     async call({ id, tool, description, stoppable, reads }, execute) {
       const called = await leaving(async (tx) => {
-        const stored = await deps.toolCalls.find(turn.id, id, tx);
+        const stored = await deps.toolCalls.findToolCall(tx, turn.id, id);
         if (stored !== undefined) return { outcome: stored, state: undefined };
-        const isStopped = stoppable && (await turns.stopRequested(turn.id, tx));
+        const isStopped = stoppable && (await turns.isStopRequested(tx, turn.id));
         const ended: ToolOutcome = isStopped ? NOT_SENT.stopped : await execute(tx);
         const { text, failed, isUnknown, message, showsMessage = message !== undefined, ...texts } = ended;
         await recordTexts(deps.untrusted, turn, { reads, ...texts }, tx);
         // Texts from other systems, such as mails, can contain anything.
         const outcome = { text: storable(text), failed, showsMessage };
-        await deps.toolCalls.insert(turn.id, { id, tool }, outcome, tx);
+        await deps.toolCalls.insertToolCall(tx, turn.id, { id, tool }, outcome);
         const line = { type: 'tool_status', tool, description, state: failed ? 'failed' : 'completed' } as const;
         const shown = isUnknown === true ? unknownLine(line) : line;
         const seq = await shownMessages.tool(callKey(id), shown, replySeq(), tx);
@@ -407,27 +413,27 @@ function callWrites(
 
     findCall: (callId) =>
       commit(async (tx) => ({
-        outcome: await deps.toolCalls.find(turn.id, callId, tx),
+        outcome: await deps.toolCalls.findToolCall(tx, turn.id, callId),
         sent: await deps.receipts.find(turn.id, callId, tx),
-        approval: await deps.approvals.find(turn.id, callId, tx),
-        isDelegated: await deps.delegations.isOpen(turn.id, callId, tx),
+        approval: await deps.approvals.findApproval(tx, turn.id, callId),
+        isDelegated: await deps.delegations.isDelegationOpen(tx, turn.id, callId),
       })),
 
     grant: (call) =>
       leaving(async (tx) => {
-        if ((await deps.toolCalls.find(turn.id, call.id, tx)) !== undefined) return;
-        await deps.toolCalls.insert(turn.id, call, { text: '', failed: false, showsMessage: false }, tx);
+        if ((await deps.toolCalls.findToolCall(tx, turn.id, call.id)) !== undefined) return;
+        await deps.toolCalls.insertToolCall(tx, turn.id, call, { text: '', failed: false, showsMessage: false });
       }),
 
     startTask: (start) =>
       leaving(async (tx) =>
-        (await turns.stopRequested(turn.id, tx)) ? NOT_SENT.stopped : await start(tx, shownMessages.show),
+        (await turns.isStopRequested(tx, turn.id)) ? NOT_SENT.stopped : await start(tx, shownMessages.show),
       ),
 
     markSent: (receipt, description) =>
       leaving(async (tx) => {
         // A stop locks the job as well, so no call is sent after it.
-        if (await turns.stopRequested(turn.id, tx)) return 'stopped';
+        if (await turns.isStopRequested(tx, turn.id)) return 'stopped';
         if ((await deps.receipts.count(turn.id, tx)) >= MAX_SENT_CALLS) return 'too many calls';
         await deps.receipts.insert(receipt, tx);
         // If the turn ends without an outcome, the line tells the user about the call.
@@ -452,7 +458,7 @@ function endWrites(writing: Writing): Pick<TurnWriter, 'handOver' | 'suspend' | 
   async function endUnlessStopped(reply: FinishedReply, end: Write<Ended>): Promise<Ended> {
     const [ended, last] = await commit(
       async (tx) => {
-        const stopped = (await turns.stopRequested(turn.id, tx)) ? stoppedReply(reply.text) : undefined;
+        const stopped = (await turns.isStopRequested(tx, turn.id)) ? stoppedReply(reply.text) : undefined;
         return [await (stopped === undefined ? end(tx) : endReply(stopped, tx)), stopped ?? reply] as const;
       },
       { as: 'last' },
@@ -468,7 +474,7 @@ function endWrites(writing: Writing): Pick<TurnWriter, 'handOver' | 'suspend' | 
       const { conversation_id: conversationId, user_id: userId } = turn;
       return endUnlessStopped(reply, async (tx) => {
         const handedOver = await endReply(reply, tx);
-        const [userMessage] = await messages.find([userMessageId], tx);
+        const [userMessage] = await messages.findMessages(tx, [userMessageId]);
         const ordinal = userMessage?.seq ?? handedOver.seq;
         await deps.queue.follow({ workspaceId, conversationId, agentId, userMessageId, userId, ordinal }, tx);
         return handedOver;
@@ -481,9 +487,11 @@ function endWrites(writing: Writing): Pick<TurnWriter, 'handOver' | 'suspend' | 
         return await endUnlessStopped(reply, async (tx) => {
           const suspended = await endReply(reply, tx, true);
           // After `endReply` has locked the workspace, as every decision does.
-          const delegated = new Set((await deps.delegations.openOf(turn.id, tx)).map(({ callId }) => callId));
+          const delegated = new Set(
+            (await deps.delegations.findOpenDelegations(tx, turn.id)).map(({ callId }) => callId),
+          );
           const asked = callIds.filter((id) => !delegated.has(id));
-          if (asked.length > 0 && !(await deps.approvals.allOpen(turn.id, asked, tx))) throw new Decided();
+          if (asked.length > 0 && !(await deps.approvals.areApprovalsOpen(tx, turn.id, asked))) throw new Decided();
           return suspended;
         });
       } catch (error) {
@@ -520,7 +528,7 @@ function endWrites(writing: Writing): Pick<TurnWriter, 'handOver' | 'suspend' | 
           turn.reply_message_id = replyId;
           if (turn.reply_message_id === null && !isBackground(turn))
             turn.reply_message_id = (await beginning.insertReply(tx)).replyId;
-          if (!isBackground(turn) && !(await turns.answeredElsewhere(turn, tx)))
+          if (!isBackground(turn) && !(await turns.isAnsweredElsewhere(tx, turn)))
             await setUserMessage('failed', tx, messageError(errorCode).code);
           const reply = { turnStatus, messageStatus: 'failed', text: sentence, errorCode } as const;
           return endReply(reply, tx);

@@ -1,4 +1,6 @@
 import { ApiError } from '@uswarm/contract';
+import type { Database } from '../../platform/database/database.js';
+import { isAgentOwnedBy } from '../../records/agents.store.js';
 
 /** Other users' agents count as not found. */
 export interface AgentAccess {
@@ -6,12 +8,10 @@ export interface AgentAccess {
   require(userId: string, agentId: string): Promise<void>;
 }
 
-export function createAgentAccess(store: {
-  isOwnedBy(agentId: string, userId: string): Promise<boolean>;
-}): AgentAccess {
+export function createAgentAccess(database: Database): AgentAccess {
   return {
     async require(userId, agentId) {
-      if (!(await store.isOwnedBy(agentId, userId))) throw new ApiError('agent_not_found');
+      if (!(await isAgentOwnedBy(database, agentId, userId))) throw new ApiError('agent_not_found');
     },
   };
 }

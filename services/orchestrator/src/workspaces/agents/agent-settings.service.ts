@@ -7,12 +7,18 @@ import {
 } from '@uswarm/contract';
 import { visibleLine } from '../../platform/http/visible-text.js';
 import type { Tool } from '../../platform/core/catalog.js';
-import type { AgentSettingsRow, AgentSettingsStore } from '../../records/agent-settings.store.js';
+import {
+  type AgentSettingsRow,
+  findAgentSettings,
+  changeAgentSettings,
+  setAgentTool,
+} from '../../records/agent-settings.store.js';
 import { type ToolSetting, toolOf, toolsOf } from '../../records/agent-tools.js';
 import type { createShownModel } from './default-model.js';
+import type { Database } from '../../platform/database/database.js';
 
 export interface AgentSettingsServiceDeps {
-  store: Pick<AgentSettingsStore, 'find' | 'update' | 'setTool'>;
+  database: Database;
   tools: readonly Tool[];
   shownModel: ReturnType<typeof createShownModel>;
 }
@@ -27,10 +33,10 @@ export interface AgentSettingsService {
 }
 
 export function createAgentSettingsService(deps: AgentSettingsServiceDeps): AgentSettingsService {
-  const { store, tools: catalog, shownModel } = deps;
+  const { database, tools: catalog, shownModel } = deps;
 
   async function require(userId: string, agentId: string): Promise<AgentSettingsRow> {
-    const row = await store.find(userId, agentId);
+    const row = await findAgentSettings(database, userId, agentId);
     if (row === undefined) throw new ApiError('agent_not_found');
     return row;
   }
@@ -48,7 +54,8 @@ export function createAgentSettingsService(deps: AgentSettingsServiceDeps): Agen
       const cleaned = prompts?.map((prompt) => ({ ...prompt, name: visibleLine(prompt.name) }));
       const change = cleaned === undefined ? sent : { ...sent, prompts: cleaned };
       const changes = Object.values(change).some((value) => value !== undefined);
-      if (changes && !(await store.update(userId, agentId, change))) throw new ApiError('agent_not_found');
+      if (changes && !(await changeAgentSettings(database, userId, agentId, change)))
+        throw new ApiError('agent_not_found');
       return settings(userId, agentId);
     },
 
@@ -63,7 +70,7 @@ export function createAgentSettingsService(deps: AgentSettingsServiceDeps): Agen
         enabled: enabled ?? permission !== 'deny',
         permission: permission === 'allow' || permission === 'ask' ? permission : null,
       };
-      if (!(await store.setTool(userId, agentId, name, setting))) throw new ApiError('agent_not_found');
+      if (!(await setAgentTool(database, userId, agentId, name, setting))) throw new ApiError('agent_not_found');
       const kept = setting.permission ?? row.toolSettings[name]?.permission ?? null;
       return toolOf(entry, { ...setting, permission: kept });
     },

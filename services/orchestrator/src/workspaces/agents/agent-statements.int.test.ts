@@ -10,51 +10,45 @@ import { createWithTransaction } from '../../platform/database/transaction.js';
 import { loadTools } from '../../platform/core/catalog.js';
 import { createCursorCodec } from '../../records/cursor.js';
 import { createWorkspaceAccess } from '../workspace-access.js';
-import { createWorkspaceStore } from '../workspaces.store.js';
 import { createAgentAccess } from './agent-access.js';
-import { createAgentHistoryStore } from './agent-history.store.js';
 import { createAgentSettingsService } from './agent-settings.service.js';
-import { createAgentSettingsStore } from '../../records/agent-settings.store.js';
 import { createAgentService } from './agents.service.js';
-import { createAgentStore } from '../../records/agents.store.js';
 import { createAgentContextLoader } from '../../turns/request/agent-context.js';
-import { createIntegrationStore } from '../../records/integrations.store.js';
 import { createListCursors } from '../../records/list-cursor.js';
 import { createMemoryService } from './memories.service.js';
-import { createMemoryStore } from '../../records/memories.store.js';
+import * as agentSettingsRecords from '../../records/agent-settings.store.js';
+import * as memoryRecords from '../../records/memories.store.js';
+import * as integrationRecords from '../../records/integrations.store.js';
 
 function services(database: Database) {
-  const store = createAgentStore(database);
-  const access = createAgentAccess(store);
-  const settings = createAgentSettingsStore(database);
-  const memories = createMemoryStore(database);
+  const access = createAgentAccess(database);
   const tools = loadTools({ INTEGRATION_PROVIDERS: {} });
   return {
     agents: createAgentService({
-      store,
-      history: createAgentHistoryStore(database),
-      workspaces: createWorkspaceAccess(createWorkspaceStore(database)),
+      database,
+      workspaces: createWorkspaceAccess(database),
       access,
       cursors: createCursorCodec('k'.repeat(32)),
       memoryLimit: 500,
       createViewContext: currentViewContext,
     }),
-    settings: createAgentSettingsService({ store: settings, tools, shownModel: () => 'sonnet' }),
+    settings: createAgentSettingsService({ database, tools, shownModel: () => 'sonnet' }),
     memories: createMemoryService({
       withTransaction: createWithTransaction(database),
-      store: memories,
+      database,
       access,
-      workspaces: createWorkspaceAccess(createWorkspaceStore(database)),
+      workspaces: createWorkspaceAccess(database),
       cursors: createListCursors('memories', 'k'.repeat(32)),
       limits: { perAgent: 500, contentBytes: 8_192 },
     }),
     loadAgentContext: createAgentContextLoader({
       platformTools: [],
       subAgentModel: 'flash',
-      settings,
-      memories,
+      database,
+      settings: agentSettingsRecords,
+      memories: memoryRecords,
       tools,
-      connections: createIntegrationStore(database),
+      connections: integrationRecords,
     }),
   };
 }

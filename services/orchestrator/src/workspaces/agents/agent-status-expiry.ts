@@ -1,7 +1,7 @@
-import type { WithTransaction } from '../../platform/database/database.js';
+import type { WithTransaction, Database } from '../../platform/database/database.js';
 import type { JobDefinition } from '../../platform/jobs/job-definition.js';
 import { pruningRow } from '../../platform/jobs/pruning.js';
-import type { AgentStatusStore } from '../../records/agent-status.store.js';
+import { listEndedStatuses, findNextStatusEnd } from '../../records/agent-status.store.js';
 import type { AgentStatuses } from '../../records/agent-statuses.js';
 
 const AGENT_STATUS_EXPIRY_JOB = 'agent-status-expiry';
@@ -12,22 +12,26 @@ const MIN_PAUSE_MS = 250;
 
 export interface AgentStatusExpiryDeps {
   withTransaction: WithTransaction;
-  store: Pick<AgentStatusStore, 'ended' | 'nextEndMs'>;
+  database: Database;
   statuses: Pick<AgentStatuses, 'refreshAgent'>;
 }
 
 /** Derives statuses again when they end, one transaction each. The job writes nothing while none ends. */
-export const agentStatusExpiry = ({ withTransaction, store, statuses }: AgentStatusExpiryDeps): JobDefinition => ({
+export const agentStatusExpiry = ({ withTransaction, database, statuses }: AgentStatusExpiryDeps): JobDefinition => ({
   type: AGENT_STATUS_EXPIRY_JOB,
   atStart: pruningRow(AGENT_STATUS_EXPIRY_JOB),
   async handle(_job, signal) {
-    for (let ended = await store.ended(BATCH); ended.length > 0; ended = await store.ended(BATCH)) {
+    for (
+      let ended = await listEndedStatuses(database, BATCH);
+      ended.length > 0;
+      ended = await listEndedStatuses(database, BATCH)
+    ) {
       for (const agentId of ended) {
         if (signal.aborted) return { againInMs: 0 };
         await withTransaction((tx) => statuses.refreshAgent(agentId, tx));
       }
     }
-    const next = (await store.nextEndMs()) ?? MAX_PAUSE_MS;
+    const next = (await findNextStatusEnd(database)) ?? MAX_PAUSE_MS;
     return { againInMs: Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, next)) };
   },
 });

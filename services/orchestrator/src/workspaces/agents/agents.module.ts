@@ -1,7 +1,7 @@
 import type { OrchestratorConfig } from '../../config.js';
 import type { Database, WithTransaction } from '../../platform/database/database.js';
 import { backfill } from '../../platform/jobs/backfill.js';
-import type { JobStore } from '../../platform/jobs/job-store.js';
+import type { JobQueue } from '../../platform/jobs/job-queue.js';
 import type { Assets } from '../../platform/core/assets.js';
 import { loadTools } from '../../platform/core/catalog.js';
 import type { ModelCatalog } from '../../platform/core/models.js';
@@ -9,18 +9,14 @@ import type { CursorCodec } from '../../records/cursor.js';
 import type { CreateViewContext } from '../../chat/message-view.js';
 import type { WorkspaceAccess } from '../workspace-access.js';
 import { createAgentAccess } from './agent-access.js';
-import { createAgentHistoryStore } from './agent-history.store.js';
 import { createAgentSettingsService } from './agent-settings.service.js';
-import { createAgentSettingsStore } from '../../records/agent-settings.store.js';
 import { agentHandlers, agentSettingsHandlers, memoryHandlers } from './agents.routes.js';
 import { createAgentService } from './agents.service.js';
 import { agentStatusExpiry } from './agent-status-expiry.js';
-import { createAgentStatusStore } from '../../records/agent-status.store.js';
 import type { AgentStatuses } from '../../records/agent-statuses.js';
-import { createAgentStore } from '../../records/agents.store.js';
 import { createShownModel } from './default-model.js';
 import { createMemoryService } from './memories.service.js';
-import { createMemoryStore, MEMORY_FOLD_JOB } from '../../records/memories.store.js';
+import { MEMORY_FOLD_JOB, foldMemoriesAgain } from '../../records/memories.store.js';
 import { createMemoryTools } from './memory-tools.js';
 import { createListCursors } from '../../records/list-cursor.js';
 
@@ -32,7 +28,7 @@ export interface AgentsModuleDeps {
   /** For tool calls. */
   background: Database;
   withTransaction: WithTransaction;
-  jobs: Pick<JobStore, 'enqueue'>;
+  jobs: Pick<JobQueue, 'enqueue'>;
   access: WorkspaceAccess;
   cursors: CursorCodec;
   assets: Pick<Assets, 'url'>;
@@ -42,11 +38,9 @@ export interface AgentsModuleDeps {
 
 export function createAgentsModule(deps: AgentsModuleDeps) {
   const { config, environment, models, database, withTransaction, access, cursors, assets, createViewContext } = deps;
-  const store = createAgentStore(database);
-  const agentAccess = createAgentAccess(store);
+  const agentAccess = createAgentAccess(database);
   const agents = createAgentService({
-    store,
-    history: createAgentHistoryStore(database),
+    database,
     workspaces: access,
     access: agentAccess,
     cursors,
@@ -54,15 +48,14 @@ export function createAgentsModule(deps: AgentsModuleDeps) {
     createViewContext,
   });
   const settings = createAgentSettingsService({
-    store: createAgentSettingsStore(database),
+    database,
     tools: loadTools(config, assets.url),
     shownModel: createShownModel(models, config, environment),
   });
   const memoryLimits = { perAgent: config.MEMORIES_PER_AGENT, contentBytes: config.MEMORY_BYTES };
-  const memoryStore = createMemoryStore(database);
   const memories = createMemoryService({
     withTransaction,
-    store: memoryStore,
+    database,
     access: agentAccess,
     workspaces: access,
     cursors: createListCursors('memories', config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
@@ -71,9 +64,14 @@ export function createAgentsModule(deps: AgentsModuleDeps) {
   return {
     routes: { ...agentHandlers(agents), ...agentSettingsHandlers(settings), ...memoryHandlers(memories) },
     jobs: [
-      agentStatusExpiry({ withTransaction, store: createAgentStatusStore(database), statuses: deps.statuses }),
-      backfill({ type: MEMORY_FOLD_JOB, withTransaction, jobs: deps.jobs, rewrite: memoryStore.foldAgain }),
+      agentStatusExpiry({ withTransaction, database, statuses: deps.statuses }),
+      backfill({
+        type: MEMORY_FOLD_JOB,
+        withTransaction,
+        jobs: deps.jobs,
+        rewrite: (after, db) => foldMemoriesAgain(db, after),
+      }),
     ],
-    tools: createMemoryTools({ store: createMemoryStore(deps.background), limits: memoryLimits }),
+    tools: createMemoryTools({ database: deps.background, limits: memoryLimits }),
   };
 }

@@ -1,16 +1,16 @@
 import { type AgentDetails, type AgentSummary, ApiError, type MessagePage, type PageQuery } from '@uswarm/contract';
 import type { CursorCodec } from '../../records/cursor.js';
 import type { CreateViewContext } from '../../chat/message-view.js';
-import { readPage } from '../../chat/page.js';
+import { type MessageList, readPage } from '../../chat/page.js';
 import type { WorkspaceAccess } from '../workspace-access.js';
 import type { AgentAccess } from './agent-access.js';
-import type { AgentHistoryStore } from './agent-history.store.js';
+import { pageAgentHistory, hasAgentHistory } from './agent-history.store.js';
 import { agentDetails, agentSummary } from '../../records/agent-view.js';
-import type { AgentStore } from '../../records/agents.store.js';
+import { listAgents, findAgent, findAgentDetails } from '../../records/agents.store.js';
+import type { Database } from '../../platform/database/database.js';
 
 export interface AgentServiceDeps {
-  store: Pick<AgentStore, 'list' | 'find' | 'findDetails'>;
-  history: AgentHistoryStore;
+  database: Database;
   workspaces: WorkspaceAccess;
   access: AgentAccess;
   cursors: CursorCodec;
@@ -35,24 +35,29 @@ function found<T>(row: T | undefined): T {
 }
 
 export function createAgentService(deps: AgentServiceDeps): AgentService {
-  const { store, history, workspaces, access, cursors, memoryLimit, createViewContext } = deps;
+  const { database, workspaces, access, cursors, memoryLimit, createViewContext } = deps;
   return {
     async list(userId, workspaceId) {
       await workspaces.require(userId, workspaceId);
-      const rows = await store.list(workspaceId);
+      const rows = await listAgents(database, workspaceId);
       const viewContext = createViewContext();
       return rows.map((row) => agentSummary(row, viewContext));
     },
 
-    get: async (userId, agentId) => agentSummary(found(await store.find(userId, agentId)), createViewContext()),
+    get: async (userId, agentId) =>
+      agentSummary(found(await findAgent(database, userId, agentId)), createViewContext()),
 
     details: async (userId, agentId) =>
-      agentDetails(found(await store.findDetails(userId, agentId)), memoryLimit, createViewContext()),
+      agentDetails(found(await findAgentDetails(database, userId, agentId)), memoryLimit, createViewContext()),
 
     async history(userId, agentId, query) {
       await access.require(userId, agentId);
       // Agent ids and conversation ids differ, so a cursor from one list is invalid for the other.
-      return readPage({ store: history, cursors }, query, { userId, conversationId: agentId }, createViewContext());
+      const messages: MessageList = {
+        page: (id, pageDirection, position, limit) => pageAgentHistory(database, id, pageDirection, position, limit),
+        hasAny: (id, pageDirection, position) => hasAgentHistory(database, id, pageDirection, position),
+      };
+      return readPage({ messages, cursors }, query, { userId, conversationId: agentId }, createViewContext());
     },
   };
 }

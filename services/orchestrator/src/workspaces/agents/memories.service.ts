@@ -6,11 +6,20 @@ import {
   type UpdateMemoryBody,
 } from '@uswarm/contract';
 import { requiredLine, visibleLine } from '../../platform/http/visible-text.js';
-import type { WithTransaction } from '../../platform/database/database.js';
+import type { WithTransaction, Database } from '../../platform/database/database.js';
 import type { AgentAccess } from './agent-access.js';
 import type { ListCursorCodec } from '../../records/list-cursor.js';
 import type { WorkspaceAccess } from '../workspace-access.js';
-import type { MemoryRow, MemoryStore } from '../../records/memories.store.js';
+import {
+  type MemoryRow,
+  listMemories,
+  findMemoryScope,
+  lockMemories,
+  permitMemory,
+  putMemory,
+  editMemory,
+  deleteMemory,
+} from '../../records/memories.store.js';
 
 export interface MemoryLimits {
   perAgent: number;
@@ -20,7 +29,7 @@ export interface MemoryLimits {
 
 export interface MemoryServiceDeps {
   withTransaction: WithTransaction;
-  store: Pick<MemoryStore, 'list' | 'lock' | 'scopeOf' | 'put' | 'edit' | 'permit' | 'delete'>;
+  database: Database;
   access: AgentAccess;
   workspaces: WorkspaceAccess;
   cursors: ListCursorCodec;
@@ -61,7 +70,7 @@ const isStorable = (key: string): boolean => !key.includes('\0');
 
 export function createMemoryService({
   withTransaction,
-  store,
+  database,
   access,
   workspaces,
   cursors,
@@ -77,7 +86,7 @@ export function createMemoryService({
       const category = sent === undefined ? undefined : visibleLine(sent);
       const scope = [userId, agentId, category ?? null];
       const after = scrollId === undefined ? undefined : cursors.decode(scrollId, scope);
-      const page = await store.list(agentId, category, after);
+      const page = await listMemories(database, agentId, category, after);
       const last = page.at(-1);
       const isWhole = last === undefined || page.length === last.found;
       return {
@@ -90,12 +99,12 @@ export function createMemoryService({
       const category = requiredLine('category', sent);
       const row = await withTransaction(async (tx) => {
         // Serialize creations per workspace, so that the count stays valid until the new memory is inserted.
-        if ((await store.lock(userId, agentId, tx)) === undefined) throw new ApiError('agent_not_found');
+        if ((await lockMemories(tx, userId, agentId)) === undefined) throw new ApiError('agent_not_found');
         checkSize(content);
-        const scope = await store.scopeOf(agentId, { key, category, scope: wanted }, tx);
+        const scope = await findMemoryScope(tx, agentId, { key, category, scope: wanted });
         const memory = { key, content, category, scope };
-        await store.permit(agentId, memory, tx);
-        const stored = await store.put(agentId, memory, 'user', limits.perAgent, tx);
+        await permitMemory(tx, agentId, memory);
+        const stored = await putMemory(tx, agentId, memory, 'user', limits.perAgent);
         if (stored === undefined) throw new ApiError('memory_limit_reached');
         return stored;
       });
@@ -107,12 +116,12 @@ export function createMemoryService({
       const change = category === undefined ? sent : { ...sent, category: requiredLine('category', category) };
       await workspaces.require(userId, workspaceId);
       const row = await withTransaction(async (tx) => {
-        if ((await store.lock(userId, agentId, tx)) !== workspaceId) throw new ApiError('agent_not_found');
+        if ((await lockMemories(tx, userId, agentId)) !== workspaceId) throw new ApiError('agent_not_found');
         if (change.content !== undefined) checkSize(change.content);
-        const edited = isStorable(key) ? await store.edit(agentId, key, change, limits.perAgent, tx) : undefined;
+        const edited = isStorable(key) ? await editMemory(tx, agentId, key, change, limits.perAgent) : undefined;
         if (edited === 'limit') throw new ApiError('memory_limit_reached');
         // The user may write a memory again after deleting it.
-        if (edited !== undefined) await store.permit(agentId, edited, tx);
+        if (edited !== undefined) await permitMemory(tx, agentId, edited);
         return edited;
       });
       if (row === undefined) throw new ApiError('memory_not_found');
@@ -120,7 +129,7 @@ export function createMemoryService({
     },
 
     async forget(userId, agentId, key) {
-      if (isStorable(key) && (await store.delete(userId, agentId, key))) return;
+      if (isStorable(key) && (await deleteMemory(database, userId, agentId, key))) return;
       await access.require(userId, agentId);
       throw new ApiError('memory_not_found');
     },

@@ -3,15 +3,13 @@ import { sql } from 'kysely';
 import { MEMORY_QUESTIONS, otherMemories } from '../../../test/memory-questions.js';
 import { first, startTestOrchestrator, type TestOrchestrator } from '../../../test/test-orchestrator.js';
 import { chooseMemories, CORE_BYTES, RELEVANT_BYTES } from '../../turns/request/choose-memories.js';
-import { createMemoryStore, type MemoryStore } from '../../records/memories.store.js';
+import { readMemories, rankMemories } from '../../records/memories.store.js';
 
 describe('the relevance of memories', () => {
   let uswarm: TestOrchestrator;
-  let store: MemoryStore;
   let agentId: string;
   beforeAll(async () => {
     uswarm = await startTestOrchestrator();
-    store = createMemoryStore(uswarm.database);
   });
   afterAll(() => uswarm.close());
   beforeEach(async () => {
@@ -26,7 +24,7 @@ describe('the relevance of memories', () => {
       FROM unnest(${contents}::text[]) WITH ORDINALITY t (content, n)`.execute(uswarm.database);
 
   async function contentsOf(keys: readonly string[]): Promise<string[]> {
-    return (await store.read(agentId, keys)).map(({ content }) => content);
+    return (await readMemories(uswarm.database, agentId, keys)).map(({ content }) => content);
   }
 
   it('finds the memory that answers a question among the first ten of 500, in nine of ten cases', async () => {
@@ -34,7 +32,7 @@ describe('the relevance of memories', () => {
     await remember([...memories, ...otherMemories(500 - memories.length)]);
     const missed: string[] = [];
     for (const { memory, question } of MEMORY_QUESTIONS) {
-      const ranked = await store.rank(agentId, [question]);
+      const ranked = await rankMemories(uswarm.database, agentId, [question]);
       const best = await contentsOf(ranked.slice(0, 10).map(({ key }) => key));
       if (!best.includes(memory)) missed.push(question);
     }
@@ -44,13 +42,16 @@ describe('the relevance of memories', () => {
 
   it('finds the subject of a follow-up question in the message before it', async () => {
     await remember(['The cat is called Babbage', ...otherMemories(450)]);
-    const ranked = await store.rank(agentId, ['And how old is it?', 'What do you know about Babbage?']);
+    const ranked = await rankMemories(uswarm.database, agentId, [
+      'And how old is it?',
+      'What do you know about Babbage?',
+    ]);
     expect(await contentsOf(ranked.slice(0, 10).map(({ key }) => key))).toContain('The cat is called Babbage');
   });
 
   it('prefers the last changed of memories that are equally relevant', async () => {
     await remember(['tea', 'tea', 'tea', 'unrelated', 'unrelated']);
-    const ranked = await store.rank(agentId, ['tea?']);
+    const ranked = await rankMemories(uswarm.database, agentId, ['tea?']);
     expect(ranked.map(({ key }) => key)).toEqual(['note-3', 'note-2', 'note-1', 'note-5', 'note-4']);
   });
 
@@ -59,7 +60,7 @@ describe('the relevance of memories', () => {
     async (category) => {
       await remember(['Speaks German'], category, 'mine');
       await remember(Array.from({ length: 400 }, (_, n) => `tea ${n} ${'x'.repeat(100)}`));
-      expect(chooseMemories(await store.rank(agentId, ['tea']))[0]).toBe('mine-1');
+      expect(chooseMemories(await rankMemories(uswarm.database, agentId, ['tea']))[0]).toBe('mine-1');
     },
   );
 
@@ -67,9 +68,9 @@ describe('the relevance of memories', () => {
     const contents = Array.from({ length: 5_000 }, (_, n) => `Tea number ${n} ${'with milk '.repeat(n % 40)}`);
     await remember(contents, 'core', 'mine');
     await remember(contents);
-    const ranked = await store.rank(agentId, ['Which tea number has milk?']);
+    const ranked = await rankMemories(uswarm.database, agentId, ['Which tea number has milk?']);
     expect(ranked.length).toBeLessThanOrEqual(800);
-    const chosen = await store.read(agentId, chooseMemories(ranked));
+    const chosen = await readMemories(uswarm.database, agentId, chooseMemories(ranked));
     const bytes = chosen.reduce(
       (sum, { key, content, category }) => sum + Buffer.byteLength(key + content + category),
       0,
@@ -82,6 +83,6 @@ describe('the relevance of memories', () => {
   it('is independent of memories of other agents', async () => {
     await remember(['tea']);
     const { agents } = await uswarm.home(await uswarm.user());
-    expect(await store.rank(first(agents).id, ['tea'])).toEqual([]);
+    expect(await rankMemories(uswarm.database, first(agents).id, ['tea'])).toEqual([]);
   });
 });

@@ -3,6 +3,7 @@ import type { AgentMemory } from '@uswarm/contract';
 import { sql } from 'kysely';
 import { beginToolTurn } from '../../../test/tool-turn.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
+import { forgetMemory, rankMemories, readMemories } from '../../records/memories.store.js';
 import { LeaseLost } from '../../turns/commit.js';
 import { createMemoryTools } from './memory-tools.js';
 
@@ -12,7 +13,7 @@ describe('the tools for memories', () => {
   const world = useTurnFixture();
 
   const begin = async (limits = { perAgent: 500, contentBytes: 8_192 }) => {
-    const begun = await beginToolTurn(world, createMemoryTools({ store: world.turnWorker.stores.memories, limits }));
+    const begun = await beginToolTurn(world, createMemoryTools({ database: world.turnWorker.stores.database, limits }));
     const path = `/v1/agents/${begun.turn.agent_id}/memories`;
     const memories = async () =>
       (await world.user.get<{ data: { key: string; content: string }[] }>(path)).body.data.map(
@@ -130,18 +131,17 @@ describe('the tools for memories', () => {
     const { call, turn } = await begin();
     await call('remember', { ...tea, category: 'core' });
     await call('remember', { key: 'dog', content: 'The dog is called Rex.' });
-    const { memories } = world.turnWorker.stores;
     const { database } = world.uswarm;
     const { rows } = await sql<{ id: string }>`
       SELECT id FROM agents WHERE workspace_id = ${turn.workspace_id} AND id <> ${turn.agent_id} LIMIT 1`.execute(
       database,
     );
     const colleague = rows[0]!.id;
-    const ranked = (await memories.rank(colleague, ['tea dog'])).map(({ key, core }) => ({ key, core }));
+    const ranked = (await rankMemories(database, colleague, ['tea dog'])).map(({ key, core }) => ({ key, core }));
     expect(ranked).toEqual([{ key: 'tea', core: true }]);
-    expect(await memories.read(colleague, ['tea', 'dog'])).toEqual([{ ...tea, category: 'core' }]);
-    expect(await memories.forget(colleague, 'dog', database)).toBe(false);
-    expect(await memories.forget(colleague, 'tea', database)).toBe(true);
+    expect(await readMemories(database, colleague, ['tea', 'dog'])).toEqual([{ ...tea, category: 'core' }]);
+    expect(await forgetMemory(database, colleague, 'dog')).toBe(false);
+    expect(await forgetMemory(database, colleague, 'tea')).toBe(true);
     expect(await call('recall', { query: 'tea' })).toMatchObject({ text: 'No memory matches.' });
   });
 

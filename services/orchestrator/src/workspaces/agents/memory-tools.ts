@@ -5,10 +5,21 @@ import { failed, succeeded, withOutcome } from '../../turns/tools/outcomes.js';
 import { definePlatformTool, type PlatformTool } from '../../turns/tools/platform-tool.js';
 import { chooseMemories } from '../../turns/request/choose-memories.js';
 import type { MemoryLimits } from './memories.service.js';
-import type { MemoryStore, NewMemory } from '../../records/memories.store.js';
+import {
+  type NewMemory,
+  readMemories,
+  findMemoryScope,
+  lockMemories,
+  findMemoryOfUser,
+  isMemoryDeleted,
+  putMemory,
+  rankMemories,
+  forgetMemory,
+} from '../../records/memories.store.js';
+import type { Database } from '../../platform/database/database.js';
 
 export interface MemoryToolDeps {
-  store: Pick<MemoryStore, 'lock' | 'scopeOf' | 'put' | 'textOfUser' | 'forget' | 'isDeleted' | 'rank' | 'read'>;
+  database: Database;
   limits: MemoryLimits;
 }
 
@@ -21,7 +32,7 @@ const replacing = (key: string, written: string): string =>
 const { key: Key, content: Content } = CreateMemoryBody.shape;
 
 /** Lets agents manage their memories. Users manage them with routes REST-024 to REST-026. */
-export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTool[] {
+export function createMemoryTools({ database, limits }: MemoryToolDeps): PlatformTool[] {
   const remember = definePlatformTool({
     name: 'remember',
     description:
@@ -44,7 +55,7 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
     }),
     describe: ({ key }) => `Remembering “${key}”`,
     async changes({ key, content, category, scope }, { agentId }) {
-      const [before] = await store.read(agentId, [key]);
+      const [before] = await readMemories(database, agentId, [key]);
       return [
         { label: 'Key', after: key },
         { label: 'Category', after: category },
@@ -57,13 +68,13 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
       async (tx) => {
         if (Buffer.byteLength(content) > limits.contentBytes)
           return failed(`A memory has at most ${limits.contentBytes} bytes. Save a shorter text.`);
-        if ((await store.lock(userId, agentId, tx)) === undefined) return failed('The agent no longer exists.');
-        const scope = await store.scopeOf(agentId, { key, category, scope: wanted }, tx);
-        const written = await store.textOfUser(agentId, { key, scope }, tx);
+        if ((await lockMemories(tx, userId, agentId)) === undefined) return failed('The agent no longer exists.');
+        const scope = await findMemoryScope(tx, agentId, { key, category, scope: wanted });
+        const written = await findMemoryOfUser(tx, agentId, { key, scope });
         if (written !== undefined && ![content, replaces].includes(written)) return failed(replacing(key, written));
-        if (await store.isDeleted(agentId, { key, content }, tx))
+        if (await isMemoryDeleted(tx, agentId, { key, content }))
           return failed('The user deleted this memory. Do not save it again, under this or another key.');
-        const row = await store.put(agentId, { key, content, category, scope }, { turnId }, limits.perAgent, tx);
+        const row = await putMemory(tx, agentId, { key, content, category, scope }, { turnId }, limits.perAgent);
         return row === undefined
           ? failed(`There are ${limits.perAgent} memories already. Forget one first.`)
           : { ...succeeded(`Saved as “${key}”.`), wrote: [{ kind: 'memory', key }] };
@@ -79,9 +90,9 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
     input: z.object({ query: z.string().trim().min(1).max(500).describe('Words that the memory contains.') }),
     describe: ({ query }) => `Recalling “${query}”`,
     async prepare({ query }, { agentId }) {
-      const ranked = await store.rank(agentId, [query]);
+      const ranked = await rankMemories(database, agentId, [query]);
       const keys = chooseMemories(ranked.flatMap((memory) => (memory.score > 0 ? [{ ...memory, core: false }] : [])));
-      const found = await store.read(agentId, keys);
+      const found = await readMemories(database, agentId, keys);
       const byKey = new Map(found.map((memory) => [memory.key, memory]));
       const lines = keys.flatMap((key) => byKey.get(key) ?? []).map(line);
       const outcome = succeeded(lines.length === 0 ? 'No memory matches.' : lines.join('\n'));
@@ -100,7 +111,7 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
     input: z.object({ key: Key.describe('The key of the memory.') }),
     describe: ({ key }) => `Forgetting “${key}”`,
     async changes({ key }, { agentId }) {
-      const [before] = await store.read(agentId, [key]);
+      const [before] = await readMemories(database, agentId, [key]);
       return [
         { label: 'Key', after: key },
         ...(before === undefined ? [] : [{ label: 'Content', before: before.content, after: '' }]),
@@ -109,8 +120,8 @@ export function createMemoryTools({ store, limits }: MemoryToolDeps): PlatformTo
     prepare:
       ({ key }, { userId, agentId }) =>
       async (tx) => {
-        if ((await store.lock(userId, agentId, tx)) === undefined) return failed('The agent no longer exists.');
-        return (await store.forget(agentId, key, tx))
+        if ((await lockMemories(tx, userId, agentId)) === undefined) return failed('The agent no longer exists.');
+        return (await forgetMemory(tx, agentId, key))
           ? succeeded(`Forgot “${key}”.`)
           : failed(`There is no memory with the key “${key}”. Use recall to find its key.`);
       },

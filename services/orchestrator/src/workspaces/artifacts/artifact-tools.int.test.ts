@@ -6,6 +6,7 @@ import { type TurnFixture, useTurnFixture } from '../../../test/turn-fixture.js'
 import { createFileObjects } from '../uploads/file-objects.js';
 import { createArtifactContents } from './artifact-contents.js';
 import { createArtifactTools } from './artifact-tools.js';
+import { loadHistory } from '../../turns/turns.store.js';
 
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
 const idIn = (text: string): string => /[\da-f-]{36}/.exec(text)?.[0] ?? '';
@@ -19,13 +20,12 @@ describe('the tools for artifacts', () => {
   ) => {
     const { stores } = world.turnWorker;
     const tools = createArtifactTools({
-      store: stores.artifacts,
+      database: stores.database,
       contents: createArtifactContents({
         withTransaction: createWithTransaction(world.uswarm.database),
         jobs: stores.jobs,
         objects: createFileObjects(world.uswarm.objectDirectory),
       }),
-      agents: stores.agents,
       limits: { perWorkspace: 1_000, versions: 100, bytes: 65_536, ...limits },
     });
     const begun = await beginToolTurn(of, tools);
@@ -171,7 +171,7 @@ describe('the tools for artifacts', () => {
     await second.call('revise_artifact', { artifact_id: id, expected_version: 1, title: 'New', content: 'b' });
     expect(await first.shown()).toMatchObject([{ artifact_id: id, version: 1, title: 'List' }]);
     expect(await second.shown()).toMatchObject([{ artifact_id: id, version: 2, title: 'New' }]);
-    const history = await world.turnWorker.stores.turns.history(second.turn, 10, 0);
+    const history = await loadHistory(world.turnWorker.stores.database, second.turn, 10, 0);
     expect(history.map(({ text }) => text)).toContain(`[artifact ${id}: List, version 1, draft]`);
   });
 

@@ -2,8 +2,8 @@ import { randomUUIDv7 } from 'node:crypto';
 import { LIMITS } from '@uswarm/contract';
 import { ARTIFACTS_TOOL } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
-import type { Transaction } from '../../platform/database/database.js';
-import type { AgentStore } from '../../records/agents.store.js';
+import type { Transaction, Database } from '../../platform/database/database.js';
+import { findAgentSlug } from '../../records/agents.store.js';
 import { oneLine } from '../../records/one-line.js';
 import { failed, succeeded, withOutcome } from '../../turns/tools/outcomes.js';
 import {
@@ -13,7 +13,17 @@ import {
   type ToolOutcome,
 } from '../../turns/tools/platform-tool.js';
 import type { ArtifactContents } from './artifact-contents.js';
-import type { ArtifactStore, NewVersion, VersionRow } from './artifacts.store.js';
+import {
+  type NewVersion,
+  type VersionRow,
+  lockArtifacts,
+  insertArtifact,
+  findArtifact,
+  findLatestArtifactVersion,
+  appendArtifactVersion,
+  finishArtifactVersion,
+  listArtifacts,
+} from './artifacts.store.js';
 
 export interface ArtifactLimits {
   perWorkspace: number;
@@ -23,9 +33,8 @@ export interface ArtifactLimits {
 }
 
 export interface ArtifactToolDeps {
-  store: Omit<ArtifactStore, 'versions' | 'delete' | 'hasObject'>;
+  database: Database;
   contents: ArtifactContents;
-  agents: Pick<AgentStore, 'slug'>;
   limits: ArtifactLimits;
 }
 
@@ -56,7 +65,7 @@ const shown = (id: string, { title, version, status, agent_slug, preview }: Omit
 const versionOf = (id: string, version: number) => ({ kind: 'artifact', id, version }) as const;
 
 /** Lets agents write artifacts. All agents in a workspace share its artifacts. */
-export function createArtifactTools({ store, contents, agents, limits }: ArtifactToolDeps): PlatformTool[] {
+export function createArtifactTools({ database, contents, limits }: ArtifactToolDeps): PlatformTool[] {
   const common = { switchedBy: ARTIFACTS_TOOL };
 
   /** Stores the content. @returns the version's content fields, or why the content is refused */
@@ -67,7 +76,7 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
   }
 
   const slugOf = async ({ agentId }: ToolCall, tx: Transaction): Promise<string> =>
-    (await agents.slug(agentId, tx)) ?? '';
+    (await findAgentSlug(tx, agentId)) ?? '';
 
   const create = definePlatformTool({
     ...common,
@@ -82,11 +91,11 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
       const stored = await written(call, content);
       if (typeof stored === 'string') return withOutcome(failed(stored));
       return async (tx) => {
-        if (!(await store.lock(call.workspaceId, tx))) return gone();
+        if (!(await lockArtifacts(tx, call.workspaceId))) return gone();
         const id = randomUUIDv7();
         const version = { ...stored, title, agent_slug: await slugOf(call, tx) };
         const { workspaceId, conversationId } = call;
-        if (!(await store.insert({ id, workspaceId, conversationId }, version, limits.perWorkspace, tx)))
+        if (!(await insertArtifact(tx, { id, workspaceId, conversationId }, version, limits.perWorkspace)))
           return failed(`There are ${limits.perWorkspace} artifacts already. Ask the user to delete some.`);
         const message = shown(id, { ...version, version: 1, status: 'draft' });
         return { ...succeeded(`Created artifact ${id}, version 1, a draft.`), message, wrote: [versionOf(id, 1)] };
@@ -108,7 +117,7 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
     }),
     describe: ({ title }) => (title === undefined ? 'Revising a document' : `Revising “${title}”`),
     async changes({ artifact_id: id, title, content }, { workspaceId }) {
-      const latest = await store.find(workspaceId, id);
+      const latest = await findArtifact(database, workspaceId, id);
       const before = latest === undefined ? {} : { before: await contents.read(latest.object_id) };
       const renamed =
         title === undefined || latest === undefined ? [] : [{ label: 'Title', before: latest.title, after: title }];
@@ -122,8 +131,8 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
       const stored = await written(call, content);
       if (typeof stored === 'string') return withOutcome(failed(stored));
       return async (tx) => {
-        if (!(await store.lock(call.workspaceId, tx))) return gone();
-        const latest = await store.latest(call.workspaceId, id, tx);
+        if (!(await lockArtifacts(tx, call.workspaceId))) return gone();
+        const latest = await findLatestArtifactVersion(tx, call.workspaceId, id);
         if (latest === undefined) return missing(id);
         if (latest.version !== expected)
           return failed(`The artifact has version ${latest.version}. Read it, and revise that version.`);
@@ -135,7 +144,7 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
           agent_slug: await slugOf(call, tx),
           version: latest.version + 1,
         };
-        await store.append(id, version, tx);
+        await appendArtifactVersion(tx, id, version);
         const message = shown(id, { ...version, status: 'draft' });
         // A version without a title keeps the last version's title.
         const read = title === undefined ? [versionOf(id, latest.version)] : [];
@@ -153,7 +162,7 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
     input: z.object({ artifact_id: Id }),
     describe: () => 'Finishing a document',
     async changes({ artifact_id: id }, { workspaceId }) {
-      const latest = await store.find(workspaceId, id);
+      const latest = await findArtifact(database, workspaceId, id);
       if (latest === undefined) return [];
       return [
         { label: 'Artifact', after: latest.title },
@@ -163,10 +172,10 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
     prepare:
       ({ artifact_id: id }, { workspaceId }) =>
       async (tx) => {
-        if (!(await store.lock(workspaceId, tx))) return gone();
-        const latest = await store.latest(workspaceId, id, tx);
+        if (!(await lockArtifacts(tx, workspaceId))) return gone();
+        const latest = await findLatestArtifactVersion(tx, workspaceId, id);
         if (latest === undefined) return missing(id);
-        await store.finish(id, latest.version, tx);
+        await finishArtifactVersion(tx, id, latest.version);
         const message = shown(id, { ...latest, status: 'final' });
         const text = `Version ${latest.version} of “${latest.title}” is final.`;
         return { ...succeeded(text), message, read: [versionOf(id, latest.version)] };
@@ -185,7 +194,7 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
     }),
     describe: () => 'Reading a document',
     async prepare({ artifact_id: id, version, offset }, { workspaceId }) {
-      const row = await store.find(workspaceId, id, version);
+      const row = await findArtifact(database, workspaceId, id, version);
       if (row === undefined) return withOutcome(missing(id));
       const content = await contents.read(row.object_id);
       const end = Math.min(content.length, offset + PAGE_CHARACTERS);
@@ -206,7 +215,7 @@ export function createArtifactTools({ store, contents, agents, limits }: Artifac
     input: z.object({}),
     describe: () => 'Listing documents',
     async prepare(_input, { workspaceId }) {
-      const rows = await store.list(workspaceId, LISTED);
+      const rows = await listArtifacts(database, workspaceId, LISTED);
       const lines = rows.map(({ id, title, version, status, agent_slug, created_at }) =>
         JSON.stringify({
           artifact_id: id,

@@ -9,6 +9,7 @@ import { createWithTransaction } from '../../platform/database/transaction.js';
 import { createStores } from '../../../test/stores.js';
 import { createFileObjects } from '../uploads/file-objects.js';
 import { createArtifactContents } from './artifact-contents.js';
+import { insertArtifact } from './artifacts.store.js';
 
 describe('the routes of artifacts', () => {
   let uswarm: TestOrchestrator;
@@ -160,7 +161,7 @@ describe('the contents of artifacts', () => {
     const key = await contents().put({ ...CALL, id: 'committed' }, 'kept');
     const version = { title: 'a', agent_slug: 'writer', preview: '', size: 4, object_id: key };
     const artifact = { id: crypto.randomUUID(), ...home };
-    await createStores(uswarm.database).artifacts.insert(artifact, version, 10, uswarm.database);
+    await insertArtifact(uswarm.database, artifact, version, 10);
     await runJobs();
     const jobs = uswarm.database.selectFrom('work').select('subject_id').where('subject_id', '=', key);
     await eventually(() => jobs.execute(), { until: (rows) => rows.length === 0 });

@@ -3,7 +3,6 @@ import type { FileWriter } from '@uswarm/file-writer';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../records/connections.js';
 import type { JobDefinition } from '../../platform/jobs/job-definition.js';
-import { createAgentStore } from '../../records/agents.store.js';
 import { createListCursors } from '../../records/list-cursor.js';
 import { createSafeMarkdown } from '../../turns/content/reply-text.js';
 import { createContentRetention } from '../../records/content-objects.js';
@@ -13,7 +12,7 @@ import { ARTIFACT_OBJECT_JOB, createArtifactContents } from './artifact-contents
 import { createArtifactTools } from './artifact-tools.js';
 import { artifactHandlers } from './artifacts.routes.js';
 import { createArtifactService } from './artifacts.service.js';
-import { createArtifactStore } from './artifacts.store.js';
+import { hasArtifactObject } from './artifacts.store.js';
 
 export interface ArtifactsModuleDeps {
   config: Pick<OrchestratorConfig, 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS' | 'PUBLIC_URL'>;
@@ -26,14 +25,13 @@ export interface ArtifactsModuleDeps {
 }
 
 export function createArtifactsModule({ config, requests, background, objects, access, writer }: ArtifactsModuleDeps) {
-  const store = createArtifactStore(background.database);
   const retention: JobDefinition = {
     type: ARTIFACT_OBJECT_JOB,
-    handle: createContentRetention({ ...background, store, objects }),
+    handle: createContentRetention({ ...background, hasObject: hasArtifactObject, objects }),
   };
   const service = createArtifactService({
     withTransaction: requests.withTransaction,
-    store: createArtifactStore(requests.database),
+    database: requests.database,
     contents: createArtifactContents({ ...requests, objects }),
     access,
     writer,
@@ -43,9 +41,8 @@ export function createArtifactsModule({ config, requests, background, objects, a
   return {
     routes: artifactHandlers(service),
     tools: createArtifactTools({
-      store,
+      database: background.database,
       contents: createArtifactContents({ ...background, objects }),
-      agents: createAgentStore(background.database),
       limits: {
         perWorkspace: LIMITS.artifactsPerWorkspace,
         versions: LIMITS.artifactVersions,

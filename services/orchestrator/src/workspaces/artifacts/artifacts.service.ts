@@ -7,18 +7,26 @@ import {
   LIMITS,
 } from '@uswarm/contract';
 import { FileNotWritten, type FileWriter, type WrittenFile } from '@uswarm/file-writer';
-import type { WithTransaction } from '../../platform/database/database.js';
+import type { Database, WithTransaction } from '../../platform/database/database.js';
 import { fitting, jsonBytes } from '../../platform/http/bounded-list.js';
 import type { ListCursorCodec } from '../../records/list-cursor.js';
 import type { WorkspaceAccess } from '../workspace-access.js';
 import type { SafeMarkdown } from '../../turns/content/reply-text.js';
 import { ObjectMissing } from '../../records/object-store.js';
 import type { ArtifactContents } from './artifact-contents.js';
-import type { ArtifactRow, ArtifactStore, VersionRow } from './artifacts.store.js';
+import {
+  type ArtifactRow,
+  type VersionRow,
+  listArtifacts,
+  findArtifact,
+  listArtifactVersions,
+  lockArtifacts,
+  deleteArtifact,
+} from './artifacts.store.js';
 
 export interface ArtifactServiceDeps {
   withTransaction: WithTransaction;
-  store: Pick<ArtifactStore, 'list' | 'find' | 'versions' | 'lock' | 'delete'>;
+  database: Database;
   contents: Pick<ArtifactContents, 'read'>;
   access: WorkspaceAccess;
   cursors: ListCursorCodec;
@@ -65,7 +73,7 @@ export interface ArtifactService {
 }
 
 export function createArtifactService(deps: ArtifactServiceDeps): ArtifactService {
-  const { withTransaction, store, contents, access, cursors, markdown, writer } = deps;
+  const { withTransaction, database, contents, access, cursors, markdown, writer } = deps;
   const writing = new Map<string, number>();
 
   const versionView = (row: VersionRow): ArtifactVersion => ({
@@ -89,7 +97,7 @@ export function createArtifactService(deps: ArtifactServiceDeps): ArtifactServic
       await access.require(userId, workspaceId);
       const scope = [userId, workspaceId];
       const after = scrollId === undefined ? undefined : cursors.decode(scrollId, scope);
-      const rows = await store.list(workspaceId, limit + 1, after);
+      const rows = await listArtifacts(database, workspaceId, limit + 1, after);
       const page = fitting(rows.slice(0, limit), (row) => jsonBytes(summaryView(row)));
       const last = page.at(-1);
       const next = last === undefined || page.length === rows.length ? null : cursors.encode(last.position, scope);
@@ -101,16 +109,16 @@ export function createArtifactService(deps: ArtifactServiceDeps): ArtifactServic
 
     async get(userId, workspaceId, id, version) {
       await access.require(userId, workspaceId);
-      const row = await store.find(workspaceId, id, version);
+      const row = await findArtifact(database, workspaceId, id, version);
       if (row === undefined) throw new ApiError('artifact_not_found');
-      const [versions, stored] = await Promise.all([store.versions(id), readExisting(row)]);
+      const [versions, stored] = await Promise.all([listArtifactVersions(database, id), readExisting(row)]);
       const content = markdown.text(stored);
       return { ...summaryView(row), latest_version: row.latest, content, versions: versions.map(versionView) };
     },
 
     async file(userId, workspaceId, id, { format, version }) {
       await access.require(userId, workspaceId);
-      const row = await store.find(workspaceId, id, version);
+      const row = await findArtifact(database, workspaceId, id, version);
       if (row === undefined) throw new ApiError('artifact_not_found');
       return { etag: `"${row.object_id}-${format}"`, write: () => writeVersion(userId, row, format) };
     },
@@ -118,8 +126,8 @@ export function createArtifactService(deps: ArtifactServiceDeps): ArtifactServic
     async delete(userId, workspaceId, id) {
       await access.require(userId, workspaceId);
       const isDeleted = await withTransaction(async (tx) => {
-        await store.lock(workspaceId, tx);
-        return store.delete(workspaceId, id, tx);
+        await lockArtifacts(tx, workspaceId);
+        return deleteArtifact(tx, workspaceId, id);
       });
       if (!isDeleted) throw new ApiError('artifact_not_found');
     },

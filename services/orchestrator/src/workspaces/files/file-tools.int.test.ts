@@ -23,7 +23,7 @@ describe('create_file', () => {
       background: { database, withTransaction: createWithTransaction(database), jobs: stores.jobs },
       events: stores.events,
       objects: createFileObjects(objectDirectory),
-      attachments: createAttachments({ store: stores.uploads, links: { url: (id) => id } }),
+      attachments: createAttachments({ links: { url: (id) => id } }),
       writer: createFileWriter({ timeoutMs: 60_000 }),
       logger: silentLogger,
     });

@@ -4,7 +4,7 @@ import { FILES_TOOL } from '@uswarm/contract/agent-tools';
 import { FILE_TYPES, FileNotWritten, type FileType, type FileWriter, type WrittenFile } from '@uswarm/file-writer';
 import { z } from 'zod';
 import { keyOf } from '../../records/content-objects.js';
-import type { EventStore } from '../../records/events.store.js';
+import type { EventLog } from '../../records/event-log.js';
 import type { SafeMarkdown } from '../../turns/content/reply-text.js';
 import { failed, succeeded, withOutcome } from '../../turns/tools/outcomes.js';
 import { definePlatformTool, type PlatformTool, type ToolCall } from '../../turns/tools/platform-tool.js';
@@ -18,7 +18,7 @@ export interface FileToolDeps {
   /** Stores a file of the user once. @throws ApiError */
   store(userId: string, upload: UploadRow, bytes: Uint8Array): Promise<void>;
   attachments: Pick<Attachments, 'resolve' | 'attach'>;
-  events: Pick<EventStore, 'addMessage'>;
+  events: Pick<EventLog, 'addMessage'>;
   markdown: Pick<SafeMarkdown, 'text'>;
 }
 

@@ -3,12 +3,11 @@ import type { FileWriter } from '@uswarm/file-writer';
 import type { Logger } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../records/connections.js';
-import type { EventStore } from '../../records/events.store.js';
+import type { EventLog } from '../../records/event-log.js';
 import type { ObjectStore } from '../../records/object-store.js';
 import { createSafeMarkdown } from '../../turns/content/reply-text.js';
 import type { Attachments } from '../uploads/attachments.js';
 import { storeFile } from '../uploads/store-file.js';
-import { createUploadStore } from '../uploads/uploads.store.js';
 import { conversationFiles, newestFiles } from './conversation-files.js';
 import { createFileContents } from './file-contents.js';
 import { createFileTools } from './file-tools.js';
@@ -17,7 +16,7 @@ import { createReadFileTool } from './read-file-tool.js';
 export interface FilesModuleDeps {
   config: Pick<OrchestratorConfig, 'PUBLIC_URL' | 'UPLOAD_BYTES_PER_USER' | 'UPLOADS_PER_USER'>;
   background: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
-  events: Pick<EventStore, 'addMessage'>;
+  events: Pick<EventLog, 'addMessage'>;
   objects: ObjectStore;
   attachments: Pick<Attachments, 'resolve' | 'attach'>;
   writer: FileWriter;
@@ -43,7 +42,6 @@ export function createFilesModule(deps: FilesModuleDeps) {
     withTransaction,
     jobs,
     objects,
-    store: createUploadStore(database),
     bytesPerUser: config.UPLOAD_BYTES_PER_USER,
     filesPerUser: config.UPLOADS_PER_USER,
   };

@@ -5,7 +5,6 @@ import { upload } from '../../../test/uploads.js';
 import type { WithTransaction } from '../../platform/database/database.js';
 import { createWithTransaction } from '../../platform/database/transaction.js';
 import { type Attachments, createAttachments } from './attachments.js';
-import { createUploadStore } from './uploads.store.js';
 
 const UNKNOWN = '0192d3a4-0000-7000-8000-000000000000';
 
@@ -17,7 +16,7 @@ describe('attachments', () => {
   beforeAll(async () => {
     uswarm = await startTestOrchestrator();
     const links = { url: (id: string) => `signed/${id}` };
-    attachments = createAttachments({ store: createUploadStore(uswarm.database), links });
+    attachments = createAttachments({ links });
     user = await uswarm.user();
     userId = await uswarm.idOf(user);
   });

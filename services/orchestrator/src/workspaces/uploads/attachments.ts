@@ -1,13 +1,12 @@
 import { ApiError, type Attachment } from '@uswarm/contract';
 import type { Transaction } from '../../platform/database/database.js';
 import type { UploadLinks } from './upload-links.js';
-import type { UploadRow, UploadStore } from './uploads.store.js';
+import { type UploadRow, holdStoredUploads, attachUploads } from './uploads.store.js';
 
 /** Messages store attachments without a link: links are created on each read. */
 export type StoredAttachment = Omit<Attachment, 'url'>;
 
 export interface AttachmentsDeps {
-  store: Pick<UploadStore, 'holdStored' | 'attach'>;
   links: Pick<UploadLinks, 'url'>;
 }
 
@@ -25,12 +24,12 @@ export interface Attachments {
   render(attachment: StoredAttachment): Attachment;
 }
 
-export function createAttachments({ store, links }: AttachmentsDeps): Attachments {
+export function createAttachments({ links }: AttachmentsDeps): Attachments {
   return {
     async resolve(userId, uploadIds, tx) {
       const ids = [...new Set(uploadIds)];
       if (ids.length === 0) return [];
-      const rows = new Map((await store.holdStored(userId, ids, tx)).map((row) => [row.id, row]));
+      const rows = new Map((await holdStoredUploads(tx, userId, ids)).map((row) => [row.id, row]));
       return ids.map((id) => {
         const row = rows.get(id);
         if (row === undefined) throw new ApiError('attachment_invalid');
@@ -40,10 +39,10 @@ export function createAttachments({ store, links }: AttachmentsDeps): Attachment
 
     async attach(messageId, attachments, tx) {
       if (attachments.length > 0)
-        await store.attach(
+        await attachUploads(
+          tx,
           messageId,
           attachments.map(({ id }) => id),
-          tx,
         );
     },
 

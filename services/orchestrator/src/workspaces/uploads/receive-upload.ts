@@ -2,8 +2,8 @@ import { createHash, randomUUIDv7 } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { ApiError } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
-import type { Transaction, WithTransaction } from '../../platform/database/database.js';
-import type { JobStore } from '../../platform/jobs/job-store.js';
+import type { Transaction, WithTransaction, Database } from '../../platform/database/database.js';
+import type { JobQueue } from '../../platform/jobs/job-queue.js';
 import {
   type CreatingRequest,
   DuplicateRequest,
@@ -16,7 +16,15 @@ import { cleanName } from './file-names.js';
 import type { FileDetails, SniffedUpload } from './file-details.js';
 import type { ObjectStore } from '../../records/object-store.js';
 import { ABANDONED_AFTER_MS, ORPHANED_AFTER_MS, UPLOAD_JOB } from './upload-retention.js';
-import type { UploadRow, UploadStore } from './uploads.store.js';
+import {
+  type UploadRow,
+  sumStoredUploads,
+  insertUpload,
+  findUpload,
+  finishUpload,
+  deleteUpload,
+} from './uploads.store.js';
+import { lockUser } from '../../records/lock-user.js';
 
 export interface IncomingFile {
   name: string | undefined;
@@ -28,8 +36,8 @@ export interface IncomingFile {
 
 export interface ReceiveUploadDeps {
   withTransaction: WithTransaction;
-  store: Pick<UploadStore, 'insert' | 'find' | 'lockUser' | 'stored' | 'finish' | 'delete'>;
-  jobs: Pick<JobStore, 'enqueue' | 'cancel'>;
+  database: Database;
+  jobs: Pick<JobQueue, 'enqueue' | 'cancel'>;
   objects: Pick<ObjectStore, 'put' | 'remove'>;
   detailsOf: FileDetails;
   idempotency: Pick<Idempotency, 'isUsed' | 'earlier' | 'claim'>;
@@ -44,15 +52,15 @@ export interface ReceiveUploadDeps {
  */
 export async function receiveFile(deps: ReceiveUploadDeps, owner: KeyOwner, file: IncomingFile): Promise<UploadRow> {
   if (await deps.idempotency.isUsed(owner)) return receiveAgain(deps, owner, file);
-  const { withTransaction, store } = deps;
+  const { withTransaction } = deps;
   const { userId } = owner;
   const id = randomUUIDv7();
   await withTransaction(async (tx) => {
-    if (!(await store.lockUser(userId, tx))) throw new ApiError('user_deleted');
-    const { bytes, files } = await store.stored(userId, tx);
+    if (!(await lockUser(tx, userId))) throw new ApiError('user_deleted');
+    const { bytes, files } = await sumStoredUploads(tx, userId);
     if (bytes >= deps.bytesPerUser) throw new ApiError('upload_quota_exceeded');
     if (files >= deps.filesPerUser) throw new ApiError('upload_limit_reached');
-    await store.insert(id, userId, tx);
+    await insertUpload(tx, id, userId);
     await scheduleRetention(deps, id, ABANDONED_AFTER_MS, tx);
   });
   let request: CreatingRequest | undefined;
@@ -79,9 +87,9 @@ async function receiveAgain(deps: ReceiveUploadDeps, owner: KeyOwner, file: Inco
   return firstResult(deps, requestOf(owner, file, hash.digest('hex')));
 }
 
-async function firstResult({ store, idempotency }: ReceiveUploadDeps, request: CreatingRequest): Promise<UploadRow> {
+async function firstResult({ database, idempotency }: ReceiveUploadDeps, request: CreatingRequest): Promise<UploadRow> {
   const id = await idempotency.earlier(request);
-  const upload = id === undefined ? undefined : await store.find(id);
+  const upload = id === undefined ? undefined : await findUpload(database, id);
   if (upload === undefined) throw keyWithoutResult();
   return upload;
 }
@@ -103,12 +111,13 @@ async function admit(
   upload: UploadRow,
   tx: Transaction,
 ): Promise<void> {
-  const { store, bytesPerUser } = deps;
+  const { bytesPerUser } = deps;
   const { userId } = request;
-  if (!(await store.lockUser(userId, tx))) throw new ApiError('user_deleted');
+  if (!(await lockUser(tx, userId))) throw new ApiError('user_deleted');
   await deps.idempotency.claim(request)(upload.id, tx);
-  if ((await store.stored(userId, tx)).bytes + upload.size > bytesPerUser) throw new ApiError('upload_quota_exceeded');
-  if (!(await store.finish(upload, tx))) throw new ApiError('internal_error');
+  if ((await sumStoredUploads(tx, userId)).bytes + upload.size > bytesPerUser)
+    throw new ApiError('upload_quota_exceeded');
+  if (!(await finishUpload(tx, upload))) throw new ApiError('internal_error');
   await scheduleRetention(deps, upload.id, ORPHANED_AFTER_MS, tx);
 }
 
@@ -158,11 +167,11 @@ async function readHead(chunks: AsyncIterator<Buffer>): Promise<{ head: Buffer; 
 }
 
 /** Deletes the object before its row, because only the row refers to the object. */
-async function forget({ objects, store, jobs, withTransaction, logger }: ReceiveUploadDeps, id: string): Promise<void> {
+async function forget({ objects, jobs, withTransaction, logger }: ReceiveUploadDeps, id: string): Promise<void> {
   try {
     await objects.remove(id);
     await withTransaction(async (tx) => {
-      await store.delete(id, tx);
+      await deleteUpload(tx, id);
       await jobs.cancel(UPLOAD_JOB, id, tx);
     });
   } catch (error) {

@@ -1,15 +1,14 @@
 import { Readable } from 'node:stream';
 import { ApiError } from '@uswarm/contract';
+import { lockUser } from '../../records/lock-user.js';
 import type { ReceiveUploadDeps } from './receive-upload.js';
 import { ABANDONED_AFTER_MS, ORPHANED_AFTER_MS, UPLOAD_JOB } from './upload-retention.js';
-import type { UploadRow, UploadStore } from './uploads.store.js';
+import { findUpload, finishUpload, insertUpload, sumStoredUploads, type UploadRow } from './uploads.store.js';
 
-export interface StoreFileDeps extends Pick<
+export type StoreFileDeps = Pick<
   ReceiveUploadDeps,
   'withTransaction' | 'jobs' | 'objects' | 'bytesPerUser' | 'filesPerUser'
-> {
-  store: Pick<UploadStore, 'insert' | 'find' | 'lockUser' | 'stored' | 'finish'>;
-}
+>;
 
 /**
  * Stores a file as an upload of the user, in the order of `receiveFile`. Repeating it stores nothing again. A file that
@@ -24,15 +23,15 @@ export async function storeFile(
   upload: UploadRow,
   bytes: Uint8Array,
 ): Promise<void> {
-  const { withTransaction, store, jobs, objects } = deps;
+  const { withTransaction, jobs, objects } = deps;
   const { id, size } = upload;
   const retain = { kind: UPLOAD_JOB, subjectId: id, workspaceId: id };
   const isStored = await withTransaction(async (tx) => {
-    if (!(await store.lockUser(userId, tx))) throw new ApiError('user_deleted');
-    if ((await store.find(id, tx)) !== undefined) return true;
-    const stored = await store.stored(userId, tx);
+    if (!(await lockUser(tx, userId))) throw new ApiError('user_deleted');
+    if ((await findUpload(tx, id)) !== undefined) return true;
+    const stored = await sumStoredUploads(tx, userId);
     if (stored.bytes + size > deps.bytesPerUser) throw new ApiError('upload_quota_exceeded');
-    if (await store.insert(id, userId, tx)) {
+    if (await insertUpload(tx, id, userId)) {
       if (stored.files >= deps.filesPerUser) throw new ApiError('upload_limit_reached');
       await jobs.enqueue({ ...retain, dueInMs: ABANDONED_AFTER_MS }, tx);
     }
@@ -45,9 +44,10 @@ export async function storeFile(
     throw new ApiError('service_unavailable', { cause: error });
   }
   await withTransaction(async (tx) => {
-    if (!(await store.lockUser(userId, tx))) throw new ApiError('user_deleted');
-    if ((await store.stored(userId, tx)).bytes + size > deps.bytesPerUser) throw new ApiError('upload_quota_exceeded');
+    if (!(await lockUser(tx, userId))) throw new ApiError('user_deleted');
+    if ((await sumStoredUploads(tx, userId)).bytes + size > deps.bytesPerUser)
+      throw new ApiError('upload_quota_exceeded');
     // Another process may have stored the same call's file meanwhile.
-    if (await store.finish(upload, tx)) await jobs.enqueue({ ...retain, dueInMs: ORPHANED_AFTER_MS }, tx);
+    if (await finishUpload(tx, upload)) await jobs.enqueue({ ...retain, dueInMs: ORPHANED_AFTER_MS }, tx);
   });
 }

@@ -26,6 +26,7 @@ import { createAttachments } from './attachments.js';
 import { createFileObjects } from './file-objects.js';
 import type { ObjectStore } from '../../records/object-store.js';
 import { createUploadRetention, UPLOAD_JOB } from './upload-retention.js';
+import { insertUpload } from './uploads.store.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -61,7 +62,7 @@ describe('the retention of uploads', () => {
   const links = { url: (id: string) => `/v1/uploads/${id}` };
   const attach = (messageId: string, uploadIds: string[]) =>
     withTransaction(async (tx) => {
-      const attachments = createAttachments({ store: stores.uploads, links });
+      const attachments = createAttachments({ links });
       const resolved = await attachments.resolve(userId, uploadIds, tx);
       await attachments.attach(messageId, resolved, tx);
       return resolved;
@@ -71,7 +72,7 @@ describe('the retention of uploads', () => {
     return (await user.post<{ data: MessageData }>(home.messages, draft, 201)).body.data.id;
   };
   const keeping = (store: ObjectStore = objects) =>
-    createUploadRetention({ withTransaction, store: stores.uploads, jobs: stores.jobs, objects: store });
+    createUploadRetention({ withTransaction, jobs: stores.jobs, objects: store });
   /** Runs the upload jobs as the orchestrator does, until the test ends. */
   const keep = (store?: ObjectStore): void => {
     const upkeep = createMaintenanceWorkers({
@@ -170,7 +171,7 @@ describe('the retention of uploads', () => {
     const putting = objects.put(id, content);
     content.push('half');
     await withTransaction(async (tx) => {
-      await stores.uploads.insert(id, userId, tx);
+      await insertUpload(tx, id, userId);
       await stores.jobs.enqueue({ kind: UPLOAD_JOB, subjectId: id, workspaceId: id, dueInMs: HOUR_MS }, tx);
     });
     expect(await eventually(() => traces(id), { until: (found) => found.length === 3 })).toEqual([
@@ -232,7 +233,7 @@ describe('the retention of uploads', () => {
     await age(id, 24 * HOUR_MS);
     const work = first(await stores.jobs.claim(UPLOAD_JOB, 1, HOUR_MS));
     const { removing } = await withTransaction(async (tx) => {
-      const attachments = createAttachments({ store: stores.uploads, links });
+      const attachments = createAttachments({ links });
       await attachments.attach(message, await attachments.resolve(userId, [id], tx), tx);
       const started = keeping()(work);
       await untilBlocked(uswarm.database);

@@ -1,8 +1,8 @@
 import type { WithTransaction } from '../../platform/database/database.js';
 import type { JobResult } from '../../platform/jobs/job-worker.js';
-import type { LeasedJob, JobStore } from '../../platform/jobs/job-store.js';
+import type { LeasedJob, JobQueue } from '../../platform/jobs/job-queue.js';
 import type { ObjectStore } from '../../records/object-store.js';
-import type { UploadFacts, UploadStore } from './uploads.store.js';
+import { type UploadFacts, lockUpload, isUploadAttached, markUploadRemoving, deleteUpload } from './uploads.store.js';
 
 /** Job type that deletes an upload if nothing refers to it. */
 export const UPLOAD_JOB = 'upload';
@@ -27,22 +27,21 @@ export function dispositionOf({ state, owned, attached, ageMs }: UploadFacts, ha
 
 export interface UploadRetentionDeps {
   withTransaction: WithTransaction;
-  store: Pick<UploadStore, 'lock' | 'hasMessage' | 'markRemoving' | 'delete'>;
-  jobs: Pick<JobStore, 'holds' | 'complete'>;
+  jobs: Pick<JobQueue, 'holds' | 'complete'>;
   objects: Pick<ObjectStore, 'remove'>;
 }
 
 /** Deletes the object first, then row and job in one transaction, so that a retry is safe. */
-export function createUploadRetention({ withTransaction, store, jobs, objects }: UploadRetentionDeps) {
+export function createUploadRetention({ withTransaction, jobs, objects }: UploadRetentionDeps) {
   function decide(leased: LeasedJob): Promise<Disposition> {
     return withTransaction(async (tx) => {
       // Lock order everywhere: upload, job.
-      const facts = await store.lock(leased.subjectId, tx);
+      const facts = await lockUpload(tx, leased.subjectId);
       if (!(await jobs.holds(leased, tx))) return 'keep';
       const disposition =
-        facts === undefined ? 'keep' : dispositionOf(facts, await store.hasMessage(leased.subjectId, tx));
+        facts === undefined ? 'keep' : dispositionOf(facts, await isUploadAttached(tx, leased.subjectId));
       // The upload can no longer be attached.
-      if (disposition === 'remove') await store.markRemoving(leased.subjectId, tx);
+      if (disposition === 'remove') await markUploadRemoving(tx, leased.subjectId);
       // In this transaction: a message that is deleted afterwards enqueues the job again.
       if (disposition === 'keep') await jobs.complete(leased, tx);
       return disposition;
@@ -55,7 +54,7 @@ export function createUploadRetention({ withTransaction, store, jobs, objects }:
     if (disposition === 'keep') return { done: true };
     await objects.remove(leased.subjectId);
     await withTransaction(async (tx) => {
-      await store.delete(leased.subjectId, tx);
+      await deleteUpload(tx, leased.subjectId);
       await jobs.complete(leased, tx);
     });
     return { done: true };

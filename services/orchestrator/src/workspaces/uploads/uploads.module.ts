@@ -15,7 +15,6 @@ import { measureUploads } from './upload-metrics.js';
 import { uploadHandlers } from './uploads.routes.js';
 import { createTransferSlots } from './transfer-slots.js';
 import { createUploadService } from './uploads.service.js';
-import { createUploadStore } from './uploads.store.js';
 
 export interface UploadsModuleDeps {
   config: OrchestratorConfig;
@@ -33,7 +32,6 @@ const DOWNLOADS_AT_ONCE = 192;
 export async function createUploadsModule(deps: UploadsModuleDeps) {
   const { config, idempotency, metrics, clock, logger } = deps;
   const { database, withTransaction, jobs } = deps.connections;
-  const store = createUploadStore(database);
   const objects = await openObjects(config);
   const links = createUploadLinks({
     secret: config.CURSOR_KEY,
@@ -43,7 +41,7 @@ export async function createUploadsModule(deps: UploadsModuleDeps) {
   });
   const service = createUploadService({
     withTransaction,
-    store,
+    database,
     jobs,
     objects,
     detailsOf: createFileDetails({ objects, logger }),
@@ -60,7 +58,7 @@ export async function createUploadsModule(deps: UploadsModuleDeps) {
   });
   const retention: JobDefinition = {
     type: UPLOAD_JOB,
-    handle: createUploadRetention({ withTransaction, store, jobs, objects }),
+    handle: createUploadRetention({ withTransaction, jobs, objects }),
   };
   return {
     routes: uploadHandlers(measureUploads(service, metrics), {
@@ -68,7 +66,7 @@ export async function createUploadsModule(deps: UploadsModuleDeps) {
       stallMs: config.UPLOAD_STALL_MS,
       minBytes: config.UPLOAD_MIN_BYTES,
     }),
-    attachments: createAttachments({ store, links }),
+    attachments: createAttachments({ links }),
     objects,
     jobs: [retention],
     close: objects.close,

@@ -6,10 +6,9 @@ import type { ObjectStore } from '../../records/object-store.js';
 import type { UploadLinks } from './upload-links.js';
 import type { Transfer, TransferSlots } from './transfer-slots.js';
 import { type IncomingFile, receiveFile, type ReceiveUploadDeps } from './receive-upload.js';
-import type { UploadRow, UploadStore } from './uploads.store.js';
+import { type UploadRow, findUpload } from './uploads.store.js';
 
-export interface UploadServiceDeps extends Omit<ReceiveUploadDeps, 'store'> {
-  store: ReceiveUploadDeps['store'] & Pick<UploadStore, 'find'>;
+export interface UploadServiceDeps extends ReceiveUploadDeps {
   objects: ObjectStore;
   links: UploadLinks;
   slots: TransferSlots;
@@ -33,7 +32,7 @@ export interface UploadService {
 }
 
 export function createUploadService(deps: UploadServiceDeps): UploadService {
-  const { store, objects, links, slots, downloads } = deps;
+  const { database, objects, links, slots, downloads } = deps;
   const openFile = createFileOpener(objects, 'upload_not_found', downloads);
 
   return {
@@ -49,7 +48,7 @@ export function createUploadService(deps: UploadServiceDeps): UploadService {
     async download(request) {
       const secondsLeft = links.secondsLeft(request.id, request.signature);
       if (secondsLeft === undefined) throw new ApiError('upload_link_invalid');
-      const upload = await store.find(request.id);
+      const upload = await findUpload(database, request.id);
       if (upload === undefined) throw new ApiError('upload_not_found');
       return { upload, ...openFile({ key: upload.id, size: upload.size, secondsLeft }, request) };
     },

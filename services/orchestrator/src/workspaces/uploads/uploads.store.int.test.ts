@@ -4,7 +4,14 @@ import { createMigratedDatabase, type MigratedDatabase } from '../../../test/dat
 import { insertMessages, insertWorkspaces } from '../../../test/bulk-data.js';
 import { sequentialScans } from '../../../test/query-plans.js';
 import type { Transaction } from '../../platform/database/database.js';
-import { createUploadStore, type UploadStore } from './uploads.store.js';
+import {
+  sumStoredUploads,
+  findUpload,
+  holdStoredUploads,
+  lockUpload,
+  isUploadAttached,
+  finishUpload,
+} from './uploads.store.js';
 import { withoutAfterCommit } from '../../../test/transaction.js';
 
 const EMPTY_FILE = {
@@ -40,32 +47,26 @@ describe('upload statements', () => {
   });
   afterAll(() => db.close());
 
-  it.each<[string, (store: UploadStore, tx: Transaction) => Promise<unknown>]>([
-    ['the stored bytes of a user', (store, tx) => store.stored(place.userId, tx)],
-    ['a download', (store) => store.find(place.uploadId)],
-    ['the attachments of a new message', (store, tx) => store.holdStored(place.userId, [place.uploadId], tx)],
-    ['the lock of an upload', (store, tx) => store.lock(place.uploadId, tx)],
-    ['the check for a message', (store, tx) => store.hasMessage(place.uploadId, tx)],
-    ['the completion of an upload', (store, tx) => store.finish({ ...EMPTY_FILE, id: place.uploadId }, tx)],
-    [
-      'the deletion of a message',
-      (_store, tx) => tx.deleteFrom('messages').where('id', '=', place.messageId).execute(),
-    ],
+  it.each<[string, (tx: Transaction) => Promise<unknown>]>([
+    ['the stored bytes of a user', (tx) => sumStoredUploads(tx, place.userId)],
+    ['a download', (tx) => findUpload(tx, place.uploadId)],
+    ['the attachments of a new message', (tx) => holdStoredUploads(tx, place.userId, [place.uploadId])],
+    ['the lock of an upload', (tx) => lockUpload(tx, place.uploadId)],
+    ['the check for a message', (tx) => isUploadAttached(tx, place.uploadId)],
+    ['the completion of an upload', (tx) => finishUpload(tx, { ...EMPTY_FILE, id: place.uploadId })],
+    ['the deletion of a message', (tx) => tx.deleteFrom('messages').where('id', '=', place.messageId).execute()],
   ])('%s needs no sequential scan', async (_what, use) => {
-    expect(
-      await sequentialScans(db.database, (database) => use(createUploadStore(database), withoutAfterCommit(database))),
-    ).toEqual([]);
+    expect(await sequentialScans(db.database, (database) => use(withoutAfterCommit(database)))).toEqual([]);
   });
 
   it('the stored bytes of a user are the sum of the sizes, and zero for an unknown user', async () => {
-    const store = createUploadStore(db.database);
-    expect(await store.stored(crypto.randomUUID())).toEqual({ bytes: 0, files: 0 });
+    expect(await sumStoredUploads(db.database, crypto.randomUUID())).toEqual({ bytes: 0, files: 0 });
     const other = await db.database
       .selectFrom('users')
       .select('id')
       .where('id', '!=', place.userId)
       .limit(1)
       .executeTakeFirstOrThrow();
-    expect((await store.stored(other.id)).bytes).toBe(15);
+    expect((await sumStoredUploads(db.database, other.id)).bytes).toBe(15);
   });
 });

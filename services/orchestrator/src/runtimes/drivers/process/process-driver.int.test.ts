@@ -8,13 +8,13 @@ import { identifyProcess } from '@uswarm/dev-servers';
 import { eventually } from '@uswarm/testkit/eventually';
 import { programFile } from '@uswarm/testkit/program-file';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../../test/database.js';
-import { createProcessDriver, type ProcessDriver } from './process-driver.js';
+import { createProcessDriver, type ProcessDriver, type ProcessDriverDeps } from './process-driver.js';
 import { progressOf } from './process-progress.js';
 import { createRuntimePool } from '../../runtime-pool.js';
 import { createRuntimeClient, type RuntimeClient } from '../../runtime-client.js';
 import type { RuntimeSpec } from '../driver.js';
 import { runtimeEnvironment } from './runtime-environment.js';
-import { createRuntimeProcessStore, type RuntimeProcessStore } from './runtime-processes.store.js';
+import * as runtimeProcessRecords from './runtime-processes.store.js';
 
 const AGENT_RUNTIME = programFile('services/agent-runtime/dist/main.js');
 const { privateKey } = generateCallKeys();
@@ -23,7 +23,6 @@ const runs = (pid: number): boolean => identifyProcess(pid) !== undefined;
 
 describe('runtimes as processes', () => {
   let db: MigratedDatabase;
-  let store: RuntimeProcessStore;
   let client: RuntimeClient;
   let folder: string;
   let spec: RuntimeSpec;
@@ -33,7 +32,6 @@ describe('runtimes as processes', () => {
   let requested: string[] = [];
   beforeAll(async () => {
     db = await createMigratedDatabase();
-    store = createRuntimeProcessStore(db.database);
     client = createRuntimeClient([privateKey]);
     folder = mkdtempSync(path.join(tmpdir(), 'uswarm-runtimes-'));
   });
@@ -51,7 +49,11 @@ describe('runtimes as processes', () => {
     await db.close();
   });
 
-  const createDriver = (program = AGENT_RUNTIME, places = 0, processes = store): ProcessDriver => {
+  const createDriver = (
+    program = AGENT_RUNTIME,
+    places = 0,
+    store: ProcessDriverDeps['store'] = runtimeProcessRecords,
+  ): ProcessDriver => {
     const environment = runtimeEnvironment({
       callPrivateKey: privateKey,
       mcpEndpoint: undefined,
@@ -62,7 +64,8 @@ describe('runtimes as processes', () => {
     const pool = createRuntimePool({ places, requestReconcile: (workspaceId) => void requested.push(workspaceId) });
     const startPatienceMs = 15_000;
     const driver = createProcessDriver({
-      store: processes,
+      database: db.database,
+      store,
       program,
       environment,
       pool,
@@ -73,7 +76,7 @@ describe('runtimes as processes', () => {
     return driver;
   };
   const pidNow = async (): Promise<number> => {
-    const known = await store.get(spec.workspaceId);
+    const known = await runtimeProcessRecords.getRuntimeProcess(db.database, spec.workspaceId);
     if (known === undefined) throw new Error('no runtime is known');
     return known.pid;
   };
@@ -88,7 +91,7 @@ describe('runtimes as processes', () => {
     otherProcesses.push(child);
     const { pid } = child;
     if (pid === undefined) throw new Error('the process did not start');
-    await store.put(spec.workspaceId, { pid, port: 1 });
+    await runtimeProcessRecords.putRuntimeProcess(db.database, spec.workspaceId, { pid, port: 1 });
     return pid;
   };
 
@@ -269,7 +272,7 @@ describe('runtimes as processes', () => {
     const pid = await pidNow();
     expect(await driver.remove(spec.workspaceId)).toBe(true);
     await exited(pid);
-    expect(await store.get(spec.workspaceId)).toBeUndefined();
+    expect(await runtimeProcessRecords.getRuntimeProcess(db.database, spec.workspaceId)).toBeUndefined();
   });
 
   it('reports a runtime that never existed as removed', async () => {
@@ -290,16 +293,16 @@ describe('runtimes as processes', () => {
     await expect(createDriver(program).ensure(spec, RESPONSIVE)).rejects.toThrow();
     const pid = Number(readFileSync(pidFile, 'utf8'));
     expect(await exited(pid)).toBe(false);
-    expect(await store.get(spec.workspaceId)).toBeUndefined();
+    expect(await runtimeProcessRecords.getRuntimeProcess(db.database, spec.workspaceId)).toBeUndefined();
   });
 
   it('stops a runtime that could not be stored', async () => {
     const started: number[] = [];
-    const put: RuntimeProcessStore['put'] = async (_workspaceId, { pid }) => {
+    const putRuntimeProcess: ProcessDriverDeps['store']['putRuntimeProcess'] = async (_db, _workspaceId, { pid }) => {
       started.push(pid);
       throw new Error('the database is unavailable');
     };
-    const driver = createDriver(AGENT_RUNTIME, 0, { ...store, put });
+    const driver = createDriver(AGENT_RUNTIME, 0, { ...runtimeProcessRecords, putRuntimeProcess });
     await expect(driver.ensure(spec, RESPONSIVE)).rejects.toThrow('the database is unavailable');
     expect(started.map(runs)).toEqual([false]);
   });
@@ -308,7 +311,7 @@ describe('runtimes as processes', () => {
     const pid = await startOtherProcess();
     expect(await createDriver().remove(spec.workspaceId)).toBe(true);
     expect(runs(pid)).toBe(true);
-    expect(await store.get(spec.workspaceId)).toBeUndefined();
+    expect(await runtimeProcessRecords.getRuntimeProcess(db.database, spec.workspaceId)).toBeUndefined();
   });
 
   it('neither adopts nor signals a reused process id', async () => {

@@ -10,13 +10,19 @@ import { z } from 'zod';
 import type { RuntimePool } from '../../runtime-pool.js';
 import { QUEUED } from '../../../records/runtime-state.js';
 import type { RuntimeDriver, RuntimeObservation, RuntimeSpec } from '../driver.js';
-import type { RuntimeProcess, RuntimeProcessStore } from './runtime-processes.store.js';
+import type { RuntimeProcess } from './runtime-processes.store.js';
 import { createStartSlots } from './start-slots.js';
 import { watchStart } from './start-watch.js';
 import { createSuspicions } from './suspicions.js';
+import type * as runtimeProcessRecords from './runtime-processes.store.js';
+import type { Database } from '../../../platform/database/database.js';
 
 export interface ProcessDriverDeps {
-  store: RuntimeProcessStore;
+  database: Database;
+  store: Pick<
+    typeof runtimeProcessRecords,
+    'getRuntimeProcess' | 'listRuntimeProcesses' | 'putRuntimeProcess' | 'deleteRuntimeProcess'
+  >;
   program: string;
   environment: (spec: Pick<RuntimeSpec, 'workspaceId' | 'userId'>) => Record<string, string>;
   /** Undefined discards the runtimes' logs. */
@@ -55,7 +61,7 @@ const Listening = z.object({ event: z.literal('listening'), port: z.int().positi
  * them; the next orchestrator adopts them.
  */
 export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
-  const { store, program, environment, logDirectory, pool, startPatienceMs, logger } = deps;
+  const { database, store, program, environment, logDirectory, pool, startPatienceMs, logger } = deps;
   const slots = createStartSlots(deps.maxStarts ?? availableParallelism());
   const suspicions = createSuspicions({ processorMs: LOOP_TIMES * startPatienceMs });
   const listeners: ((workspaceId: string) => void)[] = [];
@@ -83,7 +89,7 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
       const { pid } = child;
       if (pid === undefined) throw new Error('the runtime has no process id');
       logger.info({ workspace: spec.workspaceId, pid, port }, 'runtime process listening');
-      await store.put(spec.workspaceId, { pid, port });
+      await store.putRuntimeProcess(database, spec.workspaceId, { pid, port });
       return port;
     } catch (error) {
       // Kills it also if storing it failed: no orchestrator could adopt or stop it.
@@ -127,7 +133,7 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
   /** Waits for a start in progress. */
   async function find(workspaceId: string): Promise<RuntimeProcess | undefined> {
     await starting.get(workspaceId)?.catch(() => undefined);
-    return store.get(workspaceId);
+    return store.getRuntimeProcess(database, workspaceId);
   }
 
   async function stop(workspaceId: string, pid: number): Promise<void> {
@@ -141,7 +147,7 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
       if (isRuntime(pid, workspaceId)) signalProcess(pid, 'SIGKILL');
       await ends(KILL_MS);
     }
-    await store.delete(workspaceId);
+    await store.deleteRuntimeProcess(database, workspaceId);
   }
 
   async function end(workspaceId: string): Promise<void> {
@@ -170,7 +176,7 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
       return pool.admit(workspaceId) ? ready(await startInPlace(spec, signal)) : WAITING;
     },
     async peek(specs) {
-      const known = new Map((await store.all()).map((each) => [each.workspaceId, each]));
+      const known = new Map((await store.listRuntimeProcesses(database)).map((each) => [each.workspaceId, each]));
       const observations = new Map<string, RuntimeObservation>();
       for (const { workspaceId, suspended } of specs) {
         const { pid, port } = known.get(workspaceId) ?? {};
@@ -191,7 +197,7 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
       listeners.push(listener);
     },
     async stopAll() {
-      const known = await store.all();
+      const known = await store.listRuntimeProcesses(database);
       await Promise.all(known.map(({ workspaceId, pid }) => stop(workspaceId, pid)));
     },
   };

@@ -5,33 +5,26 @@ export interface RuntimeProcess {
   port: number;
 }
 
-/** Lists this machine's runtime processes, so that any orchestrator on it can adopt them. */
-export interface RuntimeProcessStore {
-  get(workspaceId: string): Promise<RuntimeProcess | undefined>;
-  all(): Promise<({ workspaceId: string } & RuntimeProcess)[]>;
-  put(workspaceId: string, process: RuntimeProcess): Promise<void>;
-  delete(workspaceId: string): Promise<void>;
+export function getRuntimeProcess(db: Database, workspaceId: string): Promise<RuntimeProcess | undefined> {
+  return db
+    .selectFrom('runtime_processes')
+    .select(['pid', 'port'])
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst();
 }
 
-export function createRuntimeProcessStore(database: Database): RuntimeProcessStore {
-  return {
-    get: (workspaceId) =>
-      database
-        .selectFrom('runtime_processes')
-        .select(['pid', 'port'])
-        .where('workspace_id', '=', workspaceId)
-        .executeTakeFirst(),
-    all: () =>
-      database.selectFrom('runtime_processes').select(['workspace_id as workspaceId', 'pid', 'port']).execute(),
-    async put(workspaceId, process) {
-      await database
-        .insertInto('runtime_processes')
-        .values({ workspace_id: workspaceId, ...process })
-        .onConflict((conflict) => conflict.column('workspace_id').doUpdateSet(process))
-        .execute();
-    },
-    async delete(workspaceId) {
-      await database.deleteFrom('runtime_processes').where('workspace_id', '=', workspaceId).execute();
-    },
-  };
+export function listRuntimeProcesses(db: Database): Promise<({ workspaceId: string } & RuntimeProcess)[]> {
+  return db.selectFrom('runtime_processes').select(['workspace_id as workspaceId', 'pid', 'port']).execute();
+}
+
+export async function putRuntimeProcess(db: Database, workspaceId: string, process: RuntimeProcess): Promise<void> {
+  await db
+    .insertInto('runtime_processes')
+    .values({ workspace_id: workspaceId, ...process })
+    .onConflict((conflict) => conflict.column('workspace_id').doUpdateSet(process))
+    .execute();
+}
+
+export async function deleteRuntimeProcess(db: Database, workspaceId: string): Promise<void> {
+  await db.deleteFrom('runtime_processes').where('workspace_id', '=', workspaceId).execute();
 }

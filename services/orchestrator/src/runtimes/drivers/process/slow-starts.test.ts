@@ -9,7 +9,8 @@ import { createRuntimePool } from '../../runtime-pool.js';
 import type { RuntimeSpec } from '../driver.js';
 import { createProcessDriver, type ProcessDriver, type ProcessDriverDeps } from './process-driver.js';
 import { progressOf } from './process-progress.js';
-import type { RuntimeProcess, RuntimeProcessStore } from './runtime-processes.store.js';
+import type { RuntimeProcess } from './runtime-processes.store.js';
+import { NO_TRANSACTION } from '../../../../test/transaction.js';
 
 const PATIENCE_MS = 250;
 const RESPONSIVE = { unresponsive: false };
@@ -26,13 +27,13 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function memoryStore(): RuntimeProcessStore {
+function memoryProcesses(): ProcessDriverDeps['store'] {
   const known = new Map<string, RuntimeProcess>();
   return {
-    get: async (workspaceId) => known.get(workspaceId),
-    all: async () => [...known].map(([workspaceId, process]) => ({ workspaceId, ...process })),
-    put: async (workspaceId, process) => void known.set(workspaceId, process),
-    delete: async (workspaceId) => void known.delete(workspaceId),
+    getRuntimeProcess: async (_db, workspaceId) => known.get(workspaceId),
+    listRuntimeProcesses: async () => [...known].map(([workspaceId, process]) => ({ workspaceId, ...process })),
+    putRuntimeProcess: async (_db, workspaceId, process) => void known.set(workspaceId, process),
+    deleteRuntimeProcess: async (_db, workspaceId) => void known.delete(workspaceId),
   };
 }
 
@@ -60,7 +61,8 @@ const working = (ms: number): string =>
 
 function createDriver(source: string, options: Partial<ProcessDriverDeps> = {}): ProcessDriver {
   const driver = createProcessDriver({
-    store: memoryStore(),
+    database: NO_TRANSACTION,
+    store: memoryProcesses(),
     program: source,
     environment: ({ workspaceId }) => ({ USWARM_WORKSPACE_ID: workspaceId }),
     pool: createRuntimePool({ places: 0, requestReconcile: () => undefined }),

@@ -24,7 +24,7 @@ export interface NewJob {
   dueInMs?: number;
 }
 
-export interface JobStore {
+export interface JobQueue {
   /** Adds the job, or reschedules an existing one. Wakes its workers after the commit if it is due now. */
   enqueue(job: NewJob, tx: Transaction): Promise<void>;
   claim(kind: string, limit: number, leaseMs: number): Promise<LeasedJob[]>;
@@ -124,7 +124,7 @@ export const insertJobs = (kind: string, jobs: RawBuilder<unknown>): RawBuilder<
   FROM (${jobs}) job (subject_id, workspace_id, serial_key, ordinal, fair_key)`;
 
 /** Ends the lease and the failures of a job, which is due now. @returns false if it does not exist */
-export async function restartJob(kind: string, subjectId: string, db: Database): Promise<boolean> {
+export async function restartJob(db: Database, kind: string, subjectId: string): Promise<boolean> {
   const result = await db
     .updateTable('work')
     .set({ lease_id: null, lease_expires_at: null, run_at: sql`now()`, attempts: 0, failures: 0 })
@@ -135,7 +135,7 @@ export async function restartJob(kind: string, subjectId: string, db: Database):
 }
 
 /** @param jobSignals signals this process's workers */
-export function createJobStore(database: Database, jobSignals: JobSignals = createJobSignals()): JobStore {
+export function createJobQueue(database: Database, jobSignals: JobSignals = createJobSignals()): JobQueue {
   const held = (job: LeasedJob, db: Database = database) =>
     db
       .updateTable('work')

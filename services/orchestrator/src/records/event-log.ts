@@ -60,7 +60,7 @@ export interface SizedEvent extends StoredEvent {
   bytes: number;
 }
 
-export interface EventStore {
+export interface EventLog {
   /**
    * Stores an event, takes the workspace's next seq, and sets it as `rev` on what the event changes. The row lock is
    * held until the transaction ends, so commit order is seq order without gaps. Call it as late as possible, after all
@@ -111,10 +111,10 @@ const APPENDED = sql`
   seq, created_at AS "createdAt", extract(epoch FROM clock_timestamp() - created_at)::float8 AS "ageS"`;
 
 /** @param onCommitted called for each event after its commit */
-export function createEventStore(
+export function createEventLog(
   database: Database,
   onCommitted: (event: CommittedEvent) => void = () => undefined,
-): EventStore {
+): EventLog {
   function reportLater(event: NewEvent, { seq, createdAt, ageS }: AppendedEvent, tx: Transaction): void {
     const storedAt = performance.now();
     tx.afterCommit(() =>

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
-import { createJobStore, type LeasedJob, type JobStore } from './job-store.js';
+import { createJobQueue, type LeasedJob, type JobQueue } from './job-queue.js';
 import { withoutAfterCommit } from '../../../test/transaction.js';
 
 const KIND = 'test';
@@ -11,10 +11,10 @@ const RUNS = 60;
 const SERIALS = Array.from({ length: 3 }, () => crypto.randomUUID());
 
 let db: MigratedDatabase;
-let store: JobStore;
+let store: JobQueue;
 beforeAll(async () => {
   db = await createMigratedDatabase();
-  store = createJobStore(db.database);
+  store = createJobQueue(db.database);
 });
 afterEach(() => db.database.deleteFrom('work').execute());
 afterAll(() => db.close());
@@ -185,7 +185,7 @@ const compare = (): Command =>
     expect(actual).toEqual([...model.rows].map(([id, { lease }]) => [id, lease?.leaseId ?? null]));
   });
 
-describe('createJobStore', () => {
+describe('createJobQueue', () => {
   it('grants one lease per job, in order within a serial key, and rejects lost leases (model-based)', async () => {
     const some = fc.nat({ max: 50 });
     const commands = fc.commands<Model, object, boolean>(
