@@ -1,4 +1,5 @@
-import { type AgentState, type BusEnvelope, type EventsAnswer, type StreamState, ApiError } from '@uswarm/contract';
+import type { AgentState, BusEnvelope, EventsAnswer, StreamState } from '@uswarm/contract';
+import { ApiError } from '@uswarm/contract';
 import type { OrchestratorClient } from '../src/orchestrator-client.js';
 import { EPOCH } from './envelopes.js';
 

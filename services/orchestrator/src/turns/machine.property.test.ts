@@ -19,7 +19,7 @@ const DEADLINE_AT = STARTED + 30 * 60_000;
 const LONGEST_SLEEP_MS = 2_000;
 const LIMIT = { scope: 'user', token_limit: 10, resets_at: '2026-12-01T00:00:00.000Z' } as const;
 
-/** Chooses a possible event and how much time passes, and says what else is true then. */
+/** Chooses a possible event, the time that passes, and what else is true then. */
 interface Decision {
   choice: number;
   ms: number;

@@ -1,4 +1,5 @@
-import { type Condition, childName, type UserSwarmPhase, type UserSwarm } from '@uswarm/contract/userswarm';
+import { type Condition, childName, type UserSwarmPhase } from '@uswarm/contract/userswarm';
+import type { UserSwarm } from '@uswarm/contract/userswarm';
 import type { KubernetesObject } from '@uswarm/kube-client';
 import { runtimeNamespaceOf } from '../caches/caches.js';
 import type { HookError } from '../hook/hook-error.js';
