@@ -161,7 +161,7 @@ export const MUTATIONS = [
   {
     name: 'a query can have text of the user',
     file: 'services/orchestrator/src/turns/reply/announced-calls.ts',
-    from: 'untrusted && (await rules.sharesPrivateText(place, query))',
+    from: '(await rules.sharesPrivateText(place, query))',
     to: 'false',
     tests: [
       {

@@ -17,7 +17,8 @@ const offered = ({ tools = [] }: ModelServerRequest): string[] =>
 /** Tools by the entry that enables them. */
 const MEMORIES = ['remember', 'recall', 'forget', 'search_conversation'];
 const ARTIFACTS = ['create_artifact', 'revise_artifact', 'finish_artifact', 'read_artifact', 'list_artifacts'];
-const FILES = ['create_file'];
+const WEB = ['web_search_tool', 'read_page_tool'];
+const FILES = ['read_file', 'create_file'];
 /** Those with which agents give work to others. */
 const SWARM = ['delegate', 'hand_over', 'start_workflow'];
 
@@ -112,31 +113,24 @@ describe('the next model request after a change of an agent', () => {
   });
 
   it('contains the enabled tools', async () => {
+    expect(offered(await ask())).toEqual([...WEB, 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM]);
+    await change('PATCH', `${manager}/tools/web_search_tool`, { enabled: false });
     expect(offered(await ask())).toEqual([
-      'web_search_tool',
+      'read_page_tool',
       'action_card_tool',
       ...MEMORIES,
       ...ARTIFACTS,
       ...FILES,
       ...SWARM,
     ]);
-    await change('PATCH', `${manager}/tools/web_search_tool`, { enabled: false });
-    expect(offered(await ask())).toEqual(['action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM]);
     await change('PATCH', `${manager}/tools/web_search_tool`, { enabled: true });
     await change('PATCH', `${manager}/tools/memories`, { enabled: false });
-    expect(offered(await ask())).toEqual(['web_search_tool', 'action_card_tool', ...ARTIFACTS, ...FILES, ...SWARM]);
+    expect(offered(await ask())).toEqual([...WEB, 'action_card_tool', ...ARTIFACTS, ...FILES, ...SWARM]);
     await change('PATCH', `${manager}/tools/memories`, { enabled: true });
     await change('PATCH', `${manager}/tools/artifacts`, { enabled: false });
-    expect(offered(await ask())).toEqual(['web_search_tool', 'action_card_tool', ...MEMORIES, ...FILES, ...SWARM]);
+    expect(offered(await ask())).toEqual([...WEB, 'action_card_tool', ...MEMORIES, ...FILES, ...SWARM]);
     await change('PATCH', `${manager}/tools/artifacts`, { enabled: true });
-    expect(offered(await ask())).toEqual([
-      'web_search_tool',
-      'action_card_tool',
-      ...MEMORIES,
-      ...ARTIFACTS,
-      ...FILES,
-      ...SWARM,
-    ]);
+    expect(offered(await ask())).toEqual([...WEB, 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM]);
   });
 
   it('contains the memories, unless they are deleted or disabled', async () => {
@@ -165,7 +159,7 @@ describe('the next model request after a change of an agent', () => {
     const request = await ask();
     expect([request.model, offered(request), told(request).includes(secret)]).toEqual([
       'model-of-opus',
-      ['web_search_tool', 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM],
+      [...WEB, 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM],
       false,
     ]);
     expect(told(request)).not.toContain('Answer in');

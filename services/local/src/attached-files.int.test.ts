@@ -141,7 +141,7 @@ describe('files that are attached to a message', () => {
       await client.saw('message.new', ({ message: { role } }: { message: MessageData }) => role === 'system')
     ).payload as { message: MessageData };
     expect(message.content).toEqual({
-      type: 'text',
+      type: 'system',
       text: expect.stringMatching(/^broken\.pdf cannot be read\. The PDF is damaged/),
     });
   });

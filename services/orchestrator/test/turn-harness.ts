@@ -310,10 +310,10 @@ export function createTurnHarness(
       forget: () => undefined,
       close: () => undefined,
     },
-    toolTokens: async ({ workspaceId, agentId, turnId }, query) =>
-      query === undefined
+    toolTokens: async ({ workspaceId, agentId, turnId }, grant) =>
+      grant === undefined
         ? `list token of ${workspaceId} ${agentId} ${turnId} ${(tokens += 1)}`
-        : `token for “${query}” of ${workspaceId} ${agentId} ${turnId}`,
+        : `token for “${Object.values(grant).join()}” of ${workspaceId} ${agentId} ${turnId}`,
     modelTokens: async ({ workspaceId, agentId, turnId, purpose }) =>
       more.modelGateway === true ? `model token of ${workspaceId} ${agentId} ${turnId} for a ${purpose}` : '',
     retryMs: 1,

@@ -1,4 +1,4 @@
-// Converts one untrusted document to Markdown, in a separate thread: see page-extraction.ts. It imports only packages, so
+// Converts one untrusted document to Markdown, in a separate thread: see pages/page-extraction.ts. It imports only packages, so
 // that Node.js can run this file also as TypeScript.
 import { parentPort, workerData } from 'node:worker_threads';
 import { tables } from '@joplin/turndown-plugin-gfm';

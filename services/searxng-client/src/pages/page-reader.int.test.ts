@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { page, type PageServer, pdfOf, redirect, startPageServer } from '../../test/page-server.js';
-import { createExtraction } from '../page-extraction.js';
+import { createExtraction } from './page-extraction.js';
 import { createPageOutgoing, createPageReader, type PageReaderDeps } from './page-reader.js';
 import { MAX_PART } from './page-parts.js';
 

@@ -1,6 +1,6 @@
 import { startDeadline } from '@uswarm/service-kit';
 import { createOutgoing, DIRECT, type Outgoing, type OutgoingProxy } from '@uswarm/service-kit/outgoing';
-import { createExtraction, type Extract, type ExtractedPage } from '../page-extraction.js';
+import { createExtraction, type Extract, type ExtractedPage } from './page-extraction.js';
 import { cleanLines, cleanText } from '../untrusted-text.js';
 import { PageError } from './page-error.js';
 import { partsOf } from './page-parts.js';

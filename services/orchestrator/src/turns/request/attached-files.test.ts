@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { FileProblem, FileText, Picture } from '@uswarm/file-reader';
 import type { ModelLimits } from '../../platform/core/models.js';
-import { attachedFiles, type FileContents, type StoredFile } from './attached-files.js';
+import { attachedFiles, type FileContents } from './attached-files.js';
 import type { HistoryRow } from './history.store.js';
+import type { StoredFile } from './message-to-text.js';
 
 const signal = new AbortController().signal;
 const SEES: ModelLimits = {

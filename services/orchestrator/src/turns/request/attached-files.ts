@@ -1,14 +1,12 @@
 import { create } from '@bufbuild/protobuf';
-import type { Attachment } from '@uswarm/contract';
 import { type FileProblem, type FileText, isProblem, type Picture, selectText } from '@uswarm/file-reader';
 import { type AttachedFile, AttachedFileSchema, PictureSchema } from '@uswarm/runtime-proto';
 import type { ModelLimits } from '../../platform/core/models.js';
 import type { HistoryRow } from './history.store.js';
+import type { StoredFile } from './message-to-text.js';
 
 /** Such runtimes get the content of attached files. */
 export const FILES = 'files.1';
-
-export type StoredFile = Pick<Attachment, 'id' | 'type' | 'name' | 'mime_type' | 'size'>;
 
 /** Reads attached files. Keeps what it has read for some time. */
 export interface FileContents {

@@ -1,8 +1,7 @@
 import { LIMITS } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
-import type { StoredFile } from './attached-files.js';
-import { type MessageParts, messageToText } from './message-to-text.js';
+import { type MessageParts, messageToText, type StoredFile } from './message-to-text.js';
 import { answersUser } from '../../records/answers-user.js';
 
 export interface HistoryRow {

@@ -1,5 +1,7 @@
-import type { MessageContent } from '@uswarm/contract';
-import type { StoredFile } from './attached-files.js';
+import type { Attachment, MessageContent } from '@uswarm/contract';
+
+/** An upload that is attached to a message. */
+export type StoredFile = Pick<Attachment, 'id' | 'type' | 'name' | 'mime_type' | 'size'>;
 
 export interface MessageParts {
   content: MessageContent;

@@ -10,7 +10,7 @@ const ADDRESSES = ['()', ''].map(
 const TRAILING = /[.,;:!?*_~]+$/u;
 
 /** The sent parts in one spelling, without protocol, `www.` and a slash at the end. */
-export function addressKey(url: URL): string {
+function addressKey(url: URL): string {
   return `${url.hostname.replace(/^www\./, '')}${url.port === '' ? '' : `:${url.port}`}${url.pathname}${url.search}`.replace(
     /\/$/,
     '',

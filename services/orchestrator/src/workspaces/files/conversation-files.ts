@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/database/database.js';
-import type { StoredFile } from '../../turns/request/attached-files.js';
+import type { StoredFile } from '../../turns/request/message-to-text.js';
 
 const COLUMNS = ['uploads.id', 'uploads.name', 'uploads.type', 'uploads.mime_type', 'uploads.size'] as const;
 

@@ -1,7 +1,8 @@
 import { type FileProblem, type FileReader, type FileText, isProblem, type Picture } from '@uswarm/file-reader';
 import { LRUCache } from 'lru-cache';
 import { type ObjectStore, ObjectMissing } from '../../records/object-store.js';
-import type { FileContents, StoredFile } from '../../turns/request/attached-files.js';
+import type { FileContents } from '../../turns/request/attached-files.js';
+import type { StoredFile } from '../../turns/request/message-to-text.js';
 
 export interface FileContentsDeps {
   objects: Pick<ObjectStore, 'open'>;

@@ -1,7 +1,8 @@
 import { FILES_TOOL } from '@uswarm/contract/agent-tools';
 import { isProblem, type Picture, selectText, type TextRequest } from '@uswarm/file-reader';
 import { z } from 'zod';
-import { type FileContents, isPictureFile, isRecording, type StoredFile } from '../../turns/request/attached-files.js';
+import { type FileContents, isPictureFile, isRecording } from '../../turns/request/attached-files.js';
+import type { StoredFile } from '../../turns/request/message-to-text.js';
 import { failed, succeeded, withOutcome } from '../../turns/tools/outcomes.js';
 import { definePlatformTool, type PlatformTool, type ToolCall } from '../../turns/tools/platform-tool.js';
 

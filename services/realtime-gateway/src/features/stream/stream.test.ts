@@ -4,8 +4,13 @@ import { listen } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { chunk, EPOCH, messageDone, messageNew, OTHER_WORKSPACE, skip, WORKSPACE } from '../../../test/envelopes.js';
 import { createManualTimers } from '../../../test/manual-timers.js';
-import { acceptingOrchestrator, startTestGateway, USER, type TestGateway } from '../../../test/test-gateway.js';
-import type { TestGatewayOptions } from '../../../test/test-gateway.js';
+import {
+  acceptingOrchestrator,
+  startTestGateway,
+  USER,
+  type TestGateway,
+  type TestGatewayOptions,
+} from '../../../test/test-gateway.js';
 import { openStream, type StreamOptions, type TestStream } from '../../../test/test-stream.js';
 
 const BOTH = [WORKSPACE, OTHER_WORKSPACE];

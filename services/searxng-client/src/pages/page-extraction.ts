@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { PageError } from './pages/page-error.js';
+import { PageError } from './page-error.js';
 
 export interface ExtractedPage {
   title: string;
@@ -25,7 +25,7 @@ const MAX_RUNNING = 2;
 const MAX_WAITING = 16;
 
 /** The thread's program has the same suffix as this module. */
-const PROGRAM = new URL(`./extract-worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+const PROGRAM = new URL(`../extract-worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
 const COMPLEX = 'the page is too complex to read';
 
