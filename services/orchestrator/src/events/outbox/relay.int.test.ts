@@ -15,6 +15,7 @@ import type { LoggedEvent } from '../event-publisher.js';
 import { createEventRenderer } from '../event-payloads.js';
 import { createEventLog } from '../../records/event-log.js';
 import { type CommittedEvents, createCommittedEvents } from './committed-events.js';
+import { advanceOutbox } from './outbox.store.js';
 import * as outboxRecords from './outbox.store.js';
 import { createPublishEvents } from './publish-events.js';
 import { type Relay, type RelayDeps, startRelay } from './relay.js';
@@ -27,7 +28,7 @@ const NEVER_MS = 3_600_000;
 
 interface Options extends Partial<Pick<RelayDeps, 'pollMs' | 'limits'>> {
   publish?: (event: LoggedEvent) => Promise<boolean>;
-  advance?: typeof outboxRecords.advanceOutbox;
+  advance?: typeof advanceOutbox;
   committed?: CommittedEvents;
   metrics?: RelayMetrics;
   epoch?: () => string;
@@ -215,7 +216,7 @@ describe('the relay', () => {
       await db.withTransaction(async (tx) => {
         await events.append({ workspaceId, type: 'workspace.updated', subjectId: workspaceId }, tx);
         let rounds = 0;
-        start({ advance: (...ranges) => ((rounds += 1), outboxRecords.advanceOutbox(...ranges)) });
+        start({ advance: (...ranges) => ((rounds += 1), advanceOutbox(...ranges)) });
         await eventually(() => rounds, { until: (count) => count > 5 });
         expect([...received.values()]).toEqual([inOrder]);
       });

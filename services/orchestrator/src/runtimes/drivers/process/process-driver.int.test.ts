@@ -14,6 +14,7 @@ import { createRuntimePool } from '../../runtime-pool.js';
 import { createRuntimeClient, type RuntimeClient } from '../../runtime-client.js';
 import type { RuntimeSpec } from '../driver.js';
 import { runtimeEnvironment } from './runtime-environment.js';
+import { getRuntimeProcess, putRuntimeProcess } from './runtime-processes.store.js';
 import * as runtimeProcessRecords from './runtime-processes.store.js';
 
 const AGENT_RUNTIME = programFile('services/agent-runtime/dist/main.js');
@@ -76,7 +77,7 @@ describe('runtimes as processes', () => {
     return driver;
   };
   const pidNow = async (): Promise<number> => {
-    const known = await runtimeProcessRecords.getRuntimeProcess(db.database, spec.workspaceId);
+    const known = await getRuntimeProcess(db.database, spec.workspaceId);
     if (known === undefined) throw new Error('no runtime is known');
     return known.pid;
   };
@@ -91,7 +92,7 @@ describe('runtimes as processes', () => {
     otherProcesses.push(child);
     const { pid } = child;
     if (pid === undefined) throw new Error('the process did not start');
-    await runtimeProcessRecords.putRuntimeProcess(db.database, spec.workspaceId, { pid, port: 1 });
+    await putRuntimeProcess(db.database, spec.workspaceId, { pid, port: 1 });
     return pid;
   };
 
@@ -272,7 +273,7 @@ describe('runtimes as processes', () => {
     const pid = await pidNow();
     expect(await driver.remove(spec.workspaceId)).toBe(true);
     await exited(pid);
-    expect(await runtimeProcessRecords.getRuntimeProcess(db.database, spec.workspaceId)).toBeUndefined();
+    expect(await getRuntimeProcess(db.database, spec.workspaceId)).toBeUndefined();
   });
 
   it('reports a runtime that never existed as removed', async () => {
@@ -293,16 +294,16 @@ describe('runtimes as processes', () => {
     await expect(createDriver(program).ensure(spec, RESPONSIVE)).rejects.toThrow();
     const pid = Number(readFileSync(pidFile, 'utf8'));
     expect(await exited(pid)).toBe(false);
-    expect(await runtimeProcessRecords.getRuntimeProcess(db.database, spec.workspaceId)).toBeUndefined();
+    expect(await getRuntimeProcess(db.database, spec.workspaceId)).toBeUndefined();
   });
 
   it('stops a runtime that could not be stored', async () => {
     const started: number[] = [];
-    const putRuntimeProcess: ProcessDriverDeps['store']['putRuntimeProcess'] = async (_db, _workspaceId, { pid }) => {
+    const failing: typeof putRuntimeProcess = async (_db, _workspaceId, { pid }) => {
       started.push(pid);
       throw new Error('the database is unavailable');
     };
-    const driver = createDriver(AGENT_RUNTIME, 0, { ...runtimeProcessRecords, putRuntimeProcess });
+    const driver = createDriver(AGENT_RUNTIME, 0, { ...runtimeProcessRecords, putRuntimeProcess: failing });
     await expect(driver.ensure(spec, RESPONSIVE)).rejects.toThrow('the database is unavailable');
     expect(started.map(runs)).toEqual([false]);
   });
@@ -311,7 +312,7 @@ describe('runtimes as processes', () => {
     const pid = await startOtherProcess();
     expect(await createDriver().remove(spec.workspaceId)).toBe(true);
     expect(runs(pid)).toBe(true);
-    expect(await runtimeProcessRecords.getRuntimeProcess(db.database, spec.workspaceId)).toBeUndefined();
+    expect(await getRuntimeProcess(db.database, spec.workspaceId)).toBeUndefined();
   });
 
   it('neither adopts nor signals a reused process id', async () => {
