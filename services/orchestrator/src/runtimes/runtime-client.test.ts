@@ -154,7 +154,7 @@ describe('during a key rotation', () => {
   };
 
   it('a runtime with the previous key rejects one call only', async () => {
-    expect(await client.identify(target())).toEqual({ instanceId: 'i', features: [] });
+    expect(await client.identify(target())).toMatchObject({ instanceId: 'i', features: [] });
     expect(await client.status(target())).toMatchObject({ busy: true });
     expect({ events: await turn(), refused }).toEqual({ events: 2, refused: 1 });
   });
@@ -163,7 +163,7 @@ describe('during a key rotation', () => {
     expect({ events: await turn(), refused }).toEqual({ events: 2, refused: 1 });
     publicKey = now.publicKey;
     expect({ events: await turn(), refused }).toEqual({ events: 2, refused: 2 });
-    expect(await client.identify(target())).toEqual({ instanceId: 'i', features: [] });
+    expect(await client.identify(target())).toMatchObject({ instanceId: 'i', features: [] });
   });
 
   it('a runtime that accepts no key causes an unauthenticated error', async () => {
