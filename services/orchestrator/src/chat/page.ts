@@ -4,9 +4,9 @@ import type { Cursor, CursorCodec, CursorScope } from '../records/cursor.js';
 import { messageView, type MessageRow, type PageRow, type ViewContext } from './message-view.js';
 import type { PageDirection, Position } from '../records/position.js';
 
-/** The reads of a list of messages: of a conversation, of an agent, or of the results of a search. */
+/** Reads the messages of one conversation or agent, or search results. */
 export interface MessageList {
-  /** @param id of the conversation or the agent */
+  /** @param id a conversation or an agent */
   page(id: string, pageDirection: PageDirection, position: Position | null, limit: number): Promise<PageRow[]>;
   hasAny(id: string, pageDirection: PageDirection, position: Position): Promise<boolean>;
 }

@@ -28,7 +28,7 @@ export interface StoredEvent {
 
 export type NewEvent = Omit<StoredEvent, 'seq' | 'createdAt'>;
 
-/** Shown instead of a reply. */
+/** Replaces a reply. */
 export type PlacedMessage = Omit<AddedMessage, 'role' | 'status' | 'beforeSeq' | 'turn' | 'turnId'> &
   Required<Pick<AddedMessage, 'turn'>>;
 
@@ -56,7 +56,7 @@ export interface CommittedEvent extends StoredEvent {
 }
 
 export interface SizedEvent extends StoredEvent {
-  /** Approximate size of the message in the payload; see `STORED_BYTES`. Other payloads are small. */
+  /** The message's approximate size in the payload; see `STORED_BYTES`. Other payloads are small. */
   bytes: number;
 }
 
@@ -71,7 +71,7 @@ export interface EventLog {
   append(event: NewEvent, tx: Transaction): Promise<number>;
   /**
    * Stores a message and its event `message.new` in one statement, as `append` does. Moves the conversation to the
-   * front of the list.
+   * list's front.
    *
    * @returns the message's seq
    * @throws ApiError `workspace_not_found`

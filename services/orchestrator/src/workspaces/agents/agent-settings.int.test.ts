@@ -89,6 +89,7 @@ describe('settings and tools of an agent', () => {
     const shown = (of: AgentTool[]) => of.map(({ name, enabled }) => [name, enabled]);
     expect(shown(await tools())).toEqual([
       ['web_search_tool', false],
+      ['read_page_tool', true],
       ['memories', true],
       ['artifacts', true],
       ['files', true],
@@ -98,6 +99,7 @@ describe('settings and tools of an agent', () => {
     ]);
     expect(shown(await tools(colleague))).toEqual([
       ['web_search_tool', true],
+      ['read_page_tool', true],
       ['memories', true],
       ['artifacts', true],
       ['files', true],
