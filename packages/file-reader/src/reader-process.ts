@@ -150,7 +150,7 @@ function yieldToService({ pid }: Child): void {
   if (process.platform === 'linux') void writeFile(`/proc/${pid}/oom_score_adj`, '1000').catch(() => undefined);
 }
 
-/** The program's folder; in a checkout, also this package and those that it imports. */
+/** The program's folder; in a checkout, also this package and its dependencies. */
 function readableFolders(...files: string[]): string[] {
   const folders = new Set<string>();
   for (const folder of files.map((file) => dirname(file))) {

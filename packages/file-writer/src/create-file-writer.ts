@@ -19,7 +19,7 @@ type Answer = { file: WrittenFile } | { problem: { reason: Reason; message: stri
 
 /** Sources have no program; a bundle has it beside its other programs. */
 const PROGRAM = new URL(
-  import.meta.url.endsWith('.ts') ? '../dist/file-writer-program.js' : './file-writer-program.js',
+  import.meta.url.endsWith('.ts') ? '../dist/file-writer-worker.js' : './file-writer-worker.js',
   import.meta.url,
 );
 

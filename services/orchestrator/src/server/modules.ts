@@ -206,7 +206,7 @@ async function createWorkspaceModules(options: OrchestratorOptions, platform: Pl
 
 type WorkspaceModules = Awaited<ReturnType<typeof createWorkspaceModules>>;
 
-/** What agents read and write besides messages. */
+/** Documents and files, which agents read and write besides messages. */
 function createDocumentModules(
   { config, logger }: OrchestratorOptions,
   { requests, background }: Platform,

@@ -5,10 +5,10 @@ import type { ModelLimits } from '../../platform/core/models.js';
 import type { HistoryRow } from './history.store.js';
 import type { StoredFile } from './message-to-text.js';
 
-/** Such runtimes get the content of attached files. */
+/** Such runtimes get attached files with their content. */
 export const FILES = 'files.1';
 
-/** Reads attached files. Keeps what it has read for some time. */
+/** Reads attached files, and caches the results. */
 export interface FileContents {
   text(file: StoredFile, signal: AbortSignal): Promise<FileText | FileProblem>;
   /** For models; a picture's metadata is removed. */
@@ -17,24 +17,24 @@ export interface FileContents {
   pages(file: StoredFile, numbers: readonly number[], signal: AbortSignal): Promise<Picture[] | FileProblem>;
 }
 
-/** Those of the files that are attached to a message of the conversation. */
+/** Leaves out files that are not attached to one of the conversation's messages. */
 export type AttachmentsIn = (conversationId: string, ids: readonly string[]) => Promise<StoredFile[]>;
 
-/** Messages whose files a prompt can contain. Those of earlier ones are read on request. */
+/** A prompt contains files from this many messages. Earlier ones are read on request. */
 const MESSAGES = 10;
 const PICTURES = 8;
-/** Bytes of all pictures. */
+/** Total bytes. */
 const PICTURE_BYTES = 4 * 1024 * 1024;
 const SCANNED_PAGES = 4;
-/** Characters of one file, and of all files: a longer one is read in parts. */
+/** Characters per file, and in total: a longer file is read in parts. */
 const FILE_CHARACTERS = 20_000;
 const ALL_CHARACTERS = 60_000;
-/** A smaller share would not be understood without reading the file. */
+/** A smaller part would not help without reading the file. */
 const LEAST_CHARACTERS = 500;
 /** A quarter of the window, at three characters per token. */
 const CHARACTERS_PER_WINDOW_TOKEN = 0.75;
 
-const UNSEEN = 'A picture. Your model cannot see pictures: say so if the answer depends on it.';
+const UNSEEN = 'A picture. Your model cannot see pictures: tell the user if the answer depends on it.';
 const NOT_SHOWN = 'Not shown here, because there are many files. Use read_file.';
 
 export interface FileNote {
@@ -45,7 +45,7 @@ export interface FileNote {
 export interface PromptFiles {
   /** By message. */
   files: ReadonlyMap<string, readonly AttachedFile[]>;
-  /** Files of the newest message that cannot be read, for the user. */
+  /** Unreadable files in the newest message, for the user. */
   problems: readonly FileNote[];
 }
 
@@ -54,7 +54,7 @@ export const isPictureFile = ({ type }: Pick<StoredFile, 'type'>): boolean => ty
 /** Audio and video have neither text nor a picture. */
 export const isRecording = ({ type }: Pick<StoredFile, 'type'>): boolean => type === 'audio' || type === 'video';
 
-/** What is left of the limits. Newer messages come first. */
+/** Remaining limits. Newer messages come first. */
 interface Room {
   characters: number;
   pictures: number;
@@ -65,7 +65,7 @@ type Shown = Partial<Pick<AttachedFile, 'text' | 'pictures'>>;
 
 const toPicture = ({ type, bytes }: Picture) => create(PictureSchema, { mediaType: type, data: bytes });
 
-/** The content of the newest attached files, within the limits of a prompt. */
+/** Reads the newest attached files, within the prompt's limits. */
 export async function attachedFiles(
   newestFirst: readonly HistoryRow[],
   contents: FileContents,
@@ -129,7 +129,7 @@ export async function attachedFiles(
   for (const [index, { id, attachments = [] }] of withFiles.slice(0, MESSAGES).entries()) {
     const readable = attachments.filter((file) => !isRecording(file));
     const list: AttachedFile[] = [];
-    // Several files of one message share the room.
+    // A message's files share the room.
     for (const [at, file] of readable.entries())
       list.push(await shown(file, Math.floor(room.characters / (readable.length - at)), index === 0));
     files.set(id, list);

@@ -68,7 +68,7 @@ export interface LoadedRequest {
   requestedTools: readonly PlatformTool[];
   /** Kinds of content from others that the runtime receives or can get with this request. */
   untrusted: readonly UntrustedSource[];
-  /** Files of the message that cannot be read. */
+  /** Unreadable files in the message. */
   fileProblems: readonly FileNote[];
   /** True if older messages need a summary after the turn. */
   needsSummary: boolean;

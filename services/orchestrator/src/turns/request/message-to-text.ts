@@ -12,7 +12,7 @@ export interface MessageParts {
 export const fileLine = ({ id, name, mime_type, size }: StoredFile): string =>
   `[attached: ${name}, ${mime_type}, ${size} bytes, id ${id}]`;
 
-/** Ids of the files that a text names. */
+/** Finds the file ids in such lines. */
 export const fileIds = (text: string): string[] =>
   [...text.matchAll(/\[attached: [^\n]*, id ([\da-f-]{36})\]/g)].flatMap(([, id]) => id ?? []);
 

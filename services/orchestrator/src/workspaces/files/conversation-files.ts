@@ -13,7 +13,7 @@ const attached = (db: Database, conversationId: string) =>
     .where('uploads.state', '=', 'stored')
     .orderBy('messages.seq', 'desc');
 
-/** Those of the files that are attached to a message of the conversation. */
+/** Leaves out files that are not attached to one of the conversation's messages. */
 export const conversationFiles = (
   db: Database,
   conversationId: string,
@@ -23,6 +23,6 @@ export const conversationFiles = (
     .where('message_attachments.upload_id', 'in', [...ids])
     .execute();
 
-/** The names of the files attached last. */
+/** Newest message first. */
 export const newestFiles = (db: Database, conversationId: string, limit: number): Promise<StoredFile[]> =>
   attached(db, conversationId).limit(limit).execute();

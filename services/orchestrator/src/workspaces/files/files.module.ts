@@ -25,7 +25,7 @@ export interface FilesModuleDeps {
 }
 
 /** Relative to this module, also in a bundle. */
-const READER = new URL('../../file-reader-program.js', import.meta.url);
+const READER = new URL('../../file-reader-main.js', import.meta.url);
 
 /** The files of a conversation that a call can name. */
 const NAMED = 200;
