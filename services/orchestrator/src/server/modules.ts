@@ -271,6 +271,7 @@ function createChatModules(
     objects: uploads.objects,
     files: files.contents,
     attachmentsIn: files.attachmentsIn,
+    attachedTexts: files.attachedTexts,
     metrics,
     clock,
     logger,

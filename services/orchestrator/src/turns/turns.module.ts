@@ -77,6 +77,8 @@ export interface TurnsModuleDeps {
   objects: ObjectStore;
   files: FileContents;
   attachmentsIn: AttachmentsIn;
+  /** Texts of a conversation's attached files. */
+  attachedTexts: (conversationId: string) => Promise<string[]>;
   metrics: Registry;
   clock: Clock;
   logger: Logger;
@@ -234,6 +236,7 @@ function turnJob(
       receipts: deps.receipts,
       untrusted: createUntrustedContentStore(),
       privateTexts: createPrivateTextStore(),
+      attachedTexts: deps.attachedTexts,
       platformTools: deps.platformTools,
       database,
     }),

@@ -41,6 +41,8 @@ export interface CallRulesDeps {
   receipts: Pick<ReceiptLog, 'sentSince'>;
   untrusted: Pick<UntrustedContentStore, 'sources'>;
   privateTexts: PrivateTextStore;
+  /** Texts of the conversation's attached files. */
+  attachedTexts: (conversationId: string) => Promise<string[]>;
   platformTools: readonly Pick<PlatformTool, 'name' | 'effect' | 'provider'>[];
   database: Database;
 }
@@ -52,6 +54,7 @@ export const createCallRules = ({
   receipts,
   untrusted,
   privateTexts,
+  attachedTexts,
   platformTools,
   database,
 }: CallRulesDeps): CallRules => ({
@@ -66,8 +69,11 @@ export const createCallRules = ({
   untrustedSources: (conversationId) => untrusted.sources(conversationId, database),
   async sharesPrivateText(place, query) {
     const readers = platformTools.filter(({ effect }) => effect === 'read').map(({ name }) => name);
-    const { texts, named } = await privateTexts.find(place, readers, database);
-    return sharesText(query, texts, named);
+    const [{ texts, named }, attached] = await Promise.all([
+      privateTexts.find(place, readers, database),
+      attachedTexts(place.conversationId),
+    ]);
+    return sharesText(query, [...texts, ...attached], named);
   },
   async knowsAddress(conversationId, url) {
     const readers = platformTools.filter((tool) => contentOf(tool) === 'app').map(({ name }) => name);
