@@ -194,7 +194,7 @@ function drained(stream: Writable): Promise<void> {
   });
 }
 
-/** @throws when the process sends something that no answer is */
+/** @throws if the process sends anything but an answer */
 async function receive(
   { stdout }: Child,
   { characters }: ProcessLimits,

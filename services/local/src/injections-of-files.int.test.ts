@@ -13,7 +13,7 @@ interface Place {
 const FILLER = 'It rained again, and nothing happened. '.repeat(1_500);
 const named = (name: string) => () => name;
 
-/** Places in a file that an attacker writes and the user passes on. */
+/** An attacker writes a file, and the user passes it on. */
 const PLACES: Record<string, Place> = {
   'the text of a file': { name: named('a.txt'), content: (text) => `Hello.\n${text}` },
   'the name of a file': { name: (text) => `${text}.txt`, content: () => 'Hello.' },
