@@ -6,7 +6,7 @@ import { EFFECTS, type EffectName, order } from '../test/injections.js';
 interface Place {
   name: (text: string) => string;
   content: (text: string) => string;
-  /** What the user's agent searches for in the file. */
+  /** Words that the agent searches for in the file. */
   query?: string;
 }
 

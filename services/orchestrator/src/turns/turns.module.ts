@@ -77,7 +77,7 @@ export interface TurnsModuleDeps {
   objects: ObjectStore;
   files: FileContents;
   attachmentsIn: AttachmentsIn;
-  /** Texts of a conversation's attached files. */
+  /** A conversation's file texts. */
   attachedTexts: (conversationId: string) => Promise<string[]>;
   metrics: Registry;
   clock: Clock;

@@ -16,7 +16,7 @@ export interface FileContents {
   pages(file: StoredFile, numbers: readonly number[], signal: AbortSignal): Promise<Picture[] | FileProblem>;
 }
 
-/** Leaves out files that are not attached to one of the conversation's messages. */
+/** Leaves out files that no message in the conversation has. */
 export type AttachmentsIn = (conversationId: string, ids: readonly string[]) => Promise<StoredFile[]>;
 
 /** A prompt contains files from this many messages. Earlier ones are read on request. */
@@ -52,7 +52,7 @@ export interface PromptFiles {
 }
 
 export interface FileOptions {
-  /** The id of the message that the turn answers. */
+  /** The answered message's id. */
   answered: string;
   /** True if the model sees pictures, or if that is unknown. */
   images: boolean;

@@ -41,7 +41,7 @@ export interface CallRulesDeps {
   receipts: Pick<ReceiptLog, 'sentSince'>;
   untrusted: Pick<UntrustedContentStore, 'sources'>;
   privateTexts: PrivateTextStore;
-  /** Texts of the conversation's attached files. */
+  /** The conversation's file texts. */
   attachedTexts: (conversationId: string) => Promise<string[]>;
   platformTools: readonly Pick<PlatformTool, 'name' | 'effect' | 'provider'>[];
   database: Database;

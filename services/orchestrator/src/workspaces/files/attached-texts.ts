@@ -3,12 +3,12 @@ import type { Logger } from '@uswarm/service-kit';
 import { type FileContents, isPictureFile, isRecording } from '../../turns/request/attached-files.js';
 import type { StoredFile } from '../../turns/request/message-to-text.js';
 
-/** Texts of the newest files: more would delay each search. */
+/** Newest first: more would delay each search. */
 const FILES = 20;
 const MAX_CHARACTERS = 500_000;
 const WAIT_MS = 2_000;
 
-/** @returns texts of the files that are attached to a conversation, as far as they have been read */
+/** Returns the conversation's file texts, as far as they have been read. */
 export function createAttachedTexts(
   contents: Pick<FileContents, 'text'>,
   newest: (conversationId: string) => Promise<StoredFile[]>,
@@ -28,7 +28,7 @@ export function createAttachedTexts(
         texts.push(text.slice(0, left));
         left -= text.length;
       } catch (error) {
-        // A model has not read it either: its text is part of a prompt only once it has been read.
+        // A model has not read it either: only files that have been read are in a prompt.
         logger.debug({ err: error, upload: file.id }, 'a file was not read in time');
       }
     }

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import type { StoredFile } from '../../turns/request/message-to-text.js';
 
-/** Leaves out files that are not attached to one of the conversation's messages. */
+/** Leaves out files that no message in the conversation has. */
 export async function conversationFiles(
   db: Database,
   conversationId: string,

@@ -24,7 +24,7 @@ async function contentOf(bytes: Parameters<FileReader['text']>[0]['bytes']): Pro
   return Buffer.concat(chunks).toString();
 }
 
-/** Reads the object `hello` unless `more` says otherwise. */
+/** By default, the object is `hello`, and the reader returns it. */
 function harness(more: { open?: () => Promise<Readable>; text?: FileReader['text'] } = {}) {
   const streams: Readable[] = [];
   let reads = 0;
