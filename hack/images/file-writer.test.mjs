@@ -20,7 +20,7 @@ function place(path) {
 
 it('an image of the orchestrator writes a PDF without installed packages', async () => {
   const { programs, packageFiles } = services.find(({ name }) => name === 'orchestrator');
-  const [program] = programs.filter((name) => name === 'file-writer-program');
+  const [program] = programs.filter((name) => name === 'file-writer-worker');
   const service = join(repositoryRoot, 'services/orchestrator');
   const { entries } = await bundlePrograms({ folder: service, programs: [program], root: repositoryRoot });
   for (const { path, text } of entries) writeFileSync(place(path), text);

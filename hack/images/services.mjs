@@ -6,7 +6,7 @@
 export const services = [
   {
     name: 'orchestrator',
-    programs: ['main', 'main.nonproduction', 'migrate-main', 'file-reader-program', 'file-writer-program'],
+    programs: ['main', 'main.nonproduction', 'migrate-main', 'file-reader-main', 'file-writer-worker'],
     files: ['config', 'migrations'],
     // Where the bundled `fonts.js` of @uswarm/file-writer looks for them.
     packageFiles: Object.fromEntries(

@@ -150,7 +150,7 @@ function yieldToService({ pid }: Child): void {
   if (process.platform === 'linux') void writeFile(`/proc/${pid}/oom_score_adj`, '1000').catch(() => undefined);
 }
 
-/** The program's folder; in a checkout, also this package and those that it imports. */
+/** The program's folder; in a checkout, also this package and its dependencies. */
 function readableFolders(...files: string[]): string[] {
   const folders = new Set<string>();
   for (const folder of files.map((file) => dirname(file))) {
@@ -194,7 +194,7 @@ function drained(stream: Writable): Promise<void> {
   });
 }
 
-/** @throws when the process sends something that no answer is */
+/** @throws if the process sends anything but an answer */
 async function receive(
   { stdout }: Child,
   { characters }: ProcessLimits,

@@ -16,7 +16,7 @@ describe('a writer of files', () => {
     expect({ type, name }).toEqual({ type: 'application/pdf', name: 'Tea.pdf' });
   });
 
-  it('leaves the thread that takes too long', async () => {
+  it('terminates a thread that takes too long', async () => {
     const content = `${'>'.repeat(100_000)} x`;
     const begun = performance.now();
     expect(await reasonOf(createFileWriter({ timeoutMs: 200 }).write({ ...PDF, content }))).toMatch(
@@ -46,7 +46,7 @@ describe('a writer of files', () => {
     expect((await writer.write(PDF)).name).toBe('Tea.pdf');
   });
 
-  it('ends with its caller', async () => {
+  it('stops when its signal aborts', async () => {
     const ending = new AbortController();
     const written = createFileWriter().write(PDF, ending.signal);
     ending.abort(new Error('stopped'));

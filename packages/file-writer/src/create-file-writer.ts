@@ -19,7 +19,7 @@ type Answer = { file: WrittenFile } | { problem: { reason: Reason; message: stri
 
 /** Sources have no program; a bundle has it beside its other programs. */
 const PROGRAM = new URL(
-  import.meta.url.endsWith('.ts') ? '../dist/file-writer-program.js' : './file-writer-program.js',
+  import.meta.url.endsWith('.ts') ? '../dist/file-writer-worker.js' : './file-writer-worker.js',
   import.meta.url,
 );
 
@@ -40,7 +40,7 @@ export function createFileWriter(options: FileWriterOptions = {}): FileWriter {
           `The content has more than ${MAX_CONTENT_BYTES / 1024} KiB. Write several files.`,
         );
       if (isText(request)) return writeText(request);
-      if (waiting >= maxWaiting) throw new FileNotWritten('busy', 'Too many files are written now. Try again later.');
+      if (waiting >= maxWaiting) throw new FileNotWritten('busy', 'Too many files are being written. Try again later.');
       waiting += 1;
       const turn = last.then(async () => {
         waiting -= 1;

@@ -228,7 +228,7 @@ describe('a file', () => {
     expect(fileName(name, type)).toBe(expected);
   });
 
-  it('is as written, as text or Markdown', () => {
+  it('keeps text and Markdown unchanged', () => {
     expect(textOf('markdown', '# =1')).toBe('# =1');
     expect(textOf('text', 'ä')).toBe('ä');
   });

@@ -90,6 +90,8 @@ describe('the runtime process', () => {
         'journal.2',
         'budget.1',
         'tool-grants.1',
+        'files.1',
+        'long-history.1',
       ],
     });
     expect((await runtime.identify({})).instanceId).toBe(first.instanceId);
@@ -138,7 +140,7 @@ describe('the runtime process', () => {
     const large = (mebibytes: number) =>
       turn({ history: [{ role: HistoryRole.USER, text: 'x'.repeat(mebibytes * 1024 * 1024) }] });
     await expect(all(clientWith(undefined).runTurn(large(5)))).rejects.toEqual(code(Code.Unauthenticated));
-    await expect(all(runtime.runTurn(large(21)))).rejects.toEqual(code(Code.ResourceExhausted));
+    await expect(all(runtime.runTurn(large(27)))).rejects.toEqual(code(Code.ResourceExhausted));
   });
 
   it('reports its health without a token', async () => {
@@ -189,7 +191,7 @@ describe('the runtime process', () => {
       'no generation': { generation: 0 },
       'no agent': { agent: { id: '' } },
       'no history': { history: [] },
-      'too many messages': { history: Array.from({ length: 201 }, () => ({ text: 'x' })) },
+      'too many messages': { history: Array.from({ length: 1_001 }, () => ({ text: 'x' })) },
       'too much text': { history: [{ text: 'x'.repeat(512 * 1024 + 1) }] },
     };
     for (const init of Object.values(invalid)) {

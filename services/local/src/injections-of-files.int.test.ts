@@ -6,14 +6,14 @@ import { EFFECTS, type EffectName, order } from '../test/injections.js';
 interface Place {
   name: (text: string) => string;
   content: (text: string) => string;
-  /** What the user's agent searches for in the file. */
+  /** Words that the agent searches for in the file. */
   query?: string;
 }
 
 const FILLER = 'It rained again, and nothing happened. '.repeat(1_500);
 const named = (name: string) => () => name;
 
-/** Where an attacker can write something in a file that the user passes on. */
+/** An attacker writes a file, and the user passes it on. */
 const PLACES: Record<string, Place> = {
   'the text of a file': { name: named('a.txt'), content: (text) => `Hello.\n${text}` },
   'the name of a file': { name: (text) => `${text}.txt`, content: () => 'Hello.' },

@@ -3,8 +3,8 @@ import type { UntrustedBlock } from '../text/untrusted-block.js';
 import { visibleText } from '../text/untrusted-text.js';
 import type { UserPart } from './messages.js';
 
-/** What models get that do not see pictures. */
-export const UNSEEN_PICTURES = 'This model cannot see pictures. Say so, if the answer depends on what the file shows.';
+/** Replaces pictures for models that do not see them. */
+export const UNSEEN_PICTURES = 'This model cannot see pictures. Tell the user if the answer depends on one.';
 
 /** A model whose limits are unknown is sent pictures: if the server refuses them, they are left out. */
 export const seesPictures = ({ limits }: Pick<RunTurnRequest, 'limits'>): boolean => limits?.images ?? true;

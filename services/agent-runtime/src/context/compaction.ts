@@ -95,7 +95,7 @@ function withoutPictures(file: EntryFile): EntryFile {
   return file.pictures.length === 0 ? file : { ...file, text: `${file.text}\n${CUT_PICTURES}`.trim(), pictures: [] };
 }
 
-/** Leaves out pictures in earlier messages, the oldest first: one has the tokens of many messages. */
+/** Leaves out pictures in earlier messages, oldest first: a picture takes as many tokens as many messages. */
 const omitEarlierPictures: Stage = (draft, budget) => {
   let next = draft;
   for (const [index, entry] of draft.entries.entries()) {

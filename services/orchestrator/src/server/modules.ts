@@ -205,7 +205,7 @@ async function createWorkspaceModules(options: OrchestratorOptions, platform: Pl
 
 type WorkspaceModules = Awaited<ReturnType<typeof createWorkspaceModules>>;
 
-/** What agents read and write besides messages. */
+/** Documents and files, which agents read and write besides messages. */
 function createDocumentModules(
   { config, logger }: OrchestratorOptions,
   { requests, background }: Platform,
@@ -270,6 +270,7 @@ function createChatModules(
     objects: uploads.objects,
     files: files.contents,
     attachmentsIn: files.attachmentsIn,
+    attachedTexts: files.attachedTexts,
     metrics,
     clock,
     logger,

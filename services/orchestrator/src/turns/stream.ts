@@ -66,7 +66,7 @@ export function openStream(deps: StreamDeps, followed: FollowedTurn, loaded: Loa
   reply.requests.offer({
     tools: requestedTools,
     asked: context.agentContext.askedTools,
-    contextWindow: context.limits?.context_window,
+    contextWindow: loaded.contextWindow,
     signal: AbortSignal.any([leave.signal, stop.signal]),
   });
   const silence = setTimeout(() => leave.abort(), SILENT_MS);

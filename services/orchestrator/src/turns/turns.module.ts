@@ -73,6 +73,8 @@ export interface TurnsModuleDeps {
   objects: ObjectStore;
   files: FileContents;
   attachmentsIn: AttachmentsIn;
+  /** A conversation's file texts. */
+  attachedTexts: (conversationId: string) => Promise<string[]>;
   metrics: Registry;
   clock: Clock;
   logger: Logger;
@@ -223,6 +225,7 @@ function turnJob(
     rules: createCallRules({
       tools: loadTools(config),
       receipts: deps.receipts,
+      attachedTexts: deps.attachedTexts,
       platformTools: deps.platformTools,
       database,
     }),

@@ -33,11 +33,11 @@ export interface TaskText {
   context?: string | undefined;
 }
 
-/** @param files lines that name attached files */
+/** @param files see `filesSection` */
 export function taskPrompt(
   from: Pick<AgentData, 'name' | 'slug'>,
   { task, expected, context }: TaskText,
-  files: readonly string[] = [],
+  files = '',
 ): string {
   return [
     `You work on a task of your colleague ${from.name} (@${from.slug}). Only this colleague receives your answer, which must ` +
@@ -46,7 +46,7 @@ export function taskPrompt(
     `Task:\n${task.trim()}`,
     `Expected result:\n${expected.trim()}`,
     ...(context === undefined || context.trim() === '' ? [] : [`Context:\n${context.trim()}`]),
-    ...(files.length === 0 ? [] : [`Files:\n${files.join('\n')}`]),
+    ...(files === '' ? [] : [files]),
   ].join('\n\n');
 }
 

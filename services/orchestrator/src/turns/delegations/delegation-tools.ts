@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { agentData, type AgentRow, type AgentViewContext } from '../../records/agent-view.js';
 import { listAgents } from '../../records/agents.store.js';
 import type { AttachmentsIn } from '../request/attached-files.js';
-import { fileLine } from '../request/message-to-text.js';
+import { filesSection } from '../request/message-to-text.js';
 import { failed } from '../tools/outcomes.js';
 import { defineHandOverTool, defineTaskTool, type PlatformTool, type ToolOutcome } from '../tools/platform-tool.js';
 import { findAgentsOfMessage } from '../turns.store.js';
@@ -45,13 +45,13 @@ export function createDelegationTools({
     return { from, to };
   }
 
-  /** Lines that name the files in the task; the outcome if a file is not attached to the conversation. */
-  async function fileLines(ids: readonly string[], conversationId: string): Promise<string[] | ToolOutcome> {
-    if (ids.length === 0) return [];
+  /** @returns the outcome if a file is not attached to the conversation */
+  async function sectionOf(ids: readonly string[], conversationId: string): Promise<string | ToolOutcome> {
+    if (ids.length === 0) return '';
     const files = await attachmentsIn(conversationId, ids);
     const missing = ids.filter((id) => !files.some((file) => file.id === id));
     if (missing.length > 0) return failed(`No attached file of this conversation has the id ${missing.join(', ')}.`);
-    return files.map(fileLine);
+    return filesSection(files);
   }
 
   const delegate = defineTaskTool({
@@ -69,7 +69,7 @@ export function createDelegationTools({
       expected: Text.min(1).describe('What the result must contain, and its form.'),
       context: Text.optional().describe('Facts and results that the agent needs.'),
       files: z
-        .array(z.uuid())
+        .array(z.uuid().toLowerCase())
         .max(LIMITS.attachmentsPerMessage)
         .optional()
         .describe('Ids of attached files that the agent needs.'),
@@ -78,8 +78,8 @@ export function createDelegationTools({
     async task(input, call) {
       const found = await find(call.workspaceId, call.agentId, input.agent);
       if ('failed' in found) return () => Promise.resolve(found);
-      const files = await fileLines(input.files ?? [], call.conversationId);
-      if ('failed' in files) return () => Promise.resolve(files);
+      const files = await sectionOf(input.files ?? [], call.conversationId);
+      if (typeof files !== 'string') return () => Promise.resolve(files);
       const viewContext = createViewContext();
       const from = agentData(found.from, viewContext);
       const to = agentData(found.to, viewContext);

@@ -37,7 +37,7 @@ interface Asking {
 export interface ToolOffer {
   tools: readonly PlatformTool[];
   asked: readonly string[];
-  /** Tokens of the agent's model; undefined if unknown. */
+  /** The model's window in tokens; undefined if unknown. */
   contextWindow?: number | undefined;
   signal: AbortSignal;
 }

@@ -1,18 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import type { FileProblem, FileText, Picture } from '@uswarm/file-reader';
-import type { ModelLimits } from '../../platform/core/models.js';
 import { attachedFiles, type FileContents } from './attached-files.js';
 import type { HistoryRow } from './history.store.js';
 import type { StoredFile } from './message-to-text.js';
 
 const signal = new AbortController().signal;
-const SEES: ModelLimits = {
-  context_window: 128_000,
-  max_output_tokens: 4_000,
-  capabilities: { images: true },
-} as ModelLimits;
-const BLIND = { ...SEES, capabilities: { ...SEES.capabilities, images: false } };
-const SMALL = { ...SEES, context_window: 8_000 };
+const SEES = { images: true, window: 128_000 };
+const BLIND = { ...SEES, images: false };
+const SMALL = { ...SEES, window: 8_000 };
 
 const file = (name: string, type: StoredFile['type'] = 'file'): StoredFile => ({
   id: `id of ${name}`,
@@ -63,12 +58,13 @@ function contents(more: Partial<FileContents> = {}): FileContents & { read: stri
   };
 }
 
-async function shown(rows: readonly HistoryRow[], from: FileContents, limits: ModelLimits | null = SEES) {
-  const { files, problems } = await attachedFiles(rows, from, { limits, signal });
+async function shown(rows: readonly HistoryRow[], from: FileContents, model = SEES, withinMs = 60_000) {
+  const answered = rows[0]?.id ?? '';
+  const { files, problems, isComplete } = await attachedFiles(rows, from, { answered, ...model, withinMs, signal });
   const list = [...files].flatMap(([message, ofMessage]) =>
     ofMessage.map(({ name, text, pictures }) => ({ message, name, text, pictures: pictures.length })),
   );
-  return { list, problems };
+  return { list, problems, isComplete };
 }
 
 describe('the attached files in a request', () => {
@@ -77,12 +73,6 @@ describe('the attached files in a request', () => {
     expect(list).toEqual([
       { message: 'm1', name: 'a.txt', text: expect.stringContaining('text of a.txt'), pictures: 0 },
       { message: 'm1', name: 'photo.jpg', text: '', pictures: 1 },
-    ]);
-  });
-
-  it('sends a picture to a model whose limits are unknown', async () => {
-    expect((await shown([row('m1', [photo])], contents(), null)).list).toEqual([
-      expect.objectContaining({ pictures: 1 }),
     ]);
   });
 
@@ -99,6 +89,24 @@ describe('the attached files in a request', () => {
     const scan = textOf('', { kind: 'pages', total: 9, scanned: [1, 2, 3, 4, 5, 6, 7, 8, 9] });
     const { list } = await shown([row('m1', [file('scan.pdf')])], contents({ text: async () => scan }));
     expect(list).toEqual([expect.objectContaining({ name: 'scan.pdf', pictures: 4 })]);
+  });
+
+  it('reports nothing for a file of an earlier message, and nothing that passes', async () => {
+    const rows = [row('m3', []), row('m2', [file('b.pdf')])];
+    expect((await shown(rows, contents({ text: async () => encrypted }))).problems).toEqual([]);
+    const busy: FileProblem = { problem: 'busy', message: 'Try again.' };
+    const { problems } = await shown([row('m1', [file('a.pdf')])], contents({ text: async () => busy }));
+    expect(problems).toEqual([]);
+  });
+
+  it('does not wait for a file that takes long, and offers to read it later', async () => {
+    const text: FileContents['text'] = (_file, patience) =>
+      new Promise((_resolve, reject) => patience.addEventListener('abort', () => reject(patience.reason as Error)));
+    const { list, isComplete } = await shown([row('m1', [file('slow.pdf')])], contents({ text }), SEES, 1);
+    expect({ list, isComplete }).toEqual({
+      list: [expect.objectContaining({ text: expect.stringContaining('Use read_file') })],
+      isComplete: false,
+    });
   });
 
   it('tells why a file cannot be read, and reports it for the newest message only', async () => {

@@ -1,14 +1,13 @@
 import { create } from '@bufbuild/protobuf';
 import { type FileProblem, type FileText, isProblem, type Picture, selectText } from '@uswarm/file-reader';
 import { type AttachedFile, AttachedFileSchema, PictureSchema } from '@uswarm/runtime-proto';
-import type { ModelLimits } from '../../platform/core/models.js';
 import type { HistoryRow } from './history.store.js';
 import type { StoredFile } from './message-to-text.js';
 
-/** Such runtimes get the content of attached files. */
+/** Such runtimes get attached files with their content. */
 export const FILES = 'files.1';
 
-/** Reads attached files. Keeps what it has read for some time. */
+/** Reads attached files, and caches the results. */
 export interface FileContents {
   text(file: StoredFile, signal: AbortSignal): Promise<FileText | FileProblem>;
   /** For models; a picture's metadata is removed. */
@@ -17,25 +16,26 @@ export interface FileContents {
   pages(file: StoredFile, numbers: readonly number[], signal: AbortSignal): Promise<Picture[] | FileProblem>;
 }
 
-/** Those of the files that are attached to a message of the conversation. */
+/** Leaves out files that no message in the conversation has. */
 export type AttachmentsIn = (conversationId: string, ids: readonly string[]) => Promise<StoredFile[]>;
 
-/** Messages whose files a prompt can contain. Those of earlier ones are read on request. */
+/** A prompt contains files from this many messages. Earlier ones are read on request. */
 const MESSAGES = 10;
 const PICTURES = 8;
-/** Bytes of all pictures. */
+/** Total bytes. */
 const PICTURE_BYTES = 4 * 1024 * 1024;
 const SCANNED_PAGES = 4;
-/** Characters of one file, and of all files: a longer one is read in parts. */
+/** Characters per file, and in total: a longer file is read in parts. */
 const FILE_CHARACTERS = 20_000;
 const ALL_CHARACTERS = 60_000;
-/** A smaller share would not be understood without reading the file. */
+/** A smaller part would not help without reading the file. */
 const LEAST_CHARACTERS = 500;
 /** A quarter of the window, at three characters per token. */
 const CHARACTERS_PER_WINDOW_TOKEN = 0.75;
 
-const UNSEEN = 'A picture. Your model cannot see pictures: say so if the answer depends on it.';
+const UNSEEN = 'A picture. Your model cannot see pictures: tell the user if the answer depends on it.';
 const NOT_SHOWN = 'Not shown here, because there are many files. Use read_file.';
+const NOT_IN_TIME = 'Not read yet, because it takes long. Use read_file.';
 
 export interface FileNote {
   file: StoredFile;
@@ -45,8 +45,22 @@ export interface FileNote {
 export interface PromptFiles {
   /** By message. */
   files: ReadonlyMap<string, readonly AttachedFile[]>;
-  /** Files of the newest message that cannot be read, for the user. */
+  /** Unreadable files in the answered message, for the user. */
   problems: readonly FileNote[];
+  /** False if a file takes longer to read than the turn waits. */
+  isComplete: boolean;
+}
+
+export interface FileOptions {
+  /** The answered message's id. */
+  answered: string;
+  /** True if the model sees pictures, or if that is unknown. */
+  images: boolean;
+  /** The model's window in tokens. */
+  window: number;
+  /** Time for all files in ms. */
+  withinMs: number;
+  signal: AbortSignal;
 }
 
 export const isPictureFile = ({ type }: Pick<StoredFile, 'type'>): boolean => type === 'image';
@@ -54,7 +68,7 @@ export const isPictureFile = ({ type }: Pick<StoredFile, 'type'>): boolean => ty
 /** Audio and video have neither text nor a picture. */
 export const isRecording = ({ type }: Pick<StoredFile, 'type'>): boolean => type === 'audio' || type === 'video';
 
-/** What is left of the limits. Newer messages come first. */
+/** Remaining limits. Newer messages come first. */
 interface Room {
   characters: number;
   pictures: number;
@@ -65,15 +79,14 @@ type Shown = Partial<Pick<AttachedFile, 'text' | 'pictures'>>;
 
 const toPicture = ({ type, bytes }: Picture) => create(PictureSchema, { mediaType: type, data: bytes });
 
-/** The content of the newest attached files, within the limits of a prompt. */
+/** Reads the newest attached files, within the prompt's limits. */
 export async function attachedFiles(
   newestFirst: readonly HistoryRow[],
   contents: FileContents,
-  { limits, signal }: { limits: ModelLimits | null; signal: AbortSignal },
+  { answered, images, window, withinMs, signal }: FileOptions,
 ): Promise<PromptFiles> {
-  // A server that sees no pictures refuses them, and the runtime sends the request again without them.
-  const images = limits?.capabilities.images ?? true;
-  const window = limits?.context_window ?? Infinity;
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(withinMs)]);
+  let isComplete = true;
   const room: Room = {
     characters: Math.floor(Math.min(ALL_CHARACTERS, window * CHARACTERS_PER_WINDOW_TOKEN)),
     pictures: PICTURES,
@@ -94,7 +107,7 @@ export async function attachedFiles(
   async function picture(file: StoredFile): Promise<Shown | FileProblem> {
     if (!images) return { text: UNSEEN };
     if (room.pictures === 0) return { text: NOT_SHOWN };
-    const read = await contents.picture(file, signal);
+    const read = await contents.picture(file, patience);
     if (isProblem(read)) return read;
     const taken = takePictures([read]);
     return taken.length === 0 ? { text: NOT_SHOWN } : { pictures: taken.map(toPicture) };
@@ -103,14 +116,14 @@ export async function attachedFiles(
   async function scannedPages(file: StoredFile, scanned: readonly number[]): Promise<Picture[]> {
     const wanted = images ? scanned.slice(0, Math.min(SCANNED_PAGES, room.pictures)) : [];
     if (wanted.length === 0) return [];
-    const read = await contents.pages(file, wanted, signal);
+    const read = await contents.pages(file, wanted, patience);
     return isProblem(read) ? [] : takePictures(read);
   }
 
   async function text(file: StoredFile, share: number): Promise<Shown | FileProblem> {
     const allowed = Math.min(FILE_CHARACTERS, room.characters, share);
     if (allowed < LEAST_CHARACTERS) return { text: NOT_SHOWN };
-    const read = await contents.text(file, signal);
+    const read = await contents.text(file, patience);
     if (isProblem(read)) return read;
     const selected = selectText(read, {}, allowed);
     room.characters -= selected.text.length;
@@ -118,21 +131,31 @@ export async function attachedFiles(
     return { text: selected.text, pictures: pictures.map(toPicture) };
   }
 
-  async function shown(file: StoredFile, share: number, isNewest: boolean): Promise<AttachedFile> {
-    const content = isPictureFile(file) ? await picture(file) : await text(file, share);
+  async function contentOf(file: StoredFile, share: number): Promise<Shown | FileProblem> {
+    try {
+      return isPictureFile(file) ? await picture(file) : await text(file, share);
+    } catch (error) {
+      if (signal.aborted || !patience.aborted) throw error;
+      isComplete = false;
+      return { text: NOT_IN_TIME };
+    }
+  }
+
+  async function shown(file: StoredFile, share: number, isAnswered: boolean): Promise<AttachedFile> {
+    const content = await contentOf(file, share);
     if (!isProblem(content)) return create(AttachedFileSchema, { name: file.name, ...content });
-    if (isNewest) problems.push({ file, message: content.message });
+    if (isAnswered && content.problem !== 'busy') problems.push({ file, message: content.message });
     return create(AttachedFileSchema, { name: file.name, text: `Cannot be read: ${content.message}` });
   }
 
   const withFiles = newestFirst.filter(({ role, attachments }) => role === 'user' && attachments !== undefined);
-  for (const [index, { id, attachments = [] }] of withFiles.slice(0, MESSAGES).entries()) {
+  for (const { id, attachments = [] } of withFiles.slice(0, MESSAGES)) {
     const readable = attachments.filter((file) => !isRecording(file));
     const list: AttachedFile[] = [];
-    // Several files of one message share the room.
+    // A message's files share the room.
     for (const [at, file] of readable.entries())
-      list.push(await shown(file, Math.floor(room.characters / (readable.length - at)), index === 0));
+      list.push(await shown(file, Math.floor(room.characters / (readable.length - at)), id === answered));
     files.set(id, list);
   }
-  return { files, problems };
+  return { files, problems, isComplete };
 }

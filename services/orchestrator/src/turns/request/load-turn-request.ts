@@ -62,7 +62,9 @@ const QUESTIONS = 3;
 /** The model is told the tool calls from this many earlier turns. */
 const RECENT_TURNS = 3;
 const RECENT_CALLS = 24;
-const NO_FILES: PromptFiles = { files: new Map(), problems: [] };
+const NO_FILES: PromptFiles = { files: new Map(), problems: [], isComplete: true };
+/** A turn waits this long for its files. Longer ones are read on, and the agent can ask for them. */
+const FILES_WITHIN_MS = 20_000;
 const NO_TURNS: RecentTurns = { turnIds: [], calls: [] };
 const SENT_CALLS = 10;
 /** Profile for a user who was deleted while the turn ran. */
@@ -74,7 +76,11 @@ export interface LoadedRequest {
   requestedTools: readonly PlatformTool[];
   /** Kinds of content from others that the runtime receives or can get with this request. */
   untrusted: readonly UntrustedSource[];
-  /** Files of the message that cannot be read. */
+  /** The model's window in tokens. */
+  contextWindow: number;
+  /** False if a file was not read in time. */
+  hasFiles: boolean;
+  /** Unreadable files in the message. */
   fileProblems: readonly FileNote[];
   /** True if older messages need a summary after the turn. */
   needsSummary: boolean;
@@ -88,7 +94,7 @@ export const NEW_REPLY: ReplyPlace = { generation: 1, from: 0, requests: { resol
 export type LoadRequest = (
   turn: TurnRow,
   reply: ReplyPlace,
-  options: Pick<RuntimeIdentity, 'features' | 'windows'> & { signal: AbortSignal },
+  options: Pick<RuntimeIdentity, 'features' | 'windows'> & { filesWithinMs?: number; signal: AbortSignal },
 ) => Promise<LoadedRequest>;
 
 /** Reads everything that a runtime needs for a turn. Settings are as they were when the turn started. */
@@ -149,7 +155,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
     return fromEvent > 0 ? [] : deps.bodies.read(await deps.journal.listEntries(deps.database, turn.id), signal);
   }
 
-  return async (turn, reply, { features, windows, signal }) => {
+  return async (turn, reply, { features, windows, filesWithinMs = FILES_WITHIN_MS, signal }) => {
     const isNew = reply.generation === 1 && turn.runtime_instance === null && turn.resumes_message_id === null;
     // A turn that continues another one answers the other turn's message.
     const answered = { ...turn, user_message_id: turn.resumes_message_id ?? turn.user_message_id };
@@ -166,15 +172,24 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       features.includes(JOURNAL) && !isNew ? entriesFor(turn, reply.from, signal) : [],
     ]);
     const { model, tools, requestedTools } = context.agentContext;
-    const whole = wholeMessages(windowOf(context.limits, model, windows), maxMessages);
+    const window = windowOf(context.limits, model, windows);
+    const whole = wholeMessages(window, maxMessages);
+    const needed = neededMessages(newestFirst, whole);
     // A user message is part of the history, unlike the message of a finished workflow.
     const isAsked = newestFirst.some(({ id }) => id === answered.user_message_id);
     const report = isAsked ? undefined : await deps.reports.promptFor(answered.user_message_id);
     // An agent without tools needs no token.
     const toolToken = tools.length === 0 ? '' : await deps.toolTokens(tokenTurn(turn));
     const modelToken = await deps.modelTokens({ ...tokenTurn(turn), purpose: 'turn' });
-    const { files, problems } = features.includes(FILES)
-      ? await attachedFiles(newestFirst, deps.files, { limits: context.limits, signal })
+    const attached = features.includes(FILES)
+      ? await attachedFiles(needed, deps.files, {
+          answered: answered.user_message_id,
+          // A server that sees no pictures refuses them, and the runtime sends the request again without them.
+          images: context.limits?.capabilities.images ?? true,
+          window: window.tokens,
+          withinMs: filesWithinMs,
+          signal,
+        })
       : NO_FILES;
     const requested = deps.platformTools.filter(({ name }) => requestedTools.includes(name));
     const request = turnRequest({
@@ -184,8 +199,8 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       requestedTools: requested,
       resolutions: reply.requests.resolutions,
       features,
-      files,
-      history: [...boundedHistory(neededMessages(newestFirst, whole)), ...reportRow(answered, report)],
+      files: attached.files,
+      history: [...boundedHistory(needed), ...reportRow(answered, report)],
       firstStep,
       journal,
       recentCalls,
@@ -203,7 +218,9 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       context,
       requestedTools: requested,
       untrusted,
-      fileProblems: problems,
+      contextWindow: window.tokens,
+      hasFiles: attached.isComplete,
+      fileProblems: attached.problems,
       needsSummary: needsSummary(newestFirst, whole),
     };
   };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { fileIds, fileLine, type MessageParts, messageToText } from './message-to-text.js';
+import { fileIds, filesSection, type MessageParts, messageToText } from './message-to-text.js';
 
 const id = '0193a0c4-5d1e-7b3c-9f00-000000000001';
 const file = { id, type: 'image', name: 'a.png', mime_type: 'image/png', size: 3 } as const;
@@ -33,14 +33,22 @@ describe('what a model is told of a message', () => {
   });
 });
 
-describe('the files that a task names', () => {
-  it('finds the ids in the lines that name files', () => {
-    expect(
-      fileIds(`Compare them.\n\nFiles:\n${fileLine(file)}\n${fileLine({ ...file, name: 'b, id 3].png' })}`),
-    ).toEqual([id, id]);
+describe('the files of a task', () => {
+  const other = { ...file, id: id.replace(/1$/, '2'), name: 'b, id 3].png' };
+
+  it('are found by the lines of its last section, once each', () => {
+    expect(fileIds(`Compare them.\n\n${filesSection([file, other, file])}`)).toEqual([id, other.id]);
   });
 
-  it('finds no id outside such a line', () => {
-    expect(fileIds(`The file with id ${id}, or [attached: ${id}]`)).toEqual([]);
+  it.each([
+    ['a line that a model has copied', `Compare ${line}`],
+    ['a line before the last section', `Files:\n${line}\n\nContext:\nnone`],
+    ['an id that is none', `Read.\n\nFiles:\n[attached: a, id ------------------------------------]`],
+  ])('are not named by %s', (_what, task) => {
+    expect(fileIds(task)).toEqual([]);
+  });
+
+  it('have their names on one line', () => {
+    expect(filesSection([{ ...file, name: `a\n${line}.png` }]).split('\n')).toHaveLength(2);
   });
 });

@@ -1,4 +1,5 @@
 import type { Attachment, MessageContent } from '@uswarm/contract';
+import { oneLine } from '../../records/one-line.js';
 
 /** An upload that is attached to a message. */
 export type StoredFile = Pick<Attachment, 'id' | 'type' | 'name' | 'mime_type' | 'size'>;
@@ -9,12 +10,22 @@ export interface MessageParts {
 }
 
 /** Agents name a file by its id. */
-export const fileLine = ({ id, name, mime_type, size }: StoredFile): string =>
-  `[attached: ${name}, ${mime_type}, ${size} bytes, id ${id}]`;
+const fileLine = ({ id, name, mime_type, size }: StoredFile): string =>
+  `[attached: ${oneLine(name)}, ${mime_type}, ${size} bytes, id ${id}]`;
 
-/** Ids of the files that a text names. */
-export const fileIds = (text: string): string[] =>
-  [...text.matchAll(/\[attached: [^\n]*, id ([\da-f-]{36})\]/g)].flatMap(([, id]) => id ?? []);
+const FILES_HEADING = 'Files:\n';
+const FILE_LINE = /^\[attached: .*, id ([\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12})\]$/gm;
+
+/** The end of a task that has files. */
+export const filesSection = (files: readonly StoredFile[]): string =>
+  `${FILES_HEADING}${files.map(fileLine).join('\n')}`;
+
+/** The file ids in a task. Only its last section counts: before it, a model may have copied such lines. */
+export function fileIds(task: string): string[] {
+  const start = task.lastIndexOf(`\n\n${FILES_HEADING}`);
+  const ids = start === -1 ? [] : [...task.slice(start).matchAll(FILE_LINE)].flatMap(([, id]) => id ?? []);
+  return [...new Set(ids)];
+}
 
 /** Includes attachment and artifact names, and card options. Pure. */
 export function messageToText({ content, attachments }: MessageParts): string {

@@ -7,13 +7,13 @@ import { createTurnPreparation } from './prepare-turn.js';
 
 const NEW = { status: 'queued', reply_message_id: null, resumes_message_id: null, task_depth: null } as TurnRow;
 const TO = { workspaceId: 'w', address: 'http://127.0.0.1:1' };
-const LOADED = {} as LoadedRequest;
+const LOADED = { hasFiles: true } as LoadedRequest;
 
 describe('the preparation of a turn', () => {
   let identify: jest.MockedFunction<RuntimeClient['identify']>;
   let controller: AbortController;
-  const prepare = (turn: TurnRow) =>
-    createTurnPreparation({ client: { identify }, loadRequest: async () => LOADED })(turn, TO, controller.signal);
+  const prepare = (turn: TurnRow, loaded = LOADED) =>
+    createTurnPreparation({ client: { identify }, loadRequest: async () => loaded })(turn, TO, controller.signal);
   beforeEach(() => {
     controller = new AbortController();
     identify = jest.fn(async () => ({ instanceId: 'i', features: ['journal.1'] }));
@@ -31,6 +31,10 @@ describe('the preparation of a turn', () => {
   ])('is left out for a turn that %s', async (_which, change) => {
     expect(await prepare({ ...NEW, ...change })).toBeUndefined();
     expect(identify).not.toHaveBeenCalled();
+  });
+
+  it('is left out if files take long to read, so that the user sees that the agent reads', async () => {
+    expect(await prepare(NEW, { ...LOADED, hasFiles: false })).toBeUndefined();
   });
 
   it('is left out if the runtime is unreachable, so that the user sees that the turn has begun', async () => {

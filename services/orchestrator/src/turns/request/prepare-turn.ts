@@ -28,7 +28,7 @@ export interface TurnPreparationDeps {
 /**
  * Prepares a turn that answers a user for the first time.
  *
- * @returns undefined for other turns, or if the runtime does not respond
+ * @returns undefined for other turns, if the runtime does not respond, or if files take long to read
  */
 export const createTurnPreparation =
   ({ client, loadRequest }: TurnPreparationDeps) =>
@@ -38,7 +38,9 @@ export const createTurnPreparation =
     try {
       const patience = AbortSignal.any([signal, AbortSignal.timeout(RESPONDS_WITHIN_MS)]);
       const { instanceId, ...runtime } = await client.identify(to, patience);
-      return { instanceId, loaded: await loadRequest(turn, NEW_REPLY, { ...runtime, signal }) };
+      const loaded = await loadRequest(turn, NEW_REPLY, { ...runtime, filesWithinMs: RESPONDS_WITHIN_MS, signal });
+      // Users see that the agent reads while its files are read.
+      return loaded.hasFiles ? { instanceId, loaded } : undefined;
     } catch (error) {
       if (signal.aborted || !(error instanceof ConnectError)) throw error;
       // The turn begins without it, and waits for its runtime.

@@ -37,11 +37,13 @@ export const connectionOf =
 export interface CallRulesDeps {
   tools: readonly Tool[];
   receipts: Pick<ReceiptLog, 'sentSince'>;
+  /** The conversation's file texts. */
+  attachedTexts: (conversationId: string) => Promise<string[]>;
   platformTools: readonly Pick<PlatformTool, 'name' | 'effect' | 'provider'>[];
   database: Database;
 }
 
-export const createCallRules = ({ tools, receipts, platformTools, database }: CallRulesDeps): CallRules => ({
+export const createCallRules = ({ tools, receipts, attachedTexts, platformTools, database }: CallRulesDeps): CallRules => ({
   async permission(agentId, { switchedBy, effect }) {
     const row = await findSettingsOfAgent(database, agentId);
     const tool = row && toolsOf(tools, row.toolSettings).find(({ name }) => name === switchedBy);
@@ -53,8 +55,11 @@ export const createCallRules = ({ tools, receipts, platformTools, database }: Ca
   untrustedSources: (conversationId) => findUntrustedSources(database, conversationId),
   async sharesPrivateText(place, query) {
     const readers = platformTools.filter(({ effect }) => effect === 'read').map(({ name }) => name);
-    const { texts, named } = await findPrivateTexts(database, place, readers);
-    return sharesText(query, texts, named);
+    const [{ texts, named }, attached] = await Promise.all([
+      findPrivateTexts(database, place, readers),
+      attachedTexts(place.conversationId),
+    ]);
+    return sharesText(query, [...texts, ...attached], named);
   },
   async knowsAddress(conversationId, url) {
     const readers = platformTools.filter((tool) => contentOf(tool) === 'app').map(({ name }) => name);

@@ -23,7 +23,7 @@ export interface ToolCall {
   agentId: string;
   conversationId: string;
   integrationId?: string | undefined;
-  /** Tokens of the agent's model; undefined if unknown. */
+  /** The model's window in tokens; undefined if unknown. */
   contextWindow?: number | undefined;
   /** Aborted if the turn is stopped or exceeds a limit. Requests that change something are not aborted. */
   signal: AbortSignal;

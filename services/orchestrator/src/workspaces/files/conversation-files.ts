@@ -1,28 +1,27 @@
+import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import type { StoredFile } from '../../turns/request/message-to-text.js';
 
-const COLUMNS = ['uploads.id', 'uploads.name', 'uploads.type', 'uploads.mime_type', 'uploads.size'] as const;
-
-const attached = (db: Database, conversationId: string) =>
-  db
-    .selectFrom('message_attachments')
-    .innerJoin('messages', 'messages.id', 'message_attachments.message_id')
-    .innerJoin('uploads', 'uploads.id', 'message_attachments.upload_id')
-    .select(COLUMNS)
-    .where('messages.conversation_id', '=', conversationId)
-    .where('uploads.state', '=', 'stored')
-    .orderBy('messages.seq', 'desc');
-
-/** Those of the files that are attached to a message of the conversation. */
-export const conversationFiles = (
+/** Leaves out files that no message in the conversation has. */
+export async function conversationFiles(
   db: Database,
   conversationId: string,
   ids: readonly string[],
-): Promise<StoredFile[]> =>
-  attached(db, conversationId)
-    .where('message_attachments.upload_id', 'in', [...ids])
-    .execute();
+): Promise<StoredFile[]> {
+  const { rows } = await sql<StoredFile>`
+    SELECT id, name, type, mime_type, size FROM uploads u
+    WHERE id = ANY (${[...ids]}::uuid[]) AND state = 'stored' AND EXISTS (
+      SELECT FROM message_attachments a JOIN messages m ON m.id = a.message_id
+      WHERE a.upload_id = u.id AND m.conversation_id = ${conversationId})`.execute(db);
+  return rows;
+}
 
-/** The names of the files attached last. */
-export const newestFiles = (db: Database, conversationId: string, limit: number): Promise<StoredFile[]> =>
-  attached(db, conversationId).limit(limit).execute();
+/** Newest message first; a file that is attached twice is there twice. */
+export async function newestFiles(db: Database, conversationId: string, limit: number): Promise<StoredFile[]> {
+  const { rows } = await sql<StoredFile>`
+    SELECT u.id, u.name, u.type, u.mime_type, u.size
+    FROM messages m JOIN message_attachments a ON a.message_id = m.id JOIN uploads u ON u.id = a.upload_id
+    WHERE m.conversation_id = ${conversationId} AND u.state = 'stored'
+    ORDER BY m.seq DESC LIMIT ${limit}`.execute(db);
+  return rows;
+}

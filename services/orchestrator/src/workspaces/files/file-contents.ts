@@ -1,4 +1,14 @@
-import { type FileProblem, type FileReader, type FileText, isProblem, type Picture } from '@uswarm/file-reader';
+import { type Readable } from 'node:stream';
+import {
+  type FileProblem,
+  type FileReader,
+  type FileSource,
+  type FileText,
+  isProblem,
+  type Picture,
+  type ProblemKind,
+} from '@uswarm/file-reader';
+import type { Logger } from '@uswarm/service-kit';
 import { LRUCache } from 'lru-cache';
 import { type ObjectStore, ObjectMissing } from '../../records/object-store.js';
 import type { FileContents } from '../../turns/request/attached-files.js';
@@ -7,14 +17,19 @@ import type { StoredFile } from '../../turns/request/message-to-text.js';
 export interface FileContentsDeps {
   objects: Pick<ObjectStore, 'open'>;
   reader: Pick<FileReader, 'text' | 'picture' | 'pages'>;
+  logger: Pick<Logger, 'warn'>;
 }
 
-/** Bytes of what was read: about a hundred books or pictures. */
+/** About a hundred books or pictures. */
 const KEPT_BYTES = 64 * 1024 * 1024;
 /** Approximates the memory of a result without text, such as a problem. */
 const LEAST_BYTES = 1_000;
+/** A busy machine can cause these, so the file is read again after some minutes. */
+const PASSING: ReadonlySet<ProblemKind> = new Set(['corrupt', 'too_slow', 'too_much_memory']);
+const PASSING_MS = 5 * 60_000;
 
 const GONE: FileProblem = { problem: 'corrupt', message: 'The file no longer exists.' };
+const UNAVAILABLE: FileProblem = { problem: 'busy', message: 'The file is not available at the moment.' };
 
 type Content = FileText | Picture | Picture[] | FileProblem;
 
@@ -24,35 +39,79 @@ function sizeOf(content: Content): number {
   return 'parts' in content ? content.parts.reduce((sum, { text }) => sum + 2 * text.length, LEAST_BYTES) : LEAST_BYTES;
 }
 
-/**
- * Reads files and keeps the results in memory. Objects never change, so that a result is valid as long as the process
- * runs.
- */
-export function createFileContents({ objects, reader }: FileContentsDeps): FileContents {
-  const kept = new LRUCache<string, Content>({ maxSize: KEPT_BYTES, sizeCalculation: sizeOf });
+/** Rejects with the signal's reason while the result is not there. */
+async function whileWaiting<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([result, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
 
-  async function read<Result extends Content>(
-    key: string,
+/**
+ * Reads files and caches the results: objects never change. A read continues when its caller stops waiting, so that the
+ * next caller gets the result.
+ */
+export function createFileContents({ objects, reader, logger }: FileContentsDeps): FileContents {
+  const kept = new LRUCache<string, Content>({ maxSize: KEPT_BYTES, sizeCalculation: sizeOf });
+  const reading = new Map<string, Promise<Content>>();
+  /** The reader has its own limits. */
+  const { signal: unlimited } = new AbortController();
+
+  function keep(key: string, content: Content): void {
+    const problem = isProblem(content) ? content.problem : undefined;
+    if (problem === 'busy') return;
+    kept.set(key, content, problem !== undefined && PASSING.has(problem) ? { ttl: PASSING_MS } : {});
+  }
+
+  async function readObject(
     { id, name, mime_type: type, size }: StoredFile,
-    readWith: (file: Parameters<FileReader['text']>[0]) => Promise<Result | FileProblem>,
-  ): Promise<Result | FileProblem> {
-    const known = kept.get(key) as Result | undefined;
-    if (known !== undefined) return known;
+    readWith: (file: FileSource) => Promise<Content>,
+  ): Promise<Content> {
+    let opened: Readable | undefined;
+    // Opened when the reader begins: a stream that waits in the queue keeps a connection, and can be cut off.
+    async function* bytes(): AsyncGenerator<Uint8Array> {
+      opened = await objects.open(id);
+      yield* opened as AsyncIterable<Uint8Array>;
+    }
     try {
-      const content = await readWith({ name, type, size, bytes: await objects.open(id) });
-      const isLasting = !isProblem(content) || content.problem !== 'busy';
-      if (isLasting) kept.set(key, content);
-      return content;
+      return await readWith({ name, type, size, bytes: bytes() });
     } catch (error) {
       if (error instanceof ObjectMissing) return GONE;
-      throw error;
+      logger.warn({ err: error, upload: id }, 'an attached file could not be read');
+      return UNAVAILABLE;
+    } finally {
+      opened?.destroy();
     }
   }
 
+  async function read<Result extends Content>(
+    key: string,
+    file: StoredFile,
+    signal: AbortSignal,
+    readWith: (source: FileSource) => Promise<Result | FileProblem>,
+  ): Promise<Result | FileProblem> {
+    const known = kept.get(key) as Result | undefined;
+    if (known !== undefined) return known;
+    const begun =
+      reading.get(key) ??
+      readObject(file, readWith).then((content) => {
+        reading.delete(key);
+        keep(key, content);
+        return content;
+      });
+    reading.set(key, begun);
+    return (await whileWaiting(begun, signal)) as Result | FileProblem;
+  }
+
   return {
-    text: (file, signal) => read(`text ${file.id}`, file, (source) => reader.text(source, signal)),
-    picture: (file, signal) => read(`picture ${file.id}`, file, (source) => reader.picture(source, signal)),
+    text: (file, signal) => read(`text ${file.id}`, file, signal, (source) => reader.text(source, unlimited)),
+    picture: (file, signal) => read(`picture ${file.id}`, file, signal, (source) => reader.picture(source, unlimited)),
     pages: (file, numbers, signal) =>
-      read(`pages ${file.id} ${numbers.join()}`, file, (source) => reader.pages(source, numbers, signal)),
+      read(`pages ${file.id} ${numbers.join()}`, file, signal, (source) => reader.pages(source, numbers, unlimited)),
   };
 }

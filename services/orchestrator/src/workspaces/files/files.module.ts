@@ -9,6 +9,7 @@ import { createSafeMarkdown } from '../../turns/content/reply-text.js';
 import type { Attachments } from '../uploads/attachments.js';
 import { storeFile } from '../uploads/store-file.js';
 import { conversationFiles, newestFiles } from './conversation-files.js';
+import { createAttachedTexts } from './attached-texts.js';
 import { createFileContents } from './file-contents.js';
 import { createFileTools } from './file-tools.js';
 import { createReadFileTool } from './read-file-tool.js';
@@ -20,13 +21,16 @@ export interface FilesModuleDeps {
   objects: ObjectStore;
   attachments: Pick<Attachments, 'resolve' | 'attach'>;
   writer: FileWriter;
-  logger: Pick<Logger, 'warn'>;
+  logger: Pick<Logger, 'warn' | 'debug'>;
 }
 
 /** Relative to this module, also in a bundle. */
-const READER = new URL('../../file-reader-program.js', import.meta.url);
+const READER = new URL('../../file-reader-main.js', import.meta.url);
 
-/** The files of a conversation that a call can name. */
+/** A longer text would keep this process busy while it is searched. */
+const READ_CHARACTERS = 4 * 1024 * 1024;
+
+/** A call can name a file by its name among this many. */
 const NAMED = 200;
 
 /** Close the module when no turn runs. */
@@ -35,9 +39,10 @@ export function createFilesModule(deps: FilesModuleDeps) {
   const { database, withTransaction, jobs } = background;
   const reader = createFileReader({
     program: READER,
+    limits: { characters: READ_CHARACTERS },
     onCrash: ({ task, exit }) => logger.warn({ task, exit }, 'the process that reads a file crashed'),
   });
-  const contents = createFileContents({ objects, reader });
+  const contents = createFileContents({ objects, reader, logger });
   const stored = {
     withTransaction,
     jobs,
@@ -48,8 +53,17 @@ export function createFilesModule(deps: FilesModuleDeps) {
   return {
     contents,
     attachmentsIn: (conversationId: string, ids: readonly string[]) => conversationFiles(database, conversationId, ids),
+    attachedTexts: createAttachedTexts(
+      contents,
+      (conversationId) => newestFiles(database, conversationId, NAMED),
+      logger,
+    ),
     tools: [
-      createReadFileTool({ contents, files: (conversationId) => newestFiles(database, conversationId, NAMED) }),
+      createReadFileTool({
+        contents,
+        fileById: async (conversationId, id) => (await conversationFiles(database, conversationId, [id]))[0],
+        newest: (conversationId) => newestFiles(database, conversationId, NAMED),
+      }),
       ...createFileTools({
         writer,
         store: (userId, upload, bytes) => storeFile(stored, userId, upload, bytes),

@@ -8,8 +8,9 @@ import { definePlatformTool, type PlatformTool, type ToolCall } from '../../turn
 
 export interface ReadFileToolDeps {
   contents: FileContents;
-  /** The conversation's attached files, the last one first. */
-  files: (conversationId: string) => Promise<StoredFile[]>;
+  fileById: (conversationId: string, id: string) => Promise<StoredFile | undefined>;
+  /** Newest message first. */
+  newest: (conversationId: string) => Promise<StoredFile[]>;
 }
 
 /** Characters of one result. */
@@ -20,6 +21,9 @@ const CHARACTERS_PER_WINDOW_TOKEN = 0.5;
 const LISTED = 20;
 /** Pages without text that one call shows. */
 const PAGES = 4;
+/** A stored result has room for these: more would be left out together. */
+const PICTURE_BYTES = 3 * 1024 * 1024;
+const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/;
 
 const Input = z.object({
   attachment: z.string().trim().min(1).max(300).describe('The id of the attached file, or its name.'),
@@ -47,20 +51,29 @@ const partOf = ({ pages, rows, offset, query }: ReadFile): TextRequest => ({
   ...(query === undefined ? {} : { query }),
 });
 
-/** Page numbers in `pages`, such as `3` or `10-12`. */
+/** The first page numbers in `pages`, such as `3`, `10-12` or `10-`. */
 function pageNumbers(pages: string | undefined): number[] {
-  const [, from, to = from] = /(\d+)(?:\s*[-–]\s*(\d+))?/.exec(pages ?? '') ?? [];
-  const length = Math.min(PAGES, Math.max(0, Number(to) - Number(from) + 1));
-  return from === undefined ? [] : Array.from({ length }, (_, index) => Number(from) + index);
+  const [, first, isRange, last] = /(\d+)(\s*[-–]\s*)?(\d+)?/.exec(pages ?? '') ?? [];
+  if (first === undefined) return [];
+  const from = Number(first);
+  const to = isRange === undefined ? from : last === undefined ? Infinity : Number(last);
+  const length = Math.min(PAGES, Math.max(0, to - from + 1));
+  return Array.from({ length }, (_, index) => from + index);
+}
+
+function withinBytes(pictures: readonly Picture[]): Picture[] {
+  let bytes = 0;
+  return pictures.filter((picture) => (bytes += picture.bytes.length) <= PICTURE_BYTES);
 }
 
 /** Lets agents read the files that are attached to a conversation, in parts. */
-export function createReadFileTool({ contents, files }: ReadFileToolDeps): PlatformTool {
+export function createReadFileTool({ contents, fileById, newest }: ReadFileToolDeps): PlatformTool {
   async function find(name: string, { conversationId }: ToolCall): Promise<StoredFile | string> {
-    const attached = await files(conversationId);
     const wanted = name.replace(/^id\s+/i, '').toLowerCase();
-    const found =
-      attached.find(({ id }) => id === wanted) ?? attached.find((file) => file.name.toLowerCase() === wanted);
+    const known = UUID.test(wanted) ? await fileById(conversationId, wanted) : undefined;
+    if (known !== undefined) return known;
+    const attached = await newest(conversationId);
+    const found = attached.find((file) => file.name.toLowerCase() === wanted);
     if (found !== undefined) return found;
     if (attached.length === 0) return 'No file is attached to this conversation.';
     const names = attached.slice(0, LISTED).map((file) => `${file.name} (id ${file.id})`);
@@ -72,7 +85,7 @@ export function createReadFileTool({ contents, files }: ReadFileToolDeps): Platf
     if (isProblem(text) || text.scanned.length === 0) return [];
     const numbers = pageNumbers(input.pages).filter((page) => text.scanned.includes(page));
     const pages = numbers.length === 0 ? [] : await contents.pages(file, numbers, signal);
-    return isProblem(pages) ? [] : pages;
+    return isProblem(pages) ? [] : withinBytes(pages);
   }
 
   return definePlatformTool({

@@ -925,7 +925,7 @@ export type AttachedFile = Message$1<"uswarm.runtime.v1.AttachedFile"> & {
   name: string;
 
   /**
-   * Text of the file, or its beginning, with a note that says so; or why it cannot be read.
+   * The file's text, or its beginning with the offset of the rest; or why it cannot be read.
    *
    * @generated from field: string text = 2;
    */

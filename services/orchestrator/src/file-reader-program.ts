@@ -1,3 +1,0 @@
-/** Reads one attached file in a process with limits. A program of its own, so that images have it beside `main`. */
-// oxlint-disable-next-line import/no-unassigned-import
-import '@uswarm/file-reader/program';
