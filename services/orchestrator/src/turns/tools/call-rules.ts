@@ -43,7 +43,13 @@ export interface CallRulesDeps {
   database: Database;
 }
 
-export const createCallRules = ({ tools, receipts, attachedTexts, platformTools, database }: CallRulesDeps): CallRules => ({
+export const createCallRules = ({
+  tools,
+  receipts,
+  attachedTexts,
+  platformTools,
+  database,
+}: CallRulesDeps): CallRules => ({
   async permission(agentId, { switchedBy, effect }) {
     const row = await findSettingsOfAgent(database, agentId);
     const tool = row && toolsOf(tools, row.toolSettings).find(({ name }) => name === switchedBy);
