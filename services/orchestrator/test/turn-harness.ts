@@ -71,6 +71,8 @@ export function createTurnHarness(
     saved?: Progress & ReplyTexts;
     /** Called by `identify`; may throw. */
     onIdentify?: () => void;
+    /** Called when the events of a turn are no longer read; may throw. */
+    onLeave?: () => void;
   },
 ) {
   const turn: TurnRow = { ...QUEUED, ...more.turn };
@@ -100,6 +102,8 @@ export function createTurnHarness(
     untrusted: new Set<UntrustedSource>(more.untrusted),
     refusals: [] as Refusal[],
     usage: [] as number[],
+    /** Error types of the turn's spans. */
+    spanErrors: [] as unknown[],
     /** Counts how often the turn or its runtime was read from the stores. */
     reads: 0,
   };
@@ -140,11 +144,15 @@ export function createTurnHarness(
     const call = script[requests.length - 1];
     if (call === undefined) throw new Error('the script has no further call');
     let number = request.fromEvent;
-    for (const [index, event] of (call.events ?? []).entries()) {
-      const barrier = call.barriers?.includes(index + 1) ?? false;
-      yield create(TurnEventSchema, { number: (number += 1n), event, barrier });
+    try {
+      for (const [index, event] of (call.events ?? []).entries()) {
+        const barrier = call.barriers?.includes(index + 1) ?? false;
+        yield create(TurnEventSchema, { number: (number += 1n), event, barrier });
+      }
+      await call.atTheEnd?.();
+    } finally {
+      more.onLeave?.();
     }
-    await call.atTheEnd?.();
     if (call.error !== undefined) throw call.error;
   }
 
@@ -317,6 +325,11 @@ export function createTurnHarness(
     modelTokens: async ({ workspaceId, agentId, turnId, purpose }) =>
       more.modelGateway === true ? `model token of ${workspaceId} ${agentId} ${turnId} for a ${purpose}` : '',
     retryMs: 1,
+    inSpan: (_name, _options, run) =>
+      run({
+        setStatus: () => undefined,
+        setAttribute: (_key: string, value: unknown) => recorded.spanErrors.push(value),
+      } as never),
     turnSignals: { watch: (_turn, { stop }) => ((checkStop = stop), () => undefined) },
     publish: async ({ event, payload }) => {
       if (event === 'message.chunk') recorded.chunks.push(payload as (typeof recorded.chunks)[number]);

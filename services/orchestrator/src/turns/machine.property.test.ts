@@ -281,6 +281,11 @@ class World {
       this.#require('a turn is cut off once', !this.#isCutOff || state.at === 'ended');
       this.#isCutOff = true;
     }
+    if (BREAKS.has(event.type))
+      this.#require(
+        'a runtime that does not answer causes no internal errors',
+        !(state.at === 'ended' && state.result === 'thrown'),
+      );
     if (state.at === 'ended') this.#checkResult(state.result, event);
   }
 

@@ -111,4 +111,17 @@ describe('a turn in a runtime', () => {
     expect(postponed(30 * MINUTE_MS).effects).toContainEqual(finish('model_rate_limited'));
     expect(postponed(30 * MINUTE_MS - 1).effects).toContainEqual({ do: 'postpone', waitMs: 30 * MINUTE_MS - 1 });
   });
+
+  it('is cut off, and its runtime is told nothing more, if its deadline passes while an event is applied', () => {
+    const applied = { events: 1, waitsFor: 1, isAttempt: false, isStopped: false, isOverLimit: false } as const;
+    const overdue = follow(...CONNECTED, { type: 'applied', ...applied, now: DEADLINE_AT });
+    expect(overdue.effects.map((effect) => effect.do)).toEqual([
+      'leave',
+      'forget what is known',
+      'make runtime due',
+      'sleep',
+    ]);
+    const checked = step(step(overdue.state, { type: 'done' }).state, { ...CHECKED, now: DEADLINE_AT });
+    expect(checked.effects).toEqual([{ do: 'stop in runtime' }, finish('turn_deadline_exceeded')]);
+  });
 });

@@ -23,7 +23,7 @@ import type { TurnStatus } from '../platform/database/schema.js';
  * | stopping   | stop answered: accepted        | finding      | find runtime                                         |
  * |            | stop answered: refused         | ending       | finish as stopped                                    |
  * | finding    | found: ready                   | connecting   | connect                                              |
- * |            | found: not ready               | waiting      | make runtime due (first time), sleep                 |
+ * |            | found: not ready               | waiting      | forget, make runtime due (first time), sleep         |
  * |            | found: suspended               | ended: again |                                                      |
  * | connecting | connected                      | following    | receive                                              |
  * |            | connected: stop requested      | ending       | finish as stopped                                    |
@@ -32,24 +32,27 @@ import type { TurnStatus } from '../platform/database/schema.js';
  * |            | completed                      | ending       | leave                                                |
  * |            | suspended                      | ending       | stop in runtime, leave                               |
  * |            | postponed                      | ending       | postpone, stop in runtime, leave                     |
+ * |            | postponed: beyond the deadline | ending       | stop in runtime, finish as failed, leave             |
  * | limiting   | done                           | following    | as after `applied`                                   |
- * | connecting | interrupted                    | waiting      | leave, make runtime due (first time), sleep          |
+ * | connecting | interrupted                    | waiting      | leave, as after `found: not ready`                   |
  * |  following | refused                        | ending       | leave, finish as failed                              |
  * |  limiting  | lost                           | lost         | leave, check stop                                    |
  * | lost       | checked: stop requested        | ending       | finish as stopped                                    |
  * |            | checked                        | lost         | check limit                                          |
  * |            | limit checked: reached         | ending       | note limit, finish as limited                        |
  * |            | limit checked                  | lost         | restart                                              |
- * |            | restarted: a new generation    | checking     | check stop                                           |
+ * |            | restarted: a new generation    | checking     | forget, check stop                                   |
  * |            | restarted: too often           | ending       | finish as failed                                     |
  * | waiting    | done                           | checking     | check stop                                           |
  * | ending     | done                           | ended        |                                                      |
  * | with a run | exceeded (once)                | ending       | leave, stop in runtime, finish as failed             |
+ * | no run     | exceeded                       | ended: throw |                                                      |
  * | all        | lease lost, shut down          | ended: again |                                                      |
  * | all        | failed                         | ended: throw |                                                      |
  *
  * A turn over its deadline is cut off (stop in runtime, finish as failed) instead of `find runtime` and `connect`, and a
- * followed one is interrupted. A turn that is interrupted for too long fails. All other events change nothing.
+ * followed one is interrupted without `advance`. A turn that is interrupted for too long fails. `forget` is short for
+ * `forget what is known`. All other events change nothing.
  */
 export function step(state: TurnState, event: MachineEvent): Step {
   if (state.at === 'ended') return stay(state);
@@ -335,12 +338,12 @@ const unlessOverdue = (run: Run, now: number, at: 'finding' | 'connecting'): Ste
     : goTo(at, run, { do: at === 'finding' ? 'find runtime' : 'connect' });
 
 function afterEvent(run: Run, { now, events, waitsFor, isAttempt, isStopped }: Applied): Step {
+  // The deadline has ended the stream, so a commit would fail, and the turn is about to be cut off.
+  if (now >= run.deadlineAt) return interrupted(run, { now, events }, REACHABLE_WITHIN_MS, [{ do: 'leave' }]);
   // Without tokens, the call must not be sent.
   const isDenied = isAttempt && (run.isLimited || isStopped);
   const advance: Effect[] = waitsFor === undefined || isDenied ? [] : [{ do: 'advance', through: waitsFor }];
-  return now >= run.deadlineAt
-    ? interrupted(run, { now, events }, REACHABLE_WITHIN_MS, [...advance, { do: 'leave' }])
-    : goTo('following', run, ...advance, { do: 'receive' });
+  return goTo('following', run, ...advance, { do: 'receive' });
 }
 
 /** Releases the turn. It fails if it would continue after its deadline. */

@@ -1,6 +1,9 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { renewPeriodically } from './stream.js';
+import { silentLogger } from '@uswarm/service-kit';
+import type { RuntimeClient } from '../runtimes/runtime-client.js';
+import type { LoadedRequest } from './request/load-turn-request.js';
+import { type FollowedTurn, openStream, renewPeriodically, type StreamDeps } from './stream.js';
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
@@ -53,5 +56,59 @@ describe('a periodic renewal', () => {
     await jest.advanceTimersByTimeAsync(5_000);
     end();
     expect(calls()).toBe(0);
+  });
+});
+
+describe('the stream of a turn', () => {
+  const unused = (): never => {
+    throw new Error('not used');
+  };
+
+  /** @returns opens a stream, and the signal of its tools */
+  function prepared(runTurn: () => ReturnType<RuntimeClient['runTurn']>) {
+    let tools: AbortSignal | undefined;
+    const reply = {
+      requests: { offer: ({ signal }: { signal: AbortSignal }) => (tools = signal) },
+      saveText: unused,
+      renewActivity: unused,
+    };
+    const deps = {
+      turns: { get: unused, stopRequested: unused },
+      client: { runTurn, stopTurn: unused, renewToolToken: unused },
+      turnSignals: { watch: () => () => undefined },
+      toolTokens: unused,
+      modelTokens: unused,
+      clock: { now: () => new Date() },
+      logger: silentLogger,
+    } satisfies StreamDeps;
+    const { signal } = new AbortController();
+    const followed = { turn: { id: 't' }, reply, to: {}, signal, deadlineAt: Date.now() + 60_000, stops: {} };
+    const loaded = { request: { toolToken: 'token' }, context: { agentContext: {} }, requestedTools: [] };
+    return {
+      open: () => openStream(deps, followed as unknown as FollowedTurn, loaded as unknown as LoadedRequest),
+      areToolsEnded: () => tools?.aborted,
+    };
+  }
+
+  it('starts no timers if the runtime cannot be called', () => {
+    const { open } = prepared(() => {
+      throw new ConnectError('', Code.Internal);
+    });
+    expect(open).toThrow(ConnectError);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('ends its timers and tools, and does not fail, if the runtime fails while it closes', async () => {
+    const events = {
+      next: unused,
+      return: () => Promise.reject(new ConnectError('', Code.Internal)),
+      [Symbol.asyncIterator]: () => events,
+    };
+    const { open, areToolsEnded } = prepared(() => events);
+    await expect(open().close()).resolves.toBeUndefined();
+    expect({ timers: jest.getTimerCount(), areToolsEnded: areToolsEnded() }).toEqual({
+      timers: 0,
+      areToolsEnded: true,
+    });
   });
 });

@@ -43,6 +43,7 @@ export interface TurnStream {
   to: RuntimeTarget;
   /** Applies the next event to the reply. @throws ReplyLimitExceeded @throws ConnectError */
   next(): Promise<MachineEvent>;
+  /** Never fails, because the turn's outcome is decided before. */
   close(): Promise<void>;
 }
 
@@ -62,6 +63,8 @@ export function openStream(deps: StreamDeps, followed: FollowedTurn, loaded: Loa
   const { request, context, requestedTools } = loaded;
   // Ends the stream, also while it waits for an event.
   const leave = new AbortController();
+  // Before the timers, because only `close` ends them.
+  const events = client.runTurn(to, request, AbortSignal.any([signal, leave.signal]))[Symbol.asyncIterator]();
   const stop = new AbortController();
   reply.requests.offer({
     tools: requestedTools,
@@ -89,7 +92,6 @@ export function openStream(deps: StreamDeps, followed: FollowedTurn, loaded: Loa
   });
   const endRenewals =
     request.toolToken === '' && request.modelToken === '' ? () => undefined : renewTokens(deps, followed);
-  const events = client.runTurn(to, request, AbortSignal.any([signal, leave.signal]))[Symbol.asyncIterator]();
   const now = (): number => clock.now().getTime();
 
   return {
@@ -120,6 +122,8 @@ export function openStream(deps: StreamDeps, followed: FollowedTurn, loaded: Loa
     async close() {
       try {
         await events.return?.();
+      } catch (error) {
+        logger.debug({ err: error, turn: turn.id }, 'the stream of a turn did not close cleanly');
       } finally {
         clearTimeout(silence);
         clearTimeout(deadline);

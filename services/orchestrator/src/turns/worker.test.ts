@@ -1,5 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { LIMITS } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import {
   ANSWERED,
@@ -100,6 +101,60 @@ describe('the turn worker', () => {
     expect(await harness.run()).toEqual({ againInMs: expect.any(Number) });
     expect(harness.recorded.ended).toBeUndefined();
     expect(harness.reply()).toEqual({});
+  });
+
+  describe('in its span', () => {
+    const spanErrors = async (script: Call[], more: Parameters<typeof play>[1] = {}, signal?: AbortSignal) => {
+      play(script, more);
+      await harness.run({}, signal);
+      return harness.recorded.spanErrors;
+    };
+    const waiting = { case: 'waiting', value: { retryAfterMs: 1_000 } } as const;
+
+    it('records no error of a turn that ends or is postponed', async () => {
+      expect(await spanErrors([ANSWERED])).toEqual([]);
+      expect(await spanErrors([{ events: [entry(1), waiting] }], { features: ['journal.1'] })).toEqual([]);
+    });
+
+    it('records that another worker has the turn', async () => {
+      expect(await spanErrors([failure(Code.FailedPrecondition)])).toEqual(['lease_lost']);
+    });
+
+    it('records that the runtime is suspended', async () => {
+      const runtime: Partial<RuntimeRow> = {};
+      const suspend = (): void => void Object.assign(runtime, { phase: 'Suspended', address: null });
+      expect(await spanErrors([{ atTheEnd: suspend }], { runtime })).toEqual(['runtime_suspended']);
+    });
+
+    it('records that the process stops', async () => {
+      const stopping = new AbortController();
+      const script = [{ atTheEnd: () => stopping.abort(), ...failure(Code.Canceled) }];
+      expect(await spanErrors(script, {}, stopping.signal)).toEqual(['shut_down']);
+    });
+  });
+
+  describe('whose stream does not close cleanly', () => {
+    const onLeave = (): never => {
+      throw new ConnectError('', Code.Internal);
+    };
+
+    it('still stops and fails a turn that exceeds a limit', async () => {
+      play([{ events: [chunk('4'), done('x'.repeat(LIMITS.replyBytes + 1))] }], { onLeave });
+      expect(await harness.run()).toEqual({ done: true, isCompleted: true });
+      expect(harness.recorded.ended).toEqual({ status: 'failed', errorCode: 'reply_too_long' });
+      expect(harness.recorded.stops).toHaveLength(1);
+    });
+
+    it('still leaves a turn to the worker that has its lease', async () => {
+      let isHeld = true;
+      const lose = (): void => void (isHeld = false);
+      play([{ events: [chunk('4'), entry(1), done()], barriers: [1] }], {
+        onLeave,
+        onAdvance: lose,
+        holds: () => isHeld,
+      });
+      expect(await harness.run()).toEqual({ againInMs: expect.any(Number) });
+    });
   });
 
   it('completes a turn whose runtimes are lost with progress for more than a minute', async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { MESSAGE_ERRORS } from '@uswarm/contract';
-import { backoffDelay, type Clock, inSpan, type Logger, type McpGrant } from '@uswarm/service-kit';
+import { backoffDelay, type Clock, failSpan, inSpan, type Logger, type McpGrant } from '@uswarm/service-kit';
 import type { Database, Transaction } from '../platform/database/database.js';
 import type { JobQueue, LeasedJob } from '../platform/jobs/job-queue.js';
 import type { JobResult } from '../platform/jobs/job-worker.js';
@@ -78,6 +78,8 @@ export interface TurnWorkerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRe
   /** Counted from the turn's start. Default: half an hour. */
   deadlineMs?: number;
   retryMs?: number;
+  /** Default: a span of OpenTelemetry. */
+  inSpan?: typeof inSpan;
   clock: Clock;
   logger: Logger;
 }
@@ -102,7 +104,7 @@ interface Attempt {
 
 /** Runs a turn to its end, across runtime and orchestrator restarts: performs the effects that the machine decides on. */
 export function createTurnWorker(deps: TurnWorkerDeps) {
-  const { turns, clock } = deps;
+  const { turns, clock, inSpan: spanned = inSpan } = deps;
   const loadRequest = createTurnRequestLoader(deps);
 
   return async (job: LeasedJob, signal: AbortSignal): Promise<JobResult> => {
@@ -124,28 +126,39 @@ export function createTurnWorker(deps: TurnWorkerDeps) {
     try {
       const begun = await drive(leased, perform, failed, ({ at, run }) => at === 'ended' || run !== undefined);
       if (begun.state.at === 'ended') return resultOf(begun);
-      return await inSpan('turn', { attributes: { 'uswarm.turn': turn.id } }, async () =>
-        resultOf(await drive(begun, perform, failed, ({ at }) => at === 'ended')),
-      );
+      return await spanned('turn', { attributes: { 'uswarm.turn': turn.id } }, async (span) => {
+        const driven = await drive(begun, perform, failed, ({ at }) => at === 'ended');
+        const result = resultOf(driven);
+        const left = driven.last && LEFT[driven.last.type];
+        if (left !== undefined) failSpan(span, left);
+        return result;
+      });
     } finally {
-      try {
-        await attempt.stream?.close();
-      } finally {
-        attempt.reply?.[Symbol.dispose]();
-      }
+      await attempt.stream?.close();
+      attempt.reply?.[Symbol.dispose]();
     }
   };
 }
 
+/** Error types of a turn's span, by the event with which a worker leaves the turn to a later lease. */
+const LEFT: Partial<Record<MachineEvent['type'], string>> = {
+  'lease lost': 'lease_lost',
+  'shut down': 'shut_down',
+  found: 'runtime_suspended',
+};
+
 type Perform = (effect: Effect) => Promise<MachineEvent | undefined>;
+
+/** `last`: the event that led to the step. */
+type Driven = Step & { last?: MachineEvent };
 
 async function drive(
   from: Step,
   perform: Perform,
   failed: (error: unknown) => MachineEvent,
   isOver: (state: Step['state']) => boolean,
-): Promise<Step> {
-  let current = from;
+): Promise<Driven> {
+  let current: Driven = from;
   while (!isOver(current.state)) {
     const { state, effects } = current;
     if (effects.length === 0) throw new Error(`no effect in state ${state.at}`);
@@ -155,7 +168,8 @@ async function drive(
     } catch (error) {
       event = failed(error);
     }
-    current = step(state, event ?? { type: 'done' });
+    const last = event ?? ({ type: 'done' } as const);
+    current = { ...step(state, last), last };
   }
   return current;
 }
@@ -430,7 +444,7 @@ function failureOf(deps: TurnWorkerDeps, attempt: Attempt, error: unknown): Mach
   if (error instanceof LeaseLost) return { type: 'lease lost' };
   if (!(error instanceof ConnectError)) return { type: 'failed' };
   deps.logger.debug({ turn: turn.id, code: Code[error.code] }, 'the runtime was interrupted');
-  // Another worker has the turn.
+  // The runtime has a later generation, so another worker has the turn.
   if (error.code === Code.FailedPrecondition) return { type: 'lease lost' };
   if (error.code === Code.NotFound) return { type: 'lost' };
   if (FINAL_CODES.has(error.code)) return { type: 'refused' };
