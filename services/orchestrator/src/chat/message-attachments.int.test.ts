@@ -90,7 +90,9 @@ describe('attachments of messages', () => {
       await turnWorker.turnOf(await turnWorker.claim()),
       10,
     );
-    expect(history.map(({ text }) => text)).toEqual(['[attached: notes.txt, text/plain, 1 bytes]']);
+    expect(history.map(({ text }) => text)).toEqual([
+      expect.stringContaining('[attached: notes.txt, text/plain, 1 bytes, id '),
+    ]);
   });
 
   it('are compared by id alone when a request is retried', async () => {
