@@ -1,6 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { silentLogger } from '@uswarm/service-kit';
+import type { Database } from '../platform/database/database.js';
 import type { RuntimeClient } from '../runtimes/runtime-client.js';
 import type { LoadedRequest } from './request/load-turn-request.js';
 import { type FollowedTurn, openStream, renewPeriodically, type StreamDeps } from './stream.js';
@@ -73,7 +74,8 @@ describe('the stream of a turn', () => {
       renewActivity: unused,
     };
     const deps = {
-      turns: { get: unused, stopRequested: unused },
+      database: {} as Database,
+      turns: { getTurn: unused, isStopRequested: unused },
       client: { runTurn, stopTurn: unused, renewToolToken: unused },
       turnSignals: { watch: () => () => undefined },
       toolTokens: unused,
