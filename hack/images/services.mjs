@@ -33,8 +33,8 @@ export const services = [
     // docs/adr/0045-keep-the-heap-of-the-controller-small.md
     nodeOptions: '--max-semi-space-size=16',
   },
-  // The last one is a thread of both, which finds it beside them.
-  { name: 'searxng-client', programs: ['main', 'cli', 'extract-worker'] },
+  // `main` and `cli` find the last two beside them: a thread, and a process per PDF file.
+  { name: 'searxng-client', programs: ['main', 'cli', 'extract-worker', 'file-reader-main'] },
   {
     name: 'agent-runtime',
     programs: ['main'],

@@ -22,9 +22,10 @@ export interface SearchPartOptions {
 export async function startSearchPart({ search, signingKey, proxy, logger }: SearchPartOptions) {
   const metrics = createSearchMetrics(createMetrics('searxng-client'));
   const outgoing = createPageOutgoing(proxy);
+  const pages = createPageReader({ outgoing });
   const server = createSearchServer({
     search: measureSearches(search, metrics),
-    pages: measurePages(createPageReader({ outgoing }), metrics),
+    pages: measurePages(pages, metrics),
     keys: [parseSigningKey(signingKey)],
     logger,
     allowedHosts: ['127.0.0.1', 'localhost'],
@@ -35,6 +36,7 @@ export async function startSearchPart({ search, signingKey, proxy, logger }: Sea
     close: async () => {
       await server.close();
       await http.close(0);
+      await pages.close();
       await outgoing.destroy();
     },
   };

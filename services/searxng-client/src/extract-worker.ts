@@ -1,4 +1,4 @@
-// Converts one untrusted document to Markdown, in a separate thread: see pages/page-extraction.ts. It imports only packages, so
+// Converts one untrusted web page to Markdown, in a separate thread: see pages/page-extraction.ts. It imports only packages, so
 // that Node.js can run this file also as TypeScript.
 import { parentPort, workerData } from 'node:worker_threads';
 import { tables } from '@joplin/turndown-plugin-gfm';
@@ -16,9 +16,11 @@ const MAX_ELEMENTS = 30_000;
 const MAX_DEPTH = 500;
 const MAX_LINKS = 2_000;
 const MAX_LINK_LENGTH = 500;
-const MAX_PDF_PAGES = 500;
 
-type Input = { kind: 'html'; html: string; url: string } | { kind: 'pdf'; bytes: Uint8Array };
+interface Input {
+  html: string;
+  url: string;
+}
 
 interface Extracted {
   title: string;
@@ -179,38 +181,6 @@ function restOf(document: Document): string {
   return main.innerHTML;
 }
 
-async function extractPdf(bytes: Uint8Array): Promise<Extracted> {
-  const { getDocumentProxy } = await import('unpdf');
-  const pdf = await getDocumentProxy(bytes, { verbosity: 0 });
-  const pages: string[] = [];
-  let length = 0;
-  const last = Math.min(pdf.numPages, MAX_PDF_PAGES);
-  for (let number = 1; number <= last && length <= MAX_TEXT; number += 1) {
-    const page = await pdf.getPage(number);
-    const { items } = await page.getTextContent();
-    const text = items.map((item) => ('str' in item ? item.str + (item.hasEOL ? '\n' : '') : '')).join('');
-    pages.push(text.trim() === '' ? '' : `## Page ${number}\n\n${text.trim()}`);
-    length += text.length;
-    page.cleanup();
-  }
-  const { info } = await pdf.getMetadata().catch(() => ({ info: {} }));
-  const field = (name: string): string => {
-    const value: unknown = (info as Record<string, unknown>)[name];
-    return typeof value === 'string' ? value : '';
-  };
-  const created = /^D:(\d{4})(\d\d)(\d\d)/.exec(field('CreationDate'));
-  const markdown = pages.filter((text) => text !== '').join('\n\n');
-  return {
-    title: field('Title'),
-    author: field('Author'),
-    site: '',
-    published: created === null ? '' : created.slice(1).join('-'),
-    language: '',
-    markdown: markdown.slice(0, MAX_TEXT),
-    isCut: markdown.length > MAX_TEXT || pages.length < pdf.numPages,
-  };
-}
-
 const input = workerData as Input;
 const answer = (message: object): void => {
   // A thread has no origin.
@@ -218,8 +188,7 @@ const answer = (message: object): void => {
   parentPort?.postMessage(message);
 };
 try {
-  const extracted = input.kind === 'html' ? extractHtml(input.html, input.url) : await extractPdf(input.bytes);
-  answer({ extracted });
+  answer({ extracted: extractHtml(input.html, input.url) });
 } catch (error) {
   answer({ failed: error instanceof TooComplex ? 'complex' : 'malformed' });
 }

@@ -21,6 +21,7 @@ await runService({ logger }, async (stack) => {
   const toPages = createPageOutgoing(config.proxy, config.pages?.privateHosts);
   stack.defer('connections to pages', () => toPages.destroy());
   const reader = config.pages && createPageReader({ outgoing: toPages, ...config.pages });
+  if (reader) stack.defer('pages that are read', () => reader.close());
 
   const ops = await startOpsServer({ metrics: registry, ready: () => true, port: config.opsPort });
   stack.defer('operations server', () => ops.close());

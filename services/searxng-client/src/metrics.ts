@@ -108,5 +108,6 @@ export function measurePages(pages: PageReader, metrics: Pick<SearchMetrics, 'pa
         throw error;
       }
     },
+    close: () => pages.close(),
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { cleanText } from './untrusted-text.js';
+import { cleanLines, cleanText } from './untrusted-text.js';
 
 describe('cleanText', () => {
   it.each([
@@ -29,5 +29,24 @@ describe('cleanText', () => {
         expect(clean).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]| {2}|^ | $/u);
       }),
     );
+  });
+});
+
+describe('cleanLines', () => {
+  it('removes blanks at the ends of lines, invisible characters, and all but one of several empty lines', () => {
+    expect(cleanLines('\n one \t\r\n  \n\n\n two\u200b three\u00a0\u2028four  ')).toBe('one\n\n two three\nfour');
+  });
+
+  it.each([
+    ['blanks', ' '],
+    ['tabs and blanks', '\t '],
+    ['no-break spaces', '\u00a0'],
+    ['empty lines', '\n \n'],
+    ['invisible characters', '\u200b '],
+  ])('cleans a long run of %s in linear time', (_, piece) => {
+    const run = piece.repeat(600_000 / piece.length);
+    const start = performance.now();
+    expect(cleanLines(`a${run}b`)).toMatch(/^a\s+b$/);
+    expect(performance.now() - start).toBeLessThan(1_000);
   });
 });

@@ -29,11 +29,16 @@ const INVISIBLE_IN_LINES =
 
 /** Like `cleanText`, for text of several lines: at most one of them is empty in a row. */
 export function cleanLines(text: string): string {
-  return text
-    .toWellFormed()
-    .replaceAll(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
-    .replaceAll(INVISIBLE_IN_LINES, '')
-    .replaceAll(/[^\S\n]+$/gm, '')
-    .replaceAll(/\n{3,}/g, '\n\n')
-    .trim();
+  return (
+    text
+      .toWellFormed()
+      .replaceAll(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
+      .replaceAll(INVISIBLE_IN_LINES, '')
+      .split('\n')
+      // An expression for blanks before an end takes quadratic time for a run of blanks that has none.
+      .map((line) => line.trimEnd())
+      .join('\n')
+      .replaceAll(/\n{3,}/g, '\n\n')
+      .trim()
+  );
 }

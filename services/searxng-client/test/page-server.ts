@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { deflateSync } from 'node:zlib';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -47,16 +48,22 @@ export async function startPageServer(pages: PageServer['pages'] = {}): Promise<
 }
 
 /** A PDF file with one line per page. */
-export function pdfOf(lines: readonly string[]): Buffer {
+export const pdfOf = (lines: readonly string[]): Buffer =>
+  pdfWith(lines.map((line) => ({ content: `BT /F1 12 Tf 20 100 Td (${line}) Tj ET`, filter: '' })));
+
+/** A small PDF file whose page has this many bytes. */
+export const pdfBomb = (bytes: number): Buffer =>
+  pdfWith([{ content: deflateSync(Buffer.alloc(bytes, ' ')).toString('latin1'), filter: ' /Filter /FlateDecode' }]);
+
+function pdfWith(pages: readonly { content: string; filter: string }[]): Buffer {
   const objects = [
     '<< /Type /Catalog /Pages 2 0 R >>',
-    `<< /Type /Pages /Kids [${lines.map((_, index) => `${4 + index * 2} 0 R`).join(' ')}] /Count ${lines.length} >>`,
+    `<< /Type /Pages /Kids [${pages.map((_, index) => `${4 + index * 2} 0 R`).join(' ')}] /Count ${pages.length} >>`,
     '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
-    ...lines.flatMap((line, index) => {
-      const stream = `BT /F1 12 Tf 20 100 Td (${line}) Tj ET`;
+    ...pages.flatMap(({ content, filter }, index) => {
       return [
         `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] /Contents ${5 + index * 2} 0 R /Resources << /Font << /F1 3 0 R >> >> >>`,
-        `<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`,
+        `<< /Length ${content.length}${filter} >>\nstream\n${content}\nendstream`,
       ];
     }),
     '<< /Title (A report) /Author (Ann) /CreationDate (D:20260102000000Z) >>',

@@ -87,9 +87,11 @@ const search = ({ args, endpoint, credentials, proxy }: Invocation) =>
 
 async function readPage({ args, privateHosts }: NonNullable<Invocation['page']>, proxy: OutgoingProxy) {
   const outgoing = createPageOutgoing(proxy, privateHosts);
+  const reader = createPageReader({ outgoing, privateHosts });
   try {
-    return await createPageReader({ outgoing, privateHosts }).readPage(args);
+    return await reader.readPage(args);
   } finally {
+    await reader.close();
     await outgoing.destroy();
   }
 }

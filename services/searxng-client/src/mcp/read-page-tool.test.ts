@@ -40,7 +40,7 @@ async function start(readPage: PageReader['readPage'] | undefined, deps: Partial
 }
 
 describe('read_page_tool over MCP', () => {
-  it('is described as models are told about it, and is absent if it is turned off', async () => {
+  it('has the description that models get, and is absent if it is turned off', async () => {
     const { tools } = await (await start(() => Promise.resolve(tea)))();
     const tool = (await tools()).find(({ name }) => name === READ_PAGE_TOOL)!;
     const { $schema: _, ...inputSchema } = tool.inputSchema;

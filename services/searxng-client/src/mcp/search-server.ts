@@ -22,7 +22,7 @@ const DEFAULT_LIMITS: WorkspaceLimits = { perMinute: 60, concurrent: 4 };
 export interface SearchServerDeps {
   search: WebSearch;
   /** Absent: the server has no tool that reads pages. */
-  pages?: PageReader | undefined;
+  pages?: Pick<PageReader, 'readPage'> | undefined;
   /** Keys that sign tool tokens: the current one and, during a rotation, the previous one. */
   keys: readonly SigningKey[];
   /** Also accept tokens without an expiry; see `McpTokenRules`. */
@@ -69,7 +69,11 @@ export function createSearchServer(deps: SearchServerDeps): SearchServer {
       throw error;
     }
   };
-  const readPage = async (pages: PageReader, reader: string, ...asked: Parameters<PageReader['readPage']>) => {
+  const readPage = async (
+    pages: Pick<PageReader, 'readPage'>,
+    reader: string,
+    ...asked: Parameters<PageReader['readPage']>
+  ) => {
     const [args, options] = asked;
     try {
       const read = () => pages.readPage(args, { ...options, reader });

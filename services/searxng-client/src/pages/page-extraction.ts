@@ -12,15 +12,21 @@ export interface ExtractedPage {
   hint?: 'script' | { forwardsTo: string };
 }
 
-export type Document = { kind: 'html'; html: string; url: string } | { kind: 'pdf'; bytes: Uint8Array };
+export interface Document {
+  html: string;
+  url: string;
+}
+
+/** Kept characters of a document. */
+export const MAX_TEXT = 600_000;
 
 /** @throws PageError `unreadable`, `cancelled`, `rate_limited` */
 export type Extract = (document: Document, signal: AbortSignal | undefined) => Promise<ExtractedPage>;
 
 const EXTRACT_MS = 6_000;
-/** Memory of one document, without its bytes. */
+/** Memory of one page, without its bytes. */
 const LIMITS = { maxOldGenerationSizeMb: 160, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
-/** Documents that are converted at the same time in this process. */
+/** Pages that are converted at the same time in this process. */
 const MAX_RUNNING = 2;
 const MAX_WAITING = 16;
 
@@ -41,26 +47,24 @@ function inThread(document: Document, signal: AbortSignal | undefined, ms: numbe
       execArgv: [],
       argv: [],
     });
-    const fail = (code: 'unreadable' | 'cancelled', text: string, cause?: unknown): void => {
-      end();
-      reject(new PageError(code, text, cause));
-    };
-    const cancel = (): void => fail('cancelled', 'reading was cancelled');
-    const timer = setTimeout(() => fail('unreadable', COMPLEX), ms);
-    function end(): void {
+    let ended = false;
+    /** Settles when the thread has ended, so that no more of them than allowed exist. */
+    const end = (settle: () => void): void => {
+      if (ended) return;
+      ended = true;
       clearTimeout(timer);
       signal?.removeEventListener('abort', cancel);
-      void worker.terminate();
-    }
+      worker.terminate().then(settle, settle);
+    };
+    const fail = (code: 'unreadable' | 'cancelled', text: string, cause?: unknown): void =>
+      end(() => reject(new PageError(code, text, cause)));
+    const cancel = (): void => fail('cancelled', 'reading was cancelled');
+    const timer = setTimeout(() => fail('unreadable', COMPLEX), ms);
     if (signal?.aborted === true) return cancel();
     signal?.addEventListener('abort', cancel, { once: true });
     worker.once('message', (answer: Answer) => {
-      if ('extracted' in answer) {
-        end();
-        return resolve(answer.extracted);
-      }
-      const text = answer.failed === 'complex' ? COMPLEX : 'the page is malformed';
-      return fail('unreadable', document.kind === 'pdf' ? 'the PDF file is malformed or encrypted' : text);
+      if ('extracted' in answer) return end(() => resolve(answer.extracted));
+      return fail('unreadable', answer.failed === 'complex' ? COMPLEX : 'the page is malformed');
     });
     // Also when it has used its memory.
     worker.once('error', (error) => fail('unreadable', COMPLEX, error));
@@ -69,7 +73,7 @@ function inThread(document: Document, signal: AbortSignal | undefined, ms: numbe
 }
 
 /**
- * Converts documents in threads with limits of time and memory: a hostile document ends its own thread, and neither blocks
+ * Converts web pages in threads with limits of time and memory: a hostile page ends its own thread, and neither blocks
  * nor ends this process.
  */
 export function createExtraction(ms = EXTRACT_MS): Extract {
@@ -78,7 +82,7 @@ export function createExtraction(ms = EXTRACT_MS): Extract {
   return async (document, signal) => {
     if (running >= MAX_RUNNING) {
       if (waiting.length >= MAX_WAITING)
-        throw new PageError('rate_limited', 'too many pages are read; try again later');
+        throw new PageError('rate_limited', 'too many pages are being read; try again later');
       await new Promise<void>((resolve) => void waiting.push(resolve));
     } else running += 1;
     try {

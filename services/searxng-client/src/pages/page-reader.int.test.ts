@@ -1,11 +1,16 @@
+import { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { page, type PageServer, pdfOf, redirect, startPageServer } from '../../test/page-server.js';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { page, type PageServer, pdfBomb, pdfOf, redirect, startPageServer } from '../../test/page-server.js';
 import { createExtraction } from './page-extraction.js';
 import { createPageOutgoing, createPageReader, type PageReaderDeps } from './page-reader.js';
 import { MAX_PART } from './page-parts.js';
+import { createPdfReader } from './pdf-reader.js';
 
 const PRIVATE = ['127.0.0.1'];
+/** Compiled, because a process cannot run the sources. */
+const PROGRAM = new URL('../../../../packages/file-reader/dist/program.js', import.meta.url);
+const MIB = 1024 * 1024;
 const words = 'A sentence about prices of tea, which is long enough to be part of an article. '.repeat(8);
 const article = (content: string, head = '<title>Prices</title>') =>
   `<!doctype html><html lang="en"><head>${head}</head><body><nav>Menu</nav><article><p>${words}</p>${content}</article></body></html>`;
@@ -21,7 +26,14 @@ afterEach(() => cleanup.disposeAsync());
 function readerOf(deps: Partial<PageReaderDeps> = {}, connectTo = PRIVATE) {
   const outgoing = createPageOutgoing(undefined, connectTo);
   cleanup.defer(() => outgoing.destroy());
-  return createPageReader({ outgoing, privateHosts: PRIVATE, ...deps });
+  const reader = createPageReader({
+    outgoing,
+    privateHosts: PRIVATE,
+    pdf: createPdfReader({ program: PROGRAM }),
+    ...deps,
+  });
+  cleanup.defer(() => reader.close());
+  return reader;
 }
 
 /** Serves the answer at `/p`, and reads it. */
@@ -105,13 +117,25 @@ describe('a page that is read', () => {
     });
   });
 
+  it('has the part that a number or its text names, and the first one for null', async () => {
+    server.pages['/p'] = page('# Tea', 'text/markdown');
+    const reader = readerOf();
+    const partOf = async (part: unknown) =>
+      reader.readPage({ url: `${server.url}/p`, part }).then(
+        (found) => found.part,
+        (error: Error) => error.message,
+      );
+    expect(await Promise.all([undefined, null, 1, '1', ' 1 '].map(partOf))).toEqual([1, 1, 1, 1, 1]);
+    expect(await partOf('2')).toBe('read_page_tool: the page has no part 2, only 1');
+    for (const part of ['', '0', 'two', '1.5', '-1', 0, 1.5, true, [1]])
+      expect(await partOf(part)).toBe('read_page_tool: part must be a whole number from 1');
+  });
+
   it('can be a PDF file, also without a type, and a text or JSON file', async () => {
     const pdf = pdfOf(['First page', 'Second page']);
     for (const type of ['application/pdf', 'application/octet-stream'])
       expect(await read(page(pdf, type))).toMatchObject({
         title: 'A report',
-        author: 'Ann',
-        published: '2026-01-02',
         markdown: '## Page 1\n\nFirst page\n\n## Page 2\n\nSecond page',
       });
     expect((await read(page('{"a": 1}', 'application/json'))).markdown).toBe('{"a": 1}');
@@ -257,6 +281,15 @@ describe('a robots file', () => {
     expect((await codeOf(read(page(article(''))))).code).toBe('blocked_by_robots');
   });
 
+  it('has no rule that is cut where its text ends for us', async () => {
+    const comment = `#${'x'.repeat(500 * 1024 - 60)}`;
+    const rules = `User-agent: *\nDisallow: /p\nDisallow: /a/`.padEnd(59, 'b');
+    server.pages['/robots.txt'] = robots(`${comment}\n${rules}${'c'.repeat(100)}`);
+    expect((await codeOf(read(page(article(''))))).code).toBe('blocked_by_robots');
+    server.pages[`/a/${'b'.repeat(30)}/d`] = page(article(''));
+    expect((await codeOf(readerOf().readPage({ url: `${server.url}/a/${'b'.repeat(30)}/d` }))).code).toBe('ok');
+  });
+
   it('is requested once for several pages', async () => {
     let requests = 0;
     server.pages['/robots.txt'] = (request, response) => {
@@ -311,10 +344,40 @@ describe('a hostile page', () => {
     expect((await codeOf(read(page(article(''))))).code).toBe('ok');
   });
 
-  it('can be a malformed PDF file', async () => {
-    expect(await codeOf(read(page('%PDF-1.4 nothing', 'application/pdf')))).toEqual({
-      code: 'unreadable',
-      message: 'read_page_tool: the PDF file is malformed or encrypted',
+  it('has ended its thread when its reading ends', async () => {
+    const terminate = jest.spyOn(Worker.prototype, 'terminate');
+    cleanup.defer(() => terminate.mockRestore());
+    const ends: string[] = [];
+    terminate.mockImplementation(function (this: Worker) {
+      terminate.mockRestore();
+      return this.terminate().then((code) => {
+        ends.push('thread');
+        return code;
+      });
     });
+    await read(page(article('')));
+    ends.push('reading');
+    expect(ends).toEqual(['thread', 'reading']);
+  });
+
+  it.each([
+    ['malformed', '%PDF-1.4 nothing', 'the PDF is damaged and cannot be read'],
+    ['another file', 'name,city', 'the PDF file is malformed'],
+  ])('can be a PDF file that is %s', async (_, file, reason) => {
+    expect(await codeOf(read(page(file, 'application/pdf')))).toEqual({
+      code: 'unreadable',
+      message: `read_page_tool: ${reason}`,
+    });
+  });
+
+  it('can be a PDF file that needs much memory, which this process does not have to give', async () => {
+    const pdf = createPdfReader({ program: PROGRAM, memoryBytes: 128 * MIB });
+    const bomb = page(pdfBomb(300 * MIB), 'application/pdf');
+    const before = process.memoryUsage.rss();
+    expect(await codeOf(read(bomb, { pdf }))).toEqual({
+      code: 'unreadable',
+      message: 'read_page_tool: reading the file needs too much memory',
+    });
+    expect(process.memoryUsage.rss() - before).toBeLessThan(100 * MIB);
   });
 });

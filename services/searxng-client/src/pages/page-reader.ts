@@ -1,19 +1,20 @@
 import { startDeadline } from '@uswarm/service-kit';
 import { createOutgoing, DIRECT, type Outgoing, type OutgoingProxy } from '@uswarm/service-kit/outgoing';
-import { createExtraction, type Extract, type ExtractedPage } from './page-extraction.js';
+import { createExtraction, type Extract, type ExtractedPage, MAX_TEXT } from './page-extraction.js';
 import { cleanLines, cleanText } from '../untrusted-text.js';
 import { PageError } from './page-error.js';
 import { partsOf } from './page-parts.js';
 import { checkAddress, discard, type PageRequestRules, readBody, requestPage } from './page-request.js';
 import { decoded, kindOf, type PageKind, sniffedKind } from './page-type.js';
+import { createPdfReader, type PdfReader } from './pdf-reader.js';
 import { createRobots } from './robots.js';
 
 /** Milliseconds for all requests per page. */
 const REQUEST_MS = 10_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_PDF_BYTES = 10 * 1024 * 1024;
-/** Kept characters of a text file. */
-const MAX_TEXT = 600_000;
+/** Characters of a media type with its parameters that are parsed. */
+const MAX_TYPE = 300;
 const MAX_FIELD = 300;
 const MAX_LANGUAGE = 20;
 
@@ -56,6 +57,8 @@ export interface PageOptions {
 export interface PageReader {
   /** @throws PageError */
   readPage(args: PageArguments, options?: PageOptions): Promise<Page>;
+  /** Ends the processes that read PDF files. */
+  close(): Promise<void>;
 }
 
 export interface PageReaderDeps {
@@ -63,6 +66,8 @@ export interface PageReaderDeps {
   /** Hosts inside the network that may be read, also on other ports. */
   privateHosts?: readonly string[];
   extract?: Extract;
+  /** Closed with the page reader. */
+  pdf?: PdfReader;
   requestMs?: number;
   maxBytes?: number;
   maxPdfBytes?: number;
@@ -79,9 +84,11 @@ interface ReadDocument extends ExtractedPage {
 
 function checkPart(part: unknown): number {
   if (part === undefined || part === null) return 1;
-  if (typeof part !== 'number' || !Number.isInteger(part) || part < 1)
+  // Models write numbers also as text.
+  const number = typeof part === 'string' && /^\d{1,9}$/.test(part.trim()) ? Number(part) : part;
+  if (typeof number !== 'number' || !Number.isInteger(number) || number < 1)
     throw new PageError('invalid_argument', 'part must be a whole number from 1');
-  return part;
+  return number;
 }
 
 const REASONS: Record<number, string> = {
@@ -93,7 +100,7 @@ const REASONS: Record<number, string> = {
 };
 
 export function createPageReader(deps: PageReaderDeps): PageReader {
-  const { privateHosts = [], extract = createExtraction(), requestMs = REQUEST_MS } = deps;
+  const { privateHosts = [], extract = createExtraction(), pdf = createPdfReader(), requestMs = REQUEST_MS } = deps;
   const { maxBytes = MAX_BYTES, maxPdfBytes = MAX_PDF_BYTES } = deps;
   const rules: PageRequestRules = { outgoing: deps.outgoing, privateHosts };
   const robots = createRobots(rules);
@@ -106,7 +113,7 @@ export function createPageReader(deps: PageReaderDeps): PageReader {
     try {
       if (status < 200 || status > 299)
         throw new PageError('bad_status', `${url.hostname} returned status ${status}${REASONS[status] ?? ''}`);
-      const contentType = String(headers['content-type'] ?? '');
+      const contentType = String(headers['content-type'] ?? '').slice(0, MAX_TYPE);
       const named = kindOf(contentType);
       const bytes = await readBody(response, named === 'pdf' || named === 'unknown' ? maxPdfBytes : maxBytes);
       return { url, bytes, contentType, kind: named === 'unknown' ? sniffedKind(bytes) : named };
@@ -133,9 +140,9 @@ export function createPageReader(deps: PageReaderDeps): PageReader {
     { url, bytes, contentType, kind }: { url: URL; bytes: Buffer; contentType: string; kind: PageKind },
     signal: AbortSignal | undefined,
   ): Promise<ExtractedPage> {
-    if (kind === 'pdf') return await extract({ kind, bytes: new Uint8Array(bytes) }, signal);
+    if (kind === 'pdf') return await pdf.read(bytes, signal);
     const text = decoded(bytes, contentType);
-    if (kind === 'html') return await extract({ kind, html: text, url: url.href }, signal);
+    if (kind === 'html') return await extract({ html: text, url: url.href }, signal);
     const none = { title: '', author: '', site: '', published: '', language: '' };
     return { ...none, markdown: text.slice(0, MAX_TEXT), isCut: text.length > MAX_TEXT };
   }
@@ -166,6 +173,8 @@ export function createPageReader(deps: PageReaderDeps): PageReader {
       if (!isKept && reader !== undefined && document.parts.length > 1) keep(key, document);
       return pageOf(document, part);
     },
+
+    close: () => pdf.close(),
   };
 }
 

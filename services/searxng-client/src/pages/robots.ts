@@ -4,6 +4,10 @@ import { discard, type PageRequestRules, requestPage, type Response, USER_AGENT 
 
 /** Bytes that are read; RFC 9309 requires no more. */
 const MAX_BYTES = 500 * 1024;
+/** Characters of a rule. Real ones are shorter. */
+const MAX_RULE = 500;
+/** Characters of all rules for an agent. Matching takes a step for each of them and each character of an address. */
+const MAX_RULES = 64 * 1024;
 const MAX_ORIGINS = 500;
 const KEPT_MS = 10 * 60_000;
 
@@ -29,10 +33,52 @@ async function beginningOf({ body }: Response): Promise<string> {
       size += chunk.byteLength;
       if (size >= MAX_BYTES) break;
     }
-    return Buffer.concat(chunks).subarray(0, MAX_BYTES).toString('utf8');
+    const text = Buffer.concat(chunks).subarray(0, MAX_BYTES).toString('utf8');
+    // A rule that is cut would match more than the whole one.
+    return size < MAX_BYTES ? text : text.slice(0, text.lastIndexOf('\n') + 1);
   } finally {
     discard(body);
   }
+}
+
+/**
+ * The rules for our agent and for all agents, as a robots file. Excludes long rules, and rules after too many characters: the
+ * parser takes a step for each pair of agent and rule. Pure.
+ */
+export function boundedRules(file: string): string {
+  const groups = new Map<string, { lines: string[]; room: number }>();
+  let named: string[] = [];
+  let areNamed = false;
+  for (const line of file.split(/\r\n|\r|\n/)) {
+    const [, field = '', value = ''] = /^([^:#]*):([^#]*)/.exec(line) ?? [];
+    const name = field.trim().toLowerCase();
+    if (name === '') continue;
+    if (name === 'user-agent') {
+      const agent = value.split('/', 1).join('').trim().toLowerCase();
+      if (!areNamed) named = [];
+      if ((agent === '*' || agent === USER_AGENT) && !named.includes(agent)) named.push(agent);
+    }
+    if (name === 'allow' || name === 'disallow') for (const agent of named) add(agent, name, value.trim());
+    // Makes a group, like in the parser.
+    if (name === 'crawl-delay') for (const agent of named) add(agent, 'disallow', '');
+    areNamed = name === 'user-agent';
+  }
+
+  function add(agent: string, name: string, pattern: string): void {
+    const group = groups.get(agent) ?? { lines: [], room: MAX_RULES };
+    groups.set(agent, group);
+    if (pattern === '' || pattern.length > MAX_RULE) return;
+    // The parser encodes it.
+    const { length } = encodeURI(pattern.toWellFormed());
+    if (length > group.room) return;
+    group.room -= length;
+    group.lines.push(`${name}: ${pattern}`);
+  }
+
+  // A group without a rule allows everything.
+  return Array.from(groups, ([agent, { lines }]) => [`user-agent: ${agent}`, 'disallow:', ...lines].join('\n')).join(
+    '\n',
+  );
 }
 
 /** What robots files allow, as RFC 9309 reads them: a missing file allows everything, a failing server nothing. */
@@ -70,7 +116,7 @@ export function createRobots(rules: PageRequestRules, now: () => number = () => 
     if (status < 200 || status > 299) discard(response.body);
     if (status >= 500) return DISALLOWED;
     if (status < 200 || status > 299) return ALLOWED;
-    const file = parse(url.href, await beginningOf(response));
+    const file = parse(url.href, boundedRules(await beginningOf(response)));
     return (page) => file.isDisallowed(page.href, USER_AGENT) !== true;
   }
 

@@ -37,6 +37,13 @@ describe('isKnownAddress', () => {
       expect(knows('https://example.org/', piece.repeat(300_000))).toBe(false);
     expect(performance.now() - start).toBeLessThan(5_000);
   });
+
+  it.each(['.', '?!', 'a.', '/..', 'example.org/..'])('reads a long path of %j in linear time', (piece) => {
+    const path = piece.repeat(300_000 / piece.length);
+    const start = performance.now();
+    expect(knows('https://example.org/x', `example.org/${path}x and example.org/x...`)).toBe(true);
+    expect(performance.now() - start).toBeLessThan(2_000);
+  });
 });
 
 describe('addressTexts', () => {

@@ -1,4 +1,4 @@
-import { pageAddress } from '@uswarm/service-kit';
+import { MAX_PAGE_ADDRESS, pageAddress } from '@uswarm/service-kit';
 
 /** With or without a protocol, as people write addresses. It begins where a word begins, which keeps the time linear. */
 const HOST = String.raw`(?<![\p{L}\p{N}._-])(?:https?:\/\/)?(?:[\p{L}\p{N}_-]+\.)+[\p{L}\p{N}-]+(?::\d+)?`;
@@ -7,7 +7,7 @@ const ADDRESSES = ['()', ''].map(
   (excluded) => new RegExp(`${HOST}(?:[/?][^\\s<>"'\`\\\\|{}[\\]${excluded}]*)?`, 'giu'),
 );
 /** Ends a sentence rather than an address. */
-const TRAILING = /[.,;:!?*_~]+$/u;
+const TRAILING = '.,;:!?*_~';
 
 /** The sent parts in one spelling, without protocol, `www.` and a slash at the end. */
 function addressKey(url: URL): string {
@@ -17,10 +17,18 @@ function addressKey(url: URL): string {
   );
 }
 
+/** An expression for them takes quadratic time for a run that does not end the address. */
+function withoutTrailing(address: string): string {
+  let end = address.length;
+  while (end > 0 && TRAILING.includes(address.charAt(end - 1))) end -= 1;
+  return address.slice(0, end);
+}
+
 /** The addresses in a text. Pure. */
 function addressesIn(text: string): string[] {
   return ADDRESSES.flatMap((pattern) => text.match(pattern) ?? []).flatMap((address) => {
-    const written = address.replace(TRAILING, '');
+    if (address.length > MAX_PAGE_ADDRESS) return [];
+    const written = withoutTrailing(address);
     const url = pageAddress(/^https?:\/\//i.test(written) ? written : `https://${written}`);
     return url === undefined ? [] : [addressKey(url)];
   });
