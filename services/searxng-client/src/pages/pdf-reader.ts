@@ -37,7 +37,7 @@ export function createPdfReader({ program = PROGRAM, memoryBytes = MEMORY_BYTES,
         throw new PageError('cancelled', 'reading was cancelled', error);
       });
       if (isProblem(text)) throw problemError(text);
-      // The reader also reads what is no PDF file.
+      // The reader also reads other files.
       if (text.kind !== 'pages') throw new PageError('unreadable', 'the PDF file is malformed');
       const pages = text.parts.filter((part) => part.text.trim() !== '');
       return {

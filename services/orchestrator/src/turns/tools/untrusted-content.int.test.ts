@@ -6,7 +6,7 @@ import { createMemoryTools } from '../../workspaces/agents/memory-tools.js';
 
 const tea = { key: 'tea', content: 'The user drinks green tea.' };
 
-describe('content of others', () => {
+describe('content from others', () => {
   const world = useTurnFixture();
   const sources = async (conversationId: string) =>
     (await world.turnWorker.stores.untrusted.sources(conversationId, world.uswarm.database)).toSorted();
