@@ -166,7 +166,7 @@ export const MUTATIONS = [
     tests: [
       {
         file: UNTRUSTED,
-        name: 'invariant 11: is not sent for a query with text of a memory after the agent has read content of others',
+        name: 'invariant 11: is not sent for a query with text of a memory after the agent has read content from others',
       },
     ],
   },

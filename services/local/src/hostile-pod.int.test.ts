@@ -103,7 +103,7 @@ describe('a pod that runs the code of an attacker', () => {
       return (await services.query(sql, [workspaceId])).length === 0;
     });
 
-  /** Begins a turn in a conversation without content of others. */
+  /** Begins a turn in a conversation without content from others. */
   async function begin() {
     const body = { type: 'swarm', agent_id: null };
     const { body: created } = await user.api('POST', `/v1/workspaces/${user.workspaceId}/conversations`, body);

@@ -1637,7 +1637,7 @@ export interface components {
         CardApproval: {
             /** @description The `name` of the `AgentTool` with which the user allows such calls, such as `gmail`. */
             tool: string;
-            /** @description What the user allows the agent of the message. `ask`: each call asks, until `PATCH /v1/agents/{id}/tools/{name}` sets `allow`. `allow`: this call asks whatever the setting, for example because the agent has read content of others. */
+            /** @description What the user allows the agent of the message. `ask`: each call asks, until `PATCH /v1/agents/{id}/tools/{name}` sets `allow`. `allow`: this call asks whatever the setting, for example because the agent has read content from others. */
             permission: components["schemas"]["ToolPermission"];
         };
         /** @description A sequence of messages between the user and agents. */

@@ -54,7 +54,7 @@ const CardApproval = z
     permission: ToolPermission.meta({
       description:
         'What the user allows the agent of the message. `ask`: each call asks, until `PATCH /v1/agents/{id}/tools/{name}` sets `allow`. ' +
-        '`allow`: this call asks whatever the setting, for example because the agent has read content of others.',
+        '`allow`: this call asks whatever the setting, for example because the agent has read content from others.',
     }),
   })
   .meta({ id: 'CardApproval', description: 'The call that a card asks about.' });

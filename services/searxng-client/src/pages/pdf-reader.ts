@@ -21,8 +21,8 @@ const MAX_WAITING = 16;
 const NEVER = new AbortController().signal;
 
 /**
- * Reads PDF files, each in a process with limits of time and memory: decompressed streams are outside of V8's heap, which is
- * all that a thread's limits bound.
+ * Reads PDF files, each in a process with limits of time and memory. A thread's limits bound V8's heap only, and decompressed
+ * streams are outside of it.
  */
 export function createPdfReader({ program = PROGRAM, memoryBytes = MEMORY_BYTES, ms = READ_MS } = {}): PdfReader {
   const files = createFileReader({
@@ -37,7 +37,7 @@ export function createPdfReader({ program = PROGRAM, memoryBytes = MEMORY_BYTES,
         throw new PageError('cancelled', 'reading was cancelled', error);
       });
       if (isProblem(text)) throw problemError(text);
-      // The reader also reads what is no PDF file.
+      // The reader also reads other files.
       if (text.kind !== 'pages') throw new PageError('unreadable', 'the PDF file is malformed');
       const pages = text.parts.filter((part) => part.text.trim() !== '');
       return {
@@ -54,7 +54,7 @@ export function createPdfReader({ program = PROGRAM, memoryBytes = MEMORY_BYTES,
   };
 }
 
-/** Our messages are parts of sentences. */
+/** Our messages begin in lower case and have no full stop. */
 function problemError({ problem, message }: FileProblem): PageError {
   if (problem === 'busy') return new PageError('rate_limited', 'too many pages are being read; try again later');
   return new PageError('unreadable', message.charAt(0).toLowerCase() + message.slice(1).replace(/\.$/, ''));

@@ -4,9 +4,9 @@ import { discard, type PageRequestRules, requestPage, type Response, USER_AGENT 
 
 /** Bytes that are read; RFC 9309 requires no more. */
 const MAX_BYTES = 500 * 1024;
-/** Characters of a rule. Real ones are shorter. */
+/** Characters per rule. Real rules are shorter. */
 const MAX_RULE = 500;
-/** Characters of all rules for an agent. Matching takes a step for each of them and each character of an address. */
+/** Characters in all rules for an agent. Matching takes a step per pair of rule and address characters. */
 const MAX_RULES = 64 * 1024;
 const MAX_ORIGINS = 500;
 const KEPT_MS = 10 * 60_000;

@@ -12,10 +12,11 @@ import type { TurnWriter } from '../writer/turn-writes.js';
 
 const NOT_SEARCHED =
   'was not called. The query contains text of the memories, documents, mails or events of the user, and this conversation has ' +
-  'content of others, which can ask for such a search. Leave that text out, or ask the user to write the words to search for.';
-/** Searches and pages per turn in a conversation with content from others, which can ask for many small ones. */
+  'content from others, which can ask for such a search. Leave that text out, or ask the user to write the words to search for.';
+/** Searches and page reads per turn in a conversation with content from others, which can ask for many small ones. */
 const MAX_LOOKUPS = 5;
-const TOO_MANY = `was not called. This conversation has content of others, so one reply makes at most ${MAX_LOOKUPS} searches and opened pages after it. Answer with what you have, or ask the user to go on.`;
+const TOO_MANY = `was not called. After content from others, a reply can make at most ${MAX_LOOKUPS} searches and page reads. Answer with what you have, or ask the user to continue.`;
+const DIFFERS = 'was not called. The address differs from the one that the user approved.';
 const ASKED = 'was not called. The user must approve the address first.';
 const TURNED_OFF = 'was not called. The user has turned this tool off.';
 
@@ -46,9 +47,9 @@ type Verdict = 'call' | { refused: string } | { waits: true; seq?: number };
 const isLookup = (tool: string): boolean => tool === WEB_SEARCH_TOOL || tool === READ_PAGE_TOOL;
 
 /**
- * Answers announced tool server calls: with a token for this call only, with why it is not made, or with that the user is
- * asked. In a conversation with content from others, an address asks unless all of it is known: an address that a model puts
- * together can carry any text to any host, also encoded or in several pieces.
+ * Answers each announced call with a token for that call, with a refusal, or by asking the user. In a conversation with content
+ * from others, an address needs approval unless all of it is known: an address that a model puts together can carry any text
+ * to any host, also encoded or in several pieces.
  */
 export function createAnnouncedCalls({ turn, rules, writer, tokenFor }: AnnouncedCallDeps) {
   const place = { workspaceId: turn.workspace_id, conversationId: turn.conversation_id };
@@ -82,7 +83,7 @@ export function createAnnouncedCalls({ turn, rules, writer, tokenFor }: Announce
       const card = approvalCard(preview, { tool, permission }, askedBecause(sources));
       return { waits: true, seq: await writer.ask({ id: callId, tool, argumentsHash, card }) };
     }
-    if (!approval.argumentsHash.equals(argumentsHash)) return { refused: REFUSALS.outdated };
+    if (!approval.argumentsHash.equals(argumentsHash)) return { refused: DIFFERS };
     if (approval.status === 'open') return { waits: true };
     if (approval.status !== 'approved') return { refused: REFUSALS[approval.status] };
     await writer.grant({ id: callId, tool });

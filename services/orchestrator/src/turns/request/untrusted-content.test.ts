@@ -157,14 +157,14 @@ describe('the token for a call of a tool', () => {
     expect({ answers, untrusted }).toEqual({ answers: [`s: ${tool}: unknown tool.`], untrusted: [] });
   });
 
-  it('invariant 11: is not sent for a query with text of a memory after the agent has read content of others', async () => {
+  it('invariant 11: is not sent for a query with text of a memory after the agent has read content from others', async () => {
     const refused = await answered(search('what is pin 4711'), { untrusted: ['app'], privateTexts: PIN });
     expect(refused.answers).toEqual([expect.stringContaining('search: was not called. The query contains text')]);
     const other = await answered(search('what is a pin'), { untrusted: ['app'], privateTexts: PIN });
     expect(other.answers).toEqual(['s: token for “what is a pin”']);
   });
 
-  it('is sent for such a query while the conversation has no content of others', async () => {
+  it('is sent for such a query while the conversation has no content from others', async () => {
     expect((await answered(search('4711'), { privateTexts: PIN })).answers).toEqual(['s: token for “4711”']);
   });
 

@@ -56,7 +56,7 @@ function resultTexts(body: string): string[] {
   try {
     collect((JSON.parse(body) as { part?: { output?: unknown } }).part?.output);
   } catch {
-    // It is the runtime's, and has no addresses then.
+    // The runtime wrote it, and it may not be JSON.
   }
   return texts;
 }

@@ -12,7 +12,7 @@ import {
 
 const tea = { key: 'tea', content: 'The user drinks green tea.' };
 
-describe('content of others', () => {
+describe('content from others', () => {
   const world = useTurnFixture();
   const sources = async (conversationId: string) =>
     (await findUntrustedSources(world.uswarm.database, conversationId)).toSorted();
