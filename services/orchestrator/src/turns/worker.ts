@@ -378,8 +378,9 @@ function runtimeEffects(
       const isNew = turn.runtime_instance === null;
       const isStopRequested = prepared?.stopRequested ?? (isNew && (await writer.setInstance(startOf(ready))));
       turn.runtime_instance = ready.instanceId;
-      // Other turns for the message have told the user.
-      const isFirst = isNew && turn.resumes_message_id === null && turn.repeats_from_message_id === null;
+      // Turns that continue or repeat an answer follow one that has told the user.
+      const isFirst =
+        isNew && turn.resumes_message_id === null && turn.repeats_from_message_id === turn.user_message_id;
       if (isFirst && !isStopRequested && !isBackground(turn))
         for (const { file, message } of fileProblems)
           await writer.note(`file:${file.id}`, `${file.name} cannot be read. ${message}`);
