@@ -18,7 +18,7 @@ export interface FileToolDeps {
   /** Stores a file of the user once. @throws ApiError */
   store(userId: string, upload: UploadRow, bytes: Uint8Array): Promise<void>;
   attachments: Pick<Attachments, 'resolve' | 'attach'>;
-  events: Pick<EventLog, 'addMessage'>;
+  events: Pick<EventLog, 'addMessage' | 'append'>;
   markdown: Pick<SafeMarkdown, 'text'>;
 }
 
@@ -84,6 +84,8 @@ export function createFileTools({ writer, store, attachments, events, markdown }
           tx,
         );
         await attachments.attach(id, stored, tx);
+        // Clients wait for the end of each text that an agent writes.
+        await events.append({ workspaceId, type: 'message.done', subjectId: id, conversationId }, tx);
         const text = [`The user has the file “${upload.name}”, ${upload.size} bytes.`, ...file.notes].join(' ');
         return { ...succeeded(text), showsMessage: true };
       };

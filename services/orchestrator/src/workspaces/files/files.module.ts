@@ -17,7 +17,7 @@ import { createReadFileTool } from './read-file-tool.js';
 export interface FilesModuleDeps {
   config: Pick<OrchestratorConfig, 'PUBLIC_URL' | 'UPLOAD_BYTES_PER_USER' | 'UPLOADS_PER_USER'>;
   background: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
-  events: Pick<EventLog, 'addMessage'>;
+  events: Pick<EventLog, 'addMessage' | 'append'>;
   objects: ObjectStore;
   attachments: Pick<Attachments, 'resolve' | 'attach'>;
   writer: FileWriter;
