@@ -16,7 +16,17 @@ describe('the default integration catalog', () => {
   it('marks built-in tools as enabled, and apps only if the user connected them', () => {
     const { items } = catalogOf(loadIntegrationCatalog(), new Set(['zoom']));
     const enabled = items.filter((item) => item.enabled).map(({ name }) => name);
-    expect(enabled).toEqual(['Web search', 'Memories', 'Artifacts', 'Workflows', 'Delegation', 'Action cards', 'Zoom']);
+    expect(enabled).toEqual([
+      'Web search',
+      'Web pages',
+      'Memories',
+      'Artifacts',
+      'Files',
+      'Workflows',
+      'Delegation',
+      'Action cards',
+      'Zoom',
+    ]);
   });
 
   it('has the category of every tool of an agent', () => {
