@@ -26,6 +26,8 @@ describe('the table of metrics', () => {
       '# TYPE uswarm_new gauge',
     ].join('\n');
     expect(undocumented('searxng-client', text)).toEqual([
+      'uswarm_page_duration_seconds is not served',
+      'uswarm_pages_total is not served',
       'uswarm_process_memory_limit_bytes is not served',
       'uswarm_search_duration_seconds is not served',
       'uswarm_search_engine_failures_total is not served',
