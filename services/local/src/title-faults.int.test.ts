@@ -8,7 +8,7 @@ import { modelSettings } from '../test/model-settings.js';
 import { KILLED, type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 /** Messages that are not all sent whole: see `needsSummary`. */
-const LONG = 90;
+const LONG = 830;
 
 describe.each(['title', 'summary'] as const)('a model call after a turn, for the %s', (kind) => {
   let model: ModelServer;
