@@ -69,7 +69,7 @@ describe('a client that knows only the specification', () => {
       expect(requests.length).toBeGreaterThan(15);
       for (const request of requests) {
         const conversation = await play(request, action);
-        // The end of a text is an event after the one that shows it.
+        // `message.done` follows the event with the text.
         await eventually(async () => client.ends(conversation), {
           until: (ends) => texts(conversation).every((id) => ends[id] !== undefined),
           timeoutMs: 15_000,
