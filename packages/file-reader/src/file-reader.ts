@@ -44,7 +44,7 @@ export interface FileText {
   truncated: boolean;
   /** Pages without text, numbered from 1. */
   scanned: number[];
-  /** What a reader must know in addition, as sentences. */
+  /** Sentences about the whole file, beside its text. */
   notes: string[];
 }
 

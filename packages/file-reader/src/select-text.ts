@@ -29,7 +29,6 @@ const FRAME_CHARACTERS = 360;
 
 const MIN_CHARACTERS = 100;
 
-/** What `pages` counts. */
 const UNITS: Record<FileText['kind'], string> = {
   pages: 'page',
   slides: 'slide',

@@ -24,7 +24,7 @@ export interface FileToolDeps {
 
 const TYPES = Object.keys(FILE_TYPES) as [FileType, ...FileType[]];
 
-/** What the user can change, by error code. */
+/** Only errors that the user can remedy, by code. */
 const REFUSALS: Readonly<Record<string, string>> = {
   upload_quota_exceeded: "The user's storage is full. Ask the user to delete messages with files.",
   upload_limit_reached: 'The user has too many files. Ask the user to delete messages with files.',

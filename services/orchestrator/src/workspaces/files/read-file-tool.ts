@@ -1,6 +1,7 @@
 import { FILES_TOOL } from '@uswarm/contract/agent-tools';
 import { isProblem, type Picture, selectText, type TextRequest } from '@uswarm/file-reader';
 import { z } from 'zod';
+import { isId } from '../../platform/database/id.js';
 import { type FileContents, isPictureFile, isRecording } from '../../turns/request/attached-files.js';
 import type { StoredFile } from '../../turns/request/message-to-text.js';
 import { failed, succeeded, withOutcome } from '../../turns/tools/outcomes.js';
@@ -23,7 +24,6 @@ const LISTED = 20;
 const PAGES = 4;
 /** A stored result has room for these: more would be left out together. */
 const PICTURE_BYTES = 3 * 1024 * 1024;
-const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/;
 
 const Input = z.object({
   attachment: z.string().trim().min(1).max(300).describe('The id of the attached file, or its name.'),
@@ -70,7 +70,7 @@ function withinBytes(pictures: readonly Picture[]): Picture[] {
 export function createReadFileTool({ contents, fileById, newest }: ReadFileToolDeps): PlatformTool {
   async function find(name: string, { conversationId }: ToolCall): Promise<StoredFile | string> {
     const wanted = name.replace(/^id\s+/i, '').toLowerCase();
-    const known = UUID.test(wanted) ? await fileById(conversationId, wanted) : undefined;
+    const known = isId(wanted) ? await fileById(conversationId, wanted) : undefined;
     if (known !== undefined) return known;
     const attached = await newest(conversationId);
     const found = attached.find((file) => file.name.toLowerCase() === wanted);
