@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { type Done, HistoryRole, type Resolution, ResolutionSchema } from '@uswarm/runtime-proto';
+import { type Done, HistoryRole, type Resolution, ResolutionSchema, AgentRole } from '@uswarm/runtime-proto';
 import { createModelPort } from '../src/models/model-port.js';
 import { createDemoAdapter } from '../src/models/providers/demo.js';
 import { turnsWith } from './real-turn.js';
@@ -48,7 +48,7 @@ export async function demoTurn(text: string, { tools, outcome }: DemoTurnOptions
       turnId: 't',
       generation: 1,
       journaled: true,
-      agent: { id: 'a', slug: 'manager', name: 'Manager' },
+      agent: { id: 'a', slug: 'manager', name: 'Manager', role: AgentRole.MANAGER },
       colleagues: COLLEAGUES,
       history: [{ role: HistoryRole.USER, text }],
       tools: ['action_card_tool'],

@@ -8,6 +8,7 @@ import {
   type RunTurnRequest,
   RunTurnRequestSchema,
   ToolState,
+  AgentRole,
 } from '@uswarm/runtime-proto';
 import { silentLogger } from '@uswarm/service-kit';
 import {
@@ -102,7 +103,7 @@ export async function run(moves: readonly ModelMove[], options: Options = {}) {
     create(RunTurnRequestSchema, {
       turnId: 't',
       generation: 1,
-      agent: { id: 'a', slug: 'manager', name: 'Mara' },
+      agent: { id: 'a', slug: 'manager', name: 'Mara', role: AgentRole.MANAGER },
       history: [{ role: HistoryRole.USER, text: 'Hello' }],
       tools: ['web_search_tool'],
       firstStep: 1,

@@ -42,7 +42,6 @@ export interface ModelCallDeps {
 export interface TurnInput {
   request: RunTurnRequest;
   agent: Agent;
-  tools: readonly FunctionTool[];
   toolProblem: string | undefined;
   limits: ContextLimits;
 }
@@ -50,6 +49,8 @@ export interface TurnInput {
 export interface ModelCall {
   /** Steps and tool results in this turn so far. */
   turn: readonly PromptMessage[];
+  tools: readonly FunctionTool[];
+  listed: readonly FunctionTool[];
   toolChoice: StepRequest['toolChoice'];
   /** The text continues the previous step, so no paragraph starts. */
   continues: boolean;
@@ -91,13 +92,20 @@ export function createCallModel(input: TurnInput, deps: ModelCallDeps): CallMode
     return usage;
   }
 
-  async function attempt({ turn, toolChoice }: ModelCall): Promise<CalledModel> {
+  async function attempt({ turn, tools, listed, toolChoice }: ModelCall): Promise<CalledModel> {
     const context = contexts.of(agent.model);
     const room = roomFor(limits, { context, window: contexts.window(agent.model), fit: overflows.fit });
-    const fitted = fitPrompt({ ...input, turn, scale: scaleOf(context), untrusted }, room);
+    const fitted = fitPrompt({ ...input, turn, tools, scale: scaleOf(context), untrusted }, room);
     const { maxOutputTokens } = room;
     overflows.sending(fitted, maxOutputTokens);
-    const call = { model: agent.model, prompt: fitted.prompt, tools: fitted.tools, toolChoice, maxOutputTokens };
+    const call = {
+      model: agent.model,
+      prompt: fitted.prompt,
+      tools: fitted.tools,
+      listed,
+      toolChoice,
+      maxOutputTokens,
+    };
     return receive(call, fitted);
   }
 

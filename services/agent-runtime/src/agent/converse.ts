@@ -1,18 +1,17 @@
 import { AgentActivity, type Agent, type Done, type Resolution, type RunTurnRequest } from '@uswarm/runtime-proto';
 import { seesPictures } from '../context/attached-files.js';
 import type { ContextLimits } from '../tokens/budget.js';
-import type { FunctionTool, Step } from '../models/port.js';
-import { builtInTools } from '../tools/built-in-tools.js';
-import { describedTool } from '../tools/described-tool.js';
-import { fittingTools, requestedTools } from '../tools/requested-tools.js';
+import type { Step } from '../models/port.js';
+import { createOffer } from '../tools/offer.js';
 import type { ToolSource } from '../tools/tool.js';
 import { usageEvent } from '../turns/turn-events.js';
 import { createCallModel, type ModelCallDeps } from './call-model.js';
 import { createJournal, stateOf } from './journal.js';
 import { waitingEvent } from '../turns/turn-events.js';
 import { completed, failed, refused, silent } from './outcome.js';
-import { areAnnounced, executeToolCalls } from './tool-calls.js';
-import { afterResult, afterStep, stepEntry, type TurnState } from './turn-state.js';
+import { repeatedCalls } from './repeated-calls.js';
+import { areAnnounced, executeToolCalls, type ToolCallDeps } from './tool-calls.js';
+import { afterResult, afterStep, stepEntry, type TurnState, withNote } from './turn-state.js';
 
 /** Model calls per turn. The last one has to answer. */
 export const MAX_STEPS = 24;
@@ -20,29 +19,6 @@ export const MAX_STEPS = 24;
 const MAX_RUNNING_MS = 25 * 60_000;
 /** Model calls with only invalid tool calls, in a row, after which the next one has to answer. */
 const MAX_INVALID_STEPS = 3;
-
-interface Offer {
-  tools: readonly FunctionTool[];
-  problem?: string;
-}
-
-/** The available tools: local ones, and the allowed ones on the tool server. */
-async function offerTools(
-  source: ToolSource,
-  own: readonly FunctionTool[],
-  allowed: readonly string[],
-  signal: AbortSignal,
-): Promise<Offer> {
-  const others = allowed.filter((name) => !own.some((tool) => tool.name === name));
-  if (others.length === 0) return { tools: own };
-  try {
-    const listed = await source.list(signal);
-    return { tools: [...listed.filter(({ name }) => others.includes(name)).map(describedTool), ...own] };
-  } catch (error) {
-    signal.throwIfAborted();
-    return { tools: own, problem: error instanceof Error ? error.message : String(error) };
-  }
-}
 
 export interface ConverseDeps extends ModelCallDeps {
   tools: ToolSource;
@@ -55,6 +31,10 @@ export interface ConverseDeps extends ModelCallDeps {
   now: () => number;
 }
 
+/** For the last model call of a turn that has not ended by itself. */
+const LAST_STEP =
+  '[This is your last step: no tool can be called any more. Answer now with what you have, and say what is missing.]';
+
 const limitSentence = `The agent did not finish within ${MAX_STEPS} steps.`;
 
 /** Calls the model and the tools that it requests, until it answers. Continues after the request's journal. */
@@ -62,17 +42,9 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
   const { tools: source, limits, writer, untrusted, signal, now } = deps;
   const startedAt = now();
   writer.activity(AgentActivity.READING);
-  const builtIn = builtInTools(agent, request.tools);
-  const own = builtIn.map(({ definition }) => definition);
-  const { tools: others, problem } = await offerTools(source, own, request.tools, signal);
-  const known = requestedTools(request);
-  const requested = fittingTools(known, others, limits);
-  const tools = [...others, ...requested];
+  const offer = await createOffer(request, agent, { source, limits, signal });
+  const { builtIn, problem: toolProblem } = offer;
   let state = stateOf(request);
-  // Calls that the model has made are requested, even if fewer tools fit now.
-  const made = new Set(state.open?.calls.map(({ name }) => name));
-  const requestable = known.filter((tool) => requested.includes(tool) || made.has(tool.name));
-  const offered = new Set([...others, ...requestable].map(({ name }) => name));
   const images = seesPictures(request);
   const journal = createJournal(request, { ...deps, announced: request.budgeted && deps.model.announces === true });
   // Without a complete journal, the next generation would repeat steps.
@@ -81,14 +53,18 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
         if (!journal.ended) writer.event(waitingEvent(ms));
       }
     : undefined;
-  const callModel = createCallModel({ request, agent, tools, toolProblem: problem, limits }, { ...deps, onLongWait });
+  const callModel = createCallModel({ request, agent, toolProblem, limits }, { ...deps, onLongWait });
   const { resolution, decision } = deps;
-  const requests = { names: new Set(requestable.map(({ name }) => name)), journal, resolution, decision };
-  const calling = {
+  const requests = { names: offer.requested, journal, resolution, decision };
+  const madeRequests = ({ open }: TurnState): string[] =>
+    (open?.calls ?? []).map(({ name }) => name).filter((name) => offer.requested.has(name));
+  const calling = (): Omit<ToolCallDeps, 'onResult'> => ({
     tools: source,
     builtIn,
     requests,
-    offered,
+    // Calls that the model has made run, even if fewer tools fit now.
+    offered: new Set([...offer.names, ...madeRequests(state)]),
+    repeated: repeatedCalls(state),
     agentId: agent.id,
     writer,
     untrusted,
@@ -96,7 +72,7 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
     signal,
     // Without a journal, the orchestrator is of release 0.2: it commits nothing, and the process has a token for calls.
     announced: request.journaled,
-  };
+  });
   writer.restore(state.text);
   let wasEmpty = false;
 
@@ -132,7 +108,13 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
     const start = writer.mark();
     const before = start.length;
     const { turn, continues } = state;
-    const { step, usage } = await callModel({ turn, toolChoice: forced ? 'none' : 'auto', continues });
+    const { step, usage } = await callModel({
+      turn: forced ? withNote(turn, LAST_STEP) : turn,
+      tools: offer.after(turn),
+      listed: offer.listed,
+      toolChoice: forced ? 'none' : 'auto',
+      continues,
+    });
     // White space is not a reply.
     if (step.calls.length === 0 && writer.text.trim() === '') writer.retract(start);
     const done = endOf(step, forced);
@@ -142,13 +124,13 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
     }
     const entry = stepEntry(step, writer.text.slice(before));
     state = afterStep(state, entry);
-    await journal.step(entry, { usage, isAnnounced: areAnnounced(step.calls, calling) });
+    await journal.step(entry, { usage, isAnnounced: areAnnounced(step.calls, calling()) });
     return undefined;
   }
 
   async function runCalls({ calls, results }: NonNullable<TurnState['open']>): Promise<void> {
     await executeToolCalls(calls, new Set(results.keys()), {
-      ...calling,
+      ...calling(),
       async onResult(result, produced) {
         const kept = journal.kept(result);
         state = afterResult(state, kept);

@@ -71,7 +71,7 @@ describe('a tool that the orchestrator executes', () => {
     const { asked } = await run([answer('Hi.')], {
       turn: { journaled: true, requestedTools: [spec, large], limits: { contextWindow: 4_096, maxOutputTokens: 512 } },
     });
-    expect(toolNames(asked[0])).toEqual(['stay_silent', 'remember']);
+    expect(toolNames(asked[0])).toEqual(['more_tools', 'remember']);
   });
 
   it('returns its outcome to the model as untrusted text, with its failure', async () => {
@@ -107,7 +107,7 @@ describe('a tool that the orchestrator executes', () => {
     });
     expect(requests(resumed.events).map(({ callId }) => callId)).toEqual(['c1']);
     expect(JSON.stringify(lastMessage(resumed.asked[0]))).toContain('Saved.');
-    expect(toolNames(resumed.asked[0])).toEqual(['stay_silent']);
+    expect(toolNames(resumed.asked[0])).toEqual(['more_tools']);
   });
 
   it('ends a turn without text if it showed a message', async () => {

@@ -79,8 +79,8 @@ describe('the agent loop', () => {
 
   it('offers only existing tools that the agent may use', async () => {
     const tools = searchTool(() => ({ text: '', failed: false }));
-    expect(toolNames((await run([answer('ok')], { tools })).asked[0])).toEqual(['web_search_tool', 'stay_silent']);
-    expect(toolNames((await run([answer('ok')], { tools, turn: { tools: [] } })).asked[0])).toEqual(['stay_silent']);
+    expect(toolNames((await run([answer('ok')], { tools })).asked[0])).toEqual(['web_search_tool', 'more_tools']);
+    expect(toolNames((await run([answer('ok')], { tools, turn: { tools: [] } })).asked[0])).toEqual(['more_tools']);
   });
 
   it.each([
@@ -119,7 +119,7 @@ describe('the agent loop', () => {
       list: () => Promise.reject(new Error('The tool server could not be reached.')),
     };
     const { asked, done } = await run([answer('Without.')], { tools });
-    expect(toolNames(asked[0])).toEqual(['stay_silent']);
+    expect(toolNames(asked[0])).toEqual(['more_tools']);
     expect(words(asked[0])).toContain('The tool server could not be reached.');
     expect(done.outcome).toBe(Outcome.COMPLETED);
   });

@@ -63,6 +63,8 @@ export interface ToolCallDeps {
   requests: ToolRequests;
   /** Tool names that the model was offered. */
   offered: ReadonlySet<string>;
+  /** Ids of calls that repeat earlier ones too often to run again. */
+  repeated: ReadonlySet<string>;
   /** The calling agent. */
   agentId: string;
   writer: Pick<ReplyWriter, 'event'>;
@@ -76,6 +78,9 @@ export interface ToolCallDeps {
 }
 
 const NOT_AN_OBJECT = 'the arguments are not a JSON object.';
+const REPEATED =
+  'You have made this call several times in a row, and it did not run again. Use the results that you have, change the ' +
+  'arguments, or answer with what you know.';
 const TURN_TOO_LONG = 'This reply has become too long for another call of this tool. Tell the user to ask again.';
 
 /** @param waits called if the call waits for the user */
@@ -162,23 +167,33 @@ async function runRequested(call: ToolCall, deps: ToolCallDeps): Promise<Execute
 /** True if all calls in a step are announced before they are made, with a barrier. */
 export const areAnnounced = (
   calls: readonly ToolCall[],
-  { announced, builtIn, requests, offered }: Pick<ToolCallDeps, 'announced' | 'builtIn' | 'requests' | 'offered'>,
+  {
+    announced,
+    builtIn,
+    requests,
+    offered,
+    repeated,
+  }: Pick<ToolCallDeps, 'announced' | 'builtIn' | 'requests' | 'offered' | 'repeated'>,
 ): boolean =>
   announced &&
   calls.length <= MAX_CALLS_PER_STEP &&
   calls.every(
-    ({ name }) =>
-      offered.has(name) && !requests.names.has(name) && !builtIn.some(({ definition }) => definition.name === name),
+    ({ id, name }) =>
+      offered.has(name) &&
+      !repeated.has(id) &&
+      !requests.names.has(name) &&
+      !builtIn.some(({ definition }) => definition.name === name),
   );
 
 async function execute(call: ToolCall, deps: ToolCallDeps, waits: () => void): Promise<Executed> {
+  const refused = (text: string): Executed => ({ result: toResult(call, deps, { text, failed: true }), produced: {} });
+  if (deps.repeated.has(call.id)) return refused(`${call.name}: ${REPEATED}`);
+  const tool = oneLine(call.name);
+  // Users are not shown calls to tools that do not exist.
+  if (!deps.offered.has(call.name)) return refused(`${tool}: unknown tool.`);
   const builtIn = deps.builtIn.find(({ definition }) => definition.name === call.name);
   if (builtIn !== undefined) return runBuiltIn(builtIn, call, deps);
   if (deps.requests.names.has(call.name)) return await runRequested(call, deps);
-  const tool = oneLine(call.name);
-  // Users are not shown calls to tools that do not exist.
-  if (!deps.offered.has(call.name))
-    return { result: toResult(call, deps, { text: `${tool}: unknown tool.`, failed: true }), produced: {} };
   const exact = sentBy(call);
   const query = oneLine(exact);
   const event = { callId: call.id, tool, query };

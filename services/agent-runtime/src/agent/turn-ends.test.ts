@@ -147,7 +147,8 @@ describe('the end of a turn', () => {
       minutes += 10;
       return { text: 'found', failed: false };
     });
-    const { asked, done } = await run([request(search), request(search), request(search), answer('Done.')], {
+    const searches = ['tea', 'coffee', 'cocoa'].map((query) => request({ ...search, input: { query } }));
+    const { asked, done } = await run([...searches, answer('Done.')], {
       tools,
       now: () => minutes * 60_000,
     });

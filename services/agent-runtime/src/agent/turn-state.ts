@@ -57,6 +57,24 @@ export const INITIAL_STATE: TurnState = {
 
 const CONTINUE = 'Continue exactly where your text stopped. Do not repeat anything.';
 
+function noted(part: ResultPart, note: string): ResultPart {
+  const { output } = part;
+  if (output.type === 'text' || output.type === 'error-text')
+    return { ...part, output: { ...output, value: `${output.value}\n\n${note}` } };
+  if (output.type !== 'content') return part;
+  return { ...part, output: { ...output, value: [...output.value, { type: 'text', text: note }] } };
+}
+
+/** The turn with a note at its end. Some servers reject a user message after tool results, so the last result has the note. */
+export function withNote(turn: readonly PromptMessage[], note: string): PromptMessage[] {
+  const last = turn.at(-1);
+  if (last?.role !== 'tool') return [...turn, { role: 'user', content: [{ type: 'text', text: note }] }];
+  const content = last.content.map((part, index) =>
+    index === last.content.length - 1 && part.type === 'tool-result' ? noted(part, note) : part,
+  );
+  return [...turn.slice(0, -1), { ...last, content }];
+}
+
 /** `text`: what the step added to the reply */
 export const stepEntry = ({ finish, message, calls }: Step, text: string): StepEntry => ({
   finish,

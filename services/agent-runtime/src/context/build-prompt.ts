@@ -141,7 +141,12 @@ function fixedTokens(input: PromptInput, system: string, context: readonly strin
 export function buildPrompt(input: PromptInput): BuiltPrompt {
   const { request, agent, tools, turn, limits, untrusted } = input;
   const scale = effectiveScale(input.scale);
-  const system = systemPrompt({ agent, colleagues: request.colleagues, tools: tools.map(({ name }) => name) });
+  const system = systemPrompt({
+    agent,
+    colleagues: request.colleagues,
+    tools: tools.map(({ name }) => name),
+    isTask: request.isTask,
+  });
   const context = contextLines(input);
   const draft = fit(
     {

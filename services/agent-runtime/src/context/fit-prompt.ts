@@ -2,6 +2,7 @@ import type { FunctionTool, PromptMessage } from '../models/port.js';
 import type { BuiltPrompt, PromptInput } from './build-prompt.js';
 import { buildPrompt } from './build-prompt.js';
 import { effectiveScale } from '../tokens/budget.js';
+import { calledIn } from '../tools/more-tools.js';
 import { ContextTooSmall } from './compaction.js';
 import { estimatePrompt, estimateTools } from '../tokens/estimate.js';
 import type { Room, Size } from './turn-fit.js';
@@ -28,14 +29,6 @@ export const sizeOf = (prompt: readonly PromptMessage[], tools: readonly Functio
 function firstTools(tools: readonly FunctionTool[], tokens: number): readonly FunctionTool[] {
   const tooMany = tools.findIndex((_, index) => estimateTools(tools.slice(0, index + 1)) > tokens);
   return tooMany === -1 ? tools : tools.slice(0, tooMany);
-}
-
-/** Names the tools that the turn has called: providers require their definitions beside the calls. */
-function calledIn(turn: readonly PromptMessage[]): Set<string> {
-  const parts = turn.flatMap(({ role, content }) =>
-    role === 'assistant' && typeof content !== 'string' ? content : [],
-  );
-  return new Set(parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolName] : [])));
 }
 
 /** Yields ever smaller tool sets, down to the tools that the turn needs. Leaving out tools is the last resort. */

@@ -26,13 +26,13 @@ const cody = create(AgentSchema, {
 });
 
 const promptOf = (tools: string[] = ['use_skill']): string =>
-  systemPrompt({ agent: create(AgentSchema, mara), colleagues: [cody], tools });
+  systemPrompt({ agent: create(AgentSchema, mara), colleagues: [cody], tools, isTask: false });
 
 describe('the system prompt', () => {
   it.each([
     'You are Mara (@manager), the manager of',
     'Leads the team.',
-    '- planning',
+    'Your skills: planning work.',
     '- invoices: How to write an invoice.',
     '- Cody (@coder): Writes code. Skills: TypeScript, Go.',
     'Answer in one to three sentences.',

@@ -65,7 +65,8 @@ export async function* runAttempt(deps: AttemptDeps): AsyncGenerator<StepEvent> 
   const { adapter, request, watchdog, leftOut, token, announce } = deps;
   const name = adapter.modelName(request.model);
   const { prompt, tools } = leaveOut(request, leftOut);
-  const offered = new Set(tools.map((tool) => tool.name));
+  const callable = [...request.tools, ...(request.listed ?? [])];
+  const offered = new Set(tools.length === 0 ? [] : callable.map((tool) => tool.name));
   const transport = createTransport({
     repair: (response) => adapter.repair(response, offered, { touch: watchdog.touch, joinMs: deps.joinMs }),
     edit: leftOut.size === 0 ? undefined : (body) => withoutFields(adapter.reduce?.(body, leftOut) ?? body, leftOut),
@@ -75,7 +76,7 @@ export async function* runAttempt(deps: AttemptDeps): AsyncGenerator<StepEvent> 
   });
   const model = adapter.languageModel({ model: name, fetch: transport.fetch, token });
   const meter = createUsageMeter();
-  const assembler = createStepAssembler(request.tools);
+  const assembler = createStepAssembler(callable);
   let answeringModel = name;
 
   const usage = (isLast: boolean): StepEvent => ({

@@ -15,6 +15,8 @@ export interface StepRequest {
   model: string;
   prompt: Prompt;
   tools: readonly FunctionTool[];
+  /** Tools whose schemas are not sent. Models call them by the names that they have read. */
+  listed?: readonly FunctionTool[] | undefined;
   /** `none`: the model must answer, but still knows the tools from earlier calls. */
   toolChoice: 'auto' | 'none';
   /** In tokens. */

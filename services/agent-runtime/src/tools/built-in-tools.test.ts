@@ -1,18 +1,35 @@
 import { describe, expect, it } from '@jest/globals';
 import { create } from '@bufbuild/protobuf';
-import { SkillDocumentSchema } from '@uswarm/runtime-proto';
+import { AgentRole, SkillDocumentSchema } from '@uswarm/runtime-proto';
 import { ACTION_CARD_TOOL, AGENT_TOOLS } from '@uswarm/contract/agent-tools';
 import { builtInTools, SILENT_TOOL, SKILL_TOOL } from './built-in-tools.js';
 
 const ALL = AGENT_TOOLS.map(({ name }) => name);
-const noSkills = { skillDocuments: [] };
-const namesFor = (...[agent, allowed]: Parameters<typeof builtInTools>) =>
-  builtInTools(agent, allowed).map(({ definition }) => definition.name);
+const noSkills = { skillDocuments: [], role: AgentRole.MANAGER };
+const toolsFor = (agent: Parameters<typeof builtInTools>[0], tools: string[], isTask = false) => {
+  const { direct, listed } = builtInTools(agent, { tools, isTask });
+  return [...direct, ...listed];
+};
+const namesFor = (...parameters: Parameters<typeof toolsFor>) =>
+  toolsFor(...parameters).map(({ definition }) => definition.name);
 
 describe('built-in tools', () => {
   it('are those that the agent may use, and the tools without a switch', () => {
     expect(namesFor(noSkills, ALL)).toEqual([ACTION_CARD_TOOL, SILENT_TOOL]);
     expect(namesFor(noSkills, [])).toEqual([SILENT_TOOL]);
+  });
+
+  it('let only the manager stay silent, and only where a user reads the answer', () => {
+    expect(namesFor({ ...noSkills, role: AgentRole.SUB_AGENT }, [])).toEqual([]);
+    expect(namesFor(noSkills, [], true)).toEqual([]);
+  });
+
+  it('are listed with a hint, except the skills, which the system prompt names', () => {
+    const { direct, listed } = builtInTools(noSkills, { tools: ALL, isTask: false });
+    expect({ direct, hints: listed.map(({ hint }) => hint) }).toEqual({
+      direct: [],
+      hints: [expect.stringContaining('choose'), expect.stringContaining('without a reply')],
+    });
   });
 
   it('have names that are not in the tool catalogue, unless the user can switch them', () => {
@@ -25,9 +42,9 @@ describe('built-in tools', () => {
 describe('use_skill', () => {
   const document = (name: string) =>
     create(SkillDocumentSchema, { name, description: `When to use ${name}.`, content: `Instructions for ${name}.` });
-  const agent = { skillDocuments: [document('invoices'), document('travel')] };
+  const agent = { ...noSkills, skillDocuments: [document('invoices'), document('travel')] };
   const use = (name: string) =>
-    builtInTools(agent, [])
+    toolsFor(agent, [])
       .find(({ definition }) => definition.name === SKILL_TOOL)
       ?.run({ name });
 
@@ -46,7 +63,7 @@ describe('use_skill', () => {
 });
 
 describe('action_card_tool', () => {
-  const tool = builtInTools(noSkills, ALL).find(({ definition }) => definition.name === ACTION_CARD_TOOL)!;
+  const tool = toolsFor(noSkills, ALL).find(({ definition }) => definition.name === ACTION_CARD_TOOL)!;
   const card = (input: Record<string, unknown>) => tool.run(input);
   const actions = (count: number) => Array.from({ length: count }, (_, n) => ({ label: `Option ${n}` }));
 

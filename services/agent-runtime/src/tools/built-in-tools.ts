@@ -1,7 +1,8 @@
 import { ACTION_CARD_TOOL } from '@uswarm/contract/agent-tools';
-import type { Agent, SkillDocument } from '@uswarm/runtime-proto';
+import { type Agent, AgentRole, type RunTurnRequest, type SkillDocument } from '@uswarm/runtime-proto';
 import { z } from 'zod';
 import { type BuiltInTool, defineTool } from './define-tool.js';
+import type { ListedTool } from './more-tools.js';
 
 /** Tool names that are not in the user's catalogue: agents always have them. */
 export const SKILL_TOOL = 'use_skill';
@@ -14,7 +15,7 @@ const createActionCard = (): BuiltInTool => {
   });
   return defineTool({
     name: ACTION_CARD_TOOL,
-    description: 'Shows the user a card with up to 10 options to choose one from. Use it when the user must decide.',
+    description: 'Shows the user a card with options, of which the user chooses one.',
     input: z.object({
       title: z.string().trim().min(1).max(200).describe('The question, in a few words.'),
       description: z.string().max(2_000).default('').describe('Explanation of the options.'),
@@ -38,9 +39,7 @@ const createActionCard = (): BuiltInTool => {
 const createStaySilent = (): BuiltInTool =>
   defineTool({
     name: SILENT_TOOL,
-    description:
-      'Ends your turn without a reply. Use it only if the message needs no answer from you, for example because another ' +
-      'agent answers it.',
+    description: 'Ends your turn without a reply.',
     input: z.object({}),
     run: () => ({ text: 'The turn ends without a reply.', failed: false, silent: true }),
   });
@@ -64,12 +63,26 @@ function useSkill(documents: readonly SkillDocument[]): BuiltInTool {
   });
 }
 
-/** A turn's tools that run inside the runtime. `allowed` has the catalogue names that the agent may use. */
-export function builtInTools(agent: Pick<Agent, 'skillDocuments'>, allowed: readonly string[]): BuiltInTool[] {
-  const { skillDocuments: documents } = agent;
-  return [
-    ...(allowed.includes(ACTION_CARD_TOOL) ? [(actionCard ??= createActionCard())] : []),
-    ...(documents.length === 0 ? [] : [useSkill(documents)]),
-    (staySilent ??= createStaySilent()),
-  ];
+export interface BuiltInTools {
+  direct: BuiltInTool[];
+  listed: (BuiltInTool & ListedTool)[];
+}
+
+/** A turn's tools that run inside the runtime. `tools` has the catalogue names that the agent may use. */
+export function builtInTools(
+  { skillDocuments: documents, role }: Pick<Agent, 'skillDocuments' | 'role'>,
+  { tools, isTask }: Pick<RunTurnRequest, 'tools' | 'isTask'>,
+): BuiltInTools {
+  const hasCards = tools.includes(ACTION_CARD_TOOL);
+  // Only the manager sees messages that other agents answer. A task without a result would be lost work.
+  const canBeSilent = role === AgentRole.MANAGER && !isTask;
+  return {
+    direct: documents.length === 0 ? [] : [useSkill(documents)],
+    listed: [
+      ...(hasCards ? [{ ...(actionCard ??= createActionCard()), hint: 'let the user choose from options' }] : []),
+      ...(canBeSilent
+        ? [{ ...(staySilent ??= createStaySilent()), hint: 'end without a reply if another agent answers' }]
+        : []),
+    ],
+  };
 }

@@ -25,7 +25,7 @@ const hostile: ToolSource = {
 describe('the tools of a tool server', () => {
   it('invariant 11: are described to the model by us, and not by the server', async () => {
     const { asked } = await run([answer('Hi.')], { tools: hostile });
-    expect(toolNames(asked[0])).toEqual(['web_search_tool', 'stay_silent']);
+    expect(toolNames(asked[0])).toEqual(['web_search_tool', 'more_tools']);
     expect(JSON.stringify(asked)).not.toContain('evil.example');
     expect(asked[0]?.tools[0]).toMatchObject({
       description: expect.stringContaining('Searches the web'),

@@ -3,13 +3,22 @@ import { type ContextLimits, promptBudget } from '../tokens/budget.js';
 import { estimateTools } from '../tokens/estimate.js';
 import type { FunctionTool } from '../models/port.js';
 
+export interface RequestedTool {
+  definition: FunctionTool;
+  /** Undefined if the tool is offered at once, see `ListedTool`. */
+  hint: string | undefined;
+}
+
 /** A turn's tools that the orchestrator executes. @throws SyntaxError if a schema is not JSON */
-export const requestedTools = ({ requestedTools: tools }: Pick<RunTurnRequest, 'requestedTools'>): FunctionTool[] =>
-  tools.map(({ name, description, inputSchema }) => ({
-    type: 'function',
-    name,
-    description,
-    inputSchema: JSON.parse(inputSchema) as FunctionTool['inputSchema'],
+export const requestedTools = ({ requestedTools: tools }: Pick<RunTurnRequest, 'requestedTools'>): RequestedTool[] =>
+  tools.map(({ name, description, inputSchema, hint }) => ({
+    definition: {
+      type: 'function',
+      name,
+      description,
+      inputSchema: JSON.parse(inputSchema) as FunctionTool['inputSchema'],
+    },
+    hint: hint === '' ? undefined : hint,
   }));
 
 /** Share of the prompt that tools may have. Models with a small context get fewer tools. */

@@ -84,9 +84,11 @@ function line(message: FoundMessage, words: readonly string[], withTitle: boolea
 export function createConversationSearchTool({ read, timeoutMs }: ConversationSearchDeps): PlatformTool {
   return definePlatformTool({
     name: 'search_conversation',
+    hint: 'find earlier messages, of this or other conversations, before you say that you do not know something',
+    offeredFor: 'past',
     description:
-      'Finds earlier messages by their words, with ids and dates. Use it before you say that you do not know something, if ' +
-      'the user may have told it earlier: the summary of the conversation leaves out details.',
+      'Finds earlier messages by their words, with ids and dates. Use it before you say that you do not know something that ' +
+      'the user may have told you: the summary of the conversation leaves out details.',
     effect: 'read',
     switchedBy: MEMORIES_TOOL,
     input: z.object({

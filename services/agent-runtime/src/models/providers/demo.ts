@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { listedNames, MORE_TOOLS } from '../../tools/more-tools.js';
 import type { AttemptOptions, ProviderAdapter } from './adapter.js';
 import { demoMove } from './demo-answer.js';
 
@@ -40,11 +41,17 @@ async function* textParts(
 
 const REASONS = { refused: 'content-filter', length: 'length' } as const satisfies Record<string, Reason>;
 
+type Tool = NonNullable<LanguageModelV4CallOptions['tools']>[number];
+
+/** Like a capable model, it calls listed tools without loading them. */
+const namesOf = (tool: Tool): string[] =>
+  tool.type === 'function' && tool.name === MORE_TOOLS ? listedNames(tool.description ?? '') : [tool.name];
+
 async function* demoParts(
   { prompt, tools = [], toolChoice, abortSignal: signal }: LanguageModelV4CallOptions,
   delayMs: number,
 ): AsyncGenerator<LanguageModelV4StreamPart> {
-  const offered = toolChoice?.type === 'none' ? [] : tools.map(({ name }) => name);
+  const offered = toolChoice?.type === 'none' ? [] : tools.flatMap(namesOf);
   const move = demoMove({ prompt, offered });
   if ('calls' in move) {
     if (move.text !== undefined) yield* textParts(move.text, delayMs, signal);

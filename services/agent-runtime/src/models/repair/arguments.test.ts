@@ -1,3 +1,4 @@
+import { AgentRole } from '@uswarm/runtime-proto';
 import { ACTION_CARD_TOOL, TOOL_SERVER_TOOLS, WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -214,7 +215,12 @@ const { field } = fc.letrec<{ field: { schema: z.ZodType; value: unknown } }>((t
 const optionalOf = ({ inputSchema }: FunctionTool): string[] =>
   Object.keys(inputSchema.properties ?? {}).filter((name) => inputSchema.required?.includes(name) !== true);
 
-it.each([search, ...builtInTools({ skillDocuments: [] }, [ACTION_CARD_TOOL]).map(({ definition }) => definition)])(
+const { listed: cards } = builtInTools(
+  { skillDocuments: [], role: AgentRole.MANAGER },
+  { tools: [ACTION_CARD_TOOL], isTask: false },
+);
+
+it.each([search, ...cards.map(({ definition }) => definition)])(
   'the arguments of $name are the same with all optional fields as null and without them',
   (tool) => {
     const nulls = Object.fromEntries(optionalOf(tool).map((name) => [name, null]));

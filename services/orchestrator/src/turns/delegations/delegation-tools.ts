@@ -19,7 +19,7 @@ export interface DelegationToolDeps {
   attachmentsIn: AttachmentsIn;
 }
 
-const AgentSlug = z.string().min(1).max(64).describe('The agent, by its name after the @, without the @.');
+const AgentSlug = z.string().min(1).max(64).describe('Its name after the @.');
 const Text = z.string().trim().max(LIMITS.taskText);
 
 export function createDelegationTools({
@@ -35,7 +35,7 @@ export function createDelegationTools({
 
   async function find(workspaceId: string, agentId: string, name: string): Promise<Found | ToolOutcome> {
     const rows = await listAgents(database, workspaceId);
-    const slug = name.replace(/^@/, '').toLowerCase();
+    const slug = name.trim().replace(/^@/, '').toLowerCase();
     const from = rows.find(({ id }) => id === agentId);
     const to = rows.find((row) => row.slug === slug);
     const others = rows.filter(({ id }) => id !== agentId).map((row) => row.slug);
@@ -58,21 +58,19 @@ export function createDelegationTools({
     switchedBy: DELEGATION_TOOL,
     name: DELEGATE,
     description:
-      'Gives a task to another agent, and returns its result. The agent knows nothing but the task, what you expect and the ' +
-      `context: include everything that it needs. Call it several times in one step for up to ${LIMITS.parallelDelegations} tasks ` +
-      'that run at the same time. Use it for work that needs the skills of another agent or many steps; answer simple ' +
-      'questions yourself.',
+      'Gives a task to a colleague and returns its result. The colleague knows only what you write here. Several calls in one ' +
+      'step run at the same time.',
     maxDepth: LIMITS.delegationDepth - 1,
     input: z.object({
       agent: AgentSlug,
       task: Text.min(1).describe('What to do.'),
-      expected: Text.min(1).describe('What the result must contain, and its form.'),
-      context: Text.optional().describe('Facts and results that the agent needs.'),
+      expected: Text.min(1).describe('What the result must contain.'),
+      context: Text.optional().describe('Facts that it needs.'),
       files: z
         .array(z.uuid().toLowerCase())
         .max(LIMITS.attachmentsPerMessage)
         .optional()
-        .describe('Ids of attached files that the agent needs.'),
+        .describe('Ids of attached files.'),
     }),
     describe: ({ agent, task }) => `Asking @${agent}: ${taskPreview(task)}`,
     async task(input, call) {
@@ -92,8 +90,9 @@ export function createDelegationTools({
   const handOver = defineHandOverTool({
     switchedBy: DELEGATION_TOOL,
     name: 'hand_over',
+    hint: 'let a colleague answer the user instead of you',
     description:
-      'Ends your answer and lets another agent answer the user instead. Use it if the message is for that agent, not for a ' +
+      'Ends your answer and lets a colleague answer the user instead. Use it if the message is for that colleague, not for a ' +
       'task whose result you need. You may write one sentence for the user before you call it.',
     maxDepth: 0,
     input: z.object({ agent: AgentSlug }),

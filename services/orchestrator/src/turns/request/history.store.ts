@@ -11,6 +11,8 @@ export interface HistoryRow {
   text: string;
   /** Absent if there are none. */
   attachments?: readonly StoredFile[];
+  /** True for the message of an artifact. */
+  artifact?: true;
   /** True if a summary covers it. */
   covered?: boolean;
 }
@@ -83,6 +85,7 @@ export async function readHistory(
     role,
     agent_id,
     text: messageToText(parts),
+    ...(parts.content.type === 'artifact' ? { artifact: true as const } : {}),
     ...(parts.attachments.length > 0 ? { attachments: parts.attachments } : {}),
     ...(covered === true ? { covered } : {}),
   }));

@@ -20,6 +20,7 @@ import type { HistoryRow } from './history.store.js';
 import { fileIds } from './message-to-text.js';
 import type { Reply } from '../reply/reply-state.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
+import { subjectsOf } from './offered-tools.js';
 import { describeSentCalls } from './sent-calls.js';
 import { maxMessagesOf, neededMessages, needsSummary, wholeMessages, windowOf } from './summary-need.js';
 import type { JournalBodies } from '../journal/journal-bodies.js';
@@ -197,6 +198,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       generation: reply.generation,
       context,
       requestedTools: requested,
+      subjects: subjectsOf(newestFirst, context),
       resolutions: reply.requests.resolutions,
       features,
       files: attached.files,

@@ -79,10 +79,11 @@ describe('the request of a turn', () => {
     recentTurns: [],
   };
   const input = {
-    turn: { id: 't', agent_id: 'b', shown_entries: 0 },
+    turn: { id: 't', agent_id: 'b', shown_entries: 0, task_depth: null },
     generation: 2,
     context,
     requestedTools: [],
+    subjects: new Set<never>(),
     resolutions: [],
     history: [message('hi', '1'), { id: '2', role: 'agent', agent_id: 'a', text: 'hello' } satisfies HistoryRow],
     files: new Map(),
@@ -208,8 +209,8 @@ describe('the request of a turn', () => {
   });
 
   it('fails if the agent of the turn does not exist', () => {
-    expect(() => turnRequest({ ...input, turn: { id: 't', agent_id: 'x', shown_entries: 0 } })).toThrow(
-      'does not exist',
-    );
+    expect(() =>
+      turnRequest({ ...input, turn: { id: 't', agent_id: 'x', shown_entries: 0, task_depth: null } }),
+    ).toThrow('does not exist');
   });
 });

@@ -12,7 +12,6 @@ import {
   MemorySchema,
   ModelLimitsSchema,
   RunTurnRequestSchema,
-  ToolSpecSchema,
   type Agent,
   type AttachedFile,
   type HistoryMessage,
@@ -23,13 +22,15 @@ import { MAX_TURN_JOURNAL_BYTES } from '@uswarm/service-kit';
 import type { SwarmMember } from '../../records/agents.store.js';
 import type { AgentContext } from './agent-context.js';
 import type { ModelLimits } from '../../platform/core/models.js';
-import type { PlatformTool } from '../tools/platform-tool.js';
+import type { PlatformTool, Subject } from '../tools/platform-tool.js';
 import type { PromptFiles } from './attached-files.js';
 import { HISTORY_BYTES, type HistoryRow } from './history.store.js';
 import { type CallRecord, type JournalEntry, MAX_ENTRY_BYTES } from '../journal/journal.store.js';
+import { offeredTools } from './offered-tools.js';
 import { instructionsOf } from './skills.js';
 import { HISTORY_MESSAGES } from './summary-need.js';
 import type { TurnContext } from './turn-contexts.store.js';
+import { isBackground } from '../background-turns.js';
 import type { TurnRow } from '../turns.store.js';
 
 const CALLS_BYTES = 16 * 1024;
@@ -57,13 +58,14 @@ function boundedCalls(calls: readonly CallRecord[]): CallRecord[] {
 }
 
 export interface TurnRequestInput {
-  turn: Pick<TurnRow, 'id' | 'agent_id' | 'shown_entries'>;
+  turn: Pick<TurnRow, 'id' | 'agent_id' | 'shown_entries' | 'task_depth'>;
   generation: number;
   context: TurnContext;
   history: readonly HistoryRow[];
   /** By message. */
   files: PromptFiles['files'];
   requestedTools: readonly PlatformTool[];
+  subjects: ReadonlySet<Subject>;
   /** The runtime may not have received them. */
   resolutions: readonly Resolution[];
   features: readonly string[];
@@ -94,6 +96,7 @@ export function turnRequest(input: TurnRequestInput): RunTurnRequest {
     history: input.history.map((row) => toHistory(row, input.files.get(row.id))),
     summary: [context.summary?.text, context.sentCalls].filter(Boolean).join('\n\n'),
     tools: agentContext.tools,
+    isTask: isBackground(turn),
     memories: agentContext.memories.map((memory) => create(MemorySchema, memory)),
     firstStep: input.firstStep,
     ...journalOf(input),
@@ -150,9 +153,8 @@ function journalOf(input: TurnRequestInput) {
     ...large,
   };
   if (!features.includes('tools.1')) return continued;
-  const requestedTools = input.requestedTools.map(({ name, description, inputSchema }) =>
-    create(ToolSpecSchema, { name, description, inputSchema: JSON.stringify(inputSchema) }),
-  );
+  const recent = new Set(input.recentCalls.map(({ tool }) => tool));
+  const requestedTools = offeredTools(input.requestedTools, input.subjects, recent);
   return { ...continued, requestedTools, resolutions: [...input.resolutions] };
 }
 

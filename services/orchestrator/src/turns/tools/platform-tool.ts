@@ -77,11 +77,21 @@ export interface CallPreview {
   changes: Change[];
 }
 
+/** What a conversation can have that tools work on. */
+export type Subject = 'artifacts' | 'files' | 'memories' | 'past';
+
 interface ToolBase {
   name: string;
   /** For the model. */
   description: string;
   inputSchema: Record<string, unknown>;
+  /**
+   * What the tool does, in a few words, if few turns need it. The model then sees this line instead of the description and the
+   * schema, and loads the tool when it needs it.
+   */
+  hint?: string;
+  /** The tool is offered at once, in spite of its hint, if the conversation has these. */
+  offeredFor?: Subject;
   /** Catalogue entry with which users enable the tool. */
   switchedBy: string;
   /** The integration that the user must have connected. */
@@ -162,7 +172,15 @@ export type PlatformTool = OwnTool | ExternalTool | TaskTool | HandOverTool;
 
 interface SpecBase<Input extends z.ZodObject> extends Pick<
   ToolBase,
-  'name' | 'description' | 'switchedBy' | 'provider' | 'reads' | 'maxDepth' | 'asksAfterUntrustedContent'
+  | 'name'
+  | 'description'
+  | 'hint'
+  | 'offeredFor'
+  | 'switchedBy'
+  | 'provider'
+  | 'reads'
+  | 'maxDepth'
+  | 'asksAfterUntrustedContent'
 > {
   /** Checks the arguments, and describes them to the model as JSON schema. */
   input: Input;
@@ -190,22 +208,35 @@ const listed = (input: Record<string, unknown>): Change[] =>
     after: typeof after === 'string' ? after : JSON.stringify(after),
   }));
 
-function toolBase<Input extends z.ZodObject>(spec: SpecBase<Input>): ToolBase {
-  const { input, name, description, switchedBy, provider, reads, maxDepth, asksAfterUntrustedContent } = spec;
-  const { $schema: _, ...inputSchema } = z.toJSONSchema(input, {
+/** Limits of length cost tokens in every request, and models do not keep them: a call that breaks one is told so. */
+const LENGTHS = ['minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum', 'minItems', 'maxItems'] as const;
+
+function schemaForModel(input: z.ZodObject): Record<string, unknown> {
+  const { $schema: _, ...schema } = z.toJSONSchema(input, {
     io: 'input',
-    // The format states the same in fewer tokens.
-    override: ({ jsonSchema }) => void (jsonSchema.format !== undefined && delete jsonSchema.pattern),
+    override({ jsonSchema }) {
+      // The format states the same in fewer tokens.
+      if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+      for (const length of LENGTHS) delete jsonSchema[length];
+    },
   });
+  return schema;
+}
+
+function toolBase<Input extends z.ZodObject>(spec: SpecBase<Input>): ToolBase {
+  const { input, name, description, hint, offeredFor, switchedBy } = spec;
+  const { provider, reads, maxDepth, asksAfterUntrustedContent } = spec;
   const base: ToolBase = {
     name,
     description,
     switchedBy,
+    ...(hint === undefined ? {} : { hint }),
+    ...(offeredFor === undefined ? {} : { offeredFor }),
     ...(provider === undefined ? {} : { provider }),
     ...(reads === undefined ? {} : { reads }),
     ...(maxDepth === undefined ? {} : { maxDepth }),
     ...(asksAfterUntrustedContent === undefined ? {} : { asksAfterUntrustedContent }),
-    inputSchema,
+    inputSchema: schemaForModel(input),
     describe(value) {
       const { data } = safeParseRequest(input, value);
       return data === undefined ? `Using ${name}` : oneLine(spec.describe(data));

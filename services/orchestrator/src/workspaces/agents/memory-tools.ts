@@ -36,22 +36,18 @@ export function createMemoryTools({ database, limits }: MemoryToolDeps): Platfor
   const remember = definePlatformTool({
     name: 'remember',
     description:
-      'Saves a fact about the user or the work for later conversations, or replaces the memory with the same key. Save what ' +
-      'stays useful: preferences, decisions, names. Do not save secrets, passwords or what is true only today. To replace a ' +
-      'text that the user wrote, repeat it in `replaces`.',
+      'Saves a fact about the user or the work for later conversations, or replaces the memory with the same key. Save ' +
+      'preferences, decisions and names, but no secrets and nothing that is true only today.',
     effect: 'own',
     // Memories influence later conversations.
     asksAfterUntrustedContent: true,
     switchedBy: MEMORIES_TOOL,
     input: z.object({
-      key: Key.describe('A short, stable name, such as "preferred airline".'),
-      content: Content.describe('The fact, in one or two sentences.'),
-      category: z.string().min(1).max(100).default('general').describe('"core" if it matters in every conversation.'),
-      scope: z
-        .enum(['agent', 'workspace'])
-        .optional()
-        .describe('Who has it: you, or all agents. Default: all agents if the category is "core", else you.'),
-      replaces: Content.optional().describe('The present text of the memory, if the user wrote it.'),
+      key: Key.describe('A short, stable name.'),
+      content: Content.describe('One or two sentences.'),
+      category: z.string().min(1).max(100).default('general').describe('"core" if it always matters.'),
+      scope: z.enum(['agent', 'workspace']).optional().describe('Who has it. Default: all agents if "core", else you.'),
+      replaces: Content.optional().describe('The present text, if the user wrote it.'),
     }),
     describe: ({ key }) => `Remembering “${key}”`,
     async changes({ key, content, category, scope }, { agentId }) {
@@ -83,8 +79,9 @@ export function createMemoryTools({ database, limits }: MemoryToolDeps): Platfor
 
   const recall = definePlatformTool({
     name: 'recall',
-    description:
-      'Searches your memories. Those that match the conversation best are in your instructions already: use this for others.',
+    hint: 'search your memories',
+    offeredFor: 'memories',
+    description: 'Searches your memories. Those that match the conversation best are in your prompt already.',
     effect: 'read',
     switchedBy: MEMORIES_TOOL,
     input: z.object({ query: z.string().trim().min(1).max(500).describe('Words that the memory contains.') }),
@@ -102,6 +99,7 @@ export function createMemoryTools({ database, limits }: MemoryToolDeps): Platfor
 
   const forget = definePlatformTool({
     name: 'forget',
+    hint: 'delete a memory',
     description:
       'Deletes one of your memories, or one of all agents, because it is wrong or because the user asks for it.',
     effect: 'own',

@@ -81,9 +81,11 @@ export function createArtifactTools({ database, contents, limits }: ArtifactTool
   const create = definePlatformTool({
     ...common,
     name: 'create_artifact',
+    hint: 'write a document that the user keeps, such as a report, plan or list',
+    offeredFor: 'artifacts',
     description:
-      'Creates a document that the user can open and keep, such as a report, a plan or a list. Use it for results that ' +
-      'are longer than a short answer or will change. The user sees it next to your answer: do not repeat its content.',
+      'Creates a document that the user can open and keep. Use it for results that are longer than a short answer or will ' +
+      'change. The user sees it next to your answer: do not repeat its content.',
     effect: 'own',
     input: z.object({ title: Title, content: Content }),
     describe: ({ title }) => `Writing “${title}”`,
@@ -106,6 +108,8 @@ export function createArtifactTools({ database, contents, limits }: ArtifactTool
   const revise = definePlatformTool({
     ...common,
     name: 'revise_artifact',
+    hint: 'replace the content of a document',
+    offeredFor: 'artifacts',
     description:
       'Replaces the content of an artifact. This creates a new version, which is a draft; earlier ones are kept.',
     effect: 'own',
@@ -157,6 +161,8 @@ export function createArtifactTools({ database, contents, limits }: ArtifactTool
   const finish = definePlatformTool({
     ...common,
     name: 'finish_artifact',
+    hint: 'mark a document as final',
+    offeredFor: 'artifacts',
     description: 'Marks the latest version of an artifact as final, when the document is complete.',
     effect: 'own',
     input: z.object({ artifact_id: Id }),
@@ -185,6 +191,8 @@ export function createArtifactTools({ database, contents, limits }: ArtifactTool
   const read = definePlatformTool({
     ...common,
     name: 'read_artifact',
+    hint: 'read a document',
+    offeredFor: 'artifacts',
     description: `Reads an artifact, ${PAGE_CHARACTERS} characters at a time.`,
     effect: 'read',
     input: z.object({
@@ -210,6 +218,8 @@ export function createArtifactTools({ database, contents, limits }: ArtifactTool
   const list = definePlatformTool({
     ...common,
     name: 'list_artifacts',
+    hint: 'list the documents of the workspace',
+    offeredFor: 'artifacts',
     description: `Lists the artifacts of the workspace, the ${LISTED} last changed first.`,
     effect: 'read',
     input: z.object({}),

@@ -91,6 +91,8 @@ export function createReadFileTool({ contents, fileById, newest }: ReadFileToolD
   return definePlatformTool({
     switchedBy: FILES_TOOL,
     name: 'read_file',
+    hint: 'read an attached file',
+    offeredFor: 'files',
     description:
       'Reads a file that is attached to the conversation: all of a short one, or a part of a longer one by pages, rows, offset ' +
       'or query. For a long file, search with query first. Pages without text, and pictures, are shown to you as pictures.',

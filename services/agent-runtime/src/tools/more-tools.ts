@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import type { FunctionTool, PromptMessage } from '../models/port.js';
+import { type BuiltInTool, defineTool } from './define-tool.js';
+
+export const MORE_TOOLS = 'more_tools';
+
+/** A tool that few turns need: its schema is sent only after the model has asked for it. */
+export interface ListedTool {
+  definition: FunctionTool;
+  /** What the tool does, in a few words. */
+  hint: string;
+}
+
+const LINE = /^- ([^:]+): /gm;
+
+/** The names that a description of `more_tools` lists. */
+export const listedNames = (description: string): string[] =>
+  [...description.matchAll(LINE)].flatMap(([, name]) => name ?? []);
+
+/** The tool that loads listed tools. */
+export function createMoreTools(listed: readonly ListedTool[]): BuiltInTool {
+  const hints = new Map(listed.map(({ definition: { name }, hint }) => [name, hint]));
+  const list = [...hints].map(([name, hint]) => `- ${name}: ${hint}`).join('\n');
+  return defineTool({
+    name: MORE_TOOLS,
+    description: `Loads further tools, which you can call in your next step:\n${list}`,
+    input: z.object({ names: z.array(z.string()).min(1) }),
+    run({ names }) {
+      const unknown = names.filter((name) => !hints.has(name.trim()));
+      if (unknown.length > 0)
+        return { text: `${MORE_TOOLS}: unknown: ${unknown.join(', ')}. There are:\n${list}`, failed: true };
+      return { text: `Loaded: ${names.join(', ')}.`, failed: false };
+    },
+  });
+}
+
+/** Names of the tools that a turn has called. */
+export const calledIn = (turn: readonly PromptMessage[]): Set<string> =>
+  new Set(callsIn(turn).map(({ toolName }) => toolName));
+
+const callsIn = (turn: readonly PromptMessage[]) =>
+  turn.flatMap(({ role, content }) =>
+    role === 'assistant' && typeof content !== 'string' ? content.filter((part) => part.type === 'tool-call') : [],
+  );
+
+function namesIn(input: unknown): string[] {
+  const { names } = (typeof input === 'object' && input !== null ? input : {}) as { names?: unknown };
+  return Array.isArray(names) ? names.map((name) => String(name).trim()) : [];
+}
+
+/** The listed tools that a turn has loaded, or has called without loading them: providers want definitions for all calls. */
+export function loadedIn(turn: readonly PromptMessage[], listed: readonly ListedTool[]): FunctionTool[] {
+  if (listed.length === 0) return [];
+  const loaded = new Set(
+    callsIn(turn).flatMap(({ toolName, input }) => (toolName === MORE_TOOLS ? namesIn(input) : [toolName])),
+  );
+  return listed.map(({ definition }) => definition).filter(({ name }) => loaded.has(name));
+}

@@ -1,0 +1,37 @@
+import { create } from '@bufbuild/protobuf';
+import { type ToolSpec, ToolSpecSchema } from '@uswarm/runtime-proto';
+import type { PlatformTool, Subject } from '../tools/platform-tool.js';
+import type { HistoryRow } from './history.store.js';
+import type { TurnContext } from './turn-contexts.store.js';
+
+/** What a conversation has that tools work on. Pure. */
+export function subjectsOf(
+  history: readonly Pick<HistoryRow, 'artifact' | 'attachments' | 'covered'>[],
+  { agentContext, summary }: Pick<TurnContext, 'agentContext' | 'summary'>,
+): Set<Subject> {
+  return new Set<Subject>([
+    ...(history.some(({ artifact }) => artifact === true) ? (['artifacts'] as const) : []),
+    ...(history.some(({ attachments }) => attachments !== undefined) ? (['files'] as const) : []),
+    ...(agentContext.memories.length > 0 ? (['memories'] as const) : []),
+    ...(summary !== null ? (['past'] as const) : []),
+  ]);
+}
+
+/**
+ * The tools as the model sees them: those with a hint are listed, unless the conversation has what they work on or an agent has
+ * used them in its last turns. Pure.
+ */
+export const offeredTools = (
+  tools: readonly PlatformTool[],
+  subjects: ReadonlySet<Subject>,
+  recent: ReadonlySet<string>,
+): ToolSpec[] =>
+  tools.map(({ name, description, inputSchema, hint, offeredFor }) => {
+    const isNeeded = recent.has(name) || (offeredFor !== undefined && subjects.has(offeredFor));
+    return create(ToolSpecSchema, {
+      name,
+      description,
+      inputSchema: JSON.stringify(inputSchema),
+      ...(hint === undefined || isNeeded ? {} : { hint }),
+    });
+  });
