@@ -10,13 +10,26 @@ const MANY = 40;
 
 /** A request's whole prompt. */
 const told = ({ messages }: ModelServerRequest): string => messages.map(({ content }) => textOf(content)).join('\n');
-/** The offered tools that the user can switch. */
+const LISTED = /^- (\w+): /gm;
+/** The tools that are offered or listed and that the user can switch. */
 const offered = ({ tools = [] }: ModelServerRequest): string[] =>
-  tools.map(({ function: { name } }) => name).filter((name) => name !== 'stay_silent');
+  tools
+    .flatMap(({ function: { name, description } }) =>
+      name === 'more_tools' ? [...description.matchAll(LISTED)].map(([, listed]) => listed ?? '') : [name],
+    )
+    .filter((name) => name !== 'stay_silent')
+    .toSorted();
 
 /** Tools by the entry that enables them. */
 const MEMORIES = ['remember', 'recall', 'forget', 'search_conversation'];
-const ARTIFACTS = ['create_artifact', 'revise_artifact', 'finish_artifact', 'read_artifact', 'list_artifacts'];
+const ARTIFACTS = [
+  'create_artifact',
+  'edit_artifact',
+  'revise_artifact',
+  'finish_artifact',
+  'read_artifact',
+  'list_artifacts',
+];
 const WEB = ['web_search_tool', 'read_page_tool'];
 const FILES = ['read_file', 'create_file'];
 /** Those with which agents give work to others. */
@@ -113,24 +126,23 @@ describe('the next model request after a change of an agent', () => {
   });
 
   it('contains the enabled tools', async () => {
-    expect(offered(await ask())).toEqual([...WEB, 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM]);
+    expect(offered(await ask())).toEqual(
+      [...WEB, 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM].toSorted(),
+    );
     await change('PATCH', `${manager}/tools/web_search_tool`, { enabled: false });
-    expect(offered(await ask())).toEqual([
-      'read_page_tool',
-      'action_card_tool',
-      ...MEMORIES,
-      ...ARTIFACTS,
-      ...FILES,
-      ...SWARM,
-    ]);
+    expect(offered(await ask())).toEqual(
+      ['read_page_tool', 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM].toSorted(),
+    );
     await change('PATCH', `${manager}/tools/web_search_tool`, { enabled: true });
     await change('PATCH', `${manager}/tools/memories`, { enabled: false });
-    expect(offered(await ask())).toEqual([...WEB, 'action_card_tool', ...ARTIFACTS, ...FILES, ...SWARM]);
+    expect(offered(await ask())).toEqual([...WEB, 'action_card_tool', ...ARTIFACTS, ...FILES, ...SWARM].toSorted());
     await change('PATCH', `${manager}/tools/memories`, { enabled: true });
     await change('PATCH', `${manager}/tools/artifacts`, { enabled: false });
-    expect(offered(await ask())).toEqual([...WEB, 'action_card_tool', ...MEMORIES, ...FILES, ...SWARM]);
+    expect(offered(await ask())).toEqual([...WEB, 'action_card_tool', ...MEMORIES, ...FILES, ...SWARM].toSorted());
     await change('PATCH', `${manager}/tools/artifacts`, { enabled: true });
-    expect(offered(await ask())).toEqual([...WEB, 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM]);
+    expect(offered(await ask())).toEqual(
+      [...WEB, 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM].toSorted(),
+    );
   });
 
   it('contains the memories, unless they are deleted or disabled', async () => {
@@ -159,7 +171,7 @@ describe('the next model request after a change of an agent', () => {
     const request = await ask();
     expect([request.model, offered(request), told(request).includes(secret)]).toEqual([
       'model-of-opus',
-      [...WEB, 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM],
+      [...WEB, 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM].toSorted(),
       false,
     ]);
     expect(told(request)).not.toContain('Answer in');

@@ -20,12 +20,11 @@ function shown(request: ModelServerRequest): string {
   return `${systemOf(request)}\n\n--- tools ---\n\n${tools.join('\n\n')}\n`;
 }
 
-/** Compares with the reviewed text. After an intended change, UPDATE_PROMPTS=1 writes the file again. */
-function expectPrompt(name: string, request: ModelServerRequest): void {
+/** The text that was reviewed. After an intended change, UPDATE_PROMPTS=1 writes it again. */
+function reviewed(name: string, text: string): string {
   const file = fileURLToPath(new URL(`../test/prompts/${name}.txt`, import.meta.url));
-  const text = shown(request);
   if (process.env['UPDATE_PROMPTS'] === '1') writeFileSync(file, text);
-  expect(text).toBe(existsSync(file) ? readFileSync(file, 'utf8') : '');
+  return existsSync(file) ? readFileSync(file, 'utf8') : '';
 }
 
 describe('the prompt of', () => {
@@ -65,7 +64,7 @@ describe('the prompt of', () => {
   it('the manager is small for a simple question, and says how to work', async () => {
     await client.ask('2+2');
     const request = requestOf('You are Manager')!;
-    expectPrompt('manager', request);
+    expect(shown(request)).toBe(reviewed('manager', shown(request)));
     const { messages, tools } = request;
     const written = messages.map(({ content }) => textOf(content)).join('\n');
     expect(countTokens(written) + countTokens(JSON.stringify(tools))).toBeLessThanOrEqual(MAX_TOKENS);
@@ -82,12 +81,14 @@ describe('the prompt of', () => {
     });
     const isAsked = () => requestOf(`You are ${name}`) !== undefined;
     await eventually(isAsked);
-    expectPrompt(slug, requestOf(`You are ${name}`)!);
+    const text = shown(requestOf(`You are ${name}`)!);
+    expect(text).toBe(reviewed(slug, text));
   });
 
   it('an agent with a task of another one says that no user reads the answer', async () => {
     await client.ask('Let the writer write something.');
     await eventually(() => requestOf('You are Writer') !== undefined);
-    expectPrompt('writer-task', requestOf('You are Writer')!);
+    const text = shown(requestOf('You are Writer')!);
+    expect(text).toBe(reviewed('writer-task', text));
   });
 });

@@ -86,6 +86,10 @@ describe.each([
   it('applies to all models, also without a price, if it is in tokens', async () => {
     await setBudget({ monthly_tokens: 46 });
     await answer(1);
+    // One call has used all of it: a warning would come too late.
+    expect(notes()).toEqual([
+      expect.stringMatching(/^The budget of this workspace \(46 tokens\) for this month is reached\./),
+    ]);
     const { body } = await world.client.api('POST', route(`conversations/${world.client.conversationId}/messages`), {
       content: { type: 'text', text: 'And now?' },
     });

@@ -49,7 +49,11 @@ export function createStores(database: Database, jobSignals: JobSignals = create
     delegations: delegationRecords,
     receipts: createReceiptLog({ database, signer: SIGNER, jobs }),
     reservations: reservationRecords,
-    warnAboutBudget: createBudgetWarning({ events, clock: systemClock }),
+    warnAboutBudget: createBudgetWarning({
+      events,
+      hasSystemMessage: messageRecords.hasSystemMessage,
+      clock: systemClock,
+    }),
   };
 }
 

@@ -254,6 +254,7 @@ export function createTurnHarness(
       findMessages: async () => [],
       findToolLine: async (_db, _turn, key) => lines.get(keys.get(key) ?? ''),
       findMessageOfTurn: async (_db, _turn, key) => (key.startsWith('approval:') ? keys.get(key) : undefined),
+      hasSystemMessage: async (_db, _conversation, text) => recorded.notes.includes(text),
     },
     events: {
       append: async () => (seq += 1),

@@ -20,7 +20,7 @@ export interface SentBefore {
 export interface SendContext {
   /** The agent of an agent conversation; undefined if the conversation does not exist. */
   conversation: { agentId: string | null; hasTitle: boolean } | undefined;
-  members: readonly Pick<SwarmMember, 'id' | 'name' | 'kind'>[];
+  members: readonly Pick<SwarmMember, 'id' | 'name' | 'slug' | 'kind'>[];
   /** The earlier message of the sender with this local id. */
   sent: SentBefore | undefined;
   isBanned: boolean;
@@ -71,7 +71,7 @@ export async function findSendContexts(
     LEFT JOIN messages sent
       ON sent.workspace_id = w.id AND sent.sender_id = w.owner_id AND sent.local_id = s.local_id
     CROSS JOIN LATERAL (
-      SELECT coalesce(json_agg(json_build_object('id', a.id, 'name', a.name, 'kind', a.kind)), '[]') AS list
+      SELECT coalesce(json_agg(json_build_object('id', a.id, 'name', a.name, 'slug', a.slug, 'kind', a.kind)), '[]') AS list
       FROM agents a WHERE a.workspace_id = w.id
     ) members
     CROSS JOIN LATERAL ${usedIn(period)} used`.execute(db);

@@ -1,9 +1,11 @@
 import type { Clock } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../platform/database/database.js';
-import { insertSystemMessage, type SystemMessageDeps } from '../records/system-message.js';
+import { insertSystemMessage } from '../records/system-message.js';
 import { type BudgetUse, type StoredBudget, WARNED, warningText } from './budget.js';
+import { type LimitNoteDeps, noteLimit } from './limit-note.js';
 import { nextPeriodAt, periodOf } from './period.js';
+import { reachedBudget } from './usage-limits.js';
 import { markBudgetWarned } from '../records/workspace-rows.js';
 
 export interface WarnedCall {
@@ -14,7 +16,7 @@ export interface WarnedCall {
 /** Call it in the transaction that records usage, after the usage. */
 export type WarnAboutBudget = (call: WarnedCall, tx: Transaction) => Promise<void>;
 
-export interface BudgetWarningDeps extends SystemMessageDeps {
+export interface BudgetWarningDeps extends LimitNoteDeps {
   clock: Clock;
 }
 
@@ -24,7 +26,11 @@ export function createBudgetWarning({ clock, ...deps }: BudgetWarningDeps): Warn
     const marked = await markBudgetWarning(tx, call, periodOf(now));
     if (marked === undefined) return;
     const { workspaceId, conversationId } = call;
-    const text = warningText(marked, marked, nextPeriodAt(now));
+    const resetsAt = nextPeriodAt(now);
+    // One call can use the rest of the budget, so that a warning would come too late.
+    const limit = reachedBudget(marked, marked, resetsAt.toISOString());
+    if (limit !== undefined) return noteLimit(deps, { workspaceId, conversationId, limit }, tx);
+    const text = warningText(marked, marked, resetsAt);
     await insertSystemMessage(deps, { workspaceId, conversationId, text }, tx);
   };
 }

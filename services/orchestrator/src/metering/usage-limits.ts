@@ -3,7 +3,7 @@ import type { Clock } from '@uswarm/service-kit';
 import type { Database } from '../platform/database/database.js';
 import type { Plan } from '../platform/core/catalog.js';
 import type { Plans, StoredPlan } from './plans.js';
-import { CURRENCY, type StoredBudget } from './budget.js';
+import { type BudgetUse, CURRENCY, type StoredBudget } from './budget.js';
 import { nextPeriodAt, periodOf } from './period.js';
 import { type Used, type WorkspaceUsageRow, findUsageOfWorkspace, findUsageOfRunning } from './usage.store.js';
 
@@ -80,16 +80,21 @@ export function estimatedCall({ prompt_tokens, completion_tokens, requests }: Us
 const averageCost = ({ cost_micros, requests }: Pick<WorkspaceUsageRow, 'cost_micros' | 'requests'>): number =>
   requests === 0 ? 0 : Math.ceil(cost_micros / requests);
 
+/** @returns undefined if no limit of the budget is reached. Pure. */
+export function reachedBudget(used: BudgetUse, budget: StoredBudget, resets_at: string): LimitReached | undefined {
+  const { monthly_cost_micros: cost, monthly_tokens: tokens } = budget;
+  if (cost !== null && used.cost >= cost)
+    return { scope: 'budget', cost_limit_micros: cost, currency: CURRENCY, resets_at };
+  if (tokens !== null && used.tokens >= tokens) return { scope: 'budget', token_limit: tokens, resets_at };
+  return undefined;
+}
+
 /** @returns undefined if no limit is reached. Pure. */
 function limitReached(used: UsedBefore, allowance: Allowance): LimitReached | undefined {
   const { budget, resetsAt: resets_at } = allowance;
   const scope = (['user', 'workspace'] as const).find((one) => used[one] >= allowance[one]);
   if (scope !== undefined) return { scope, token_limit: allowance[scope], resets_at };
-  const { monthly_cost_micros: cost, monthly_tokens: tokens } = budget;
-  if (cost !== null && used.cost >= cost)
-    return { scope: 'budget', cost_limit_micros: cost, currency: CURRENCY, resets_at };
-  if (tokens !== null && used.workspace >= tokens) return { scope: 'budget', token_limit: tokens, resets_at };
-  return undefined;
+  return reachedBudget({ cost: used.cost, tokens: used.workspace }, budget, resets_at);
 }
 
 /** @throws ApiError `token_limit_reached` */

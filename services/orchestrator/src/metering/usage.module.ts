@@ -7,6 +7,7 @@ import type { Plans } from './plans.js';
 import { createBudgetWarning, type WarnAboutBudget } from './budget-warning.js';
 import { createBudgetService } from './budget.service.js';
 import { createUsageLimits } from './usage-limits.js';
+import { hasSystemMessage } from '../records/messages.store.js';
 import { createUsageReportService } from './usage-report.service.js';
 import { usageHandlers } from './usage.routes.js';
 import { createUsageService } from './usage.service.js';
@@ -20,7 +21,7 @@ export interface UsageModuleDeps {
 
 /** @param connections used by the transactions that record usage */
 export const createBudgetWarningOn = ({ events }: Pick<Connections, 'events'>, clock: Clock): WarnAboutBudget =>
-  createBudgetWarning({ events, clock });
+  createBudgetWarning({ events, hasSystemMessage, clock });
 
 export function createUsageModule({ config, database, plans, clock }: UsageModuleDeps) {
   const budgets = createBudgetService({ database, clock });

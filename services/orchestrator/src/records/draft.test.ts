@@ -112,6 +112,50 @@ describe('checkedMentions', () => {
   });
 });
 
+describe('a mention that is only typed', () => {
+  const typed = (text: string) =>
+    checkedMentions(draft(), text, MEMBERS).map(({ agent_id, offset }) => [agent_id, offset]);
+
+  it.each([
+    ['at the beginning', '@a please', [['a', 0]]],
+    ['in other letters, before a comma', 'Dear @A, hello', [['a', 5]]],
+    [
+      'of two agents, in order',
+      '@b and @a, and @b again',
+      [
+        ['b', 0],
+        ['a', 7],
+      ],
+    ],
+    ['in brackets', '(@a)', [['a', 1]]],
+    ['of nobody', '@nobody @', []],
+    ['in a longer name', '@ab @a_b @a-b', []],
+    ['in a mail address', 'mail me@a or x.@a or https://x.example/@a', []],
+    ['in code', '`@a` and ```\n@b\n``` and ```@a', []],
+  ] satisfies [string, string, [string, number][]][])('counts or not: %s', (_, text, expected) => {
+    expect(typed(text)).toEqual(expected);
+  });
+
+  it('has the name of the agent and the range of the text', () => {
+    expect(checkedMentions(draft(), 'Hi @a!', MEMBERS)).toEqual([
+      { agent_id: 'a', agent_name: 'Agent a', offset: 3, length: 2 },
+    ]);
+  });
+
+  it('does not count beside mentions that the client sends', () => {
+    const sent = draft({ mentions: [mention('b', 0, 1)] });
+    expect(checkedMentions(sent, 'Hi @a!', MEMBERS).map(({ agent_id }) => agent_id)).toEqual(['b']);
+  });
+
+  it('is found in linear time', () => {
+    for (const piece of ['`', '```', '@', '@a`', '```@']) {
+      const startedAt = performance.now();
+      typed(piece.repeat(200_000 / piece.length));
+      expect(performance.now() - startedAt).toBeLessThan(1_000);
+    }
+  });
+});
+
 describe('answeringAgents', () => {
   it.each([
     ['the manager in a swarm', null, [], ['m']],

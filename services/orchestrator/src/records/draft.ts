@@ -30,6 +30,7 @@ export function invalid(path: string, message: string): ApiError {
  * @throws ApiError `mention_invalid`
  */
 export function checkedMentions(draft: MessageDraft, text: string, members: SendContext['members']): Mention[] {
+  if (draft.mentions.length === 0) return typedMentions(text, members);
   return draft.mentions.map(({ agent_id, offset, length }) => {
     const agent = members.find(({ id }) => id === agent_id);
     const end = offset + length;
@@ -38,6 +39,20 @@ export function checkedMentions(draft: MessageDraft, text: string, members: Send
     }
     return { agent_id, agent_name: agent.name, offset, length };
   });
+}
+
+/** Code, in which nothing is a mention, or `@` and a name that no other word precedes, as in mail addresses. */
+const CODE_OR_NAME = /```[\s\S]*?(?:```|$)|`[^`\n]*`|(?<![\p{L}\p{N}_@./-])@([\p{L}\p{N}_-]+)/gu;
+
+/** Each agent whose `@slug` is in the text, once. Clients without a list of agents send no mentions. */
+function typedMentions(text: string, members: SendContext['members']): Mention[] {
+  const mentions = new Map<string, Mention>();
+  for (const { 1: name, index } of text.matchAll(CODE_OR_NAME)) {
+    const agent = members.find(({ slug }) => slug === name?.toLowerCase());
+    if (name === undefined || agent === undefined || mentions.has(agent.id)) continue;
+    mentions.set(agent.id, { agent_id: agent.id, agent_name: agent.name, offset: index, length: name.length + 1 });
+  }
+  return [...mentions.values()];
 }
 
 function cuts(text: string, index: number): boolean {

@@ -116,6 +116,14 @@ export async function findMessageOfTurn(db: Database, turnId: string, key: strin
   return rows[0]?.id;
 }
 
+/** Reads the whole conversation: call it only for what happens a few times a month. */
+export async function hasSystemMessage(db: Database, conversationId: string, text: string): Promise<boolean> {
+  const { rows } = await sql`
+    SELECT FROM messages
+    WHERE conversation_id = ${conversationId} AND role = 'system' AND content ->> 'text' = ${text} LIMIT 1`.execute(db);
+  return rows.length > 0;
+}
+
 /**
  * Up to `limit` messages after `position` in the direction: `older` newest first, `newer` oldest first. Fewer if they
  * do not fit into one response. Each has `behind` if there is a position.

@@ -3,7 +3,7 @@ import type { Transaction } from '../platform/database/database.js';
 import type { EventLog } from './event-log.js';
 import type { AddedMessage } from './message-rows.js';
 
-export interface SystemMessageDeps {
+interface SystemMessageDeps {
   events: Pick<EventLog, 'addMessage'>;
 }
 

@@ -25,15 +25,17 @@ export interface TaskOwner {
 
 /** Such turns do not answer a user message. They run beside the conversation's other turns. */
 export interface BackgroundTurns {
-  start(task: NewTask, tx: Transaction): Promise<string>;
+  /** @param serialKey tasks with the same key run one after the other */
+  start(task: NewTask, tx: Transaction, serialKey?: string): Promise<string>;
 }
 
 export const createBackgroundTurns = (jobs: Pick<JobQueue, 'enqueue'>): BackgroundTurns => ({
-  async start(task, tx) {
+  async start(task, tx, serialKey) {
     const id = randomUUIDv7();
     await insertTask(tx, id, task);
     const { workspaceId, userId } = task;
-    await jobs.enqueue({ kind: TURN_JOB, subjectId: id, workspaceId, fairKey: userId }, tx);
+    const lane = serialKey === undefined ? {} : { serialKey };
+    await jobs.enqueue({ kind: TURN_JOB, subjectId: id, workspaceId, fairKey: userId, ...lane }, tx);
     return id;
   },
 });

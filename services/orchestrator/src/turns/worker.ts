@@ -24,7 +24,7 @@ import {
   type Step,
 } from './machine.js';
 import type { ReceiptLog } from './receipts/receipt-log.js';
-import { failedReply, stoppedReply, limitedReply, limitNote, TOKEN_LIMIT_REACHED } from './reply/finished-reply.js';
+import { failedReply, stoppedReply, limitedReply } from './reply/finished-reply.js';
 import { createLiveEvents } from './reply/reply-stream.js';
 import type { Reply } from './reply/reply-state.js';
 import { createReply } from './reply/reply.js';
@@ -276,7 +276,7 @@ function writeEffects(deps: TurnWorkerDeps, attempt: Attempt): Effects<Writes> {
       return { type: 'limit checked', limit: await deps.limits.reached(turn.workspace_id) };
     },
 
-    'note limit': ({ limit }) => writer.note(`${TOKEN_LIMIT_REACHED}:${turn.generation}`, limitNote(limit)),
+    'note limit': ({ limit }) => writer.noteLimit(limit),
 
     async restart({ limit }) {
       const generation = await writer.nextGeneration(limit);

@@ -3,6 +3,8 @@ import type { MessageContent } from '@uswarm/contract';
 import type { Transaction } from '../../platform/database/database.js';
 import type { EventLog } from '../../records/event-log.js';
 import type { AddedMessage } from '../../records/message-rows.js';
+import { noteLimit } from '../../metering/limit-note.js';
+import type { LimitReached } from '../../metering/usage-limits.js';
 import { insertSystemMessage } from '../../records/system-message.js';
 import type { PlatformTool, ShowMessage } from '../tools/platform-tool.js';
 import type { OfferedContent } from './agent-content-schema.js';
@@ -11,8 +13,11 @@ import type { TurnRow } from '../turns.store.js';
 import type * as messageRecords from '../../records/messages.store.js';
 
 export interface TurnMessagesDeps {
-  messages: Pick<typeof messageRecords, 'updateMessage' | 'findMessages' | 'findMessageOfTurn' | 'findToolLine'>;
-  events: Pick<EventLog, 'addMessage' | 'placeMessage' | 'append' | 'changeMessage'>;
+  messages: Pick<
+    typeof messageRecords,
+    'updateMessage' | 'findMessages' | 'findMessageOfTurn' | 'findToolLine' | 'hasSystemMessage'
+  >;
+  events: Pick<EventLog, 'addMessage' | 'placeMessage' | 'append' | 'changeMessage' | 'lock'>;
   markdown: Pick<SafeMarkdown, 'text'>;
 }
 
@@ -46,6 +51,8 @@ export interface TurnMessages {
   show: ShowMessage;
   /** Has no effect for a known key. */
   note(key: string, text: string, tx: Transaction): Promise<void>;
+  /** Shows that a limit is reached, once per conversation and month. */
+  limit(reached: LimitReached, tx: Transaction): Promise<void>;
 }
 
 /** For calls that a runtime executes. */
@@ -143,5 +150,12 @@ export function createTurnMessages(
       if ((await messages.findMessageOfTurn(tx, turn.id, key)) !== undefined) return;
       await insertSystemMessage({ events }, { ...context, text, turn: { id: turn.id, key } }, tx);
     },
+
+    limit: (reached, tx) =>
+      noteLimit(
+        { events, hasSystemMessage: messages.hasSystemMessage },
+        { ...context, limit: reached, turn: { id: turn.id, key: `limit:${reached.scope}:${reached.resets_at}` } },
+        tx,
+      ),
   };
 }

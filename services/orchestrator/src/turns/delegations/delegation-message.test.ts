@@ -82,6 +82,16 @@ describe('the budget of a task', () => {
     );
   });
 
+  it('leaves the turn something however many tasks wait for others', () => {
+    let left = 1_000;
+    for (let open = 0; open < 2 * LIMITS.parallelDelegations; open += 1) {
+      const share = shareOf(left, open);
+      expect(share).toBeLessThanOrEqual(left / 2);
+      left -= share;
+    }
+    expect(left).toBeGreaterThan(0);
+  });
+
   it('is empty if the turn has used more than its budget', () => {
     expect(shareOf(-5, 0)).toBe(0);
   });

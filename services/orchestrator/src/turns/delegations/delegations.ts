@@ -81,9 +81,15 @@ export function outcomeOf({ status, text }: TaskResult): { text: string; failed:
   return { text: boundedResult(text === '' ? reason : `${reason}\n${text}`), failed: true };
 }
 
-/** Tokens for the next task: the rest is shared equally among the remaining tasks and the turn itself. Pure. */
+/**
+ * Tokens for the next task: the rest is shared equally among the tasks that can still run beside it and the turn itself. A task that
+ * waits for another one leaves the turn as much as it gets. Pure.
+ */
 export const shareOf = (left: number, open: number): number =>
-  Math.floor(Math.max(0, left) / (LIMITS.parallelDelegations + 1 - open));
+  Math.floor(Math.max(0, left) / Math.max(2, LIMITS.parallelDelegations + 1 - open));
+
+/** A turn's tasks run in this many lanes, one after the other in each. A turn id is random, so a key belongs to one turn. */
+const laneOf = (turnId: string, open: number): string => `${turnId.slice(0, -1)}${open % LIMITS.parallelDelegations}`;
 
 export function createDelegations(deps: DelegationsDeps): Delegations {
   const { background, queue, events } = deps;
@@ -158,15 +164,13 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     async start(call, { agentId, prompt, content: given }, showMessage, tx) {
       const { id: callId, turnId: parentTurnId, workspaceId, conversationId, userId, userMessageId, depth } = call;
       const open = await findOpenDelegations(tx, parentTurnId);
-      if (open.length >= LIMITS.parallelDelegations)
-        return failed(`At most ${LIMITS.parallelDelegations} tasks can run at the same time. Wait for a result first.`);
       const budget = await budgetFor(parentTurnId, open.length, tx);
       if (budget === 0) return failed('No tokens are left for a task. Answer with what you have.');
       const content = safeContent(given, deps.markdown);
       const shown = { id: randomUUIDv7(), key: `delegation:${callId}`, agentId: call.agentId, content };
       const { id: messageId, seq } = await showMessage({ ...shown, workspaceId, conversationId }, tx);
       const task = { workspaceId, conversationId, userId, agentId, userMessageId, messageId, prompt, depth: depth + 1 };
-      const turnId = await background.start({ ...task, budget }, tx);
+      const turnId = await background.start({ ...task, budget }, tx, laneOf(parentTurnId, open.length));
       await insertDelegation(tx, { turnId, parentTurnId, callId, messageId });
       announce({ workspaceId, conversationId, messageId, answer: call.answer }, 'running', seq, tx);
       return seq;

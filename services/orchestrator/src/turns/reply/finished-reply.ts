@@ -1,7 +1,5 @@
 import { MESSAGE_ERRORS, type MessageErrorCode } from '@uswarm/contract';
 import { type Done, Outcome } from '@uswarm/runtime-proto';
-import { costText } from '../../metering/budget.js';
-import type { LimitReached } from '../../metering/usage-limits.js';
 import { isBlank } from '../../records/visible-text.js';
 import type { FinishedReply } from '../writer/turn-ending.js';
 import { MAX_NOTE_LENGTH } from './runtime-output.js';
@@ -54,18 +52,6 @@ export function finishedReply(done: Done, streamed: string): FinishedReply {
 }
 
 export const TOKEN_LIMIT_REACHED = 'token_limit_reached';
-
-export function limitNote(limit: LimitReached): string {
-  return `${reachedLimit(limit)} for this month is reached. It resets on ${limit.resets_at.slice(0, 10)} (UTC).`;
-}
-
-function reachedLimit(limit: LimitReached): string {
-  if (limit.scope === 'user') return 'The token limit of your plan';
-  if (limit.scope === 'workspace') return 'The token limit of this workspace';
-  const amount =
-    'token_limit' in limit ? `${limit.token_limit.toLocaleString('en-US')} tokens` : costText(limit.cost_limit_micros);
-  return `The budget of this workspace (${amount})`;
-}
 
 const LIMIT_SENTENCE = MESSAGE_ERRORS.token_limit_reached.message;
 

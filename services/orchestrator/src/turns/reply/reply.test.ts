@@ -159,6 +159,7 @@ function noted() {
     usage: (entry) => void stored.usage.push(entry),
     finish: async (reply) => ({ seq: stored.finished.push(reply) }),
     note: async () => undefined,
+    noteLimit: async () => undefined,
     abandon: async () => ({ seq: 1 }),
   };
   const live: LiveEvents = {

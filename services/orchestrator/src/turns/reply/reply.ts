@@ -14,7 +14,7 @@ import {
   type TurnEvent,
 } from '@uswarm/runtime-proto';
 import { type AnnouncedCallDeps, createAnnouncedCalls, createAnnouncedSteps } from './announced-calls.js';
-import { finishedReply, limitedReply, limitNote, spentTask, TOKEN_LIMIT_REACHED } from './finished-reply.js';
+import { finishedReply, limitedReply, spentTask } from './finished-reply.js';
 import { type LiveEvents, createReplyStream, type ReplyStreamDeps } from './reply-stream.js';
 import { isBackground } from '../background-turns.js';
 import type { JournalBodies } from '../journal/journal-bodies.js';
@@ -318,7 +318,7 @@ function textEvents(replying: Replying) {
     if (done.contextFactor > 0) deps.contextReduced?.(reply.price('').modelId, Math.min(1, done.contextFactor));
     const finished = finishedReply(done, done.outcome === Outcome.STOPPED ? reply.lastText : reply.text);
     if (reply.overLimit === undefined || finished.turnStatus === 'done') return reply.finish(finished);
-    await writer.note(`${TOKEN_LIMIT_REACHED}:${reply.generation}`, limitNote(reply.overLimit));
+    await writer.noteLimit(reply.overLimit);
     return reply.finish(limitedReply(done.text || reply.text));
   }
 

@@ -12,7 +12,7 @@ import {
   used,
 } from '../../../test/turn-harness.js';
 import type { LimitReached } from '../../metering/usage-limits.js';
-import { limitNote } from './finished-reply.js';
+import { limitNote } from '../../metering/limit-note.js';
 
 describe('the note about a limit', () => {
   const resets_at = '2026-12-01T00:00:00.000Z';

@@ -148,6 +148,28 @@ describe('the turn writer', () => {
     ]);
   });
 
+  it('shows once per conversation that a limit is reached, however many turns reach it', async () => {
+    const limit = { scope: 'budget', token_limit: 46, resets_at: '2026-12-01T00:00:00.000Z' } as const;
+    const { writer } = await claimTurn();
+    await writer.begin();
+    await writer.noteLimit(limit);
+    await writer.finish(DONE);
+    const next = (await claimTurn()).writer;
+    await next.begin();
+    for (const reached of [limit, limit, { ...limit, resets_at: '2027-01-01T00:00:00.000Z' }])
+      await next.noteLimit(reached);
+    expect((await messages()).filter(({ role }) => role === 'system').map(({ content }) => content)).toEqual([
+      {
+        type: 'system',
+        text: 'The budget of this workspace (46 tokens) for this month is reached. It resets on 2026-12-01 (UTC).',
+      },
+      {
+        type: 'system',
+        text: 'The budget of this workspace (46 tokens) for this month is reached. It resets on 2027-01-01 (UTC).',
+      },
+    ]);
+  });
+
   it('finishes the reply as a text in the same message, with message.done as the last event', async () => {
     const { writer } = await claimTurn();
     const { replyId } = await writer.begin();

@@ -271,7 +271,7 @@ function lifeWrites(
 /** Stores what the turn produces. */
 function outputWrites(
   writing: Writing,
-): Pick<TurnWriter, 'judge' | 'entry' | 'entryLater' | 'tool' | 'offer' | 'note' | 'reserve' | 'usage'> {
+): Pick<TurnWriter, 'judge' | 'entry' | 'entryLater' | 'tool' | 'offer' | 'note' | 'noteLimit' | 'reserve' | 'usage'> {
   const { deps, turn, known, shownMessages, budget, commit, replySeq, toolEnded, withActivity } = writing;
   const { metrics } = deps;
   const workspaceId = turn.workspace_id;
@@ -351,6 +351,8 @@ function outputWrites(
     },
 
     note: (key, text) => commit((tx) => shownMessages.note(key, text, tx)),
+
+    noteLimit: (limit) => commit((tx) => shownMessages.limit(limit, tx)),
 
     reserve: (attempt, metered, activity) =>
       commit((tx) => budget.reserve(attempt, metered, tx), {

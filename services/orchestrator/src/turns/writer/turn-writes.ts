@@ -173,6 +173,8 @@ export interface TurnWriter {
   usage(entry: UsageEntry, call: UsageOf, recorded: (reached: LimitReached | undefined) => void): void;
   /** Has no effect for a known key. */
   note(key: string, text: string): Promise<void>;
+  /** Shows that a limit is reached, once per conversation and month. */
+  noteLimit(limit: LimitReached): Promise<void>;
   /** Ends the turn and its job. @returns the sequence of its last event */
   finish(reply: FinishedReply): Promise<Ended>;
   /** Fails a turn: the user message fails, and the reply states the reason. */

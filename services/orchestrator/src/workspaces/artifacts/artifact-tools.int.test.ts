@@ -83,9 +83,41 @@ describe('the tools for artifacts', () => {
     expect(await revise('second')).toMatchObject({ failed: false });
     expect(await revise('other second')).toMatchObject({
       failed: true,
-      text: 'The artifact has version 2. Read it, and revise that version.',
+      text: 'The artifact has version 2. Read it, and change that version.',
     });
     expect(await get(id)).toMatchObject({ version: 2, content: 'second' });
+  });
+
+  it('change one passage, and keep the rest and the title', async () => {
+    const { call, get, created } = await begin();
+    const id = await created('Trip', 'Day 1: Rome\nDay 2: Pisa');
+    expect(await call('edit_artifact', { artifact_id: id, old: 'Pisa', new: 'Siena' })).toMatchObject({
+      failed: false,
+      text: 'Saved version 2, a draft.',
+    });
+    expect(await get(id)).toMatchObject({ version: 2, title: 'Trip', content: 'Day 1: Rome\nDay 2: Siena' });
+  });
+
+  it.each([
+    ['is missing', { old: 'Venice', new: 'x' }, 'does not contain the passage'],
+    ['stands twice', { old: 'Day', new: 'x' }, 'stands in several places'],
+    ['is everything', { old: 'Day 1: Rome\nDay 2: Pisa', new: '' }, 'Nothing would be left'],
+  ])('do not change a passage that %s', async (_, passage, problem) => {
+    const { call, get, created } = await begin();
+    const id = await created('Trip', 'Day 1: Rome\nDay 2: Pisa');
+    const { failed, text } = await call('edit_artifact', { artifact_id: id, ...passage });
+    expect({ failed, text }).toEqual({ failed: true, text: expect.stringContaining(problem) });
+    expect(await get(id)).toMatchObject({ version: 1 });
+  });
+
+  it('change a passage of the newest version, or nothing, if several agents edit at once', async () => {
+    const { call, get, created } = await begin();
+    const id = await created('List', 'a b c d');
+    const edits = ['a', 'b', 'c', 'd'].map((old) => call('edit_artifact', { artifact_id: id, old, new: `${old}!` }));
+    const done = (await Promise.all(edits)).filter(({ failed }) => !failed).length;
+    const { version, content } = (await get(id)) as { version: number; content: string };
+    expect({ version, changes: content.split('!').length - 1 }).toEqual({ version: 1 + done, changes: done });
+    expect(done).toBeGreaterThanOrEqual(1);
   });
 
   it('execute a call once', async () => {
@@ -127,6 +159,7 @@ describe('the tools for artifacts', () => {
 
   it.each([
     ['revise_artifact', { artifact_id: UNKNOWN, expected_version: 1, content: 'x' }],
+    ['edit_artifact', { artifact_id: UNKNOWN, old: 'x', new: 'y' }],
     ['finish_artifact', { artifact_id: UNKNOWN }],
     ['read_artifact', { artifact_id: UNKNOWN }],
   ])('fail for an artifact of another workspace: %s', async (tool, input) => {

@@ -7,6 +7,7 @@ import { findAgentSlug } from '../../records/agents.store.js';
 import { oneLine } from '../../records/one-line.js';
 import { failed, succeeded, withOutcome } from '../../turns/tools/outcomes.js';
 import {
+  type Commit,
   definePlatformTool,
   type PlatformTool,
   type ToolCall,
@@ -64,12 +65,25 @@ const shown = (id: string, { title, version, status, agent_slug, preview }: Omit
 
 const versionOf = (id: string, version: number) => ({ kind: 'artifact', id, version }) as const;
 
+type Stored = Omit<NewVersion, 'title' | 'agent_slug'>;
+
+/** Replaces the only place where the passage stands. Pure. */
+function replaceOnce(text: string, old: string, replacement: string): { text: string } | { problem: string } {
+  const start = text.indexOf(old);
+  if (start === -1)
+    return { problem: 'The artifact does not contain the passage in `old`. Read it, and copy the passage.' };
+  if (text.includes(old, start + 1))
+    return { problem: 'The passage in `old` stands in several places. Add text around it until it is unique.' };
+  const edited = `${text.slice(0, start)}${replacement}${text.slice(start + old.length)}`;
+  return edited === '' ? { problem: 'Nothing would be left of the artifact.' } : { text: edited };
+}
+
 /** Lets agents write artifacts. All agents in a workspace share its artifacts. */
 export function createArtifactTools({ database, contents, limits }: ArtifactToolDeps): PlatformTool[] {
   const common = { switchedBy: ARTIFACTS_TOOL };
 
   /** Stores the content. @returns the version's content fields, or why the content is refused */
-  async function written(call: ToolCall, content: string): Promise<Omit<NewVersion, 'title' | 'agent_slug'> | string> {
+  async function written(call: ToolCall, content: string): Promise<Stored | string> {
     const size = Buffer.byteLength(content);
     if (size > limits.bytes) return `An artifact has at most ${limits.bytes} bytes. Write a shorter one, or several.`;
     return { size, preview: previewOf(content), object_id: await contents.put(call, content) };
@@ -77,6 +91,34 @@ export function createArtifactTools({ database, contents, limits }: ArtifactTool
 
   const slugOf = async ({ agentId }: ToolCall, tx: Transaction): Promise<string> =>
     (await findAgentSlug(tx, agentId)) ?? '';
+
+  const append =
+    (
+      call: ToolCall,
+      { id, expected, title }: { id: string; expected: number; title: string | undefined },
+      stored: Stored,
+    ): Commit =>
+    async (tx) => {
+      if (!(await lockArtifacts(tx, call.workspaceId))) return gone();
+      const latest = await findLatestArtifactVersion(tx, call.workspaceId, id);
+      if (latest === undefined) return missing(id);
+      if (latest.version !== expected)
+        return failed(`The artifact has version ${latest.version}. Read it, and change that version.`);
+      if (latest.version >= limits.versions)
+        return failed(`The artifact has ${limits.versions} versions already. Create a new artifact.`);
+      const version = {
+        ...stored,
+        title: title ?? latest.title,
+        agent_slug: await slugOf(call, tx),
+        version: latest.version + 1,
+      };
+      await appendArtifactVersion(tx, id, version);
+      const message = shown(id, { ...version, status: 'draft' });
+      // A version without a title keeps the last version's title.
+      const read = title === undefined ? [versionOf(id, latest.version)] : [];
+      const wrote = [versionOf(id, version.version)];
+      return { ...succeeded(`Saved version ${version.version}, a draft.`), message, read, wrote };
+    };
 
   const create = definePlatformTool({
     ...common,
@@ -134,27 +176,40 @@ export function createArtifactTools({ database, contents, limits }: ArtifactTool
     async prepare({ artifact_id: id, expected_version: expected, title, content }, call) {
       const stored = await written(call, content);
       if (typeof stored === 'string') return withOutcome(failed(stored));
-      return async (tx) => {
-        if (!(await lockArtifacts(tx, call.workspaceId))) return gone();
-        const latest = await findLatestArtifactVersion(tx, call.workspaceId, id);
-        if (latest === undefined) return missing(id);
-        if (latest.version !== expected)
-          return failed(`The artifact has version ${latest.version}. Read it, and revise that version.`);
-        if (latest.version >= limits.versions)
-          return failed(`The artifact has ${limits.versions} versions already. Create a new artifact.`);
-        const version = {
-          ...stored,
-          title: title ?? latest.title,
-          agent_slug: await slugOf(call, tx),
-          version: latest.version + 1,
-        };
-        await appendArtifactVersion(tx, id, version);
-        const message = shown(id, { ...version, status: 'draft' });
-        // A version without a title keeps the last version's title.
-        const read = title === undefined ? [versionOf(id, latest.version)] : [];
-        const wrote = [versionOf(id, version.version)];
-        return { ...succeeded(`Saved version ${version.version}, a draft.`), message, read, wrote };
-      };
+      return append(call, { id, expected, title }, stored);
+    },
+  });
+
+  const edit = definePlatformTool({
+    ...common,
+    name: 'edit_artifact',
+    hint: 'change a passage of a document',
+    offeredFor: 'artifacts',
+    description:
+      'Replaces one passage of an artifact, and keeps the rest. Use it for small changes instead of revise_artifact. This ' +
+      'creates a new version, which is a draft.',
+    effect: 'own',
+    input: z.object({
+      artifact_id: Id,
+      old: z.string().min(1).describe('The passage exactly as it is written, long enough to be unique.'),
+      new: z.string().describe('What replaces it; empty to delete it.'),
+    }),
+    describe: () => 'Editing a document',
+    async changes({ artifact_id: id, old, new: replacement }, { workspaceId }) {
+      const latest = await findArtifact(database, workspaceId, id);
+      return [
+        ...(latest === undefined ? [] : [{ label: 'Artifact', after: latest.title }]),
+        { label: 'Passage', before: old, after: replacement },
+      ];
+    },
+    async prepare({ artifact_id: id, old, new: replacement }, call) {
+      const before = await findArtifact(database, call.workspaceId, id);
+      if (before === undefined) return withOutcome(missing(id));
+      const content = replaceOnce(await contents.read(before.object_id), old, replacement);
+      if ('problem' in content) return withOutcome(failed(content.problem));
+      const stored = await written(call, content.text);
+      if (typeof stored === 'string') return withOutcome(failed(stored));
+      return append(call, { id, expected: before.version, title: undefined }, stored);
     },
   });
 
@@ -241,5 +296,5 @@ export function createArtifactTools({ database, contents, limits }: ArtifactTool
     },
   });
 
-  return [create, revise, finish, read, list];
+  return [create, edit, revise, finish, read, list];
 }
