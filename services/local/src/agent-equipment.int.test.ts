@@ -15,7 +15,7 @@ const LISTED = /^- (\w+): /gm;
 const offered = ({ tools = [] }: ModelServerRequest): string[] =>
   tools
     .flatMap(({ function: { name, description } }) =>
-      name === 'more_tools' ? [...description.matchAll(LISTED)].map(([, listed]) => listed ?? '') : [name],
+      name === 'more_tools' ? [...String(description).matchAll(LISTED)].map(([, listed]) => listed ?? '') : [name],
     )
     .filter((name) => name !== 'stay_silent')
     .toSorted();

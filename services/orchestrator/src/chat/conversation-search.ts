@@ -84,7 +84,7 @@ function line(message: FoundMessage, words: readonly string[], withTitle: boolea
 export function createConversationSearchTool({ read, timeoutMs }: ConversationSearchDeps): PlatformTool {
   return definePlatformTool({
     name: 'search_conversation',
-    hint: 'find earlier messages, of this or other conversations, before you say that you do not know something',
+    hint: 'find earlier messages, before you say that you do not know',
     offeredFor: 'past',
     description:
       'Finds earlier messages by their words, with ids and dates. Use it before you say that you do not know something that ' +
