@@ -61,7 +61,7 @@ describe('the prompt of', () => {
   const requestOf = (system: string): ModelServerRequest | undefined =>
     model.requests.map(({ body }) => body).find((body) => systemOf(body).startsWith(system));
 
-  it('the manager is small for a simple question, and says how to work', async () => {
+  it('the manager is small for a simple question, and tells it how to work', async () => {
     await client.ask('2+2');
     const request = requestOf('You are Manager')!;
     expect(shown(request)).toBe(reviewed('manager', shown(request)));
@@ -70,7 +70,7 @@ describe('the prompt of', () => {
     expect(countTokens(written) + countTokens(JSON.stringify(tools))).toBeLessThanOrEqual(MAX_TOKENS);
   });
 
-  it.each(['researcher', 'analyst', 'coder'])('the %s says the same without the work of a manager', async (slug) => {
+  it.each(['researcher', 'analyst', 'coder'])('the %s is the same without the work of a manager', async (slug) => {
     const { id, name } = agents.find((agent) => agent.slug === slug)!;
     const path = `/v1/workspaces/${client.workspaceId}/conversations`;
     const { body } = await client.api('POST', path, { type: 'agent', agent_id: id });
@@ -85,7 +85,7 @@ describe('the prompt of', () => {
     expect(text).toBe(reviewed(slug, text));
   });
 
-  it('an agent with a task of another one says that no user reads the answer', async () => {
+  it('an agent with a task tells it that no user reads the answer', async () => {
     await client.ask('Let the writer write something.');
     await eventually(() => requestOf('You are Writer') !== undefined);
     const text = shown(requestOf('You are Writer')!);

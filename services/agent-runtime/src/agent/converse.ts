@@ -31,9 +31,9 @@ export interface ConverseDeps extends ModelCallDeps {
   now: () => number;
 }
 
-/** For the last model call of a turn that has not ended by itself. */
+/** For a turn's last model call. */
 const LAST_STEP =
-  '[This is your last step: no tool can be called any more. Answer now with what you have, and say what is missing.]';
+  '[This is your last step: no tool can be called any more. Answer now with what you have, and state what is missing.]';
 
 const limitSentence = `The agent did not finish within ${MAX_STEPS} steps.`;
 

@@ -63,7 +63,7 @@ export interface ToolCallDeps {
   requests: ToolRequests;
   /** Tool names that the model was offered. */
   offered: ReadonlySet<string>;
-  /** Ids of calls that repeat earlier ones too often to run again. */
+  /** Call ids: the same call ran in each of the last steps, so it does not run again. */
   repeated: ReadonlySet<string>;
   /** The calling agent. */
   agentId: string;

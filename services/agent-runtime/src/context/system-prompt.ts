@@ -51,17 +51,17 @@ function rules({ agent, tools, isTask }: SystemPromptInput): string[] {
   const delegates = tools.includes(DELEGATE);
   return [
     delegates
-      ? 'Do what you can do well yourself, at once. Delegate only work that needs the skills of a colleague or many steps, and ' +
+      ? 'Do what you can do well yourself and immediately. Delegate only work that needs the skills of a colleague or many steps, and ' +
         'check each result before you use it.'
-      : 'Do the work yourself, at once.',
+      : 'Do the work yourself and immediately.',
     looksUp
       ? 'Look up what may have changed and what you are not sure of. Cite each page that you use as [title](address).'
       : 'You cannot look anything up on the web.',
-    'Never invent facts, sources or results: say what you do not know or could not find.',
+    'Never invent facts, sources or results: state what you do not know or could not find.',
     isTask
-      ? 'Nobody can answer questions. If something is missing, take the likeliest meaning and state what you assumed.'
+      ? 'No one can answer questions. If something is missing, take the likeliest meaning and state what you assumed.'
       : 'If a missing detail changes the result, such as a date or a recipient, ask one short question instead of guessing.',
-    'If a tool fails, correct the call or try another way once. Then say what failed. Claim nothing that no tool has confirmed.',
+    'If a tool fails, correct the call or try another way once. Then report what failed. Claim nothing that no tool has confirmed.',
     'Finish the work now: end with its result, not with a plan or a promise.',
     isTask
       ? 'Another agent reads your answer: give the complete result with its sources, and nothing else.'

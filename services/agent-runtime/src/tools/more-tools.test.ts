@@ -31,7 +31,7 @@ describe('more_tools', () => {
   it.each([
     ['nothing before the first call', []],
     ['a tool that was loaded', [called(MORE_TOOLS, { names: [' create_file'] })], 'create_file'],
-    ['a tool that was called at once', [called('start_workflow', {})], 'start_workflow'],
+    ['a tool that was called immediately', [called('start_workflow', {})], 'start_workflow'],
     ['nothing for other calls', [called('web_search_tool', { query: 'create_file' })]],
     ['nothing for arguments of another form', [called(MORE_TOOLS, 'create_file'), called(MORE_TOOLS, { names: 'x' })]],
   ] satisfies [string, PromptMessage[], ...string[]][])('offers %s', (_, turn, ...expected) => {

@@ -34,7 +34,7 @@ export function createMoreTools(listed: readonly ListedTool[]): BuiltInTool {
   });
 }
 
-/** Names of the tools that a turn has called. */
+/** Tool names. */
 export const calledIn = (turn: readonly PromptMessage[]): Set<string> =>
   new Set(callsIn(turn).map(({ toolName }) => toolName));
 

@@ -13,11 +13,11 @@ export interface Offer {
   builtIn: readonly BuiltInTool[];
   /** Tools that the orchestrator executes. */
   requested: ReadonlySet<string>;
-  /** Says why tools are missing. */
+  /** A sentence that explains why tools are missing. */
   problem: string | undefined;
   /** The tools that are listed. A model can call them without loading them, though it has to guess the arguments. */
   listed: readonly FunctionTool[];
-  /** The names of all tools that the model can call. */
+  /** All tools that the model can call. */
   names: ReadonlySet<string>;
   /** The tools for the next model call, after these steps. */
   after(turn: readonly PromptMessage[]): FunctionTool[];

@@ -5,7 +5,7 @@ import type { FunctionTool } from '../models/port.js';
 
 export interface RequestedTool {
   definition: FunctionTool;
-  /** Undefined if the tool is offered at once, see `ListedTool`. */
+  /** Undefined if the tool is always offered, see `ListedTool`. */
   hint: string | undefined;
 }
 

@@ -80,7 +80,7 @@ export function estimatedCall({ prompt_tokens, completion_tokens, requests }: Us
 const averageCost = ({ cost_micros, requests }: Pick<WorkspaceUsageRow, 'cost_micros' | 'requests'>): number =>
   requests === 0 ? 0 : Math.ceil(cost_micros / requests);
 
-/** @returns undefined if no limit of the budget is reached. Pure. */
+/** @returns undefined if the budget is not reached. Pure. */
 export function reachedBudget(used: BudgetUse, budget: StoredBudget, resets_at: string): LimitReached | undefined {
   const { monthly_cost_micros: cost, monthly_tokens: tokens } = budget;
   if (cost !== null && used.cost >= cost)

@@ -118,7 +118,7 @@ describe('a mention that is only typed', () => {
 
   it.each([
     ['at the beginning', '@a please', [['a', 0]]],
-    ['in other letters, before a comma', 'Dear @A, hello', [['a', 5]]],
+    ['in other letters, before a comma', 'Well, @A, hello', [['a', 6]]],
     [
       'of two agents, in order',
       '@b and @a, and @b again',

@@ -11,7 +11,7 @@ export interface HistoryRow {
   text: string;
   /** Absent if there are none. */
   attachments?: readonly StoredFile[];
-  /** True for the message of an artifact. */
+  /** True if the message shows an artifact. */
   artifact?: true;
   /** True if a summary covers it. */
   covered?: boolean;

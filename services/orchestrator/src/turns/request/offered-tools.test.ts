@@ -25,16 +25,16 @@ const hints = (subjects: Subject[], recent: string[] = []) =>
   Object.fromEntries(offeredTools(TOOLS, new Set(subjects), new Set(recent)).map(({ name, hint }) => [name, hint]));
 
 describe('the tools of a turn', () => {
-  it('are offered at once if most turns need them, and listed otherwise', () => {
+  it('are offered directly if most turns need them, and listed otherwise', () => {
     expect(hints([])).toEqual({ delegate: '', start_workflow: 'plan long work', read_artifact: 'read a document' });
   });
 
-  it('are offered at once if the conversation has what they work on', () => {
+  it('are offered directly if the conversation has what they work on', () => {
     expect(hints(['artifacts'])).toEqual({ delegate: '', start_workflow: 'plan long work', read_artifact: '' });
     expect(hints(['files', 'memories', 'past'])).toEqual(hints([]));
   });
 
-  it('are offered at once if the last turns have used them', () => {
+  it('are offered directly if the last turns have used them', () => {
     expect(hints([], ['start_workflow'])).toMatchObject({ start_workflow: '' });
   });
 });

@@ -4,7 +4,7 @@ import type { PlatformTool, Subject } from '../tools/platform-tool.js';
 import type { HistoryRow } from './history.store.js';
 import type { TurnContext } from './turn-contexts.store.js';
 
-/** What a conversation has that tools work on. Pure. */
+/** Finds out which tools the conversation makes useful. Pure. */
 export function subjectsOf(
   history: readonly Pick<HistoryRow, 'artifact' | 'attachments' | 'covered'>[],
   { agentContext, summary }: Pick<TurnContext, 'agentContext' | 'summary'>,

@@ -77,7 +77,7 @@ export interface CallPreview {
   changes: Change[];
 }
 
-/** What a conversation can have that tools work on. */
+/** Tools work on these, if the conversation has them. */
 export type Subject = 'artifacts' | 'files' | 'memories' | 'past';
 
 interface ToolBase {
@@ -90,7 +90,7 @@ interface ToolBase {
    * schema, and loads the tool when it needs it.
    */
   hint?: string;
-  /** The tool is offered at once, in spite of its hint, if the conversation has these. */
+  /** The tool is offered in spite of its hint if the conversation has these. */
   offeredFor?: Subject;
   /** Catalogue entry with which users enable the tool. */
   switchedBy: string;

@@ -100,7 +100,7 @@ describe('the tools for artifacts', () => {
 
   it.each([
     ['is missing', { old: 'Venice', new: 'x' }, 'does not contain the passage'],
-    ['stands twice', { old: 'Day', new: 'x' }, 'stands in several places'],
+    ['occurs twice', { old: 'Day', new: 'x' }, 'occurs several times'],
     ['is everything', { old: 'Day 1: Rome\nDay 2: Pisa', new: '' }, 'Nothing would be left'],
   ])('do not change a passage that %s', async (_, passage, problem) => {
     const { call, get, created } = await begin();
@@ -110,7 +110,7 @@ describe('the tools for artifacts', () => {
     expect(await get(id)).toMatchObject({ version: 1 });
   });
 
-  it('change a passage of the newest version, or nothing, if several agents edit at once', async () => {
+  it('change a passage of the newest version, or nothing, if several agents edit it concurrently', async () => {
     const { call, get, created } = await begin();
     const id = await created('List', 'a b c d');
     const edits = ['a', 'b', 'c', 'd'].map((old) => call('edit_artifact', { artifact_id: id, old, new: `${old}!` }));

@@ -67,13 +67,13 @@ const versionOf = (id: string, version: number) => ({ kind: 'artifact', id, vers
 
 type Stored = Omit<NewVersion, 'title' | 'agent_slug'>;
 
-/** Replaces the only place where the passage stands. Pure. */
+/** Replaces a passage that occurs once. Pure. */
 function replaceOnce(text: string, old: string, replacement: string): { text: string } | { problem: string } {
   const start = text.indexOf(old);
   if (start === -1)
     return { problem: 'The artifact does not contain the passage in `old`. Read it, and copy the passage.' };
   if (text.includes(old, start + 1))
-    return { problem: 'The passage in `old` stands in several places. Add text around it until it is unique.' };
+    return { problem: 'The passage in `old` occurs several times. Add text around it until it is unique.' };
   const edited = `${text.slice(0, start)}${replacement}${text.slice(start + old.length)}`;
   return edited === '' ? { problem: 'Nothing would be left of the artifact.' } : { text: edited };
 }
