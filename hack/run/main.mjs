@@ -5,6 +5,7 @@ import { runE2e } from './e2e.mjs';
 import { checkCheckout, nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
 import { exitCode, runForeground, SIGNALS } from './foreground.mjs';
 import { formatSources, generate } from './generate.mjs';
+import { GUARANTEES_USAGE, runGuarantees } from './guarantees.mjs';
 import { replaceUnwritableFolders } from './home.mjs';
 import { images, IMAGES_USAGE } from './images.mjs';
 import { install } from './install.mjs';
@@ -43,6 +44,7 @@ const tasks = {
   images: { run: images, usage: IMAGES_USAGE },
   chart: { run: chart, usage: CHART_USAGE },
   pictures: { run: runPictures, usage: PICTURES_USAGE },
+  guarantees: { run: runGuarantees, usage: GUARANTEES_USAGE },
   build: { run: () => 0 },
 };
 

@@ -140,7 +140,7 @@ describe('npm run chat with the demo model', () => {
   });
 
   it('shows that the manager hands over, and the reply of the other agent', async () => {
-    const output = await talk('hand-over', 'hand over to @writer');
+    const output = await talk('hand-over', 'hand over to writer');
     expect(output).toMatch(
       /^Manager: \[demo\] I hand over to Writer\.\n· Manager hands over\n[^]*^Writer: \[demo\] I have taken over/m,
     );

@@ -156,7 +156,7 @@ export const AGENT_SCENES: readonly Scene[] = [
     /^(?:show|give) (?:me )?a fail(?:ed|ing) delegation$/i,
   ),
   {
-    request: 'hand over to @researcher',
+    request: 'hand over to researcher',
     shows: 'a reply that ends delegated, and the reply of the other agent',
     words: /^(?:hand (?:it |this )?over(?: it| this)?(?: to (.+))?|(?:show|give) (?:me )?a hand-?over)$/i,
     tools: [HAND_OVER],
