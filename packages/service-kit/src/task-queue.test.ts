@@ -38,7 +38,7 @@ function harness(queue: TaskQueue) {
 const names = (key: string, count: number): string[] => Array.from({ length: count }, (_, index) => `${key}${index}`);
 
 describe('a task queue', () => {
-  it('runs at most as many tasks as allowed, in their order', async () => {
+  it('runs no more tasks than its limit, in their order', async () => {
     const { add, end, started } = harness(createTaskQueue({ concurrent: 2 }));
     for (const name of names('a', 4)) void add('a', name);
     await nextTick();

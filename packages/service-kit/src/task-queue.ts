@@ -11,7 +11,7 @@ export interface TaskQueueLimits {
 }
 
 export interface TaskOptions {
-  /** Keys take turns, so that the tasks of one user delay those of another by one task each. */
+  /** Keys take turns: however many tasks one user has, they delay another user by one task each. */
   key?: unknown;
   /** Ends the wait. A task that runs must watch it itself. */
   signal?: AbortSignal | undefined;
@@ -66,7 +66,7 @@ export function createTaskQueue({ concurrent, maxWaiting = Infinity }: TaskQueue
     line.running -= 1;
     lines.delete(key);
     if (line.running + line.waiting.size > 0) lines.set(key, line);
-    // Starts at once: a task that comes now must not overtake.
+    // Starts now, so that a task that comes later cannot overtake it.
     waiterInTurn()?.start();
   }
 

@@ -23,7 +23,7 @@ function toolWith() {
   let lookUps = 0;
   const contents: FileContents = {
     text: async () => TEXT,
-    picture: () => Promise.reject(new Error('the file is no picture')),
+    picture: () => Promise.reject(new Error('the file is not a picture')),
     async pages(_file, numbers) {
       shown.push([...numbers]);
       return [];

@@ -60,7 +60,7 @@ export function createReadFileTool({ contents, fileById, newest }: ReadFileToolD
     return file;
   }
 
-  /** @returns a sentence for the model if there is no such file */
+  /** @returns a sentence for the model if the file is not found */
   async function lookUp(name: string, { conversationId }: ToolCall): Promise<StoredFile | string> {
     const wanted = name.replace(/^id\s+/i, '').toLowerCase();
     const known = isId(wanted) ? await fileById(conversationId, wanted) : undefined;
