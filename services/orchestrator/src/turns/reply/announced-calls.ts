@@ -11,7 +11,7 @@ import type { TurnRow } from '../turns.store.js';
 import type { TurnWriter } from '../writer/turn-writes.js';
 
 const NOT_SEARCHED =
-  'was not called. The query contains text of the memories, documents, mails or events of the user, and this conversation has ' +
+  'was not called. The query contains text of the memories, documents, files, mails or events of the user, and this conversation has ' +
   'content from others, which can ask for such a search. Leave that text out, or ask the user to write the words to search for.';
 /** Searches and page reads per turn in a conversation with content from others, which can ask for many small ones. */
 const MAX_LOOKUPS = 5;
