@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { unlessAborted } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { type AuditedRequest, isWrite, openAuditLog } from '../audit.js';
 import { sumOf } from '../metrics.js';
@@ -37,18 +38,13 @@ const withinMs = (swarms: number): number => 180_000 + swarms * 1_500;
 export async function measureScale(options: ScaleOptions): Promise<ScaleReport> {
   const { artifacts, signal, swarms, say } = options;
   const world = await openScaleEnvironment(options, path.join(artifacts, `scale-${swarms}`));
-  const ended = Promise.withResolvers<never>();
-  const end = (): void => ended.reject(new Error('The measurement was ended.'));
-  signal?.addEventListener('abort', end);
-  if (signal?.aborted === true) end();
   try {
-    const report = await Promise.race([live(world, options), ended.promise]);
+    const report = await unlessAborted(live(world, options), signal);
     await mkdir(artifacts, { recursive: true });
     await writeFile(path.join(artifacts, `scale-${swarms}.json`), `${JSON.stringify(report, undefined, 2)}\n`);
     say(scaleTable(report));
     return report;
   } finally {
-    signal?.removeEventListener('abort', end);
     await world.close();
   }
 }

@@ -109,15 +109,6 @@ function noteConnection(
   });
 }
 
-/** Rejects with the signal's reason when it is aborted. */
-export function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  promise.catch(() => {});
-  if (signal.aborted) reject(signal.reason);
-  else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  return promise;
-}
-
 function added<Listener>(set: Set<Listener>, listener: Listener): () => void {
   set.add(listener);
   return () => void set.delete(listener);

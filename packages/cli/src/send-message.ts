@@ -1,7 +1,8 @@
 import { LIMITS, type MessageSend } from '@uswarm/contract';
+import { unlessAborted } from '@uswarm/service-kit';
 import type { Choice } from './choices.js';
 import { Failure } from './failure.js';
-import { rejectOnAbort, type Realtime } from './realtime.js';
+import type { Realtime } from './realtime.js';
 import type { Renderer } from './renderer.js';
 import { loadTurn } from './load-turn.js';
 import {
@@ -174,7 +175,7 @@ function followTurn(
   async function follow(): Promise<Outcome> {
     try {
       (resumes ? catchUp() : begin()).catch(ended.reject);
-      const outcome = await Promise.race([ended.promise, realtime.rejected, rejectOnAbort(signal)]);
+      const outcome = await unlessAborted(Promise.race([ended.promise, realtime.rejected]), signal);
       renderer.settled(outcome);
       return outcome;
     } finally {

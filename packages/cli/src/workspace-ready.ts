@@ -1,6 +1,7 @@
 import type { Workspace } from '@uswarm/contract';
+import { unlessAborted } from '@uswarm/service-kit';
 import { Failure } from './failure.js';
-import { rejectOnAbort, type Realtime } from './realtime.js';
+import type { Realtime } from './realtime.js';
 import type { Renderer } from './renderer.js';
 import type { Session } from './session.js';
 
@@ -38,7 +39,8 @@ export async function waitUntilReady(deps: ReadyDeps, workspace: Workspace, sign
   const polling = setInterval(() => void session.workspace(workspace.id).then(update, () => {}), pollMs);
   try {
     update(workspace);
-    await Promise.race([Promise.all([ready.promise, realtime.subscribed]), realtime.rejected, rejectOnAbort(signal)]);
+    const isReady = Promise.all([ready.promise, realtime.subscribed]);
+    await unlessAborted(Promise.race([isReady, realtime.rejected]), signal);
   } finally {
     clearInterval(polling);
     unsubscribe();

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MagickFormat } from '@imagemagick/magick-wasm';
 import { createTar } from 'nanotar';
-import { docx, epub, file, largeSheet, mail, openDocument, pdf, pptx, workbook, zip } from '../test/files.js';
+import { docx, epub, file, largeSheet, mail, openDocument, pdf, pdfForm, pptx, workbook, zip } from '../test/files.js';
 import { animation, colorAt, picture, startEncoder } from '../test/pictures.js';
 import { buildProgram } from '../test/program.js';
 import { createFileReader, type FileReader, type FileSource, isProblem, type FileText, type Picture } from './index.js';
@@ -47,6 +47,36 @@ describe('text of documents', () => {
       truncated: false,
       scanned: [2],
       notes: [],
+    });
+  });
+
+  it('reads the values of a PDF form after the text of their page', async () => {
+    const text = await textOf(file('a.pdf', await pdfForm('Registration')));
+    expect({ scanned: text.scanned, lines: text.parts[0]?.text.split('\n') }).toEqual({
+      scanned: [],
+      lines: [
+        'Registration',
+        '',
+        'Form fields:',
+        'name: Zoë Müller',
+        'note: First line',
+        'Second line',
+        'phone: (empty)',
+        'pin: (password)',
+        'city: Rome',
+        'days: Tuesday',
+        'vegetarian: checked',
+        'smoker: not checked',
+        'size: Large',
+      ],
+    });
+  });
+
+  it('reads the values of a form on a page that has no other text, and still shows the page', async () => {
+    const text = await textOf(file('a.pdf', await pdfForm('')));
+    expect({ scanned: text.scanned, text: text.parts[0]?.text }).toEqual({
+      scanned: [1],
+      text: expect.stringMatching(/^Form fields:\nname: Zoë Müller\n/),
     });
   });
 

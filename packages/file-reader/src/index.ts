@@ -11,4 +11,5 @@ export {
   type Picture,
   type ProblemKind,
 } from './file-reader.js';
+export { inRanges, parseRanges } from './ranges.js';
 export { selectText, type SelectedText, type TextRequest } from './select-text.js';

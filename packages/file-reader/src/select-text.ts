@@ -1,5 +1,6 @@
 import type { FilePart, FileText } from './file-reader.js';
 import { bestPassages } from './passages.js';
+import { inRanges, parseRanges } from './ranges.js';
 
 /**
  * A model's request. `pages` and `rows` narrow the text, `offset` continues in it, and `query` searches in it.
@@ -7,12 +8,12 @@ import { bestPassages } from './passages.js';
  */
 export interface TextRequest {
   /** Pages, slides, sections or sheets by number, from 1: `3`, `10-12`, `10-` or `3, 10-12`. */
-  pages?: string | null;
+  pages?: string | null | undefined;
   /** Rows by the number in front of them; lines, in texts without rows. Written as `pages`. */
-  rows?: string | null;
+  rows?: string | null | undefined;
   /** Characters to skip, from the previous answer. */
-  offset?: number | null;
-  query?: string | null;
+  offset?: number | null | undefined;
+  query?: string | null | undefined;
 }
 
 export interface SelectedText {
@@ -125,23 +126,6 @@ function outside(unit: string, last: number, { truncated, total, kind }: FileTex
   const unread =
     truncated && UNITS[kind] === unit && total > last ? ` of ${shown(total)}; the others were not read` : '';
   return `The ${unit} was not found: the last one is ${shown(last)}${unread}.`;
-}
-
-type Range = readonly [first: number, last: number];
-
-function parseRanges(value: string): Range[] | undefined {
-  const ranges = value.split(',', 100).map((part): Range | undefined => {
-    const match = /^\s*(\d{1,9})(?:\s*([-–])\s*(\d{1,9})?)?\s*$/.exec(part);
-    if (match === null) return undefined;
-    const first = Number(match[1]);
-    const last = match[2] === undefined ? first : Number(match[3] ?? Number.MAX_SAFE_INTEGER);
-    return first >= 1 && last >= first ? [first, last] : undefined;
-  });
-  return ranges.includes(undefined) ? undefined : (ranges as Range[]);
-}
-
-function inRanges(ranges: readonly Range[], number: number): boolean {
-  return ranges.some(([first, last]) => number >= first && number <= last);
 }
 
 function rendered({ label, text }: FilePart): string {

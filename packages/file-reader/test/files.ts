@@ -24,6 +24,47 @@ export async function pdf(pages: readonly string[], options: PDFKit.PDFDocumentO
   return bytes;
 }
 
+/** Check boxes and radio buttons with a state, which pdfkit cannot write. */
+function addButtons(document: PDFKit.PDFDocument): void {
+  const { page, _root: root } = document as unknown as {
+    page: { annotations: unknown[] };
+    _root: { data: { AcroForm: { data: { Fields: unknown[] } } } };
+  };
+  const fields = root.data.AcroForm.data.Fields;
+  const look = document.ref({ Type: 'XObject', Subtype: 'Form', BBox: [0, 0, 20, 20] });
+  look.end('');
+  const button = (x: number, state: string, isChosen: boolean, more: object) => {
+    const widget = { Subtype: 'Widget', AS: isChosen ? state : 'Off', AP: { N: { [state]: look, Off: look } } };
+    document.annotate(x, 360, 20, 20, { ...widget, ...more } as object);
+    return page.annotations.at(-1);
+  };
+  const checkBox = (name: string) => ({ FT: 'Btn', T: Object(name) as string });
+  fields.push(button(50, 'Yes', true, checkBox('vegetarian')), button(80, 'Yes', false, checkBox('smoker')));
+  const Kids: unknown[] = [];
+  // pdfkit ends a field with children itself.
+  const size = document.ref({ FT: 'Btn', Ff: 1 << 15, T: Object('size') as string, V: 'Large', Kids });
+  Kids.push(button(110, 'Small', false, { Parent: size }), button(140, 'Large', true, { Parent: size }));
+  fields.push(size);
+}
+
+/** A filled form, with this text beside it. */
+export async function pdfForm(text: string): Promise<Buffer> {
+  const document = new Pdf({ size: 'A4' });
+  const bytes = buffer(document);
+  document.font('Helvetica').initForm();
+  if (text !== '') document.text(text);
+  document.formText('name', 50, 100, 200, 20, { value: 'Zoë Müller' });
+  document.formText('note', 50, 130, 200, 60, { multiline: true, value: 'First line\nSecond line' });
+  document.formText('phone', 50, 200, 200, 20);
+  document.formText('pin', 50, 230, 200, 20, { password: true, value: '4711' });
+  document.formCombo('city', 50, 260, 200, 20, { select: ['Berlin', 'Rome'], value: 'Rome' });
+  document.formList('days', 50, 290, 200, 60, { select: ['Monday', 'Tuesday'], value: 'Tuesday' });
+  addButtons(document);
+  document.formPushButton('send', 50, 390, 100, 20, { label: 'Send' });
+  document.end();
+  return bytes;
+}
+
 export async function docx(): Promise<Buffer> {
   const row = (...cells: string[]) =>
     new TableRow({ children: cells.map((text) => new TableCell({ children: [new Paragraph(text)] })) });

@@ -36,6 +36,16 @@ export async function insertMessages(database: Database, perConversation: number
   await sql`UPDATE workspaces SET last_seq = ${perConversation}`.execute(database);
 }
 
+/** Attaches a file to every message. */
+export async function insertFiles(database: Database): Promise<void> {
+  await sql`
+    INSERT INTO uploads (id, user_id, state, attached, name, size)
+    SELECT m.id, w.owner_id, 'stored', true, 'a.txt', 1 FROM messages m JOIN workspaces w ON w.id = m.workspace_id`.execute(
+    database,
+  );
+  await sql`INSERT INTO message_attachments (message_id, upload_id) SELECT id, id FROM messages`.execute(database);
+}
+
 const PART = 5_000;
 const CONSONANTS = 'bcdfghjklmnprst';
 

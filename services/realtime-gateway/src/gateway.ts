@@ -5,6 +5,7 @@ import { type EventBus, SESSION_END_EVENT } from '@uswarm/event-bus';
 import {
   corsOriginOption,
   createClientAddress,
+  createTaskQueue,
   type Logger,
   type ServiceCredential,
   type SigningKey,
@@ -23,7 +24,6 @@ import { forwardPeerSessions, type PeerSessions } from './features/connection/pe
 import { createSessionIds, type SessionIds } from './features/connection/session-ids.js';
 import { createResumeTokens } from './features/connection/resume-token.js';
 import { createResumption } from './features/connection/resumption.js';
-import { createSlots } from './slots.js';
 import { createSessionRegistry, type SessionRegistry } from './features/connection/session-registry.js';
 import { toErrorBody } from './error-body.js';
 import { forwardUserEvents } from './features/connection/user-events.js';
@@ -81,7 +81,10 @@ export function createGateway({
   let accepting = true;
   const now = (): number => performance.now();
   const clientAddress = createClientAddress(settings.trustedProxies);
-  const slots = createSlots({ concurrent: settings.concurrentHandshakes, queued: settings.queuedHandshakes });
+  const handshakeQueue = createTaskQueue({
+    concurrent: settings.concurrentHandshakes,
+    maxWaiting: settings.queuedHandshakes,
+  });
   const pendingConnections = createPendingConnections({
     clientAddress,
     perAddress: settings.unauthenticatedPerAddress,
@@ -92,7 +95,7 @@ export function createGateway({
   const refusalOf = createAdmission({
     corsOrigins: settings.corsOrigins,
     accepting: () => accepting,
-    overloaded: () => slots.waiting() >= settings.queuedHandshakes,
+    overloaded: () => handshakeQueue.waiting() >= settings.queuedHandshakes,
     full: pendingConnections.full,
     admit,
   });
@@ -120,7 +123,7 @@ export function createGateway({
     resume,
     credential,
     clientAddress,
-    slots,
+    queue: handshakeQueue,
     patienceMs: settings.handshakePatienceMs,
     now,
   });

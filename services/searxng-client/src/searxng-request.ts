@@ -2,6 +2,7 @@ import { startDeadline } from '@uswarm/service-kit';
 import type { Outgoing } from '@uswarm/service-kit/outgoing';
 import type { Dispatcher } from 'undici';
 import { WebSearchError } from './errors.js';
+import { codeOf, networkFailure } from './network-failure.js';
 
 export interface SearxngRequestOptions {
   /** Header value, for a SearXNG that requires it. */
@@ -98,14 +99,6 @@ function parsePythonJson(text: string): unknown {
   }
 }
 
-const CONNECTION_FAILURES: Record<string, string> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection reset',
-  UND_ERR_SOCKET: 'connection closed before the response was complete',
-  ENOTFOUND: 'no such host',
-  EAI_AGAIN: 'no such host',
-};
-
 function toSearchError(
   error: unknown,
   url: URL,
@@ -114,11 +107,9 @@ function toSearchError(
 ): WebSearchError {
   if (error instanceof WebSearchError) return error;
   if (signal?.aborted === true) return new WebSearchError('cancelled', 'the search was cancelled', { cause: error });
-  const code = String((error as { code?: unknown } | undefined)?.code ?? '');
-  if (isLate || code === 'UND_ERR_CONNECT_TIMEOUT') {
+  if (isLate || codeOf(error) === 'UND_ERR_CONNECT_TIMEOUT') {
     const limit = `no complete response within ${timeoutMs / 1_000} s`;
     return new WebSearchError('timeout', `GET ${url.href}: context deadline exceeded (${limit})`, { cause: error });
   }
-  const failure = CONNECTION_FAILURES[code] ?? 'the request failed';
-  return new WebSearchError('unreachable', `GET ${url.href}: ${failure}`, { cause: error });
+  return new WebSearchError('unreachable', `GET ${url.href}: ${networkFailure(error)}`, { cause: error });
 }

@@ -10,6 +10,7 @@ import {
   StreamableHTTPClientTransport,
   type Tool,
 } from '@modelcontextprotocol/client';
+import { unlessAborted } from '@uswarm/service-kit';
 import { retryAfterOf } from '../retry-after.js';
 import { CLOSED, McpFailure, type Received, toFailure, UNREACHABLE } from './mcp-failure.js';
 import type { TokenOfTurn } from './tool.js';
@@ -204,14 +205,4 @@ function notExecuted(error: unknown, received: Received): McpFailure {
   const isLost = failure.message === CLOSED;
   const disconnected = failure.disconnected || isLost;
   return new McpFailure(isLost ? UNREACHABLE : failure.message, { status, retryAfterMs }, { cause, disconnected });
-}
-
-/** Rejects with the signal's reason if it aborts first. The work continues for other turns. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

@@ -1,7 +1,6 @@
 import { ProtocolError, type Tool } from '@modelcontextprotocol/client';
-import { type Logger, retry } from '@uswarm/service-kit';
+import { createTaskQueue, type Logger, retry } from '@uswarm/service-kit';
 import type { FunctionTool } from '../models/port.js';
-import { createCallSlots } from './call-slots.js';
 import { createMcpConnections } from './mcp-connection.js';
 import { CLOSED, McpFailure } from './mcp-failure.js';
 import { failedResult, toToolResult } from './mcp-result.js';
@@ -62,7 +61,7 @@ export function createMcpTools(deps: McpDeps): ToolServer & { close(): Promise<v
     callTimeoutMs,
     maxCallMs,
   });
-  const slots = createCallSlots(MAX_CONCURRENT_CALLS);
+  const queue = createTaskQueue({ concurrent: MAX_CONCURRENT_CALLS });
   /** Tools whose call can be repeated if the connection is lost, by name. */
   let repeatable = new Set<string>();
 
@@ -94,7 +93,7 @@ export function createMcpTools(deps: McpDeps): ToolServer & { close(): Promise<v
         const attempt = (): ReturnType<typeof connections.call> => {
           attempts += 1;
           const request = { name, arguments: input };
-          return slots.run(turn, signal, () => connections.call(tokenOfCall, request, signal));
+          return queue.run(() => connections.call(tokenOfCall, request, signal), { key: turn, signal });
         };
         const isLost = (error: unknown): boolean =>
           error instanceof McpFailure && error.message === CLOSED && repeatable.has(name);

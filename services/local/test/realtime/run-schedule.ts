@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { unlessAborted } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { PREVIOUS_GATEWAY, type RealtimeCluster } from './cluster.js';
 import { FoldingClient, signUp } from './folding-client.js';
@@ -55,15 +56,6 @@ export async function runSchedule(
     if (previousGateway) await cluster.runCurrentGateways();
     await cluster.killRuntimes(workspaceIds);
   }
-}
-
-function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
-  if (signal === undefined) return work;
-  const aborted = new Promise<never>((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-  return Promise.race([work, aborted]);
 }
 
 class Run {

@@ -2,6 +2,7 @@ import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createInflate, createUnzip } from 'node:zlib';
 import { pageAddress } from '@uswarm/service-kit';
 import type { Outgoing } from '@uswarm/service-kit/outgoing';
+import { codeOf, networkFailure } from '../network-failure.js';
 import { PageError } from './page-error.js';
 
 /** Robots files name this agent. */
@@ -118,27 +119,12 @@ export async function readBody({ body, url }: Response, maxBytes: number): Promi
   }
 }
 
-const FAILURES: Record<string, string> = {
-  ECONNREFUSED: 'it refuses the connection',
-  ECONNRESET: 'it closed the connection',
-  UND_ERR_SOCKET: 'it closed the connection before the page was complete',
-  ENOTFOUND: 'host not found',
-  EAI_AGAIN: 'host not found',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted',
-  Z_DATA_ERROR: 'it sent malformed data',
-  Z_BUF_ERROR: 'it sent malformed data',
-};
-
 /** `publicLookup` has checked each of the host's addresses. */
 function requestError(error: unknown, { hostname }: URL): PageError {
   if (error instanceof PageError) return error;
-  const code = String((error as { code?: unknown } | undefined)?.code ?? '');
+  const code = codeOf(error);
   if (code === 'PRIVATE_ADDRESS')
     return new PageError('not_public', `${hostname} is not a public address, and only public pages can be read`, error);
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return new PageError('timeout', `${hostname} did not answer in time`, error);
-  return new PageError('upstream_failed', `${hostname} failed: ${FAILURES[code] ?? 'the request failed'}`, error);
+  return new PageError('upstream_failed', `${hostname} failed: ${networkFailure(error)}`, error);
 }

@@ -57,12 +57,14 @@ import {
 } from '../../turns/journal/journal.store.js';
 import { loadHistory } from '../../turns/turns.store.js';
 import { findUser } from '../../records/users.store.js';
+import { conversationFiles, newestFiles } from '../../workspaces/files/conversation-files.js';
 import { listOwnedWorkspaces, findOwnedWorkspace, isWorkspaceOwnedBy } from '../../workspaces/workspaces.store.js';
 import { agentStatements } from '../../../test/agent-statements.js';
 import { eventStatements } from '../../../test/event-statements.js';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
 import {
   insertAgentData,
+  insertFiles,
   insertMessages,
   insertTasks,
   insertUserData,
@@ -94,6 +96,7 @@ describe('frequent statements without a sequential scan of a large table', () =>
     await insertMessages(db.database, MESSAGES);
     await insertTurns(db.database);
     await insertTasks(db.database);
+    await insertFiles(db.database);
     await insertUserData(db.database);
     await insertAgentData(db.database, 2);
     // As in production, nearly all events are published.
@@ -251,6 +254,13 @@ describe('frequent statements without a sequential scan of a large table', () =>
     ['an older page of messages', (database) => pageMessages(database, place.conversationId, 'older', ownPlace(8), 50)],
     ['a newer page of messages', (database) => pageMessages(database, place.conversationId, 'newer', ownPlace(3), 50)],
     ['the check for older messages', (database) => hasMessages(database, place.conversationId, 'older', ownPlace(8))],
+    [
+      'the files of a conversation',
+      async (database) => {
+        await conversationFiles(database, place.conversationId, [place.messageId]);
+        await newestFiles(database, place.conversationId, 200);
+      },
+    ],
     ['messages by id', (database) => findMessages(database, [place.messageId])],
     [
       'the storing of a group of messages',

@@ -1,5 +1,5 @@
 import { FILES_TOOL } from '@uswarm/contract/agent-tools';
-import { isProblem, type Picture, selectText, type TextRequest } from '@uswarm/file-reader';
+import { inRanges, isProblem, parseRanges, type Picture, selectText } from '@uswarm/file-reader';
 import { z } from 'zod';
 import { isId } from '../../platform/database/id.js';
 import { type FileContents, isPictureFile, isRecording } from '../../turns/request/attached-files.js';
@@ -44,23 +44,6 @@ const roomIn = (contextWindow: number | undefined): number =>
     Math.min(MOST_CHARACTERS, Math.max(LEAST_CHARACTERS, (contextWindow ?? Infinity) * CHARACTERS_PER_WINDOW_TOKEN)),
   );
 
-const partOf = ({ pages, rows, offset, query }: ReadFile): TextRequest => ({
-  ...(pages === undefined ? {} : { pages }),
-  ...(rows === undefined ? {} : { rows }),
-  ...(offset === undefined ? {} : { offset }),
-  ...(query === undefined ? {} : { query }),
-});
-
-/** The first page numbers in `pages`, such as `3`, `10-12` or `10-`. */
-function pageNumbers(pages: string | undefined): number[] {
-  const [, first, isRange, last] = /(\d+)(\s*[-–]\s*)?(\d+)?/.exec(pages ?? '') ?? [];
-  if (first === undefined) return [];
-  const from = Number(first);
-  const to = isRange === undefined ? from : last === undefined ? Infinity : Number(last);
-  const length = Math.min(PAGES, Math.max(0, to - from + 1));
-  return Array.from({ length }, (_, index) => from + index);
-}
-
 function withinBytes(pictures: readonly Picture[]): Picture[] {
   let bytes = 0;
   return pictures.filter((picture) => (bytes += picture.bytes.length) <= PICTURE_BYTES);
@@ -68,23 +51,34 @@ function withinBytes(pictures: readonly Picture[]): Picture[] {
 
 /** Lets agents read the files that are attached to a conversation, in parts. */
 export function createReadFileTool({ contents, fileById, newest }: ReadFileToolDeps): PlatformTool {
-  async function find(name: string, { conversationId }: ToolCall): Promise<StoredFile | string> {
+  /** A call is prepared, and then its pictures are read. */
+  const found = new WeakMap<ToolCall, StoredFile | string>();
+
+  async function find(name: string, call: ToolCall): Promise<StoredFile | string> {
+    const file = found.get(call) ?? (await lookUp(name, call));
+    found.set(call, file);
+    return file;
+  }
+
+  /** @returns a sentence for the model if the file is not found */
+  async function lookUp(name: string, { conversationId }: ToolCall): Promise<StoredFile | string> {
     const wanted = name.replace(/^id\s+/i, '').toLowerCase();
     const known = isId(wanted) ? await fileById(conversationId, wanted) : undefined;
     if (known !== undefined) return known;
     const attached = await newest(conversationId);
-    const found = attached.find((file) => file.name.toLowerCase() === wanted);
-    if (found !== undefined) return found;
+    const named = attached.find((file) => file.name.toLowerCase() === wanted);
+    if (named !== undefined) return named;
     if (attached.length === 0) return 'No file is attached to this conversation.';
     const names = attached.slice(0, LISTED).map((file) => `${file.name} (id ${file.id})`);
     return `No attached file has this id or name. There are: ${names.join(', ')}.`;
   }
 
-  async function scanned(file: StoredFile, input: ReadFile, signal: AbortSignal): Promise<Picture[]> {
-    const text = await contents.text(file, signal);
-    if (isProblem(text) || text.scanned.length === 0) return [];
-    const numbers = pageNumbers(input.pages).filter((page) => text.scanned.includes(page));
-    const pages = numbers.length === 0 ? [] : await contents.pages(file, numbers, signal);
+  async function scanned(file: StoredFile, input: ReadFile, call: ToolCall): Promise<Picture[]> {
+    const ranges = parseRanges(input.pages ?? '');
+    const text = await contents.text(file, call);
+    if (isProblem(text) || ranges === undefined) return [];
+    const numbers = text.scanned.filter((page) => inRanges(ranges, page)).slice(0, PAGES);
+    const pages = numbers.length === 0 ? [] : await contents.pages(file, numbers, call);
     return isProblem(pages) ? [] : withinBytes(pages);
   }
 
@@ -103,8 +97,8 @@ export function createReadFileTool({ contents, fileById, newest }: ReadFileToolD
     async pictures(input, call) {
       const file = await find(input.attachment, call);
       if (typeof file === 'string' || isRecording(file)) return [];
-      if (!isPictureFile(file)) return scanned(file, input, call.signal);
-      const picture = await contents.picture(file, call.signal);
+      if (!isPictureFile(file)) return scanned(file, input, call);
+      const picture = await contents.picture(file, call);
       return isProblem(picture) ? [] : [picture];
     },
     async prepare(input, call) {
@@ -112,14 +106,14 @@ export function createReadFileTool({ contents, fileById, newest }: ReadFileToolD
       if (typeof file === 'string') return withOutcome(failed(file));
       if (isRecording(file)) return withOutcome(failed(`${file.name} is a recording. Recordings cannot be read.`));
       if (isPictureFile(file)) {
-        const picture = await contents.picture(file, call.signal);
+        const picture = await contents.picture(file, call);
         return withOutcome(
           isProblem(picture) ? failed(picture.message) : succeeded(`${file.name} is the picture below.`),
         );
       }
-      const text = await contents.text(file, call.signal);
+      const text = await contents.text(file, call);
       if (isProblem(text)) return withOutcome(failed(`${file.name}: ${text.message}`));
-      return withOutcome(succeeded(selectText(text, partOf(input), roomIn(call.contextWindow)).text));
+      return withOutcome(succeeded(selectText(text, input, roomIn(call.contextWindow)).text));
     },
   });
 }

@@ -5,9 +5,11 @@ import {
   type ClientAddress,
   deviceLogFields,
   type Logger,
+  QueueFull,
   readDevice,
   retry,
   type ServiceCredential,
+  type TaskQueue,
 } from '@uswarm/service-kit';
 import { isTransient, toErrorBody } from '../../error-body.js';
 import { type GatewayMetrics, type HandshakeOutcome, outcomeOf } from '../../metrics/gateway-metrics.js';
@@ -15,7 +17,6 @@ import type { OrchestratorClient } from '../../orchestrator-client.js';
 import { type Credentials, readCredentials } from './credentials.js';
 import { type Resumption, readResumeToken } from './resumption.js';
 import { acceptedCredential, credentialHash, type SessionData } from './session-data.js';
-import type { Slots } from '../../slots.js';
 
 /** The used part of a socket. */
 export interface ConnectingSocket {
@@ -35,7 +36,7 @@ export interface HandshakeDeps {
   metrics: Pick<GatewayMetrics, 'handshakes' | 'handshakesWaiting'>;
   logger: Pick<Logger, 'error' | 'debug'>;
   /** Limits the number of concurrent authentication requests. */
-  slots: Slots;
+  queue: TaskQueue;
   /** Milliseconds within which a handshake is retried after transient errors. */
   patienceMs: number;
   /** Monotonic milliseconds. */
@@ -57,6 +58,12 @@ function retryAfter(error: unknown): number {
   return typeof ms === 'number' ? ms : 0;
 }
 
+/** @throws ApiError `service_unavailable` if too many handshakes wait */
+const placeIn = (queue: TaskQueue, signal: AbortSignal): Promise<() => void> =>
+  queue.take({ signal }).catch((error: unknown) => {
+    throw error instanceof QueueFull ? new ApiError('service_unavailable') : error;
+  });
+
 /**
  * Admits a connecting client with its resume token, or authenticates it with the orchestrator. Retries for a limited time after a transient error. Never
  * throws.
@@ -64,7 +71,7 @@ function retryAfter(error: unknown): number {
  * @returns the refusal; undefined if the client is accepted
  */
 export function createHandshake(deps: HandshakeDeps) {
-  const { orchestrator, resume, credential, clientAddress, metrics, logger, slots, patienceMs, now } = deps;
+  const { orchestrator, resume, credential, clientAddress, metrics, logger, queue, patienceMs, now } = deps;
 
   /** @returns whether the resume token admits the client. @throws ApiError if it does not, and no credentials are present */
   async function resumed(auth: unknown, credentials: Credentials, data: Partial<SessionData>): Promise<boolean> {
@@ -90,7 +97,7 @@ export function createHandshake(deps: HandshakeDeps) {
       const address = clientAddress(request);
       const authenticate = async () => {
         metrics.handshakesWaiting.inc();
-        const release = await slots.take(disconnected.signal).finally(() => metrics.handshakesWaiting.dec());
+        const release = await placeIn(queue, disconnected.signal).finally(() => metrics.handshakesWaiting.dec());
         try {
           const requestedAt = now();
           const identity = await orchestrator.authenticate(credentials, address, requestId);

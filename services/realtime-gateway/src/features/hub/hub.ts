@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError, EVENTS_PAGE_BYTES } from '@uswarm/contract';
 import type { EventBus, Unsubscribe } from '@uswarm/event-bus';
-import { type Logger, retry } from '@uswarm/service-kit';
+import { type Logger, retry, type TaskQueue } from '@uswarm/service-kit';
 import type { GatewayMetrics } from '../../metrics/gateway-metrics.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Timers } from '../../timers.js';
-import type { Slots } from '../../slots.js';
 import type { EventLogLimits } from './event-log.js';
 import type { HistoryBudget, HistoryOwner } from './history-budget.js';
 import { type HubEvent, HubState, isReduced, type Moment, type WorkspaceSnapshot } from './hub-state.js';
@@ -47,7 +46,7 @@ export interface HubDeps {
   bus: Pick<EventBus, 'subscribe'>;
   orchestrator: Pick<OrchestratorClient, 'events' | 'subscriptions'>;
   /** Limits concurrent requests from all hubs. */
-  slots: Slots;
+  queue: TaskQueue;
   budget: HistoryBudget;
   timers: Timers;
   /** Monotonic milliseconds. */
@@ -283,18 +282,13 @@ export class Hub implements HistoryOwner {
 
   /** Until it succeeds or the hub is closed, with an upper limit on concurrent requests from all hubs. */
   #request<T>(send: () => Promise<T>): Promise<T> {
-    const attempt = (): Promise<T> => this.#inSlot(send);
+    const attempt = (): Promise<T> => this.#inTurn(send);
     const options = { ...RETRY, deadlineMs: Infinity, signal: this.#signal };
     return retry(attempt, { ...options, retryable: (error) => !isDeleted(error) });
   }
 
-  async #inSlot<T>(send: () => Promise<T>): Promise<T> {
-    const release = await this.#deps.slots.take(this.#signal);
-    try {
-      return await send();
-    } finally {
-      release();
-    }
+  #inTurn<T>(send: () => Promise<T>): Promise<T> {
+    return this.#deps.queue.run(send, { signal: this.#signal });
   }
 
   #readFailed(error: unknown): void {
@@ -339,7 +333,7 @@ export class Hub implements HistoryOwner {
         this.#after('subscribe');
       }
     };
-    this.#inSlot(ask).catch((error: unknown) =>
+    this.#inTurn(ask).catch((error: unknown) =>
       logger.debug({ err: error, workspaceId }, 'asking for the state failed'),
     );
   }

@@ -1,6 +1,6 @@
 import type { EventBus } from '@uswarm/event-bus';
+import { createTaskQueue } from '@uswarm/service-kit';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
-import { createSlots } from '../../slots.js';
 import { HistoryBudget } from './history-budget.js';
 import { Hub, type HubDeps, type HubOptions } from './hub.js';
 import { checkPositions } from './position-check.js';
@@ -14,7 +14,7 @@ export interface HubsOptions extends HubOptions {
   positionCheckMs: number;
 }
 
-export interface HubsDeps extends Omit<HubDeps, 'slots' | 'budget' | 'orchestrator' | 'bus' | 'options'> {
+export interface HubsDeps extends Omit<HubDeps, 'queue' | 'budget' | 'orchestrator' | 'bus' | 'options'> {
   bus: Pick<EventBus, 'subscribe' | 'onReconnect'>;
   orchestrator: Pick<OrchestratorClient, 'events' | 'subscriptions' | 'positions'>;
   options: HubsOptions;
@@ -38,9 +38,9 @@ export function createHubs(deps: HubsDeps): Hubs {
   const { bus, options } = deps;
   const hubs = new Map<string, { hub: Hub; users: number }>();
   const budget = new HistoryBudget(options.historyBytes);
-  const slots = createSlots({ concurrent: options.concurrentReads, queued: Infinity });
+  const queue = createTaskQueue({ concurrent: options.concurrentReads });
   // One object, because there are many hubs.
-  const shared: HubDeps = { ...deps, slots, budget };
+  const shared: HubDeps = { ...deps, queue, budget };
   const check = checkPositions({
     ...deps,
     everyMs: options.positionCheckMs,

@@ -5,13 +5,12 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '@uswarm/service-kit';
+import { createTaskQueue, type Logger } from '@uswarm/service-kit';
 import { z } from 'zod';
 import type { RuntimePool } from '../../runtime-pool.js';
 import { QUEUED } from '../../../records/runtime-state.js';
 import type { RuntimeDriver, RuntimeObservation, RuntimeSpec } from '../driver.js';
 import type { RuntimeProcess } from './runtime-processes.store.js';
-import { createStartSlots } from './start-slots.js';
 import { watchStart } from './start-watch.js';
 import { createSuspicions } from './suspicions.js';
 import type * as runtimeProcessRecords from './runtime-processes.store.js';
@@ -62,22 +61,14 @@ const Listening = z.object({ event: z.literal('listening'), port: z.int().positi
  */
 export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
   const { database, store, program, environment, logDirectory, pool, startPatienceMs, logger } = deps;
-  const slots = createStartSlots(deps.maxStarts ?? availableParallelism());
+  // A start is CPU-bound.
+  const starts = createTaskQueue({ concurrent: deps.maxStarts ?? availableParallelism() });
   const suspicions = createSuspicions({ processorMs: LOOP_TIMES * startPatienceMs });
   const listeners: ((workspaceId: string) => void)[] = [];
   /** A lost lease does not end a start: the next call waits for it. */
   const starting = new Map<string, Promise<number>>();
 
-  async function start(spec: RuntimeSpec, signal: AbortSignal | undefined): Promise<number> {
-    const giveBack = await slots.take(signal);
-    try {
-      return await startNow(spec);
-    } finally {
-      giveBack();
-    }
-  }
-
-  async function startNow(spec: RuntimeSpec): Promise<number> {
+  async function start(spec: RuntimeSpec): Promise<number> {
     const child = spawnRuntime(program, environment(spec), openLog(spec.workspaceId));
     child.once('exit', (code, signal) => {
       logger.info({ workspace: spec.workspaceId, pid: child.pid, code, signal }, 'runtime process exited');
@@ -118,7 +109,7 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
     const { workspaceId } = spec;
     const known = starting.get(workspaceId);
     if (known !== undefined) return known;
-    const started = start(spec, signal);
+    const started = starts.run(() => start(spec), { signal });
     starting.set(workspaceId, started);
     try {
       return await started;
