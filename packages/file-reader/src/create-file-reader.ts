@@ -1,6 +1,6 @@
+import { createTaskQueue, QueueFull } from '@uswarm/service-kit';
 import { type FileProblem, type FileReader, type FileSource, isProblem, type Picture } from './file-reader.js';
 import type { Job } from './protocol.js';
-import { createQueue } from './queue.js';
 import { type Crash, type ProcessLimits, type ProcessResult, runProcess, tooLarge } from './reader-process.js';
 
 export interface FileReaderOptions {
@@ -54,21 +54,24 @@ export function createFileReader(options: FileReaderOptions = {}): FileReader {
   const { nodeArguments = [], onCrash = () => undefined } = options;
   const limits = { ...DEFAULTS, ...options.limits };
   const { characters, pages } = limits;
-  const slots = createQueue(processes, queue);
+  const slots = createTaskQueue({ concurrent: processes, maxWaiting: queue });
   const closing = new AbortController();
   const running = new Set<Promise<unknown>>();
 
   const run = async (task: Job['task'], file: FileSource, numbers: number[], signal: AbortSignal) => {
-    const { name, type, size, bytes } = file;
+    const { name, type, size, bytes, owner } = file;
     const ended = AbortSignal.any([signal, closing.signal]);
     ended.throwIfAborted();
     if (size === 0) return { problem: 'empty', message: 'The file is empty.' } satisfies FileProblem;
     if (size > limits.fileBytes) return tooLarge(limits);
     const job = { task, name, type, size, numbers, characters, pages };
-    const result = await slots.run(ended, () =>
-      runProcess({ program, job, bytes, limits, signal: ended, nodeArguments, onCrash }),
-    );
-    return result ?? BUSY;
+    try {
+      const read = () => runProcess({ program, job, bytes, limits, signal: ended, nodeArguments, onCrash });
+      return await slots.run(read, { key: owner, signal: ended });
+    } catch (error) {
+      if (error instanceof QueueFull) return BUSY;
+      throw error;
+    }
   };
   // `close` waits for all processes.
   const start = (...job: Parameters<typeof run>): Promise<ProcessResult | FileProblem> => {

@@ -7,6 +7,8 @@ export interface FileSource {
   bytes: Uint8Array | AsyncIterable<Uint8Array>;
   /** In bytes. */
   size: number;
+  /** Owners take turns when files wait. */
+  owner?: string;
 }
 
 export type ProblemKind =

@@ -388,6 +388,22 @@ describe('limits', () => {
     });
   });
 
+  it('delays the file of one owner by one file of another, who has filled the queue', async () => {
+    const order: string[] = [];
+    const opened = async function* (name: string): AsyncGenerator<Uint8Array> {
+      order.push(name);
+      yield Buffer.from('a');
+    };
+    const fileOf = (owner: string): FileSource => ({ name: 'a.txt', type: '', owner, bytes: opened(owner), size: 1 });
+    await withLimits({ limits, processes: 1 }, async (of) => {
+      const large = Array.from({ length: 50 }, () => of.text(fileOf('large'), signal).catch(() => undefined));
+      expect(await of.text(fileOf('small'), signal)).toMatchObject({ kind: 'text' });
+      expect(order.slice(0, 2)).toEqual(['large', 'small']);
+      await of.close();
+      await Promise.all(large);
+    });
+  });
+
   it('rejects with the reason of the signal, in the queue and in the process', async () => {
     await withLimits({ limits, processes: 1 }, async (of) => {
       const abort = new AbortController();

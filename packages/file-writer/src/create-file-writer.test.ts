@@ -40,16 +40,28 @@ describe('a writer of files', () => {
 
   it('refuses files when too many wait, and writes the others', async () => {
     const writer = createFileWriter({ timeoutMs: 60_000, maxWaiting: 1 });
-    const first = writer.write(PDF);
+    const written = [writer.write(PDF), writer.write(PDF)];
     expect(await reasonOf(writer.write(PDF))).toMatch(/^busy: /);
-    expect((await first).name).toBe('Tea.pdf');
+    expect((await Promise.all(written)).map(({ name }) => name)).toEqual(['Tea.pdf', 'Tea.pdf']);
     expect((await writer.write(PDF)).name).toBe('Tea.pdf');
   });
 
   it('stops when its signal aborts', async () => {
     const ending = new AbortController();
-    const written = createFileWriter().write(PDF, ending.signal);
+    const written = createFileWriter().write(PDF, { signal: ending.signal });
     ending.abort(new Error('stopped'));
     await expect(written).rejects.toThrow('stopped');
+  });
+
+  it('immediately releases a waiting caller when its signal aborts', async () => {
+    const writer = createFileWriter({ timeoutMs: 60_000 });
+    let isWritten = false;
+    const first = writer.write(PDF).finally(() => (isWritten = true));
+    const ending = new AbortController();
+    const waiting = writer.write(PDF, { signal: ending.signal });
+    ending.abort(new Error('stopped'));
+    await expect(waiting).rejects.toThrow('stopped');
+    expect(isWritten).toBe(false);
+    await first;
   });
 });

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { createTaskQueue, QueueFull } from '@uswarm/service-kit';
 import { FileNotWritten, type FileRequest, type Reason, type WrittenFile } from './file-types.js';
 import { isText, writeText } from './write-text.js';
 
@@ -10,9 +11,15 @@ export interface FileWriterOptions {
   maxWaiting?: number;
 }
 
+export interface WriteOptions {
+  /** Owners take turns when files wait. */
+  owner?: string;
+  signal?: AbortSignal;
+}
+
 export interface FileWriter {
   /** @throws FileNotWritten also if it takes too long, or too many files wait */
-  write(request: FileRequest, signal?: AbortSignal): Promise<WrittenFile>;
+  write(request: FileRequest, options?: WriteOptions): Promise<WrittenFile>;
 }
 
 type Answer = { file: WrittenFile } | { problem: { reason: Reason; message: string } };
@@ -29,26 +36,23 @@ const MAX_CONTENT_BYTES = 256 * 1024;
 /** Writes one document at a time, each in a new thread, which takes its memory with it. */
 export function createFileWriter(options: FileWriterOptions = {}): FileWriter {
   const { timeoutMs = 10_000, heapMiB = 256, maxWaiting = 20 } = options;
-  let last: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
+  const queue = createTaskQueue({ concurrent: 1, maxWaiting });
 
   return {
-    async write(request, signal) {
+    async write(request, { owner, signal } = {}) {
       if (Buffer.byteLength(request.content) > MAX_CONTENT_BYTES)
         throw new FileNotWritten(
           'limit',
           `The content has more than ${MAX_CONTENT_BYTES / 1024} KiB. Write several files.`,
         );
       if (isText(request)) return writeText(request);
-      if (waiting >= maxWaiting) throw new FileNotWritten('busy', 'Too many files are being written. Try again later.');
-      waiting += 1;
-      const turn = last.then(async () => {
-        waiting -= 1;
-        signal?.throwIfAborted();
-        return writeInThread(request, { timeoutMs, heapMiB, signal });
-      });
-      last = turn.catch(() => undefined);
-      return turn;
+      try {
+        return await queue.run(() => writeInThread(request, { timeoutMs, heapMiB, signal }), { key: owner, signal });
+      } catch (error) {
+        if (error instanceof QueueFull)
+          throw new FileNotWritten('busy', 'Too many files are being written. Try again later.', { cause: error });
+        throw error;
+      }
     },
   };
 }

@@ -81,9 +81,11 @@ export {
   TOKENS_IN_FLIGHT,
   withoutImageData,
 } from './token-estimate.js';
+export { createTaskQueue, QueueFull, type TaskOptions, type TaskQueue, type TaskQueueLimits } from './task-queue.js';
 export { createTokenBuckets, type TokenBuckets } from './token-buckets.js';
 export { currentTraceId, failSpan, inSpan, type Span, traceHeaders } from './tracing.js';
 export { hstsMaxAge, transportSecurity } from './transport-security.js';
+export { unlessAborted } from './unless-aborted.js';
 export {
   BINARY_CONTROLS,
   BLANK,

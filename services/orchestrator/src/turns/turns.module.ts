@@ -15,7 +15,7 @@ import { createModelTokens } from './model-calls/model-tokens.js';
 import type { Plans } from '../metering/plans.js';
 import type { RuntimeClient } from '../runtimes/runtime-client.js';
 import { createToolTokens } from '../records/tool-tokens.js';
-import { createCallRules } from './tools/call-rules.js';
+import { type CallRulesDeps, createCallRules } from './tools/call-rules.js';
 import type { PlatformTool } from './tools/platform-tool.js';
 import { createFollowUps } from './summaries/follow-ups.js';
 import { createUsageLimits, type UsageLimits } from '../metering/usage-limits.js';
@@ -74,7 +74,7 @@ export interface TurnsModuleDeps {
   files: FileContents;
   attachmentsIn: AttachmentsIn;
   /** A conversation's file texts. */
-  attachedTexts: (conversationId: string) => Promise<string[]>;
+  attachedTexts: CallRulesDeps['attachedTexts'];
   metrics: Registry;
   clock: Clock;
   logger: Logger;

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { createTaskQueue, QueueFull } from '@uswarm/service-kit';
 import { PageError } from './page-error.js';
 
 export interface ExtractedPage {
@@ -34,6 +35,7 @@ const MAX_WAITING = 16;
 const PROGRAM = new URL(`../extract-worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
 const COMPLEX = 'the page is too complex to read';
+const CANCELLED = 'reading was cancelled';
 
 type Answer = { extracted: ExtractedPage } | { failed: 'complex' | 'malformed' };
 
@@ -58,7 +60,7 @@ function inThread(document: Document, signal: AbortSignal | undefined, ms: numbe
     };
     const fail = (code: 'unreadable' | 'cancelled', text: string, cause?: unknown): void =>
       end(() => reject(new PageError(code, text, cause)));
-    const cancel = (): void => fail('cancelled', 'reading was cancelled');
+    const cancel = (): void => fail('cancelled', CANCELLED);
     const timer = setTimeout(() => fail('unreadable', COMPLEX), ms);
     if (signal?.aborted === true) return cancel();
     signal?.addEventListener('abort', cancel, { once: true });
@@ -77,20 +79,15 @@ function inThread(document: Document, signal: AbortSignal | undefined, ms: numbe
  * nor ends this process.
  */
 export function createExtraction(ms = EXTRACT_MS): Extract {
-  let running = 0;
-  const waiting: (() => void)[] = [];
+  const queue = createTaskQueue({ concurrent: MAX_RUNNING, maxWaiting: MAX_WAITING });
   return async (document, signal) => {
-    if (running >= MAX_RUNNING) {
-      if (waiting.length >= MAX_WAITING)
-        throw new PageError('rate_limited', 'too many pages are being read; try again later');
-      await new Promise<void>((resolve) => void waiting.push(resolve));
-    } else running += 1;
     try {
-      return await inThread(document, signal, ms);
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) running -= 1;
-      else next();
+      return await queue.run(() => inThread(document, signal, ms), { signal });
+    } catch (error) {
+      if (error instanceof QueueFull)
+        throw new PageError('rate_limited', 'too many pages are being read; try again later', error);
+      if (signal?.aborted === true && !(error instanceof PageError)) throw new PageError('cancelled', CANCELLED, error);
+      throw error;
     }
   };
 }

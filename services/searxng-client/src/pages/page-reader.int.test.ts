@@ -344,6 +344,23 @@ describe('a hostile page', () => {
     expect((await codeOf(read(page(article(''))))).code).toBe('ok');
   });
 
+  it('immediately releases a caller that waits for a thread when its signal aborts', async () => {
+    const extract = createExtraction(15_000);
+    const { signal } = new AbortController();
+    const slow = { html: '<b>y</b>'.repeat(500_000), url: server.url };
+    let ended = 0;
+    const running = [1, 2].map(() => extract(slow, signal).finally(() => (ended += 1)));
+    const cancelling = new AbortController();
+    const waiting = extract({ html: article(''), url: server.url }, cancelling.signal);
+    cancelling.abort();
+    expect({ ...(await codeOf(waiting)), ended }).toEqual({
+      code: 'cancelled',
+      message: 'read_page_tool: reading was cancelled',
+      ended: 0,
+    });
+    await Promise.all(running);
+  }, 30_000);
+
   it('has ended its thread when its reading ends', async () => {
     const terminate = jest.spyOn(Worker.prototype, 'terminate');
     cleanup.defer(() => terminate.mockRestore());

@@ -11,7 +11,7 @@ const APPROVED = 'https://example.org/approved';
 function callsWith({ lookups = 0, status = 'approved' as 'approved' | 'outdated' } = {}) {
   const approval = { status, argumentsHash: callHash(READ_PAGE_TOOL, { url: APPROVED }) };
   const calls = createAnnouncedCalls({
-    turn: { id: 't', agent_id: 'a', workspace_id: 'w', conversation_id: 'c' },
+    turn: { id: 't', agent_id: 'a', workspace_id: 'w', user_id: 'u', conversation_id: 'c' },
     rules: {
       untrustedSources: async () => ['web'],
       sharesPrivateText: async () => false,

@@ -28,7 +28,7 @@ const REFUSALS: Record<Exclude<FoundApproval['status'], 'approved' | 'open'>, st
 };
 
 export interface AnnouncedCallDeps {
-  turn: Pick<TurnRow, 'id' | 'agent_id' | 'workspace_id' | 'conversation_id'>;
+  turn: Pick<TurnRow, 'id' | 'agent_id' | 'workspace_id' | 'conversation_id' | 'user_id'>;
   rules: Pick<CallRules, 'untrustedSources' | 'sharesPrivateText' | 'knowsAddress' | 'lookups' | 'permission'>;
   /** Asks the user, and finds what the user decided. */
   writer: Pick<TurnWriter, 'ask' | 'findCall' | 'grant'>;
@@ -52,7 +52,7 @@ const isLookup = (tool: string): boolean => tool === WEB_SEARCH_TOOL || tool ===
  * to any host, also encoded or in several pieces.
  */
 export function createAnnouncedCalls({ turn, rules, writer, tokenFor }: AnnouncedCallDeps) {
-  const place = { workspaceId: turn.workspace_id, conversationId: turn.conversation_id };
+  const place = { workspaceId: turn.workspace_id, conversationId: turn.conversation_id, userId: turn.user_id };
   /** Untrusted content stays in a conversation, so a positive result is final. */
   let known = false;
   let waiting: WaitingCall[] = [];

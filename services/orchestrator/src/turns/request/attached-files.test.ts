@@ -60,7 +60,13 @@ function contents(more: Partial<FileContents> = {}): FileContents & { read: stri
 
 async function shown(rows: readonly HistoryRow[], from: FileContents, model = SEES, withinMs = 60_000) {
   const answered = rows[0]?.id ?? '';
-  const { files, problems, isComplete } = await attachedFiles(rows, from, { answered, ...model, withinMs, signal });
+  const { files, problems, isComplete } = await attachedFiles(rows, from, {
+    answered,
+    ...model,
+    withinMs,
+    userId: 'ada',
+    signal,
+  });
   const list = [...files].flatMap(([message, ofMessage]) =>
     ofMessage.map(({ name, text, pictures }) => ({ message, name, text, pictures: pictures.length })),
   );
@@ -100,7 +106,7 @@ describe('the attached files in a request', () => {
   });
 
   it('does not wait for a file that takes long, and offers to read it later', async () => {
-    const text: FileContents['text'] = (_file, patience) =>
+    const text: FileContents['text'] = (_file, { signal: patience }) =>
       new Promise((_resolve, reject) => patience.addEventListener('abort', () => reject(patience.reason as Error)));
     const { list, isComplete } = await shown([row('m1', [file('slow.pdf')])], contents({ text }), SEES, 1);
     expect({ list, isComplete }).toEqual({

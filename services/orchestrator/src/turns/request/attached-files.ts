@@ -7,13 +7,20 @@ import type { StoredFile } from './message-to-text.js';
 /** Such runtimes get attached files with their content. */
 export const FILES = 'files.1';
 
+export interface FileReading {
+  /** Users take turns when many files wait. */
+  userId: string;
+  /** Ends the wait for the result. */
+  signal: AbortSignal;
+}
+
 /** Reads attached files, and caches the results. */
 export interface FileContents {
-  text(file: StoredFile, signal: AbortSignal): Promise<FileText | FileProblem>;
+  text(file: StoredFile, reading: FileReading): Promise<FileText | FileProblem>;
   /** For models; a picture's metadata is removed. */
-  picture(file: StoredFile, signal: AbortSignal): Promise<Picture | FileProblem>;
+  picture(file: StoredFile, reading: FileReading): Promise<Picture | FileProblem>;
   /** PDF pages as pictures. */
-  pages(file: StoredFile, numbers: readonly number[], signal: AbortSignal): Promise<Picture[] | FileProblem>;
+  pages(file: StoredFile, numbers: readonly number[], reading: FileReading): Promise<Picture[] | FileProblem>;
 }
 
 /** Leaves out files that no message in the conversation has. */
@@ -51,7 +58,7 @@ export interface PromptFiles {
   isComplete: boolean;
 }
 
-export interface FileOptions {
+export interface FileOptions extends FileReading {
   /** The answered message's id. */
   answered: string;
   /** True if the model sees pictures, or if that is unknown. */
@@ -60,7 +67,6 @@ export interface FileOptions {
   window: number;
   /** Time for all files in ms. */
   withinMs: number;
-  signal: AbortSignal;
 }
 
 export const isPictureFile = ({ type }: Pick<StoredFile, 'type'>): boolean => type === 'image';
@@ -83,9 +89,10 @@ const toPicture = ({ type, bytes }: Picture) => create(PictureSchema, { mediaTyp
 export async function attachedFiles(
   newestFirst: readonly HistoryRow[],
   contents: FileContents,
-  { answered, images, window, withinMs, signal }: FileOptions,
+  { answered, images, window, withinMs, userId, signal }: FileOptions,
 ): Promise<PromptFiles> {
   const patience = AbortSignal.any([signal, AbortSignal.timeout(withinMs)]);
+  const reading: FileReading = { userId, signal: patience };
   let isComplete = true;
   const room: Room = {
     characters: Math.floor(Math.min(ALL_CHARACTERS, window * CHARACTERS_PER_WINDOW_TOKEN)),
@@ -107,7 +114,7 @@ export async function attachedFiles(
   async function picture(file: StoredFile): Promise<Shown | FileProblem> {
     if (!images) return { text: UNSEEN };
     if (room.pictures === 0) return { text: NOT_SHOWN };
-    const read = await contents.picture(file, patience);
+    const read = await contents.picture(file, reading);
     if (isProblem(read)) return read;
     const taken = takePictures([read]);
     return taken.length === 0 ? { text: NOT_SHOWN } : { pictures: taken.map(toPicture) };
@@ -116,14 +123,14 @@ export async function attachedFiles(
   async function scannedPages(file: StoredFile, scanned: readonly number[]): Promise<Picture[]> {
     const wanted = images ? scanned.slice(0, Math.min(SCANNED_PAGES, room.pictures)) : [];
     if (wanted.length === 0) return [];
-    const read = await contents.pages(file, wanted, patience);
+    const read = await contents.pages(file, wanted, reading);
     return isProblem(read) ? [] : takePictures(read);
   }
 
   async function text(file: StoredFile, share: number): Promise<Shown | FileProblem> {
     const allowed = Math.min(FILE_CHARACTERS, room.characters, share);
     if (allowed < LEAST_CHARACTERS) return { text: NOT_SHOWN };
-    const read = await contents.text(file, patience);
+    const read = await contents.text(file, reading);
     if (isProblem(read)) return read;
     const selected = selectText(read, {}, allowed);
     room.characters -= selected.text.length;

@@ -188,6 +188,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
           images: context.limits?.capabilities.images ?? true,
           window: window.tokens,
           withinMs: filesWithinMs,
+          userId: turn.user_id,
           signal,
         })
       : NO_FILES;

@@ -6,11 +6,13 @@ import type { ReceiptLog } from '../receipts/receipt-log.js';
 import type { Database } from '../../platform/database/database.js';
 import { isKnownAddress } from './known-addresses.js';
 import { countLookups, findAddressTexts } from './known-addresses.store.js';
-import type { PlatformTool } from './platform-tool.js';
+import type { PlatformTool, ToolCall } from './platform-tool.js';
 import { findPrivateTexts } from './private-texts.store.js';
 import { sharesText } from './shared-text.js';
 import { findUntrustedSources } from './untrusted-content.store.js';
 import { contentOf, type UntrustedSource } from './untrusted-content.js';
+
+export type CallPlace = Pick<ToolCall, 'workspaceId' | 'conversationId' | 'userId'>;
 
 /** The user's current rules. A turn can be days older, because it waited for an approval. */
 export interface CallRules {
@@ -22,7 +24,7 @@ export interface CallRules {
   /** Sources that agents have read in the conversation. */
   untrustedSources(conversationId: string): Promise<UntrustedSource[]>;
   /** True if a query has text of the user's that is not in the user's messages in the conversation. */
-  sharesPrivateText(place: { workspaceId: string; conversationId: string }, query: string): Promise<boolean>;
+  sharesPrivateText(place: CallPlace, query: string): Promise<boolean>;
   /** True if the user has written the whole address, or a search, page or connected app has returned it. */
   knowsAddress(conversationId: string, url: URL): Promise<boolean>;
   /** Counts a turn's searches and pages since its conversation has content from others. */
@@ -38,7 +40,7 @@ export interface CallRulesDeps {
   tools: readonly Tool[];
   receipts: Pick<ReceiptLog, 'sentSince'>;
   /** The conversation's file texts. */
-  attachedTexts: (conversationId: string) => Promise<string[]>;
+  attachedTexts: (place: CallPlace) => Promise<string[]>;
   platformTools: readonly Pick<PlatformTool, 'name' | 'effect' | 'provider'>[];
   database: Database;
 }
@@ -63,7 +65,7 @@ export const createCallRules = ({
     const readers = platformTools.filter(({ effect }) => effect === 'read').map(({ name }) => name);
     const [{ texts, named }, attached] = await Promise.all([
       findPrivateTexts(database, place, readers),
-      attachedTexts(place.conversationId),
+      attachedTexts(place),
     ]);
     return sharesText(query, [...texts, ...attached], named);
   },

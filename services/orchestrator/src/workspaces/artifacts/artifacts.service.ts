@@ -144,7 +144,8 @@ export function createArtifactService(deps: ArtifactServiceDeps): ArtifactServic
     try {
       const content = markdown.text(await readExisting(row));
       // A slash would begin a folder.
-      return await writer.write({ type, name: markdown.text(row.title).replaceAll(/[/\\]/g, ' '), content });
+      const name = markdown.text(row.title).replaceAll(/[/\\]/g, ' ');
+      return await writer.write({ type, name, content }, { owner: userId });
     } catch (error) {
       throw error instanceof FileNotWritten ? refusalOf(error) : error;
     } finally {

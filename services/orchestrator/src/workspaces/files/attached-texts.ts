@@ -8,13 +8,18 @@ const FILES = 20;
 const MAX_CHARACTERS = 500_000;
 const WAIT_MS = 2_000;
 
+export interface ConversationOfUser {
+  conversationId: string;
+  userId: string;
+}
+
 /** Returns the conversation's file texts, as far as they have been read. */
 export function createAttachedTexts(
   contents: Pick<FileContents, 'text'>,
   newest: (conversationId: string) => Promise<StoredFile[]>,
   logger: Pick<Logger, 'debug'>,
 ) {
-  return async (conversationId: string): Promise<string[]> => {
+  return async ({ conversationId, userId }: ConversationOfUser): Promise<string[]> => {
     const files = (await newest(conversationId)).filter((file) => !isPictureFile(file) && !isRecording(file));
     const signal = AbortSignal.timeout(WAIT_MS);
     const texts: string[] = [];
@@ -22,7 +27,7 @@ export function createAttachedTexts(
     for (const file of files.slice(0, FILES)) {
       if (left <= 0 || signal.aborted) break;
       try {
-        const read = await contents.text(file, signal);
+        const read = await contents.text(file, { userId, signal });
         if (isProblem(read)) continue;
         const text = read.parts.map((part) => part.text).join('\n');
         texts.push(text.slice(0, left));

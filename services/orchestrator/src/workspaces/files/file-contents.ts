@@ -8,10 +8,10 @@ import {
   type Picture,
   type ProblemKind,
 } from '@uswarm/file-reader';
-import type { Logger } from '@uswarm/service-kit';
+import { type Logger, unlessAborted } from '@uswarm/service-kit';
 import { LRUCache } from 'lru-cache';
 import { type ObjectStore, ObjectMissing } from '../../records/object-store.js';
-import type { FileContents } from '../../turns/request/attached-files.js';
+import type { FileContents, FileReading } from '../../turns/request/attached-files.js';
 import type { StoredFile } from '../../turns/request/message-to-text.js';
 
 export interface FileContentsDeps {
@@ -39,26 +39,13 @@ function sizeOf(content: Content): number {
   return 'parts' in content ? content.parts.reduce((sum, { text }) => sum + 2 * text.length, LEAST_BYTES) : LEAST_BYTES;
 }
 
-/** Rejects with the signal's reason while the result is not there. */
-async function whileWaiting<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason as Error);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([result, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
-}
-
 /**
  * Reads files and caches the results: objects never change. A read continues when its caller stops waiting, so that the
  * next caller gets the result.
  */
 export function createFileContents({ objects, reader, logger }: FileContentsDeps): FileContents {
   const kept = new LRUCache<string, Content>({ maxSize: KEPT_BYTES, sizeCalculation: sizeOf });
-  const reading = new Map<string, Promise<Content>>();
+  const begun = new Map<string, Promise<Content>>();
   /** The reader has its own limits. */
   const { signal: unlimited } = new AbortController();
 
@@ -70,6 +57,7 @@ export function createFileContents({ objects, reader, logger }: FileContentsDeps
 
   async function readObject(
     { id, name, mime_type: type, size }: StoredFile,
+    owner: string,
     readWith: (file: FileSource) => Promise<Content>,
   ): Promise<Content> {
     let opened: Readable | undefined;
@@ -79,7 +67,7 @@ export function createFileContents({ objects, reader, logger }: FileContentsDeps
       yield* opened as AsyncIterable<Uint8Array>;
     }
     try {
-      return await readWith({ name, type, size, bytes: bytes() });
+      return await readWith({ name, type, size, owner, bytes: bytes() });
     } catch (error) {
       if (error instanceof ObjectMissing) return GONE;
       logger.warn({ err: error, upload: id }, 'an attached file could not be read');
@@ -92,26 +80,27 @@ export function createFileContents({ objects, reader, logger }: FileContentsDeps
   async function read<Result extends Content>(
     key: string,
     file: StoredFile,
-    signal: AbortSignal,
+    { userId, signal }: FileReading,
     readWith: (source: FileSource) => Promise<Result | FileProblem>,
   ): Promise<Result | FileProblem> {
     const known = kept.get(key) as Result | undefined;
     if (known !== undefined) return known;
-    const begun =
-      reading.get(key) ??
-      readObject(file, readWith).then((content) => {
-        reading.delete(key);
+    const result =
+      begun.get(key) ??
+      readObject(file, userId, readWith).then((content) => {
+        begun.delete(key);
         keep(key, content);
         return content;
       });
-    reading.set(key, begun);
-    return (await whileWaiting(begun, signal)) as Result | FileProblem;
+    begun.set(key, result);
+    return (await unlessAborted(result, signal)) as Result | FileProblem;
   }
 
   return {
-    text: (file, signal) => read(`text ${file.id}`, file, signal, (source) => reader.text(source, unlimited)),
-    picture: (file, signal) => read(`picture ${file.id}`, file, signal, (source) => reader.picture(source, unlimited)),
-    pages: (file, numbers, signal) =>
-      read(`pages ${file.id} ${numbers.join()}`, file, signal, (source) => reader.pages(source, numbers, unlimited)),
+    text: (file, reading) => read(`text ${file.id}`, file, reading, (source) => reader.text(source, unlimited)),
+    picture: (file, reading) =>
+      read(`picture ${file.id}`, file, reading, (source) => reader.picture(source, unlimited)),
+    pages: (file, numbers, reading) =>
+      read(`pages ${file.id} ${numbers.join()}`, file, reading, (source) => reader.pages(source, numbers, unlimited)),
   };
 }

@@ -51,7 +51,7 @@ export function createFileTools({ writer, store, attachments, events, markdown }
     async prepare({ name, type, content }, call) {
       const shown = type === 'docx' || type === 'pdf' || type === 'markdown' ? markdown.text(content) : content;
       const request = { type, name: cleanName(name), content: shown };
-      const file = await writer.write(request, call.signal).catch((error: unknown) => {
+      const file = await writer.write(request, { owner: call.userId, signal: call.signal }).catch((error: unknown) => {
         if (error instanceof FileNotWritten) return error;
         throw error;
       });

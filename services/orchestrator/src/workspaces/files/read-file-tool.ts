@@ -80,11 +80,11 @@ export function createReadFileTool({ contents, fileById, newest }: ReadFileToolD
     return `No attached file has this id or name. There are: ${names.join(', ')}.`;
   }
 
-  async function scanned(file: StoredFile, input: ReadFile, signal: AbortSignal): Promise<Picture[]> {
-    const text = await contents.text(file, signal);
+  async function scanned(file: StoredFile, input: ReadFile, call: ToolCall): Promise<Picture[]> {
+    const text = await contents.text(file, call);
     if (isProblem(text) || text.scanned.length === 0) return [];
     const numbers = pageNumbers(input.pages).filter((page) => text.scanned.includes(page));
-    const pages = numbers.length === 0 ? [] : await contents.pages(file, numbers, signal);
+    const pages = numbers.length === 0 ? [] : await contents.pages(file, numbers, call);
     return isProblem(pages) ? [] : withinBytes(pages);
   }
 
@@ -101,8 +101,8 @@ export function createReadFileTool({ contents, fileById, newest }: ReadFileToolD
     async pictures(input, call) {
       const file = await find(input.attachment, call);
       if (typeof file === 'string' || isRecording(file)) return [];
-      if (!isPictureFile(file)) return scanned(file, input, call.signal);
-      const picture = await contents.picture(file, call.signal);
+      if (!isPictureFile(file)) return scanned(file, input, call);
+      const picture = await contents.picture(file, call);
       return isProblem(picture) ? [] : [picture];
     },
     async prepare(input, call) {
@@ -110,12 +110,12 @@ export function createReadFileTool({ contents, fileById, newest }: ReadFileToolD
       if (typeof file === 'string') return withOutcome(failed(file));
       if (isRecording(file)) return withOutcome(failed(`${file.name} is a recording. Recordings cannot be read.`));
       if (isPictureFile(file)) {
-        const picture = await contents.picture(file, call.signal);
+        const picture = await contents.picture(file, call);
         return withOutcome(
           isProblem(picture) ? failed(picture.message) : succeeded(`${file.name} is the picture below.`),
         );
       }
-      const text = await contents.text(file, call.signal);
+      const text = await contents.text(file, call);
       if (isProblem(text)) return withOutcome(failed(`${file.name}: ${text.message}`));
       return withOutcome(succeeded(selectText(text, partOf(input), roomIn(call.contextWindow)).text));
     },

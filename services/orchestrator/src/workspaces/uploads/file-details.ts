@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import type { Logger } from '@uswarm/service-kit';
+import { createTaskQueue, type Logger, unlessAborted } from '@uswarm/service-kit';
 import { attachmentType, isContainer, isMedia, isPicture } from './file-kind.js';
 import { readMedia } from './media.js';
 import { readOfficeType } from './office-files.js';
@@ -55,41 +54,24 @@ export function createFileDetails({ objects, logger, timeoutMs = TIMEOUT_MS }: F
     return { ...upload, ...UNKNOWN, mime_type: mimeType, type: attachmentType(mimeType), duration: seconds };
   }
 
-  const inTurn = createSlots(PARSERS);
+  const queue = createTaskQueue({ concurrent: PARSERS });
 
   return async (upload) => {
     const hasDetails = [isMedia, isContainer, isPicture].some((is) => is(upload.mime_type));
     if (!hasDetails) return { ...upload, ...UNKNOWN };
-    const [timeout, done] = [AbortSignal.timeout(timeoutMs), new AbortController()];
-    // If the store does not answer, no read notices the timeout.
-    const late = once(timeout, 'abort', { signal: done.signal }).then(() => {
-      throw new Error('reading the file took too long');
-    });
+    const done = new AbortController();
+    const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), done.signal]);
     try {
-      const signal = AbortSignal.any([timeout, done.signal]);
-      return await Promise.race([inTurn(() => read(upload, signal)), late]);
+      // If the store does not answer, no read notices the timeout.
+      return await unlessAborted(
+        queue.run(() => read(upload, signal), { signal }),
+        signal,
+      );
     } catch (error) {
       logger.debug({ err: error, upload: upload.id }, 'the details of a file cannot be read');
       return { ...upload, ...UNKNOWN };
     } finally {
       done.abort();
-    }
-  };
-}
-
-/** Runs at most `count` tasks concurrently, the others in order. */
-function createSlots(count: number) {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-  return async <T>(task: () => Promise<T>): Promise<T> => {
-    if (running >= count) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running += 1;
-    try {
-      return await task();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) running -= 1;
-      else next();
     }
   };
 }
