@@ -1,5 +1,5 @@
 import { registerHooks } from 'node:module';
-import { closeNetwork } from '@uswarm/service-kit/limited-process';
+import { isolateProcess } from '@uswarm/service-kit/limited-process';
 
 /** All that interpreters need, besides the language itself. */
 const KEPT = new Set(
@@ -13,17 +13,13 @@ const KEPT = new Set(
   ),
 );
 
-/** Functions of `process` that reach other processes or modules. The permissions of Node.js cover only some of them. */
+/** Functions of `process` that reach other modules or objects of Node.js. */
 const CLOSED = [
   'abort',
   'binding',
   '_linkedBinding',
   'dlopen',
   'execve',
-  'kill',
-  '_kill',
-  '_debugProcess',
-  '_debugEnd',
   'getBuiltinModule',
   'loadEnvFile',
   '_getActiveHandles',
@@ -43,7 +39,7 @@ export interface RealmOptions {
  * The permissions of the process remain as the next wall.
  */
 export function closeRealm({ modules, globals = {} }: RealmOptions): void {
-  closeNetwork();
+  isolateProcess();
   const { setTimeout: start, clearTimeout: stop } = globalThis;
   for (const name of CLOSED) Object.defineProperty(process, name, { value: undefined, configurable: false });
   process.env = {};

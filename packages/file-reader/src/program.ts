@@ -1,6 +1,6 @@
 /** Reads one file and exits. `createFileReader` starts it; it is bundled as a separate program. */
 import { Console } from 'node:console';
-import { closeNetwork, encodeFrame, readFrames } from '@uswarm/service-kit/limited-process';
+import { isolateProcess, encodeFrame, readFrames } from '@uswarm/service-kit/limited-process';
 import { type Answer, type Job, STARTED_BY_READER, type ToProcess } from './protocol.js';
 import { detect } from './read/detect.js';
 import { ProblemError, problemOf } from './read/problem.js';
@@ -64,7 +64,7 @@ async function main(): Promise<void> {
   }
   // The standard output belongs to frames; libraries print to it.
   globalThis.console = new Console(process.stderr, process.stderr);
-  closeNetwork();
+  isolateProcess();
   const received = await receive();
   if (received === undefined) return;
   const { job, bytes } = received;

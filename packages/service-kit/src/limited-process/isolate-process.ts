@@ -3,14 +3,14 @@ import dns from 'node:dns';
 import net from 'node:net';
 
 const refuse = (): never => {
-  throw new Error('This process has no network.');
+  throw new Error('This process reaches neither the network nor other processes.');
 };
 
 /**
- * For a limited process, before it runs anything: the permissions of Node.js 24 do not cover the network. All clients
- * in Node.js connect with these functions.
+ * For a limited process, before it runs anything: the permissions of Node.js 24 cover neither the network nor signals. All
+ * clients in Node.js connect with these functions.
  */
-export function closeNetwork(): void {
+export function isolateProcess(): void {
   for (const name of ['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest']) Reflect.deleteProperty(globalThis, name);
   close(net.Socket.prototype, ['connect']);
   close(net.Server.prototype, ['listen']);
@@ -20,6 +20,7 @@ export function closeNetwork(): void {
       resolver,
       Object.getOwnPropertyNames(resolver).filter((name) => /^(?:lookup|resolve|reverse)/.test(name)),
     );
+  close(process, ['kill', '_kill', '_debugProcess', '_debugEnd']);
 }
 
 function close(owner: object, names: readonly string[]): void {
