@@ -54,7 +54,17 @@ describe('the orchestrator', () => {
       RUNTIME_DEFAULT_PROVIDER: 'openai',
       RUNTIME_DEFAULT_MODEL: 'opus',
       IDLE_SUSPEND_AFTER_S: 0,
+      CODE_RUNNER_ENABLED: true,
+      CODE_RUNNER_PROCESSES: 2,
     });
+  });
+
+  it('runs programs of agents only if that is enabled, and then has memory for them', () => {
+    expect(readConfig(environment(minimal, 'orchestrator')).CODE_RUNNER_ENABLED).toBe(false);
+    const limits = [minimal, full].map(
+      (manifests) => container(manifests, 'uswarm-orchestrator', 'orchestrator').resources?.limits,
+    );
+    expect(limits).toEqual([{ memory: '1Gi' }, { memory: '1536Mi' }]);
   });
 
   it.each([

@@ -145,6 +145,8 @@ const INSTEAD: [RegExp, object][] = [
   // The page needs signature.mode=off, with which the secret of signatures has no effect.
   [/^web\.enabled$/, merge(ALL_ON, { signature: { mode: 'off' }, web: { clientId: 'app' } })],
   [/^web\./, merge(ALL_ON, { signature: { mode: 'off' }, web: { enabled: true, clientId: 'app' } })],
+  // The memory limit of orchestrator.codeRunner takes its place.
+  [/^orchestrator\.resources\.limits$/, merge(ALL_ON, { orchestrator: { codeRunner: { enabled: false } } })],
   // These values have an effect only on values that are otherwise rejected.
   [/^http\.insecure$/, merge(ALL_ON, { http: { publicUrl: '' } })],
   [/e2eBypassBesideKeptData$/, merge(external, { nonProduction: { e2eBypass: true } })],

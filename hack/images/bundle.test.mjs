@@ -80,7 +80,7 @@ describe('the bundles of the images', () => {
   it.each(programs)('%s/%s runs until the first missing setting', async (service, program) => {
     const { code, output } = await run(service, program);
     expect(output).toMatch(
-      / is not set|is started by createFileReader|starts only with USWARM_ENV|Usage: drain-main|query must be/,
+      / is not set|is started by create(?:FileReader|CodeRunner)|starts only with USWARM_ENV|Usage: drain-main|query must be/,
     );
     expect(code).toBeGreaterThan(0);
     expect(code).toBeLessThanOrEqual(3);

@@ -25,7 +25,8 @@ it('an image of the orchestrator writes a PDF without installed packages', async
   const { entries } = await bundlePrograms({ folder: service, programs: [program], root: repositoryRoot });
   for (const { path, text } of entries) writeFileSync(place(path), text);
   const { resolve } = createRequire(join(repositoryRoot, 'packages/file-writer/package.json'));
-  for (const [path, from] of Object.entries(packageFiles)) copyFileSync(resolve(from), place(path));
+  const fonts = Object.entries(packageFiles).filter(([path]) => path.startsWith('fonts/'));
+  for (const [path, from] of fonts) copyFileSync(resolve(from), place(path));
   writeFileSync(place('package.json'), '{"type":"module"}');
   const workerData = { type: 'pdf', name: 'Tea', content: '# Чай' };
   const worker = new Worker(join(folder, `dist/${program}.js`), { workerData });

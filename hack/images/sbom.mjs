@@ -17,13 +17,14 @@ export const sbomFile = (service) => join(repositoryRoot, '.cache/sboms', `${ser
  *
  * @param {string} service
  * @param {import('./package-graph.mjs').PlacedPackage[]} packages the image's packages, the service first
+ * @param {object[]} others components from other registries
  * @throws RunError if pnpm fails
  */
-export async function writeSbom(service, packages) {
+export async function writeSbom(service, packages, others = []) {
   const file = sbomFile(service);
   mkdirSync(dirname(file), { recursive: true });
   const generated = await generate(service, `${file}.generated`);
-  const text = `${JSON.stringify(exactSbom(generated, packages), null, 2)}\n`;
+  const text = `${JSON.stringify(exactSbom(generated, packages, others), null, 2)}\n`;
   writeFileSync(file, text);
   return text;
 }
@@ -46,7 +47,11 @@ async function generate(service, file) {
  * `sbom` with exactly the image's packages. pnpm uses the lock file, the image the installed and declared packages:
  * they differ in optional peers and in packages that only types need.
  */
-export function exactSbom({ serialNumber: _random, metadata, components, dependencies = [], ...rest }, packages) {
+export function exactSbom(
+  { serialNumber: _random, metadata, components, dependencies = [], ...rest },
+  packages,
+  others = [],
+) {
   const [program, ...placed] = packages.map(({ manifest }) => manifest);
   const known = new Map(components.map((component) => [component.purl, component]));
   const byPurl = new Map(placed.map((manifest) => [purlOf(manifest), manifest]));
@@ -59,7 +64,7 @@ export function exactSbom({ serialNumber: _random, metadata, components, depende
   return {
     ...rest,
     metadata: describes,
-    components: exact.toSorted((a, b) => (a.purl < b.purl ? -1 : 1)),
+    components: [...exact, ...others].toSorted((a, b) => (a.purl < b.purl ? -1 : 1)),
     dependencies: dependencies
       .filter(({ ref }) => refs.has(ref))
       .map(({ ref, dependsOn = [] }) => ({ ref, dependsOn: dependsOn.filter((each) => refs.has(each)).toSorted() }))

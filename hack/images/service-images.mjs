@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
+import { pythonComponents, pythonWheels } from '../code-runner/python-wheels.mjs';
 import { bundleReferencePages, REFERENCE_PAGES } from '../reference-pages/bundle.mjs';
 import { repositoryRoot } from '../run/environment.mjs';
 import { runQuietly } from '../run/quiet.mjs';
@@ -75,7 +76,7 @@ const folderOf = (name) => join(repositoryRoot, 'services', name);
  * }>}
  * @throws RunError
  */
-export async function serviceFiles({ name, programs, files = [], packageFiles = {}, keepNames }) {
+export async function serviceFiles({ name, programs, files = [], packageFiles = {}, pythonWheels: wheels, keepNames }) {
   const folder = folderOf(name);
   requireBuilt(folder, programs);
   const bundle = await bundlePrograms({ folder, programs, root: repositoryRoot, keepNames });
@@ -96,9 +97,22 @@ export async function serviceFiles({ name, programs, files = [], packageFiles = 
     ...pages.entries,
     ...beside,
     ...copied,
+    ...(wheels === undefined ? [] : wheelEntries(wheels)),
     ...licenceContent(packages.slice(1)),
   ]);
   return { entries, packages };
+}
+
+/** @throws RunError if the build could not download them */
+function wheelEntries(folder) {
+  const wheels = pythonWheels(repositoryRoot);
+  if (wheels.length === 0)
+    throw new RunError('The packages for Python code are not downloaded: run `npm run build` with pip and network.');
+  return wheels.map((path) => ({
+    path: `${folder}/${basename(path)}`,
+    layer: 'app',
+    source: join(repositoryRoot, path),
+  }));
 }
 
 /** @param {string} from package name and path. @throws RunError */
@@ -125,7 +139,8 @@ async function pagesOf(folder) {
 /** A service image's content with its SBOM. @throws RunError */
 export async function serviceContent(service) {
   const { entries, packages } = await serviceFiles(service);
-  const text = await writeSbom(service.name, packages);
+  const others = service.pythonWheels === undefined ? [] : pythonComponents(repositoryRoot);
+  const text = await writeSbom(service.name, packages, others);
   return byPath([...entries, { path: SBOM_PATH, layer: 'app', text }]);
 }
 

@@ -1,20 +1,37 @@
 /**
  * The services with an image `uswarm/<name>`: their programs in `services/<name>/dist`, each bundled into one file, and the
- * files that they read: `files` below the service, and `packageFiles` from npm packages, by their path in the image. `warmUp` is an environment in which `main` starts without other servers to create the compile
+ * files that they read: `files` below the service, and `packageFiles` from npm packages, by their path in the image. `pythonWheels` is the folder for packages that Python code of agents uses. `warmUp` is an environment in which `main` starts without other servers to create the compile
  * cache; `nodeOptions` is the image's NODE_OPTIONS; `keepNames` is a bundler option.
  */
 export const services = [
   {
     name: 'orchestrator',
-    programs: ['main', 'main.nonproduction', 'migrate-main', 'file-reader-main', 'file-writer-worker'],
+    programs: [
+      'main',
+      'main.nonproduction',
+      'migrate-main',
+      'code-runner-main',
+      'file-reader-main',
+      'file-writer-worker',
+    ],
     files: ['config', 'migrations'],
     // Where the bundled `fonts.js` of @uswarm/file-writer looks for them.
-    packageFiles: Object.fromEntries(
-      ['DejaVuSans', 'DejaVuSans-Bold', 'DejaVuSans-Oblique', 'DejaVuSansMono'].map((font) => [
-        `fonts/${font}.ttf`,
-        `dejavu-fonts-ttf/ttf/${font}.ttf`,
-      ]),
-    ),
+    packageFiles: {
+      ...Object.fromEntries(
+        ['DejaVuSans', 'DejaVuSans-Bold', 'DejaVuSans-Oblique', 'DejaVuSansMono'].map((font) => [
+          `fonts/${font}.ttf`,
+          `dejavu-fonts-ttf/ttf/${font}.ttf`,
+        ]),
+      ),
+      // Where the bundled `python.js` of @uswarm/code-runner looks for them.
+      ...Object.fromEntries(
+        ['pyodide.mjs', 'pyodide.asm.mjs', 'pyodide.asm.wasm', 'pyodide-lock.json', 'python_stdlib.zip'].map((file) => [
+          `dist/pyodide/${file}`,
+          `pyodide/${file}`,
+        ]),
+      ),
+    },
+    pythonWheels: 'dist/pyodide',
   },
   {
     name: 'realtime-gateway',

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { downloadPythonWheels } from '../code-runner/python-wheels.mjs';
 import { REFERENCE_PAGES, SOURCES } from '../reference-pages/bundle.mjs';
 import { STAMP, writeReferencePages } from '../reference-pages/write.mjs';
 import { PAGE_STAMP, writePage } from '../web/write.mjs';
@@ -85,9 +86,17 @@ function readOrEmpty(file) {
   }
 }
 
-/** Runs `tsc`. With `-b`, also writes the page and the reference pages, which local mode and tests serve. */
+/**
+ * Runs `tsc`. With `-b`, also writes the page and the reference pages, which local mode and tests serve, and downloads
+ * packages for Python code.
+ */
 export async function compile(args) {
-  if (args.includes('-b')) await Promise.all([writeReferencePages(repositoryRoot), writePage(repositoryRoot)]);
+  if (args.includes('-b'))
+    await Promise.all([
+      writeReferencePages(repositoryRoot),
+      writePage(repositoryRoot),
+      downloadPythonWheels(repositoryRoot),
+    ]);
   return runQuietly(nodeBinary, [join(repositoryRoot, 'node_modules/typescript/bin/tsc'), ...args], {
     cwd: repositoryRoot,
     env: serviceEnvironment(),

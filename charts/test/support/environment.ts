@@ -40,6 +40,7 @@ export const FULL = merge(evaluation, {
   orchestrator: {
     rateLimits: { sends: { perSecond: 2, burst: 10 } },
     uploads: { maxBytes: 1_000, maxBytesPerUser: 10_000_000_000, atOnce: 3, atOncePerUser: 1, maxFilesPerUser: 50 },
+    codeRunner: { enabled: true, processes: 2 },
     integrations: { existingConfigMap: 'catalog' },
     push: { preview: false },
     models: { existingConfigMap: 'models' },

@@ -10,6 +10,8 @@ export const READ_PAGE_TOOL = 'read_page_tool';
 export const ARTIFACTS_TOOL = 'artifacts';
 /** Enables the tools `read_file` and `create_file`. */
 export const FILES_TOOL = 'files';
+/** Enables the tool `run_code`, if the operator does. */
+export const CODE_TOOL = 'code';
 /** Enables the tools `delegate` and `hand_over`. */
 export const DELEGATION_TOOL = 'delegation';
 /** Enables the tool `start_workflow`. */
@@ -33,6 +35,8 @@ export interface AgentToolEntry {
   changes: boolean;
   /** The integration that the tool needs. */
   provider?: 'google_calendar' | 'gmail';
+  /** The setting with which the operator turns the tool on. */
+  setting?: 'CODE_RUNNER_ENABLED';
   /** Default for calls that change something. Changes in other systems ask. */
   permission: 'allow' | 'ask';
 }
@@ -79,6 +83,16 @@ export const AGENT_TOOLS: readonly AgentToolEntry[] = [
     description: 'Reads the files that you attach, and writes files that you can download.',
     icon_url: '/v1/assets/icon-files.svg',
     category_id: 'creation',
+    enabled: true,
+    changes: true,
+    permission: 'allow',
+  },
+  {
+    name: CODE_TOOL,
+    setting: 'CODE_RUNNER_ENABLED',
+    description: 'Runs programs without network to calculate, and to draw charts and write sheets from your files.',
+    icon_url: '/v1/assets/icon-run-code.svg',
+    category_id: 'development',
     enabled: true,
     changes: true,
     permission: 'allow',

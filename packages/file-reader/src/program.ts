@@ -1,7 +1,6 @@
 /** Reads one file and exits. `createFileReader` starts it; it is bundled as a separate program. */
 import { Console } from 'node:console';
-import { Socket } from 'node:net';
-import { encodeFrame, readFrames } from './frames.js';
+import { isolateProcess, encodeFrame, readFrames } from '@uswarm/service-kit/limited-process';
 import { type Answer, type Job, STARTED_BY_READER, type ToProcess } from './protocol.js';
 import { detect } from './read/detect.js';
 import { ProblemError, problemOf } from './read/problem.js';
@@ -9,14 +8,6 @@ import { describe, readText } from './read/read-text.js';
 
 /** Of a message with bytes; the reader sends smaller ones. */
 const MAX_FRAME_BYTES = 4 * 1024 * 1024;
-
-/** Nothing here needs the network. */
-function closeNetwork(): void {
-  for (const name of ['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest']) Reflect.deleteProperty(globalThis, name);
-  Socket.prototype.connect = () => {
-    throw new Error('The process that reads files has no network.');
-  };
-}
 
 function send(answer: Answer, bodies: readonly Uint8Array[] = []): void {
   for (const chunk of encodeFrame(answer, bodies)) process.stdout.write(chunk);
@@ -73,7 +64,7 @@ async function main(): Promise<void> {
   }
   // The standard output belongs to frames; libraries print to it.
   globalThis.console = new Console(process.stderr, process.stderr);
-  closeNetwork();
+  isolateProcess();
   const received = await receive();
   if (received === undefined) return;
   const { job, bytes } = received;

@@ -283,6 +283,7 @@ function orchestratorEnvironment(options: OrchestratorSettings) {
     CALL_PRIVATE_KEY: secrets.call_private_key,
     PUBLIC_URL: url,
     DOCS_ENABLED: 'true',
+    CODE_RUNNER_ENABLED: settings.environment['CODE_RUNNER_ENABLED'],
     OBJECT_STORE: 'file',
     OBJECT_DIRECTORY: folder.file('uploads'),
     INTEGRATION_PROVIDERS: settings.environment['INTEGRATION_PROVIDERS'],

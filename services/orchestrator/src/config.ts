@@ -282,6 +282,11 @@ export const OrchestratorConfig = z.object({
     .int()
     .min(0)
     .default(128 * 1024),
+  /** Lets agents run Python and JavaScript that they write, in processes with limits: docs/agents.md. */
+  CODE_RUNNER_ENABLED: flag.default(false),
+  /** Programs that run concurrently; each needs at most 512 MiB of memory. */
+  CODE_RUNNER_PROCESSES: z.coerce.number().int().min(1).max(64).default(1),
+
   /** Minimum seconds between two exports per user. */
   EXPORT_INTERVAL_S: z.coerce.number().int().min(0).default(LIMITS.exportIntervalS),
   EXPORTS_KEPT_DAYS: z.coerce.number().int().min(1).max(365).default(LIMITS.exportsKeptDays),

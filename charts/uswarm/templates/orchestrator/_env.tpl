@@ -83,6 +83,12 @@
   value: 'false'
 - name: DATABASE_MAX_CONNECTIONS
   value: {{ int .values.databaseMaxConnections | quote }}
+{{- if .values.codeRunner.enabled }}
+- name: CODE_RUNNER_ENABLED
+  value: 'true'
+- name: CODE_RUNNER_PROCESSES
+  value: {{ int .values.codeRunner.processes | quote }}
+{{- end }}
 - name: TURN_WORKERS
   value: {{ int .values.turnWorkers | quote }}
 - name: RUNTIME_WORKERS

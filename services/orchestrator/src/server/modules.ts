@@ -215,7 +215,8 @@ function createDocumentModules(
   const writer = createFileWriter();
   const artifacts = createArtifactsModule({ config, requests, background, objects, access, writer });
   const { events } = background;
-  const files = createFilesModule({ config, background, events, objects, attachments, writer, logger });
+  const artifactById = artifacts.byId;
+  const files = createFilesModule({ config, background, events, objects, attachments, writer, artifactById, logger });
   return { artifacts, files };
 }
 

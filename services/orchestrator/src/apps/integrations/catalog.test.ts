@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { IntegrationProvider } from '@uswarm/contract';
 import { AGENT_TOOLS } from '@uswarm/contract/agent-tools';
-import { catalogOf, loadIntegrationCatalog, missingToolCategories } from './catalog.js';
+import { loadTools } from '../../platform/core/catalog.js';
+import { catalogOf, loadIntegrationCatalog, missingToolCategories, withoutOtherTools } from './catalog.js';
 
 describe('the default integration catalog', () => {
   it('lists every provider exactly once', () => {
@@ -22,6 +23,7 @@ describe('the default integration catalog', () => {
       'Memories',
       'Artifacts',
       'Files',
+      'Code',
       'Workflows',
       'Delegation',
       'Action cards',
@@ -41,6 +43,14 @@ describe('the default integration catalog', () => {
       expect(items).toContainEqual(expect.objectContaining({ type, provider, category_id, icon_url }));
     },
   );
+
+  it('leaves out a tool that the operator has not turned on', () => {
+    const named = (isOn: boolean) =>
+      withoutOtherTools(loadIntegrationCatalog(), loadTools({ INTEGRATION_PROVIDERS: {}, CODE_RUNNER_ENABLED: isOn }))
+        .items;
+    expect(named(true).filter(({ name }) => name === 'Code')).toHaveLength(1);
+    expect(named(false)).toEqual(named(true).filter(({ name }) => name !== 'Code'));
+  });
 
   it('has no item for a tool that agents do not have', () => {
     const { items } = loadIntegrationCatalog();

@@ -6,7 +6,7 @@ import {
   IntegrationItem,
   type IntegrationProvider,
 } from '@uswarm/contract';
-import type { AgentToolEntry } from '@uswarm/contract/agent-tools';
+import { AGENT_TOOLS, type AgentToolEntry } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
 
 const BUILT_IN = new URL('../../../config/integrations.json', import.meta.url);
@@ -42,6 +42,15 @@ export function missingToolCategories(
 ): string[] {
   const needed = new Set(tools.map(({ category_id: id }) => id));
   return [...needed].filter((id) => categories.every((category) => category.id !== id));
+}
+
+/** Leaves out built-in tools that the operator has not turned on. */
+export function withoutOtherTools({ categories, items }: CatalogFile, tools: readonly AgentToolEntry[]): CatalogFile {
+  const off = AGENT_TOOLS.filter(
+    ({ name, setting }) => setting !== undefined && tools.every((tool) => tool.name !== name),
+  );
+  const hidden = new Set(off.map(({ icon_url: icon }) => icon));
+  return { categories, items: items.filter(({ type, icon_url: icon }) => type !== 'tool' || !hidden.has(icon)) };
 }
 
 /** Built-in tools are available to all users. */

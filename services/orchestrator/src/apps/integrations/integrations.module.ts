@@ -7,7 +7,7 @@ import type { Assets } from '../../platform/core/assets.js';
 import { loadTools } from '../../platform/core/catalog.js';
 import type { Database } from '../../platform/database/database.js';
 import { createAccessTokens } from './access-tokens.js';
-import { loadIntegrationCatalog, missingToolCategories, withImages } from './catalog.js';
+import { loadIntegrationCatalog, missingToolCategories, withImages, withoutOtherTools } from './catalog.js';
 import { createIntegrationMetrics } from './integration-metrics.js';
 import { integrationHandlers } from './integrations.routes.js';
 import { createIntegrationService } from './integrations.service.js';
@@ -23,7 +23,7 @@ import * as integrationRecords from '../../records/integrations.store.js';
 export interface IntegrationsModuleDeps {
   config: Pick<
     OrchestratorConfig,
-    'INTEGRATION_PROVIDERS' | 'INTEGRATION_TOKEN_KEYS' | 'INTEGRATION_CATALOG_FILE' | 'proxy'
+    'INTEGRATION_PROVIDERS' | 'INTEGRATION_TOKEN_KEYS' | 'INTEGRATION_CATALOG_FILE' | 'CODE_RUNNER_ENABLED' | 'proxy'
   >;
   assets: Pick<Assets, 'url'>;
   /** Signs OAuth states. All replicas must have the same secret. */
@@ -43,8 +43,9 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
   const clients = createProviderClients(config.INTEGRATION_PROVIDERS);
   const oauth = createOAuthClient(config.proxy);
   const metrics = createIntegrationMetrics(deps.metrics);
-  const catalog = loadIntegrationCatalog(config.INTEGRATION_CATALOG_FILE);
-  const missing = missingToolCategories(catalog, loadTools(config));
+  const tools = loadTools(config);
+  const catalog = withoutOtherTools(loadIntegrationCatalog(config.INTEGRATION_CATALOG_FILE), tools);
+  const missing = missingToolCategories(catalog, tools);
   if (missing.length > 0) logger.warn({ categories: missing }, 'the integration catalogue lacks categories of tools');
   const service = createIntegrationService({
     withTransaction,

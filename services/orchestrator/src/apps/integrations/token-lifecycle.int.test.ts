@@ -28,7 +28,11 @@ import { findIntegrationOf, listConnectedApps } from '../../records/integrations
 import { deleteUser } from '../../records/users.store.js';
 
 const HOUR_MS = 3_600_000;
-const SETTINGS = OrchestratorConfig.pick({ INTEGRATION_PROVIDERS: true, INTEGRATION_TOKEN_KEYS: true });
+const SETTINGS = OrchestratorConfig.pick({
+  INTEGRATION_PROVIDERS: true,
+  INTEGRATION_TOKEN_KEYS: true,
+  CODE_RUNNER_ENABLED: true,
+});
 
 describe('stored tokens', () => {
   let server: OAuthServer;

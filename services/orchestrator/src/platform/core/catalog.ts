@@ -60,12 +60,21 @@ function haveUniqueCodes(plans: readonly { code: string }[]): boolean {
 
 export type Tool = AgentToolEntry;
 
-/** Leaves out tools for apps whose provider is not configured. `assetUrl` makes icon URLs absolute. */
-export function loadTools(
-  { INTEGRATION_PROVIDERS: providers }: { INTEGRATION_PROVIDERS: Partial<Record<string, unknown>> },
-  assetUrl = (url: string): string => url,
-): Tool[] {
-  const available = AGENT_TOOLS.filter(({ provider }) => provider === undefined || providers[provider] !== undefined);
+export interface ToolSettings {
+  INTEGRATION_PROVIDERS: Partial<Record<string, unknown>>;
+  CODE_RUNNER_ENABLED: boolean;
+}
+
+/**
+ * Leaves out tools that the operator has not turned on, and tools for apps whose provider is not configured. `assetUrl`
+ * makes icon URLs absolute.
+ */
+export function loadTools(settings: ToolSettings, assetUrl = (url: string): string => url): Tool[] {
+  const { INTEGRATION_PROVIDERS: providers } = settings;
+  const available = AGENT_TOOLS.filter(
+    ({ provider, setting }) =>
+      (provider === undefined || providers[provider] !== undefined) && (setting === undefined || settings[setting]),
+  );
   return available.map((tool) => ({ ...tool, icon_url: assetUrl(tool.icon_url) }));
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { AGENT_TOOLS, GMAIL_TOOL, GOOGLE_CALENDAR_TOOL } from '@uswarm/contract/agent-tools';
 import { createMemoryTools } from '../../workspaces/agents/memory-tools.js';
+import { createCodeTool } from '../../workspaces/files/code-tool.js';
 import { createFileTools } from '../../workspaces/files/file-tools.js';
 import { createReadFileTool } from '../../workspaces/files/read-file-tool.js';
 import { createArtifactTools } from '../../workspaces/artifacts/artifact-tools.js';
@@ -16,7 +17,15 @@ const tools = [
   ...createMemoryTools({ database: UNUSED, limits }),
   ...createArtifactTools({ database: UNUSED, contents: UNUSED, limits }),
   createReadFileTool({ contents: UNUSED, fileById: UNUSED, newest: UNUSED }),
-  ...createFileTools({ writer: UNUSED, store: UNUSED, attachments: UNUSED, events: UNUSED, markdown: UNUSED }),
+  ...createFileTools({ writer: UNUSED, given: UNUSED, markdown: UNUSED }),
+  createCodeTool({
+    runner: UNUSED,
+    bytesOf: UNUSED,
+    artifactById: UNUSED,
+    fileById: UNUSED,
+    newest: UNUSED,
+    given: UNUSED,
+  }),
   ...createDelegationTools({
     database: UNUSED,
     delegations: UNUSED,

@@ -22,7 +22,7 @@ import * as integrationRecords from '../../records/integrations.store.js';
 
 function services(database: Database) {
   const access = createAgentAccess(database);
-  const tools = loadTools({ INTEGRATION_PROVIDERS: {} });
+  const tools = loadTools({ INTEGRATION_PROVIDERS: {}, CODE_RUNNER_ENABLED: false });
   return {
     agents: createAgentService({
       database,

@@ -12,7 +12,7 @@ import { ARTIFACT_OBJECT_JOB, createArtifactContents } from './artifact-contents
 import { createArtifactTools } from './artifact-tools.js';
 import { artifactHandlers } from './artifacts.routes.js';
 import { createArtifactService } from './artifacts.service.js';
-import { hasArtifactObject } from './artifacts.store.js';
+import { findArtifact, hasArtifactObject } from './artifacts.store.js';
 
 export interface ArtifactsModuleDeps {
   config: Pick<OrchestratorConfig, 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS' | 'PUBLIC_URL'>;
@@ -38,11 +38,16 @@ export function createArtifactsModule({ config, requests, background, objects, a
     markdown: createSafeMarkdown(config.PUBLIC_URL),
     cursors: createListCursors('artifacts', config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS),
   });
+  const contents = createArtifactContents({ ...background, objects });
   return {
     routes: artifactHandlers(service),
+    async byId(workspaceId: string, id: string) {
+      const found = await findArtifact(background.database, workspaceId, id);
+      return found && { title: found.title, version: found.version, content: await contents.read(found.object_id) };
+    },
     tools: createArtifactTools({
       database: background.database,
-      contents: createArtifactContents({ ...background, objects }),
+      contents,
       limits: {
         perWorkspace: LIMITS.artifactsPerWorkspace,
         versions: LIMITS.artifactVersions,

@@ -19,12 +19,20 @@ describe('create_file', () => {
     const { stores } = world.turnWorker;
     const { database, objectDirectory } = world.uswarm;
     const { tools } = createFilesModule({
-      config: { PUBLIC_URL: undefined, UPLOAD_BYTES_PER_USER: 1e9, UPLOADS_PER_USER: 100, ...limits },
+      config: {
+        PUBLIC_URL: undefined,
+        UPLOAD_BYTES_PER_USER: 1e9,
+        UPLOADS_PER_USER: 100,
+        CODE_RUNNER_ENABLED: true,
+        CODE_RUNNER_PROCESSES: 1,
+        ...limits,
+      },
       background: { database, withTransaction: createWithTransaction(database), jobs: stores.jobs },
       events: stores.events,
       objects: createFileObjects(objectDirectory),
       attachments: createAttachments({ links: { url: (id) => id } }),
       writer: createFileWriter({ timeoutMs: 60_000 }),
+      artifactById: () => Promise.resolve(undefined),
       logger: silentLogger,
     });
     const begun = await beginToolTurn(world, tools);

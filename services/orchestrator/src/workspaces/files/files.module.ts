@@ -1,31 +1,41 @@
+import { createCodeRunner } from '@uswarm/code-runner';
 import { createFileReader } from '@uswarm/file-reader';
+import { buffer } from 'node:stream/consumers';
 import type { FileWriter } from '@uswarm/file-writer';
 import type { Logger } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../records/connections.js';
 import type { EventLog } from '../../records/event-log.js';
 import type { ObjectStore } from '../../records/object-store.js';
+import type { StoredFile } from '../../turns/request/message-to-text.js';
 import { createSafeMarkdown } from '../../turns/content/reply-text.js';
 import type { Attachments } from '../uploads/attachments.js';
 import { storeFile } from '../uploads/store-file.js';
 import { conversationFiles, newestFiles } from './conversation-files.js';
 import { createAttachedTexts } from './attached-texts.js';
 import { createFileContents } from './file-contents.js';
+import { type CodeToolDeps, createCodeTool } from './code-tool.js';
 import { createFileTools } from './file-tools.js';
+import { createGivenFiles } from './given-files.js';
 import { createReadFileTool } from './read-file-tool.js';
 
 export interface FilesModuleDeps {
-  config: Pick<OrchestratorConfig, 'PUBLIC_URL' | 'UPLOAD_BYTES_PER_USER' | 'UPLOADS_PER_USER'>;
+  config: Pick<
+    OrchestratorConfig,
+    'PUBLIC_URL' | 'UPLOAD_BYTES_PER_USER' | 'UPLOADS_PER_USER' | 'CODE_RUNNER_ENABLED' | 'CODE_RUNNER_PROCESSES'
+  >;
   background: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
   events: Pick<EventLog, 'addMessage' | 'append'>;
   objects: ObjectStore;
   attachments: Pick<Attachments, 'resolve' | 'attach'>;
   writer: FileWriter;
+  artifactById: CodeToolDeps['artifactById'];
   logger: Pick<Logger, 'warn' | 'debug'>;
 }
 
 /** Relative to this module, also in a bundle. */
 const READER = new URL('../../file-reader-main.js', import.meta.url);
+const RUNNER = new URL('../../code-runner-main.js', import.meta.url);
 
 /** A longer text would keep this process busy while it is searched. */
 const READ_CHARACTERS = 4 * 1024 * 1024;
@@ -35,7 +45,7 @@ const NAMED = 200;
 
 /** Close the module when no turn runs. */
 export function createFilesModule(deps: FilesModuleDeps) {
-  const { config, background, events, objects, attachments, writer, logger } = deps;
+  const { config, background, events, objects, attachments, writer, artifactById, logger } = deps;
   const { database, withTransaction, jobs } = background;
   const reader = createFileReader({
     program: READER,
@@ -50,28 +60,38 @@ export function createFilesModule(deps: FilesModuleDeps) {
     bytesPerUser: config.UPLOAD_BYTES_PER_USER,
     filesPerUser: config.UPLOADS_PER_USER,
   };
+  const markdown = createSafeMarkdown(config.PUBLIC_URL);
+  const given = createGivenFiles({
+    store: (userId, upload, bytes) => storeFile(stored, userId, upload, bytes),
+    attachments,
+    events,
+    markdown,
+  });
+  const attached = {
+    fileById: async (conversationId: string, id: string) =>
+      (await conversationFiles(database, conversationId, [id]))[0],
+    newest: (conversationId: string) => newestFiles(database, conversationId, NAMED),
+  };
+  const runner = createCodeRunner({
+    program: RUNNER,
+    processes: config.CODE_RUNNER_PROCESSES,
+    onCrash: ({ language, exit }) => logger.warn({ language, exit }, 'the process that runs code crashed'),
+  });
+  const bytesOf = async ({ id }: StoredFile) => new Uint8Array(await buffer(await objects.open(id)));
+  const codeTools = config.CODE_RUNNER_ENABLED
+    ? [createCodeTool({ ...attached, runner, bytesOf, artifactById, given })]
+    : [];
   return {
     contents,
     attachmentsIn: (conversationId: string, ids: readonly string[]) => conversationFiles(database, conversationId, ids),
-    attachedTexts: createAttachedTexts(
-      contents,
-      (conversationId) => newestFiles(database, conversationId, NAMED),
-      logger,
-    ),
+    attachedTexts: createAttachedTexts(contents, attached.newest, logger),
     tools: [
-      createReadFileTool({
-        contents,
-        fileById: async (conversationId, id) => (await conversationFiles(database, conversationId, [id]))[0],
-        newest: (conversationId) => newestFiles(database, conversationId, NAMED),
-      }),
-      ...createFileTools({
-        writer,
-        store: (userId, upload, bytes) => storeFile(stored, userId, upload, bytes),
-        attachments,
-        events,
-        markdown: createSafeMarkdown(config.PUBLIC_URL),
-      }),
+      createReadFileTool({ ...attached, contents }),
+      ...createFileTools({ writer, given, markdown }),
+      ...codeTools,
     ],
-    close: () => reader.close(),
+    close: async () => {
+      await Promise.all([reader.close(), runner.close()]);
+    },
   };
 }

@@ -1,25 +1,17 @@
 import { FILES_TOOL } from '@uswarm/contract/agent-tools';
 import { inRanges, isProblem, parseRanges, type Picture, selectText } from '@uswarm/file-reader';
 import { z } from 'zod';
-import { isId } from '../../platform/database/id.js';
 import { type FileContents, isPictureFile, isRecording } from '../../turns/request/attached-files.js';
 import type { StoredFile } from '../../turns/request/message-to-text.js';
 import { failed, succeeded, withOutcome } from '../../turns/tools/outcomes.js';
 import { definePlatformTool, type PlatformTool, type ToolCall } from '../../turns/tools/platform-tool.js';
+import { type AttachedFiles, fileNamed } from './named-file.js';
+import { roomIn } from './result-room.js';
 
-export interface ReadFileToolDeps {
+export interface ReadFileToolDeps extends AttachedFiles {
   contents: FileContents;
-  fileById: (conversationId: string, id: string) => Promise<StoredFile | undefined>;
-  /** Newest message first. */
-  newest: (conversationId: string) => Promise<StoredFile[]>;
 }
 
-/** Characters of one result. */
-const MOST_CHARACTERS = 16_000;
-const LEAST_CHARACTERS = 2_000;
-/** A result has about a sixth of the window, at three characters per token. */
-const CHARACTERS_PER_WINDOW_TOKEN = 0.5;
-const LISTED = 20;
 /** Pages without text that one call shows. */
 const PAGES = 4;
 /** A stored result has room for these: more would be left out together. */
@@ -39,10 +31,6 @@ const Input = z.object({
 
 type ReadFile = z.output<typeof Input>;
 
-const roomIn = (contextWindow: number | undefined): number =>
-  Math.floor(
-    Math.min(MOST_CHARACTERS, Math.max(LEAST_CHARACTERS, (contextWindow ?? Infinity) * CHARACTERS_PER_WINDOW_TOKEN)),
-  );
 
 function withinBytes(pictures: readonly Picture[]): Picture[] {
   let bytes = 0;
@@ -55,22 +43,9 @@ export function createReadFileTool({ contents, fileById, newest }: ReadFileToolD
   const found = new WeakMap<ToolCall, StoredFile | string>();
 
   async function find(name: string, call: ToolCall): Promise<StoredFile | string> {
-    const file = found.get(call) ?? (await lookUp(name, call));
+    const file = found.get(call) ?? (await fileNamed({ fileById, newest }, call.conversationId, name));
     found.set(call, file);
     return file;
-  }
-
-  /** @returns a sentence for the model if the file is not found */
-  async function lookUp(name: string, { conversationId }: ToolCall): Promise<StoredFile | string> {
-    const wanted = name.replace(/^id\s+/i, '').toLowerCase();
-    const known = isId(wanted) ? await fileById(conversationId, wanted) : undefined;
-    if (known !== undefined) return known;
-    const attached = await newest(conversationId);
-    const named = attached.find((file) => file.name.toLowerCase() === wanted);
-    if (named !== undefined) return named;
-    if (attached.length === 0) return 'No file is attached to this conversation.';
-    const names = attached.slice(0, LISTED).map((file) => `${file.name} (id ${file.id})`);
-    return `No attached file has this id or name. There are: ${names.join(', ')}.`;
   }
 
   async function scanned(file: StoredFile, input: ReadFile, call: ToolCall): Promise<Picture[]> {

@@ -1,3 +1,6 @@
+// Imported: a closed realm has no global.
+import { Buffer } from 'node:buffer';
+
 /**
  * A message between the reader and its process: a JSON header and bytes. The two do not use the IPC of Node.js, whose
  * decoder is not made for a sender that a hostile file may control.
