@@ -55,6 +55,7 @@ export function createCodeTool(deps: CodeToolDeps): PlatformTool {
   const { runner, given } = deps;
   return definePlatformTool({
     name: 'run_code',
+    hint: 'run a Python or JavaScript program, also on files, for calculations, charts and sheets',
     description:
       'Runs a program without network, for calculations, data, charts and sheets. Print results: you get the output and the ' +
       'value of the last expression. The user gets each file that the code writes to its current folder. Python 3.14 has the ' +

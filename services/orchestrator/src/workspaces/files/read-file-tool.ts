@@ -31,7 +31,6 @@ const Input = z.object({
 
 type ReadFile = z.output<typeof Input>;
 
-
 function withinBytes(pictures: readonly Picture[]): Picture[] {
   let bytes = 0;
   return pictures.filter((picture) => (bytes += picture.bytes.length) <= PICTURE_BYTES);
