@@ -26,7 +26,7 @@ export function preparePictures() {
     const drawn = new Map(files);
     for (const [name, bytes] of files) {
       const text = /\.png$/i.test(name) ? new TextDecoder().decode(bytes) : '';
-      // A picture that cannot be drawn stays what it is.
+      // A picture that cannot be drawn does not change.
       if (isSvg(text)) drawn.set(name, await draw(text).catch(() => bytes));
     }
     return drawn;
