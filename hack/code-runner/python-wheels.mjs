@@ -9,7 +9,7 @@ const REQUIREMENTS = 'packages/code-runner/python/requirements.txt';
 /** Where the runner of code looks for them. Images have copies. */
 const PYTHON_WHEELS = 'packages/code-runner/dist/python';
 
-/** Contains the fingerprint of the requirements. */
+/** Contains the requirements' fingerprint. */
 const WHEELS_STAMP = '.downloaded';
 
 /**
@@ -46,7 +46,7 @@ function hasPythonWheels(root) {
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === stateOf(root);
 }
 
-/** Paths of the wheels below the root. */
+/** The wheels' paths below the root. */
 export function pythonWheels(root) {
   if (!hasPythonWheels(root)) return [];
   return readdirSync(join(root, PYTHON_WHEELS))

@@ -23,7 +23,8 @@ export const services = [
           `dejavu-fonts-ttf/ttf/${font}.ttf`,
         ]),
       ),
-      // Where the bundled `python.js` of @uswarm/code-runner looks for them.
+      // Where the bundled `assets.js` of @uswarm/code-runner looks for them.
+      'dist/pyodide/DejaVuSans.ttf': 'dejavu-fonts-ttf/ttf/DejaVuSans.ttf',
       ...Object.fromEntries(
         ['pyodide.mjs', 'pyodide.asm.mjs', 'pyodide.asm.wasm', 'pyodide-lock.json', 'python_stdlib.zip'].map((file) => [
           `dist/pyodide/${file}`,

@@ -130,6 +130,7 @@ import pygal, openpyxl, xlsxwriter, tabulate
 chart = pygal.Bar(title='Cups')
 chart.add('tea', [1, 2, 3])
 chart.render_to_file('chart.svg')
+chart.render_to_png('chart.png')
 book = openpyxl.Workbook()
 book.active.append(['tea', 42])
 book.save('one.xlsx')
@@ -142,7 +143,10 @@ print(tabulate.tabulate([['tea', 1]]))`;
     const chart = textOf(result, 'chart.svg');
     expect(chart).toContain('<svg');
     expect(chart).not.toMatch(/<script[^>]+href/);
-    const cells = result.files.slice(1).map(({ bytes }) => {
+    const picture = Buffer.from(result.files[0]?.bytes ?? []);
+    // Twice as wide as the chart.
+    expect([picture.toString('latin1', 1, 4), picture.readUInt32BE(16)]).toEqual(['PNG', 1600]);
+    const cells = result.files.slice(2).map(({ bytes }) => {
       const { Sheets, SheetNames } = read(bytes);
       return utils.sheet_to_json(Sheets[SheetNames[0] ?? ''] ?? {}, { header: 1 });
     });

@@ -2,6 +2,7 @@
 import { readSync, writeSync } from 'node:fs';
 import { encodeFrame, readFrames } from '@uswarm/service-kit/limited-process';
 import { createOutput } from './output.js';
+import { preparePictures } from './pictures.js';
 import { type Answer, type Job, STARTED_BY_RUNNER } from './protocol.js';
 import { filesToReturn } from './returned-files.js';
 import type { Run } from './run.js';
@@ -45,9 +46,11 @@ async function main(): Promise<void> {
   const job = frame.header as Job;
   const files = new Map(job.files.map((name, index) => [name, frame.bodies[index] ?? new Uint8Array(0)]));
   const output = createOutput(job.outputBytes, (text) => send({ frame: 'output', text }));
+  const draw = preparePictures();
   const run = await load(job.language);
-  const { error, files: after } = await run({ ...job, files, write: output.write });
+  const { error, files: written } = await run({ ...job, files, write: output.write });
   output.end();
+  const after = written.size > files.size + job.maxFiles ? written : await draw(written);
   const result = filesToReturn(files, after, job);
   const problem = error ?? result.error;
   send(

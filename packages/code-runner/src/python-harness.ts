@@ -9,6 +9,15 @@ def _harness():
     packages = '/lib/packages'
     site = next((path for path in sys.path if path.endswith('site-packages')), None)
 
+    # Of pygal's render_to_png. An SVG file that is named like a PNG picture is drawn when the program has ended.
+    cairosvg = types.ModuleType('cairosvg')
+    def svg2png(bytestring, write_to=None, **options):
+        if write_to is None:
+            raise ValueError('Name a file: chart.render_to_png("chart.png")')
+        with open(write_to, 'wb') as file:
+            file.write(bytestring)
+    cairosvg.svg2png = svg2png
+
     class Packages(importlib.abc.MetaPathFinder):
         """Unpacks the packages when the first of them is imported."""
         def find_spec(self, name, path=None, target=None):
@@ -22,6 +31,7 @@ def _harness():
                 shutil.unpack_archive(packages + '/' + wheel, site, 'zip')
             import importlib.metadata
             sys.modules['importlib_metadata'] = importlib.metadata
+            sys.modules['cairosvg'] = cairosvg
             # Charts load no scripts from other hosts.
             config = site + '/pygal/config.py'
             with open(config) as file:

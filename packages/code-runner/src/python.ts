@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { pathToFileURL } from 'node:url';
 import type { loadPyodide as LoadPyodide, PyodideInterface } from 'pyodide';
+import { assetOf } from './assets.js';
 import { closeRealm } from './closed-realm.js';
 import { HARNESS } from './python-harness.js';
 import type { ResultError } from './protocol.js';
@@ -16,12 +15,7 @@ const ASSETS = '/pyodide/';
 /** Where the harness finds the packages. */
 const PACKAGES = '/lib/packages';
 
-/** An image has Pyodide and the packages beside its programs. */
-function fileOf(name: string): URL {
-  const beside = new URL(`./pyodide/${name}`, import.meta.url);
-  if (existsSync(beside)) return beside;
-  return pathToFileURL(createRequire(import.meta.url).resolve(`pyodide/${name}`));
-}
+const fileOf = (name: string): URL => assetOf(`pyodide/${name}`);
 
 /** Python packages; none in a checkout whose build could not download them. */
 function readWheels(): Map<string, Uint8Array> {

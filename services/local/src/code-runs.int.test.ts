@@ -30,7 +30,9 @@ describe('code that an agent runs', () => {
       script: (request) => {
         requests.push(request);
         const last = request.messages.at(-1);
-        if (last?.role === 'tool') return [{ text: textOf(last.content) }];
+        const result = last?.role === 'tool' ? textOf(last.content) : undefined;
+        // On a busy machine, the start alone can reach the time limit.
+        if (result !== undefined && !result.includes('was stopped')) return [{ text: result }];
         const id = /sales\.csv, text\/\w+, \d+ bytes, id ([\da-f-]+)/.exec(JSON.stringify(request.messages))?.[1];
         const call = { language: 'python', code: CODE, files: [id ?? 'sales.csv'] };
         return [{ toolCalls: [{ name: 'run_code', arguments: call }] }];
@@ -75,7 +77,7 @@ describe('code that an agent runs', () => {
       messages.map((each) => (each.content.type === 'text' ? each.content.text : '')).join('\n');
     const messages = await eventually(agentMessages, {
       until: (found) => textsOf(found).includes('The user has these files'),
-      timeoutMs: 120_000,
+      timeoutMs: 240_000,
     });
     const [chart] = messages.flatMap(({ attachments }) => attachments);
     expect(chart).toMatchObject({ name: 'chart.svg', mime_type: 'image/svg+xml', type: 'file' });
@@ -85,7 +87,7 @@ describe('code that an agent runs', () => {
     expect(svg).not.toMatch(/<script[^>]+href/);
     expect(textsOf(messages)).toMatch(/210[^]*The user has these files: “chart\.svg”/);
     expect(requests[0]?.tools?.map((tool) => tool.function.name)).toContain('run_code');
-    // What the code printed can repeat the file.
+    // Output can repeat the file.
     expect(JSON.stringify(requests.at(-1)?.messages.at(-1))).toContain('untrusted');
   });
 });

@@ -59,9 +59,9 @@ export function createCodeTool(deps: CodeToolDeps): PlatformTool {
     description:
       'Runs a program without network, for calculations, data, charts and sheets. Print results: you get the output and the ' +
       'value of the last expression. The user gets each file that the code writes to its current folder. Python 3.14 has the ' +
-      'standard library, pygal (SVG charts: chart.render_to_file("chart.svg")), openpyxl, xlsxwriter and tabulate, but not ' +
+      'standard library, pygal (charts: chart.render_to_png("chart.png") or render_to_file("chart.svg")), openpyxl, xlsxwriter and tabulate, but not ' +
       'numpy, pandas or matplotlib. JavaScript has readFile(name), readBytes(name), writeFile(name, text or bytes) and ' +
-      'listFiles(), but no modules. A run has 20 seconds of processor time.',
+      'listFiles(), but no modules. SVG text in a file named .png becomes a PNG picture. A run has 20 seconds of processor time.',
     switchedBy: CODE_TOOL,
     effect: 'own',
     // The output can repeat what the files say.
@@ -127,7 +127,7 @@ async function givenFile({ name, type, bytes }: WrittenFile): Promise<GivenFile>
   return { name: cleanName(name), type: isKnown ? type : sniffed, bytes };
 }
 
-/** The end of a stack says what is wrong, and the end of the output is nearer to the result. */
+/** A stack ends with its error, and output with its result, so both keep their ends. */
 function textOf({ output, error }: CodeResult, room: number): string {
   const parts = [
     ...(error === undefined ? [] : [`The code failed: ${cut(error.message, Math.floor(room / 4))}`]),
