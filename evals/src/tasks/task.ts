@@ -11,6 +11,8 @@ export const CATEGORIES = [
   'limits-and-stop',
   'follow-ups',
   'files',
+  'pages',
+  'past',
   'injection',
 ] as const;
 export type Category = (typeof CATEGORIES)[number];

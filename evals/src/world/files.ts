@@ -5,7 +5,7 @@ import { textOf } from './text-of.js';
 const writer = createFileWriter();
 const PAGE_BREAK = '\n\n<!-- pagebreak -->\n\n';
 
-/** The bytes of a file that the user attaches. Each part of a PDF or Word document is a page. */
+/** An attached file's bytes. In a PDF or Word document, each part is a page. */
 export async function bytesOf({ name, as, base64, ...text }: WorldFile): Promise<Uint8Array<ArrayBuffer>> {
   if (base64 !== undefined) return Uint8Array.from(Buffer.from(base64, 'base64'));
   if (as === undefined) return new TextEncoder().encode(textOf(text));
