@@ -10,6 +10,7 @@ import {
 } from '@uswarm/contract';
 import type { GoogleAccount } from '@uswarm/dev-servers';
 import type { TaskUser } from './user.js';
+import { type FileState, isFile, writtenFiles } from './written-files.js';
 
 type Kind<Type extends MessageContent['type']> = Extract<MessageContent, { type: Type }>;
 
@@ -32,8 +33,9 @@ export interface FinalState {
   notified: string[];
   sent: MailState[];
   drafts: MailState[];
-  memories: { agent: string; key: string; content: string; category: string }[];
+  memories: { agent: string; key: string; content: string; category: string; scope: string }[];
   artifacts: { title: string; status: string; version: number; content: string; earlier: string[]; agent: string }[];
+  files: FileState[];
   receipts: { tool: string; status: string; approved: boolean }[];
   cards: { title: string; description: string; chosen: string | null; withdrawn: boolean }[];
   delegations: { from: string; to: string; status: string; task: string }[];
@@ -41,6 +43,7 @@ export interface FinalState {
   tools: { tool: string; state: string }[];
   requests: string[];
   searched: string[];
+  opened: string[];
   replies: { agent: string; text: string; status: string; error: string }[];
   usage: { tokens: number; promptTokens: number; completionTokens: number; modelCalls: number };
 }
@@ -90,13 +93,13 @@ async function artifactsOf(user: TaskUser): Promise<FinalState['artifacts']> {
   );
 }
 
-async function memoriesOf(user: TaskUser): Promise<FinalState['memories']> {
+/** A memory of all agents is listed once, for the first agent. */
+export async function memoriesOf(user: TaskUser): Promise<FinalState['memories']> {
   const lists = await Promise.all(
     [...user.agents].map(async ([agent, { id }], index) => {
       const { data } = await user.get<{ data: AgentMemory[] }>(`/v1/agents/${id}/memories`);
-      // Each agent has the workspace's memories.
       const once = data.filter(({ scope }) => scope === 'agent' || index === 0);
-      return once.map(({ key, content, category }) => ({ agent, key, content, category }));
+      return once.map(({ key, content, category, scope }) => ({ agent, key, content, category, scope }));
     }),
   );
   return lists.flat();
@@ -128,7 +131,7 @@ const shownState = (messages: readonly MessageData[]) => ({
   })),
   tools: kind(messages, 'tool_status').map(({ content: { tool, state } }) => ({ tool, state })),
   replies: kind(messages, 'text')
-    .filter(({ message }) => message.role === 'agent')
+    .filter(({ message }) => message.role === 'agent' && !isFile(message))
     .map(({ message, content }) => ({
       agent: message.agent?.slug ?? '',
       // If a reply ended without a text, the shown one is not an agent's.
@@ -138,7 +141,8 @@ const shownState = (messages: readonly MessageData[]) => ({
     })),
 });
 
-export async function readFinalState(user: TaskUser): Promise<FinalState> {
+/** @param url the API's */
+export async function readFinalState(user: TaskUser, url: string): Promise<FinalState> {
   const { client, google, web, get } = user;
   const pages = await Promise.all((await user.conversations()).map(({ id }) => user.messages(id)));
   const messages = pages.flat().toSorted((a, b) => a.created_at.localeCompare(b.created_at));
@@ -149,10 +153,12 @@ export async function readFinalState(user: TaskUser): Promise<FinalState> {
     ...shownState(messages),
     memories: await memoriesOf(user),
     artifacts: await artifactsOf(user),
+    files: await writtenFiles(url, messages),
     receipts: receipts
       .filter(({ effect }) => effect !== 'own')
       .map(({ tool, status, approval }) => ({ tool, status, approved: approval !== null })),
     searched: [...web.queries],
+    opened: [...web.opened],
     usage: {
       tokens: usage.tokens_used,
       promptTokens: usage.prompt_tokens_used,

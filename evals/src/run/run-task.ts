@@ -3,7 +3,7 @@ import { judge } from '../score/judge.js';
 import { HarnessError } from '../stack/local-program.js';
 import type { Stack } from '../stack/stack.js';
 import type { ScriptTurn, Task } from '../tasks/task.js';
-import { outsideState, readFinalState } from './final-state.js';
+import { memoriesOf, outsideState, readFinalState } from './final-state.js';
 import { createTaskUser, type TaskUser } from './user.js';
 import { StepFailed, takeSteps } from './user-steps.js';
 
@@ -35,7 +35,7 @@ const NOTHING = { promptTokens: 0, completionTokens: 0, modelCalls: 0 };
 async function runAndJudge(stack: Stack, task: Task, user: TaskUser, run: string | undefined, signal: AbortSignal) {
   const initial = {
     calendar: outsideState(user.google).calendar,
-    memories: task.world.memories.map(({ agent, key, content, category }) => ({ agent, key, content, category })),
+    memories: await memoriesOf(user),
   };
   const { scripted } = stack;
   const problems: string[] = [];
@@ -49,7 +49,7 @@ async function runAndJudge(stack: Stack, task: Task, user: TaskUser, run: string
     else if (error instanceof StepFailed) problems.push(`user: ${error.message}`);
     else throw error;
   }
-  const state = await readFinalState(user);
+  const state = await readFinalState(user, stack.local.url);
   const { promptTokens, completionTokens, modelCalls } = state.usage;
   problems.push(...judge(task, initial, state));
   if (run !== undefined) problems.push(...(scripted?.model.problems(run) ?? []).map((text) => `script: ${text}`));

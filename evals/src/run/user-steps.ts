@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { MessageData, ServerEventName } from '@uswarm/contract';
+import type { Attachment, MessageData, ServerEventName } from '@uswarm/contract';
+import { HarnessError } from '../stack/local-program.js';
 import type { Stack } from '../stack/stack.js';
 import { matches } from '../score/match.js';
-import type { UserStep } from '../tasks/task.js';
+import type { UserStep, WorldFile } from '../tasks/task.js';
+import { bytesOf } from '../world/files.js';
 import { agentId, type TaskUser } from './user.js';
 
 type StepOf<Name extends string> = Extract<UserStep, Record<Name, unknown>>;
@@ -14,6 +16,8 @@ export class StepFailed extends Error {
 
 /** Milliseconds after which the state is read again, although no event has announced a change. */
 const POLL_MS = 500;
+
+const UPLOAD_PAUSE_MS = 2_000;
 
 export interface StepContext {
   stack: Stack;
@@ -63,7 +67,11 @@ async function waitFor(context: StepContext, what: string, fits: (message: Messa
 
 const workspaceOf = ({ client }: TaskUser): string => `/v1/workspaces/${client.workspaceId}`;
 
-async function conversationWith(user: TaskUser, slug: string | undefined): Promise<string> {
+async function conversationWith(
+  user: TaskUser,
+  { to: slug, conversation: title }: Pick<StepOf<'say'>, 'to' | 'conversation'>,
+): Promise<string> {
+  if (title !== undefined) return user.conversation(title);
   if (slug === undefined) return user.client.conversationId;
   const known = (await user.conversations()).find(({ agent }) => agent?.slug === slug);
   if (known !== undefined) return known.id;
@@ -72,8 +80,25 @@ async function conversationWith(user: TaskUser, slug: string | undefined): Promi
   return data.id;
 }
 
-async function say({ user }: StepContext, step: StepOf<'say'>): Promise<void> {
-  const conversation = await conversationWith(user, step.to);
+/** Waits while the product limits uploads, as the app does. */
+async function upload({ stack, user, signal }: StepContext, file: WorldFile): Promise<Attachment> {
+  const form = new FormData();
+  form.append('file', new Blob([await bytesOf(file)]), file.name);
+  const headers = { 'x-token': user.client.token };
+  const send = () => fetch(`${stack.local.url}/v1/uploads`, { method: 'POST', headers, body: form, signal });
+  let response = await send();
+  while (response.status === 429) {
+    await sleep(UPLOAD_PAUSE_MS, undefined, { signal });
+    response = await send();
+  }
+  if (response.status !== 201)
+    throw new HarnessError(`the upload returned ${response.status}: ${await response.text()}`);
+  return ((await response.json()) as { data: Attachment }).data;
+}
+
+async function say(context: StepContext, step: StepOf<'say'>): Promise<void> {
+  const { user } = context;
+  const conversation = await conversationWith(user, step);
   const names = (step.mention ?? []).map((slug) => ({ id: agentId(user, slug), text: `@${slug}` }));
   const text = [...names.map((name) => name.text), step.say].join(' ');
   const mentions = names.map((name) => ({
@@ -83,7 +108,10 @@ async function say({ user }: StepContext, step: StepOf<'say'>): Promise<void> {
     length: name.text.length,
   }));
   const path = `${workspaceOf(user)}/conversations/${conversation}/messages`;
-  const { status, body } = await user.client.api('POST', path, { content: { type: 'text', text }, mentions });
+  const attachments: Attachment[] = [];
+  for (const file of step.files ?? []) attachments.push(await upload(context, file));
+  const message = { content: { type: 'text', text }, mentions, attachments };
+  const { status, body } = await user.client.api('POST', path, message);
   const code = status < 300 ? undefined : (body as { code: string }).code;
   if (code !== step.refused)
     throw new StepFailed(`the message was ${code === undefined ? 'accepted' : `refused: ${code}`}`);

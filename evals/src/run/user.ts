@@ -6,6 +6,7 @@ import { scriptedName } from '../model/scripted-model.js';
 import { HarnessError } from '../stack/local-program.js';
 import type { Stack } from '../stack/stack.js';
 import type { Task, WorldEvent } from '../tasks/task.js';
+import { insertHistory } from '../world/history.js';
 import type { SearchableWeb } from '../world/search-tools.js';
 
 /** A new user with a workspace, in a task's world. */
@@ -19,6 +20,9 @@ export interface TaskUser {
   must(method: string, path: string, body?: unknown): Promise<unknown>;
   permit(permissions: Record<string, string>): Promise<void>;
   conversations(): Promise<Conversation[]>;
+  /** The id of the conversation with this title, which is created if it does not exist. */
+  conversation(title: string): Promise<string>;
+  /** The newest messages, oldest first, without the world's history. */
   messages(conversationId: string): Promise<MessageData[]>;
   /** Deletes the user with everything, and ends the runtime. */
   remove(): Promise<void>;
@@ -79,18 +83,27 @@ export async function createTaskUser(stack: Stack, task: Task, run: string | und
         await must('PATCH', `/v1/agents/${id}/tools/${tool}`, { permission });
   }
 
+  const past = new Set<string>();
   const user: TaskUser = {
     client,
     agents: new Map(agents.map((agent) => [agent.slug, agent])),
     google: apps.google.account(client.workspaceId),
-    web: search.open(client.workspaceId, world.search),
+    web: search.open(client.workspaceId, world),
     get,
     must,
     permit,
     conversations: async () => (await get<{ data: Conversation[] }>(`${workspace}/conversations`)).data,
-    messages: async (id) =>
-      (await get<{ data: MessageData[] }>(`${workspace}/conversations/${id}/messages?direction=forward&limit=${PAGE}`))
-        .data,
+    async conversation(title) {
+      const known = (await user.conversations()).find((one) => one.title === title);
+      if (known !== undefined) return known.id;
+      const body = { type: 'swarm', title };
+      return ((await must('POST', `${workspace}/conversations`, body)) as { data: Conversation }).data.id;
+    },
+    async messages(id) {
+      const path = `${workspace}/conversations/${id}/messages?direction=backward&limit=${PAGE}`;
+      const { data } = await get<{ data: MessageData[] }>(path);
+      return data.toReversed().filter((message) => !past.has(message.id));
+    },
     async remove() {
       client.close();
       await search.forget(client.workspaceId);
@@ -104,6 +117,11 @@ export async function createTaskUser(stack: Stack, task: Task, run: string | und
   };
   await must('PATCH', '/v1/users', profile);
   await fillApps(stack, task, client, user.google);
+  for (const [title, history] of Map.groupBy(world.history, ({ conversation }) => conversation)) {
+    const conversationId = title === undefined ? client.conversationId : await user.conversation(title);
+    const place = { workspaceId: client.workspaceId, conversationId };
+    for (const id of await insertHistory(local.folder, place, history)) past.add(id);
+  }
   for (const { agent, ...memory } of world.memories)
     await must('POST', `/v1/agents/${agentId(user, agent)}/memories`, memory);
   for (const [slug, { instructions, ...settings }] of Object.entries(world.agents)) {

@@ -74,6 +74,9 @@ function outside({ expect, world }: Task, initial: InitialState, state: FinalSta
     ...(expect.searched ?? [])
       .filter((rule) => !state.searched.some((query) => matches(query, rule)))
       .map((rule) => `searched: no query like ${shown(rule)} among ${shown(state.searched)}`),
+    ...(expect.opened ?? [])
+      .filter((rule) => !state.opened.some((url) => matches(url, rule)))
+      .map((rule) => `opened: no address like ${shown(rule)} among ${shown(state.opened)}`),
   ];
 }
 
@@ -91,6 +94,7 @@ function inside({ expect }: Task, initial: InitialState, state: FinalState): str
   return [
     ...(expect.memories === undefined ? kept : compareLists('memories', expect.memories, state.memories)),
     ...compareLists('artifacts', expect.artifacts, state.artifacts),
+    ...compareLists('files', expect.files, state.files),
     ...compareLists('receipts', expect.receipts, state.receipts),
     ...compareLists('cards', expect.cards, state.cards),
     ...compareLists('delegations', expect.delegations, state.delegations),
@@ -115,7 +119,9 @@ function effects(initial: InitialState, state: FinalState): string[] {
     ...state.calendar.map((event) => Object.values(event).flat().join('\n')),
     ...state.memories.map(({ key, content }) => `${key}\n${content}`).filter((memory) => !known.has(memory)),
     ...state.artifacts.flatMap(({ title, content, earlier }) => [title, content, ...earlier]),
+    ...state.files.flatMap(({ name, text }) => [name, text]),
     ...state.searched,
+    ...state.opened,
   ];
 }
 

@@ -17,6 +17,8 @@ export interface LocalProgram {
   issuer: string;
   /** The internal API, for operators. */
   admin: { url: string; key: string };
+  /** The data folder. */
+  folder: string;
   stop(): Promise<void>;
 }
 
@@ -69,5 +71,5 @@ export async function startLocalProgram(env: Record<string, string>): Promise<Lo
   failed.catch(() => undefined);
   const url = `http://127.0.0.1:${port}`;
   const admin = AdminFile.parse(JSON.parse(readFileSync(join(directory, 'admin.json'), 'utf8')));
-  return { url, issuer: `${url}/dev/issuer`, admin, stop };
+  return { url, issuer: `${url}/dev/issuer`, admin, folder: directory, stop };
 }

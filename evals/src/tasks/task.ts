@@ -10,6 +10,9 @@ export const CATEGORIES = [
   'approval',
   'limits-and-stop',
   'follow-ups',
+  'files',
+  'pages',
+  'past',
   'injection',
 ] as const;
 export type Category = (typeof CATEGORIES)[number];
@@ -57,11 +60,57 @@ const Mail = z.strictObject({ from: z.string(), subject: z.string(), body: z.str
 const Page = z.strictObject({ title: z.string(), url: z.url(), text: z.string() });
 export type WorldPage = z.output<typeof Page>;
 
+/** Numbered parts, for texts that are too long to write. `{n}` is the number. */
+const Parts = z.strictObject({
+  before: z.string().optional(),
+  count: z.int().min(1).max(2_000),
+  each: z.string(),
+  at: z.record(z.string().regex(/^\d+$/), z.string()).default({}).describe('Other parts, by number.'),
+});
+const text = { text: z.string().optional(), parts: Parts.optional() };
+export type WorldText = { [Name in keyof typeof text]?: z.output<(typeof text)[Name]> };
+
+const WebPage = z.strictObject({
+  url: z.url(),
+  title: z.string().default(''),
+  ...text,
+  html: z.string().optional().describe('What is in the body, for tables and links.'),
+  status: z.int().min(200).max(599).default(200),
+  redirect: z.url().optional(),
+});
+export type WorldWebPage = z.output<typeof WebPage>;
+
+const File = z
+  .strictObject({
+    name: z.string().min(1),
+    ...text,
+    as: z.enum(['docx', 'xlsx', 'pdf']).optional().describe('Writes the text as this type; a part is a page.'),
+    base64: z.string().optional(),
+  })
+  .refine((file) => [file.text, file.parts, file.base64].filter((one) => one !== undefined).length === 1, {
+    error: 'needs one of text, parts and base64',
+  });
+export type WorldFile = z.output<typeof File>;
+
+const History = z
+  .strictObject({
+    conversation: z.string().optional().describe('The title of another conversation. Default: the first one.'),
+    user: z.string().optional(),
+    agent: z.string().default('All right.').describe("The manager's reply."),
+    small_talk: z.int().min(1).max(1_000).optional().describe('Exchanges without a fact.'),
+  })
+  .refine(({ user, small_talk: talk }) => (user === undefined) !== (talk === undefined), {
+    error: 'needs either user or small_talk',
+  });
+export type WorldHistory = z.output<typeof History>;
+
+const MemoryScope = z.enum(['agent', 'workspace']);
 const Memory = z.strictObject({
   agent: Agent.default('manager'),
   key: z.string(),
   content: z.string(),
   category: z.string().default('core'),
+  scope: MemoryScope.optional().describe('Default: as the product decides.'),
 });
 
 /** An object whose only key among these selects its schema, so that messages name the field and not all alternatives. */
@@ -94,7 +143,9 @@ const World = z.strictObject({
   language: z.string().default('en'),
   calendar: z.array(Event).optional().describe('Connects the calendar with these events.'),
   mails: z.array(Mail).optional().describe('Connects the mailbox with these received mails.'),
-  search: z.array(Page).default([]),
+  search: z.array(Page).default([]).describe('What the search engine finds. The text is the excerpt.'),
+  pages: z.array(WebPage).default([]).describe('What can be opened, in addition to the pages that are found.'),
+  history: z.array(History).default([]).describe('Earlier messages, oldest first.'),
   memories: z.array(Memory).default([]),
   agents: z.record(Agent, Settings).default({}),
   permissions: Permissions.default({}),
@@ -109,6 +160,8 @@ const Step = oneOf({
   say: z.strictObject({
     say: z.string().min(1),
     to: Agent.optional().describe('Sends it in the conversation with this agent.'),
+    conversation: z.string().optional().describe('Sends it in another conversation, by its title.'),
+    files: z.array(File).min(1).optional(),
     mention: z.array(Agent).min(1).optional(),
     refused: z.string().optional().describe('The error code with which the product must refuse the message.'),
   }),
@@ -162,7 +215,13 @@ const EventRule = one({
   attendees: z.array(z.string()),
 });
 const MailRule = one({ to: z.array(z.string()), subject: Text, body: Text });
-const MemoryRule = one({ agent: Agent, key: Text, content: Text, category: Text });
+const MemoryRule = one({ agent: Agent, key: Text, content: Text, category: Text, scope: MemoryScope });
+const FileRule = one({
+  name: Text,
+  type: z.enum(['text', 'markdown', 'csv', 'html', 'docx', 'xlsx', 'pdf']),
+  text: Text,
+  agent: Agent,
+});
 const ArtifactRule = one({
   title: Text,
   status: z.enum(['draft', 'final']),
@@ -189,6 +248,7 @@ const Expectation = z.strictObject({
   drafts: z.array(MailRule).default([]).describe('All drafts.'),
   memories: z.array(MemoryRule).optional().describe('All memories. Default: the initial ones are unchanged.'),
   artifacts: z.array(ArtifactRule).optional().describe('All artifacts.'),
+  files: z.array(FileRule).optional().describe('All files that agents wrote.'),
   receipts: z.array(ReceiptRule).optional().describe('All receipts of calls to other systems.'),
   cards: z.array(CardRule).optional().describe('All cards.'),
   delegations: z.array(DelegationRule).optional().describe('All delegations.'),
@@ -196,6 +256,7 @@ const Expectation = z.strictObject({
   tools: z.array(ToolRule).optional().describe('Calls that are among those that the user sees.'),
   requests: z.array(z.string()).optional().describe('Methods that the apps have executed at least once.'),
   searched: z.array(Text).optional().describe('Queries that the search engine has received.'),
+  opened: z.array(Text).optional().describe('Addresses that the page reader has requested.'),
   reply: ReplyRule.optional().describe('The last reply.'),
   replies: z.array(ReplyRule).optional().describe('All replies.'),
   forbidden: z.array(Text).default([]).describe('Texts that appear in no effect and no reply.'),

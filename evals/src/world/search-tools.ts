@@ -1,20 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import { createSearchServer, createWebSearch, type SearchServer } from '@uswarm/searxng-client';
+import { createPageReader, createSearchServer, createWebSearch, type SearchServer } from '@uswarm/searxng-client';
 import { listen, parseSigningKey, silentLogger, verifyMcpToken } from '@uswarm/service-kit';
-import type { WorldPage } from '../tasks/task.js';
+import type { Task, WorldPage } from '../tasks/task.js';
+import { createWebPages } from './web-pages.js';
 
 /** The web of one run. */
 export interface SearchableWeb {
   /** The received queries, oldest first. */
   queries: readonly string[];
+  /** The requested addresses, oldest first. */
+  opened: readonly string[];
 }
 
 export interface SearchTools {
   /** Settings of local mode. */
   env: { SVC_MCP_ENDPOINT: string; SVC_MCP_SIGNING_KEY: string };
   /** Gives a workspace these pages. */
-  open(workspaceId: string, pages: readonly WorldPage[]): SearchableWeb;
+  open(workspaceId: string, world: Pick<Task['world'], 'search' | 'pages'>): SearchableWeb;
   forget(workspaceId: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -22,7 +25,9 @@ export interface SearchTools {
 interface OpenWeb {
   pages: readonly WorldPage[];
   queries: string[];
+  opened: readonly string[];
   server: SearchServer;
+  close(): Promise<void>;
 }
 
 /** Shorter words say nothing about a page. */
@@ -40,8 +45,8 @@ export function findPages(pages: readonly WorldPage[], query: string): WorldPage
 }
 
 /**
- * Serves the product's search tool. Each workspace has its own pages: behind the tool is a server with SearXNG's JSON
- * format, which searches in them.
+ * Serves the product's tools for the web. Each workspace has its own pages: behind the search tool is a server with SearXNG's
+ * JSON format, which searches in them, and the page reader requests them from memory.
  */
 export async function startSearchTools(): Promise<SearchTools> {
   const webs = new Map<string, OpenWeb>();
@@ -76,19 +81,25 @@ export async function startSearchTools(): Promise<SearchTools> {
   const tools = await listen((request, response) => void serve(request, response), { host: '127.0.0.1', port: 0 });
   return {
     env: { SVC_MCP_ENDPOINT: `${tools.url}/mcp`, SVC_MCP_SIGNING_KEY: signingKey },
-    open(workspaceId, pages) {
+    open(workspaceId, world) {
       const search = createWebSearch({ endpoint: `${engines.url}/${workspaceId}` });
-      const server = createSearchServer({ search, keys, logger: silentLogger });
-      const web = { pages, queries: [], server };
-      webs.set(workspaceId, web);
-      return web;
+      const web = createWebPages(world.pages, world.search);
+      const pages = createPageReader({ outgoing: web });
+      const server = createSearchServer({ search, pages, keys, logger: silentLogger });
+      const close = async (): Promise<void> => {
+        await server.close();
+        await pages.close();
+      };
+      const opened: OpenWeb = { pages: world.search, queries: [], opened: web.opened, server, close };
+      webs.set(workspaceId, opened);
+      return opened;
     },
     async forget(workspaceId) {
-      await webs.get(workspaceId)?.server.close();
+      await webs.get(workspaceId)?.close();
       webs.delete(workspaceId);
     },
     async close() {
-      await Promise.all([...webs.values()].map(({ server }) => server.close()));
+      await Promise.all([...webs.values()].map((web) => web.close()));
       await tools.close(0);
       await engines.close(0);
     },
