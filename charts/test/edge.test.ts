@@ -251,7 +251,8 @@ describe('the rules of an edge', () => {
   it.each(ROWS)('name each value that %s requires', async (_edge, values, ...demanded) => {
     const demandedWith = async (setting: object): Promise<string> => {
       try {
-        await helm(['template'], { ...external, ...values, http: setting });
+        // The schema does not depend on these values, and needs a third of the time.
+        await helm(['template', '--skip-schema-validation'], { ...external, ...values, http: setting });
         return '';
       } catch (error) {
         const { stderr } = error as { stderr: string };

@@ -21,7 +21,7 @@ const firstTasks = (most: number): Task[] =>
     (task, index) => allTasks.slice(0, index).filter(({ category }) => category === task.category).length < most,
   );
 
-const tasks = byTier({ core: firstTasks(4), all: allTasks });
+const tasks = byTier({ core: firstTasks(2), all: allTasks });
 /** The tasks that also run with the scripts that must fail. */
 const failedTasks = byTier({ core: firstTasks(1), all: allTasks });
 

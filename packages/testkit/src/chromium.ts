@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 import type { MissingPart } from '@uswarm/dev-servers';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 const MAC = [
@@ -43,5 +43,7 @@ export async function startChromium(more: readonly string[] = []): Promise<Brows
   if (executablePath === undefined) throw new Error(missingChromium()?.reason);
   // The sandbox of Chromium does not work for root and in most containers. There is no user who could allow a page to connect to this machine.
   const args = ['--no-sandbox', '--disable-features=LocalNetworkAccessChecks,AutofillServerCommunication', ...more];
+  // Loaded here, because most test files import this module for `describeWith` and start no browser.
+  const { chromium } = await import('playwright-core');
   return chromium.launch({ executablePath, args });
 }

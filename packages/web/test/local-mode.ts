@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from '@uswarm/dev-servers';
+import { fillDataFolder } from '@uswarm/testkit/local-data';
 import { queryLocalDatabase } from '@uswarm/testkit/local-database';
 import { programFile } from '@uswarm/testkit/program-file';
 
@@ -19,11 +20,12 @@ export interface LocalMode {
   stop(): Promise<void>;
 }
 
-/** Starts local mode as a process, like `npm start`, with a new data folder. */
+/** Starts local mode as a process, like `npm start`, with a prepared data folder. */
 export async function startLocalMode(environment: Record<string, string>): Promise<LocalMode> {
   const parent = await mkdtemp(join(tmpdir(), 'uswarm-page-'));
   // If the test runs as root, the Postgres user must enter the folder.
   await chmod(parent, 0o755);
+  await fillDataFolder(join(parent, 'data'));
   const port = environment['USWARM_PORT'] ?? String(await freePort());
   const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env;
   const search = environment['SVC_SEARCH_ENDPOINT'] === undefined ? ['--no-search'] : [];

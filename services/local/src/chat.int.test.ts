@@ -21,7 +21,8 @@ const runChat = (directory: string, args: string[]): Program =>
 describe('npm run chat beside local mode without search', () => {
   let local: RunningProgram;
   beforeAll(async () => {
-    local = await runLocalMode();
+    // Its first start, whose steps the page shows.
+    local = await runLocalMode({ USWARM_DATA_DIR: await newDataFolder() });
   });
   afterAll(() => local?.stop());
 

@@ -7,13 +7,13 @@ import { developmentToken, startTestClient, streamedText, type TestClient } from
 import { type RunningProgram, runLocalMode } from '../test/local.js';
 import { childrenOf } from '../test/processes.js';
 
-const USERS = 30;
+const USERS = 16;
 const MAX_RUNTIMES = 8;
 const POLL_MS = 20;
 /** An answer takes about two seconds, so that it is streamed also if its first event is published late. */
 const DEMO_DELAY_MS = '30';
 
-describe('local mode with 30 users and 8 runtime processes', () => {
+describe('local mode with 16 users and 8 runtime processes', () => {
   let local: RunningProgram;
   let clients: TestClient[] = [];
   beforeAll(async () => {

@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { freePort } from '@uswarm/dev-servers';
+import { fillDataFolder } from '@uswarm/testkit/local-data';
 import { type Program, runProgram } from './program.js';
 
 export interface RunningProgram {
@@ -31,10 +32,11 @@ export function startLocalMode(env: Record<string, string>, args: string[] = [])
   });
 }
 
-/** Starts local mode, with a new data folder unless `env` has one, and waits until it runs. */
+/** Starts local mode, with a prepared data folder unless `env` has one, and waits until it runs. */
 export async function runLocalMode(env: Record<string, string> = {}, args: string[] = []): Promise<RunningProgram> {
   const port = env['USWARM_PORT'] ?? String(await freePort());
   const directory = env['USWARM_DATA_DIR'] ?? (await newDataFolder());
+  if (env['USWARM_DATA_DIR'] === undefined) await fillDataFolder(directory);
   // Titles cause model calls and events that most tests do not expect.
   const settings = { USWARM_PORT: port, USWARM_DATA_DIR: directory, SUMMARY_WORKERS: '0', ...env };
   const program = startLocalMode(settings, args);

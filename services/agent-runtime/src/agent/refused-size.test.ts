@@ -102,17 +102,17 @@ const WORDINGS: [string, ScriptedError][] = [
 
 describe.each(PROVIDERS)('a conversation with a server of %s that accepts 16,000 bytes', (provider) => {
   it.each(shareByTier(WORDINGS, PROVIDERS.indexOf(provider), PROVIDERS.length))(
-    'gets an answer to each of 50 long messages without a setting, if the server answers with %s',
+    'gets an answer to each of 25 long messages without a setting, if the server answers with %s',
     async (_says, error) => {
       const refuse: Refusing['refuse'] = (raw) => (bytesOf(raw) > LIMIT ? error : undefined);
       await withServer(provider, { refuse }, async ({ run, server }) => {
         const { say } = conversation(run);
-        for (let message = 1; message <= 50; message += 1) {
+        for (let message = 1; message <= 25; message += 1) {
           const { outcome, errorMessage } = await say(`${message}: ${NOTE}`);
           expect({ message, outcome, errorMessage }).toEqual({ message, outcome: Outcome.COMPLETED, errorMessage: '' });
         }
         const last = server.requests.at(-1)?.raw ?? {};
-        expect(JSON.stringify(last)).toContain('50: some words');
+        expect(JSON.stringify(last)).toContain('25: some words');
         expect(last).toHaveProperty('tools');
       });
     },
