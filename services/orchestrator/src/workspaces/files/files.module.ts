@@ -5,6 +5,7 @@ import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../records/connections.js';
 import type { EventLog } from '../../records/event-log.js';
 import type { ObjectStore } from '../../records/object-store.js';
+import type { Transcripts } from '../../turns/request/attached-files.js';
 import { createSafeMarkdown } from '../../turns/content/reply-text.js';
 import type { Attachments } from '../uploads/attachments.js';
 import { storeFile } from '../uploads/store-file.js';
@@ -20,6 +21,7 @@ export interface FilesModuleDeps {
   events: Pick<EventLog, 'addMessage' | 'append'>;
   objects: ObjectStore;
   attachments: Pick<Attachments, 'resolve' | 'attach'>;
+  transcripts: Transcripts;
   writer: FileWriter;
   logger: Pick<Logger, 'warn' | 'debug'>;
 }
@@ -35,7 +37,7 @@ const NAMED = 200;
 
 /** Close the module when no turn runs. */
 export function createFilesModule(deps: FilesModuleDeps) {
-  const { config, background, events, objects, attachments, writer, logger } = deps;
+  const { config, background, events, objects, attachments, transcripts, writer, logger } = deps;
   const { database, withTransaction, jobs } = background;
   const reader = createFileReader({
     program: READER,
@@ -61,6 +63,7 @@ export function createFilesModule(deps: FilesModuleDeps) {
     tools: [
       createReadFileTool({
         contents,
+        transcripts,
         fileById: async (conversationId, id) => (await conversationFiles(database, conversationId, [id]))[0],
         newest: (conversationId) => newestFiles(database, conversationId, NAMED),
       }),

@@ -2,13 +2,20 @@ import { FILES_TOOL } from '@uswarm/contract/agent-tools';
 import { isProblem, type Picture, selectText, type TextRequest } from '@uswarm/file-reader';
 import { z } from 'zod';
 import { isId } from '../../platform/database/id.js';
-import { type FileContents, isPictureFile, isRecording } from '../../turns/request/attached-files.js';
+import {
+  type FileContents,
+  isAudio,
+  isPictureFile,
+  isVideo,
+  type Transcripts,
+} from '../../turns/request/attached-files.js';
 import type { StoredFile } from '../../turns/request/message-to-text.js';
 import { failed, succeeded, withOutcome } from '../../turns/tools/outcomes.js';
 import { definePlatformTool, type PlatformTool, type ToolCall } from '../../turns/tools/platform-tool.js';
 
 export interface ReadFileToolDeps {
   contents: FileContents;
+  transcripts: Transcripts;
   fileById: (conversationId: string, id: string) => Promise<StoredFile | undefined>;
   /** Newest message first. */
   newest: (conversationId: string) => Promise<StoredFile[]>;
@@ -67,7 +74,7 @@ function withinBytes(pictures: readonly Picture[]): Picture[] {
 }
 
 /** Lets agents read the files that are attached to a conversation, in parts. */
-export function createReadFileTool({ contents, fileById, newest }: ReadFileToolDeps): PlatformTool {
+export function createReadFileTool({ contents, transcripts, fileById, newest }: ReadFileToolDeps): PlatformTool {
   async function find(name: string, { conversationId }: ToolCall): Promise<StoredFile | string> {
     const wanted = name.replace(/^id\s+/i, '').toLowerCase();
     const known = isId(wanted) ? await fileById(conversationId, wanted) : undefined;
@@ -93,14 +100,15 @@ export function createReadFileTool({ contents, fileById, newest }: ReadFileToolD
     name: 'read_file',
     description:
       'Reads a file that is attached to the conversation: all of a short one, or a part of a longer one by pages, rows, offset ' +
-      'or query. For a long file, search with query first. Pages without text, and pictures, are shown to you as pictures.',
+      'or query. For a long file, search with query first. Pages without text, and pictures, are shown to you as pictures. ' +
+      'The text of a recording is what is said in it.',
     effect: 'read',
     reads: 'attachment',
     input: Input,
     describe: ({ attachment, query }) => (query === undefined ? `Reading ${attachment}` : `Searching ${attachment}`),
     async pictures(input, call) {
       const file = await find(input.attachment, call);
-      if (typeof file === 'string' || isRecording(file)) return [];
+      if (typeof file === 'string' || isAudio(file) || isVideo(file)) return [];
       if (!isPictureFile(file)) return scanned(file, input, call.signal);
       const picture = await contents.picture(file, call.signal);
       return isProblem(picture) ? [] : [picture];
@@ -108,14 +116,16 @@ export function createReadFileTool({ contents, fileById, newest }: ReadFileToolD
     async prepare(input, call) {
       const file = await find(input.attachment, call);
       if (typeof file === 'string') return withOutcome(failed(file));
-      if (isRecording(file)) return withOutcome(failed(`${file.name} is a recording. Recordings cannot be read.`));
+      if (isVideo(file)) return withOutcome(failed(`${file.name} is a video. Videos cannot be read.`));
       if (isPictureFile(file)) {
         const picture = await contents.picture(file, call.signal);
         return withOutcome(
           isProblem(picture) ? failed(picture.message) : succeeded(`${file.name} is the picture below.`),
         );
       }
-      const text = await contents.text(file, call.signal);
+      const text = isAudio(file)
+        ? await transcripts.read(file, { id: call.turnId, workspace_id: call.workspaceId }, call.signal)
+        : await contents.text(file, call.signal);
       if (isProblem(text)) return withOutcome(failed(`${file.name}: ${text.message}`));
       return withOutcome(succeeded(selectText(text, partOf(input), roomIn(call.contextWindow)).text));
     },
