@@ -89,7 +89,7 @@ const privateKeyPem = z
 
 const appleId = z.string().regex(/^[A-Z0-9]{10}$/, 'must be 10 letters and digits');
 
-const price = z.coerce.number().int().min(0).max(1_000_000_000).optional();
+const price = z.coerce.number().int().min(0).max(1_000_000_000).default(0);
 
 const hostList = z.string().transform((hosts) =>
   hosts
@@ -397,7 +397,7 @@ export const OrchestratorConfig = z.object({
   TRANSCRIPTION_MODEL: z.string().min(1).max(256).optional(),
   /** Longer recordings are not transcribed. */
   TRANSCRIPTION_MAX_MINUTES: z.coerce.number().min(1).max(1_440).default(60),
-  /** Its price in micro US dollars: per minute of audio, or per million tokens. Default: it has no cost. */
+  /** Its price in micro US dollars, per minute of audio and per million tokens. Without one, it has no cost. */
   TRANSCRIPTION_PRICE_PER_MINUTE: price,
   TRANSCRIPTION_PRICE_INPUT: price,
   TRANSCRIPTION_PRICE_OUTPUT: price,
@@ -457,12 +457,6 @@ export function checkConfig(config: OrchestratorConfig): OrchestratorConfig {
   if (Object.keys(config.INTEGRATION_PROVIDERS).length > 0 && config.INTEGRATION_TOKEN_KEYS === undefined) {
     throw new Error('INTEGRATION_TOKEN_KEYS is not set; INTEGRATION_PROVIDERS needs it');
   }
-  if (config.TRANSCRIPTION_PRICE_PER_MINUTE !== undefined && config.TRANSCRIPTION_PRICE_INPUT !== undefined) {
-    throw new Error(
-      'TRANSCRIPTION_PRICE_PER_MINUTE and TRANSCRIPTION_PRICE_INPUT are both set; a model has one of them',
-    );
-  }
-  requireAllOrNone(config, ['TRANSCRIPTION_PRICE_INPUT', 'TRANSCRIPTION_PRICE_OUTPUT']);
   requireSecurePush(config);
   requireAllOrNone(config, ['WEB_PUSH_PRIVATE_KEY', 'WEB_PUSH_CONTACT']);
   requireAllOrNone(config, ['APNS_KEY', 'APNS_KEY_ID', 'APNS_TEAM_ID', 'APNS_TOPIC']);

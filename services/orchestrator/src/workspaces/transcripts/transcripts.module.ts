@@ -37,14 +37,13 @@ const MILLION = 1_000_000;
 export function transcriptionPrice({
   TRANSCRIPTION_PRICE_PER_MINUTE: perMinute,
   TRANSCRIPTION_PRICE_INPUT: perInput,
-  TRANSCRIPTION_PRICE_OUTPUT: perOutput,
+  TRANSCRIPTION_PRICE_OUTPUT: output,
 }: Pick<
   OrchestratorConfig,
   'TRANSCRIPTION_PRICE_PER_MINUTE' | 'TRANSCRIPTION_PRICE_INPUT' | 'TRANSCRIPTION_PRICE_OUTPUT'
 >): ModelPrice {
-  const input = perMinute === undefined ? perInput : Math.round((perMinute * MILLION) / TOKENS_PER_MINUTE);
-  const output = perMinute === undefined ? perOutput : 0;
-  if (input === undefined || output === undefined) return { modelId: null, prices: null };
+  const input = perInput + Math.round((perMinute * MILLION) / TOKENS_PER_MINUTE);
+  if (input + output === 0) return { modelId: null, prices: null };
   return { modelId: null, prices: { input, cached_input: input, output } };
 }
 
