@@ -185,8 +185,8 @@ export const ModelCallUsage = z.object({
 export type ModelCallUsage = z.output<typeof ModelCallUsage>;
 
 /**
- * The model gateway's route for the orchestrator: a POST with a recording as the body and its media type, 200 with a
- * `Transcription`. Errors have the form of the OpenAI protocol.
+ * The model gateway's route for the orchestrator: a POST with a recording and its media type, 200 with a
+ * `Transcription`. Errors have OpenAI's form.
  */
 export const TRANSCRIPTIONS_PATH = '/v1/audio/transcriptions';
 
@@ -196,13 +196,13 @@ export const RECORDING_SECONDS_HEADER = 'x-recording-seconds';
 /** OpenAI's limit for a recording. */
 export const RECORDING_BYTES = 25 * 1024 ** 2;
 
-/** Seconds of audio count as prompt tokens: ten per second, as OpenAI's models that count tokens do. */
+/** Audio counts as prompt tokens: ten per second, as OpenAI's models that count tokens do. */
 export const AUDIO_TOKENS_PER_SECOND = 10;
 
 export const Transcription = z.object({ text: z.string() });
 export type Transcription = z.output<typeof Transcription>;
 
-/** Code of a 422 response: the provider does not accept the recording, so a repetition would fail as well. */
+/** A 422 response's code: the provider does not accept the recording, so a repetition would fail as well. */
 export const RECORDING_REFUSED = 'recording_refused';
 
 /** A GET with a model gateway token, which reports whether it is accepted. */

@@ -19,7 +19,7 @@ export interface ProviderCall {
   signal: AbortSignal;
 }
 
-/** For servers of the OpenAI protocol. */
+/** For servers with OpenAI's protocol. */
 export interface ProviderForm {
   /** The path after the provider's base URL. */
   path: string;

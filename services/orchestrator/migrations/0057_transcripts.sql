@@ -1,7 +1,7 @@
 -- Up Migration
 
--- What is said in an audio file; null before it is transcribed, empty if nobody speaks. It stays with the file, so that it is transcribed
--- once. Messages have a copy of its beginning in `attachments`.
+-- The spoken words in an audio file; null before it is transcribed, empty without speech. They stay with the file, so that it is
+-- transcribed once. Messages have a copy of its beginning in `attachments`.
 ALTER TABLE uploads ADD COLUMN transcript text;
 
 -- Name and transcript are removed with the user, before the file.

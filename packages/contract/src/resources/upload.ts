@@ -45,8 +45,8 @@ export const Attachment = z
       .nullish()
       .meta({
         description:
-          `What is said in an audio file, up to ${LIMITS.transcript} characters, as a model recognized it: plain text that may be wrong. Empty if ` +
-          'nobody speaks. Null for other files and while it is not transcribed; `message.updated` announces it. Ignored in requests.',
+          `The spoken words in an audio file, up to ${LIMITS.transcript} characters, as a model recognized them: plain text that may be wrong. Empty without ` +
+          'speech. Null for other files and until it is transcribed; `message.updated` announces it. Ignored in requests.',
         'x-extension': true,
       }),
   })

@@ -32,7 +32,7 @@ export interface ModelUsage {
 
 export interface ModelServerOptions {
   script: ModelScript;
-  /** Default: the server has no route for transcriptions, as servers of chat models. */
+  /** Default: the server has no route for transcriptions, as servers for chat have none. */
   transcribe?: TranscriptionScript;
   /** Refuses requests that strict providers refuse, such as roles that do not alternate. */
   strict?: boolean;

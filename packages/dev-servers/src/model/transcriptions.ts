@@ -32,7 +32,7 @@ export type TranscriptionScript = (
 
 const FORMATS = ['flac', 'm4a', 'mp3', 'mp4', 'mpeg', 'mpga', 'oga', 'ogg', 'wav', 'webm'];
 const MAX_BYTES = 25 * 1024 * 1024;
-/** How files of these formats begin. Real servers decode them. */
+/** The first bytes by format. Real servers decode the whole file. */
 const BEGINNINGS: readonly [RegExp, RegExp][] = [
   [/^flac$/, /^fLaC/],
   [/^(?:m4a|mp4)$/, /^.{4}ftyp/s],

@@ -4,12 +4,12 @@ import { countOf, objectOf } from '../protocols/json.js';
 
 /** A provider's answer to a recording. */
 export interface Answer {
-  /** Undefined if it is no transcription. */
+  /** Undefined if it is not a transcription. */
   text: string | undefined;
   usage: ModelCallUsage;
 }
 
-/** Nobody speaks faster. Without a reported length, a file that states a shorter one than it has is not free. */
+/** Fast speech. Without a reported length, a file that states a shorter one than it has is not free. */
 const CHARACTERS_PER_SECOND = 25;
 
 const secondsOf = (value: unknown): number | undefined =>

@@ -122,7 +122,7 @@ describe('a recording', () => {
     expect(usage()).toMatchObject([{ prompt_tokens: 10_000, estimated: true }]);
   });
 
-  it('has an empty text if nobody speaks', async () => {
+  it('has an empty text without speech', async () => {
     await start({ answer: { text: '' } });
     expect(await send()).toMatchObject({ status: 200, text: '' });
   });

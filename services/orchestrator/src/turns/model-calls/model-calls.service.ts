@@ -46,7 +46,7 @@ export function createModelCallService(deps: ModelCallServiceDeps) {
       withTransaction(async (tx) => {
         const turn = await lockTurnOfCall(tx, { workspaceId: call.workspace_id, turnId: call.turn_id });
         if (turn === undefined || turn.agentId !== call.agent_id) return undefined;
-        // A recording is transcribed before or in the turn, unless nobody waits for it any more.
+        // A recording is transcribed before or in the turn, unless the turn ends.
         if (call.purpose === 'transcription' && turn.ending) throw new ApiError('turn_not_running');
         // A summary is written after the turn.
         if (call.purpose === 'turn' && (turn.status !== 'running' || turn.ending)) {

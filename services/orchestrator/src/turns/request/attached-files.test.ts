@@ -61,7 +61,7 @@ function contents(more: Partial<FileContents> = {}): FileContents & { read: stri
 
 const TURN = { id: 't', workspace_id: 'w' };
 
-/** Transcripts of files, by name. */
+/** Transcripts by file name. */
 function heard(texts: Record<string, FileText | FileProblem> = {}): Transcripts & { asked: string[] } {
   const asked: string[] = [];
   return {
@@ -69,7 +69,7 @@ function heard(texts: Record<string, FileText | FileProblem> = {}): Transcripts 
     async read({ id }) {
       const name = id.replace('id of ', '');
       asked.push(name);
-      return texts[name] ?? textOf(`said in ${name}`);
+      return texts[name] ?? textOf(`words in ${name}`);
     },
   };
 }
@@ -185,13 +185,13 @@ describe('a recording in a request', () => {
   const hear = (rows: readonly HistoryRow[], transcripts: Transcripts, model = SEES, withinMs?: number) =>
     shown(rows, contents(), model, withinMs, transcripts);
 
-  it('is what the user says if the message has no other text', async () => {
+  it('is the user’s message if the message has no other text', async () => {
     const spoken = { ...row('m1', [memo]), text: filesOnly([memo]) };
     expect((await hear([spoken], heard())).list).toEqual([
       {
         message: 'm1',
         name: 'memo.m4a',
-        text: expect.stringContaining('said in memo.m4a'),
+        text: expect.stringContaining('words in memo.m4a'),
         pictures: 0,
         recording: 'MESSAGE',
       },
@@ -201,20 +201,20 @@ describe('a recording in a request', () => {
 
   it('is not sent for later messages if it was not transcribed earlier, because it costs something', async () => {
     const transcripts = heard();
-    const known = { ...file('known.ogg', 'audio'), transcript: 'said' };
+    const known = { ...file('known.ogg', 'audio'), transcript: 'words' };
     const rows = [row('m3', []), row('m2', [known]), row('m1', [memo])];
     const { list } = await hear(rows, transcripts);
     expect({ asked: transcripts.asked, list }).toEqual({
       asked: ['known.ogg'],
       list: [
-        expect.objectContaining({ text: expect.stringContaining('said in known.ogg') }),
+        expect.objectContaining({ text: expect.stringContaining('words in known.ogg') }),
         expect.objectContaining({ text: 'A recording that was not transcribed. Use read_file.' }),
       ],
     });
   });
 
   it('stays in the request after ten messages with files, as what the user has typed does', async () => {
-    const known = { ...memo, transcript: 'said' };
+    const known = { ...memo, transcript: 'words' };
     const rows = [
       ...Array.from({ length: 12 }, (_, index) => row(`m${18 - index}`, [file(`${index}.txt`)])),
       row('m1', [known, file('old.txt')]),

@@ -71,7 +71,7 @@ export interface FileOptions {
   images: boolean;
   /** The model's window in tokens. */
   window: number;
-  /** Time for all files in ms, and for the recordings among them, which are often all that a message has. */
+  /** Time for all files in ms, and for the recordings among them, which often are a whole message. */
   withinMs: number;
   recordingsWithinMs: number;
   signal: AbortSignal;
@@ -79,7 +79,7 @@ export interface FileOptions {
 
 export const isPictureFile = ({ type }: Pick<StoredFile, 'type'>): boolean => type === 'image';
 
-/** Its text is what is said in it. */
+/** Its text is its transcript. */
 export const isAudio = ({ type }: Pick<StoredFile, 'type'>): boolean => type === 'audio';
 
 /** It has neither text nor a picture. */
@@ -183,7 +183,7 @@ export async function attachedFiles(
 
   const withFiles = newestFirst.filter(({ role, attachments }) => role === 'user' && attachments !== undefined);
   for (const [age, { id, text: written, attachments = [] }] of withFiles.entries()) {
-    // What the user has said stays in the conversation as what the user has written, while there is room.
+    // The user's spoken words stay in the conversation as typed ones do, while there is room.
     const isShown = (file: StoredFile): boolean => (age < MESSAGES ? !isVideo(file) : Boolean(file.transcript));
     const readable = attachments.filter(isShown);
     const isSpoken = written === filesOnly(attachments);

@@ -3,7 +3,7 @@ import { oneLine } from '../../records/one-line.js';
 
 /** An upload that is attached to a message. */
 export type StoredFile = Pick<Attachment, 'id' | 'type' | 'name' | 'mime_type' | 'size'> & {
-  /** The beginning of what is said in an audio file, if it is known. */
+  /** An audio file's transcript as messages show it, if it is known. */
   transcript?: string | null;
 };
 
@@ -16,7 +16,7 @@ export interface MessageParts {
 const fileLine = ({ id, name, mime_type, size }: StoredFile): string =>
   `[attached: ${oneLine(name)}, ${mime_type}, ${size} bytes, id ${id}]`;
 
-/** The text of a message that has only these files. */
+/** A message's text if it has only these files. */
 export const filesOnly = (files: readonly StoredFile[]): string => files.map(fileLine).join('\n');
 
 const FILES_HEADING = 'Files:\n';

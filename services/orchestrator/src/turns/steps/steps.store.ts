@@ -48,7 +48,7 @@ export type ModelCallRow = Row<
   | 'reserved'
   | 'cost_micros'
 > & {
-  /** Recordings are not steps of a turn. */
+  /** Recordings are not turn steps. */
   kind: Exclude<Selectable<UsageEntriesTable>['kind'], 'transcription'>;
   created_at: Time;
   finished_at: Time | null;

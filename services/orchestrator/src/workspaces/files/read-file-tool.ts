@@ -101,7 +101,7 @@ export function createReadFileTool({ contents, transcripts, fileById, newest }: 
     description:
       'Reads a file that is attached to the conversation: all of a short one, or a part of a longer one by pages, rows, offset ' +
       'or query. For a long file, search with query first. Pages without text, and pictures, are shown to you as pictures. ' +
-      'The text of a recording is what is said in it.',
+      'The text of a recording is its transcript.',
     effect: 'read',
     reads: 'attachment',
     input: Input,

@@ -22,10 +22,11 @@ describe('the model gateway’s answer to a recording', () => {
   async function outcome(answer: (response: ServerResponse) => void, { callMs = 60_000, until = signal } = {}) {
     received = [];
     const server = createServer((request, response) => {
-      void buffer(request).then((body) => {
-        received.push(body);
+      const respond = async (): Promise<void> => {
+        received.push(await buffer(request));
         answer(response);
-      });
+      };
+      void respond();
     });
     gateway = await listen(server, { host: '127.0.0.1', port: 0 });
     client = createTranscriptionClient(gateway.url, callMs);

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { RECORDING_REFUSED, RECORDING_SECONDS_HEADER, Transcription, TRANSCRIPTIONS_PATH } from '@uswarm/contract';
 import { parseJson, traceHeaders } from '@uswarm/service-kit';
-import { Agent, request } from 'undici';
+import { createOutgoing, DIRECT } from '@uswarm/service-kit/outgoing';
 import { z } from 'zod';
 import type { TranscriptionProblem } from './transcriptions.store.js';
 
@@ -29,7 +29,6 @@ export interface TranscriptionClient {
 
 /** An hour of speech takes a slow server some minutes. */
 const CALL_MS = 5 * 60_000;
-const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
 const ErrorBody = z.object({ error: z.object({ code: z.string() }) });
 
@@ -58,12 +57,12 @@ function outcomeOf(status: number, retryAfter: unknown, text: string): Transcrip
 
 /** @param url the model gateway's origin */
 export function createTranscriptionClient(url: string, callMs = CALL_MS): TranscriptionClient {
-  const dispatcher = new Agent({ headersTimeout: callMs, bodyTimeout: callMs, maxResponseSize: MAX_ANSWER_BYTES });
+  // The gateway belongs to the platform, and limits what it returns.
+  const outgoing = createOutgoing(DIRECT, { headersTimeout: callMs, bodyTimeout: callMs });
   return {
     async transcribe({ token, mimeType, size, seconds, content }, signal) {
       try {
-        const { statusCode, headers, body } = await request(`${url}${TRANSCRIPTIONS_PATH}`, {
-          dispatcher,
+        const { statusCode, headers, body } = await outgoing.request(`${url}${TRANSCRIPTIONS_PATH}`, {
           method: 'POST',
           headers: {
             ...traceHeaders(),
@@ -81,6 +80,6 @@ export function createTranscriptionClient(url: string, callMs = CALL_MS): Transc
         return { retryAfterMs: undefined };
       }
     },
-    close: () => dispatcher.destroy(),
+    close: () => outgoing.destroy(),
   };
 }

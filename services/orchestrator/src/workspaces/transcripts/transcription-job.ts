@@ -42,7 +42,7 @@ const BACKOFF: Backoff = { initialMs: 1_000, maxMs: 15_000 };
 const LONGEST_WAIT_MS = 60_000;
 /** For a recording without a known length: a phone's recording has at least as many. */
 const LEAST_BYTES_PER_SECOND = 2_000;
-/** Nobody speaks that long: a hostile server. */
+/** A longer text comes from a hostile server. */
 const MOST_CHARACTERS = 1_000_000;
 
 /** Shows a transcript in all messages with the file. */

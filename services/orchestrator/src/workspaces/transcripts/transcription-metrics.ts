@@ -28,7 +28,7 @@ export function createTranscriptionMetrics(registry: Registry): TranscriptionMet
   );
   const duration = new Histogram({
     name: 'uswarm_transcription_duration_seconds',
-    help: 'Duration of an attempt to transcribe a recording in seconds.',
+    help: 'Seconds that an attempt to transcribe a recording took.',
     buckets: SECONDS,
     registers: [registry],
   });

@@ -15,7 +15,7 @@ export interface UploadRow {
   /** Displayed size in pixels; null if unknown. */
   width: number | null;
   height: number | null;
-  /** What is said in an audio file; null or absent before it is transcribed. */
+  /** An audio file's transcript; null or absent before it is transcribed. */
   transcript?: string | null;
 }
 

@@ -939,7 +939,7 @@ export type AttachedFile = Message$1<"uswarm.runtime.v1.AttachedFile"> & {
   pictures: Picture[];
 
   /**
-   * The text is what is said in an audio file.
+   * The text is an audio file's transcript.
    *
    * @generated from field: uswarm.runtime.v1.Recording recording = 4;
    */
@@ -1712,7 +1712,7 @@ export enum Recording {
   ATTACHED = 1,
 
   /**
-   * The message has no text of its own: the user has spoken instead of typing.
+   * The message has no other text: the user has spoken instead of typing.
    *
    * @generated from enum value: RECORDING_MESSAGE = 2;
    */
