@@ -173,6 +173,7 @@ describe('the model gateway', () => {
           },
         },
       },
+      transcription: { model: 'whisper-1', baseUrl: 'https://speech.example.com:8443/v1', apiKey: expect.any(String) },
       outputLimit: 1_000,
       limits: { perMinute: 5, concurrent: 2 },
       host: undefined,

@@ -44,6 +44,16 @@ it('network policies connect a model gateway with runtimes and the orchestrator'
   }
 });
 
+it('network policies let the orchestrator send recordings, and the gateway reach the port of their server', async () => {
+  const transcription = { model: 'whisper-1', baseUrl: 'https://speech.example.com:8443/v1' };
+  const manifests = await render(merge(VALUES, { modelGateway: { transcription } }));
+  const gateway = podOf(manifests, 'uswarm-model-gateway');
+  const reaches = (from: Manifest[]) =>
+    connects(policiesOf(from), podOf(from, 'uswarm-orchestrator'), podOf(from, 'uswarm-model-gateway'), 8080);
+  expect({ without: reaches(withGateway), with: reaches(manifests) }).toEqual({ without: false, with: true });
+  expect(leaves(policiesOf(manifests), gateway, '1.1.1.1', 8443)).toBe(true);
+});
+
 describe('egress with a model gateway', () => {
   const open = async (pod: NetworkPod, changes: object = {}): Promise<number[]> => {
     const policies = policiesOf(await render(merge(VALUES, changes)));

@@ -18,6 +18,11 @@
 {{- with .root.Values.secrets.modelProviders }}{{ if and .existingSecret (get . $.name) }}true{{ end }}{{ end }}
 {{- end }}
 
+{{/* Not empty if recordings are transcribed. */}}
+{{- define "uswarm.transcribes" -}}
+{{- and (include "uswarm.gatewayProviders" .) .Values.modelGateway.transcription.model }}
+{{- end }}
+
 {{- define "uswarm.modelGatewayUrl" -}}
 http://{{ include "uswarm.host" (dict "root" . "component" "model-gateway") }}:8080
 {{- end }}
@@ -51,6 +56,14 @@ empty.
 {{- $default := .Values.runtime.defaultProvider }}
 {{- if and $providers (has $default $known) (not (has $default $providers)) }}
 {{- fail (printf "runtime.defaultProvider must not be %s: modelGateway enables only %s." $default (join ", " $providers)) }}
+{{- end }}
+{{- with .Values.modelGateway.transcription }}
+{{- if and .model (not $providers) }}
+{{- fail "modelGateway.transcription.model requires an enabled provider of modelGateway." }}
+{{- end }}
+{{- if and .model (not .baseUrl) (not (has "openai" $providers)) }}
+{{- fail "modelGateway.transcription.baseUrl is required without modelGateway.openai." }}
+{{- end }}
 {{- end }}
 {{- range $name := $providers }}
 {{- $provider := get $.Values.modelGateway $name }}

@@ -39,6 +39,14 @@ export function artifactLine({ title, version, status, agent_slug: agent }: Cont
   return `■ Artifact ${titled(title)}, version ${version}, ${status}, by @${oneLine(agent)}. Open it: ${open}`;
 }
 
+/** The transcripts of a message's recordings. */
+export const transcriptLines = ({ attachments }: Pick<MessageData, 'attachments'>): string[] =>
+  attachments.flatMap(({ name, transcript }) => {
+    if (!transcript) return [];
+    const [first = '', ...rest] = visibleLines(transcript);
+    return [`♪ ${titled(name)}: ${first}`, ...rest.map((line) => `  ${line}`)];
+  });
+
 /** A card: with numbered actions while it is open, otherwise with the choice. */
 export function cardLines(
   { title, description, actions, selected_action_id: selected }: Content<'action_card'>,

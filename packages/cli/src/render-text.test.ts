@@ -46,6 +46,31 @@ describe('the contents of a transcript', () => {
     expect(text).toBe('· Manager uses remember: Remembering “tea”\n· remember failed: No space\n');
   });
 
+  it('shows the transcript of a voice message as soon as it is known', () => {
+    const file = {
+      id: id(90),
+      url: '/f',
+      type: 'audio',
+      name: 'voice\n.m4a',
+      size: 1,
+      mime_type: 'audio/mp4',
+      duration: 2,
+    } as const;
+    const spoken = (rev: number, words: string | null) =>
+      ({
+        role: 'user',
+        agent: null,
+        local_id: null,
+        rev,
+        attachments: [{ ...file, transcript: words }],
+      }) satisfies object;
+    const play = turn(
+      created(30, textContent(''), { ...spoken(1, null), role: 'user' }),
+      updated(30, textContent(''), { ...spoken(2, 'Buy tea.\nAnd\u0007 bread.'), role: 'user' }),
+    );
+    expect(transcript(play)).toBe('you: \n♪ “voice .m4a”: Buy tea.\n  And bread.\n');
+  });
+
   it('shows a suspended runtime as one line of the workspace, and none for each agent', () => {
     const shows = (value: Parameters<typeof workspace>[0], phase: Parameters<typeof workspace>[1]) =>
       ({ name: 'workspace.updated', payload: { ...envelope, workspace: workspace(value, phase) } }) as const;

@@ -1,7 +1,7 @@
 import type { MessageData, ServerEventPayload, Workspace } from '@uswarm/contract';
 import { WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
 import type { Choices } from './choices.js';
-import { artifactLine, cardLines, toolLine } from './content-lines.js';
+import { artifactLine, cardLines, toolLine, transcriptLines } from './content-lines.js';
 import { createProgress } from './progress.js';
 import type { Output } from './output.js';
 import type { Renderer } from './renderer.js';
@@ -95,7 +95,10 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
     if (rev < (known.get(id) ?? 0)) return;
     known.set(id, rev);
     ofTurn.add(id);
-    if (role === 'user') return isNew ? fromUser(message) : undefined;
+    if (role === 'user') {
+      if (isNew) fromUser(message);
+      return print(id, transcriptLines(message));
+    }
     if (content.type === 'system') return print(id, [`· ${oneLine(content.text)}`]);
     if (content.type === 'loading' || content.type === 'text') return replies.update(message);
     // A card or a delegation can replace the agent's reply.

@@ -1,4 +1,5 @@
 export {
+  AUDIO_TOKENS_PER_SECOND,
   AuthenticateAnswer,
   AuthenticateBody,
   DevicePositionsBody,
@@ -14,6 +15,9 @@ export {
   ModelCallUsage,
   PositionsAnswer,
   PositionsBody,
+  RECORDING_BYTES,
+  RECORDING_REFUSED,
+  RECORDING_SECONDS_HEADER,
   SEND_DEADLINE_HEADER,
   SendAnswer,
   SendBody,
@@ -22,6 +26,8 @@ export {
   SessionsBody,
   SubscriptionsAnswer,
   SubscriptionsBody,
+  Transcription,
+  TRANSCRIPTIONS_PATH,
   TURN_BUDGET_REACHED,
 } from './internal.js';
 export {

@@ -139,8 +139,11 @@ export const ModelCallReservation = z.object({
   workspace_id: Id,
   turn_id: Id,
   agent_id: Id,
-  /** `turn`: the turn must be running. `summary`: a summary or a title, written after the turn. */
-  purpose: z.enum(['turn', 'summary']),
+  /**
+   * `turn`: the turn must be running. `summary`: a summary or a title, written after the turn. `transcription`: a
+   * recording, before or during the turn.
+   */
+  purpose: z.enum(['turn', 'summary', 'transcription']),
   provider: z.string().min(1).max(256),
   /** The name at the provider. */
   model: z.string().min(1).max(256),
@@ -180,6 +183,27 @@ export const ModelCallUsage = z.object({
   outcome: z.enum(['completed', 'cut', 'refused']),
 });
 export type ModelCallUsage = z.output<typeof ModelCallUsage>;
+
+/**
+ * The model gateway's route for the orchestrator: a POST with a recording and its media type, 200 with a
+ * `Transcription`. Errors have OpenAI's form.
+ */
+export const TRANSCRIPTIONS_PATH = '/v1/audio/transcriptions';
+
+/** The recording's length in seconds, as the reservation estimates it. */
+export const RECORDING_SECONDS_HEADER = 'x-recording-seconds';
+
+/** OpenAI's limit for a recording. */
+export const RECORDING_BYTES = 25 * 1024 ** 2;
+
+/** Audio counts as prompt tokens: ten per second, as OpenAI's models that count tokens do. */
+export const AUDIO_TOKENS_PER_SECOND = 10;
+
+export const Transcription = z.object({ text: z.string() });
+export type Transcription = z.output<typeof Transcription>;
+
+/** A 422 response's code: the provider does not accept the recording, so a repetition would fail as well. */
+export const RECORDING_REFUSED = 'recording_refused';
 
 /** A GET with a model gateway token, which reports whether it is accepted. */
 export const MODEL_CALLS_TOKEN_PATH = `${MODEL_CALLS_PATH}/service-token`;

@@ -79,6 +79,8 @@ export const LIMITS = {
   /** Seconds between two exports per user, and days for which an archive is kept. */
   exportIntervalS: 3_600,
   exportsKeptDays: 7,
+  /** Characters of a transcript that messages show. */
+  transcript: 10_000,
   attachmentsPerMessage: 20,
   mentionsPerMessage: 50,
   workspacesPerUser: 5,

@@ -22,6 +22,7 @@ export { countTokens } from './model/count-tokens.js';
 export { dialects } from './model/dialects/index.js';
 export type { Dialect, DialectCall, DialectResult } from './model/dialects/dialect.js';
 export { type ModelServer, type ModelUsage, startModelServer } from './model/model-server.js';
+export type { TranscriptionAnswer } from './model/transcriptions.js';
 export { type KeyIssuer, type KeyIssuerAlgorithm, startKeyIssuer, tokenVariants } from './oauth/key-issuer.js';
 export { type ChangeOfTokenAnswer, type OAuthServer, startOAuthServer } from './oauth/oauth.js';
 export { DEVELOPMENT_CLIENT_ID, type OidcIssuer, startOidcIssuer } from './oidc/oidc.js';

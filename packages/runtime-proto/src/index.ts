@@ -14,6 +14,7 @@ export {
   AnswerContextSchema,
   type AttachedFile,
   AttachedFileSchema,
+  Recording,
   type Attempt,
   AttemptSchema,
   type CallRecord,

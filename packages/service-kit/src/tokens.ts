@@ -157,11 +157,14 @@ export interface ModelTokenTurn {
   workspaceId: string;
   agentId: string;
   turnId: string;
-  /** `turn`: calls in the running turn. `summary`: calls for a summary or a title after the turn. */
+  /**
+   * `turn`: calls in the running turn. `summary`: calls for a summary or a title after the turn. `transcription`: a
+   * recording, which the orchestrator sends itself; no runtime has such a token.
+   */
   purpose: ModelTokenPurpose;
 }
 
-export const MODEL_TOKEN_PURPOSES = ['turn', 'summary'] as const;
+export const MODEL_TOKEN_PURPOSES = ['turn', 'summary', 'transcription'] as const;
 export type ModelTokenPurpose = (typeof MODEL_TOKEN_PURPOSES)[number];
 
 /** An HS256 token with which a workspace's runtime calls the model gateway; valid for 240 s. */

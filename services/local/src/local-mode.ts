@@ -309,11 +309,21 @@ function orchestratorEnvironment(options: OrchestratorSettings) {
         }),
     MODEL_PROVIDER: settings.modelProvider,
     MODELS_FILE: settings.environment['MODELS_FILE'],
+    ...transcriptionSettings(settings.environment),
     PLANS_FILE: settings.environment['PLANS_FILE'],
     SUMMARY_WORKERS: settings.environment['SUMMARY_WORKERS'],
     LOG_LEVEL: settings.logLevel,
   };
 }
+
+/** The gateway reads the same environment. */
+const transcriptionSettings = (environment: Settings['environment']) =>
+  Object.fromEntries(
+    ['MODEL', 'MAX_MINUTES', 'PRICE_PER_MINUTE', 'PRICE_INPUT', 'PRICE_OUTPUT'].map((name) => [
+      `TRANSCRIPTION_${name}`,
+      environment[`TRANSCRIPTION_${name}`],
+    ]),
+  );
 
 export function describeModel({ modelProvider, environment }: Pick<Settings, 'modelProvider' | 'environment'>): string {
   const { label, connection } = MODEL_PROVIDER_METADATA[modelProvider];

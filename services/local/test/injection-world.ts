@@ -4,7 +4,7 @@ import type { MessageData } from '@uswarm/contract';
 import { eventually } from '@uswarm/testkit/eventually';
 import { type AppServers, type AppUser, startAppServers, startAppUser } from './app-servers.js';
 import { KEPT, ObedientModel } from './injections.js';
-import { type SeparateServices, startSeparateServices } from './separate.js';
+import { type SeparateOptions, type SeparateServices, startSeparateServices } from './separate.js';
 import { startToolServer, type TestToolServer } from './tool-server.js';
 
 const WRITES = ['gmail.users.messages.send', 'gmail.users.drafts.create', 'calendar.events.insert'];
@@ -41,7 +41,10 @@ export interface InjectionWorld {
   close(): Promise<void>;
 }
 
-export async function startInjectionWorld(env: Record<string, string> = {}): Promise<InjectionWorld> {
+export async function startInjectionWorld(
+  env: Record<string, string> = {},
+  options: SeparateOptions = {},
+): Promise<InjectionWorld> {
   const model = new ObedientModel();
   const tools = await startToolServer();
   const servers = await startAppServers(
@@ -49,7 +52,7 @@ export async function startInjectionWorld(env: Record<string, string> = {}): Pro
     () => [],
     ({ messages, tools: offered }) => model.answer(messages, offered),
   );
-  const services = await startSeparateServices({ ...servers.env, ...tools.env, ...env });
+  const services = await startSeparateServices({ ...servers.env, ...tools.env, ...env }, options);
   const users: AppUser[] = [];
 
   async function addUser(): Promise<AppUser> {

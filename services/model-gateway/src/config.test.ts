@@ -52,6 +52,22 @@ describe('the configuration of the model gateway', () => {
     expect(providers.openai?.apiKey).toBe('key of the file');
   });
 
+  it('transcribes with the OpenAI provider, or with another server that does not get its key', () => {
+    const transcription = (more: Record<string, string | undefined>) =>
+      load({ TRANSCRIPTION_MODEL: 'whisper-1', ...more }).transcription;
+    const baseUrl = 'https://api.openai.com/v1';
+    expect(load().transcription).toBeUndefined();
+    expect(transcription({})).toEqual({ model: 'whisper-1', baseUrl, apiKey: 'key' });
+    expect(transcription({ TRANSCRIPTION_BASE_URL: 'http://speech:8000/v1/' })).toEqual({
+      model: 'whisper-1',
+      baseUrl: 'http://speech:8000/v1',
+      apiKey: undefined,
+    });
+    const anthropicOnly = { OPENAI_API_KEY: undefined, ANTHROPIC_API_KEY: 'other' };
+    expect(transcription({ ...anthropicOnly, TRANSCRIPTION_API_KEY: 'own' })).toMatchObject({ baseUrl, apiKey: 'own' });
+    expect(() => transcription(anthropicOnly)).toThrow('TRANSCRIPTION_BASE_URL');
+  });
+
   it('accepts the previous key of model tokens during a rotation', () => {
     expect(load({ MODEL_TOKEN_SIGNING_KEY_PREVIOUS: `m0:${'n'.repeat(32)}` }).tokenKeys.map(({ id }) => id)).toEqual([
       'm1',

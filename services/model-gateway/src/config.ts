@@ -20,6 +20,7 @@ import {
 import { type OutgoingProxy, readProxy } from '@uswarm/service-kit/outgoing';
 import { z } from 'zod';
 import type { ModelNames } from './model-names.js';
+import { openai } from './protocols/openai.js';
 import { PROVIDERS } from './providers.js';
 
 const httpUrl = z.url({ protocol: /^https?$/ });
@@ -55,6 +56,11 @@ const schema = z.object({
   MODEL_CALLS_KEY: secret(secretText(32)),
 
   ...providerVariables,
+  /** The provider's model for recordings. Without it, recordings are not transcribed. */
+  TRANSCRIPTION_MODEL: name.optional(),
+  /** Another server for it, with OpenAI's `/audio/transcriptions`. Default: the OpenAI provider. */
+  TRANSCRIPTION_BASE_URL: baseUrl,
+  TRANSCRIPTION_API_KEY: apiKey,
   /** The runtimes' default model: a model id from the catalogue or a provider's name. */
   USWARM_DEFAULT_MODEL: name.optional(),
   /** Maximum output tokens of a call; a higher limit in a request is lowered. */
@@ -79,11 +85,19 @@ export interface ProviderConfig {
   models: ModelNames;
 }
 
+/** The server that transcribes recordings. */
+export interface TranscriptionConfig {
+  model: string;
+  baseUrl: string;
+  apiKey: string | undefined;
+}
+
 export interface ModelGatewayConfig {
   /** Model token keys: the current one and, during a rotation, the previous one. */
   tokenKeys: readonly SigningKey[];
   internalApi: { url: string; key: SigningKey };
   providers: Partial<Record<ConnectedProvider, ProviderConfig>>;
+  transcription: TranscriptionConfig | undefined;
   outputLimit: number;
   limits: { perMinute: number; concurrent: number };
   /** Proxies for provider calls. */
@@ -111,6 +125,7 @@ export function loadModelGatewayConfig(env: Record<string, string | undefined>):
     tokenKeys: previous === undefined ? [current] : [current, previous],
     internalApi: { url: settings.INTERNAL_API_URL, key: parseSigningKey(settings.MODEL_CALLS_KEY) },
     providers,
+    transcription: transcriptionOf(settings, providers),
     outputLimit: settings.USWARM_MODEL_OUTPUT_LIMIT,
     limits: { perMinute: settings.MODEL_CALLS_PER_MINUTE, concurrent: settings.MODEL_CALLS_CONCURRENT },
     proxy: readProxy(env),
@@ -120,6 +135,19 @@ export function loadModelGatewayConfig(env: Record<string, string | undefined>):
     shutdownGraceMs: settings.SHUTDOWN_GRACE_S * 1_000,
     logLevel: settings.LOG_LEVEL,
   };
+}
+
+function transcriptionOf(
+  settings: z.output<typeof schema>,
+  { openai: own }: ModelGatewayConfig['providers'],
+): TranscriptionConfig | undefined {
+  const { TRANSCRIPTION_MODEL: named, TRANSCRIPTION_BASE_URL: url, TRANSCRIPTION_API_KEY: key } = settings;
+  if (named === undefined) return undefined;
+  // The provider's key must not reach another server.
+  if (url !== undefined) return { model: named, baseUrl: openai.baseUrlOf(url), apiKey: key };
+  if (own !== undefined) return { model: named, baseUrl: own.baseUrl, apiKey: key ?? own.apiKey };
+  if (key !== undefined) return { model: named, baseUrl: PROVIDER_CONNECTIONS.openai.defaultBaseUrl, apiKey: key };
+  throw new ConfigError('TRANSCRIPTION_MODEL needs TRANSCRIPTION_BASE_URL, TRANSCRIPTION_API_KEY or OPENAI_API_KEY');
 }
 
 function providersOf(settings: z.output<typeof schema>): ModelGatewayConfig['providers'] {

@@ -10,6 +10,8 @@ const RESULTS = ['completed', 'cut', 'provider_error', 'internal_error', ...GATE
 
 /** A finished call that was sent to a provider. */
 export interface MeasuredCall {
+  /** Default: `chat`. */
+  operation?: 'chat' | 'transcription';
   provider: string;
   /** The name at the provider; configuration defines the names, so the number of series is bounded. */
   model: string;
@@ -39,7 +41,6 @@ const TOKEN_BUCKETS = [1, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_
 /** Context window shares. */
 const SHARE_BUCKETS = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1];
 
-const OPERATION = { gen_ai_operation_name: 'chat' };
 const CALL_LABELS = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;
 
 /** Call metrics are named by the OpenTelemetry semantic conventions for generative AI. */
@@ -90,8 +91,8 @@ export function createModelGatewayMetrics(registry: Registry): ModelGatewayMetri
   const retries = initializedCounter(registry, 'uswarm_model_gateway_retries_total', 'Total repeated model calls.', {
     provider: CONNECTED_PROVIDERS,
   });
-  const labels = ({ provider, model }: { provider: string; model: string }) => ({
-    ...OPERATION,
+  const labels = ({ operation = 'chat', provider, model }: Pick<MeasuredCall, 'operation' | 'provider' | 'model'>) => ({
+    gen_ai_operation_name: operation,
     gen_ai_provider_name: provider,
     gen_ai_request_model: model,
   });

@@ -1,19 +1,23 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { TRANSCRIPTIONS_PATH } from '@uswarm/contract';
 import { inSpan, type Logger, type ModelTokenTurn, verifyModelToken } from '@uswarm/service-kit';
 import type { ModelGatewayConfig } from './config.js';
 import { GatewayError } from './gateway-error.js';
 import type { CallResult, ModelGatewayMetrics } from './metrics.js';
 import { createModelCalls } from './model-call.js';
 import type { ModelCallClient } from './model-call-client.js';
+import { openai } from './protocols/openai.js';
+import type { Protocol } from './protocols/protocol.js';
 import { CallCut, createProviderClient } from './provider-client.js';
 import { type Provider, PROVIDERS } from './providers.js';
 import { createRequestMemory } from './request-memory.js';
 import { createSendCall } from './send-call.js';
 import { createSettlements } from './settlements.js';
+import { createTranscribe, TRANSCRIPTION_PROVIDER } from './transcription/transcribe.js';
 import { createWorkspaceLimiter } from './workspace-limiter.js';
 
 export interface ModelGatewayDeps {
-  config: Pick<ModelGatewayConfig, 'tokenKeys' | 'providers' | 'outputLimit' | 'limits' | 'proxy'>;
+  config: Pick<ModelGatewayConfig, 'tokenKeys' | 'providers' | 'transcription' | 'outputLimit' | 'limits' | 'proxy'>;
   /** Reserves and settles calls at the orchestrator. */
   calls: Pick<ModelCallClient, 'reserve' | 'settle'>;
   metrics: ModelGatewayMetrics;
@@ -51,16 +55,48 @@ export function createModelGateway({ config, calls, metrics, logger }: ModelGate
     closing: closing.signal,
   });
 
+  const transcribe = createTranscribe({
+    config: config.transcription,
+    provider: client,
+    calls,
+    settlements,
+    metrics,
+    logger,
+    closing: closing.signal,
+  });
+
   /** @throws GatewayError */
-  async function authenticate({ protocol }: Provider, request: IncomingMessage): Promise<ModelTokenTurn> {
-    const token = protocol.tokenOf(request.headers) ?? '';
-    return verifyModelToken(config.tokenKeys, token).catch((cause: unknown) => {
+  async function authenticate(
+    protocol: Protocol,
+    { headers }: IncomingMessage,
+    purposes: readonly ModelTokenTurn['purpose'][],
+  ): Promise<ModelTokenTurn> {
+    try {
+      const turn = await verifyModelToken(config.tokenKeys, protocol.tokenOf(headers) ?? '');
+      if (purposes.includes(turn.purpose)) return turn;
+      throw new Error(`the token is for ${turn.purpose}`);
+    } catch (cause) {
       throw new GatewayError('token_invalid', 'A valid model token is required.', { cause });
-    });
+    }
+  }
+
+  /** For the orchestrator, which has the recordings. */
+  async function serveRecording(request: IncomingMessage, response: ServerResponse): Promise<CallResult> {
+    const turn = await authenticate(openai, request, ['transcription']);
+    const end = limiter.begin(turn.workspaceId);
+    try {
+      const attributes = { 'gen_ai.operation.name': 'transcription', 'gen_ai.provider.name': TRANSCRIPTION_PROVIDER };
+      await inSpan('transcription', { client: request.headers, attributes }, () =>
+        transcribe(turn, { request, response }),
+      );
+      return 'completed';
+    } finally {
+      end();
+    }
   }
 
   async function serve(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<CallResult> {
-    const turn = await authenticate(provider, request);
+    const turn = await authenticate(provider.protocol, request, ['turn', 'summary']);
     const end = limiter.begin(turn.workspaceId);
     try {
       const attributes = { 'gen_ai.operation.name': 'chat', 'gen_ai.provider.name': provider.name };
@@ -73,22 +109,35 @@ export function createModelGateway({ config, calls, metrics, logger }: ModelGate
   }
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = request.url?.split('?')[0];
-    const provider = PROVIDERS.find(({ route }) => request.method === 'POST' && route === path);
-    if (provider === undefined) {
-      sendError(request, response, PROVIDERS[0], new GatewayError('route_not_found', 'Route not found.'));
-      return metrics.ended('none', 'route_not_found');
-    }
+    const path = request.method === 'POST' ? request.url?.split('?')[0] : undefined;
+    const provider = PROVIDERS.find(({ route }) => route === path);
+    if (path === TRANSCRIPTIONS_PATH) {
+      await answer(request, response, {
+        name: TRANSCRIPTION_PROVIDER,
+        protocol: openai,
+        serve: () => serveRecording(request, response),
+      });
+    } else if (provider === undefined) {
+      sendError(request, response, openai, new GatewayError('route_not_found', 'Route not found.'));
+      metrics.ended('none', 'route_not_found');
+    } else await answer(request, response, { ...provider, serve: () => serve(provider, request, response) });
+  }
+
+  async function answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    call: Pick<Provider, 'name' | 'protocol'> & { serve: () => Promise<CallResult> },
+  ): Promise<void> {
     let result: CallResult;
     try {
-      result = await serve(provider, request, response);
+      result = await call.serve();
     } catch (error) {
       result = resultOf(error, request);
-      if (LOGGED.has(result)) logger.error({ err: error, result, provider: provider.name }, 'a model call failed');
-      if (error instanceof GatewayError && !response.headersSent) sendError(request, response, provider, error);
+      if (LOGGED.has(result)) logger.error({ err: error, result, provider: call.name }, 'a model call failed');
+      if (error instanceof GatewayError && !response.headersSent) sendError(request, response, call.protocol, error);
       else response.destroy();
     }
-    metrics.ended(provider.name, result);
+    metrics.ended(call.name, result);
   }
 
   return {
@@ -117,16 +166,12 @@ const LOGGED: ReadonlySet<CallResult> = new Set([
   'orchestrator_unavailable',
   'provider_credentials_rejected',
   'provider_credit_exhausted',
+  'provider_failed',
   'provider_redirected',
   'provider_unreachable',
 ]);
 
-function sendError(
-  request: IncomingMessage,
-  response: ServerResponse,
-  provider: Provider | undefined,
-  error: GatewayError,
-): void {
+function sendError(request: IncomingMessage, response: ServerResponse, protocol: Protocol, error: GatewayError): void {
   // The rest of the request is discarded: a client that still writes could miss the response on a closed connection.
   request.resume();
   response
@@ -134,5 +179,5 @@ function sendError(
       'content-type': 'application/json',
       ...(error.retryAfterS === undefined ? {} : { 'retry-after': String(error.retryAfterS) }),
     })
-    .end(JSON.stringify(provider?.protocol.errorBody(error) ?? {}));
+    .end(JSON.stringify(protocol.errorBody(error)));
 }

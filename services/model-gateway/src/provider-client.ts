@@ -6,6 +6,7 @@ import type { Dispatcher } from 'undici';
 import type { ProviderConfig } from './config.js';
 import { GatewayError } from './gateway-error.js';
 import { pickHeaders } from './headers.js';
+import { openai } from './protocols/openai.js';
 import type { Body, Protocol } from './protocols/protocol.js';
 import { SMALL_BYTES } from './request-memory.js';
 
@@ -18,12 +19,24 @@ export interface ProviderCall {
   signal: AbortSignal;
 }
 
+/** For servers with OpenAI's protocol. */
+export interface ProviderForm {
+  /** The path after the provider's base URL. */
+  path: string;
+  contentType: string;
+  bytes: number;
+  body: Readable;
+  signal: AbortSignal;
+}
+
 export interface ProviderClient {
   /**
    * Sends a call and returns the response with its unread body. Redirects are not followed.
    * @throws GatewayError `provider_unreachable` if the provider has not received the call; `CallCut` otherwise
    */
   send(protocol: Protocol, config: ProviderConfig, call: ProviderCall): Promise<ProviderResponse>;
+  /** As `send`, for a body that is read once. @throws also the errors of the body */
+  sendForm(config: Pick<ProviderConfig, 'baseUrl' | 'apiKey'>, form: ProviderForm): Promise<ProviderResponse>;
   close(): Promise<void>;
 }
 
@@ -45,29 +58,41 @@ export function createProviderClient(proxy: OutgoingProxy): ProviderClient {
     headersTimeout: FIRST_BYTE_MS,
     bodyTimeout: BETWEEN_BYTES_MS,
   });
+  async function post(url: string, headers: Record<string, string>, body: Buffer | Readable, signal: AbortSignal) {
+    try {
+      return await outgoing.request(url, {
+        method: 'POST',
+        // The usage is read from the response, so it must not be compressed.
+        headers: { 'accept-encoding': 'identity', 'user-agent': 'uswarm-model-gateway', ...headers },
+        body,
+        signal,
+      });
+    } catch (cause) {
+      if (!isNotConnected(cause)) throw new CallCut('the connection to the provider broke', { cause });
+      throw new GatewayError('provider_unreachable', 'The model provider cannot be reached.', { cause });
+    }
+  }
   return {
     async send(protocol, { baseUrl, apiKey }, { body, headers, signal }) {
       const bytes = Buffer.from(JSON.stringify(body));
-      try {
-        return await outgoing.request(`${baseUrl}${protocol.path}`, {
-          method: 'POST',
-          headers: {
-            // The usage is read from the response, so it must not be compressed.
-            'accept-encoding': 'identity',
-            accept: body['stream'] === true ? 'text/event-stream' : 'application/json',
-            'content-type': 'application/json',
-            'content-length': String(bytes.byteLength),
-            'user-agent': 'uswarm-model-gateway',
-            ...(apiKey === undefined ? {} : protocol.credentials(apiKey)),
-            ...pickHeaders(headers, protocol.requestHeaders),
-          },
-          body: bytes.byteLength > SMALL_BYTES ? Readable.from(piecesOf(bytes)) : bytes,
-          signal,
-        });
-      } catch (cause) {
-        if (!isNotConnected(cause)) throw new CallCut('the connection to the provider broke', { cause });
-        throw new GatewayError('provider_unreachable', 'The model provider cannot be reached.', { cause });
-      }
+      const sent = {
+        accept: body['stream'] === true ? 'text/event-stream' : 'application/json',
+        'content-type': 'application/json',
+        'content-length': String(bytes.byteLength),
+        ...(apiKey === undefined ? {} : protocol.credentials(apiKey)),
+        ...pickHeaders(headers, protocol.requestHeaders),
+      };
+      const pieces = bytes.byteLength > SMALL_BYTES ? Readable.from(piecesOf(bytes)) : bytes;
+      return post(`${baseUrl}${protocol.path}`, sent, pieces, signal);
+    },
+    async sendForm({ baseUrl, apiKey }, { path, contentType, bytes, body, signal }) {
+      const sent = {
+        accept: 'application/json',
+        'content-type': contentType,
+        'content-length': String(bytes),
+        ...(apiKey === undefined ? {} : openai.credentials(apiKey)),
+      };
+      return post(`${baseUrl}${path}`, sent, body, signal);
     },
     close: () => outgoing.destroy(),
   };

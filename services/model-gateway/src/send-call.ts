@@ -42,7 +42,7 @@ export function createSendCall(provider: Pick<ProviderClient, 'send'>): SendCall
 }
 
 /** @throws GatewayError for responses that would show the client something about the platform's account */
-async function accepted({ statusCode, headers, body }: ProviderResponse): Promise<SentResponse> {
+export async function accepted({ statusCode, headers, body }: ProviderResponse): Promise<SentResponse> {
   const refuse = (error: GatewayError): never => {
     body.on('error', () => undefined).destroy();
     throw error;

@@ -136,7 +136,7 @@ function valueType({ table, name, type, checks }: Column): string {
 
 /** Postgres stores `x IN ('a', 'b')` as `x = ANY (ARRAY['a'::text, 'b'::text])`. */
 function allowedValues(check: string): string | undefined {
-  const list = /^CHECK \(\(\w+ = ANY \(ARRAY\[(.*)\]\)\)\)$/.exec(check)?.[1];
+  const list = /^CHECK \(\(\w+ = ANY \(ARRAY\[(.*)\]\)\)\)(?: NOT VALID)?$/.exec(check)?.[1];
   return list?.replaceAll('::text', '').split(', ').join(' | ');
 }
 

@@ -89,6 +89,8 @@ const privateKeyPem = z
 
 const appleId = z.string().regex(/^[A-Z0-9]{10}$/, 'must be 10 letters and digits');
 
+const price = z.coerce.number().int().min(0).max(1_000_000_000).default(0);
+
 const hostList = z.string().transform((hosts) =>
   hosts
     .split(',')
@@ -221,6 +223,9 @@ export const OrchestratorConfig = z.object({
   /** `<id>:<secret>`; signs runtime tokens for the model gateway. Set it only if runtimes use a gateway. */
   MODEL_TOKEN_SIGNING_KEY: secret(signingKey.optional()),
 
+  /** Model gateway origin, for recordings. Runtime processes then get neither a provider key nor a provider address. */
+  MODEL_GATEWAY_URL: z.url({ protocol: /^https?$/ }).optional(),
+
   // With RUNTIME_DRIVER=process:
   /** Path to the agent runtime's entry point. Required for this driver. */
   RUNTIME_PROGRAM: z.string().min(1).optional(),
@@ -233,8 +238,6 @@ export const OrchestratorConfig = z.object({
    */
   RUNTIME_START_MS: z.coerce.number().int().min(100).max(3_600_000).default(15_000),
   SVC_MCP_ENDPOINT: z.string().min(1).optional(),
-  /** Model gateway origin. Runtimes then get neither a provider key nor a provider address. */
-  MODEL_GATEWAY_URL: z.url({ protocol: /^https?$/ }).optional(),
   /** Runtime processes write their logs to this folder. */
   RUNTIME_LOG_DIRECTORY: z.string().optional(),
 
@@ -392,6 +395,19 @@ export const OrchestratorConfig = z.object({
   PLANS_FILE: z.string().optional(),
   /** JSON file with the models and their limits. Default: the built-in ones. */
   MODELS_FILE: z.string().optional(),
+  /**
+   * The model gateway's model for recordings, with MODEL_GATEWAY_URL and MODEL_TOKEN_SIGNING_KEY. Without it, recordings
+   * are not transcribed.
+   */
+  TRANSCRIPTION_MODEL: z.string().min(1).max(256).optional(),
+  /** Longer recordings are not transcribed. */
+  TRANSCRIPTION_MAX_MINUTES: z.coerce.number().min(1).max(1_440).default(60),
+  /** Its price in micro US dollars, per minute of audio and per million tokens. Without one, it has no cost. */
+  TRANSCRIPTION_PRICE_PER_MINUTE: price,
+  TRANSCRIPTION_PRICE_INPUT: price,
+  TRANSCRIPTION_PRICE_OUTPUT: price,
+  /** Recordings that this process sends concurrently; 0 leaves them to other replicas. */
+  TRANSCRIPTION_WORKERS: z.coerce.number().int().min(0).max(100).default(4),
   /** The provider in the model catalogue. Runtimes have a separate setting. */
   MODEL_PROVIDER: z.string().default('demo'),
   /** Migrates before serving. If false, the start only checks the schema. */

@@ -53,6 +53,7 @@ export function createMeteredCalls({ database, stores, plan, mode, price }: Mete
     database,
     limits,
     models: { entry: () => undefined, price },
+    transcriptionPrice: { modelId: null, prices: null },
     warnAboutBudget: stores.warnAboutBudget,
     metrics: { used: () => undefined },
   });

@@ -44,6 +44,7 @@ const api: Figures = {
   [`uswarm_token_checks_total{${ORCHESTRATOR},outcome="refused"}`]: rises(20),
   [`uswarm_token_checks_total{${ORCHESTRATOR},outcome="failed"}`]: none,
   [`uswarm_uploads_total{${ORCHESTRATOR},outcome="stored"}`]: rises(10),
+  [`uswarm_transcriptions_total{${ORCHESTRATOR},outcome="transcribed"}`]: rises(5),
   [`uswarm_uploads_total{${ORCHESTRATOR},outcome="refused"}`]: rises(10),
   [`uswarm_uploads_total{${ORCHESTRATOR},outcome="failed"}`]: none,
   [`uswarm_integration_refreshes_total{${ORCHESTRATOR},provider="github",outcome="renewed"}`]: rises(2),

@@ -147,6 +147,22 @@
 - name: INTEGRATION_CATALOG_FILE
   value: /etc/uswarm/integrations/integrations.json
 {{- end }}
+{{- if include "uswarm.transcribes" .root }}
+- name: MODEL_GATEWAY_URL
+  value: {{ include "uswarm.modelGatewayUrl" .root }}
+{{- with $values.modelGateway.transcription }}
+- name: TRANSCRIPTION_MODEL
+  value: {{ .model | quote }}
+- name: TRANSCRIPTION_MAX_MINUTES
+  value: {{ .maxMinutes | quote }}
+{{- range $name, $price := dict "PER_MINUTE" .prices.perMinute "INPUT" .prices.input "OUTPUT" .prices.output }}
+{{- if $price }}
+- name: TRANSCRIPTION_PRICE_{{ $name }}
+  value: {{ int64 $price | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- if .values.models.existingConfigMap }}
 - name: MODELS_FILE
   value: /etc/uswarm/models/models.json

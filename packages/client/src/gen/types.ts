@@ -1610,6 +1610,8 @@ export interface components {
             width?: number | null;
             /** @description Pixels of a picture from top to bottom, as it is displayed. Null for other files, if the file does not show it, and for uploads of earlier releases. */
             height?: number | null;
+            /** @description The spoken words in an audio file, up to 10000 characters, as a model recognized them: plain text that may be wrong. Empty without speech. Null for other files and until it is transcribed; `message.updated` announces it. Ignored in requests. */
+            transcript?: string | null;
         };
         /** @description An uploaded file to attach. */
         AttachmentReference: {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AttachmentType } from '../enums.js';
+import { LIMITS } from '../limits.js';
 import { Id } from './primitives.js';
 
 const UNSIZED = 'Null for other files, if the file does not show it, and for uploads of earlier releases.';
@@ -37,6 +38,15 @@ export const Attachment = z
       .nullish()
       .meta({
         description: `Pixels of a picture from top to bottom, as it is displayed. ${UNSIZED}`,
+        'x-extension': true,
+      }),
+    transcript: z
+      .string()
+      .nullish()
+      .meta({
+        description:
+          `The spoken words in an audio file, up to ${LIMITS.transcript} characters, as a model recognized them: plain text that may be wrong. Empty without ` +
+          'speech. Null for other files and until it is transcribed; `message.updated` announces it. Ignored in requests.',
         'x-extension': true,
       }),
   })

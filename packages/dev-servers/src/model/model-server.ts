@@ -16,6 +16,12 @@ import {
 } from './model-script.js';
 import { openAiWriter, parseOpenAiRequest, sendOpenAiError } from './openai-protocol.js';
 import { brokenContent, brokenRequest } from './request-rules.js';
+import {
+  readTranscription,
+  type ReceivedTranscription,
+  sendTranscription,
+  type TranscriptionScript,
+} from './transcriptions.js';
 
 /** Sums over responses. */
 export interface ModelUsage {
@@ -26,6 +32,8 @@ export interface ModelUsage {
 
 export interface ModelServerOptions {
   script: ModelScript;
+  /** Default: the server has no route for transcriptions, as servers for chat have none. */
+  transcribe?: TranscriptionScript;
   /** Refuses requests that strict providers refuse, such as roles that do not alternate. */
   strict?: boolean;
   /** Default: 127.0.0.1. */
@@ -43,6 +51,8 @@ export interface ModelServer {
   baseUrl: string;
   /** Requests with a valid form, including requests refused for their content. */
   requests: readonly ReceivedRequest[];
+  /** Accepted recordings. */
+  transcriptions: readonly ReceivedTranscription[];
   /** Refusal reasons, in order. */
   refusals: readonly string[];
   /** Sums over the responses whose usage was sent. */
@@ -199,11 +209,12 @@ function sumUsage(answers: readonly Answer[]): ModelUsage {
 
 /**
  * Starts a scripted model server, which replaces a paid service in tests. It speaks the OpenAI chat completions
- * protocol and the Anthropic Messages protocol, both streaming only.
+ * protocol and the Anthropic Messages protocol, both streaming only, and OpenAI's transcriptions.
  */
 export async function startModelServer(options: ModelServerOptions): Promise<ModelServer> {
   const { script, strict = false, contextWindow = Infinity, host = '127.0.0.1', port = 0, onEnd } = options;
   const requests: ReceivedRequest[] = [];
+  const transcriptions: ReceivedTranscription[] = [];
   const refusals: string[] = [];
   const answers: Answer[] = [];
   const reported: Answer[] = [];
@@ -227,7 +238,22 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
     return tooLarge === undefined ? { received, index } : refuse(tooLarge);
   }
 
+  async function transcribe(transcription: TranscriptionScript, request: IncomingMessage, response: ServerResponse) {
+    const received = await readTranscription(request);
+    if ('status' in received) {
+      refusals.push(received.message ?? '');
+      sendOpenAiError(response, received);
+      return;
+    }
+    sendTranscription(await transcription(received, transcriptions.push(received) - 1), response);
+  }
+
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method, url = '' } = request;
+    if (options.transcribe !== undefined && method === 'POST' && url.endsWith('/audio/transcriptions')) {
+      await transcribe(options.transcribe, request, response);
+      return;
+    }
     const protocol = protocolOf(request);
     const raw = await readJson(request);
     if (protocol === undefined) {
@@ -267,6 +293,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
   return {
     baseUrl: `http://${host}:${(server.address() as AddressInfo).port}/v1`,
     requests,
+    transcriptions,
     refusals,
     get usageReported() {
       return sumUsage(reported);

@@ -1,8 +1,9 @@
-import type { OutboxItem, ShownMessage } from '@uswarm/client';
+import type { Attachment, OutboxItem, ShownMessage } from '@uswarm/client';
 import { ownUrl } from '../session/own-url.js';
 import { fileSize } from '../ui/file-size.js';
 import { Icon } from '../ui/icon.js';
 import { ui } from '../ui/ui.js';
+import { Plain } from './text.js';
 import { useFreshLink } from './use-fresh-link.js';
 
 /** Unsent messages show only file names. */
@@ -11,6 +12,40 @@ export function Attachments({ shown: { message, local } }: { shown: ShownMessage
   const sent = message?.attachments ?? [];
   const waiting = local?.files ?? [];
   if (sent.length + waiting.length === 0) return null;
+  return (
+    <>
+      <Files sent={sent} waiting={waiting} save={save} />
+      {sent.map((file) => file.transcript && <Transcript key={file.id} name={file.name} text={file.transcript} />)}
+    </>
+  );
+}
+
+/** Longer ones are folded. */
+const SHOWN_CHARACTERS = 600;
+
+function Transcript({ name, text }: { name: string; text: string }) {
+  const label = `Transcript of ${name}`;
+  if (text.length <= SHOWN_CHARACTERS)
+    return (
+      <section aria-label={label}>
+        <Plain text={text} />
+      </section>
+    );
+  return (
+    <details>
+      <summary>{label}</summary>
+      <Plain text={text} />
+    </details>
+  );
+}
+
+interface FilesProps {
+  sent: readonly Attachment[];
+  waiting: OutboxItem['files'];
+  save: ReturnType<typeof useFreshLink>;
+}
+
+function Files({ sent, waiting, save }: FilesProps) {
   return (
     <ul className={ui('row')} aria-label="Files">
       {sent.map((file) => (

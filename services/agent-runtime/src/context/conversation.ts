@@ -17,9 +17,15 @@ export interface Entry {
 
 /** Tokens for the tags of an untrusted block. */
 const BLOCK_TOKENS = 60;
+/** Tokens for the sentences before a recording. */
+const SPOKEN_TOKENS = 90;
 
-const fileTokens = ({ name, text, pictures }: EntryFile): number =>
-  BLOCK_TOKENS + estimateText(name) + estimateText(text) + pictures.length * IMAGE_TOKENS;
+const fileTokens = ({ name, text, pictures, recording }: EntryFile): number =>
+  BLOCK_TOKENS +
+  (recording === undefined ? 0 : SPOKEN_TOKENS) +
+  estimateText(name) +
+  estimateText(text) +
+  pictures.length * IMAGE_TOKENS;
 
 /** An entry with the estimate of its text and files. */
 export function toEntry({ role, text, files, newest }: Omit<Entry, 'tokens'>): Entry {

@@ -4,6 +4,7 @@ import {
   type ChargedCall,
   type CountedCall,
   insertReserved,
+  passesGateway,
   releaseEntry,
   type SettledCall,
   type SettledTokens,
@@ -76,7 +77,7 @@ export async function insertReservation(
 ): Promise<void> {
   await insertReserved(
     { kind: 'step', ...attempt, turnId: usageTurnId, callId: null },
-    sql`WHERE NOT EXISTS (SELECT FROM usage_entries WHERE turn_id = ${meteredTurnId} AND call_id IS NOT NULL)`,
+    sql`WHERE NOT EXISTS (SELECT FROM usage_entries WHERE ${passesGateway(meteredTurnId)})`,
   ).execute(db);
 }
 

@@ -101,6 +101,31 @@ export async function editMessage(
     .execute();
 }
 
+/**
+ * Adds a transcript to the messages with this file that do not show it. @returns them, by workspace, so that concurrent
+ * transactions lock the workspaces in one order
+ */
+export async function showTranscript(
+  db: Database,
+  uploadId: string,
+  transcript: string,
+): Promise<{ id: string; workspaceId: string }[]> {
+  const { rows } = await sql<{ id: string; workspaceId: string }>`
+    WITH shown AS (
+      UPDATE messages m SET updated_at = clock_timestamp(), attachments = (
+        SELECT jsonb_agg(
+          CASE WHEN file ->> 'id' = ${uploadId} THEN file || jsonb_build_object('transcript', ${transcript}::text) ELSE file END
+          ORDER BY place
+        ) FROM jsonb_array_elements(m.attachments) WITH ORDINALITY AS files (file, place)
+      )
+      WHERE m.id IN (SELECT message_id FROM message_attachments WHERE upload_id = ${uploadId})
+        AND NOT m.attachments @> jsonb_build_array(jsonb_build_object('id', ${uploadId}::text, 'transcript', ${transcript}::text))
+      RETURNING m.id, m.workspace_id
+    )
+    SELECT id, workspace_id AS "workspaceId" FROM shown ORDER BY workspace_id, id`.execute(db);
+  return rows;
+}
+
 /** CTEs that delete messages, as `removed`, and keep their local ids. */
 export const removedMessages = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   removed AS (

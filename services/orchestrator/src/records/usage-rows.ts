@@ -15,7 +15,7 @@ export interface CountedCall {
   provider: string;
   /** Model catalogue id. */
   modelId: string | null;
-  kind: 'step' | 'summary' | 'title';
+  kind: 'step' | 'summary' | 'title' | 'transcription';
   /** Null if the model has no price. */
   costMicros: number | null;
 }
@@ -126,8 +126,12 @@ export interface UsageEntry extends ChargedCall {
   reasoningTokens: number;
   estimated: boolean;
   /** Default: `step`. */
-  kind?: 'step' | 'summary' | 'title';
+  kind?: CountedCall['kind'];
 }
+
+/** Selects a turn's calls that pass the model gateway. The orchestrator itself sends recordings. */
+export const passesGateway = (turnId: string): RawBuilder<unknown> =>
+  sql`turn_id = ${turnId} AND call_id IS NOT NULL AND kind <> 'transcription'`;
 
 /**
  * Idempotent per turn and step. Reported usage is ignored if the turn's calls pass the model gateway, which counts
@@ -143,7 +147,7 @@ export async function recordCall(db: Database, entry: UsageEntry): Promise<Count
     SELECT ${entry.turnId}, ${entry.step}, ${entry.userId}, ${entry.workspaceId}, ${entry.provider}, ${entry.model},
       ${entry.kind ?? 'step'}, ${prompt}, ${completion}, ${cached}, ${entry.reasoningTokens}, ${entry.estimated},
       now(), ${chargedValues(entry, { prompt, cached, completion })}
-    WHERE NOT EXISTS (SELECT FROM usage_entries WHERE turn_id = ${entry.turnId} AND call_id IS NOT NULL)
+    WHERE NOT EXISTS (SELECT FROM usage_entries WHERE ${passesGateway(entry.turnId)})
     ON CONFLICT (turn_id, step) DO NOTHING
     RETURNING ${COUNTED_COLUMNS}`.execute(db);
   return rows[0];

@@ -46,6 +46,7 @@ import { createStepsModule } from '../turns/steps/steps.module.js';
 import { createSummariesModule } from '../turns/summaries.module.js';
 import { createTurnSignals } from '../turns/turn-signals.js';
 import { createTurnsModule } from '../turns/turns.module.js';
+import { createTranscriptsModule, transcriptionPrice } from '../workspaces/transcripts/transcripts.module.js';
 import { createUploadsModule } from '../workspaces/uploads/uploads.module.js';
 import { createUsageModule } from '../metering/usage.module.js';
 import { createUsersModule } from '../accounts/users/users.module.js';
@@ -207,7 +208,7 @@ type WorkspaceModules = Awaited<ReturnType<typeof createWorkspaceModules>>;
 
 /** Documents and files, which agents read and write besides messages. */
 function createDocumentModules(
-  { config, logger }: OrchestratorOptions,
+  { config, metrics, logger }: OrchestratorOptions,
   { requests, background }: Platform,
   { objects, attachments }: WorkspaceModules['uploads'],
   access: WorkspaceModules['workspaces']['access'],
@@ -215,9 +216,19 @@ function createDocumentModules(
   const writer = createFileWriter();
   const artifacts = createArtifactsModule({ config, requests, background, objects, access, writer });
   const { events } = background;
-  const artifactById = artifacts.byId;
-  const files = createFilesModule({ config, background, events, objects, attachments, writer, artifactById, logger });
-  return { artifacts, files };
+  const transcripts = createTranscriptsModule({ config, background, objects, metrics, logger });
+  const files = createFilesModule({
+    config,
+    background,
+    events,
+    objects,
+    attachments,
+    transcripts: transcripts.transcripts,
+    writer,
+    artifactById: artifacts.byId,
+    logger,
+  });
+  return { artifacts, transcripts, files };
 }
 
 function createChatModules(
@@ -247,7 +258,7 @@ function createChatModules(
     createViewContext,
     statuses,
   });
-  const { artifacts, files } = createDocumentModules(options, platform, uploads, access);
+  const { artifacts, transcripts, files } = createDocumentModules(options, platform, uploads, access);
   const receipts = createReceiptsModule({ config, requests, background, tools: apps.tools, clock, logger });
   const conversationSearch = createConversationSearchTool({
     read: createBoundedRead(background.database),
@@ -270,6 +281,7 @@ function createChatModules(
     statuses,
     objects: uploads.objects,
     files: files.contents,
+    transcripts: transcripts.transcripts,
     attachmentsIn: files.attachmentsIn,
     attachedTexts: files.attachedTexts,
     metrics,
@@ -320,6 +332,7 @@ function createChatModules(
     connections: requests,
     limits: usage.limits,
     models,
+    transcriptionPrice: transcriptionPrice(config),
     metrics: turns.metrics,
     clock,
   });
@@ -330,6 +343,7 @@ function createChatModules(
     summaries,
     agents,
     artifacts,
+    transcripts,
     files,
     receipts,
     conversations,

@@ -35,7 +35,7 @@ async function startBackground(
   const onRun = ({ workspaceId }: LeasedJob) => runtimes.use(workspaceId);
   const usingRuntimes = [...chat.turns.urgentJobs, ...chat.summaries.urgentJobs].map((job) => ({ ...job, onRun }));
   const workers = await startWorkers({
-    urgent: [...usingRuntimes, ...runtimes.urgentJobs],
+    urgent: [...usingRuntimes, ...runtimes.urgentJobs, ...chat.transcripts.urgentJobs],
     maintenance: [
       ...workspaces.idempotency.jobs,
       ...workspaces.uploads.jobs,
@@ -136,6 +136,7 @@ export async function startOrchestrator(
     async close() {
       await background.close();
       await chat.files.close();
+      await chat.transcripts.close();
       workspaces.uploads.close();
       rates.close();
       platform.security.close();

@@ -36,7 +36,7 @@ const OTHER = 'other';
 const STATUSES = ['done', 'failed', 'stopped'] as const satisfies Ended[];
 const REASONS: string[] = MESSAGE_ERROR_CODES.filter((code) => code !== 'stopped' && code !== 'withdrawn');
 const PROVIDERS: string[] = MODEL_PROVIDERS;
-const KINDS = ['step', 'summary', 'title'] as const satisfies CountedCall['kind'][];
+const KINDS = ['step', 'summary', 'title', 'transcription'] as const satisfies CountedCall['kind'][];
 const PARTS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
 const SECONDS = [0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
 

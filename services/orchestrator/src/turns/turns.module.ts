@@ -6,7 +6,7 @@ import { createAgentContextLoader } from './request/agent-context.js';
 import type { AgentStatuses } from '../records/agent-statuses.js';
 import { loadTools } from '../platform/core/catalog.js';
 import type { ModelCatalog } from '../platform/core/models.js';
-import type { AttachmentsIn, FileContents } from './request/attached-files.js';
+import type { AttachmentsIn, FileContents, Transcripts } from './request/attached-files.js';
 import { createDelegationTools } from './delegations/delegation-tools.js';
 import type { EventPublisher } from '../events/event-publisher.js';
 import type { ReceiptLog } from './receipts/receipt-log.js';
@@ -72,6 +72,7 @@ export interface TurnsModuleDeps {
   statuses: AgentStatuses;
   objects: ObjectStore;
   files: FileContents;
+  transcripts: Transcripts;
   attachmentsIn: AttachmentsIn;
   /** A conversation's file texts. */
   attachedTexts: CallRulesDeps['attachedTexts'];
@@ -199,6 +200,7 @@ function turnJob(
     warnAboutBudget: createBudgetWarningOn(background, clock),
     contexts: turnContextRecords,
     files: deps.files,
+    transcripts: deps.transcripts,
     attachmentsIn: deps.attachmentsIn,
     toolCalls: toolCallRecords,
     approvals: approvalRecords,

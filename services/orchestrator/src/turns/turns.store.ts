@@ -245,6 +245,8 @@ export async function findNextStep(db: Database, turnId: string): Promise<number
     .selectFrom('usage_entries')
     .select(({ fn }) => fn.max('step').as('step'))
     .where('turn_id', '=', turnId)
+    // Recordings have negative steps.
+    .where('step', '>', 0)
     .executeTakeFirst();
   return (row?.step ?? 0) + 1;
 }

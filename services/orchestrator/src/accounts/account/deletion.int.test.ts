@@ -194,7 +194,7 @@ describe('account deletion with a runtime', () => {
     await sql`INSERT INTO agent_tools (agent_id, name, enabled) VALUES (${agentId}, 'memories', false)`.execute(
       database,
     );
-    await sql`INSERT INTO uploads (id, user_id, state, attached, name) VALUES (${uploadId}, ${userId}, 'stored', true, ${user.name})`.execute(
+    await sql`INSERT INTO uploads (id, user_id, state, attached, name, transcript) VALUES (${uploadId}, ${userId}, 'stored', true, ${user.name}, ${user.name})`.execute(
       database,
     );
     await sql`
@@ -202,6 +202,9 @@ describe('account deletion with a runtime', () => {
       SELECT id, ${uploadId} FROM messages WHERE conversation_id = ${home.conversationId} AND role = 'user'`.execute(
       database,
     );
+    await sql`
+      INSERT INTO transcriptions (upload_id, turn_id)
+      SELECT ${uploadId}, id FROM turns WHERE conversation_id = ${home.conversationId} LIMIT 1`.execute(database);
     await sql`INSERT INTO spent_local_ids (workspace_id, sender_id, local_id_hash) VALUES (${home.workspaceId}, ${userId}, 'x')`.execute(
       database,
     );

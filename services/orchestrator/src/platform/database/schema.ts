@@ -1,5 +1,12 @@
 import type { Selectable } from 'kysely';
-import type { AgentsTable, ConversationsTable, RuntimesTable, TurnsTable, UploadsTable } from './tables.js';
+import type {
+  AgentsTable,
+  ConversationsTable,
+  RuntimesTable,
+  TranscriptionsTable,
+  TurnsTable,
+  UploadsTable,
+} from './tables.js';
 
 /** CHECK constraints in the migrations define the column values that these types name. */
 
@@ -8,6 +15,7 @@ export type InternalPhase = Selectable<RuntimesTable>['phase'];
 export type AgentActivity = Selectable<AgentsTable>['activity'];
 export type TitleSource = NonNullable<ConversationsTable['title_source']>;
 export type TurnStatus = Selectable<TurnsTable>['status'];
+export type TranscriptionProblem = NonNullable<TranscriptionsTable['problem']>;
 export type UploadState = Selectable<UploadsTable>['state'];
 
 const PHASES: Record<InternalPhase, true> = {

@@ -388,6 +388,14 @@ export interface ToolCallsTable {
   created_at: Generated<Timestamp>;
 }
 
+export interface TranscriptionsTable {
+  upload_id: string;
+  turn_id: string;
+  attempts: Generated<number>;
+  problem: 'too_large' | 'too_long' | 'refused' | 'limit' | 'unavailable' | null;
+  updated_at: Generated<Timestamp>;
+}
+
 export interface TurnContextsTable {
   turn_id: string;
   context: Json<Record<string, unknown>>;
@@ -470,6 +478,7 @@ export interface UploadsTable {
   duration: number | null;
   width: number | null;
   height: number | null;
+  transcript: string | null;
 }
 
 export interface UsageEntriesTable {
@@ -486,7 +495,7 @@ export interface UsageEntriesTable {
   reasoning_tokens: Generated<number>;
   estimated: Generated<boolean>;
   call_id: string | null;
-  kind: Generated<'step' | 'summary' | 'title'>;
+  kind: Generated<'step' | 'summary' | 'title' | 'transcription'>;
   reserved: Generated<boolean>;
   agent_id: string | null;
   conversation_id: string | null;
@@ -638,6 +647,7 @@ export interface Schema {
   spent_local_ids: SpentLocalIdsTable;
   tool_approvals: ToolApprovalsTable;
   tool_calls: ToolCallsTable;
+  transcriptions: TranscriptionsTable;
   turn_contexts: TurnContextsTable;
   turn_entries: TurnEntriesTable;
   turn_progress: TurnProgressTable;

@@ -1,6 +1,6 @@
 import { ApiError, type ModelCallReservation, type ModelCallTerms, type ModelCallUsage } from '@uswarm/contract';
 import type { WithTransaction, Database } from '../../platform/database/database.js';
-import type { ModelCatalog } from '../../platform/core/models.js';
+import type { ModelCatalog, ModelPrice } from '../../platform/core/models.js';
 import type { TurnMetrics } from '../turn-metrics.js';
 import type { WarnAboutBudget } from '../../metering/budget-warning.js';
 import { requireWithin, type UsageLimits } from '../../metering/usage-limits.js';
@@ -11,6 +11,7 @@ export interface ModelCallServiceDeps {
   database: Database;
   limits: Pick<UsageLimits, 'allowanceOf'>;
   models: Pick<ModelCatalog, 'entry' | 'price'>;
+  transcriptionPrice: ModelPrice;
   warnAboutBudget: WarnAboutBudget;
   metrics: Pick<TurnMetrics, 'used'>;
 }
@@ -45,14 +46,17 @@ export function createModelCallService(deps: ModelCallServiceDeps) {
       withTransaction(async (tx) => {
         const turn = await lockTurnOfCall(tx, { workspaceId: call.workspace_id, turnId: call.turn_id });
         if (turn === undefined || turn.agentId !== call.agent_id) return undefined;
+        // A recording is transcribed before or in the turn, unless the turn ends.
+        if (call.purpose === 'transcription' && turn.ending) throw new ApiError('turn_not_running');
         // A summary is written after the turn.
         if (call.purpose === 'turn' && (turn.status !== 'running' || turn.ending)) {
           throw new ApiError('turn_not_running');
         }
         const allowance = limits.allowanceOf(turn);
         const { userId, conversationId } = turn;
-        const price = models.price(call.requested_model, call.provider);
-        const usageTurnId = call.purpose === 'turn' ? turn.usageTurnId : call.turn_id;
+        const isRecording = call.purpose === 'transcription';
+        const price = isRecording ? deps.transcriptionPrice : models.price(call.requested_model, call.provider);
+        const usageTurnId = call.purpose === 'summary' ? call.turn_id : turn.usageTurnId;
         const before = await reserveModelCall(
           tx,
           { ...call, userId, conversationId, usageTurnId, ...price },
@@ -60,7 +64,8 @@ export function createModelCallService(deps: ModelCallServiceDeps) {
         );
         requireWithin(before, allowance);
         if (before.budgetSpent) return 'budget_reached';
-        const { context_window = null } = models.entry(call.requested_model, call.provider) ?? {};
+        const entry = isRecording ? undefined : models.entry(call.requested_model, call.provider);
+        const { context_window = null } = entry ?? {};
         return { context_window, prices: price.prices };
       }),
 

@@ -64,7 +64,9 @@ export async function reserveModelCall(
         coalesce(sum(cost_micros) FILTER (WHERE workspace_id = ${call.workspace_id}), 0)::bigint AS cost
       FROM usage_periods WHERE user_id = ${call.userId} AND period = ${period}
     ), turn AS MATERIALIZED (
-      SELECT coalesce(max(step), 0) + 1 AS next_step,
+      -- Runtimes that report their own calls count the steps from 1.
+      SELECT CASE WHEN ${call.purpose === 'transcription'} THEN least(min(step), 0) - 1
+          ELSE greatest(max(step), 0) + 1 END AS next_step,
         ${call.purpose === 'turn'} AND NOT coalesce(bool_or(call_id = ${call.id}), false)
           -- The runtime of a turn without a budget cannot be told that it is spent.
           AND (SELECT bool_or(used >= budget) AND bool_and(id <> ${call.turn_id} OR budget IS NOT NULL) FROM budgets)
@@ -78,7 +80,7 @@ export async function reserveModelCall(
           step: sql<number>`turn.next_step`,
           agentId: call.agent_id,
           workspaceId: call.workspace_id,
-          kind: call.purpose === 'summary' ? 'summary' : 'step',
+          kind: call.purpose === 'turn' ? 'step' : call.purpose,
           promptTokens: call.estimated_prompt_tokens,
           maxOutputTokens: call.max_output_tokens,
           callId: call.id,

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { FileProblem, FileText, Picture } from '@uswarm/file-reader';
-import { attachedFiles, type FileContents } from './attached-files.js';
+import { Recording } from '@uswarm/runtime-proto';
+import { attachedFiles, type FileContents, type Transcripts } from './attached-files.js';
 import type { HistoryRow } from './history.store.js';
-import type { StoredFile } from './message-to-text.js';
+import { filesOnly, type StoredFile } from './message-to-text.js';
 
 const signal = new AbortController().signal;
 const SEES = { images: true, window: 128_000 };
@@ -58,17 +59,46 @@ function contents(more: Partial<FileContents> = {}): FileContents & { read: stri
   };
 }
 
-async function shown(rows: readonly HistoryRow[], from: FileContents, model = SEES, withinMs = 60_000) {
+const TURN = { id: 't', workspace_id: 'w' };
+
+/** Transcripts by file name. */
+function heard(texts: Record<string, FileText | FileProblem> = {}): Transcripts & { asked: string[] } {
+  const asked: string[] = [];
+  return {
+    asked,
+    async read({ id }) {
+      const name = id.replace('id of ', '');
+      asked.push(name);
+      return texts[name] ?? textOf(`words in ${name}`);
+    },
+  };
+}
+
+async function shown(
+  rows: readonly HistoryRow[],
+  from: FileContents,
+  model = SEES,
+  withinMs = 60_000,
+  transcripts: Transcripts = heard(),
+) {
   const answered = rows[0]?.id ?? '';
-  const { files, problems, isComplete } = await attachedFiles(rows, from, {
+  const { files, problems, isComplete } = await attachedFiles(rows, from, transcripts, {
+    turn: TURN,
     answered,
     ...model,
     withinMs,
+    recordingsWithinMs: withinMs,
     userId: 'ada',
     signal,
   });
   const list = [...files].flatMap(([message, ofMessage]) =>
-    ofMessage.map(({ name, text, pictures }) => ({ message, name, text, pictures: pictures.length })),
+    ofMessage.map(({ name, text, pictures, recording }) => ({
+      message,
+      name,
+      text,
+      pictures: pictures.length,
+      ...(recording === Recording.UNSPECIFIED ? {} : { recording: Recording[recording] }),
+    })),
   );
   return { list, problems, isComplete };
 }
@@ -139,14 +169,83 @@ describe('the attached files in a request', () => {
     expect({ newest: count('m2'), earlier: count('m1') }).toEqual({ newest: 6, earlier: 2 });
   });
 
-  it('leaves out recordings, files of agents, and files of messages before the last ten', async () => {
+  it('leaves out videos, files of agents, and files of messages before the last ten', async () => {
     const from = contents();
     const rows = [
-      row('m20', [file('talk.mp3', 'audio')]),
+      row('m20', [file('talk.mp4', 'video')]),
       row('m19', [file('report.docx')], 'agent'),
       ...Array.from({ length: 12 }, (_, index) => row(`m${18 - index}`, [file(`${index}.txt`)])),
     ];
     await shown(rows, from);
     expect(from.read).toEqual(Array.from({ length: 9 }, (_, index) => `${index}.txt`));
+  });
+});
+
+describe('a recording in a request', () => {
+  const memo = file('memo.m4a', 'audio');
+  const hear = (rows: readonly HistoryRow[], transcripts: Transcripts, model = SEES, withinMs?: number) =>
+    shown(rows, contents(), model, withinMs, transcripts);
+
+  it('is the user’s message if the message has no other text', async () => {
+    const spoken = { ...row('m1', [memo]), text: filesOnly([memo]) };
+    expect((await hear([spoken], heard())).list).toEqual([
+      {
+        message: 'm1',
+        name: 'memo.m4a',
+        text: expect.stringContaining('words in memo.m4a'),
+        pictures: 0,
+        recording: 'MESSAGE',
+      },
+    ]);
+    expect((await hear([row('m1', [memo])], heard())).list).toMatchObject([{ recording: 'ATTACHED' }]);
+  });
+
+  it('is not sent for later messages if it was not transcribed earlier, because it costs something', async () => {
+    const transcripts = heard();
+    const known = { ...file('known.ogg', 'audio'), transcript: 'words' };
+    const rows = [row('m3', []), row('m2', [known]), row('m1', [memo])];
+    const { list } = await hear(rows, transcripts);
+    expect({ asked: transcripts.asked, list }).toEqual({
+      asked: ['known.ogg'],
+      list: [
+        expect.objectContaining({ text: expect.stringContaining('words in known.ogg') }),
+        expect.objectContaining({ text: 'A recording that was not transcribed. Use read_file.' }),
+      ],
+    });
+  });
+
+  it('stays in the request after ten messages with files, as what the user has typed does', async () => {
+    const known = { ...memo, transcript: 'words' };
+    const rows = [
+      ...Array.from({ length: 12 }, (_, index) => row(`m${18 - index}`, [file(`${index}.txt`)])),
+      row('m1', [known, file('old.txt')]),
+    ];
+    const { list } = await hear(rows, heard());
+    expect(list.filter(({ message }) => message === 'm1')).toMatchObject([{ name: 'memo.m4a', recording: 'ATTACHED' }]);
+  });
+
+  it('is shown in part if it is long, with the offset of the rest', async () => {
+    const { list } = await hear([row('m1', [memo])], heard({ 'memo.m4a': textOf('word '.repeat(20_000)) }));
+    expect(list[0]?.text.length).toBeLessThan(21_000);
+    expect(list[0]?.text).toContain('offset');
+  });
+
+  it('is reported to the agent and the user if it cannot be transcribed', async () => {
+    const silent: FileProblem = { problem: 'empty', message: 'No speech was recognized in it.' };
+    const { list, problems } = await hear([row('m1', [memo])], heard({ 'memo.m4a': silent }));
+    expect({ list, problems }).toEqual({
+      list: [{ message: 'm1', name: 'memo.m4a', text: 'Cannot be read: No speech was recognized in it.', pictures: 0 }],
+      problems: [{ file: memo, message: 'No speech was recognized in it.' }],
+    });
+  });
+
+  it('is not waited for longer than a turn can', async () => {
+    const read: Transcripts['read'] = (_file, _turn, patience) =>
+      new Promise((_resolve, reject) => patience.addEventListener('abort', () => reject(patience.reason as Error)));
+    const { list, isComplete } = await hear([row('m1', [memo])], { read }, SEES, 1);
+    expect({ list, isComplete }).toMatchObject({
+      list: [{ text: expect.stringContaining('Use read_file') }],
+      isComplete: false,
+    });
   });
 });

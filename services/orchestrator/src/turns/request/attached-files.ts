@@ -1,8 +1,9 @@
 import { create } from '@bufbuild/protobuf';
 import { type FileProblem, type FileText, isProblem, type Picture, selectText } from '@uswarm/file-reader';
-import { type AttachedFile, AttachedFileSchema, PictureSchema } from '@uswarm/runtime-proto';
+import { type AttachedFile, AttachedFileSchema, PictureSchema, Recording } from '@uswarm/runtime-proto';
 import type { HistoryRow } from './history.store.js';
-import type { StoredFile } from './message-to-text.js';
+import { filesOnly, type StoredFile } from './message-to-text.js';
+import type { TurnRow } from '../turns.store.js';
 
 /** Such runtimes get attached files with their content. */
 export const FILES = 'files.1';
@@ -21,6 +22,16 @@ export interface FileContents {
   picture(file: StoredFile, reading: FileReading): Promise<Picture | FileProblem>;
   /** PDF pages as pictures. */
   pages(file: StoredFile, numbers: readonly number[], reading: FileReading): Promise<Picture[] | FileProblem>;
+}
+
+/** Audio files as text. */
+export interface Transcripts {
+  /** Has the recording transcribed for this turn, and waits for it. */
+  read(
+    file: Pick<StoredFile, 'id'>,
+    turn: Pick<TurnRow, 'id' | 'workspace_id'>,
+    signal: AbortSignal,
+  ): Promise<FileText | FileProblem>;
 }
 
 /** Leaves out files that no message in the conversation has. */
@@ -42,6 +53,7 @@ const CHARACTERS_PER_WINDOW_TOKEN = 0.75;
 
 const UNSEEN = 'A picture. Your model cannot see pictures: tell the user if the answer depends on it.';
 const NOT_SHOWN = 'Not shown here, because there are many files. Use read_file.';
+const NOT_TRANSCRIBED = 'A recording that was not transcribed. Use read_file.';
 const NOT_IN_TIME = 'Not read yet, because it takes long. Use read_file.';
 
 export interface FileNote {
@@ -59,20 +71,25 @@ export interface PromptFiles {
 }
 
 export interface FileOptions extends FileReading {
+  turn: Pick<TurnRow, 'id' | 'workspace_id'>;
   /** The answered message's id. */
   answered: string;
   /** True if the model sees pictures, or if that is unknown. */
   images: boolean;
   /** The model's window in tokens. */
   window: number;
-  /** Time for all files in ms. */
+  /** Time for all files in ms, and for the recordings among them, which often are a whole message. */
   withinMs: number;
+  recordingsWithinMs: number;
 }
 
 export const isPictureFile = ({ type }: Pick<StoredFile, 'type'>): boolean => type === 'image';
 
-/** Audio and video have neither text nor a picture. */
-export const isRecording = ({ type }: Pick<StoredFile, 'type'>): boolean => type === 'audio' || type === 'video';
+/** Its text is its transcript. */
+export const isAudio = ({ type }: Pick<StoredFile, 'type'>): boolean => type === 'audio';
+
+/** It has neither text nor a picture. */
+export const isVideo = ({ type }: Pick<StoredFile, 'type'>): boolean => type === 'video';
 
 /** Remaining limits. Newer messages come first. */
 interface Room {
@@ -81,7 +98,7 @@ interface Room {
   bytes: number;
 }
 
-type Shown = Partial<Pick<AttachedFile, 'text' | 'pictures'>>;
+type Shown = Partial<Pick<AttachedFile, 'text' | 'pictures' | 'recording'>>;
 
 const toPicture = ({ type, bytes }: Picture) => create(PictureSchema, { mediaType: type, data: bytes });
 
@@ -89,9 +106,11 @@ const toPicture = ({ type, bytes }: Picture) => create(PictureSchema, { mediaTyp
 export async function attachedFiles(
   newestFirst: readonly HistoryRow[],
   contents: FileContents,
-  { answered, images, window, withinMs, userId, signal }: FileOptions,
+  transcripts: Transcripts,
+  { turn, answered, images, window, withinMs, recordingsWithinMs, userId, signal }: FileOptions,
 ): Promise<PromptFiles> {
   const patience = AbortSignal.any([signal, AbortSignal.timeout(withinMs)]);
+  const hearing = AbortSignal.any([signal, AbortSignal.timeout(recordingsWithinMs)]);
   const reading: FileReading = { userId, signal: patience };
   let isComplete = true;
   const room: Room = {
@@ -138,31 +157,51 @@ export async function attachedFiles(
     return { text: selected.text, pictures: pictures.map(toPicture) };
   }
 
-  async function contentOf(file: StoredFile, share: number): Promise<Shown | FileProblem> {
+  async function recording(file: StoredFile, share: number, isAnswered: boolean): Promise<Shown | FileProblem> {
+    // Earlier recordings are transcribed on request only: each costs something.
+    if (!isAnswered && typeof file.transcript !== 'string') return { text: NOT_TRANSCRIBED };
+    const allowed = Math.min(FILE_CHARACTERS, room.characters, share);
+    if (allowed < LEAST_CHARACTERS) return { text: NOT_SHOWN };
+    const read = await transcripts.read(file, turn, hearing);
+    if (isProblem(read)) return read;
+    const selected = selectText(read, {}, allowed);
+    room.characters -= selected.text.length;
+    return { text: selected.text, recording: Recording.ATTACHED };
+  }
+
+  async function contentOf(file: StoredFile, share: number, isAnswered: boolean): Promise<Shown | FileProblem> {
     try {
+      if (isAudio(file)) return await recording(file, share, isAnswered);
       return isPictureFile(file) ? await picture(file) : await text(file, share);
     } catch (error) {
-      if (signal.aborted || !patience.aborted) throw error;
+      const isLate = isAudio(file) ? hearing.aborted : patience.aborted;
+      if (signal.aborted || !isLate) throw error;
       isComplete = false;
       return { text: NOT_IN_TIME };
     }
   }
 
   async function shown(file: StoredFile, share: number, isAnswered: boolean): Promise<AttachedFile> {
-    const content = await contentOf(file, share);
+    const content = await contentOf(file, share, isAnswered);
     if (!isProblem(content)) return create(AttachedFileSchema, { name: file.name, ...content });
     if (isAnswered && content.problem !== 'busy') problems.push({ file, message: content.message });
     return create(AttachedFileSchema, { name: file.name, text: `Cannot be read: ${content.message}` });
   }
 
   const withFiles = newestFirst.filter(({ role, attachments }) => role === 'user' && attachments !== undefined);
-  for (const { id, attachments = [] } of withFiles.slice(0, MESSAGES)) {
-    const readable = attachments.filter((file) => !isRecording(file));
+  for (const [age, { id, text: written, attachments = [] }] of withFiles.entries()) {
+    // The user's spoken words stay in the conversation as typed ones do, while there is room.
+    const isShown = (file: StoredFile): boolean => (age < MESSAGES ? !isVideo(file) : Boolean(file.transcript));
+    const readable = attachments.filter(isShown);
+    const isSpoken = written === filesOnly(attachments);
     const list: AttachedFile[] = [];
     // A message's files share the room.
-    for (const [at, file] of readable.entries())
-      list.push(await shown(file, Math.floor(room.characters / (readable.length - at)), id === answered));
-    files.set(id, list);
+    for (const [at, file] of readable.entries()) {
+      const one = await shown(file, Math.floor(room.characters / (readable.length - at)), id === answered);
+      const isMessage = isSpoken && one.recording === Recording.ATTACHED;
+      list.push(isMessage ? { ...one, recording: Recording.MESSAGE } : one);
+    }
+    if (list.length > 0 || age < MESSAGES) files.set(id, list);
   }
   return { files, problems, isComplete };
 }

@@ -15,6 +15,7 @@ import {
   type FileNote,
   FILES,
   type PromptFiles,
+  type Transcripts,
 } from './attached-files.js';
 import type { HistoryRow } from './history.store.js';
 import { fileIds } from './message-to-text.js';
@@ -52,6 +53,7 @@ export interface TurnRequestDeps {
   models: Pick<ModelCatalog, 'limits' | 'price'>;
   platformTools: readonly PlatformTool[];
   files: FileContents;
+  transcripts: Transcripts;
   attachmentsIn: AttachmentsIn;
   toolTokens: ToolTokens;
   modelTokens: ModelTokens;
@@ -66,6 +68,8 @@ const RECENT_CALLS = 24;
 const NO_FILES: PromptFiles = { files: new Map(), problems: [], isComplete: true };
 /** A turn waits this long for its files. Longer ones are read on, and the agent can ask for them. */
 const FILES_WITHIN_MS = 20_000;
+/** A server without an accelerator needs about as long as the recording is. */
+const RECORDINGS_WITHIN_MS = 60_000;
 const NO_TURNS: RecentTurns = { turnIds: [], calls: [] };
 const SENT_CALLS = 10;
 /** Profile for a user who was deleted while the turn ran. */
@@ -156,7 +160,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
     return fromEvent > 0 ? [] : deps.bodies.read(await deps.journal.listEntries(deps.database, turn.id), signal);
   }
 
-  return async (turn, reply, { features, windows, filesWithinMs = FILES_WITHIN_MS, signal }) => {
+  return async (turn, reply, { features, windows, filesWithinMs, signal }) => {
     const isNew = reply.generation === 1 && turn.runtime_instance === null && turn.resumes_message_id === null;
     // A turn that continues another one answers the other turn's message.
     const answered = { ...turn, user_message_id: turn.resumes_message_id ?? turn.user_message_id };
@@ -183,12 +187,14 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
     const toolToken = tools.length === 0 ? '' : await deps.toolTokens(tokenTurn(turn));
     const modelToken = await deps.modelTokens({ ...tokenTurn(turn), purpose: 'turn' });
     const attached = features.includes(FILES)
-      ? await attachedFiles(needed, deps.files, {
+      ? await attachedFiles(needed, deps.files, deps.transcripts, {
+          turn,
           answered: answered.user_message_id,
           // A server that sees no pictures refuses them, and the runtime sends the request again without them.
           images: context.limits?.capabilities.images ?? true,
           window: window.tokens,
-          withinMs: filesWithinMs,
+          withinMs: filesWithinMs ?? FILES_WITHIN_MS,
+          recordingsWithinMs: filesWithinMs ?? RECORDINGS_WITHIN_MS,
           userId: turn.user_id,
           signal,
         })

@@ -2,7 +2,10 @@ import type { Attachment, MessageContent } from '@uswarm/contract';
 import { oneLine } from '../../records/one-line.js';
 
 /** An upload that is attached to a message. */
-export type StoredFile = Pick<Attachment, 'id' | 'type' | 'name' | 'mime_type' | 'size'>;
+export type StoredFile = Pick<Attachment, 'id' | 'type' | 'name' | 'mime_type' | 'size'> & {
+  /** An audio file's transcript as messages show it, if it is known. */
+  transcript?: string | null;
+};
 
 export interface MessageParts {
   content: MessageContent;
@@ -13,12 +16,14 @@ export interface MessageParts {
 const fileLine = ({ id, name, mime_type, size }: StoredFile): string =>
   `[attached: ${oneLine(name)}, ${mime_type}, ${size} bytes, id ${id}]`;
 
+/** A message's text if it has only these files. */
+export const filesOnly = (files: readonly StoredFile[]): string => files.map(fileLine).join('\n');
+
 const FILES_HEADING = 'Files:\n';
 const FILE_LINE = /^\[attached: .*, id ([\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12})\]$/gm;
 
 /** The end of a task that has files. */
-export const filesSection = (files: readonly StoredFile[]): string =>
-  `${FILES_HEADING}${files.map(fileLine).join('\n')}`;
+export const filesSection = (files: readonly StoredFile[]): string => `${FILES_HEADING}${filesOnly(files)}`;
 
 /** The file ids in a task. Only its last section counts: before it, a model may have copied such lines. */
 export function fileIds(task: string): string[] {

@@ -38,7 +38,6 @@ export interface TurnChain {
 export type ModelCallRow = Row<
   UsageEntriesTable,
   | 'step'
-  | 'kind'
   | 'provider'
   | 'model'
   | 'prompt_tokens'
@@ -48,7 +47,12 @@ export type ModelCallRow = Row<
   | 'estimated'
   | 'reserved'
   | 'cost_micros'
-> & { created_at: Time; finished_at: Time | null };
+> & {
+  /** Recordings are not turn steps. */
+  kind: Exclude<Selectable<UsageEntriesTable>['kind'], 'transcription'>;
+  created_at: Time;
+  finished_at: Time | null;
+};
 
 export type ReceiptRow = Row<ReceiptsTable, 'id' | 'call_id' | 'tool' | 'effect' | 'status' | 'outcome'> & {
   sent_at: Time;
@@ -167,7 +171,7 @@ export async function findStepRecords(db: Database, { turnId, turns }: TurnChain
         'prompt_tokens', e.prompt_tokens, 'cached_tokens', e.cached_tokens, 'completion_tokens', e.completion_tokens,
         'reasoning_tokens', e.reasoning_tokens, 'estimated', e.estimated, 'reserved', e.reserved,
         'cost_micros', e.cost_micros, 'created_at', e.created_at, 'finished_at', e.finished_at)`,
-      sql`usage_entries e WHERE e.turn_id = ${turnId}`,
+      sql`usage_entries e WHERE e.turn_id = ${turnId} AND e.kind <> 'transcription'`,
       'e.step',
     )} AS model_calls,
     ${list(

@@ -16,7 +16,7 @@ const limits = { perAgent: 1, contentBytes: 1, perWorkspace: 1, versions: 1, byt
 const tools = [
   ...createMemoryTools({ database: UNUSED, limits }),
   ...createArtifactTools({ database: UNUSED, contents: UNUSED, limits }),
-  createReadFileTool({ contents: UNUSED, fileById: UNUSED, newest: UNUSED }),
+  createReadFileTool({ contents: UNUSED, transcripts: UNUSED, fileById: UNUSED, newest: UNUSED }),
   ...createFileTools({ writer: UNUSED, given: UNUSED, markdown: UNUSED }),
   createCodeTool({
     runner: UNUSED,

@@ -1,6 +1,6 @@
 import { isProblem } from '@uswarm/file-reader';
 import type { Logger } from '@uswarm/service-kit';
-import { type FileContents, isPictureFile, isRecording } from '../../turns/request/attached-files.js';
+import { type FileContents, type FileReading, isAudio, isPictureFile, isVideo } from '../../turns/request/attached-files.js';
 import type { StoredFile } from '../../turns/request/message-to-text.js';
 
 /** Newest first: more would delay each search. */
@@ -19,17 +19,21 @@ export function createAttachedTexts(
   newest: (conversationId: string) => Promise<StoredFile[]>,
   logger: Pick<Logger, 'debug'>,
 ) {
+  async function textOf(file: StoredFile, reading: FileReading): Promise<string> {
+    if (isAudio(file)) return file.transcript ?? '';
+    const read = await contents.text(file, reading);
+    return isProblem(read) ? '' : read.parts.map((part) => part.text).join('\n');
+  }
+
   return async ({ conversationId, userId }: ConversationOfUser): Promise<string[]> => {
-    const files = (await newest(conversationId)).filter((file) => !isPictureFile(file) && !isRecording(file));
+    const files = (await newest(conversationId)).filter((file) => !isPictureFile(file) && !isVideo(file));
     const signal = AbortSignal.timeout(WAIT_MS);
     const texts: string[] = [];
     let left = MAX_CHARACTERS;
     for (const file of files.slice(0, FILES)) {
       if (left <= 0 || signal.aborted) break;
       try {
-        const read = await contents.text(file, { userId, signal });
-        if (isProblem(read)) continue;
-        const text = read.parts.map((part) => part.text).join('\n');
+        const text = await textOf(file, { userId, signal });
         texts.push(text.slice(0, left));
         left -= text.length;
       } catch (error) {

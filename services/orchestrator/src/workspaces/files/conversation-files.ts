@@ -9,7 +9,7 @@ export async function conversationFiles(
   ids: readonly string[],
 ): Promise<StoredFile[]> {
   const { rows } = await sql<StoredFile>`
-    SELECT id, name, type, mime_type, size FROM uploads u
+    SELECT id, name, type, mime_type, size, transcript FROM uploads u
     WHERE id = ANY (${[...ids]}::uuid[]) AND state = 'stored' AND EXISTS (
       SELECT FROM message_attachments a JOIN messages m ON m.id = a.message_id
       WHERE a.upload_id = u.id AND m.conversation_id = ${conversationId})`.execute(db);
@@ -19,7 +19,7 @@ export async function conversationFiles(
 /** Newest message first; a file that is attached twice is there twice. */
 export async function newestFiles(db: Database, conversationId: string, limit: number): Promise<StoredFile[]> {
   const { rows } = await sql<StoredFile>`
-    SELECT u.id, u.name, u.type, u.mime_type, u.size
+    SELECT u.id, u.name, u.type, u.mime_type, u.size, u.transcript
     FROM messages m JOIN message_attachments a ON a.message_id = m.id JOIN uploads u ON u.id = a.upload_id
     WHERE m.conversation_id = ${conversationId} AND u.state = 'stored'
     ORDER BY m.seq DESC LIMIT ${limit}`.execute(db);

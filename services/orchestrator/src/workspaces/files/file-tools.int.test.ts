@@ -31,6 +31,7 @@ describe('create_file', () => {
       events: stores.events,
       objects: createFileObjects(objectDirectory),
       attachments: createAttachments({ links: { url: (id) => id } }),
+      transcripts: { read: () => Promise.reject(new Error('no recordings')) },
       writer: createFileWriter({ timeoutMs: 60_000 }),
       artifactById: () => Promise.resolve(undefined),
       logger: silentLogger,

@@ -7,6 +7,7 @@ import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../records/connections.js';
 import type { EventLog } from '../../records/event-log.js';
 import type { ObjectStore } from '../../records/object-store.js';
+import type { Transcripts } from '../../turns/request/attached-files.js';
 import type { StoredFile } from '../../turns/request/message-to-text.js';
 import { createSafeMarkdown } from '../../turns/content/reply-text.js';
 import type { Attachments } from '../uploads/attachments.js';
@@ -28,6 +29,7 @@ export interface FilesModuleDeps {
   events: Pick<EventLog, 'addMessage' | 'append'>;
   objects: ObjectStore;
   attachments: Pick<Attachments, 'resolve' | 'attach'>;
+  transcripts: Transcripts;
   writer: FileWriter;
   artifactById: CodeToolDeps['artifactById'];
   logger: Pick<Logger, 'warn' | 'debug'>;
@@ -45,7 +47,7 @@ const NAMED = 200;
 
 /** Close the module when no turn runs. */
 export function createFilesModule(deps: FilesModuleDeps) {
-  const { config, background, events, objects, attachments, writer, artifactById, logger } = deps;
+  const { config, background, events, objects, attachments, transcripts, writer, artifactById, logger } = deps;
   const { database, withTransaction, jobs } = background;
   const reader = createFileReader({
     program: READER,
@@ -86,7 +88,7 @@ export function createFilesModule(deps: FilesModuleDeps) {
     attachmentsIn: (conversationId: string, ids: readonly string[]) => conversationFiles(database, conversationId, ids),
     attachedTexts: createAttachedTexts(contents, attached.newest, logger),
     tools: [
-      createReadFileTool({ ...attached, contents }),
+      createReadFileTool({ ...attached, contents, transcripts }),
       ...createFileTools({ writer, given, markdown }),
       ...codeTools,
     ],

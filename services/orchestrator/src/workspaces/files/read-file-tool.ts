@@ -1,7 +1,13 @@
 import { FILES_TOOL } from '@uswarm/contract/agent-tools';
 import { inRanges, isProblem, parseRanges, type Picture, selectText } from '@uswarm/file-reader';
 import { z } from 'zod';
-import { type FileContents, isPictureFile, isRecording } from '../../turns/request/attached-files.js';
+import {
+  type FileContents,
+  isAudio,
+  isPictureFile,
+  isVideo,
+  type Transcripts,
+} from '../../turns/request/attached-files.js';
 import type { StoredFile } from '../../turns/request/message-to-text.js';
 import { failed, succeeded, withOutcome } from '../../turns/tools/outcomes.js';
 import { definePlatformTool, type PlatformTool, type ToolCall } from '../../turns/tools/platform-tool.js';
@@ -10,6 +16,7 @@ import { roomIn } from './result-room.js';
 
 export interface ReadFileToolDeps extends AttachedFiles {
   contents: FileContents;
+  transcripts: Transcripts;
 }
 
 /** Pages without text that one call shows. */
@@ -37,7 +44,7 @@ function withinBytes(pictures: readonly Picture[]): Picture[] {
 }
 
 /** Lets agents read the files that are attached to a conversation, in parts. */
-export function createReadFileTool({ contents, fileById, newest }: ReadFileToolDeps): PlatformTool {
+export function createReadFileTool({ contents, transcripts, fileById, newest }: ReadFileToolDeps): PlatformTool {
   /** A call is prepared, and then its pictures are read. */
   const found = new WeakMap<ToolCall, StoredFile | string>();
 
@@ -63,14 +70,15 @@ export function createReadFileTool({ contents, fileById, newest }: ReadFileToolD
     offeredFor: 'files',
     description:
       'Reads a file that is attached to the conversation: all of a short one, or a part of a longer one by pages, rows, offset ' +
-      'or query. For a long file, search with query first. Pages without text, and pictures, are shown to you as pictures.',
+      'or query. For a long file, search with query first. Pages without text, and pictures, are shown to you as pictures. ' +
+      'The text of a recording is its transcript.',
     effect: 'read',
     reads: 'attachment',
     input: Input,
     describe: ({ attachment, query }) => (query === undefined ? `Reading ${attachment}` : `Searching ${attachment}`),
     async pictures(input, call) {
       const file = await find(input.attachment, call);
-      if (typeof file === 'string' || isRecording(file)) return [];
+      if (typeof file === 'string' || isAudio(file) || isVideo(file)) return [];
       if (!isPictureFile(file)) return scanned(file, input, call);
       const picture = await contents.picture(file, call);
       return isProblem(picture) ? [] : [picture];
@@ -78,14 +86,16 @@ export function createReadFileTool({ contents, fileById, newest }: ReadFileToolD
     async prepare(input, call) {
       const file = await find(input.attachment, call);
       if (typeof file === 'string') return withOutcome(failed(file));
-      if (isRecording(file)) return withOutcome(failed(`${file.name} is a recording. Recordings cannot be read.`));
+      if (isVideo(file)) return withOutcome(failed(`${file.name} is a video. Videos cannot be read.`));
       if (isPictureFile(file)) {
         const picture = await contents.picture(file, call);
         return withOutcome(
           isProblem(picture) ? failed(picture.message) : succeeded(`${file.name} is the picture below.`),
         );
       }
-      const text = await contents.text(file, call);
+      const text = isAudio(file)
+        ? await transcripts.read(file, { id: call.turnId, workspace_id: call.workspaceId }, call.signal)
+        : await contents.text(file, call);
       if (isProblem(text)) return withOutcome(failed(`${file.name}: ${text.message}`));
       return withOutcome(succeeded(selectText(text, input, roomIn(call.contextWindow)).text));
     },

@@ -1,4 +1,4 @@
-import { ApiError, type Attachment } from '@uswarm/contract';
+import { ApiError, type Attachment, LIMITS } from '@uswarm/contract';
 import type { Transaction } from '../../platform/database/database.js';
 import type { UploadLinks } from './upload-links.js';
 import { type UploadRow, holdStoredUploads, attachUploads } from './uploads.store.js';
@@ -51,13 +51,17 @@ export function createAttachments({ links }: AttachmentsDeps): Attachments {
 }
 
 export function storedAttachment(row: UploadRow): StoredAttachment {
-  const { id, type, name, size, mime_type, duration, width, height } = row;
-  return { id, type, name, size, mime_type, duration, width, height };
+  const { id, type, name, size, mime_type, duration, width, height, transcript = null } = row;
+  const stored = { id, type, name, size, mime_type, duration, width, height };
+  return transcript === null ? stored : { ...stored, transcript: transcriptPreview(transcript) };
 }
+
+/** The part of a transcript that messages show. */
+export const transcriptPreview = (transcript: string): string => [...transcript].slice(0, LIMITS.transcript).join('');
 
 // RES-060
 export function renderAttachment(attachment: StoredAttachment, links: Pick<UploadLinks, 'url'>): Attachment {
   // Messages stored by earlier releases have no size.
-  const { width = null, height = null } = attachment;
-  return { ...attachment, width, height, url: links.url(attachment.id) };
+  const { width = null, height = null, transcript = null } = attachment;
+  return { ...attachment, width, height, transcript, url: links.url(attachment.id) };
 }

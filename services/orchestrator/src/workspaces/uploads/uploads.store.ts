@@ -15,6 +15,8 @@ export interface UploadRow {
   /** Displayed size in pixels; null if unknown. */
   width: number | null;
   height: number | null;
+  /** An audio file's transcript; null or absent before it is transcribed. */
+  transcript?: string | null;
 }
 
 export interface UploadFacts {
@@ -25,7 +27,7 @@ export interface UploadFacts {
   ageMs: number;
 }
 
-const COLUMNS = ['id', 'name', 'type', 'mime_type', 'size', 'duration', 'width', 'height'] as const;
+const COLUMNS = ['id', 'name', 'type', 'mime_type', 'size', 'duration', 'width', 'height', 'transcript'] as const;
 
 /** @returns false if the upload exists */
 export async function insertUpload(db: Database, id: string, userId: string): Promise<boolean> {
@@ -52,6 +54,18 @@ export async function finishUpload(db: Database, { id, ...upload }: UploadRow): 
     .set({ ...upload, state: 'stored' })
     .where('id', '=', id)
     .where('state', '=', 'receiving')
+    .executeTakeFirst();
+  return result.numUpdatedRows === 1n;
+}
+
+/** @returns false if the file has a transcript, or its user is deleted */
+export async function saveTranscript(db: Database, id: string, transcript: string): Promise<boolean> {
+  const result = await db
+    .updateTable('uploads')
+    .set({ transcript })
+    .where('id', '=', id)
+    .where('transcript', 'is', null)
+    .where('user_id', 'is not', null)
     .executeTakeFirst();
   return result.numUpdatedRows === 1n;
 }
