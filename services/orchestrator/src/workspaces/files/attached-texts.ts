@@ -1,6 +1,12 @@
 import { isProblem } from '@uswarm/file-reader';
 import type { Logger } from '@uswarm/service-kit';
-import { type FileContents, type FileReading, isAudio, isPictureFile, isVideo } from '../../turns/request/attached-files.js';
+import {
+  type FileContents,
+  type FileReading,
+  isAudio,
+  isPictureFile,
+  isVideo,
+} from '../../turns/request/attached-files.js';
 import type { StoredFile } from '../../turns/request/message-to-text.js';
 
 /** Newest first: more would delay each search. */
