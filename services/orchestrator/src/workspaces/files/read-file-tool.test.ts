@@ -31,6 +31,7 @@ function toolWith() {
   };
   const tool = createReadFileTool({
     contents,
+    transcripts: { read: () => Promise.reject(new Error('the file is not a recording')) },
     fileById: async () => undefined,
     async newest() {
       lookUps += 1;
