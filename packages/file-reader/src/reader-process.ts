@@ -17,12 +17,11 @@ export interface ProcessLimits {
   characters: number;
 }
 
-/** A process that ended without a result. */
 export interface Crash {
   task: Job['task'];
   /** Exit code or signal. */
   exit: string;
-  /** The last lines of its output. May contain the file's text. */
+  /** Ends with the newest output. May contain the file's text. */
   output: string;
 }
 
@@ -150,7 +149,7 @@ function yieldToService({ pid }: Child): void {
   if (process.platform === 'linux') void writeFile(`/proc/${pid}/oom_score_adj`, '1000').catch(() => undefined);
 }
 
-/** The program's folder; in a checkout, also this package and its dependencies. */
+/** Includes the program's folder; in a checkout, also this package and its dependencies. */
 function readableFolders(...files: string[]): string[] {
   const folders = new Set<string>();
   for (const folder of files.map((file) => dirname(file))) {
@@ -223,7 +222,7 @@ function tailOf(stream: Readable): () => string {
   return () => tail;
 }
 
-/** One deadline, which can be moved once. */
+/** Starts a deadline that can be moved once. */
 function createClock(onEnd: () => void) {
   let started: number | undefined;
   let limit: number | undefined;

@@ -173,7 +173,7 @@ function extractHtml(page: string, url: string): Extracted {
   };
 }
 
-/** A page's article; null if it has none. Readability changes the document. */
+/** Parses the page again, because Readability changes its document. @returns null if there is no article */
 function readableOf(html: string) {
   try {
     const article = new Readability(parsed(html) as never, { charThreshold: 200 }).parse();

@@ -9,7 +9,6 @@ export const UNSEEN_PICTURES = 'This model cannot see pictures. Tell the user if
 /** A model whose limits are unknown is sent pictures: if the server refuses them, they are left out. */
 export const seesPictures = ({ limits }: Pick<RunTurnRequest, 'limits'>): boolean => limits?.images ?? true;
 
-/** A file that the user attached, as a model gets it. */
 export interface EntryFile {
   name: string;
   text: string;
@@ -22,7 +21,7 @@ const toPicture = ({ mediaType, data }: Picture): UserPart => ({
   data: { type: 'data', data: Buffer.from(data).toString('base64') },
 });
 
-/** @param images whether the model sees pictures */
+/** @param images true if the model sees pictures */
 export function toFiles(files: readonly AttachedFile[], images: boolean): EntryFile[] {
   return files.map(({ name, text, pictures }) => {
     const unseen = pictures.length > 0 && !images;
