@@ -1,4 +1,4 @@
-/** A file to read. It is read once, from its start. */
+/** Is read once, from its start. */
 export interface FileSource {
   /** As the user named it. Only its extension counts, for formats without a signature. */
   name: string;
@@ -22,7 +22,6 @@ export type ProblemKind =
   /** The reader has too many files to read; the only problem that is not the file's. Later it can succeed. */
   | 'busy';
 
-/** Why a file could not be read. */
 export interface FileProblem {
   problem: ProblemKind;
   /** One English sentence for agent and user, such as `The PDF is protected by a password.` */
@@ -63,11 +62,11 @@ export interface PagePicture extends Picture {
 }
 
 export interface FileReader {
-  /** The text of a file. Rejects only with the signal's reason, or when the reader is closed. */
+  /** Rejects only with the signal's reason, or when the reader is closed. */
   text(file: FileSource, signal: AbortSignal): Promise<FileText | FileProblem>;
-  /** A picture for a model: upright, small, and without metadata. */
+  /** Makes a picture upright and small, and removes its metadata. */
   picture(file: FileSource, signal: AbortSignal): Promise<Picture | FileProblem>;
-  /** PDF pages as pictures, in the order asked for; numbers start at 1. Pages that do not exist are left out. */
+  /** Shows PDF pages in the order asked for; numbers start at 1. Pages that do not exist are left out. */
   pages(file: FileSource, numbers: readonly number[], signal: AbortSignal): Promise<PagePicture[] | FileProblem>;
   /** Kills the processes. Jobs reject. */
   close(): Promise<void>;

@@ -8,7 +8,7 @@ export interface Passage {
 
 const PASSAGE_CHARACTERS = 800;
 
-/** Of BM25: how much repetitions and the length of a passage count. */
+/** BM25 weighs repetitions and passage lengths by them. */
 const K1 = 1.2;
 const B = 0.75;
 
@@ -18,7 +18,7 @@ const MAX_TERMS = 16;
 const DENSE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 
 /**
- * Passages that match a query, the best first, ranked by BM25. There is no index: a model asks a few times, and one scan
+ * Finds passages by BM25, the best first. There is no index: a model asks a few times, and one scan
  * through a long book takes less time than building one.
  */
 export function bestPassages(
@@ -45,7 +45,7 @@ export function bestPassages(
   return { passages: best.map(([passage]) => passage), found: best.length };
 }
 
-/** Words in any script, without case and accents. */
+/** Ignores case and accents, in any script. */
 function termsOf(query: string): string[] {
   const words = fold(query).match(/[\p{L}\p{N}]+/gu) ?? [];
   const terms = words.flatMap((word) => {
@@ -62,7 +62,7 @@ function fold(text: string): string {
     .toLowerCase();
 }
 
-/** Word beginnings that equal the term, so that `cost` finds `costs`. */
+/** Counts word beginnings, so that `cost` finds `costs`. */
 function occurrences(folded: string, term: string): number {
   let count = 0;
   for (let at = folded.indexOf(term); at !== -1; at = folded.indexOf(term, at + term.length)) {

@@ -6,7 +6,7 @@ import { detect } from './read/detect.js';
 import { ProblemError, problemOf } from './read/problem.js';
 import { describe, readText } from './read/read-text.js';
 
-/** Of a message with bytes; the reader sends smaller ones. */
+/** The reader sends smaller messages. */
 const MAX_FRAME_BYTES = 4 * 1024 * 1024;
 
 function send(answer: Answer, bodies: readonly Uint8Array[] = []): void {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FileProblem } from './file-reader.js';
 
-/** The argument of the program, which would wait for a file forever when a person starts it. */
+/** Without this argument, the program exits: a person who starts it would wait forever. */
 export const STARTED_BY_READER = '--file-on-stdin';
 
 /** The process gets a job, `bytes` frames with the file, and `end`. */
@@ -10,7 +10,7 @@ export interface Job {
   name: string;
   type: string;
   size: number;
-  /** Of `pages`. */
+  /** Only for `pages`. */
   numbers: number[];
   characters: number;
   pages: number;

@@ -10,12 +10,11 @@ export interface ProcessLimits {
   characters: number;
 }
 
-/** A process that ended without a result. */
 export interface Crash {
   task: Job['task'];
   /** Exit code or signal. */
   exit: string;
-  /** The last lines of its output. May contain the file's text. */
+  /** Ends with the newest output. May contain the file's text. */
   output: string;
 }
 
@@ -141,7 +140,7 @@ async function receive(
   return undefined;
 }
 
-/** One deadline, which can be moved once. */
+/** Starts a deadline that can be moved once. */
 function createClock(onEnd: () => void) {
   let started: number | undefined;
   let limit: number | undefined;

@@ -19,9 +19,9 @@ export interface TextRequest {
 export interface SelectedText {
   /** At most `maxCharacters` long, with labels and a last line that tells how to continue. */
   text: string;
-  /** The request that continues this answer; absent at the end. */
+  /** Continues this answer; absent at the end. */
   next?: TextRequest;
-  /** Passages that match the query; `text` shows the best ones. */
+  /** Counts the passages that match the query; `text` shows the best ones. */
   found?: number;
 }
 
@@ -39,7 +39,7 @@ const UNITS: Record<FileText['kind'], string> = {
   listing: 'part',
 };
 
-/** The part that a model asked for, as a tool's result. */
+/** Returns what a model asked for, as a tool's result. */
 export function selectText(text: FileText, ask: TextRequest, maxCharacters: number): SelectedText {
   const parts = choose(text, ask);
   if (typeof parts === 'string') return { text: clip(parts, maxCharacters) };
@@ -88,7 +88,7 @@ function search(text: FileText, parts: FilePart[], query: string, budget: number
   return { text: [summary(text), head, ...lines].join('\n\n'), found };
 }
 
-/** The parts that the ranges choose, or a sentence on what is wrong with them. */
+/** @returns the chosen parts, or a sentence on what is wrong with the ranges */
 function choose(text: FileText, { pages, rows }: TextRequest): FilePart[] | string {
   const unit = UNITS[text.kind];
   let parts = text.parts;
@@ -132,7 +132,7 @@ function rendered({ label, text }: FilePart): string {
   return label === '' ? text : `[${label}]\n${text}`;
 }
 
-/** The part's label, if the offset is in its middle. */
+/** @returns the part's label if the offset is in its middle */
 function labelAt(parts: FilePart[], offset: number): string {
   let start = 0;
   for (const part of parts) {

@@ -36,7 +36,6 @@ const LEVELS = [
 const INDENT = 360;
 const DEEPEST = 8;
 
-/** Where a block is. */
 interface Place {
   indent: number;
   quoted: boolean;
@@ -49,7 +48,7 @@ interface Numbering {
   levels: ILevelsOptions[];
 }
 
-/** A Word document from Markdown. Word chooses fonts for scripts that its default font lacks. */
+/** Writes a Word document from Markdown. Word chooses fonts for scripts that its default font lacks. */
 export async function writeDocx(title: string, content: string): Promise<Uint8Array> {
   const numberings: Numbering[] = [];
   const blocks = blocksOf(content);

@@ -1,4 +1,3 @@
-/** The media type and name ending per file type. */
 export const FILE_TYPES = {
   text: { mediaType: 'text/plain', ending: 'txt' },
   csv: { mediaType: 'text/csv', ending: 'csv' },
@@ -20,7 +19,6 @@ export interface FileRequest {
 
 export interface WrittenFile {
   bytes: Uint8Array;
-  /** Media type. */
   type: string;
   /** Ends with the ending of its type. */
   name: string;

@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { FileNotWritten } from './file-types.js';
 import { type DocumentRequest, writeDocument } from './write-document.js';
 
-/** A worker thread that writes one file; see create-file-writer.ts. */
+/** Writes one file in a worker thread; see create-file-writer.ts. */
 if (parentPort !== null) {
   try {
     const file = await writeDocument(workerData as DocumentRequest);

@@ -1,5 +1,5 @@
 /**
- * A page that neither runs scripts nor loads anything: the policy comes before everything that the text contains. The
+ * Writes a page that neither runs scripts nor loads anything: the policy comes before everything that the text contains. The
  * browser opens the file without a server that could send the policy.
  */
 const START = `<!doctype html>

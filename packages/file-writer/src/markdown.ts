@@ -46,7 +46,7 @@ const extensions = [gfmAutolinkLiteral(), gfmStrikethrough(), gfmTable(), gfmTas
 
 const PAGE_BREAK = /^(?:<!--\s*page-?break\s*-->|\\(?:pagebreak|newpage))$/i;
 
-/** Markdown with GitHub's tables, task lists and bare addresses, as blocks that Word and PDF have as well. */
+/** Parses Markdown with GitHub's tables, task lists and bare addresses into blocks that Word and PDF have as well. */
 export function blocksOf(text: string): Block[] {
   const tree = fromMarkdown(text, { extensions, mdastExtensions: [gfmFromMarkdown()] });
   const urls = new Map(

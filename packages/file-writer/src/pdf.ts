@@ -23,7 +23,7 @@ interface Page {
   width: number;
 }
 
-/** A PDF document from Markdown, on A4. */
+/** Writes a PDF document from Markdown, on A4. */
 export async function writePdf(title: string, content: string): Promise<{ bytes: Uint8Array; notes: string[] }> {
   const files = {
     normal: readFont('normal'),

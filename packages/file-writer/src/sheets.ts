@@ -20,7 +20,7 @@ const MAX_SHEETS = 100;
 /** A heading in CSV has no separator. */
 const HEADING = /^#{1,6}[ \t]+([^,;\t]+)$/;
 
-/** The tables of a Markdown text, or parts of CSV. The heading before a table names its sheet. */
+/** Finds the tables in Markdown, or the parts of CSV. The heading before a table names its sheet. */
 export function sheetsOf(content: string): Sheets {
   const { sheets, leftOut } = tablesOf(blocksOf(content)) ?? { sheets: partsOf(content), leftOut: false };
   if (sheets.length === 0) throw new FileNotWritten('content', 'There is no table. Write CSV, or Markdown tables.');

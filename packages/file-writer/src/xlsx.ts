@@ -8,7 +8,7 @@ const PERCENT = /^(-?(?:0|[1-9]\d{0,8})(?:\.\d{1,8})?) ?%$/;
 const DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2}))?)?$/;
 const MAX_CELL_CHARACTERS = 32_767;
 
-/** An Excel workbook. Texts are never formulas. */
+/** Writes an Excel workbook. Texts are never formulas. */
 export async function writeXlsx(sheets: readonly Sheet[]): Promise<Uint8Array> {
   const data = sheets.map(({ name, rows }) => {
     const columns = rows.reduce((most, row) => Math.max(most, row.length), 0);

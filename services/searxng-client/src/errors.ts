@@ -18,7 +18,7 @@ export const WEB_SEARCH_ERRORS = [
 export type WebSearchErrorCode = (typeof WEB_SEARCH_ERRORS)[number];
 
 /**
- * A failed search. The message begins with `web_search_tool: ` (TOOL-030 to TOOL-032) and contains nothing that a
+ * The message begins with `web_search_tool: ` (TOOL-030 to TOOL-032) and contains nothing that a
  * language model must not see.
  */
 export class WebSearchError extends Error {

@@ -14,7 +14,7 @@ const MAX_READABLE = 12_000;
 const MAX_ELEMENTS = 30_000;
 /** Elements within each other. Parsers need time that grows with the square of it. */
 const MAX_DEPTH = 500;
-const MAX_LINKS = 2_000;
+const MAX_LINKS = 10_000;
 const MAX_LINK_LENGTH = 500;
 
 interface Input {
@@ -89,6 +89,15 @@ function createConverter(base: string): TurndownService {
   const converter = new TurndownService({ headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-' });
   let links = 0;
   converter.use(tables);
+  // The rules for tables read the rows once per row, and the DOM collects them at each access: quadratic time.
+  converter.addRule('rows', {
+    filter(node) {
+      const table = /^T[DHR]$/.test(node.nodeName) ? node.closest('table') : null;
+      if (table !== null && !Object.hasOwn(table, 'rows'))
+        Object.defineProperty(table, 'rows', { value: Array.from(table.rows) });
+      return false;
+    },
+  });
   converter.addRule('link', {
     filter: 'a',
     replacement(content, node) {
@@ -164,7 +173,7 @@ function extractHtml(page: string, url: string): Extracted {
   };
 }
 
-/** A page's article; null if it has none. Readability changes the document. */
+/** Parses the page again, because Readability changes its document. @returns null if there is no article */
 function readableOf(html: string) {
   try {
     const article = new Readability(parsed(html) as never, { charThreshold: 200 }).parse();

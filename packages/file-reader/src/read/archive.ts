@@ -6,7 +6,7 @@ import { createOutput, textOf } from './output.js';
 import { corrupt, ProblemError } from './problem.js';
 import type { Zip } from './zip.js';
 
-/** Of a compressed archive, after decompression. */
+/** Limits a compressed archive after decompression. */
 const MAX_BYTES = 128 * 1024 * 1024;
 
 const NOT_UNPACKED = 'The archive was not unpacked; these are the names and sizes of its files.';

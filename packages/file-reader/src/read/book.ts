@@ -8,10 +8,10 @@ import type { Zip } from './zip.js';
 
 const WHAT = 'book';
 
-/** Encryption of fonts, which does not concern the text. */
+/** Only fonts are encrypted, which does not concern the text. */
 const FONTS = /http:\/\/(?:www\.idpf\.org\/2008\/embedding|ns\.adobe\.com\/pdf\/enc#RC)/;
 
-/** The chapters of an EPUB file, in reading order. */
+/** Reads the chapters of an EPUB file in reading order. */
 export async function readBook(zip: Zip, characters: number): Promise<FileText> {
   const files = await zip.read((name) => /\.(?:opf|xml|x?html?)$/i.test(name));
   const text = (path: string) => {

@@ -15,7 +15,7 @@ const options: HtmlToTextOptions = {
   ],
 };
 
-/** The text of a page without scripts, styles and pictures. */
+/** Leaves out scripts, styles and pictures. */
 export function htmlToText(html: string): string {
   return convert(html, options).trim();
 }

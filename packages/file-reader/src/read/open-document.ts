@@ -7,7 +7,7 @@ import type { Zip } from './zip.js';
 /** Comments, deleted text and the like. */
 const SKIPPED = new Set(['office:annotation', 'text:tracked-changes', 'text:note-citation', 'office:scripts']);
 
-/** The text of an .odt or .odp file. */
+/** Reads an .odt or .odp file. */
 export async function readOpenDocument(zip: Zip, slides: boolean, characters: number): Promise<FileText> {
   const what = slides ? 'presentation' : 'document';
   const files = await zip.read((name) => name === 'content.xml' || name === 'META-INF/manifest.xml');

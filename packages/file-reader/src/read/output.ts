@@ -26,7 +26,7 @@ export function createOutput(limit: number) {
 
 export type Output = ReturnType<typeof createOutput>;
 
-/** @throws {ProblemError} when there is no text at all */
+/** @throws ProblemError for a file without any text */
 export function textOf(
   output: Output,
   {

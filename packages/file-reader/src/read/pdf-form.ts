@@ -66,7 +66,7 @@ export function openForm({ pdfium, document }: Pdf): FormReader | undefined {
   return (page) => {
     // A field that stands on a page several times has one line.
     const lines = new Set<string>();
-    // Without it, PDFium does not know the states of buttons.
+    // Without it, all buttons seem to be unchecked.
     pdfium.FORM_OnAfterLoadPage(page, form);
     const count = Math.min(MAX_FIELDS, pdfium.FPDFPage_GetAnnotCount(page));
     for (let index = 0; index < count; index += 1) {

@@ -5,7 +5,7 @@ import { heap, openPdf, type Pdf, readUtf16, WHAT } from './pdfium.js';
 import { encodePixels } from './picture.js';
 import { corrupt } from './problem.js';
 
-/** A page picture's longer side, in pixels. */
+/** Pixels on the longer side. */
 const PAGE_SIDE = 1_568;
 
 /** Of FPDFBitmap_CreateEx and FPDF_RenderPageBitmap. */

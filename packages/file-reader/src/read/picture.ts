@@ -14,10 +14,10 @@ import type { Picture } from '../file-reader.js';
 import { corrupt, ProblemError } from './problem.js';
 import { readWasm } from './wasm.js';
 
-/** The longer side, in pixels: what models look at. */
+/** Models look at no more pixels on the longer side. */
 const MAX_SIDE = 1_568;
 
-/** Of the encoded picture. */
+/** Limits the encoded picture. */
 const MAX_BYTES = 1.5 * 1000 * 1000;
 
 /** More pixels would need more memory than the process may have. JPEG is decoded at a fraction of its size. */
@@ -74,7 +74,7 @@ export async function readPicture(bytes: Uint8Array, extension: string): Promise
   }
 }
 
-/** The longer side, in pixels. @throws {ProblemError} when there are too many */
+/** Measures the longer side, in pixels. @throws ProblemError for too many */
 function sizeOf(bytes: Uint8Array, format: MagickFormat): number {
   let size: { width: number; height: number };
   try {

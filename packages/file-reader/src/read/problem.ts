@@ -14,7 +14,7 @@ export function corrupt(what: string): ProblemError {
   return new ProblemError('corrupt', `The ${what} is damaged and cannot be read.`);
 }
 
-/** The problem behind an error that a library threw. */
+/** Explains an error that a library threw. */
 export function problemOf(error: unknown, what: string): FileProblem {
   if (error instanceof ProblemError) return error.problem;
   const text = String((error as { message?: unknown } | null)?.message ?? error);

@@ -12,7 +12,7 @@ type Limits = Pick<Job, 'name' | 'type' | 'characters' | 'pages'>;
 const OFFICE = /^(?:docx|docm|dotx|xlsx|xlsm|xlsb|pptx|pptm|odt|ods|odp|epub)$/;
 
 /**
- * The text of a file in any format. Readers are loaded when they are needed, since a process reads one file.
+ * Reads a file in any format. Readers are loaded when they are needed, since a process reads one file.
  *
  * @throws what `problemOf` understands
  */
@@ -42,7 +42,7 @@ export async function readText(bytes: Uint8Array, job: Limits, onLong: () => voi
   }
 }
 
-/** A name for the file in a problem's sentence. */
+/** Names the file in a problem's sentence. */
 export function describe({ format, extension }: Detected): string {
   if (format === 'pdf') return 'PDF';
   if (format === 'picture') return 'picture';

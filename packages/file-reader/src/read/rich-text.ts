@@ -35,7 +35,7 @@ interface Group {
   fallback: number;
 }
 
-/** RTF as text: paragraphs and cells, without styles and pictures. */
+/** Reads RTF as paragraphs and cells, without styles and pictures. */
 export function readRichText(bytes: Uint8Array, characters: number): FileText {
   const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
   const encoding = `windows-${/\\ansicpg(\d{3,5})/.exec(source.slice(0, 2000))?.[1] ?? '1252'}`;

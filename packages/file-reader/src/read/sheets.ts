@@ -6,7 +6,7 @@ import type { Zip } from './zip.js';
 
 const WHAT = 'spreadsheet';
 
-/** Sheets of an .xlsx, .xlsm, .xlsb or .ods file. */
+/** Reads an .xlsx, .xlsm, .xlsb or .ods file. */
 export async function readZippedSheets(zip: Zip, characters: number): Promise<FileText> {
   // Without pictures and macros, and without compression: what SheetJS decompresses has passed the limits.
   const files = await zip.read(

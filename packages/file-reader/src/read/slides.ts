@@ -7,7 +7,7 @@ import type { Zip } from './zip.js';
 
 const WHAT = 'presentation';
 
-/** The text of a .pptx file, with the speaker's notes. */
+/** Reads a .pptx file, with the speaker's notes. */
 export async function readSlides(zip: Zip, limits: { characters: number; pages: number }): Promise<FileText> {
   const files = await zip.read((name) => /^ppt\/(?:_rels|slides|notesSlides|presentation\.xml)/.test(name));
   const xmlOf = (path: string) => {

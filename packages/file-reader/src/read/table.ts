@@ -3,7 +3,7 @@ import type { FileText } from '../file-reader.js';
 import { createOutput, textOf } from './output.js';
 import { quote } from './sheets.js';
 
-/** The rows of a CSV or TSV text, whose delimiter is detected. */
+/** Reads CSV or TSV text, and detects its delimiter. */
 export function readTable(text: string, characters: number): FileText {
   const lines: string[] = [];
   let length = 0;

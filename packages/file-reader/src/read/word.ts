@@ -7,7 +7,7 @@ import type { Zip } from './zip.js';
 
 const WHAT = 'Word document';
 
-/** The text of a .docx file, in sections by its main headings. */
+/** Reads a .docx file in sections by its main headings. */
 export async function readWord(zip: Zip, characters: number): Promise<FileText> {
   // Only the text, and without compression: what mammoth decompresses has passed the limits.
   const files = await zip.read((name) => /\.(?:xml|rels)$/.test(name) && !/\/(?:media|embeddings)\//.test(name));

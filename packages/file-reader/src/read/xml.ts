@@ -67,7 +67,7 @@ export function createParagraphs() {
       cells = [];
       flush();
     },
-    /** The text since the last call. */
+    /** Returns the text since the last call. */
     take(): string {
       flush();
       return lines.splice(0).join('\n');

@@ -27,12 +27,15 @@ export interface Zip {
   /**
    * Decompresses entries. The size of each is known before and verified, so that no archive exceeds the limits.
    *
-   * @throws {ProblemError}
+   * @throws ProblemError
    */
   read(wanted: (name: string) => boolean): Promise<Map<string, Uint8Array>>;
 }
 
-/** @throws {ProblemError} when the bytes are not a ZIP archive, whose name is `what` */
+/**
+ * @param what names the file in a problem
+ * @throws ProblemError if the bytes are not a ZIP archive
+ */
 export async function openZip(bytes: Uint8Array, what: string): Promise<Zip> {
   let zip: ZipFile;
   try {

@@ -25,7 +25,7 @@ export function encodeFrame(header: object, bodies: readonly Uint8Array[] = []):
 /**
  * Decodes frames from a stream.
  *
- * @throws {FrameError} when a frame is malformed or larger than `maxBytes`
+ * @throws FrameError for a frame that is malformed or larger than `maxBytes`
  */
 export async function* readFrames(stream: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Frame> {
   const read = takeBytes(stream);

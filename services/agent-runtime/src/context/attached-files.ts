@@ -22,7 +22,6 @@ const SPOKEN = {
   attached: 'The words of a recording that the user attached. Some can be misheard.',
 } as const;
 
-/** A file that the user attached, as a model gets it. */
 export interface EntryFile {
   /** For audio files with a transcript: whether the message has no other text. */
   recording?: 'message' | 'attached';
@@ -37,7 +36,7 @@ const toPicture = ({ mediaType, data }: Picture): UserPart => ({
   data: { type: 'data', data: Buffer.from(data).toString('base64') },
 });
 
-/** @param images whether the model sees pictures */
+/** @param images true if the model sees pictures */
 export function toFiles(files: readonly AttachedFile[], images: boolean): EntryFile[] {
   return files.map(({ name, text, pictures, recording }) => {
     const unseen = pictures.length > 0 && !images;

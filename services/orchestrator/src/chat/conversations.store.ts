@@ -75,7 +75,7 @@ async function select(db: Database, where: RawBuilder<unknown>): Promise<Convers
   return rows.map((row) => ({ ...row, last_message: row.id === null ? null : { ...row, id: row.id } }));
 }
 
-/** Whether the user owns the workspace, and whether the conversation is in it. One statement. */
+/** Answers two questions with one statement: does the user own the workspace, and does it have the conversation? */
 export async function findConversationAccess(
   db: Database,
   userId: string,

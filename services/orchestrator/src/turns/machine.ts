@@ -112,7 +112,7 @@ interface Timed {
 /** `events`: applied in this generation. */
 export interface Applied extends Timed {
   events: number;
-  /** Set while the runtime waits for this event to be committed, or for results of its calls. */
+  /** The runtime waits for this event to be committed, or for the results of its calls. */
   waitsFor: number | undefined;
   /** True if the runtime asks for permission to call a model. */
   isAttempt: boolean;

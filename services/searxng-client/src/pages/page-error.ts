@@ -19,7 +19,7 @@ export const PAGE_ERRORS = [
 ] as const;
 export type PageErrorCode = (typeof PAGE_ERRORS)[number];
 
-/** A page that was not read. The message begins with `read_page_tool: `, and can name an address from the page's server. */
+/** The message begins with `read_page_tool: `, and can name an address from the page's server. */
 export class PageError extends Error {
   override name = 'PageError';
   readonly code: PageErrorCode;

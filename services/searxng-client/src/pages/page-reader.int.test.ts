@@ -304,6 +304,23 @@ describe('a robots file', () => {
   });
 });
 
+describe('an index page', () => {
+  it.each([
+    ['a table', (row: string) => `<tr><td>${row}</td><td>2026</td></tr>`, 'table'],
+    ['a list', (row: string) => `<li>${row}</li>`, 'ul'],
+  ])(
+    'has all of its 3,000 links: %s',
+    async (_, rowOf, tag) => {
+      const rows = Array.from({ length: 3_000 }, (__, index) => rowOf(`<a href="/${index}">Entry ${index}</a>`));
+      const document = { html: `<h1>Index</h1><${tag}>${rows.join('')}</${tag}>`, url: 'https://example.org' };
+      const { markdown, isCut } = await createExtraction(30_000)(document, undefined);
+      expect({ links: markdown.match(/\]\(https:/g)?.length, isCut }).toEqual({ links: 3_000, isCut: false });
+      expect(markdown).toContain('[Entry 2999](https://example.org/2999)');
+    },
+    60_000,
+  );
+});
+
 describe('a hostile page', () => {
   /** Milliseconds for which the event loop of this process stands still at most. */
   async function blocked(work: Promise<unknown>): Promise<number> {

@@ -28,7 +28,7 @@ export interface PageArguments {
   part?: unknown;
 }
 
-/** A page's part. Its texts were written by others. */
+/** Contains texts that others wrote. */
 export interface Page {
   status: 'ok';
   /** After redirects. */
@@ -73,7 +73,7 @@ export interface PageReaderDeps {
   maxPdfBytes?: number;
 }
 
-/** Connections to public addresses only, and to these hosts inside the network. */
+/** Connects to public addresses only, and to these hosts inside the network. */
 export const createPageOutgoing = (proxy: OutgoingProxy = DIRECT, privateHosts: readonly string[] = []): Outgoing =>
   createOutgoing(proxy, { connectMs: 5_000, publicExcept: privateHosts });
 

@@ -81,7 +81,7 @@ export function boundedRules(file: string): string {
   );
 }
 
-/** What robots files allow, as RFC 9309 reads them: a missing file allows everything, a failing server nothing. */
+/** Follows robots files as RFC 9309 asks: a missing file allows everything, a failing server nothing. */
 export interface Robots {
   /** @throws PageError `blocked_by_robots`, or why the file could not be requested */
   check(url: URL, signal: AbortSignal): Promise<void>;

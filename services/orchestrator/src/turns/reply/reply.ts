@@ -61,7 +61,6 @@ export interface ReplyDeps extends Omit<ToolRequestDeps, 'writer' | 'live' | 'se
 
 const isAnnounced = ({ state }: Tool, barrier: boolean): boolean => barrier && state === ToolState.RUNNING;
 
-/** What events change. */
 interface ReplyPosition {
   bytes: number;
   storedEvents: number;

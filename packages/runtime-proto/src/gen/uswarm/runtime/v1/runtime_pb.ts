@@ -928,7 +928,7 @@ export const HistoryMessageSchema: GenMessage<HistoryMessage> = /*@__PURE__*/
   messageDesc(file_uswarm_runtime_v1_runtime, 22);
 
 /**
- * What a model is given of a file. The user did not write it.
+ * A model reads this part of a file. The user did not write it.
  *
  * @generated from message uswarm.runtime.v1.AttachedFile
  */
