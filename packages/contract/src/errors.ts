@@ -59,6 +59,9 @@ export const ERRORS = {
   export_not_found: entry(404, 'Export not found, or its archive has expired.'),
   integration_not_found: entry(404, 'Integration not found.'),
 
+  agent_limit_reached: entry(409, 'Agent limit reached.'),
+  agent_is_manager: entry(409, 'The manager cannot be deleted; a workspace always has one.'),
+  agent_deleted: entry(409, 'The agent was deleted, so it no longer answers.'),
   agent_id_required: entry(400, 'A conversation of type agent requires agent_id.'),
   agent_id_not_allowed: entry(400, 'A conversation of type swarm does not allow agent_id.'),
   content_type_not_allowed: entry(400, 'Clients must not send content of this type.'),

@@ -108,6 +108,12 @@ export const LIMITS = {
   /** Characters in an artifact title, and in the beginning of its content in messages and lists. */
   artifactTitle: 200,
   artifactPreview: 300,
+  /** Agents per workspace besides the manager. */
+  subAgents: 12,
+  /** Characters in an agent's name, role and description. */
+  agentName: 60,
+  agentRole: 100,
+  agentDescription: 500,
   promptsPerAgent: 20,
   /** Characters in a prompt. */
   promptText: 8_000,

@@ -53,10 +53,10 @@ export interface TurnFixture {
 }
 
 /** Call it within `describe`. The fields are set when the tests run. */
-export function useTurnFixture(): Readonly<TurnFixture> {
+export function useTurnFixture(environment: Record<string, string> = {}): Readonly<TurnFixture> {
   const world = {} as TurnFixture;
   beforeAll(async () => {
-    world.uswarm = await startTestOrchestrator();
+    world.uswarm = await startTestOrchestrator({ environment });
     world.turnWorker = createTestTurnWorker(world.uswarm.database);
   });
   beforeEach(async () => {

@@ -634,7 +634,11 @@ export interface paths {
          */
         get: operations["listAgents"];
         put?: never;
-        post?: never;
+        /**
+         * Add an agent to a workspace
+         * @description A workspace has up to 12 agents besides the manager. The agent's `slug` is derived from the name and never changes, nor does another agent of the workspace get it later. Other agents know the new one from their next answer on. Clients receive `workspace.updated` with another `agents_rev`.
+         */
+        post: operations["createAgent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -655,10 +659,18 @@ export interface paths {
         get: operations["getAgent"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete an agent
+         * @description Not the manager. Its unfinished answers and tasks are stopped, and its open cards withdrawn. What it wrote stays, with name and picture; conversations with it are read-only: sending to them fails with `agent_deleted`. It cannot be undone. Clients receive `workspace.updated` with another `agents_rev`, and `conversation.updated` for each conversation with the agent.
+         */
+        delete: operations["deleteAgent"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Rename or describe an agent
+         * @description Also the manager. Fields that are absent do not change. The `slug` stays, so mentions and links of the old name work. Clients receive `workspace.updated` with another `agents_rev`, and `conversation.updated` for each conversation with the agent.
+         */
+        patch: operations["updateAgent"];
         trace?: never;
     };
     "/v1/agents/{id}/details": {
@@ -1519,6 +1531,8 @@ export interface components {
             avatar: string;
             /** @description What the agent is doing now. `agent.status` events report changes in more detail. */
             status: components["schemas"]["AgentRouteStatus"];
+            /** @description True if the user deleted the agent: its conversations stay readable, and it no longer answers. */
+            deleted?: boolean;
         };
         /** @description The begin or end of a call. */
         AgentToolEvent: {
@@ -1778,7 +1792,7 @@ export interface components {
          * @description What went wrong, for programs. `x-error-catalogue` of the OpenAPI document describes each code.
          * @enum {string}
          */
-        ErrorCode: "validation_failed" | "request_timeout" | "malformed_json" | "payload_too_large" | "unsupported_media_type" | "route_not_found" | "method_not_allowed" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "reauthentication_required" | "resume_token_invalid" | "resume_token_expired" | "session_user_mismatch" | "token_header_required" | "signature_missing" | "signature_invalid" | "timestamp_invalid" | "timestamp_out_of_window" | "sign_up_required" | "origin_not_allowed" | "operator_not_allowed" | "user_banned" | "user_deleted" | "user_not_found" | "workspace_not_found" | "agent_not_found" | "conversation_not_found" | "message_not_found" | "turn_not_found" | "memory_not_found" | "artifact_not_found" | "workflow_not_found" | "receipt_not_found" | "tool_not_found" | "asset_not_found" | "upload_not_found" | "export_not_found" | "integration_not_found" | "agent_id_required" | "agent_id_not_allowed" | "content_type_not_allowed" | "mention_invalid" | "attachment_invalid" | "cursor_invalid" | "local_id_reused" | "action_not_found" | "approval_closed" | "permission_not_supported" | "action_already_chosen" | "legal_version_unknown" | "turn_not_running" | "workflow_not_running" | "turn_running" | "message_not_an_answer" | "message_not_editable" | "message_not_latest" | "resync_required" | "idempotency_key_reused" | "conversation_limit_reached" | "workspace_limit_reached" | "memory_limit_reached" | "memory_too_large" | "upload_too_large" | "upload_quota_exceeded" | "export_limit_reached" | "upload_limit_reached" | "upload_stalled" | "malformed_form" | "upload_file_missing" | "upload_link_invalid" | "range_not_satisfiable" | "integration_not_configured" | "integration_code_invalid" | "integration_permissions_missing" | "integration_exchange_failed" | "integration_unavailable" | "redirect_url_not_allowed" | "turn_queue_full" | "subscription_limit_reached" | "search_timeout" | "rate_limited" | "sign_up_limit_reached" | "token_limit_reached" | "service_unavailable" | "internal_error";
+        ErrorCode: "validation_failed" | "request_timeout" | "malformed_json" | "payload_too_large" | "unsupported_media_type" | "route_not_found" | "method_not_allowed" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "reauthentication_required" | "resume_token_invalid" | "resume_token_expired" | "session_user_mismatch" | "token_header_required" | "signature_missing" | "signature_invalid" | "timestamp_invalid" | "timestamp_out_of_window" | "sign_up_required" | "origin_not_allowed" | "operator_not_allowed" | "user_banned" | "user_deleted" | "user_not_found" | "workspace_not_found" | "agent_not_found" | "conversation_not_found" | "message_not_found" | "turn_not_found" | "memory_not_found" | "artifact_not_found" | "workflow_not_found" | "receipt_not_found" | "tool_not_found" | "asset_not_found" | "upload_not_found" | "export_not_found" | "integration_not_found" | "agent_limit_reached" | "agent_is_manager" | "agent_deleted" | "agent_id_required" | "agent_id_not_allowed" | "content_type_not_allowed" | "mention_invalid" | "attachment_invalid" | "cursor_invalid" | "local_id_reused" | "action_not_found" | "approval_closed" | "permission_not_supported" | "action_already_chosen" | "legal_version_unknown" | "turn_not_running" | "workflow_not_running" | "turn_running" | "message_not_an_answer" | "message_not_editable" | "message_not_latest" | "resync_required" | "idempotency_key_reused" | "conversation_limit_reached" | "workspace_limit_reached" | "memory_limit_reached" | "memory_too_large" | "upload_too_large" | "upload_quota_exceeded" | "export_limit_reached" | "upload_limit_reached" | "upload_stalled" | "malformed_form" | "upload_file_missing" | "upload_link_invalid" | "range_not_satisfiable" | "integration_not_configured" | "integration_code_invalid" | "integration_permissions_missing" | "integration_exchange_failed" | "integration_unavailable" | "redirect_url_not_allowed" | "turn_queue_full" | "subscription_limit_reached" | "search_timeout" | "rate_limited" | "sign_up_limit_reached" | "token_limit_reached" | "service_unavailable" | "internal_error";
         /** @description The newest message of a workspace, for a list. */
         LastMessagePreview: {
             /** @description The beginning of the message in one line of plain text, up to 200 characters. */
@@ -2383,6 +2397,8 @@ export interface components {
             rev?: number;
             /** @description The number of unread messages in all conversations of the workspace. */
             unread_count: number;
+            /** @description Changes when an agent is added, renamed, described or deleted: then load the list of agents again. Compare only for equality. */
+            agents_rev?: number;
             /** @description What runs the agents, and whether they can answer. */
             runtime: components["schemas"]["Runtime"];
         };
@@ -2661,6 +2677,13 @@ export interface components {
             /** @description `deny` if the tool is disabled. With `ask`, each call that changes something shows an action card, and runs only if the user approves it within 24 hours and before another message. */
             permission: components["schemas"]["ToolPermission"];
         };
+        /** @description When a new agent may use a tool. */
+        AgentToolChoice: {
+            /** @description The `name` of a tool of `GET /v1/agents/{id}/tools`. */
+            name: string;
+            /** @description When calls may run; `deny` disables the tool. */
+            permission: components["schemas"]["ToolPermission"];
+        };
         /** @description A response whose result has the schema `AgentTool`. */
         AgentToolEnvelope: {
             /** @description The resource that was requested, created or changed. */
@@ -2843,6 +2866,27 @@ export interface components {
          * @enum {string}
          */
         CountryCode: "AD" | "AE" | "AF" | "AG" | "AI" | "AL" | "AM" | "AO" | "AQ" | "AR" | "AS" | "AT" | "AU" | "AW" | "AX" | "AZ" | "BA" | "BB" | "BD" | "BE" | "BF" | "BG" | "BH" | "BI" | "BJ" | "BL" | "BM" | "BN" | "BO" | "BQ" | "BR" | "BS" | "BT" | "BV" | "BW" | "BY" | "BZ" | "CA" | "CC" | "CD" | "CF" | "CG" | "CH" | "CI" | "CK" | "CL" | "CM" | "CN" | "CO" | "CR" | "CU" | "CV" | "CW" | "CX" | "CY" | "CZ" | "DE" | "DJ" | "DK" | "DM" | "DO" | "DZ" | "EC" | "EE" | "EG" | "EH" | "ER" | "ES" | "ET" | "FI" | "FJ" | "FK" | "FM" | "FO" | "FR" | "GA" | "GB" | "GD" | "GE" | "GF" | "GG" | "GH" | "GI" | "GL" | "GM" | "GN" | "GP" | "GQ" | "GR" | "GS" | "GT" | "GU" | "GW" | "GY" | "HK" | "HM" | "HN" | "HR" | "HT" | "HU" | "ID" | "IE" | "IL" | "IM" | "IN" | "IO" | "IQ" | "IR" | "IS" | "IT" | "JE" | "JM" | "JO" | "JP" | "KE" | "KG" | "KH" | "KI" | "KM" | "KN" | "KP" | "KR" | "KW" | "KY" | "KZ" | "LA" | "LB" | "LC" | "LI" | "LK" | "LR" | "LS" | "LT" | "LU" | "LV" | "LY" | "MA" | "MC" | "MD" | "ME" | "MF" | "MG" | "MH" | "MK" | "ML" | "MM" | "MN" | "MO" | "MP" | "MQ" | "MR" | "MS" | "MT" | "MU" | "MV" | "MW" | "MX" | "MY" | "MZ" | "NA" | "NC" | "NE" | "NF" | "NG" | "NI" | "NL" | "NO" | "NP" | "NR" | "NU" | "NZ" | "OM" | "PA" | "PE" | "PF" | "PG" | "PH" | "PK" | "PL" | "PM" | "PN" | "PR" | "PS" | "PT" | "PW" | "PY" | "QA" | "RE" | "RO" | "RS" | "RU" | "RW" | "SA" | "SB" | "SC" | "SD" | "SE" | "SG" | "SH" | "SI" | "SJ" | "SK" | "SL" | "SM" | "SN" | "SO" | "SR" | "SS" | "ST" | "SV" | "SX" | "SY" | "SZ" | "TC" | "TD" | "TF" | "TG" | "TH" | "TJ" | "TK" | "TL" | "TM" | "TN" | "TO" | "TR" | "TT" | "TV" | "TW" | "TZ" | "UA" | "UG" | "UM" | "US" | "UY" | "UZ" | "VA" | "VC" | "VE" | "VG" | "VI" | "VN" | "VU" | "WF" | "WS" | "YE" | "YT" | "ZA" | "ZM" | "ZW" | "";
+        /** @description A new agent. Only the name is required. */
+        CreateAgentBody: {
+            /** @description Up to 60 characters. Whitespace is collapsed; control and bidirectional characters are removed. */
+            name: string;
+            /** @description A job title, up to 100 characters. Whitespace is collapsed; control and bidirectional characters are removed. Empty: the name. */
+            role?: string;
+            /** @description What the agent is good at, which the other agents read. Up to 500 characters. */
+            description?: string;
+            /** @description What the manager considers when it delegates a task; each at most once. */
+            skills?: components["schemas"]["AgentSkill"][];
+            /** @description An https URL of a square picture, up to 2000 characters. Empty: a picture of ours. */
+            avatar_url?: string;
+            /** @description Which model of `GET /v1/models` writes the answers. Without it, that of other sub-agents. */
+            model?: components["schemas"]["AgentModel"];
+            /** @description How long answers should be; `auto` without it. */
+            response_length?: components["schemas"]["ResponseLength"];
+            /** @description Permanent instructions, up to 20; ids must be unique. */
+            prompts?: components["schemas"]["AgentPromptDraft"][];
+            /** @description Tools whose permission is not the default. */
+            tools?: components["schemas"]["AgentToolChoice"][];
+        };
         /** @description Whom to talk with. */
         CreateConversationBody: {
             /** @description Whether to talk with all agents or with one. */
@@ -3618,6 +3662,19 @@ export interface components {
             /** @description Includes the turns that this one delegated, and those that they delegated. */
             total: components["schemas"]["UsageAmount"];
         };
+        /** @description What changes. A field that is absent stays as it is. */
+        UpdateAgentBody: {
+            /** @description Up to 60 characters. Whitespace is collapsed; control and bidirectional characters are removed. */
+            name?: string;
+            /** @description A job title, up to 100 characters. Whitespace is collapsed; control and bidirectional characters are removed. Empty: the name. */
+            role?: string;
+            /** @description What the agent is good at, which the other agents read. Up to 500 characters. */
+            description?: string;
+            /** @description What the manager considers when it delegates a task; each at most once. */
+            skills?: components["schemas"]["AgentSkill"][];
+            /** @description An https URL of a square picture, up to 2000 characters. Empty: a picture of ours. */
+            avatar_url?: string;
+        };
         /** @description Fields that are absent do not change. */
         UpdateAgentSettingsBody: {
             /** @description Which model of `GET /v1/models` writes the answers from now on. */
@@ -4111,6 +4168,7 @@ export type AgentStats = components['schemas']['AgentStats'];
 export type AgentSummaryEnvelope = components['schemas']['AgentSummaryEnvelope'];
 export type AgentSummaryList = components['schemas']['AgentSummaryList'];
 export type AgentTool = components['schemas']['AgentTool'];
+export type AgentToolChoice = components['schemas']['AgentToolChoice'];
 export type AgentToolEnvelope = components['schemas']['AgentToolEnvelope'];
 export type AgentToolList = components['schemas']['AgentToolList'];
 export type ApprovalDetails = components['schemas']['ApprovalDetails'];
@@ -4127,6 +4185,7 @@ export type ConnectIntegrationBody = components['schemas']['ConnectIntegrationBo
 export type ConversationEnvelope = components['schemas']['ConversationEnvelope'];
 export type ConversationPage = components['schemas']['ConversationPage'];
 export type CountryCode = components['schemas']['CountryCode'];
+export type CreateAgentBody = components['schemas']['CreateAgentBody'];
 export type CreateConversationBody = components['schemas']['CreateConversationBody'];
 export type CreateMemoryBody = components['schemas']['CreateMemoryBody'];
 export type CreateWorkspaceBody = components['schemas']['CreateWorkspaceBody'];
@@ -4191,6 +4250,7 @@ export type TurnStep = components['schemas']['TurnStep'];
 export type TurnStepPage = components['schemas']['TurnStepPage'];
 export type TurnSteps = components['schemas']['TurnSteps'];
 export type TurnUsage = components['schemas']['TurnUsage'];
+export type UpdateAgentBody = components['schemas']['UpdateAgentBody'];
 export type UpdateAgentSettingsBody = components['schemas']['UpdateAgentSettingsBody'];
 export type UpdateAgentToolBody = components['schemas']['UpdateAgentToolBody'];
 export type UpdateBudgetBody = components['schemas']['UpdateBudgetBody'];
@@ -5112,6 +5172,36 @@ export interface operations {
             };
         };
     };
+    createAgent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by the client, for example a UUID. For 24 hours, the same request with the same key returns the first result, and a different request with the same key fails with `idempotency_key_reused`. */
+                "idempotency-key"?: string;
+            };
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateAgentBody"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentDetailsEnvelope"];
+                };
+            };
+        };
+    };
     getAgent: {
         parameters: {
             query?: never;
@@ -5132,6 +5222,54 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AgentSummaryEnvelope"];
+                };
+            };
+        };
+    };
+    deleteAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which agent: a lower-case UUID. An unknown one, or one of another user, returns `agent_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    updateAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which agent: a lower-case UUID. An unknown one, or one of another user, returns `agent_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateAgentBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentDetailsEnvelope"];
                 };
             };
         };
@@ -6328,6 +6466,7 @@ export interface Routes {
     '/v1/auth/logout-all': { result: undefined };
     '/v1/users/export': { result: operations['createExport']['responses'][202]['content']['application/json'] };
     '/v1/workspaces': { body: NonNullable<operations['createWorkspace']['requestBody']>['content']['application/json']; result: operations['createWorkspace']['responses'][201]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/agents': { path: operations['createAgent']['parameters']['path']; body: NonNullable<operations['createAgent']['requestBody']>['content']['application/json']; result: operations['createAgent']['responses'][201]['content']['application/json'] };
     '/v1/agents/{id}/memories': { path: operations['createAgentMemory']['parameters']['path']; body: NonNullable<operations['createAgentMemory']['requestBody']>['content']['application/json']; result: operations['createAgentMemory']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/conversations': { path: operations['createConversation']['parameters']['path']; body: NonNullable<operations['createConversation']['requestBody']>['content']['application/json']; result: operations['createConversation']['responses'][201]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/conversations/{id}/read': { path: operations['markConversationRead']['parameters']['path']; body?: NonNullable<operations['markConversationRead']['requestBody']>['content']['application/json']; result: undefined };
@@ -6343,6 +6482,7 @@ export interface Routes {
     '/v1/users': { body: NonNullable<operations['updateUser']['requestBody']>['content']['application/json']; result: undefined };
     '/v1/workspaces/{id}/budget': { path: operations['updateWorkspaceBudget']['parameters']['path']; body: NonNullable<operations['updateWorkspaceBudget']['requestBody']>['content']['application/json']; result: operations['updateWorkspaceBudget']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{id}': { path: operations['updateWorkspace']['parameters']['path']; body: NonNullable<operations['updateWorkspace']['requestBody']>['content']['application/json']; result: operations['updateWorkspace']['responses'][200]['content']['application/json'] };
+    '/v1/agents/{id}': { path: operations['updateAgent']['parameters']['path']; body: NonNullable<operations['updateAgent']['requestBody']>['content']['application/json']; result: operations['updateAgent']['responses'][200]['content']['application/json'] };
     '/v1/agents/{id}/settings': { path: operations['updateAgentSettings']['parameters']['path']; body: NonNullable<operations['updateAgentSettings']['requestBody']>['content']['application/json']; result: operations['updateAgentSettings']['responses'][200]['content']['application/json'] };
     '/v1/agents/{id}/tools/{name}': { path: operations['updateAgentTool']['parameters']['path']; body: NonNullable<operations['updateAgentTool']['requestBody']>['content']['application/json']; result: operations['updateAgentTool']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/agents/{agentId}/memories/{key}': { path: operations['updateAgentMemory']['parameters']['path']; body: NonNullable<operations['updateAgentMemory']['requestBody']>['content']['application/json']; result: operations['updateAgentMemory']['responses'][200]['content']['application/json'] };
@@ -6353,6 +6493,7 @@ export interface Routes {
     '/v1/push-token': { result: undefined };
     '/v1/auth/delete': { body?: NonNullable<operations['deleteAccount']['requestBody']>['content']['application/json']; result: undefined };
     '/v1/workspaces/{id}': { path: operations['deleteWorkspace']['parameters']['path']; result: undefined };
+    '/v1/agents/{id}': { path: operations['deleteAgent']['parameters']['path']; result: undefined };
     '/v1/agents/{id}/memories/{key}': { path: operations['deleteAgentMemory']['parameters']['path']; result: undefined };
     '/v1/workspaces/{workspaceId}/conversations/{id}': { path: operations['deleteConversation']['parameters']['path']; result: undefined };
     '/v1/workspaces/{workspaceId}/messages/{id}': { path: operations['deleteMessage']['parameters']['path']; result: undefined };

@@ -25,7 +25,18 @@ const RouteStatus = AgentRouteStatus.meta({
 });
 
 export const AgentSummary = z
-  .strictObject({ id: AgentId, name: Name, role: JobTitle, slug: Slug, avatar: Avatar, status: RouteStatus })
+  .strictObject({
+    id: AgentId,
+    name: Name,
+    role: JobTitle,
+    slug: Slug,
+    avatar: Avatar,
+    status: RouteStatus,
+    deleted: z.boolean().optional().meta({
+      description: 'True if the user deleted the agent: its conversations stay readable, and it no longer answers.',
+      'x-extension': true,
+    }),
+  })
   .meta({ id: 'AgentSummary', description: 'An agent as lists and conversations show it.' });
 export type AgentSummary = z.output<typeof AgentSummary>;
 
@@ -101,21 +112,99 @@ export const AgentSettings = z
   .meta({ id: 'AgentSettings', description: 'How the user has configured an agent.' });
 export type AgentSettings = z.output<typeof AgentSettings>;
 
+const Prompts = z
+  .array(AgentPromptDraft)
+  .max(LIMITS.promptsPerAgent)
+  .refine((prompts) => new Set(prompts.map(({ id }) => id)).size === prompts.length, 'ids must be unique');
+
 export const UpdateAgentSettingsBody = z
   .object({
     model: AgentModel.meta({ description: 'Which model of `GET /v1/models` writes the answers from now on.' }),
     response_length: ResponseLength.meta({ description: 'How long answers should be from now on.' }),
-    prompts: z
-      .array(AgentPromptDraft)
-      .max(LIMITS.promptsPerAgent)
-      .refine((prompts) => new Set(prompts.map(({ id }) => id)).size === prompts.length, 'ids must be unique')
-      .meta({
-        description: `Replaces all prompts, of which there may be ${LIMITS.promptsPerAgent}; ids must be unique.`,
-      }),
+    prompts: Prompts.meta({
+      description: `Replaces all prompts, of which there may be ${LIMITS.promptsPerAgent}; ids must be unique.`,
+    }),
   })
   .partial()
   .meta({ id: 'UpdateAgentSettingsBody', description: 'Fields that are absent do not change.' });
 export type UpdateAgentSettingsBody = z.output<typeof UpdateAgentSettingsBody>;
+
+const CLEANED = 'Whitespace is collapsed; control and bidirectional characters are removed.';
+
+const NewName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(LIMITS.agentName)
+  .meta({ description: `Up to ${LIMITS.agentName} characters. ${CLEANED}` });
+
+const NewRole = z
+  .string()
+  .max(LIMITS.agentRole)
+  .meta({ description: `A job title, up to ${LIMITS.agentRole} characters. ${CLEANED} Empty: the name.` });
+
+const NewDescription = z
+  .string()
+  .max(LIMITS.agentDescription)
+  .meta({
+    description: `What the agent is good at, which the other agents read. Up to ${LIMITS.agentDescription} characters.`,
+  });
+
+const NewSkills = z
+  .array(AgentSkill)
+  .max(AgentSkill.options.length)
+  .refine((skills) => new Set(skills).size === skills.length, 'skills must be unique')
+  .meta({ description: 'What the manager considers when it delegates a task; each at most once.' });
+
+const AVATAR_URL = 2_000;
+
+const NewAvatar = z
+  .string()
+  .max(AVATAR_URL)
+  .regex(/^(?:https:\/\/[^\s"'<>\\]+)?$/, 'must be an https URL or empty')
+  .meta({ description: `An https URL of a square picture, up to ${AVATAR_URL} characters. Empty: a picture of ours.` });
+
+const AgentToolChoice = z
+  .strictObject({
+    name: z.string().min(1).max(100).meta({ description: 'The `name` of a tool of `GET /v1/agents/{id}/tools`.' }),
+    permission: ToolPermission.meta({ description: 'When calls may run; `deny` disables the tool.' }),
+  })
+  .meta({ id: 'AgentToolChoice', description: 'When a new agent may use a tool.' });
+
+export const CreateAgentBody = z
+  .object({
+    name: NewName,
+    role: NewRole.optional(),
+    description: NewDescription.optional(),
+    skills: NewSkills.optional(),
+    avatar_url: NewAvatar.optional(),
+    model: AgentModel.optional().meta({
+      description: 'Which model of `GET /v1/models` writes the answers. Without it, that of other sub-agents.',
+    }),
+    response_length: ResponseLength.optional().meta({ description: 'How long answers should be; `auto` without it.' }),
+    prompts: Prompts.optional().meta({
+      description: `Permanent instructions, up to ${LIMITS.promptsPerAgent}; ids must be unique.`,
+    }),
+    tools: z
+      .array(AgentToolChoice)
+      .max(100)
+      .refine((tools) => new Set(tools.map(({ name }) => name)).size === tools.length, 'names must be unique')
+      .optional()
+      .meta({ description: 'Tools whose permission is not the default.' }),
+  })
+  .meta({ id: 'CreateAgentBody', description: 'A new agent. Only the name is required.' });
+export type CreateAgentBody = z.output<typeof CreateAgentBody>;
+
+export const UpdateAgentBody = z
+  .object({
+    name: NewName.optional(),
+    role: NewRole.optional(),
+    description: NewDescription.optional(),
+    skills: NewSkills.optional(),
+    avatar_url: NewAvatar.optional(),
+  })
+  .meta({ id: 'UpdateAgentBody', description: 'What changes. A field that is absent stays as it is.' });
+export type UpdateAgentBody = z.output<typeof UpdateAgentBody>;
 
 const ENABLED =
   'Whether the agent may use the tool. A tool without a backend, such as a web search that is not configured, ' +

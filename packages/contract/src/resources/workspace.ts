@@ -39,6 +39,11 @@ export const Workspace = z
       description: 'The number of unread messages in all conversations of the workspace.',
       'x-extension': true,
     }),
+    agents_rev: z.int().nonnegative().optional().meta({
+      description:
+        'Changes when an agent is added, renamed, described or deleted: then load the list of agents again. Compare only for equality.',
+      'x-extension': true,
+    }),
     runtime: Runtime.meta({ description: 'What runs the agents, and whether they can answer.' }),
   })
   .meta({
@@ -55,6 +60,7 @@ export const workspaceExample: Workspace = {
   updated_at: '2026-11-20T08:30:04.250Z',
   rev: 70,
   unread_count: 0,
+  agents_rev: 0,
   runtime: {
     status: 'ready',
     phase: 'Ready',

@@ -6,20 +6,39 @@ import {
   AgentSettings,
   AgentSummary,
   AgentTool,
+  CreateAgentBody,
   CreateMemoryBody,
+  UpdateAgentBody,
   UpdateAgentSettingsBody,
   UpdateAgentToolBody,
   UpdateMemoryBody,
 } from '../resources/agent.js';
 import { MessagePage } from '../resources/message.js';
 import { data } from '../resources/primitives.js';
-import { defineRoute, id, noContent, ok, text } from './define.js';
+import { created, defineRoute, id, idempotencyKey, noContent, ok, text } from './define.js';
 import * as examples from './examples.js';
 import { EXAMPLE } from './examples.js';
+import { LIMITS } from '../limits.js';
 import { pageQuery } from './pages.js';
 
 const agent = { id: id('agent_not_found') };
 const memoryKey = text('The `key` of a memory, percent-encoded.');
+
+const details: AgentDetails = {
+  id: EXAMPLE.agentId,
+  workspace_id: EXAMPLE.workspaceId,
+  name: 'Researcher',
+  role: 'Researcher',
+  slug: 'researcher',
+  created_at: examples.workspace.created_at,
+  updated_at: null,
+  description: 'Finds facts on the web and names the sources.',
+  avatar_url: '',
+  status: 'online',
+  sort_order: 1,
+  skills: ['web_search', 'fact_check', 'news', 'sources'],
+  stats: { total_messages: 12, memory_used_pct: 1 },
+};
 
 export const agentRoutes = [
   defineRoute({
@@ -34,6 +53,40 @@ export const agentRoutes = [
     position: { of: 'workspace', parameter: 'workspaceId' },
     responses: ok(data(z.array(AgentSummary))),
     example: { params: examples.inWorkspace, answer: { data: [examples.agentSummary] } },
+  }),
+  defineRoute({
+    operationId: 'createAgent',
+    method: 'post',
+    path: '/v1/workspaces/{workspaceId}/agents',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'Add an agent to a workspace',
+    description:
+      `A workspace has up to ${LIMITS.subAgents} agents besides the manager. The agent's \`slug\` is derived from the name and never ` +
+      'changes, nor does another agent of the workspace get it later. Other agents know the new one from their next answer on. ' +
+      'Clients receive `workspace.updated` with another `agents_rev`.',
+    extension: true,
+    params: { workspaceId: id('workspace_not_found') },
+    headers: idempotencyKey,
+    body: CreateAgentBody,
+    responses: created(data(AgentDetails)),
+    errors: ['agent_limit_reached', 'tool_not_found', 'permission_not_supported', 'idempotency_key_reused'],
+    example: {
+      params: examples.inWorkspace,
+      body: {
+        name: { name: 'Tax adviser' },
+        all: {
+          name: 'Tax adviser',
+          role: 'Tax adviser',
+          description: 'Knows tax law, and names the paragraphs.',
+          skills: ['analysis', 'sources'],
+          avatar_url: 'https://example.com/tax.png',
+          ...examples.settings,
+          tools: [{ name: examples.tool.name, permission: 'deny' }],
+        },
+      },
+      answer: { data: { ...details, stats: { total_messages: 0, memory_used_pct: 0 } } },
+    },
   }),
   defineRoute({
     operationId: 'getAgent',
@@ -61,24 +114,54 @@ export const agentRoutes = [
     responses: ok(data(AgentDetails)),
     example: {
       params: examples.ofAgent,
-      answer: {
-        data: {
-          id: EXAMPLE.agentId,
-          workspace_id: EXAMPLE.workspaceId,
+      answer: { data: details },
+    },
+  }),
+  defineRoute({
+    operationId: 'updateAgent',
+    method: 'patch',
+    path: '/v1/agents/{id}',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'Rename or describe an agent',
+    description:
+      'Also the manager. Fields that are absent do not change. The `slug` stays, so mentions and links of the old name work. ' +
+      'Clients receive `workspace.updated` with another `agents_rev`, and `conversation.updated` for each conversation with the agent.',
+    extension: true,
+    params: agent,
+    body: UpdateAgentBody,
+    responses: ok(data(AgentDetails)),
+    example: {
+      params: examples.ofAgent,
+      body: {
+        name: { name: 'Researcher' },
+        all: {
           name: 'Researcher',
           role: 'Researcher',
-          slug: 'researcher',
-          created_at: examples.workspace.created_at,
-          updated_at: null,
           description: 'Finds facts on the web and names the sources.',
-          avatar_url: '',
-          status: 'online',
-          sort_order: 1,
           skills: ['web_search', 'fact_check', 'news', 'sources'],
-          stats: { total_messages: 12, memory_used_pct: 1 },
+          avatar_url: '',
         },
       },
+      answer: { data: details },
     },
+  }),
+  defineRoute({
+    operationId: 'deleteAgent',
+    method: 'delete',
+    path: '/v1/agents/{id}',
+    auth: 'user',
+    tag: 'agents',
+    summary: 'Delete an agent',
+    description:
+      'Not the manager. Its unfinished answers and tasks are stopped, and its open cards withdrawn. What it wrote stays, with name and ' +
+      'picture; conversations with it are read-only: sending to them fails with `agent_deleted`. It cannot be undone. Clients receive ' +
+      '`workspace.updated` with another `agents_rev`, and `conversation.updated` for each conversation with the agent.',
+    extension: true,
+    params: agent,
+    responses: noContent,
+    errors: ['agent_is_manager'],
+    example: { params: examples.ofAgent },
   }),
   defineRoute({
     operationId: 'getAgentHistory',

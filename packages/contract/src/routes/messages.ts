@@ -78,6 +78,7 @@ export const messageRoutes = [
     errors: [
       'content_type_not_allowed',
       'mention_invalid',
+      'agent_deleted',
       'attachment_invalid',
       'local_id_reused',
       'turn_queue_full',
@@ -148,6 +149,7 @@ export const messageRoutes = [
     errors: [
       'content_type_not_allowed',
       'mention_invalid',
+      'agent_deleted',
       'attachment_invalid',
       'message_not_editable',
       'message_not_latest',
@@ -180,7 +182,14 @@ export const messageRoutes = [
     extension: true,
     params: message,
     responses: ok(data(MessageData), 'The user message whose turn runs again.'),
-    errors: ['message_not_an_answer', 'message_not_latest', 'turn_running', 'turn_queue_full', 'token_limit_reached'],
+    errors: [
+      'message_not_an_answer',
+      'message_not_latest',
+      'turn_running',
+      'agent_deleted',
+      'turn_queue_full',
+      'token_limit_reached',
+    ],
     example: { params: { ...examples.inWorkspace, id: EXAMPLE.answerId }, answer: { data: examples.sentMessage } },
   }),
   defineRoute({
@@ -202,7 +211,14 @@ export const messageRoutes = [
       })
       .meta({ id: 'ChooseActionBody', description: `Which button the user chose. ${STRICT}` }),
     responses: ok(data(MessageData)),
-    errors: ['action_not_found', 'action_already_chosen', 'approval_closed', 'turn_queue_full', 'token_limit_reached'],
+    errors: [
+      'action_not_found',
+      'action_already_chosen',
+      'approval_closed',
+      'agent_deleted',
+      'turn_queue_full',
+      'token_limit_reached',
+    ],
     example: {
       params: { ...examples.inWorkspace, id: EXAMPLE.cardId },
       body: { yes: { action_id: 'yes' } },

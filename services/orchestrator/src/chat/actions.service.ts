@@ -9,6 +9,7 @@ import type { RateLimits } from '../platform/rate-limits/rate-limits.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { choiceOf } from './action-card.js';
 import { type MessageRow, messageView, type CreateViewContext } from './message-view.js';
+import { isAgentDeleted } from '../records/agents.store.js';
 import { findMessages } from '../records/messages.store.js';
 import type { UserMessages } from './user-messages.js';
 import { updateMessage } from '../records/message-rows.js';
@@ -39,7 +40,7 @@ export interface ActionService {
    * same choice changes nothing. A choice on a call of a tool, or on more tokens, continues the turn that asked.
    *
    * @throws ApiError `message_not_found`, `action_not_found`, `action_already_chosen`, `approval_closed`,
-   *   `turn_queue_full`, `token_limit_reached`
+   *   `agent_deleted`, `turn_queue_full`, `token_limit_reached`
    */
   choose(target: ActionTarget): Promise<MessageData>;
 }
@@ -63,6 +64,7 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
     if (made) throw new ApiError('action_already_chosen');
     const agentId = row.agent_id;
     if (agentId === null) throw new ApiError('action_not_found');
+    if (await isAgentDeleted(tx, agentId)) throw new ApiError('agent_deleted');
     await updateMessage(tx, messageId, { content: { ...card, selected_action_id: actionId } });
     const message = { workspaceId, conversationId: row.conversation_id, userId, text: label, title: titleOf(label) };
     const decided = await approvals.decide(messageId, actionId, tx);

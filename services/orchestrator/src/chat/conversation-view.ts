@@ -19,6 +19,7 @@ export function conversationView(row: ConversationRow, viewContext: ViewContext)
             activity: row.partner_activity,
             phase: row.partner_phase,
             silent_since: row.partner_silent_since,
+            deleted: row.partner_deleted,
           },
           viewContext,
         );

@@ -28,6 +28,7 @@ export interface ConversationRow {
   partner_activity: AgentActivity;
   partner_phase: MessageRow['runtime_phase'];
   partner_silent_since: Date | null;
+  partner_deleted: boolean;
   /** With the beginning of its text. */
   last_message: (MessageRow & { truncated: boolean }) | null;
 }
@@ -57,7 +58,7 @@ async function select(db: Database, where: RawBuilder<unknown>): Promise<Convers
       c.created_at AS conversation_created_at, c.updated_at AS conversation_updated_at,
       ${UNREAD} AS unread_count, ${LAST_READ} AS last_read_id, c.muted,
       p.id AS partner_id, p.name AS partner_name, p.role AS partner_role, p.kind AS partner_kind,
-      p.slug AS partner_slug, p.avatar_url AS partner_avatar, ${currentActivity('p')} AS partner_activity,
+      p.slug AS partner_slug, p.avatar_url AS partner_avatar, p.deleted_at IS NOT NULL AS partner_deleted, ${currentActivity('p')} AS partner_activity,
       r.phase AS partner_phase, r.silent_since AS partner_silent_since,
       ${messageColumns(SHORT_CONTENT)}, ${IS_TRUNCATED} AS truncated
     FROM conversations c

@@ -13,6 +13,7 @@ import {
   editUserMessage,
 } from '../records/message-changes.store.js';
 import { type MessageRow, messageView, type CreateViewContext } from './message-view.js';
+import { isAgentDeleted } from '../records/agents.store.js';
 import { findMessages } from '../records/messages.store.js';
 import type { SendMessageDeps } from './send-message.js';
 import type { UserMessages } from './user-messages.js';
@@ -46,7 +47,7 @@ export interface MessageRevision {
    * Replaces an answer to the newest user message: deletes everything that its turn wrote and queues another turn of
    * the same agent. @returns the user message
    *
-   * @throws ApiError `message_not_found`, `message_not_an_answer`, `message_not_latest`, `turn_running`,
+   * @throws ApiError `message_not_found`, `message_not_an_answer`, `message_not_latest`, `turn_running`, `agent_deleted`,
    *   `turn_queue_full`, `token_limit_reached`
    */
   regenerate(target: RevisedMessage): Promise<MessageData>;
@@ -123,6 +124,7 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
       throw new ApiError('message_not_an_answer');
     }
     if (isUnfinished(turn)) throw new ApiError('turn_running');
+    if (await isAgentDeleted(tx, turn.agentId)) throw new ApiError('agent_deleted');
     const userMessage = { messageId: turn.userMessageId, workspaceId, conversationId };
     const written = await findMessagesWrittenBy(tx, [turn.id]);
     await end([turn], written);

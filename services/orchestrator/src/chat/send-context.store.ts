@@ -72,7 +72,7 @@ export async function findSendContexts(
       ON sent.workspace_id = w.id AND sent.sender_id = w.owner_id AND sent.local_id = s.local_id
     CROSS JOIN LATERAL (
       SELECT coalesce(json_agg(json_build_object('id', a.id, 'name', a.name, 'slug', a.slug, 'kind', a.kind)), '[]') AS list
-      FROM agents a WHERE a.workspace_id = w.id
+      FROM agents a WHERE a.workspace_id = w.id AND a.deleted_at IS NULL
     ) members
     CROSS JOIN LATERAL ${usedIn(period)} used`.execute(db);
   const contexts = new Map(rows.map((row) => [row.position, contextOf(row)]));

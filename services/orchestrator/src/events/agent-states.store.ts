@@ -31,7 +31,7 @@ export function createReadAgentStates(database: Database): ReadAgentStates {
         ) END AS conversation_id,
         r.phase, r.silent_since
       FROM agents a LEFT JOIN runtimes r ON r.workspace_id = a.workspace_id
-      WHERE a.workspace_id = ANY(${[...workspaceIds]}::uuid[])
+      WHERE a.workspace_id = ANY(${[...workspaceIds]}::uuid[]) AND a.deleted_at IS NULL
       ORDER BY a.workspace_id, a.sort_order`.execute(database);
     return rows.map((row) => stateOf(row, now)).filter(({ status }) => status !== 'online');
   };

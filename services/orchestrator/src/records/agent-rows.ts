@@ -1,4 +1,4 @@
-import type { UpdateAgentSettingsBody } from '@uswarm/contract';
+import type { AgentModel, AgentPrompt, ResponseLength, UpdateAgentSettingsBody } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import type { AgentTemplate } from '../platform/core/catalog.js';
@@ -8,13 +8,17 @@ import type { AgentTemplate } from '../platform/core/catalog.js';
 export interface NewAgent extends AgentTemplate {
   id: string;
   sortOrder: number;
+  avatarUrl?: string | undefined;
+  model?: AgentModel | undefined;
+  responseLength?: ResponseLength | undefined;
+  prompts?: readonly AgentPrompt[] | undefined;
 }
 
 export async function insertAgents(db: Database, workspaceId: string, agents: readonly NewAgent[]): Promise<void> {
   await db
     .insertInto('agents')
     .values(
-      agents.map(({ id, slug, name, role, kind, description, skills, sortOrder }) => ({
+      agents.map(({ id, slug, name, role, kind, description, skills, sortOrder, ...own }) => ({
         id,
         workspace_id: workspaceId,
         slug,
@@ -22,12 +26,46 @@ export async function insertAgents(db: Database, workspaceId: string, agents: re
         role,
         kind,
         description,
-        avatar_url: '',
+        avatar_url: own.avatarUrl ?? '',
         skills,
         sort_order: sortOrder,
+        model: own.model ?? null,
+        ...(own.responseLength === undefined ? {} : { response_length: own.responseLength }),
+        ...(own.prompts === undefined ? {} : { prompts: JSON.stringify(own.prompts) }),
       })),
     )
     .execute();
+}
+
+/** The columns that a user can change besides the settings. */
+export interface AgentDescription {
+  name: string;
+  role: string;
+  description: string;
+  avatar_url: string;
+  skills: string[];
+}
+
+/** @returns false if the agent is deleted */
+export async function describeAgent(db: Database, id: string, change: Partial<AgentDescription>): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('agents')
+    .set({ ...change, updated_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
+}
+
+/** Its messages and usage keep its name. @returns false if it is deleted already */
+export async function markAgentDeleted(db: Database, id: string): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('agents')
+    .set({ deleted_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
 }
 
 /**

@@ -18,7 +18,7 @@ export interface AgentSettingsRow {
 
 /** Restricts agents `a` to one of the user's agents. */
 const ownAgent = (userId: string, agentId: string): RawBuilder<unknown> => sql`
-  a.id = ${agentId} AND EXISTS (SELECT 1 FROM workspaces w WHERE w.id = a.workspace_id AND w.owner_id = ${userId})`;
+  a.id = ${agentId} AND a.deleted_at IS NULL AND EXISTS (SELECT 1 FROM workspaces w WHERE w.id = a.workspace_id AND w.owner_id = ${userId})`;
 
 async function select(db: Database, where: RawBuilder<unknown>): Promise<AgentSettingsRow | undefined> {
   const { rows } = await sql<AgentSettingsRow>`
@@ -27,7 +27,8 @@ async function select(db: Database, where: RawBuilder<unknown>): Promise<AgentSe
         FROM agent_tools t WHERE t.agent_id = a.id), '{}'
     ) AS "toolSettings", (EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = a.id)
         OR EXISTS (SELECT FROM agent_memories m WHERE m.workspace_id = a.workspace_id)) AS "hasMemories",
-      (SELECT jsonb_agg(${MEMBER} ORDER BY m.sort_order) FROM agents m WHERE m.workspace_id = a.workspace_id) AS members
+      (SELECT jsonb_agg(${MEMBER} ORDER BY m.sort_order) FROM agents m
+        WHERE m.workspace_id = a.workspace_id AND m.deleted_at IS NULL) AS members
     FROM agents a WHERE ${where}`.execute(db);
   return rows[0];
 }
@@ -53,6 +54,19 @@ export function changeAgentSettings(
   change: UpdateAgentSettingsBody,
 ): Promise<boolean> {
   return updateAgentSettings(db, ownAgent(userId, agentId), change);
+}
+
+/** For an agent that the caller has just added. */
+export async function insertAgentTools(
+  db: Database,
+  agentId: string,
+  tools: readonly ({ name: string } & ToolSetting)[],
+): Promise<void> {
+  if (tools.length === 0) return;
+  await db
+    .insertInto('agent_tools')
+    .values(tools.map(({ name, enabled, permission }) => ({ agent_id: agentId, name, enabled, permission })))
+    .execute();
 }
 
 /** A null permission does not change. @returns false if the user has no such agent */

@@ -1,4 +1,4 @@
-import type { AgentTool } from '@uswarm/contract';
+import type { AgentTool, UpdateAgentToolBody } from '@uswarm/contract';
 import type { Tool } from '../platform/core/catalog.js';
 
 export interface ToolSetting {
@@ -16,6 +16,12 @@ export function toolOf(tool: Tool, setting: ToolSetting | undefined): AgentTool 
   const permission = enabled ? (setting?.permission ?? tool.permission) : 'deny';
   return { name, description, icon_url, category_id, enabled, permission };
 }
+
+/** `deny` disables the tool, and keeps its permission. */
+export const toolSetting = ({ enabled, permission }: UpdateAgentToolBody): ToolSetting => ({
+  enabled: enabled ?? permission !== 'deny',
+  permission: permission === 'allow' || permission === 'ask' ? permission : null,
+});
 
 /** Ignores settings for tools that are no longer in the catalogue. */
 export const toolsOf = (catalog: readonly Tool[], settings: ToolSettings): AgentTool[] =>

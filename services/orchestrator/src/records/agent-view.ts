@@ -12,6 +12,8 @@ export interface AgentRow {
   activity: AgentActivity;
   phase: InternalPhase | null;
   silent_since: Date | null;
+  /** Absent for an agent that was selected among the present ones. */
+  deleted?: boolean;
 }
 
 export interface AgentDetailsRow extends AgentRow {
@@ -48,6 +50,7 @@ export function agentSummary(row: AgentRow, viewContext: AgentViewContext): Agen
     slug,
     avatar: avatarOf(row, viewContext),
     status: agentRouteStatus(statusOf(row, viewContext.now)),
+    ...(row.deleted === true ? { deleted: true } : {}),
   };
 }
 

@@ -37,6 +37,7 @@ const owned = (db: Database, userId: string, agentId: string) =>
     .innerJoin('workspaces as w', 'w.id', 'a.workspace_id')
     .leftJoin('runtimes as r', 'r.workspace_id', 'a.workspace_id')
     .where('a.id', '=', agentId)
+    .where('a.deleted_at', 'is', null)
     .where('w.owner_id', '=', userId);
 
 export function listAgents(db: Database, workspaceId: string): Promise<AgentRow[]> {
@@ -45,6 +46,7 @@ export function listAgents(db: Database, workspaceId: string): Promise<AgentRow[
     .leftJoin('runtimes as r', 'r.workspace_id', 'a.workspace_id')
     .select(AGENT_COLUMNS)
     .where('a.workspace_id', '=', workspaceId)
+    .where('a.deleted_at', 'is', null)
     .orderBy('a.sort_order')
     .execute();
 }
@@ -54,6 +56,7 @@ export function listAgentStatuses(db: Database, workspaceId: string): Promise<Cu
     .selectFrom('agents as a')
     .select(['a.id as agentId', currentActivity('a').as('activity'), expiresInMs('a').as('expiresInMs')])
     .where('a.workspace_id', '=', workspaceId)
+    .where('a.deleted_at', 'is', null)
     .orderBy('a.sort_order')
     .execute();
 }
@@ -86,8 +89,47 @@ export function listMembers(db: Database, workspaceId: string): Promise<SwarmMem
     .selectFrom('agents')
     .select(['id', 'slug', 'name', 'kind', 'description', 'skills'])
     .where('workspace_id', '=', workspaceId)
+    .where('deleted_at', 'is', null)
     .orderBy('sort_order')
     .execute();
+}
+
+export interface AgentEntry {
+  id: string;
+  slug: string;
+  kind: SwarmMember['kind'];
+  sortOrder: number;
+  isDeleted: boolean;
+}
+
+/** Includes deleted agents, whose slugs stay taken. Call it while the workspace is locked. */
+export function listAllAgents(db: Database, workspaceId: string): Promise<AgentEntry[]> {
+  return db
+    .selectFrom('agents')
+    .select(['id', 'slug', 'kind', 'sort_order as sortOrder', sql<boolean>`deleted_at IS NOT NULL`.as('isDeleted')])
+    .where('workspace_id', '=', workspaceId)
+    .orderBy('sort_order')
+    .execute();
+}
+
+/** The workspace of an agent that the user has not deleted. */
+export async function findWorkspaceOfAgent(db: Database, userId: string, agentId: string): Promise<string | undefined> {
+  return (await owned(db, userId, agentId).select('a.workspace_id').executeTakeFirst())?.workspace_id;
+}
+
+export async function isAgentDeleted(db: Database, agentId: string): Promise<boolean> {
+  const row = await db.selectFrom('agents').select('deleted_at').where('id', '=', agentId).executeTakeFirst();
+  return row === undefined || row.deleted_at !== null;
+}
+
+export async function listConversationsOfAgent(db: Database, agentId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('conversations')
+    .select('id')
+    .where('agent_id', '=', agentId)
+    .orderBy('id')
+    .execute();
+  return rows.map(({ id }) => id);
 }
 
 export async function findAgentSlug(db: Database, agentId: string): Promise<string | undefined> {

@@ -59,13 +59,21 @@ function cuts(text: string, index: number): boolean {
   return index > 0 && (text.codePointAt(index - 1) ?? 0) > 0xffff;
 }
 
-/** The agent conversation's own agent. In a swarm: each mentioned agent once, in order, or else the manager. */
+/**
+ * The agent conversation's own agent. In a swarm: each mentioned agent once, in order, or else the manager.
+ *
+ * @throws ApiError `agent_deleted`
+ */
 export function answeringAgents(
   conversation: { agentId: string | null },
   mentions: readonly Mention[],
   members: SendContext['members'],
 ): string[] {
-  if (conversation.agentId !== null) return [conversation.agentId];
+  if (conversation.agentId !== null) {
+    // The workspace's agents include the partner of each conversation until the user deletes it.
+    if (!members.some(({ id }) => id === conversation.agentId)) throw new ApiError('agent_deleted');
+    return [conversation.agentId];
+  }
   if (mentions.length > 0) return [...new Set(mentions.map(({ agent_id }) => agent_id))];
   const manager = members.find(({ kind }) => kind === 'manager');
   // Each workspace has a manager until the workspace is deleted.

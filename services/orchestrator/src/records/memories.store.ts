@@ -93,7 +93,7 @@ const COLUMNS = sql`
   m.key, m.content, m.category, ${SCOPE} AS scope, m.created_at, m.updated_at, m.created_by, ${memorySource('m')} AS source`;
 
 const ownAgent = (userId: string): RawBuilder<unknown> => sql`
-  EXISTS (SELECT 1 FROM workspaces w WHERE w.id = a.workspace_id AND w.owner_id = ${userId})`;
+  a.deleted_at IS NULL AND EXISTS (SELECT 1 FROM workspaces w WHERE w.id = a.workspace_id AND w.owner_id = ${userId})`;
 
 const workspaceOf = (agentId: string): RawBuilder<unknown> =>
   sql`(SELECT workspace_id FROM agents WHERE id = ${agentId})`;
@@ -278,6 +278,11 @@ export async function findMemoryOfUser(
       WHERE m.key = ${key} AND (m.agent_id = ${agentId} AND m.workspace_id IS NULL OR m.workspace_id = ${workspaceOf(agentId)})
     ) found ORDER BY scope = ${scope} DESC LIMIT 1`.execute(db);
   return rows[0]?.written_by === 'user' ? rows[0].content : undefined;
+}
+
+/** Deletes what only a deleted agent remembers. Memories of the workspace stay. */
+export async function deleteMemoriesOfAgent(db: Database, agentId: string): Promise<void> {
+  await db.deleteFrom('agent_memories').where('agent_id', '=', agentId).where('workspace_id', 'is', null).execute();
 }
 
 /** Deletes a memory for the user, so that agents may not store it again. @returns false if it does not exist */

@@ -39,6 +39,15 @@ export async function renameWorkspace(db: Database, id: string, name: string): P
     .execute();
 }
 
+/** Tells clients to load the list of agents again. Call it after the event, in the same transaction. */
+export async function reviseAgents(db: Database, id: string): Promise<void> {
+  await db
+    .updateTable('workspaces')
+    .set(({ ref }) => ({ agents_rev: ref('last_seq') }))
+    .where('id', '=', id)
+    .execute();
+}
+
 /** Also deletes all rows that reference the workspace. */
 export async function deleteWorkspace(db: Database, id: string): Promise<void> {
   await db.deleteFrom('workspaces').where('id', '=', id).execute();

@@ -239,7 +239,7 @@ function createChatModules(
 ) {
   const { config, environment, metrics, logger } = options;
   const { requests, background, publisher, clock, plans, models, rates, assets } = platform;
-  const { database, withTransaction } = requests;
+  const { database } = requests;
   const { attachments } = uploads;
   const { access } = workspaces;
   const cursors = createCursorCodec(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS);
@@ -248,10 +248,9 @@ function createChatModules(
     config,
     environment,
     models,
-    database,
-    background: background.database,
-    withTransaction,
-    jobs: requests.jobs,
+    requests,
+    background,
+    idempotency: idempotency.service,
     access,
     cursors,
     assets,

@@ -37,6 +37,8 @@ export interface StopService {
    * @throws ApiError `message_not_found`, `turn_not_running`
    */
   stop(userId: string, workspaceId: string, messageId: string): Promise<void>;
+  /** Stops turns of an agent, which need not belong together. Ignores those that have ended. */
+  stopAll(turnIds: readonly string[]): Promise<void>;
 }
 
 /** The turn may have ended in the meantime. */
@@ -137,6 +139,14 @@ export function createStopService(deps: StopServiceDeps): StopService {
         }
       }
       if (stopped === 0) throw new ApiError('turn_not_running');
+    },
+
+    async stopAll(turnIds) {
+      // Last one first, so that stopping one does not start the next.
+      for (const id of turnIds.toSorted((a, b) => (a < b ? 1 : -1))) {
+        const turn = await turns.getTurn(database, id);
+        if (turn !== undefined) await stopTree(turn).catch(ignoreEnded);
+      }
     },
   };
 }

@@ -2,6 +2,7 @@ import type { Clock, Logger, Registry } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../config.js';
 import type { Connections } from '../records/connections.js';
 import type { UrgentJobDefinition } from '../platform/jobs/job-definition.js';
+import { agentRemoval } from './agent-removal.js';
 import { createAgentContextLoader } from './request/agent-context.js';
 import type { AgentStatuses } from '../records/agent-statuses.js';
 import { loadTools } from '../platform/core/catalog.js';
@@ -165,7 +166,7 @@ export function createTurnsModule(deps: TurnsModuleDeps) {
     metrics: turnMetrics,
     tools: platformTools,
     urgentJobs: [turnJob({ ...deps, platformTools }, inBackground, turnMetrics)],
-    jobs: journalJobs(deps),
+    jobs: [...journalJobs(deps), agentRemoval({ ...background, stops, statuses, push: background.push })],
   };
 }
 

@@ -79,6 +79,7 @@ const rows = (db: Database) =>
     .selectFrom('turns as t')
     .innerJoin('workspaces as w', 'w.id', 't.workspace_id')
     .innerJoin('users as u', 'u.id', 'w.owner_id')
+    .innerJoin('agents as agent', 'agent.id', 't.agent_id')
     .leftJoin('turn_tasks as task', 'task.turn_id', 't.id')
     .select([
       't.id',
@@ -94,7 +95,8 @@ const rows = (db: Database) =>
       't.created_at',
       't.started_at',
       'u.is_banned as user_banned',
-      't.stop_requested',
+      // A turn that was queued while the user deleted its agent.
+      sql<boolean>`t.stop_requested OR agent.deleted_at IS NOT NULL`.as('stop_requested'),
       't.resumes_message_id',
       't.shown_entries',
       't.waits_until',

@@ -63,6 +63,7 @@ export function workspaceView(row: WorkspaceRow, now: Date): Workspace {
     updated_at: row.updated_at.toISOString(),
     rev: row.rev,
     unread_count: row.unread_count,
+    agents_rev: row.agents_rev,
     runtime: {
       ...view,
       verified: row.verified ?? false,

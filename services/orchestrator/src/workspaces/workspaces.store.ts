@@ -11,6 +11,7 @@ export interface WorkspaceRow {
   owner_name: string;
   last_seq: number;
   rev: number;
+  agents_rev: number;
   created_at: Date;
   updated_at: Date;
   phase: InternalPhase | null;
@@ -30,9 +31,9 @@ export interface WorkspaceRow {
 /** One statement for any number of workspaces: a lateral join reads the last message from an index. */
 function workspaceRows(db: Database, where: ReturnType<typeof sql>) {
   return sql<WorkspaceRow>`
-    SELECT w.id, w.name, w.last_seq, w.rev, w.created_at, w.updated_at, r.phase, r.verified, r.silent_since,
+    SELECT w.id, w.name, w.last_seq, w.rev, w.agents_rev, w.created_at, w.updated_at, r.phase, r.verified, r.silent_since,
       coalesce(nullif(u.nickname, ''), u.name) AS owner_name,
-      (SELECT count(*) FROM agents a WHERE a.workspace_id = w.id) AS total_agents,
+      (SELECT count(*) FROM agents a WHERE a.workspace_id = w.id AND a.deleted_at IS NULL) AS total_agents,
       ${WORKSPACE_UNREAD} AS unread_count,
       last.content AS last_content, last.created_at AS last_created_at, last.role AS last_role,
       last.agent AS last_agent, last.status AS last_status, last.error_code AS last_error_code

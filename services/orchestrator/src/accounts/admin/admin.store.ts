@@ -76,7 +76,7 @@ export async function findWorkspaceOfAdmin(db: Database, workspaceId: string): P
   const { rows } = await sql<FoundWorkspace>`
     SELECT w.id, w.name, w.owner_id, w.created_at,
       r.desired, r.phase, r.reason, r.verified, r.failures, r.identified_at,
-      (SELECT count(*) FROM agents WHERE workspace_id = w.id) AS agents,
+      (SELECT count(*) FROM agents WHERE workspace_id = w.id AND deleted_at IS NULL) AS agents,
       (SELECT count(*) FROM conversations WHERE workspace_id = w.id) AS conversations,
       (SELECT count(*) FROM messages WHERE workspace_id = w.id) AS messages,
       t.queued, t.running, t.failed

@@ -92,7 +92,7 @@ export function exportAgents(db: Database, workspaceId: string): Promise<Listed[
   return all(
     db,
     sql`
-      SELECT id, slug, name, role, kind, description, skills, model, response_length, prompts, created_at, updated_at
+      SELECT id, slug, name, role, kind, description, skills, model, response_length, prompts, created_at, updated_at, deleted_at
       FROM agents WHERE workspace_id = ${workspaceId} ORDER BY sort_order`,
   );
 }

@@ -54,6 +54,7 @@ export interface AgentsTable {
   response_length: Generated<'auto' | 'short' | 'medium' | 'long'>;
   prompts: Generated<Json<AgentPrompt[]>>;
   activity_until: Timestamp | null;
+  deleted_at: Timestamp | null;
 }
 
 export interface ArtifactVersionsTable {
@@ -607,6 +608,7 @@ export interface WorkspacesTable {
   monthly_tokens: number | null;
   budget_warned_period: string | null;
   rev: Generated<number>;
+  agents_rev: Generated<number>;
 }
 
 export interface Schema {

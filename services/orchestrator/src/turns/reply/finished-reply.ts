@@ -51,7 +51,7 @@ export function finishedReply(done: Done, streamed: string): FinishedReply {
   }
 }
 
-export const TOKEN_LIMIT_REACHED = 'token_limit_reached';
+const TOKEN_LIMIT_REACHED = 'token_limit_reached';
 
 const LIMIT_SENTENCE = MESSAGE_ERRORS.token_limit_reached.message;
 

@@ -6,6 +6,9 @@ import { first, startTestOrchestrator, type TestOrchestrator, type TestUser } fr
 const ROUTES: [Method, string, unknown][] = [
   ['GET', '', undefined],
   ['GET', '/details', undefined],
+  ['PATCH', '', { name: 'Theirs' }],
+  ['PATCH', '', {}],
+  ['DELETE', '', undefined],
   ['GET', '/history', undefined],
   ['GET', '/settings', undefined],
   ['PATCH', '/settings', { model: 'opus' }],

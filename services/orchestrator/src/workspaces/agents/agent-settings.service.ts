@@ -13,7 +13,7 @@ import {
   changeAgentSettings,
   setAgentTool,
 } from '../../records/agent-settings.store.js';
-import { type ToolSetting, toolOf, toolsOf } from '../../records/agent-tools.js';
+import { toolOf, toolsOf, toolSetting } from '../../records/agent-tools.js';
 import type { createShownModel } from './default-model.js';
 import type { Database } from '../../platform/database/database.js';
 
@@ -66,10 +66,7 @@ export function createAgentSettingsService(deps: AgentSettingsServiceDeps): Agen
       const entry = catalog.find((each) => each.name === name);
       if (entry === undefined) throw new ApiError('tool_not_found');
       if (permission === 'ask' && !entry.changes) throw new ApiError('permission_not_supported');
-      const setting: ToolSetting = {
-        enabled: enabled ?? permission !== 'deny',
-        permission: permission === 'allow' || permission === 'ask' ? permission : null,
-      };
+      const setting = toolSetting({ enabled, permission });
       if (!(await setAgentTool(database, userId, agentId, name, setting))) throw new ApiError('agent_not_found');
       const kept = setting.permission ?? row.toolSettings[name]?.permission ?? null;
       return toolOf(entry, { ...setting, permission: kept });

@@ -1,22 +1,24 @@
 import type { OrchestratorConfig } from '../../config.js';
-import type { Database, WithTransaction } from '../../platform/database/database.js';
 import { backfill } from '../../platform/jobs/backfill.js';
-import type { JobQueue } from '../../platform/jobs/job-queue.js';
+import type { Idempotency } from '../../platform/idempotency/idempotency.service.js';
 import type { Assets } from '../../platform/core/assets.js';
 import { loadTools } from '../../platform/core/catalog.js';
 import type { ModelCatalog } from '../../platform/core/models.js';
 import type { CursorCodec } from '../../records/cursor.js';
 import type { CreateViewContext } from '../../chat/message-view.js';
 import type { WorkspaceAccess } from '../workspace-access.js';
+import type { Connections } from '../../records/connections.js';
 import { createAgentAccess } from './agent-access.js';
+import { createAgentChanges } from './agent-changes.js';
 import { createAgentSettingsService } from './agent-settings.service.js';
-import { agentHandlers, agentSettingsHandlers, memoryHandlers } from './agents.routes.js';
+import { agentHandlers, agentSettingsHandlers, memoryHandlers, ownAgentHandlers } from './agents.routes.js';
 import { createAgentService } from './agents.service.js';
 import { agentStatusExpiry } from './agent-status-expiry.js';
 import type { AgentStatuses } from '../../records/agent-statuses.js';
 import { createShownModel } from './default-model.js';
 import { createMemoryService } from './memories.service.js';
 import { MEMORY_FOLD_JOB, foldMemoriesAgain } from '../../records/memories.store.js';
+import { createOwnAgentService } from './own-agents.service.js';
 import { createMemoryTools } from './memory-tools.js';
 import { createListCursors } from '../../records/list-cursor.js';
 
@@ -24,11 +26,10 @@ export interface AgentsModuleDeps {
   config: OrchestratorConfig;
   environment: Record<string, string | undefined>;
   models: Pick<ModelCatalog, 'subAgentModel'>;
-  database: Database;
+  requests: Connections;
   /** For tool calls. */
-  background: Database;
-  withTransaction: WithTransaction;
-  jobs: Pick<JobQueue, 'enqueue'>;
+  background: Connections;
+  idempotency: Pick<Idempotency, 'once'>;
   access: WorkspaceAccess;
   cursors: CursorCodec;
   assets: Pick<Assets, 'url'>;
@@ -37,7 +38,8 @@ export interface AgentsModuleDeps {
 }
 
 export function createAgentsModule(deps: AgentsModuleDeps) {
-  const { config, environment, models, database, withTransaction, access, cursors, assets, createViewContext } = deps;
+  const { config, environment, models, requests, background, access, cursors, assets, createViewContext } = deps;
+  const { database, withTransaction } = requests;
   const agentAccess = createAgentAccess(database);
   const agents = createAgentService({
     database,
@@ -47,9 +49,19 @@ export function createAgentsModule(deps: AgentsModuleDeps) {
     memoryLimit: config.MEMORIES_PER_AGENT,
     createViewContext,
   });
+  const tools = loadTools(config, assets.url);
+  const ownAgents = createOwnAgentService({
+    withTransaction,
+    database,
+    workspaces: access,
+    idempotency: deps.idempotency,
+    tools,
+    changes: createAgentChanges(requests),
+    agents,
+  });
   const settings = createAgentSettingsService({
     database,
-    tools: loadTools(config, assets.url),
+    tools,
     shownModel: createShownModel(models, config, environment),
   });
   const memoryLimits = { perAgent: config.MEMORIES_PER_AGENT, contentBytes: config.MEMORY_BYTES };
@@ -62,16 +74,21 @@ export function createAgentsModule(deps: AgentsModuleDeps) {
     limits: memoryLimits,
   });
   return {
-    routes: { ...agentHandlers(agents), ...agentSettingsHandlers(settings), ...memoryHandlers(memories) },
+    routes: {
+      ...agentHandlers(agents),
+      ...ownAgentHandlers(ownAgents),
+      ...agentSettingsHandlers(settings),
+      ...memoryHandlers(memories),
+    },
     jobs: [
       agentStatusExpiry({ withTransaction, database, statuses: deps.statuses }),
       backfill({
         type: MEMORY_FOLD_JOB,
         withTransaction,
-        jobs: deps.jobs,
+        jobs: requests.jobs,
         rewrite: (after, db) => foldMemoriesAgain(db, after),
       }),
     ],
-    tools: createMemoryTools({ database: deps.background, limits: memoryLimits }),
+    tools: createMemoryTools({ database: background.database, limits: memoryLimits }),
   };
 }

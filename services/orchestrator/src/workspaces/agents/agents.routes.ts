@@ -3,6 +3,7 @@ import { prefersMinimal } from '../../platform/http/prefer.js';
 import type { AgentSettingsService } from './agent-settings.service.js';
 import type { AgentService } from './agents.service.js';
 import type { MemoryService } from './memories.service.js';
+import type { OwnAgentService } from './own-agents.service.js';
 
 /** REST-018 to REST-021 */
 export function agentHandlers(service: AgentService) {
@@ -23,6 +24,25 @@ export function agentHandlers(service: AgentService) {
     body: await service.history(actor.userId, params.id, query),
   });
   return { listAgents, getAgent, getAgentDetails, getAgentHistory };
+}
+
+/** Extensions. */
+export function ownAgentHandlers(service: OwnAgentService) {
+  const createAgent: Handler<'createAgent'> = async ({ actor, params, headers, body }) => ({
+    status: 201,
+    body: {
+      data: await service.create({ userId: actor.userId, key: headers['idempotency-key'] }, params.workspaceId, body),
+    },
+  });
+  const updateAgent: Handler<'updateAgent'> = async ({ actor, params, body }) => ({
+    status: 200,
+    body: { data: await service.update(actor.userId, params.id, body) },
+  });
+  const deleteAgent: Handler<'deleteAgent'> = async ({ actor, params }) => {
+    await service.delete(actor.userId, params.id);
+    return { status: 204 };
+  };
+  return { createAgent, updateAgent, deleteAgent };
 }
 
 /** REST-022, REST-023 */
