@@ -82,7 +82,7 @@ export function guaranteesPage({ kills, outages, ownData, injections }, day) {
     '',
     '## An effect happens at most once',
     '',
-    'An agent sends a mail or creates an event, and a process is killed with SIGKILL at this moment. The turn goes on by itself, and the other system',
+    'In each test an agent sends a mail or creates an event, and SIGKILL ends a process at this moment. The turn goes on by itself, and the other system',
     'has received the call once, unless the cell states otherwise. Mail has no key with which a request can be recognized; events have.',
     '',
     ...killTable(passed(kills)),

@@ -17,7 +17,7 @@ const FILES = {
 };
 
 /** Jest's report as the page takes it. */
-export function resultsOf({ testResults }) {
+function resultsOf({ testResults }) {
   const ofFile = (pattern) =>
     testResults.filter(({ name }) => pattern.test(name)).flatMap(({ assertionResults }) => assertionResults);
   const { ownData, ...others } = Object.fromEntries(

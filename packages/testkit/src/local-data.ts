@@ -10,7 +10,7 @@ import { programFile } from './program-file.js';
 const run = promisify(execFile);
 
 /**
- * Fills a new data folder as a first start of local mode leaves it. The first call of a test run starts local mode for it, and the
+ * Fills a new data folder as a first start of local mode leaves it. A test run's first call starts local mode for it, and the
  * others copy: a start that creates no database and migrates nothing needs half the processor time. Without the folder of a
  * test run, it leaves the data folder to the start.
  *

@@ -2876,7 +2876,7 @@ export interface components {
             description?: string;
             /** @description What the manager considers when it delegates a task; each at most once. */
             skills?: components["schemas"]["AgentSkill"][];
-            /** @description An https URL of a square picture, up to 2000 characters. Empty: a picture of ours. */
+            /** @description An https URL of a square picture, up to 2000 characters. Empty: the default picture. */
             avatar_url?: string;
             /** @description Which model of `GET /v1/models` writes the answers. Without it, that of other sub-agents. */
             model?: components["schemas"]["AgentModel"];
@@ -3672,7 +3672,7 @@ export interface components {
             description?: string;
             /** @description What the manager considers when it delegates a task; each at most once. */
             skills?: components["schemas"]["AgentSkill"][];
-            /** @description An https URL of a square picture, up to 2000 characters. Empty: a picture of ours. */
+            /** @description An https URL of a square picture, up to 2000 characters. Empty: the default picture. */
             avatar_url?: string;
         };
         /** @description Fields that are absent do not change. */

@@ -112,7 +112,7 @@ export function listAllAgents(db: Database, workspaceId: string): Promise<AgentE
     .execute();
 }
 
-/** The workspace of an agent that the user has not deleted. */
+/** Undefined if the user has deleted the agent. */
 export async function findWorkspaceOfAgent(db: Database, userId: string, agentId: string): Promise<string | undefined> {
   return (await owned(db, userId, agentId).select('a.workspace_id').executeTakeFirst())?.workspace_id;
 }

@@ -25,7 +25,7 @@ function ignoreDeletedWorkspace(error: unknown): void {
 
 /**
  * Ends what a deleted agent has begun, as a stop of the user does: a stopped step cancels its workflow, and an agent that
- * waits for a task learns that it was stopped. Later turns of the agent stop themselves, because its row is deleted.
+ * waits for a task learns that it was stopped. Its later turns stop themselves, because its row is deleted.
  */
 export const agentRemoval = (deps: AgentRemovalDeps): JobDefinition => ({
   type: AGENT_REMOVAL_JOB,

@@ -37,7 +37,7 @@ export interface StopService {
    * @throws ApiError `message_not_found`, `turn_not_running`
    */
   stop(userId: string, workspaceId: string, messageId: string): Promise<void>;
-  /** Stops turns of an agent, which need not belong together. Ignores those that have ended. */
+  /** Stops an agent's turns, which need not belong together. Ignores turns that have ended. */
   stopAll(turnIds: readonly string[]): Promise<void>;
 }
 

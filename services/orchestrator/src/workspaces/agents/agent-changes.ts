@@ -37,7 +37,7 @@ export interface AddedAgent {
 }
 
 /**
- * Changes of the agents of a workspace, by its owner or by its manager. Each locks the workspace, checks, and only then
+ * Changes a workspace's agents, for its owner or its manager. Each locks the workspace, checks, and only then
  * writes: after an error, the transaction can continue.
  */
 export interface AgentChanges {

@@ -1,7 +1,7 @@
 const LONGEST = 40;
 
 /**
- * The slug of a new agent: what a user can type after the `@`. Letters of all scripts stay, Latin ones without accents.
+ * A new agent's slug, which a user can type after the `@`. All letters stay, Latin ones without accents.
  *
  * @param taken the workspace's slugs, also of deleted agents, whose mentions must not reach another agent
  */

@@ -231,7 +231,7 @@ describe('agents that a user adds', () => {
       expect(await change(manager, { name: 'Ada' })).toMatchObject({ name: 'Ada', slug: 'manager' });
     });
 
-    it('leave their messages with name and picture, and their slug to nobody', async () => {
+    it('leave their messages with name and picture, and their slug to no other agent', async () => {
       const { id } = await add({ name: 'Tax adviser', avatar_url: 'https://example.com/a.png' });
       await say('@tax-adviser may I?');
       const writer = await world.turnWorker.writerOf(await world.turnWorker.claim());
