@@ -162,7 +162,9 @@ const NewAvatar = z
   .string()
   .max(AVATAR_URL)
   .regex(/^(?:https:\/\/[^\s"'<>\\]+)?$/, 'must be an https URL or empty')
-  .meta({ description: `An https URL of a square picture, up to ${AVATAR_URL} characters. Empty: the default picture.` });
+  .meta({
+    description: `An https URL of a square picture, up to ${AVATAR_URL} characters. Empty: the default picture.`,
+  });
 
 const AgentToolChoice = z
   .strictObject({

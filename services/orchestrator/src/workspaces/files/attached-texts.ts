@@ -40,6 +40,7 @@ export function createAttachedTexts(
       if (left <= 0 || signal.aborted) break;
       try {
         const text = await textOf(file, { userId, signal });
+        if (text === '') continue;
         texts.push(text.slice(0, left));
         left -= text.length;
       } catch (error) {
