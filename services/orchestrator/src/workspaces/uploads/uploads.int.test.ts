@@ -40,6 +40,7 @@ describe('uploads', () => {
         size: PNG.length,
         mime_type: 'image/png',
         duration: null,
+        transcript: null,
         width: 1,
         height: 1,
       },
