@@ -13,6 +13,8 @@ export default async function startServers() {
   // jest does not call stop-servers.mjs if this function fails.
   await using servers = new AsyncDisposableStack();
   servers.defer(() => rm(folder, { recursive: true, force: true }));
+  // The first test that needs it creates it: see `fillDataFolder` of testkit.
+  process.env.USWARM_TEST_LOCAL_DATA = join(folder, 'local-data');
   const bundled = bundlePrograms(join(folder, 'programs'));
   // Awaited below.
   bundled.catch(() => undefined);

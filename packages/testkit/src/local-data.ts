@@ -10,17 +10,18 @@ import { programFile } from './program-file.js';
 const run = promisify(execFile);
 
 /**
- * Fills a new data folder as a first start of local mode leaves it. A test run's first call starts local mode for it, and the
- * others copy: a start that creates no database and migrates nothing needs half the processor time. Without the folder of a
- * test run, it leaves the data folder to the start.
+ * Fills a new data folder as a first start of local mode leaves it. The first call in a test run starts local mode for it, and
+ * later calls copy: a start that creates no database and migrates nothing needs half the processor time. Outside a test run,
+ * the start creates the data.
  *
  * @param folder does not exist yet; a user other than root must be able to enter its parent
  */
 export async function fillDataFolder(folder: string): Promise<void> {
-  const programs = process.env['USWARM_TEST_PROGRAMS'];
-  if (programs === undefined) return;
-  const prepared = path.join(programs, 'local-data');
+  const prepared = process.env['USWARM_TEST_LOCAL_DATA'];
+  if (prepared === undefined) return;
   if (!existsSync(prepared)) await prepare(prepared);
+  // As root in a folder that Postgres may not enter, the data is elsewhere.
+  if (!existsSync(path.join(prepared, 'postgres/data'))) return;
   // Keeps the owner: as root, Postgres has another one. Not `fs.cp`, which does not.
   await run('cp', ['-a', prepared, folder]);
   const description = path.join(folder, 'postgres/cluster.json');
