@@ -30,6 +30,7 @@ const REQUIRED: Record<string, Record<string, unknown>> = {
   recall: { query: 'tea' },
   forget: { key: 'tea' },
   create_artifact: { title: 'List', content: 'Tea' },
+  edit_artifact: { artifact_id: ID, old: 'Tea', new: 'Coffee' },
   revise_artifact: { artifact_id: ID, expected_version: 1, content: 'Tea' },
   finish_artifact: { artifact_id: ID },
   read_artifact: { artifact_id: ID },

@@ -26,10 +26,10 @@ describe('attachments', () => {
   const resolve = (owner: string, ids: string[]) => withTransaction((tx) => attachments.resolve(owner, ids, tx));
 
   it('describe the stored upload regardless of the fields from the client, and get a link only when they are rendered', async () => {
-    const { url: _, ...uploaded } = await upload(user, { content: 'hello', name: 'a.txt' });
+    const { url: _, transcript, ...uploaded } = await upload(user, { content: 'hello', name: 'a.txt' });
     const [stored] = await resolve(userId, [uploaded.id]);
     expect(stored).toEqual(uploaded);
-    expect(stored && attachments.render(stored)).toEqual({ ...uploaded, url: `signed/${uploaded.id}` });
+    expect(stored && attachments.render(stored)).toEqual({ ...uploaded, transcript, url: `signed/${uploaded.id}` });
   });
 
   it('keep the requested order without duplicates', async () => {
