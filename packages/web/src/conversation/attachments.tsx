@@ -1,4 +1,4 @@
-import type { Attachment, OutboxItem, ShownMessage } from '@uswarm/client';
+import type { OutboxItem, ShownMessage } from '@uswarm/client';
 import { ownUrl } from '../session/own-url.js';
 import { fileSize } from '../ui/file-size.js';
 import { Icon } from '../ui/icon.js';
@@ -13,40 +13,6 @@ export function Attachments({ shown: { message, local } }: { shown: ShownMessage
   const waiting = local?.files ?? [];
   if (sent.length + waiting.length === 0) return null;
   return (
-    <>
-      <Files sent={sent} waiting={waiting} save={save} />
-      {sent.map((file) => file.transcript && <Transcript key={file.id} name={file.name} text={file.transcript} />)}
-    </>
-  );
-}
-
-/** Longer ones are folded. */
-const SHOWN_CHARACTERS = 600;
-
-function Transcript({ name, text }: { name: string; text: string }) {
-  const label = `Transcript of ${name}`;
-  if (text.length <= SHOWN_CHARACTERS)
-    return (
-      <section aria-label={label}>
-        <Plain text={text} />
-      </section>
-    );
-  return (
-    <details>
-      <summary>{label}</summary>
-      <Plain text={text} />
-    </details>
-  );
-}
-
-interface FilesProps {
-  sent: readonly Attachment[];
-  waiting: OutboxItem['files'];
-  save: ReturnType<typeof useFreshLink>;
-}
-
-function Files({ sent, waiting, save }: FilesProps) {
-  return (
     <ul className={ui('row')} aria-label="Files">
       {sent.map((file) => (
         <li key={file.id}>
@@ -54,6 +20,12 @@ function Files({ sent, waiting, save }: FilesProps) {
             <Icon name="clip" size={15} />
             {file.name} <small>{fileSize(file.size)}</small>
           </a>
+          {file.transcript && (
+            <details open={file.transcript.length <= 600}>
+              <summary>Transcript of {file.name}</summary>
+              <Plain text={file.transcript} />
+            </details>
+          )}
         </li>
       ))}
       {waiting.map((file, index) => (

@@ -7,10 +7,10 @@ import { Facts } from '../ui/item.js';
 import { Badge, EmptyState, Problem, RelativeTime } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import { costOf, tokens, tokensOf } from '../usage/amounts.js';
-import { type Activity, LABELS, summaryOf } from './activity.js';
+import { LABELS, summaryOf } from './activity.js';
 import styles from './swarm.module.css';
 import type { Task } from './tree.js';
-import { isOpen, useSwarm } from './use-swarm.js';
+import { isOpen, type TasksProps, useSwarm } from './use-swarm.js';
 
 /** Shows who works on the newest question, and the cost. */
 export function SwarmPanel({ workspaceId, conversationId }: { workspaceId: string; conversationId: string }) {
@@ -46,12 +46,6 @@ export function SwarmPanel({ workspaceId, conversationId }: { workspaceId: strin
   );
 }
 
-interface TasksProps {
-  tasks: readonly Task[];
-  activities: ReadonlyMap<string, Activity>;
-  currency: string;
-  onStop: (messageId: string) => void;
-}
 /** Nested lists instead of a `tree`, whose items cannot contain links and buttons. */
 function Tasks({ tasks, ...rest }: TasksProps) {
   return (

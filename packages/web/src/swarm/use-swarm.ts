@@ -4,7 +4,7 @@ import { useInterval } from '../screen/use-interval.js';
 import { useClient, useLoaded, useMessages } from '../session/use-client.js';
 import { notifyError } from '../ui/notify.js';
 import { metersOf } from '../usage/amounts.js';
-import { activityOf } from './activity.js';
+import { type Activity, activityOf } from './activity.js';
 import { loadSpending } from './spending.js';
 import { flat, type Task, treeOf } from './tree.js';
 
@@ -35,4 +35,12 @@ export function useSwarm(workspaceId: string, conversationId: string) {
   const activities = activityOf(swarm.agents, messages);
   const meters = metersOf(usage?.budget, usage?.plan);
   return { question, tree, running, isActive, runtime, usage, activities, meters, stop };
+}
+
+/** What a tree of tasks shows. */
+export interface TasksProps {
+  tasks: readonly Task[];
+  activities: ReadonlyMap<string, Activity>;
+  currency: string;
+  onStop: (messageId: string) => void;
 }

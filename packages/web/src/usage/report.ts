@@ -1,5 +1,5 @@
 import type { Client, components } from '@uswarm/client';
-import { daysOf } from './amounts.js';
+import { type Amount, daysOf } from './amounts.js';
 
 type Report = components['schemas']['UsageReport'];
 export type Group = components['schemas']['UsageGroup'];
@@ -42,4 +42,12 @@ export async function loadUsage(
   }
   if (report === undefined) throw new Error('The report is empty.');
   return { report, plan };
+}
+
+/** The table of a report. */
+export interface Rows {
+  by: By;
+  groups: readonly Group[];
+  total: Amount;
+  currency: string;
 }

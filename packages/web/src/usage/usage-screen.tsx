@@ -7,7 +7,7 @@ import { Bar, EmptyState } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import { type Amount, costOf, metersOf, monthsUntil, tokens, tokensOf } from './amounts.js';
 import { BudgetForm } from './budget-form.js';
-import { type By, type Group, GROUPS, loadUsage, nameOf, nameOfMonth, resetOf } from './report.js';
+import { type By, GROUPS, loadUsage, nameOf, nameOfMonth, resetOf, type Rows } from './report.js';
 
 export function UsageScreen({ workspaceId }: { workspaceId: string }) {
   const months = monthsUntil(new Date(), 12);
@@ -86,12 +86,6 @@ function Total({ amount, currency }: { amount: Amount; currency: string }) {
   );
 }
 
-interface Rows {
-  by: By;
-  groups: readonly Group[];
-  total: Amount;
-  currency: string;
-}
 function Table({ by, groups, total, currency }: Rows) {
   const share = (amount: Amount): number => tokensOf(amount) / Math.max(1, tokensOf(total));
   const sorted = by === 'day' ? groups : groups.toSorted((a, b) => tokensOf(b.usage) - tokensOf(a.usage));
