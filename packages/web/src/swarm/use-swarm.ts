@@ -37,7 +37,6 @@ export function useSwarm(workspaceId: string, conversationId: string) {
   return { question, tree, running, isActive, runtime, usage, activities, meters, stop };
 }
 
-/** What a tree of tasks shows. */
 export interface TasksProps {
   tasks: readonly Task[];
   activities: ReadonlyMap<string, Activity>;

@@ -44,7 +44,6 @@ export async function loadUsage(
   return { report, plan };
 }
 
-/** The table of a report. */
 export interface Rows {
   by: By;
   groups: readonly Group[];
