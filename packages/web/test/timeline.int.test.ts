@@ -31,7 +31,7 @@ describeWith('chromium', 'the time line of an answer', () => {
     });
     const path = { workspaceId, id: conversations[0]?.id ?? '' };
     const messages = '/v1/workspaces/{workspaceId}/conversations/{id}/messages';
-    await client.api.post(messages, { path, body: { content: { type: 'text', text: 'Delegate to @writer' } } });
+    await client.api.post(messages, { path, body: { content: { type: 'text', text: 'Delegate to writer' } } });
     const answered = async () => {
       const { data } = await client.api.get(messages, { path });
       return data.find(({ content }) => content.type === 'text' && String(content.text).includes('reports'));
