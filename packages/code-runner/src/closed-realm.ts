@@ -1,7 +1,7 @@
 import { registerHooks } from 'node:module';
 import { isolateProcess } from '@uswarm/service-kit/limited-process';
 
-/** All that interpreters need, besides the language itself. */
+/** Interpreters need these besides the language. */
 const KEPT = new Set(
   `Object Function Array Number parseFloat parseInt Infinity NaN undefined Boolean String Symbol Date Promise RegExp Error
   AggregateError EvalError RangeError ReferenceError SyntaxError TypeError URIError globalThis JSON Math Intl ArrayBuffer
@@ -36,7 +36,7 @@ export interface RealmOptions {
 
 /**
  * Takes everything from this realm that belongs to Node.js: code that escapes its interpreter finds only the language.
- * The permissions of the process remain as the next wall.
+ * Behind it, the process permissions still hold.
  */
 export function closeRealm({ modules, globals = {} }: RealmOptions): void {
   isolateProcess();

@@ -1,4 +1,4 @@
-import { createTaskQueue, QueueFull } from '@uswarm/service-kit';
+import { createClosableWork, createTaskQueue, QueueFull } from '@uswarm/service-kit';
 import type { CodeRequest, CodeResult, CodeRunner } from './code-runner.js';
 import { type CodeCrash, type RunLimits, runProcess } from './run-process.js';
 
@@ -36,11 +36,9 @@ export function createCodeRunner(options: CodeRunnerOptions = {}): CodeRunner {
   const { onCrash = () => undefined } = options;
   const limits = { ...DEFAULTS, ...options.limits };
   const slots = createTaskQueue({ concurrent: processes, maxWaiting: queue });
-  const closing = new AbortController();
-  const running = new Set<Promise<unknown>>();
+  const work = createClosableWork('The runner of code is closed.');
 
-  async function run(request: CodeRequest): Promise<CodeResult> {
-    const signal = AbortSignal.any([request.signal, closing.signal]);
+  async function run(request: CodeRequest, signal: AbortSignal): Promise<CodeResult> {
     const tooLarge = refusal(request, limits);
     if (tooLarge !== undefined) return tooLarge;
     try {
@@ -53,20 +51,8 @@ export function createCodeRunner(options: CodeRunnerOptions = {}): CodeRunner {
   }
 
   return {
-    run(request) {
-      const result = run(request);
-      const settled = result.then(
-        () => undefined,
-        () => undefined,
-      );
-      running.add(settled);
-      void settled.finally(() => running.delete(settled));
-      return result;
-    },
-    async close() {
-      closing.abort(new Error('The runner of code is closed.'));
-      await Promise.all(running);
-    },
+    run: (request) => work.run(request.signal, (signal) => run(request, signal)),
+    close: work.close,
   };
 }
 

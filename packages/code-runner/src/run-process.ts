@@ -22,7 +22,7 @@ export interface CodeCrash {
   language: CodeRequest['language'];
   /** Exit code or signal. */
   exit: string;
-  /** The last lines of its output. May contain the user's text. */
+  /** Can contain the user's text. */
   output: string;
 }
 

@@ -1,4 +1,4 @@
-import { createTaskQueue, QueueFull } from '@uswarm/service-kit';
+import { createClosableWork, createTaskQueue, QueueFull } from '@uswarm/service-kit';
 import { type FileProblem, type FileReader, type FileSource, isProblem, type Picture } from './file-reader.js';
 import type { Job } from './protocol.js';
 import { type Crash, type ProcessLimits, type ProcessResult, runProcess, tooLarge } from './reader-process.js';
@@ -55,12 +55,10 @@ export function createFileReader(options: FileReaderOptions = {}): FileReader {
   const limits = { ...DEFAULTS, ...options.limits };
   const { characters, pages } = limits;
   const slots = createTaskQueue({ concurrent: processes, maxWaiting: queue });
-  const closing = new AbortController();
-  const running = new Set<Promise<unknown>>();
+  const work = createClosableWork('The reader of files is closed.');
 
-  const run = async (task: Job['task'], file: FileSource, numbers: number[], signal: AbortSignal) => {
+  const run = async (task: Job['task'], file: FileSource, numbers: number[], ended: AbortSignal) => {
     const { name, type, size, bytes, owner } = file;
-    const ended = AbortSignal.any([signal, closing.signal]);
     ended.throwIfAborted();
     if (size === 0) return { problem: 'empty', message: 'The file is empty.' } satisfies FileProblem;
     if (size > limits.fileBytes) return tooLarge(limits);
@@ -73,17 +71,12 @@ export function createFileReader(options: FileReaderOptions = {}): FileReader {
       throw error;
     }
   };
-  // `close` waits for all processes.
-  const start = (...job: Parameters<typeof run>): Promise<ProcessResult | FileProblem> => {
-    const result = run(...job);
-    const settled = result.then(
-      () => undefined,
-      () => undefined,
-    );
-    running.add(settled);
-    void settled.finally(() => running.delete(settled));
-    return result;
-  };
+  const start = (
+    task: Job['task'],
+    file: FileSource,
+    numbers: number[],
+    signal: AbortSignal,
+  ): Promise<ProcessResult | FileProblem> => work.run(signal, (ended) => run(task, file, numbers, ended));
   return {
     async text(file, signal) {
       const result = await start('text', file, [], signal);
@@ -100,10 +93,7 @@ export function createFileReader(options: FileReaderOptions = {}): FileReader {
       const result = await start('pages', file, numbers.slice(0, limits.pictures), signal);
       return isProblem(result) ? result : picturesIn(result).map((picture) => ({ page: 0, ...picture }));
     },
-    async close() {
-      closing.abort(new Error('The reader of files is closed.'));
-      await Promise.all(running);
-    },
+    close: work.close,
   };
 }
 

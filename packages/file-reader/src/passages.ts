@@ -18,7 +18,7 @@ const MAX_TERMS = 16;
 const DENSE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 
 /**
- * Finds passages by BM25, the best first. There is no index: a model asks a few times, and one scan
+ * Ranks passages by BM25, best first. There is no index: a model asks a few times, and one scan
  * through a long book takes less time than building one.
  */
 export function bestPassages(

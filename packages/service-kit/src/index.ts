@@ -81,6 +81,7 @@ export {
   TOKENS_IN_FLIGHT,
   withoutImageData,
 } from './token-estimate.js';
+export { type ClosableWork, createClosableWork } from './closable-work.js';
 export { createTaskQueue, QueueFull, type TaskOptions, type TaskQueue, type TaskQueueLimits } from './task-queue.js';
 export { createTokenBuckets, type TokenBuckets } from './token-buckets.js';
 export { currentTraceId, failSpan, inSpan, type Span, traceHeaders } from './tracing.js';

@@ -6,6 +6,7 @@ import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { modelSettings } from '../test/model-settings.js';
 import { type SeparateServices, startSeparateServices } from '../test/separate.js';
+import { uploadFile } from '../test/upload-file.js';
 
 type Message = ModelServerRequest['messages'][number];
 type Script = (messages: readonly Message[]) => ReturnType<Parameters<typeof startModelServer>[0]['script']>;
@@ -54,13 +55,8 @@ describe('files that are attached to a message', () => {
     await model?.close();
   });
 
-  async function upload(name: string, content: string | Uint8Array<ArrayBuffer>): Promise<Attachment> {
-    const form = new FormData();
-    form.append('file', new Blob([content]), name);
-    const headers = { 'x-token': token };
-    const answer = await fetch(`${services.restUrl}/v1/uploads`, { method: 'POST', headers, body: form });
-    return ((await answer.json()) as { data: Attachment }).data;
-  }
+  const upload = (name: string, content: string | Uint8Array): Promise<Attachment> =>
+    uploadFile({ restUrl: services.restUrl, token }, name, content);
 
   /** Sends a message with attachments. @returns the answer */
   async function ask(text: string, attachments: readonly Attachment[] = []): Promise<MessageData> {

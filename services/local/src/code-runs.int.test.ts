@@ -17,6 +17,7 @@ chart = pygal.Bar(title='Cups of tea', x_labels=[row['month'] for row in rows])
 chart.add('cups', [int(row['cups']) for row in rows])
 chart.render_to_file('chart.svg')
 sum(int(row['cups']) for row in rows)`;
+import { uploadFile } from '../test/upload-file.js';
 
 describe('code that an agent runs', () => {
   let model: ModelServer;
@@ -56,12 +57,8 @@ describe('code that an agent runs', () => {
 
   const headers = () => ({ 'x-token': token });
 
-  async function upload(name: string, content: string): Promise<Attachment> {
-    const form = new FormData();
-    form.append('file', new Blob([content]), name);
-    const answer = await fetch(`${services.restUrl}/v1/uploads`, { method: 'POST', headers: headers(), body: form });
-    return ((await answer.json()) as { data: Attachment }).data;
-  }
+  const upload = (name: string, content: string | Uint8Array): Promise<Attachment> =>
+    uploadFile({ restUrl: services.restUrl, token }, name, content);
 
   it('returns a chart of an attached file as a message, and its output to the agent', async () => {
     const sales = await upload('sales.csv', CSV);

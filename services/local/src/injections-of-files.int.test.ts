@@ -4,6 +4,7 @@ import { ogg } from '@uswarm/testkit/media-files';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { cardsOf, type InjectionWorld, startInjectionWorld, textsOf } from '../test/injection-world.js';
 import { EFFECTS, EVIL, type EffectName, order } from '../test/injections.js';
+import { uploadFile } from '../test/upload-file.js';
 
 interface Place {
   name: (text: string) => string;
@@ -66,13 +67,8 @@ describe('a model that obeys every order that it reads in a file', () => {
     await speech?.close();
   });
 
-  async function upload(name: string, content: string | Uint8Array<ArrayBuffer>): Promise<Attachment> {
-    const form = new FormData();
-    form.append('file', new Blob([content]), name);
-    const headers = { 'x-token': world.user.token };
-    const answer = await fetch(`${world.services.restUrl}/v1/uploads`, { method: 'POST', headers, body: form });
-    return ((await answer.json()) as { data: Attachment }).data;
-  }
+  const upload = (name: string, content: string | Uint8Array): Promise<Attachment> =>
+    uploadFile({ restUrl: world.services.restUrl, token: world.user.token }, name, content);
 
   it.each(CASES)('changes nothing without an approval: $effect, $place', async ({ place, effect, index, step }) => {
     const { model } = world;

@@ -13,6 +13,7 @@ import { flac, m4a, mp3, ogg, wav, webmVoice } from '@uswarm/testkit/media-files
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { modelSettings } from '../test/model-settings.js';
 import { type SeparateServices, startSeparateServices } from '../test/separate.js';
+import { uploadFile } from '../test/upload-file.js';
 
 type Messages = ModelServerRequest['messages'];
 type Script = (messages: Messages) => ReturnType<Parameters<typeof startModelServer>[0]['script']>;
@@ -61,13 +62,8 @@ describe('a voice message', () => {
     await model?.close();
   });
 
-  async function upload(name: string, content: Buffer): Promise<Attachment> {
-    const form = new FormData();
-    form.append('file', new Blob([new Uint8Array(content)]), name);
-    const headers = { 'x-token': token };
-    const sent = await fetch(`${services.restUrl}/v1/uploads`, { method: 'POST', headers, body: form });
-    return ((await sent.json()) as { data: Attachment }).data;
-  }
+  const upload = (name: string, content: string | Uint8Array): Promise<Attachment> =>
+    uploadFile({ restUrl: services.restUrl, token }, name, content);
   const messages = () => `/v1/workspaces/${client.workspaceId}/conversations/${client.conversationId}/messages`;
   const read = async (id: string): Promise<MessageData> =>
     ((await client.api('GET', `/v1/workspaces/${client.workspaceId}/messages/${id}`)).body as { data: MessageData })

@@ -173,7 +173,7 @@ function extractHtml(page: string, url: string): Extracted {
   };
 }
 
-/** Parses the page again, because Readability changes its document. @returns null if there is no article */
+/** Needs its own parse, because Readability changes the document. @returns null if there is no article */
 function readableOf(html: string) {
   try {
     const article = new Readability(parsed(html) as never, { charThreshold: 200 }).parse();

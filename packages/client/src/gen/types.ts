@@ -2878,7 +2878,7 @@ export interface components {
             skills?: components["schemas"]["AgentSkill"][];
             /** @description An https URL of a square picture, up to 2000 characters. Empty: the default picture. */
             avatar_url?: string;
-            /** @description Which model of `GET /v1/models` writes the answers. Without it, that of other sub-agents. */
+            /** @description The model that writes the answers, from `GET /v1/models`. Default: as for other sub-agents. */
             model?: components["schemas"]["AgentModel"];
             /** @description How long answers should be; `auto` without it. */
             response_length?: components["schemas"]["ResponseLength"];

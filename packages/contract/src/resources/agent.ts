@@ -181,7 +181,7 @@ export const CreateAgentBody = z
     skills: NewSkills.optional(),
     avatar_url: NewAvatar.optional(),
     model: AgentModel.optional().meta({
-      description: 'Which model of `GET /v1/models` writes the answers. Without it, that of other sub-agents.',
+      description: 'The model that writes the answers, from `GET /v1/models`. Default: as for other sub-agents.',
     }),
     response_length: ResponseLength.optional().meta({ description: 'How long answers should be; `auto` without it.' }),
     prompts: Prompts.optional().meta({

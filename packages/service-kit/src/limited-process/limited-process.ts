@@ -30,7 +30,7 @@ export interface LimitedProcess {
   stdout: Readable;
   /** Exit code, signal or why it did not start; never rejects. */
   exited: Promise<string>;
-  /** The last characters of its standard error. */
+  /** Its standard error, cut at the beginning. */
   errors(): string;
   kill(): void;
 }

@@ -1,4 +1,4 @@
-/** What the skills of the shipped agents mean, for models. */
+/** Skills as models read them, by the ids that shipped agents have. */
 const MEANINGS: Readonly<Record<string, string>> = {
   analysis: 'comparing options and data',
   coding: 'writing and correcting code',

@@ -1,14 +1,13 @@
 import type { AssistantMessage, PromptMessage } from '../models/port.js';
+import { type ToolCallPart, toolCallsOf } from '../tool-calls-of.js';
 import { cutMiddle } from './cut.js';
 import { estimateMessage, estimateOutput, estimateText } from '../tokens/estimate.js';
-import type { Part, ToolOutput, ToolResultPart } from './messages.js';
+import type { ToolOutput, ToolResultPart } from './messages.js';
 
 /** Replaces a tool result that was omitted. */
 export const RESULT_MARKER = '[This result is omitted to save context. Call the tool again if you still need it.]';
 
 const NO_RESULT = 'The call was interrupted and has no result.';
-
-type Call = Extract<Part, { type: 'tool-call' }>;
 
 /** One of this turn's model calls, its tool results, and the runtime's messages after it. */
 export interface TurnStep {
@@ -23,11 +22,8 @@ const toStep = (messages: readonly PromptMessage[]): TurnStep => ({
 
 const isResult = (part: { type: string }): part is ToolResultPart => part.type === 'tool-result';
 
-function callsOf(message: AssistantMessage): Call[] {
-  return message.content
-    .filter((part) => part.type === 'tool-call')
-    .filter(({ providerExecuted }) => providerExecuted !== true);
-}
+const callsOf = (message: AssistantMessage): ToolCallPart[] =>
+  toolCallsOf(message).filter(({ providerExecuted }) => providerExecuted !== true);
 
 /** Providers reject messages without text and calls. */
 function hasContent(message: AssistantMessage): boolean {
@@ -35,7 +31,7 @@ function hasContent(message: AssistantMessage): boolean {
 }
 
 /** One result per call, in call order. */
-function pair(calls: readonly Call[], results: readonly ToolResultPart[]): ToolResultPart[] {
+function pair(calls: readonly ToolCallPart[], results: readonly ToolResultPart[]): ToolResultPart[] {
   return calls.map(({ toolCallId, toolName }) => {
     const found = results.find((result) => result.toolCallId === toolCallId);
     return found ?? { type: 'tool-result', toolCallId, toolName, output: { type: 'error-text', value: NO_RESULT } };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { FunctionTool, PromptMessage } from '../models/port.js';
+import { toolCallsOf } from '../tool-calls-of.js';
 import { type BuiltInTool, defineTool } from './define-tool.js';
 
 export const MORE_TOOLS = 'more_tools';
@@ -7,7 +8,7 @@ export const MORE_TOOLS = 'more_tools';
 /** A tool that few turns need: its schema is sent only after the model has asked for it. */
 export interface ListedTool {
   definition: FunctionTool;
-  /** What the tool does, in a few words. */
+  /** Shown in place of description and schema, in a few words. */
   hint: string;
 }
 
@@ -36,12 +37,7 @@ export function createMoreTools(listed: readonly ListedTool[]): BuiltInTool {
 
 /** Tool names. */
 export const calledIn = (turn: readonly PromptMessage[]): Set<string> =>
-  new Set(callsIn(turn).map(({ toolName }) => toolName));
-
-const callsIn = (turn: readonly PromptMessage[]) =>
-  turn.flatMap(({ role, content }) =>
-    role === 'assistant' && typeof content !== 'string' ? content.filter((part) => part.type === 'tool-call') : [],
-  );
+  new Set(turn.flatMap(toolCallsOf).map(({ toolName }) => toolName));
 
 function namesIn(input: unknown): string[] {
   const { names } = (typeof input === 'object' && input !== null ? input : {}) as { names?: unknown };
@@ -52,7 +48,7 @@ function namesIn(input: unknown): string[] {
 export function loadedIn(turn: readonly PromptMessage[], listed: readonly ListedTool[]): FunctionTool[] {
   if (listed.length === 0) return [];
   const loaded = new Set(
-    callsIn(turn).flatMap(({ toolName, input }) => (toolName === MORE_TOOLS ? namesIn(input) : [toolName])),
+    turn.flatMap(toolCallsOf).flatMap(({ toolName, input }) => (toolName === MORE_TOOLS ? namesIn(input) : [toolName])),
   );
   return listed.map(({ definition }) => definition).filter(({ name }) => loaded.has(name));
 }

@@ -112,7 +112,7 @@ interface Timed {
 /** `events`: applied in this generation. */
 export interface Applied extends Timed {
   events: number;
-  /** The runtime waits for this event to be committed, or for the results of its calls. */
+  /** The runtime goes on after the commit of this event, or after its calls' results. */
   waitsFor: number | undefined;
   /** True if the runtime asks for permission to call a model. */
   isAttempt: boolean;

@@ -86,8 +86,8 @@ interface ToolBase {
   description: string;
   inputSchema: Record<string, unknown>;
   /**
-   * What the tool does, in a few words, if few turns need it. The model then sees this line instead of the description and the
-   * schema, and loads the tool when it needs it.
+   * Set if few turns need the tool: the model then sees these few words instead of description and schema, and loads the tool
+   * when it needs it.
    */
   hint?: string;
   /** The tool is offered in spite of its hint if the conversation has these. */
