@@ -133,6 +133,8 @@ describeWith('chromium', 'hostile Markdown', () => {
           ? [{ toolCalls: [{ name: 'create_artifact', arguments: { title: `Document ${index}`, content } }] }]
           : [{ text: `Written ${index}.` }];
       await eve.ask(`Document ${index}`);
+      // Until the answer is complete, the log scrolls: a link that moves while it is pressed is not followed.
+      await page.getByRole('log').getByText(`Written ${index}.`, { exact: true }).waitFor();
       await page
         .getByRole('log')
         .getByRole('link', { name: `Document ${index}` })
