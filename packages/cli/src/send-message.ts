@@ -68,6 +68,7 @@ function draft({ workspaceId, conversationId }: TurnDeps, localId: string, text:
     content: { type: 'text', text },
     mentions: [],
     attachments: [],
+    steer: false,
   };
 }
 

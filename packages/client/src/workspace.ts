@@ -58,8 +58,12 @@ export function messagesOf(records: folding.Records, w: string, id: string, outb
   const from = (records.get(`${w}/window/${id}`) as folding.Window | undefined)?.from;
   const own = folding.messagesIn(records, w).filter(({ conversation_id: each }) => each === id);
   const loaded = own.filter(({ position }) => from !== undefined && position >= from);
-  const isAnswered = (one: MessageData): boolean =>
-    one.role === 'user' && ((records.get(`${w}/answered/${one.id}`) as boolean | undefined) ?? seemsAnswered(one, own));
+  function isAnswered(one: MessageData): boolean {
+    if (one.role !== 'user') return false;
+    const other = own.find(({ id: each }) => each === one.answered_with);
+    if (other !== undefined) return isAnswered(other);
+    return (records.get(`${w}/answered/${one.id}`) as boolean | undefined) ?? seemsAnswered(one, own);
+  }
   const streamOf = (one: MessageData) => records.get(`${w}/~stream/${one.id}`) as folding.Stream | undefined;
   return [
     ...loaded.map((one) => show(one, null, isAnswered(one), streamOf(one))),

@@ -69,6 +69,7 @@ export {
   MessageContent,
   MessageData,
   MessageDraft,
+  SentDraft,
   MessagePage,
   type OpenCardPage,
   Pagination,

@@ -49,6 +49,7 @@ const FEATURES = [
   'tool-grants.1',
   'files.1',
   'long-history.1',
+  'steer.1',
 ];
 
 /** The demo model cannot summarize: it only repeats. */

@@ -61,6 +61,7 @@ export function turnsWith(
       committed: async () => undefined,
       resolution,
       decision: resolution,
+      steering: () => [],
       toolToken: () => undefined,
       modelToken: () => undefined,
     };

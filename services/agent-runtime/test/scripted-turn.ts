@@ -121,6 +121,7 @@ export async function run(moves: readonly ModelMove[], options: Options = {}) {
       },
       decision: async (callId) => create(ResolutionSchema, { callId, ...(await (decision ?? noToolRequests)(callId)) }),
       signal,
+      steering: () => [],
       toolToken: () => undefined,
       modelToken: () => undefined,
     },

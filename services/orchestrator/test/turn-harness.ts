@@ -162,12 +162,20 @@ export function createTurnHarness(
     withStatement: (run) => run(NO_TRANSACTION),
     jobs: {
       holds: async () => more.holds?.() ?? true,
+      lockAll: () => Promise.resolve(),
+      remove: () => Promise.resolve(),
       end: async () => more.holds?.() ?? true,
       makeDueNow: async () => void (recorded.runtimeMadeDue += 1),
     },
     turns: {
       getTurn: readTurn,
-      getTurnToRun: readTurn,
+      getTurnToRun: async () => {
+        const found = await readTurn();
+        return found && { ...found, next_turn_id: null };
+      },
+      mergeTurn: async () => undefined,
+      findSteeringTurns: async () => [],
+      endSteeringTurns: async () => [],
       startTurn: async (_db, _id, { replyId, instance: at }) =>
         setInstance(at, { status: 'running', reply_message_id: replyId }),
       setReply: async (_db, _id, replyId) => void (turn.reply_message_id = replyId),
@@ -184,6 +192,7 @@ export function createTurnHarness(
       finishTurn: async (_db, _id, { status, errorCode }) => void (recorded.ended = { status, errorCode }),
       suspendTurn: async () => void (recorded.suspended = true),
       unfinishedOf: async () => ({ tools: true, approvals: true, tasks: true, replyId: turn.reply_message_id }),
+      loadSteering: async () => [],
       loadHistory: async () => [{ id: 'question', role: 'user', agent_id: null, text: 'why?' }],
       findRunningTools: async () => [],
       findOpenCards: async () => [],
@@ -331,7 +340,7 @@ export function createTurnHarness(
         setStatus: () => undefined,
         setAttribute: (_key: string, value: unknown) => recorded.spanErrors.push(value),
       } as never),
-    turnSignals: { watch: (_turn, { stop }) => ((checkStop = stop), () => undefined) },
+    turnSignals: { watch: (_turn, { stop = () => undefined }) => ((checkStop = stop), () => undefined) },
     publish: async ({ event, payload }) => {
       if (event === 'message.chunk') recorded.chunks.push(payload as (typeof recorded.chunks)[number]);
       return true;

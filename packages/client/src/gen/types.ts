@@ -928,7 +928,7 @@ export interface paths {
         put?: never;
         /**
          * Send a message; the reply arrives over the socket
-         * @description The response is the stored message. Agents reply one after the other, as `message.new`, `message.chunk` and `message.done`. With `local_id`, the same request can be sent again after a lost response.
+         * @description The response is the stored message. Agents reply one after the other, as `message.new`, `message.chunk` and `message.done`. An agent answers messages that wait for it together, with one reply to the last of them. With `local_id`, the same request can be sent again after a lost response.
          */
         post: operations["sendMessage"];
         delete?: never;
@@ -1953,6 +1953,11 @@ export interface components {
              * @description The message of the user that the turn answers. After decisions of the user, and in the turns of tasks, it is the original question. Absent if there is none.
              */
             in_reply_to?: string;
+            /**
+             * Format: uuid
+             * @description The message of the user whose answer answers this one, too: a later one that waited with it, or the earlier one whose answer it steered. That message can have the field, too. Absent for a message with an answer of its own.
+             */
+            answered_with?: string;
         };
         /** @description A message that no longer exists. */
         MessageDeleted: {
@@ -2071,6 +2076,11 @@ export interface components {
              * @default []
              */
             attachments?: components["schemas"]["AttachmentReference"][];
+            /**
+             * @description True to reach an agent that works on an earlier message of the conversation: it reads the message at its next step, and the message gets no reply of its own. If the agent does not work, or finishes first, the message is answered like any other.
+             * @default false
+             */
+            steer?: boolean;
             /** @description A workspace of the user; no subscription is needed. */
             workspace_id: string;
             /** @description Where to add the message. */
@@ -3493,6 +3503,11 @@ export interface components {
              * @default []
              */
             attachments?: components["schemas"]["AttachmentReference"][];
+            /**
+             * @description True to reach an agent that works on an earlier message of the conversation: it reads the message at its next step, and the message gets no reply of its own. If the agent does not work, or finishes first, the message is answered like any other.
+             * @default false
+             */
+            steer?: boolean;
             /** @description Chosen by the client, for example a UUID; 1 to 128 characters, unique per workspace and sender, without expiry. The same id with the same message returns the first result, so a message can be sent again after a lost response. */
             local_id?: string;
         };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
-import { LocalId, MessageDraft } from '../resources/message.js';
+import { LocalId, SentDraft } from '../resources/message.js';
 import { EpochSeq } from '../resources/primitives.js';
 import { Credentials } from './sessions.js';
 
@@ -36,7 +36,7 @@ export const WorkspaceUnsubscribe = z
   .object({ workspace_ids: workspaceIds })
   .meta({ id: 'WorkspaceUnsubscribe', description: 'Which events to receive no longer.' });
 
-export const MessageSend = MessageDraft.extend({
+export const MessageSend = SentDraft.extend({
   workspace_id: z.string().max(64).meta({ description: 'A workspace of the user; no subscription is needed.' }),
   conversation_id: z.string().max(64).meta({ description: 'Where to add the message.' }),
   local_id: LocalId,

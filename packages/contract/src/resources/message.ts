@@ -249,6 +249,12 @@ export const MessageData = z
       .meta({ description: 'The agents that the text addresses, in the order that the client sent them.' }),
     truncated: z.boolean().optional().meta(TRUNCATED),
     ...answerFields,
+    answered_with: Id.optional().meta({
+      description:
+        'The message of the user whose answer answers this one, too: a later one that waited with it, or the earlier one whose answer it ' +
+        'steered. That message can have the field, too. Absent for a message with an answer of its own.',
+      'x-extension': true,
+    }),
   })
   .meta({ id: 'MessageData', description: 'A message with a coarse and an exact status.' });
 export type MessageData = z.output<typeof MessageData>;
@@ -356,6 +362,14 @@ export const MessageDraft = z
   .meta({ id: 'MessageDraft', description: 'A text of the user with mentions and files.' });
 export type MessageDraft = z.output<typeof MessageDraft>;
 
+const STEERS =
+  'True to reach an agent that works on an earlier message of the conversation: it reads the message at its next step, and the message gets ' +
+  'no reply of its own. If the agent does not work, or finishes first, the message is answered like any other.';
+
+/** A message to send. */
+export const SentDraft = MessageDraft.extend({ steer: z.boolean().default(false).meta({ description: STEERS }) });
+export type SentDraft = z.output<typeof SentDraft>;
+
 /** Edit body. */
 export const EditMessageBody = MessageDraft.extend({
   attachments: z
@@ -369,7 +383,7 @@ export const EditMessageBody = MessageDraft.extend({
 export type EditMessageBody = z.output<typeof EditMessageBody>;
 
 /** Send body; `local_id` is optional on REST. */
-export const SendMessageBody = MessageDraft.extend({ local_id: LocalId.optional() }).meta({
+export const SendMessageBody = SentDraft.extend({ local_id: LocalId.optional() }).meta({
   id: 'SendMessageBody',
   description: 'A message to send. With `local_id`, repeating the request is safe.',
 });

@@ -70,8 +70,9 @@ export const messageRoutes = [
     tag: 'messages',
     summary: 'Send a message; the reply arrives over the socket',
     description:
-      'The response is the stored message. Agents reply one after the other, as `message.new`, `message.chunk` and `message.done`. With ' +
-      '`local_id`, the same request can be sent again after a lost response.',
+      'The response is the stored message. Agents reply one after the other, as `message.new`, `message.chunk` and `message.done`. An agent ' +
+      'answers messages that wait for it together, with one reply to the last of them. With `local_id`, the same request can be sent again ' +
+      'after a lost response.',
     params: conversation,
     body: SendMessageBody,
     responses: created(data(MessageData)),

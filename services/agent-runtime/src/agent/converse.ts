@@ -1,4 +1,11 @@
-import { AgentActivity, type Agent, type Done, type Resolution, type RunTurnRequest } from '@uswarm/runtime-proto';
+import {
+  AgentActivity,
+  type Agent,
+  type Done,
+  type HistoryMessage,
+  type Resolution,
+  type RunTurnRequest,
+} from '@uswarm/runtime-proto';
 import { seesPictures } from '../context/attached-files.js';
 import type { ContextLimits } from '../tokens/budget.js';
 import type { Step } from '../models/port.js';
@@ -10,8 +17,9 @@ import { createJournal, stateOf } from './journal.js';
 import { waitingEvent } from '../turns/turn-events.js';
 import { completed, failed, refused, silent } from './outcome.js';
 import { repeatedCalls } from './repeated-calls.js';
+import { createSteering } from './steering.js';
 import { areAnnounced, executeToolCalls, type ToolCallDeps } from './tool-calls.js';
-import { afterResult, afterStep, stepEntry, type TurnState, withNote } from './turn-state.js';
+import { afterResult, afterSteering, afterStep, stepEntry, type TurnState, withNote } from './turn-state.js';
 
 /** Model calls per turn. The last one has to answer. */
 export const MAX_STEPS = 24;
@@ -27,6 +35,8 @@ export interface ConverseDeps extends ModelCallDeps {
   resolution: (callId: string) => Promise<Resolution>;
   /** The answer to an announced call for which the user is asked. */
   decision: (callId: string) => Promise<Resolution>;
+  /** Messages that steer the turn, oldest first. */
+  steering: () => readonly HistoryMessage[];
   /** Monotonic clock in milliseconds. */
   now: () => number;
 }
@@ -44,8 +54,9 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
   writer.activity(AgentActivity.READING);
   const offer = await createOffer(request, agent, { source, limits, signal });
   const { builtIn, problem: toolProblem } = offer;
-  let state = stateOf(request);
   const images = seesPictures(request);
+  const steering = createSteering(deps.steering, { untrusted, images });
+  let state = stateOf(request, steering.prompts);
   const journal = createJournal(request, { ...deps, announced: request.budgeted && deps.model.announces === true });
   // Without a complete journal, the next generation would repeat steps.
   const onLongWait = request.canWait
@@ -139,10 +150,19 @@ export async function converse(request: RunTurnRequest, agent: Agent, deps: Conv
     });
   }
 
+  /** Without the journal, another runtime would not know that the messages were read. They are answered afterwards. */
+  async function takeMessages(): Promise<void> {
+    const entry = state.continues || journal.ended ? undefined : steering.next(state);
+    if (entry === undefined) return;
+    state = afterSteering(state, entry, steering.prompts);
+    await journal.steering(entry);
+  }
+
   for (;;) {
     if (state.open !== undefined) await runCalls(state.open);
     // A killed runtime's journal can end with the decision to be silent.
     if (state.silent) return writer.text === '' ? silent() : completed(writer.text);
+    await takeMessages();
     const done = await callStep();
     if (done !== undefined) return done;
   }

@@ -62,6 +62,8 @@ const turns = fc
     answer('That is all.') as Move,
   ]);
 
+const noPrompts = () => undefined;
+
 describe('a turn that continues after a prefix of its journal', () => {
   it('invariant 3: sends the model what an unbroken turn sends, repeats no call with a result, and ends with the same reply', async () => {
     const limits = fc.constantFrom(undefined, LARGE, { entryBytes: 2_000, journalBytes: 8_000 });
@@ -99,10 +101,10 @@ describe('a turn that continues after a prefix of its journal', () => {
     const journal = entriesOf((await resume(moves as Move[], [])).events);
     expect(journal.map(({ kind }) => EntryKind[kind])).toEqual(['STEP', 'RESULT', 'RESULT', 'STEP', 'STEP', 'RESULT']);
     for (let length = 0; length <= journal.length; length += 1) {
-      const prefix = foldJournal(journal.slice(0, length));
-      expect(foldJournal(journal.slice(length), prefix)).toEqual(foldJournal(journal));
+      const prefix = foldJournal(journal.slice(0, length), noPrompts);
+      expect(foldJournal(journal.slice(length), noPrompts, prefix)).toEqual(foldJournal(journal, noPrompts));
     }
-    const { turn, text: reply, steps } = foldJournal(journal);
+    const { turn, text: reply, steps } = foldJournal(journal, noPrompts);
     expect({ roles: turn.map(({ role }) => role), reply, steps }).toEqual({
       roles: ['assistant', 'tool', 'assistant', 'user', 'assistant', 'tool'],
       reply: 'Half ',
@@ -276,6 +278,6 @@ describe('the journal of a turn', () => {
   });
 
   it('cannot be folded if it has an unknown kind of entry', () => {
-    expect(() => foldJournal([create(EntrySchema, { number: 1, body: '{}' })])).toThrow('unknown kind');
+    expect(() => foldJournal([create(EntrySchema, { number: 1, body: '{}' })], noPrompts)).toThrow('unknown kind');
   });
 });

@@ -10,11 +10,14 @@ import {
 import { JOURNAL_IMAGES, MAX_TURN_IMAGE_BYTES } from '@uswarm/service-kit';
 import { entryEvent, messageEvent, toolEvent, usageEvent } from '../turns/turn-events.js';
 import type { ReplyWriter } from './reply-writer.js';
+import type { SteeringPrompts } from './steering.js';
 import {
   afterResult,
+  afterSteering,
   afterStep,
   INITIAL_STATE,
   type ResultEntry,
+  type SteeringEntry,
   type StepEntry,
   type TurnState,
 } from './turn-state.js';
@@ -25,13 +28,19 @@ const SMALL = { entryBytes: 128 * 1024, journalBytes: 2 * 1024 * 1024 };
 const NO_IMAGE = '[The image is no longer available. Call the tool again if you still need it.]';
 
 /** Computes the state after further journal entries. @throws SyntaxError, TypeError for entries in an unknown format */
-export function foldJournal(entries: readonly Pick<Entry, 'kind' | 'body'>[], before = INITIAL_STATE): TurnState {
+export function foldJournal(
+  entries: readonly Pick<Entry, 'kind' | 'body'>[],
+  prompts: SteeringPrompts,
+  before = INITIAL_STATE,
+): TurnState {
   return entries.reduce((state, { kind, body }) => {
     switch (kind) {
       case EntryKind.STEP:
         return afterStep(state, JSON.parse(body) as StepEntry);
       case EntryKind.RESULT:
         return afterResult(state, JSON.parse(body) as ResultEntry);
+      case EntryKind.STEERING:
+        return afterSteering(state, JSON.parse(body) as SteeringEntry, prompts);
       default:
         throw new TypeError(`the journal has an entry of unknown kind ${kind}`);
     }
@@ -39,9 +48,12 @@ export function foldJournal(entries: readonly Pick<Entry, 'kind' | 'body'>[], be
 }
 
 /** The state after a request's journal. Its text is only what the current reply shows. */
-export function stateOf({ journal, shownEntries }: Pick<RunTurnRequest, 'journal' | 'shownEntries'>): TurnState {
-  const shown = foldJournal(journal.slice(0, shownEntries));
-  return foldJournal(journal.slice(shownEntries), { ...shown, text: '' });
+export function stateOf(
+  { journal, shownEntries }: Pick<RunTurnRequest, 'journal' | 'shownEntries'>,
+  prompts: SteeringPrompts,
+): TurnState {
+  const shown = foldJournal(journal.slice(0, shownEntries), prompts);
+  return foldJournal(journal.slice(shownEntries), prompts, { ...shown, text: '' });
 }
 
 function withoutImages(result: ResultEntry): ResultEntry {
@@ -59,6 +71,7 @@ export interface Produced {
   tool?: Tool | undefined;
   message?: Message | undefined;
   call?: CallRecord | undefined;
+  steeredBy?: string[];
 }
 
 /** Sends journal entries to the orchestrator. */
@@ -79,6 +92,8 @@ export interface Journal {
    * announcement is committed after the entry.
    */
   result(result: ResultEntry, more: { isLast: boolean; produced: Produced }): Promise<void>;
+  /** Resolves when the entry is committed: the messages then need no answer of their own. */
+  steering(steering: SteeringEntry): Promise<void>;
 }
 
 export interface JournalDeps {
@@ -110,7 +125,12 @@ export function createJournal(
     if (message !== undefined) writer.event(messageEvent(message));
   }
 
-  async function add(kind: EntryKind, entry: StepEntry | ResultEntry, barrier: boolean, produced: Produced) {
+  async function add(
+    kind: EntryKind,
+    entry: StepEntry | ResultEntry | SteeringEntry,
+    barrier: boolean,
+    produced: Produced,
+  ) {
     const body = ended ? '' : JSON.stringify(entry);
     const size = bytesOf(body);
     ended ||= size > limits.entryBytes || bytes + size > limits.journalBytes;
@@ -138,5 +158,6 @@ export function createJournal(
     kept,
     step: (step, { usage, isAnnounced }) => add(EntryKind.STEP, step, step.calls.length > 0 && !isAnnounced, { usage }),
     result: (result, { isLast, produced }) => add(EntryKind.RESULT, result, isLast && !announced, produced),
+    steering: (steering) => add(EntryKind.STEERING, steering, true, { steeredBy: [...steering.messageIds] }),
   };
 }

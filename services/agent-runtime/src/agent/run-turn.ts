@@ -38,7 +38,7 @@ export function createAgentLoop(deps: AgentLoopDeps): AgentLoop {
   const untrusted = createUntrustedBlock();
   return async (
     request: RunTurnRequest,
-    { emit, committed, resolution, decision, signal, toolToken, modelToken }: TurnContext,
+    { emit, committed, resolution, decision, steering, signal, toolToken, modelToken }: TurnContext,
   ): Promise<Done> => {
     const { agent, turnId, generation } = request;
     if (agent === undefined) throw new TypeError('the turn has no agent');
@@ -67,6 +67,7 @@ export function createAgentLoop(deps: AgentLoopDeps): AgentLoop {
         committed: () => committed(running),
         resolution: (callId) => resolution(callId, running),
         decision: (callId) => decision(callId, running),
+        steering,
         signal: running,
         token: modelToken,
         now,

@@ -199,6 +199,7 @@ describe('the end of a turn', () => {
       committed: async () => undefined,
       resolution: noToolRequests,
       decision: noToolRequests,
+      steering: () => [],
       toolToken: () => undefined,
       modelToken: () => undefined,
     };
@@ -263,6 +264,7 @@ describe('the end of a turn', () => {
       committed: async () => undefined,
       resolution: noToolRequests,
       decision: noToolRequests,
+      steering: () => [],
       toolToken: () => undefined,
       modelToken: () => undefined,
     });

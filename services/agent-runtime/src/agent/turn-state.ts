@@ -25,6 +25,11 @@ export interface ResultEntry {
   silent: boolean;
 }
 
+/** Messages of the user that arrived during the turn. */
+export interface SteeringEntry {
+  messageIds: readonly string[];
+}
+
 /** Turn state between two model calls, or between two results. */
 export interface TurnState {
   /** Steps and results so far, for the prompt. */
@@ -40,6 +45,8 @@ export interface TurnState {
   /** The number of separate messages. */
   messages: number;
   silent: boolean;
+  /** Ids of the messages that steer the turn. */
+  steeredBy: readonly string[];
   /** The last step's calls, until all have a result. */
   open: { calls: readonly ToolCall[]; results: ReadonlyMap<string, ResultEntry> } | undefined;
 }
@@ -52,6 +59,7 @@ export const INITIAL_STATE: TurnState = {
   invalidSteps: 0,
   messages: 0,
   silent: false,
+  steeredBy: [],
   open: undefined,
 };
 
@@ -113,5 +121,25 @@ export function afterResult(state: TurnState, result: ResultEntry): TurnState {
     turn: [...state.turn, { role: 'tool', content: all.map(({ part }) => part) }],
     invalidSteps: all.every(({ invalid }) => invalid) ? state.invalidSteps + 1 : 0,
     open: undefined,
+  };
+}
+
+/** Precedes the messages, because some servers reject a user message after tool results. */
+const ARRIVED: PromptMessage = {
+  role: 'assistant',
+  content: [{ type: 'text', text: '[The user has sent another message. I take it into account.]' }],
+};
+
+/** The state after messages that steer the turn. Deleted ones are left out. Pure. */
+export function afterSteering(
+  state: TurnState,
+  { messageIds }: SteeringEntry,
+  prompts: (id: string) => PromptMessage | undefined,
+): TurnState {
+  const said = messageIds.map(prompts).filter((one) => one !== undefined);
+  return {
+    ...state,
+    turn: [...state.turn, ...(said.length === 0 ? [] : [ARRIVED, ...said])],
+    steeredBy: [...state.steeredBy, ...messageIds],
   };
 }

@@ -5,8 +5,7 @@ import type { UntrustedBlock } from '../text/untrusted-block.js';
 import { visibleText } from '../text/untrusted-text.js';
 import { type ContextLimits, effectiveScale, promptBudget } from '../tokens/budget.js';
 import { ContextTooSmall, type Draft, fit, type Omitted } from './compaction.js';
-import { fileBlock } from './attached-files.js';
-import { type Entry, toEntries } from './conversation.js';
+import { type Entry, entryMessage, toEntries } from './conversation.js';
 import { describeContext } from './describe-context.js';
 import { describeCalls } from './recent-calls.js';
 import { estimatePrompt, estimateText, estimateTools, MESSAGE_TOKENS } from '../tokens/estimate.js';
@@ -92,15 +91,6 @@ function contextBlock(lines: readonly string[], needed: boolean): string[] {
   return [`<context>\n${(lines.length === 0 ? [UNKNOWN_CONTEXT] : lines).join('\n')}\n</context>`];
 }
 
-function toMessage({ role, text, files }: Entry, untrusted: UntrustedBlock): PromptMessage {
-  if (role === 'assistant') return { role, content: [{ type: 'text', text }] };
-  const shown = [text, ...files.map((file) => fileBlock(file, untrusted))].join('\n\n');
-  return userMessage(
-    shown,
-    files.flatMap(({ pictures }) => pictures),
-  );
-}
-
 /** The history with preamble and context. Starts and ends with a user message. */
 function history(draft: Draft, context: readonly string[], untrusted: UntrustedBlock): PromptMessage[] {
   const start = preamble(draft, untrusted);
@@ -112,7 +102,7 @@ function history(draft: Draft, context: readonly string[], untrusted: UntrustedB
   const steps = draft.omitted.steps === 0 ? [] : [STEPS_MARKER];
   const calls = draft.recentCalls === '' ? [] : [draft.recentCalls];
   const said = (texts: readonly string[]): PromptMessage[] => texts.map((text) => userMessage(text));
-  const entry = (one: Entry): PromptMessage => toMessage(one, untrusted);
+  const entry = (one: Entry): PromptMessage => entryMessage(one, untrusted);
   return mergeNeighbours([
     ...said(first),
     ...earlier.map(entry),

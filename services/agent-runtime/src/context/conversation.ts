@@ -1,9 +1,11 @@
 import { type Agent, HistoryRole, type RunTurnRequest } from '@uswarm/runtime-proto';
+import type { PromptMessage } from '../models/port.js';
 import { modelText } from '../text/model-text.js';
 import type { UntrustedBlock } from '../text/untrusted-block.js';
 import { visibleText } from '../text/untrusted-text.js';
 import { estimateText, IMAGE_TOKENS, MESSAGE_TOKENS } from '../tokens/estimate.js';
-import { type EntryFile, seesPictures, toFiles } from './attached-files.js';
+import { type EntryFile, fileBlock, seesPictures, toFiles } from './attached-files.js';
+import { userMessage } from './messages.js';
 
 /** A history message, from the answering agent's perspective. */
 export interface Entry {
@@ -34,6 +36,15 @@ export function toEntry({ role, text, files, newest }: Omit<Entry, 'tokens'>): E
 }
 
 type Said = Pick<Entry, 'role' | 'text' | 'files'>;
+
+export function entryMessage({ role, text, files }: Said, untrusted: UntrustedBlock): PromptMessage {
+  if (role === 'assistant') return { role, content: [{ type: 'text', text }] };
+  const shown = [text, ...files.map((file) => fileBlock(file, untrusted))].join('\n\n');
+  return userMessage(
+    shown,
+    files.flatMap(({ pictures }) => pictures),
+  );
+}
 
 /**
  * The history from the answering agent's perspective. Its own messages have the assistant role. Messages from other

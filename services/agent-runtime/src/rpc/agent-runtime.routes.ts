@@ -63,8 +63,8 @@ export function agentRuntimeRoutes({ turns, summarize, identify }: AgentRuntimeD
     },
     stopTurn: ({ turnId, generation }) => answer(() => turns.stop(turnId, generation)),
     async *advance(requests) {
-      for await (const { turnId, generation, committedThrough, resolutions } of requests) {
-        const commit = { committedThrough: Number(committedThrough), resolutions };
+      for await (const { turnId, generation, committedThrough, resolutions, steering } of requests) {
+        const commit = { committedThrough: Number(committedThrough), resolutions, steering };
         yield answer(() => turns.advance(turnId, generation, commit));
       }
     },

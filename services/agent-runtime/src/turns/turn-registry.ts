@@ -4,6 +4,7 @@ import {
   AgentActivity,
   type Done,
   DoneSchema,
+  type HistoryMessage,
   Outcome,
   type Resolution,
   type RunningTurn,
@@ -26,6 +27,8 @@ export interface TurnContext {
   resolution(callId: string, signal: AbortSignal): Promise<Resolution>;
   /** The answer to an announced call for which the user is asked. @throws the reason in `signal` */
   decision(callId: string, signal: AbortSignal): Promise<Resolution>;
+  /** Messages that steer the turn, oldest first. */
+  steering: () => readonly HistoryMessage[];
   /** Aborts with a `TurnAborted`. */
   signal: AbortSignal;
   /** The latest tool token of this turn; undefined if the orchestrator sent none. */
@@ -43,6 +46,8 @@ export interface TurnTokens {
 export interface Commit {
   committedThrough: number;
   resolutions: readonly Resolution[];
+  /** Default: none. */
+  steering?: readonly HistoryMessage[];
 }
 
 /** Runs a turn to its end. Must settle soon after its signal aborts. */
@@ -119,6 +124,8 @@ interface Turn {
   /** Bytes of the events that are kept, except events that are released when they are committed. */
   bytes: number;
   commits: Commits;
+  /** By message id. */
+  steering: Map<string, HistoryMessage>;
   controller: AbortController;
   ended: Promise<void>;
   followers: number;
@@ -132,6 +139,11 @@ const internalError = (): Done =>
     errorCode: 'internal_error',
     errorMessage: 'Something went wrong in the agent runtime.',
   });
+
+/** Known messages stay as they are. */
+function steer({ steering }: Turn, messages: readonly HistoryMessage[]): void {
+  for (const message of messages) if (!steering.has(message.id)) steering.set(message.id, message);
+}
 
 /** Empty tokens change nothing. */
 function renew(turn: Turn, { toolToken, modelToken }: TurnTokens): void {
@@ -191,6 +203,7 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
   function settle(turn: Turn, end: Done | TurnRefused): void {
     if (!running.delete(turn)) return;
     lastActive = now();
+    turn.steering.clear();
     if (end instanceof TurnRefused) {
       turn.log.close(end);
       turn.controller.abort(new TurnAborted('lost'));
@@ -216,6 +229,7 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
       log: createEventLog(),
       bytes: 0,
       commits: createCommits(),
+      steering: new Map(request.steering.map((message) => [message.id, message])),
       controller,
       ended: Promise.resolve(),
       followers: 0,
@@ -228,6 +242,7 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
       committed: (signal) => turn.commits.reached(turn.log.length, signal),
       resolution: (callId, signal) => turn.commits.resolution(callId, signal),
       decision: (callId, signal) => turn.commits.decision(callId, signal),
+      steering: () => [...turn.steering.values()],
       signal: controller.signal,
       toolToken: () => turn.toolToken || undefined,
       modelToken: () => turn.modelToken || undefined,
@@ -254,6 +269,7 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
       renew(known, request);
       known.commits.advance(from);
       known.commits.resolve(request.resolutions);
+      steer(known, request.steering);
       return known;
     }
     if (from > 0) throw new TurnRefused('not_found');
@@ -292,8 +308,10 @@ export function createTurnRegistry(deps: TurnRegistryDeps): TurnRegistry {
       const turn = turnOf(turnId, generation);
       if (running.has(turn)) turn.controller.abort(new TurnAborted('stopped'));
     },
-    advance(turnId, generation, { committedThrough, resolutions }) {
-      const { commits, log } = turnOf(turnId, generation);
+    advance(turnId, generation, { committedThrough, resolutions, steering = [] }) {
+      const turn = turnOf(turnId, generation);
+      const { commits, log } = turn;
+      steer(turn, steering);
       commits.advance(Math.min(committedThrough, log.length));
       commits.resolve(resolutions);
     },

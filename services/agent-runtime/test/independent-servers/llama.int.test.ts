@@ -140,6 +140,7 @@ describe.each(['openai', 'anthropic'] as const)('the provider %s with a llama.cp
         committed: async () => undefined,
         resolution: noToolRequests,
         decision: noToolRequests,
+        steering: () => [],
         toolToken: () => undefined,
         modelToken: () => undefined,
       },

@@ -125,14 +125,14 @@ export function createMessageRevision(deps: MessageRevisionDeps): MessageRevisio
     }
     if (isUnfinished(turn)) throw new ApiError('turn_running');
     if (await isAgentDeleted(tx, turn.agentId)) throw new ApiError('agent_deleted');
-    const userMessage = { messageId: turn.userMessageId, workspaceId, conversationId };
+    const userMessage = { messageId: turn.lastMessageId, workspaceId, conversationId };
     const written = await findMessagesWrittenBy(tx, [turn.id]);
     await end([turn], written);
     await requireLatest(userMessage, tx);
     if (!(await remove(written)).includes(id)) throw new ApiError('message_not_found');
     await deleteTurns(tx, [turn.id]);
     await events.append({ workspaceId, type: 'message.updated', subjectId: userMessage.messageId }, tx);
-    await updateMessage(tx, userMessage.messageId, { status: 'sent', errorCode: null });
+    await updateMessage(tx, userMessage.messageId, { status: 'sent', errorCode: null, answeredWith: null });
     await enqueueTurns({ ...userMessage, agentIds: [turn.agentId], userId }, [turn], tx);
     return userMessage.messageId;
   }

@@ -35,6 +35,7 @@ export interface MessageRow extends Position {
   edited_at: Date | null;
   answer_turn_id: string | null;
   in_reply_to: string | null;
+  answered_with: string | null;
   agent_id: string | null;
   agent_name: string | null;
   agent_role: string | null;
@@ -126,5 +127,6 @@ export function messageView(row: MessageRow, viewContext: ViewContext): MessageD
     attachments: attachments.map(viewContext.attachment),
     mentions,
     ...answerFields(row.answer_turn_id, row.in_reply_to),
+    ...(row.answered_with === null ? {} : { answered_with: row.answered_with }),
   };
 }

@@ -30,6 +30,7 @@ import { createMessageSearch } from './search.service.js';
 import { SEARCH_FOLD_JOB, foldMessagesAgain } from './search.store.js';
 import { type SendTarget, findSendContexts } from './send-context.store.js';
 import { createSendMessage } from './send-message.js';
+import type { TurnSignals } from '../turns/turn-signals.js';
 import { createUserMessages } from './user-messages.js';
 import { createWithdraw } from './withdrawal.js';
 
@@ -42,6 +43,7 @@ export interface MessagesModuleDeps {
   runtimes: RuntimeRequests;
   limits: UsageLimits;
   queue: TurnQueue;
+  turnSignals: Pick<TurnSignals, 'send'>;
   tasks: Tasks;
   stops: StopService;
   stopInRuntime: CancelRuntimeTurn;
@@ -78,6 +80,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     attachments,
     approvals,
     notifyTurns: jobSignals.notifier(TURN_JOB),
+    turnSignals: deps.turnSignals,
   });
   const send = createSendMessage({
     withTransaction,
@@ -121,7 +124,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     stopInRuntime: deps.stopInRuntime,
     metrics: deps.turnMetrics,
   });
-  const deletion = createMessageDeletion({ database, withdraw, access });
+  const deletion = createMessageDeletion({ database, withdraw, queue, access });
   const revision = createMessageRevision({
     database,
     findSendContext,

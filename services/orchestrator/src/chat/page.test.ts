@@ -18,6 +18,7 @@ const row = ({ seq, before_seq }: Position): MessageRow => ({
   conversation_id: 'c',
   seq,
   before_seq,
+  answered_with: null,
   role: 'user',
   content: { type: 'text', text: '' },
   status: 'sent',

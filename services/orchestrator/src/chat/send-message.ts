@@ -1,4 +1,4 @@
-import { ApiError, type MessageData, type MessageDraft } from '@uswarm/contract';
+import { ApiError, type MessageData, type SentDraft } from '@uswarm/contract';
 import type { WithTransaction, Database } from '../platform/database/database.js';
 import { titleOf } from '../records/title.js';
 import type { RateLimits } from '../platform/rate-limits/rate-limits.js';
@@ -31,7 +31,7 @@ export interface SendMessageDeps {
  * @throws ApiError whose `extra.stored` is `no` if it has the status 5xx and nothing was stored; other errors 5xx do not
  *   tell whether the message is stored
  */
-export type SendMessage = (target: SendTarget, draft: MessageDraft, deadline?: SendDeadline) => Promise<MessageData>;
+export type SendMessage = (target: SendTarget, draft: SentDraft, deadline?: SendDeadline) => Promise<MessageData>;
 
 /** For callers without a deadline. */
 const DEADLINE_MS = 10_000;
@@ -69,7 +69,7 @@ export function createSendMessage(deps: SendMessageDeps): SendMessage {
   async function storeNew(
     { userId, workspaceId, conversationId, localId }: SendTarget,
     { conversation, members, usage, now }: SendContext,
-    draft: MessageDraft,
+    draft: SentDraft,
     hash: Buffer,
     deadline: SendDeadline,
   ): Promise<MessageRow> {
@@ -78,7 +78,8 @@ export function createSendMessage(deps: SendMessageDeps): SendMessage {
     const mentions = checkedMentions(draft, text, members);
     const agentIds = answeringAgents(conversation, mentions, members);
     const title = conversation.hasTitle ? undefined : titleOf(text);
-    const message = { workspaceId, conversationId, userId, agentIds, text, title, mentions, localId, bodyHash: hash };
+    const sender = { workspaceId, conversationId, userId, localId, bodyHash: hash };
+    const message = { ...sender, agentIds, text, title, mentions, steers: draft.steer };
     const uploads = draft.attachments.map(({ id }) => id);
     deadline.check();
     if (uploads.length === 0) {

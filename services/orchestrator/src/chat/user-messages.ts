@@ -8,6 +8,7 @@ import type { EventLog } from '../records/event-log.js';
 import type { RuntimeRequests } from '../records/runtime-requests.js';
 import type { Approvals } from '../turns/approvals/approvals.js';
 import { queueFull } from '../turns/turn-queue.js';
+import type { TurnSignals } from '../turns/turn-signals.js';
 import { resumeTurn } from '../turns/turns.store.js';
 import type { Attachments } from '../workspaces/uploads/attachments.js';
 import type { MessageRow } from './message-view.js';
@@ -27,6 +28,7 @@ export interface UserMessagesDeps {
   attachments: Pick<Attachments, 'attach'>;
   approvals: Pick<Approvals, 'supersede'>;
   notifyTurns: () => void;
+  turnSignals: Pick<TurnSignals, 'send'>;
 }
 
 /** Stores user messages together with the turns that answer them. */
@@ -60,12 +62,13 @@ const isRolledBack = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && !CONNECTION_ENDED.test(error.code ?? 'XX');
 
 export function createUserMessages(deps: UserMessagesDeps): UserMessages {
-  const { withStatement, events, limits, runtimes, attachments, approvals, notifyTurns } = deps;
+  const { withStatement, events, limits, runtimes, attachments, approvals, notifyTurns, turnSignals } = deps;
 
-  function reportLater({ row, ageS }: StoredUserMessage, tx: Transaction): void {
+  function reportLater({ row, ageS }: StoredUserMessage, steers: boolean | undefined, tx: Transaction): void {
     const { workspace_id: workspaceId, id: subjectId, seq, created_at: createdAt } = row;
     events.reportLater({ workspaceId, type: 'message.new', subjectId }, { seq, createdAt, ageS }, tx);
     tx.afterCommit(notifyTurns);
+    if (steers === true) tx.afterCommit(() => turnSignals.send('steer', row.conversation_id));
   }
 
   const storeInGroup = createGroups({
@@ -73,7 +76,8 @@ export function createUserMessages(deps: UserMessagesDeps): UserMessages {
       try {
         return await withStatement(async (tx) => {
           const stored = await insertUnlocked(tx, items);
-          for (const one of stored) if (one !== undefined) reportLater(one, tx);
+          for (const [at, one] of stored.entries())
+            if (one !== undefined) reportLater(one, items[at]?.message.steers, tx);
           return stored;
         });
       } catch (error) {
@@ -104,7 +108,7 @@ export function createUserMessages(deps: UserMessagesDeps): UserMessages {
       if (stored === undefined)
         throw (await isLocalIdUsed(tx, message)) ? new ApiError('local_id_reused') : queueFull();
       const { row, turnIds } = stored;
-      reportLater(stored, tx);
+      reportLater(stored, message.steers, tx);
       const suspendedTurnId = decision?.suspendedTurnId;
       if (suspendedTurnId !== undefined) for (const turnId of turnIds) await resumeTurn(tx, turnId, suspendedTurnId);
       await attachments.attach(row.id, message.attachments ?? [], tx);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ApiError, MessageContentType, type Mention, type MessageDraft } from '@uswarm/contract';
+import { ApiError, MessageContentType, type Mention, type MessageDraft, type SentDraft } from '@uswarm/contract';
 import type { SendContext } from '../chat/send-context.store.js';
 
 /** Validates a client message and selects the agents that answer it. Pure. */
@@ -82,9 +82,10 @@ export function answeringAgents(
 }
 
 /** Equal for two requests with the same message. */
-export function bodyHash(conversationId: string, draft: MessageDraft): Buffer {
+export function bodyHash(conversationId: string, draft: SentDraft): Buffer {
   const mentions = draft.mentions.map(({ agent_id, offset, length }) => [agent_id, offset, length]);
   const attachments = draft.attachments.map(({ id }) => id);
-  const meaning = [conversationId, draft.content.type, draft.content.text ?? null, mentions, attachments];
+  const steers = draft.steer ? ['steer'] : [];
+  const meaning = [conversationId, draft.content.type, draft.content.text ?? null, mentions, attachments, ...steers];
   return createHash('sha256').update(JSON.stringify(meaning)).digest();
 }

@@ -12,6 +12,8 @@ export interface ConcernedTurn {
   id: string;
   agentId: string;
   userMessageId: string;
+  /** The last message that the turn answers: later ones can have steered it. */
+  lastMessageId: string;
   /** The first message in the chain that the turn, or one that it replaces, continues; null for other turns. */
   repeatsFromMessageId: string | null;
   replyMessageId: string | null;
@@ -34,12 +36,26 @@ export async function findConcernedTurns(db: Database, messageId: string): Promi
   const { rows } = await sql<ConcernedTurn>`
     SELECT id, agent_id AS "agentId", user_message_id AS "userMessageId", reply_message_id AS "replyMessageId",
       coalesce(repeats_from_message_id, resumes_message_id) AS "repeatsFromMessageId",
+      (SELECT m.id FROM messages m WHERE m.id = t.user_message_id OR m.id IN (
+        SELECT merged.user_message_id FROM turns merged WHERE merged.merged_into_turn_id = t.id
+      ) ORDER BY m.seq DESC LIMIT 1) AS "lastMessageId",
       status, generation, created_at AS "createdAt"
-    FROM turns
+    FROM turns t
     WHERE user_message_id = ${messageId} OR reply_message_id = ${messageId}
       OR id = (SELECT turn_id FROM messages WHERE id = ${messageId})
     ORDER BY id`.execute(db);
   return rows;
+}
+
+/** The newest message that a turn answers in addition to its own. */
+export async function findNewestMerged(
+  db: Database,
+  turnId: string,
+): Promise<{ userMessageId: string; ordinal: number } | undefined> {
+  const { rows } = await sql<{ userMessageId: string; ordinal: number }>`
+    SELECT m.id AS "userMessageId", m.seq AS ordinal FROM turns t JOIN messages m ON m.id = t.user_message_id
+    WHERE t.merged_into_turn_id = ${turnId} ORDER BY m.seq DESC LIMIT 1`.execute(db);
+  return rows[0];
 }
 
 export async function findMessageSeq(db: Database, messageId: string): Promise<number | undefined> {

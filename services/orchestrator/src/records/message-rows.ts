@@ -12,6 +12,8 @@ export interface MessageChange {
   errorCode?: string | null;
   /** The event that shows a reply in full has this seq; unread counts begin there. */
   shownSeq?: number;
+  /** The message whose answer answers this one, too; null clears it. */
+  answeredWith?: string | null;
 }
 
 export interface AddedMessage {
@@ -50,11 +52,18 @@ export const insertUserMessages = (rows: RawBuilder<unknown>): RawBuilder<unknow
     mentions, attachments)
   ${rows}`;
 
-export const changedColumns = ({ content, status, errorCode, shownSeq }: MessageChange): RawBuilder<unknown>[] => [
+export const changedColumns = ({
+  content,
+  status,
+  errorCode,
+  shownSeq,
+  answeredWith,
+}: MessageChange): RawBuilder<unknown>[] => [
   ...(content === undefined ? [] : [sql`content = ${JSON.stringify(content)}::jsonb`]),
   ...(status === undefined ? [] : [sql`status = ${status}`]),
   ...(errorCode === undefined ? [] : [sql`error_code = ${errorCode}`]),
   ...(shownSeq === undefined ? [] : [sql`shown_seq = ${shownSeq}`]),
+  ...(answeredWith === undefined ? [] : [sql`answered_with = ${answeredWith}::uuid`]),
   sql`updated_at = clock_timestamp()`,
 ];
 

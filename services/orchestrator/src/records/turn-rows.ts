@@ -60,8 +60,8 @@ export const queuedTurnsOf = (conversationId: RawBuilder<unknown>): RawBuilder<n
 
 /** Inserts a turn for each row in `messages`, which has a turn's columns, and the message as `subject_id`. */
 export const insertTurns = (messages: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id)
-  SELECT turn_id, workspace_id, conversation_id, agent_id, subject_id FROM ${messages}`;
+  INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, steers)
+  SELECT turn_id, workspace_id, conversation_id, agent_id, subject_id, steers FROM ${messages}`;
 
 /** @returns false if the conversation already has `most` queued or running turns */
 export async function insertTurn(db: Database, turn: NewTurn, most: number): Promise<boolean> {
@@ -294,6 +294,60 @@ export async function setReply(db: Database, id: string, replyId: string): Promi
   await sql`UPDATE turns SET reply_message_id = ${replyId} WHERE id = ${id}`.execute(db);
 }
 
+/** Ends a queued turn without an answer, because the next one answers its message, too. @returns that turn's message; undefined if it is not queued */
+export async function mergeTurn(db: Database, id: string, intoId: string): Promise<string | undefined> {
+  const { rows: merged } = await sql<{ messageId: string }>`
+    WITH later AS MATERIALIZED (SELECT id, user_message_id FROM turns WHERE id = ${intoId} AND status = 'queued' FOR UPDATE)
+    UPDATE turns t SET status = CASE WHEN t.id = ${id} THEN 'done' ELSE t.status END, merged_into_turn_id = later.id,
+      finished_at = CASE WHEN t.id = ${id} THEN now() ELSE t.finished_at END
+    FROM later WHERE t.id = ${id} OR t.merged_into_turn_id = ${id}
+    RETURNING later.user_message_id AS "messageId"`.execute(db);
+  return merged[0]?.messageId;
+}
+
+/** Turn `s` waits for its message to steer turn `t`. */
+const STEERING = sql.raw(`s.conversation_id = t.conversation_id AND s.agent_id = t.agent_id AND s.id <> t.id
+  AND s.status = 'queued' AND s.steers AND NOT s.stop_requested`);
+
+/** The queued turns of messages that steer a turn. */
+export async function findSteeringTurns(
+  db: Database,
+  turnId: string,
+  messageIds: readonly string[],
+): Promise<string[]> {
+  const { rows: found } = await sql<{ id: string }>`
+    SELECT s.id FROM turns t JOIN turns s ON ${STEERING}
+    WHERE t.id = ${turnId} AND s.user_message_id = ANY(${[...messageIds]}::uuid[])`.execute(db);
+  return found.map(({ id }) => id);
+}
+
+export interface SteeringMessage {
+  id: string;
+  hasFiles: boolean;
+}
+
+/** Ends queued turns whose messages steer a turn. The caller has locked their jobs. @returns the messages */
+export async function endSteeringTurns(
+  db: Database,
+  turnId: string,
+  ids: readonly string[],
+): Promise<SteeringMessage[]> {
+  const { rows: ended } = await sql<SteeringMessage>`
+    UPDATE turns s SET status = 'done', finished_at = now(), merged_into_turn_id = t.id
+    FROM turns t, messages m
+    WHERE t.id = ${turnId} AND s.id = ANY(${[...ids]}::uuid[]) AND ${STEERING} AND m.id = s.user_message_id
+    RETURNING m.id, m.attachments <> '[]' AS "hasFiles"`.execute(db);
+  return ended;
+}
+
+/** Messages for a running turn, as `m`: those that it has read, and those that wait for its next step. */
+export const steeringMessages = (turnId: string, answeredId: string): RawBuilder<unknown> => sql`
+  FROM (
+    SELECT s.user_message_id AS id FROM turns t JOIN turns s ON ${STEERING} WHERE t.id = ${turnId}
+    UNION SELECT user_message_id FROM turns WHERE merged_into_turn_id = ${turnId}
+  ) said JOIN messages m ON m.id = said.id
+  WHERE m.seq > (SELECT seq FROM messages WHERE id = ${answeredId})`;
+
 /** Ends a turn that waits for the user. Another turn can resume it. */
 export async function suspendTurn(db: Database, id: string): Promise<void> {
   await sql`
@@ -310,6 +364,8 @@ export async function moveTurnParts(db: Database, id: string, suspendedId: strin
   const { rows: resumed } = await sql<{ contexts: number }>`
     WITH ${moveParts(suspendedId, id)}, approvals AS (${moveApprovals(suspendedId, id)}), cards AS (
         ${moveCards(sql`SELECT card_message_id FROM approvals WHERE status = 'open'`, id)}
+      ), merged AS (
+        UPDATE turns SET merged_into_turn_id = ${id} WHERE merged_into_turn_id = ${suspendedId}
       ), tasks AS (
         -- The suspended turn stays a background turn: it wrote messages.
         ${insertTasks(sql`SELECT ${id}::uuid, depth, prompt FROM turn_tasks WHERE turn_id = ${suspendedId}`)} RETURNING turn_id

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { type CallOptions, Code, ConnectError } from '@connectrpc/connect';
 import { createWritableIterable } from '@connectrpc/connect/protocol';
-import { type AdvanceRequest, AdvanceRequestSchema, type Resolution } from '@uswarm/runtime-proto';
+import { type AdvanceRequest, AdvanceRequestSchema, type HistoryMessage, type Resolution } from '@uswarm/runtime-proto';
 
 /** A turn's stored events, as reported to its runtime. */
 export interface TurnCommit {
@@ -9,6 +9,8 @@ export interface TurnCommit {
   generation: number;
   committedThrough: bigint;
   resolutions: Resolution[];
+  /** Messages that steer the turn. */
+  steering?: HistoryMessage[];
 }
 
 /** Sends one turn's commits over a single call. */

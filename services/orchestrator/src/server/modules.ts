@@ -320,6 +320,7 @@ function createChatModules(
     stopInRuntime: turns.stopInRuntime,
     statuses,
     turnMetrics: turns.metrics,
+    turnSignals: platform.turnSignals,
     rates,
     attachments,
     access,

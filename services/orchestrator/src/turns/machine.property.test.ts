@@ -43,6 +43,7 @@ const turns: fc.Arbitrary<LeasedTurn> = fc.record({
   isUserBanned: rarely,
   isBackground: rarely,
   hasReply: flag,
+  isFollowed: rarely,
   hasInstance: flag,
   waitsUntil: fc.constantFrom(0, 0, 0, STARTED + 5_000),
   runtime: fc.constantFrom('ready', 'ready', 'ready', 'not ready', 'suspended'),
@@ -151,6 +152,11 @@ class World {
     if (fails) return effect.do === 'leave' ? failures.slice(0, 3) : failures;
     const interrupted: MachineEvent[] = [{ type: 'interrupted', events: this.#events, now }];
     switch (effect.do) {
+      case 'merge':
+        return [
+          { type: 'merged', isMerged: true },
+          { type: 'merged', isMerged: false },
+        ];
       case 'prepare':
         return [{ type: 'prepared' }];
       case 'begin': {
@@ -224,6 +230,7 @@ class World {
       if (event.isAttempt) this.#restarts = 0;
     }
     if (event.type === 'completed' || event.type === 'suspended') this.ends.push(event.type);
+    if (event.type === 'merged' && event.isMerged) this.ends.push(event.type);
     if (effect.do === 'postpone' && isDone) this.postponedMs = effect.waitMs;
     if ((effect.do === 'finish' || effect.do === 'abandon') && isDone) this.ends.push(`${effect.do} ${effect.as}`);
     if (event.type === 'restarted' && event.hasGeneration) {

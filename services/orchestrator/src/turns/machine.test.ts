@@ -11,6 +11,7 @@ const QUEUED: LeasedTurn = {
   isUserBanned: false,
   isBackground: false,
   hasReply: false,
+  isFollowed: false,
   hasInstance: false,
   waitsUntil: 0,
   runtime: 'ready',

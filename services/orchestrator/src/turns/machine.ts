@@ -12,8 +12,11 @@ import type { TurnStatus } from '../platform/database/schema.js';
  * | leased     | leased: turn that has ended    | ended: done  |                                                      |
  * |            | leased: waits, or suspended    | ended: again |                                                      |
  * |            | leased: failed, late, stopped  | ending       | abandon                                              |
+ * |            | leased: the next turn answers  | starting     | merge into the next turn                             |
  * |            | leased                         | starting     | prepare (new turns), or begin                        |
- * | starting   | prepared                       | starting     | begin                                                |
+ * | starting   | merged                         | ended: done  |                                                      |
+ * |            | merged: not possible           | starting     | prepare                                              |
+ * |            | prepared                       | starting     | begin                                                |
  * |            | tokens reserved                | ended: again |                                                      |
  * |            | tokens used                    | ending       | note limit, abandon                                  |
  * |            | begun: queued before           | connecting   | connect                                              |
@@ -96,6 +99,8 @@ export interface LeasedTurn {
   isUserBanned: boolean;
   isBackground: boolean;
   hasReply: boolean;
+  /** True if the agent's next turn in the conversation can answer its message, too. */
+  isFollowed: boolean;
   /** True if a runtime has it. */
   hasInstance: boolean;
   /** Set while its model provider wants it to wait. */
@@ -123,6 +128,7 @@ export interface Applied extends Timed {
 
 export type MachineEvent =
   | ({ type: 'leased'; turn: LeasedTurn | undefined; failures: number; attempts: number } & Timed)
+  | { type: 'merged'; isMerged: boolean }
   | { type: 'prepared' }
   | ({ type: 'begun'; deadlineAt: number } & Timed)
   | { type: 'tokens reserved' }
@@ -147,6 +153,7 @@ export type MachineEvent =
   | { type: 'failed' };
 
 export type Effect =
+  | { do: 'merge' }
   | { do: 'prepare' | 'begin' | 'check stop' | 'stop in runtime' | 'find runtime' | 'connect' | 'receive' }
   | { do: 'stop over limit' | 'leave' | 'make runtime due' | 'forget what is known' | 'check limit' }
   | { do: 'advance'; through: number }
@@ -210,6 +217,7 @@ const TRANSITIONS: { [At in Exclude<TurnState['at'], 'ended'>]: Transition<At> }
   leased: (state, event) => (event.type === 'leased' ? start(event) : stay(state)),
 
   starting(state, event) {
+    if (event.type === 'merged') return event.isMerged ? ended(COMPLETED) : { state, effects: [{ do: 'prepare' }] };
     if (event.type === 'prepared') return { state, effects: [{ do: 'begin' }] };
     if (event.type === 'tokens reserved') return ended({ againInMs: RESERVED_MS });
     if (event.type === 'tokens used') {
@@ -314,6 +322,8 @@ function start({ turn, failures, attempts, now }: MachineEvent & { type: 'leased
     return ending(undefined, abandon('stopped', 'stopped'));
   }
   if (isQueued && isUserBanned) return ending(undefined, abandon('stopped', 'user_banned'));
+  if (isQueued && turn.isFollowed && !isStopRequested)
+    return { state: { at: 'starting', turn }, effects: [{ do: 'merge' }] };
   // A turn that waits for other turns' tokens retries every second and skips the preparation.
   const isPrepared = isQueued && attempts === 1;
   return { state: { at: 'starting', turn }, effects: [{ do: isPrepared ? 'prepare' : 'begin' }] };

@@ -76,7 +76,7 @@ describe('the stream of a turn', () => {
     const deps = {
       database: {} as Database,
       turns: { getTurn: unused, isStopRequested: unused },
-      client: { runTurn, stopTurn: unused, renewToolToken: unused },
+      client: { runTurn, stopTurn: unused, renewToolToken: unused, advance: unused },
       turnSignals: { watch: () => () => undefined },
       toolTokens: unused,
       modelTokens: unused,

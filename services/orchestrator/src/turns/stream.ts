@@ -15,11 +15,13 @@ const SILENT_MS = 5 * 60_000;
 /** Can be long, because a stop is also sent to the runtime and signalled to this process. */
 const STOP_POLL_MS = 15_000;
 const RENEW_ACTIVITY_MS = 40_000;
+/** Covers lost signals. */
+const STEER_POLL_MS = 15_000;
 
 export interface StreamDeps extends Pick<TurnRequestDeps, 'toolTokens' | 'modelTokens'> {
   database: Database;
   turns: Pick<typeof turnRecords, 'getTurn' | 'isStopRequested'>;
-  client: Pick<RuntimeClient, 'runTurn' | 'stopTurn' | 'renewToolToken'>;
+  client: Pick<RuntimeClient, 'runTurn' | 'stopTurn' | 'renewToolToken' | 'advance'>;
   turnSignals: Pick<TurnSignals, 'watch'>;
   /** Default: well before a tool token expires. */
   renewToolTokenMs?: number;
@@ -85,6 +87,7 @@ export function openStream(deps: StreamDeps, followed: FollowedTurn, loaded: Loa
   });
   followed.stops.poll = stopPoll;
   const endWatch = deps.turnSignals.watch(turn.id, { stop: stopPoll.check, text: reply.saveText });
+  const endSteering = followSteering(deps, followed, loaded, leave.signal);
   const endActivity = renewPeriodically({
     renew: () => reply.renewActivity(),
     everyMs: deps.renewActivityMs ?? RENEW_ACTIVITY_MS,
@@ -128,11 +131,75 @@ export function openStream(deps: StreamDeps, followed: FollowedTurn, loaded: Loa
         clearTimeout(silence);
         clearTimeout(deadline);
         endWatch();
+        endSteering();
         stopPoll.end();
         endActivity();
         endRenewals();
         leave.abort();
       }
+    },
+  };
+}
+
+/** Sends new messages that steer the turn to its runtime. */
+function followSteering(
+  deps: StreamDeps,
+  { turn, reply }: FollowedTurn,
+  { request, steering }: LoadedRequest,
+  signal: AbortSignal,
+): () => void {
+  const { client, logger } = deps;
+  if (steering === undefined) return () => undefined;
+  const sent = new Set(request.steering.map(({ id }) => id));
+  async function send(): Promise<void> {
+    const messages = (await steering?.(signal))?.filter(({ id }) => !sent.has(id)) ?? [];
+    if (messages.length === 0) return;
+    const turnInRuntime = { turnId: turn.id, generation: reply.generation };
+    await client.advance({ ...turnInRuntime, committedThrough: 0n, resolutions: [], steering: messages });
+    for (const { id } of messages) sent.add(id);
+  }
+  const { run, end } = repeatOnDemand({
+    run: send,
+    everyMs: STEER_POLL_MS,
+    // The message gets a reply of its own.
+    onError: (error) => logger.debug({ err: error, turn: turn.id }, 'a turn was not steered'),
+  });
+  const endWatch = deps.turnSignals.watch(turn.conversation_id, { steer: run });
+  return () => {
+    endWatch();
+    end();
+  };
+}
+
+/** Runs one at a time, again if it is requested meanwhile. */
+function repeatOnDemand({
+  run,
+  everyMs,
+  onError,
+}: Pick<RenewalOptions, 'everyMs' | 'onError'> & { run: () => Promise<void> }) {
+  let running = false;
+  let requested = false;
+  async function repeat(): Promise<void> {
+    requested = true;
+    if (running) return;
+    running = true;
+    try {
+      while (requested) {
+        requested = false;
+        await run();
+      }
+    } catch (error) {
+      onError(error);
+    } finally {
+      running = false;
+    }
+  }
+  const timer = setInterval(() => void repeat(), everyMs);
+  return {
+    run: () => void repeat(),
+    end(): void {
+      requested = false;
+      clearInterval(timer);
     },
   };
 }

@@ -1,34 +1,39 @@
 import type { SignalBus } from '../platform/jobs/job-signals.js';
 
-/** `stop`: a stop was requested; `text`: a device reads the reply. */
-export type TurnSignal = 'stop' | 'text';
+/**
+ * `stop`: a stop was requested; `text`: a device reads the reply; `steer`: a message was sent to the turn of a conversation.
+ */
+export type TurnSignal = 'stop' | 'text' | 'steer';
 
-/** Signals the process that runs a turn. Signals can be lost: a poll covers `stop`, and `text` is repeated. */
+export type TurnWatcher = Partial<Record<TurnSignal, () => void>>;
+
+/** Signals the process that runs a turn. Signals can be lost: polls cover `stop` and `steer`, and `text` is repeated. */
 export interface TurnSignals {
-  send(signal: TurnSignal, turnId: string): void;
+  /** @param id of the turn; for `steer`, of the conversation */
+  send(signal: TurnSignal, id: string): void;
   /** Calls the watcher until the returned function is called. */
-  watch(turnId: string, watcher: Record<TurnSignal, () => void>): () => void;
+  watch(id: string, watcher: TurnWatcher): () => void;
 }
 
-const TOPIC = /^(stop|text):(.+)$/;
+const TOPIC = /^(stop|text|steer):(.+)$/;
 
 export function createTurnSignals(bus: SignalBus): TurnSignals {
-  const watched = new Map<string, Set<Record<TurnSignal, () => void>>>();
+  const watched = new Map<string, Set<TurnWatcher>>();
   bus
     .onSignal((topic) => {
-      const [, signal, turnId = ''] = TOPIC.exec(topic) ?? [];
-      for (const watcher of watched.get(turnId) ?? []) watcher[signal as TurnSignal]();
+      const [, signal, id = ''] = TOPIC.exec(topic) ?? [];
+      for (const watcher of watched.get(id) ?? []) watcher[signal as TurnSignal]?.();
     })
     // The bus was closed.
     .catch(() => undefined);
   return {
-    send: (signal, turnId) => void bus.publishSignal(`${signal}:${turnId}`),
-    watch(turnId, watcher) {
-      const watchers = watched.get(turnId) ?? new Set();
-      watched.set(turnId, watchers.add(watcher));
+    send: (signal, id) => void bus.publishSignal(`${signal}:${id}`),
+    watch(id, watcher) {
+      const watchers = watched.get(id) ?? new Set();
+      watched.set(id, watchers.add(watcher));
       return () => {
         watchers.delete(watcher);
-        if (watchers.size === 0 && watched.get(turnId) === watchers) watched.delete(turnId);
+        if (watchers.size === 0 && watched.get(id) === watchers) watched.delete(id);
       };
     },
   };

@@ -2,7 +2,7 @@ import type { MessageContent } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import type { AgentActivity, TurnStatus } from '../platform/database/schema.js';
-import { type HistoryRow, readHistory } from './request/history.store.js';
+import { type HistoryRow, readHistory, readSteering } from './request/history.store.js';
 import { inReplyTo } from '../records/answers.js';
 import { answersUser } from '../records/answers-user.js';
 import type { TurnContext } from './request/turn-contexts.store.js';
@@ -22,6 +22,9 @@ export {
   setInstance,
   nextGeneration,
   postponeTurn,
+  mergeTurn,
+  findSteeringTurns,
+  endSteeringTurns,
 } from '../records/turn-rows.js';
 
 export interface TurnInstance extends TurnProcess {
@@ -66,7 +69,11 @@ export interface TurnRow {
   known?: KnownOfTurn | undefined;
 }
 
-export type TurnToRun = TurnRow & { runtime: RuntimeOfTurn | undefined };
+export type TurnToRun = TurnRow & {
+  runtime: RuntimeOfTurn | undefined;
+  /** A queued turn that can answer its message, too; null for turns that must run themselves. */
+  next_turn_id: string | null;
+};
 
 export interface RunningTurn {
   id: string;
@@ -110,6 +117,21 @@ const rows = (db: Database) =>
       'task.prompt as task_prompt',
     ]);
 
+/** True for a turn that has not begun and only answers what the user wrote. Requires an alias for its message, too. */
+const isPlain = (t: string, message: string) =>
+  sql.raw(`${t}.status = 'queued' AND ${t}.reply_message_id IS NULL AND ${t}.resumes_message_id IS NULL
+    AND ${t}.repeats_from_message_id IS NULL AND NOT ${t}.stop_requested AND ${message}.role = 'user'`);
+
+/** The next turn in the conversation if it can answer turn `t`'s message, too: the same agent answers the next message. */
+const NEXT_TURN = sql<string | null>`(
+  SELECT CASE WHEN n.agent_id = t.agent_id AND ${isPlain('n', 'm')} AND m.id <> own.id THEN n.id END
+  FROM messages own JOIN turns n ON n.conversation_id = t.conversation_id AND n.status = 'queued' AND n.id <> t.id
+    JOIN messages m ON m.id = n.user_message_id
+  WHERE own.id = t.user_message_id AND ${isPlain('t', 'own')} AND ${answersUser('t.id')} AND ${answersUser('n.id')}
+    AND (m.seq, n.id) > (own.seq, t.id)
+  ORDER BY m.seq, n.id LIMIT 1
+)`;
+
 // All a turn's messages except its reply have a key; the condition matches a partial index.
 const written = (db: Database, turnId: string) =>
   db.selectFrom('messages').where('turn_id', '=', turnId).where('turn_key', 'is not', null);
@@ -121,7 +143,15 @@ export function getTurn(db: Database, id: string): Promise<TurnRow | undefined> 
 export async function getTurnToRun(db: Database, id: string): Promise<TurnToRun | undefined> {
   const row = await rows(db)
     .leftJoin('runtimes as r', 'r.workspace_id', 't.workspace_id')
-    .select([KNOWN.as('known'), 'r.phase', 'r.reason', 'r.address', 'r.identified_at', 'r.wanted_at'])
+    .select([
+      KNOWN.as('known'),
+      NEXT_TURN.as('next_turn_id'),
+      'r.phase',
+      'r.reason',
+      'r.address',
+      'r.identified_at',
+      'r.wanted_at',
+    ])
     .where('t.id', '=', id)
     .executeTakeFirst();
   if (row === undefined) return undefined;
@@ -170,6 +200,14 @@ export function loadHistory(
   return readHistory(db, { conversationId, messageId, agentId, coveredSeq }, limit);
 }
 
+/** See `readSteering`. */
+export function loadSteering(
+  db: Database,
+  { id, resumes_message_id: resumed, user_message_id: messageId }: TurnRow,
+): Promise<HistoryRow[]> {
+  return readSteering(db, id, resumed ?? messageId);
+}
+
 export function findRunningTools(
   db: Database,
   turnId: string,
@@ -202,7 +240,7 @@ export function findRunningTurns(db: Database, conversationId: string): Promise<
     .execute();
 }
 
-/** Turns that answer this user message or have this reply, in their order. */
+/** Turns that answer this user message, also together with others, or have this reply, in their order. */
 export function findTurnsOfMessage(db: Database, workspaceId: string, messageId: string): Promise<TurnRow[]> {
   return rows(db)
     .where('t.workspace_id', '=', workspaceId)
@@ -211,6 +249,7 @@ export function findTurnsOfMessage(db: Database, workspaceId: string, messageId:
         eb('t.user_message_id', '=', messageId),
         eb('t.reply_message_id', '=', messageId),
         eb('t.resumes_message_id', '=', messageId),
+        sql<boolean>`t.id IN (SELECT merged_into_turn_id FROM turns WHERE user_message_id = ${messageId})`,
       ]),
     )
     .orderBy('t.id')

@@ -40,7 +40,7 @@ import { type CancellationPoller, mayUseTools, openStream, type StreamDeps, type
 import type { FollowUps } from './summaries/follow-ups.js';
 import type { CallRules } from './tools/call-rules.js';
 import type * as turnRecords from './turns.store.js';
-import type { TurnRow, TurnToRun } from './turns.store.js';
+import type { TurnToRun } from './turns.store.js';
 import { LeaseLost } from './commit.js';
 import { TokensReserved, TokensUsed } from './writer/turn-beginning.js';
 import { type TurnWriterDeps, createTurnWriter } from './writer/turn-writer.js';
@@ -86,7 +86,7 @@ export interface TurnWorkerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRe
 
 /** One lease's work on a turn. */
 interface Attempt {
-  turn: TurnRow;
+  turn: TurnToRun;
   writer: TurnWriter;
   signal: AbortSignal;
   /** Jobs that follow an answered turn. */
@@ -196,6 +196,7 @@ function leasedTurn({ runtime, ...turn }: TurnToRun): LeasedTurn {
     isUserBanned: turn.user_banned,
     isBackground: isBackground(turn),
     hasReply: turn.reply_message_id !== null,
+    isFollowed: turn.next_turn_id !== null,
     hasInstance: turn.runtime_instance !== null,
     waitsUntil: turn.waits_until?.getTime() ?? 0,
     runtime: runtimeState(runtime),
@@ -239,7 +240,7 @@ type Effects<Do extends Effect['do']> = {
   [One in Do]: (effect: Effect & { do: One }) => Promise<MachineEvent | void>;
 };
 
-type Writes = 'begin' | 'check limit' | 'note limit' | 'restart' | 'postpone' | 'finish' | 'abandon';
+type Writes = 'merge' | 'begin' | 'check limit' | 'note limit' | 'restart' | 'postpone' | 'finish' | 'abandon';
 
 function createEffects(deps: TurnWorkerDeps, loadRequest: LoadRequest, attempt: Attempt): Perform {
   const effects: Effects<Effect['do']> = {
@@ -261,6 +262,11 @@ function writeEffects(deps: TurnWorkerDeps, attempt: Attempt): Effects<Writes> {
   const { clock, logger, deadlineMs = DEADLINE_MS } = deps;
   const { turn, writer } = attempt;
   return {
+    async merge() {
+      const isMerged = turn.next_turn_id !== null && (await writer.merge(turn.next_turn_id));
+      return { type: 'merged', isMerged };
+    },
+
     async begin() {
       const saved = turn.status === 'running' ? await deps.progress.find(turn.id) : undefined;
       const { prepared } = attempt;

@@ -284,6 +284,7 @@ export interface MessagesTable {
   rev: Generated<number>;
   answer_turn_id: string | null;
   in_reply_to: string | null;
+  answered_with: string | null;
 }
 
 export interface PushDeliveriesTable {
@@ -407,7 +408,7 @@ export interface TurnEntriesTable {
   turn_id: string;
   number: number;
   generation: number;
-  kind: 'step' | 'result';
+  kind: 'step' | 'result' | 'steering';
   body: string | null;
   created_at: Generated<Timestamp>;
   object_id: string | null;
@@ -457,6 +458,8 @@ export interface TurnsTable {
   activity: 'reading' | 'thinking' | 'writing' | 'pending' | null;
   activity_until: Timestamp | null;
   repeats_from_message_id: string | null;
+  merged_into_turn_id: string | null;
+  steers: Generated<boolean>;
 }
 
 export interface UntrustedContentsTable {

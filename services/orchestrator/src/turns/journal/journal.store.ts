@@ -26,7 +26,7 @@ export type EntryBody = { body: string } | { objectId: string; hash: Buffer; siz
 export type StoredEntry = EntryBody & {
   /** From 1 without gaps, over all the turn's generations. */
   number: number;
-  kind: 'step' | 'result';
+  kind: 'step' | 'result' | 'steering';
 };
 
 export interface JournalEntry {
@@ -152,7 +152,7 @@ export async function findRecentTurns(
       SELECT t.id, row_number() OVER (ORDER BY m.seq DESC, t.id DESC) AS place FROM messages asked
       JOIN messages m ON m.conversation_id = asked.conversation_id AND m.seq < asked.seq AND m.role = 'user'
       JOIN turns t ON t.user_message_id = m.id AND t.status NOT IN ('queued', 'running')
-        AND ${answersUser('t.id')}
+        AND t.merged_into_turn_id IS NULL AND ${answersUser('t.id')}
       WHERE asked.id = ${userMessageId} ORDER BY m.seq DESC, t.id DESC LIMIT ${turns}
     ), last AS (
       SELECT e.call, r.place, e.number FROM recent r JOIN turn_entries e ON e.turn_id = r.id AND e.call IS NOT NULL

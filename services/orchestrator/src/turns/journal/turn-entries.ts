@@ -22,6 +22,8 @@ export interface EntryParts {
   tool?: ToolMessage | undefined;
   message?: { key: string; content: OfferedContent } | undefined;
   call?: CallRecord | undefined;
+  /** Messages that the turn has read: they need no turn of their own. */
+  steeredBy?: readonly string[] | undefined;
 }
 
 export interface AppendedEntry {
@@ -38,6 +40,8 @@ export interface EntryDeps {
   journal: Pick<typeof journalRecords, 'appendEntry'>;
   budget: Pick<TurnBudget, 'record'>;
   limits: Pick<UsageLimits, 'reached'>;
+  /** Ends the turns of messages that steer this one. @returns the sequence of its last event */
+  steer: (messageIds: readonly string[], tx: Transaction) => Promise<number | undefined>;
 }
 
 export interface AppendedTo {
@@ -53,13 +57,13 @@ export interface AppendedTo {
  * transaction.
  */
 export async function appendEntry(
-  { journal, budget, limits }: EntryDeps,
+  { journal, budget, limits, steer }: EntryDeps,
   shown: Pick<TurnMessages, 'tool' | 'findTool' | 'offer'>,
   turn: AppendedTo,
   entry: StoredEntry & EntryParts,
   tx: Transaction,
 ): Promise<AppendedEntry> {
-  const { usage, usageOf = 'unannounced', tool, message } = entry;
+  const { usage, usageOf = 'unannounced', tool, message, steeredBy } = entry;
   const appending = journal.appendEntry(tx, turn, entry);
   const line = tool && shown.findTool(runtimeKey(tool.callId), tx);
   const [verdict] = await allInOrder([appending, line]);
@@ -71,6 +75,7 @@ export async function appendEntry(
       : await allInOrder([budget.record(usage, usageOf, tx), limits.reached(turn.workspaceId, tx)]);
   let seq =
     tool === undefined ? undefined : await shown.tool(runtimeKey(tool.callId), tool.content, turn.replySeq, tx, line);
+  if (steeredBy !== undefined) seq = await steer(steeredBy, tx);
   if (message !== undefined) seq = await shown.offer(`message:${message.key}`, message.content, tx);
   return { verdict, counted, reached, ...(seq === undefined ? {} : { seq }) };
 }

@@ -123,6 +123,7 @@ function noted() {
   };
   const writer: TurnWriter = {
     begin: async () => BEGUN,
+    merge: async () => false,
     showReply: async () => ({ replyId: 'another', seq: 2 }),
     track: () => undefined,
     saveProgress: async () => undefined,

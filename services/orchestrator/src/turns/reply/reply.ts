@@ -24,6 +24,7 @@ import {
   createReplyParts,
   type ReplyPartsDeps,
   attemptOf,
+  steeredBy,
   checkNames,
   journalEntry,
   MAX_NOTE_LENGTH,
@@ -372,6 +373,7 @@ function outputEvents(replying: Replying) {
       tool: tool === undefined ? undefined : parts.toolLine(tool),
       message: message === undefined ? undefined : parts.offeredMessage(message),
       call: parts.recordOf(reported.call),
+      steeredBy: steeredBy(reported),
     };
     const stored = await bodies.put({ turnId: turn.id, number: entry.number, body }, signal);
     const appended = (one: AppendedEntry): void => {

@@ -13,6 +13,7 @@ import { storable } from '@uswarm/service-kit';
 import type { Attempt } from '../../metering/reservations.store.js';
 import type { ModelPrice } from '../../platform/core/models.js';
 import type { UsageEntry } from '../../records/usage-rows.js';
+import { isId } from '../../platform/database/id.js';
 import { type OfferedContent, offeredContent } from '../content/agent-content-schema.js';
 import { type Refusal, ReplyLimitExceeded } from '../content/reply-limit.js';
 import { type CallRecord, type JournalEntry, MAX_ENTRY_BYTES } from '../journal/journal.store.js';
@@ -37,6 +38,7 @@ export function checkNames(...names: string[]): void {
 const ENTRY_KINDS: Partial<Record<EntryKind, JournalEntry['kind']>> = {
   [EntryKind.STEP]: 'step',
   [EntryKind.RESULT]: 'result',
+  [EntryKind.STEERING]: 'steering',
 };
 
 /** @throws ReplyLimitExceeded if the kind is unknown, or if the body is too large or cannot be stored */
@@ -45,6 +47,13 @@ export function journalEntry({ number, kind, body }: Entry): JournalEntry {
   if (known === undefined || body !== storable(body) || Buffer.byteLength(body) > MAX_ENTRY_BYTES)
     throw new ReplyLimitExceeded('runtime_output_invalid', 'entry_invalid');
   return { number, kind: known, body };
+}
+
+/** @returns undefined without messages @throws ReplyLimitExceeded for ids that no message has */
+export function steeredBy({ steeredBy: ids }: Pick<Entry, 'steeredBy'>): string[] | undefined {
+  if (ids.length > LIMITS.queuedTurns || !ids.every(isId))
+    throw new ReplyLimitExceeded('runtime_output_invalid', 'entry_invalid');
+  return ids.length === 0 ? undefined : ids;
 }
 
 /** @throws ReplyLimitExceeded if the numbers are impossible for a model call */

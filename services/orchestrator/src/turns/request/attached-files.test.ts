@@ -81,7 +81,7 @@ async function shown(
   withinMs = 60_000,
   transcripts: Transcripts = heard(),
 ) {
-  const answered = rows[0]?.id ?? '';
+  const answered = rows.slice(0, 1).map(({ id }) => id);
   const { files, problems, isComplete } = await attachedFiles(rows, from, transcripts, {
     turn: TURN,
     answered,

@@ -64,7 +64,7 @@ export interface FileNote {
 export interface PromptFiles {
   /** By message. */
   files: ReadonlyMap<string, readonly AttachedFile[]>;
-  /** Unreadable files in the answered message, for the user. */
+  /** Unreadable files in the answered messages, for the user. */
   problems: readonly FileNote[];
   /** False if a file takes longer to read than the turn waits. */
   isComplete: boolean;
@@ -72,8 +72,8 @@ export interface PromptFiles {
 
 export interface FileOptions extends FileReading {
   turn: Pick<TurnRow, 'id' | 'workspace_id'>;
-  /** The answered message's id. */
-  answered: string;
+  /** Ids of the answered messages. */
+  answered: readonly string[];
   /** True if the model sees pictures, or if that is unknown. */
   images: boolean;
   /** The model's window in tokens. */
@@ -197,7 +197,7 @@ export async function attachedFiles(
     const list: AttachedFile[] = [];
     // A message's files share the room.
     for (const [at, file] of readable.entries()) {
-      const one = await shown(file, Math.floor(room.characters / (readable.length - at)), id === answered);
+      const one = await shown(file, Math.floor(room.characters / (readable.length - at)), answered.includes(id));
       const isMessage = isSpoken && one.recording === Recording.ATTACHED;
       list.push(isMessage ? { ...one, recording: Recording.MESSAGE } : one);
     }

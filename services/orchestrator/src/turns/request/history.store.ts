@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
 import { type MessageParts, messageToText, type StoredFile } from './message-to-text.js';
 import { answersUser } from '../../records/answers-user.js';
+import { steeringMessages } from '../../records/turn-rows.js';
 
 export interface HistoryRow {
   id: string;
@@ -78,9 +79,18 @@ export async function readHistory(
     WHERE user_message.id IS DISTINCT FROM ${userMessage.messageId}::uuid
       OR coalesce(replying.agent_id, writing.agent_id) <> ${userMessage.agentId}::uuid
         AND ${answersUser('coalesce(replying.id, writing.id)')}
-    ORDER BY coalesce(user_message.seq, entry.seq) DESC, entry.seq DESC
+    ORDER BY coalesce(
+      -- A reply also answers the messages that steered its turn.
+      (SELECT max(said.seq) FROM turns merged JOIN messages said ON said.id = merged.user_message_id
+        WHERE merged.merged_into_turn_id = coalesce(replying.id, writing.id) AND said.seq > user_message.seq),
+      user_message.seq, entry.seq
+    ) DESC, entry.seq DESC
     LIMIT ${limit}`.execute(database);
-  return rows.map(({ id, role, agent_id, covered, ...parts }) => ({
+  return rows.map(toRow);
+}
+
+function toRow({ id, role, agent_id, covered, ...parts }: Omit<HistoryRow, 'text'> & MessageParts): HistoryRow {
+  return {
     id,
     role,
     agent_id,
@@ -88,5 +98,17 @@ export async function readHistory(
     ...(parts.content.type === 'artifact' ? { artifact: true as const } : {}),
     ...(parts.attachments.length > 0 ? { attachments: parts.attachments } : {}),
     ...(covered === true ? { covered } : {}),
-  }));
+  };
+}
+
+/** Messages that steer a running turn, oldest first: those that it has read, and those that wait for its next step. */
+export async function readSteering(
+  database: Database,
+  turnId: string,
+  answeredMessageId: string,
+): Promise<HistoryRow[]> {
+  const { rows } = await sql<Omit<HistoryRow, 'text'> & MessageParts>`
+    SELECT m.id, m.role, m.agent_id, m.content, m.attachments ${steeringMessages(turnId, answeredMessageId)}
+    ORDER BY m.seq`.execute(database);
+  return rows.map(toRow);
 }

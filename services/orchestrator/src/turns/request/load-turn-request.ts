@@ -1,5 +1,5 @@
 import { ACTION_CARD_TOOL, DELEGATION_TOOL } from '@uswarm/contract/agent-tools';
-import type { RunTurnRequest } from '@uswarm/runtime-proto';
+import type { HistoryMessage, RunTurnRequest } from '@uswarm/runtime-proto';
 import type { Clock } from '@uswarm/service-kit';
 import type { AgentContext, LoadedAgent, Question } from './agent-context.js';
 import type { ModelCatalog } from '../../platform/core/models.js';
@@ -22,6 +22,7 @@ import { fileIds } from './message-to-text.js';
 import type { Reply } from '../reply/reply-state.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import { subjectsOf } from './offered-tools.js';
+import { loadSteering } from './steering.js';
 import { describeSentCalls } from './sent-calls.js';
 import { maxMessagesOf, neededMessages, needsSummary, wholeMessages, windowOf } from './summary-need.js';
 import type { JournalBodies } from '../journal/journal-bodies.js';
@@ -30,7 +31,7 @@ import type { WorkflowReports } from '../workflows/workflow-reports.js';
 import type { PlatformTool } from '../tools/platform-tool.js';
 import type { UntrustedSource } from '../tools/untrusted-content.js';
 import type { TurnContext } from './turn-contexts.store.js';
-import { boundedHistory, JOURNAL, TOOL_GRANTS, turnRequest } from './turn-request.js';
+import { boundedHistory, JOURNAL, STEER, TOOL_GRANTS, turnRequest } from './turn-request.js';
 import type { TurnRow } from '../turns.store.js';
 import type * as turnRecords from '../turns.store.js';
 import type * as journalRecords from '../journal/journal.store.js';
@@ -41,7 +42,7 @@ import type { Database } from '../../platform/database/database.js';
 
 export interface TurnRequestDeps {
   database: Database;
-  turns: Pick<typeof turnRecords, 'loadHistory' | 'findNextStep'>;
+  turns: Pick<typeof turnRecords, 'loadHistory' | 'loadSteering' | 'findNextStep'>;
   journal: Pick<typeof journalRecords, 'listEntries' | 'findRecentTurns' | 'listCalls'>;
   bodies: Pick<JournalBodies, 'read'>;
   contexts: Pick<typeof turnContextRecords, 'findTurnContext'>;
@@ -89,6 +90,8 @@ export interface LoadedRequest {
   fileProblems: readonly FileNote[];
   /** True if older messages need a summary after the turn. */
   needsSummary: boolean;
+  /** Reads the messages that steer the turn; undefined if the runtime cannot be told. */
+  steering?: ((signal: AbortSignal) => Promise<HistoryMessage[]>) | undefined;
 }
 
 type ReplyPlace = Pick<Reply, 'generation' | 'from'> & { requests: Pick<Reply['requests'], 'resolutions'> };
@@ -186,19 +189,25 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
     // An agent without tools needs no token.
     const toolToken = tools.length === 0 ? '' : await deps.toolTokens(tokenTurn(turn));
     const modelToken = await deps.modelTokens({ ...tokenTurn(turn), purpose: 'turn' });
+    const fileOptions = {
+      // A server that sees no pictures refuses them, and the runtime sends the request again without them.
+      images: context.limits?.capabilities.images ?? true,
+      window: window.tokens,
+      withinMs: filesWithinMs ?? FILES_WITHIN_MS,
+      recordingsWithinMs: filesWithinMs ?? RECORDINGS_WITHIN_MS,
+    };
     const attached = features.includes(FILES)
       ? await attachedFiles(needed, deps.files, deps.transcripts, {
+          ...fileOptions,
           turn,
-          answered: answered.user_message_id,
-          // A server that sees no pictures refuses them, and the runtime sends the request again without them.
-          images: context.limits?.capabilities.images ?? true,
-          window: window.tokens,
-          withinMs: filesWithinMs ?? FILES_WITHIN_MS,
-          recordingsWithinMs: filesWithinMs ?? RECORDINGS_WITHIN_MS,
+          answered: [answered.user_message_id],
           userId: turn.user_id,
           signal,
         })
       : NO_FILES;
+    const readSteering = (until: AbortSignal) => loadSteering(deps, turn, { ...fileOptions, signal: until });
+    // A new turn has none: messages that were sent before it begins are part of its history.
+    const steering = isNew || isBackground(turn) ? [] : await readSteering(signal);
     const requested = deps.platformTools.filter(({ name }) => requestedTools.includes(name));
     const request = turnRequest({
       turn,
@@ -210,6 +219,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       features,
       files: attached.files,
       history: [...boundedHistory(needed), ...reportRow(answered, report)],
+      steering,
       firstStep,
       journal,
       recentCalls,
@@ -231,6 +241,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       hasFiles: attached.isComplete,
       fileProblems: attached.problems,
       needsSummary: needsSummary(newestFirst, whole),
+      steering: request.journaled && features.includes(STEER) && !isBackground(turn) ? readSteering : undefined,
     };
   };
 }

@@ -86,6 +86,7 @@ describe('the request of a turn', () => {
     subjects: new Set<never>(),
     resolutions: [],
     history: [message('hi', '1'), { id: '2', role: 'agent', agent_id: 'a', text: 'hello' } satisfies HistoryRow],
+    steering: [],
     files: new Map(),
     features: [],
     firstStep: 3,

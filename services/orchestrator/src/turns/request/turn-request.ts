@@ -62,6 +62,8 @@ export interface TurnRequestInput {
   generation: number;
   context: TurnContext;
   history: readonly HistoryRow[];
+  /** Messages that steer the turn, oldest first. */
+  steering: readonly HistoryMessage[];
   /** By message. */
   files: PromptFiles['files'];
   requestedTools: readonly PlatformTool[];
@@ -93,7 +95,12 @@ export function turnRequest(input: TurnRequestInput): RunTurnRequest {
     fromEvent: BigInt(input.fromEvent),
     agent: withContext(toAgent(answering), agentContext, input.features),
     colleagues: members.filter(({ id }) => id !== turn.agent_id).map(toAgent),
-    history: input.history.map((row) => toHistory(row, input.files.get(row.id))),
+    history: [
+      ...input.history.map((row) => toHistory(row, input.files.get(row.id))),
+      // Otherwise nothing would tell the runtime what they say.
+      ...(canSteer(input) ? [] : input.steering),
+    ],
+    steering: canSteer(input) ? [...input.steering] : [],
     summary: [context.summary?.text, context.sentCalls].filter(Boolean).join('\n\n'),
     tools: agentContext.tools,
     isTask: isBackground(turn),
@@ -112,6 +119,8 @@ export function turnRequest(input: TurnRequestInput): RunTurnRequest {
   });
 }
 
+/** Such runtimes read messages of the user at the next step of a turn. They have `JOURNAL`. */
+export const STEER = 'steer.1';
 /** Such runtimes continue from a journal. */
 export const JOURNAL = 'journal.1';
 /** Such runtimes read large entries, which include what is committed with them, and calls from earlier turns. */
@@ -121,7 +130,10 @@ const SMALL_JOURNAL_BYTES = 2 * 1024 * 1024;
 export const TOOL_GRANTS = 'tool-grants.1';
 /** Such runtimes announce model calls. */
 const BUDGET = 'budget.1';
-const KINDS = { step: EntryKind.STEP, result: EntryKind.RESULT };
+const KINDS = { step: EntryKind.STEP, result: EntryKind.RESULT, steering: EntryKind.STEERING };
+
+const canSteer = ({ features }: Pick<TurnRequestInput, 'features'>): boolean =>
+  features.includes(JOURNAL) && features.includes(STEER);
 
 /**
  * Runtimes without the feature, or that cannot read the journal, start from the beginning and get no tools with
@@ -130,6 +142,8 @@ const KINDS = { step: EntryKind.STEP, result: EntryKind.RESULT };
 function journalOf(input: TurnRequestInput) {
   const { features } = input;
   const isLarge = features.includes(LARGE_JOURNAL);
+  const isSteered = input.journal.some(({ kind }) => kind === 'steering');
+  if (isSteered && !canSteer(input)) return {};
   if (!features.includes(JOURNAL) || (!isLarge && bytesOf(input.journal) > SMALL_JOURNAL_BYTES)) return {};
   const journal = input.journal.map(({ number, kind, body }) =>
     create(EntrySchema, { number, kind: KINDS[kind], body }),

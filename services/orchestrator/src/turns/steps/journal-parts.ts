@@ -67,13 +67,14 @@ export function journalPart({ number, kind, at, body }: ReadEntry): JournalPart 
     const { data } = StepBody.safeParse(value);
     return data && { number, at, kind, text: data.text, calls: callsOf(data.calls) };
   }
-  const { data } = ResultBody.safeParse(value);
+  // The conversation shows messages that steer a turn.
+  const data = kind === 'result' ? ResultBody.safeParse(value).data : undefined;
   if (data === undefined) return undefined;
   const { output } = data.part;
   return {
     number,
     at,
-    kind,
+    kind: 'result',
     callId: data.callId,
     failed: output.type === 'error-text',
     text: beginningOf(textOf(output)),

@@ -5,6 +5,7 @@ import type { Transaction } from '../../platform/database/database.js';
 import type { AgentActivity } from '../../platform/database/schema.js';
 import type { AgentStatuses } from '../../records/agent-statuses.js';
 import type { EventLog } from '../../records/event-log.js';
+import type { MessageChange } from '../../records/message-rows.js';
 import type { NewMemory } from '../../records/memories.store.js';
 import { isBackground } from '../background-turns.js';
 import type { TurnMessagesDeps } from '../content/turn-messages.js';
@@ -127,7 +128,7 @@ export async function recordUntrusted(
 }
 
 /** Statuses that each new status can replace. */
-const REPLACED: Record<'delivered' | 'read' | 'failed', readonly MessageStatus[]> = {
+export const REPLACED: Record<'delivered' | 'read' | 'failed', readonly MessageStatus[]> = {
   delivered: ['sent', 'failed'],
   read: ['sent', 'delivered', 'failed'],
   failed: ['sent', 'delivered', 'read'],
@@ -139,8 +140,12 @@ const REPLACED: Record<'delivered' | 'read' | 'failed', readonly MessageStatus[]
  */
 export const createUserMessageStatus =
   (events: Pick<EventLog, 'changeMessage'>, turn: Pick<TurnRow, 'workspace_id' | 'user_message_id'>) =>
-  async (status: 'delivered' | 'read' | 'failed', tx: Transaction, errorCode: string | null = null): Promise<void> => {
+  async (
+    status: 'delivered' | 'read' | 'failed',
+    tx: Transaction,
+    more: Pick<MessageChange, 'errorCode' | 'answeredWith'> = {},
+  ): Promise<void> => {
     const { workspace_id: workspaceId, user_message_id: id } = turn;
-    const change = { status, errorCode };
+    const change = { status, errorCode: null, ...more };
     await events.changeMessage({ workspaceId, id, change, from: REPLACED[status], types: ['message.updated'] }, tx);
   };

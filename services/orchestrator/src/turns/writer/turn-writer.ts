@@ -39,6 +39,7 @@ import type { TurnRow } from '../turns.store.js';
 import { createTurnBeginning, createUserMessageStatus, readsUntrusted, recordUntrusted } from './turn-beginning.js';
 import { createTurnBudget, showApproval, type TurnBudgetDeps } from './turn-budget.js';
 import { answeredReply, createTurnEnding, createTurnLeftovers, type Ended, type FinishedReply } from './turn-ending.js';
+import { createSteering } from './steering.js';
 import type { TurnWriter } from './turn-writes.js';
 
 export interface TurnWriterDeps extends TurnMessagesDeps, ProgressDeps {
@@ -46,7 +47,7 @@ export interface TurnWriterDeps extends TurnMessagesDeps, ProgressDeps {
   withTransaction: WithTransaction;
   /** Like `withTransaction`, for a single statement. */
   withStatement: WithTransaction;
-  jobs: Pick<JobQueue, 'holds' | 'end'>;
+  jobs: Pick<JobQueue, 'holds' | 'end' | 'lockAll' | 'remove'>;
   turns: Pick<
     typeof turnRecords,
     | 'startTurn'
@@ -62,6 +63,9 @@ export interface TurnWriterDeps extends TurnMessagesDeps, ProgressDeps {
     | 'recordCall'
     | 'isAnsweredElsewhere'
     | 'suspendTurn'
+    | 'mergeTurn'
+    | 'findSteeringTurns'
+    | 'endSteeringTurns'
   >;
   journal: Pick<typeof journalRecords, 'judgeEntry' | 'appendEntry' | 'isJournalEmpty'>;
   statuses: Pick<AgentStatuses, 'begun' | 'setActivity' | 'showWriting' | 'refreshAgent' | 'ended'>;
@@ -88,6 +92,11 @@ export interface TurnWriterDeps extends TurnMessagesDeps, ProgressDeps {
 /** Before the turn was suspended, the user decided on a call or deleted its card, or a task ended. */
 class Decided extends Error {
   override name = 'Decided';
+}
+
+/** Before the turn was merged into the next one, that was stopped or deleted. */
+class NextTurnChanged extends Error {
+  override name = 'NextTurnChanged';
 }
 
 /** Limit for one turn's calls to other systems. An untrusted runtime could send more than a user expects. */
@@ -162,6 +171,7 @@ function createWriting(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob) {
     beginning,
     endReply,
     setUserMessage,
+    steer: createSteering(deps, turn),
     commit,
     commits,
     replySeq,
@@ -272,7 +282,7 @@ function lifeWrites(
 function outputWrites(
   writing: Writing,
 ): Pick<TurnWriter, 'judge' | 'entry' | 'entryLater' | 'tool' | 'offer' | 'note' | 'noteLimit' | 'reserve' | 'usage'> {
-  const { deps, turn, known, shownMessages, budget, commit, replySeq, toolEnded, withActivity } = writing;
+  const { deps, turn, known, shownMessages, budget, steer, commit, replySeq, toolEnded, withActivity } = writing;
   const { metrics } = deps;
   const workspaceId = turn.workspace_id;
   const orderOf = ({ usage }: EntryParts, activity: AgentActivity | undefined) => ({
@@ -287,7 +297,7 @@ function outputWrites(
     async (tx: Transaction): Promise<AppendedEntry> => {
       if (entry.tool !== undefined || entry.message !== undefined || entry.call !== undefined) known.isPlain = false;
       const place = { id: turn.id, workspaceId, generation, replySeq: replySeq() };
-      const appended = await appendEntry({ ...deps, budget }, shownMessages, place, entry, tx);
+      const appended = await appendEntry({ ...deps, budget, steer }, shownMessages, place, entry, tx);
       if (appended.verdict === 'stale') throw new LeaseLost();
       return appended;
     };
@@ -449,9 +459,11 @@ function callWrites(
 }
 
 /** Ends the turn and its job. */
-function endWrites(writing: Writing): Pick<TurnWriter, 'handOver' | 'suspend' | 'askForTokens' | 'finish' | 'abandon'> {
+function endWrites(
+  writing: Writing,
+): Pick<TurnWriter, 'handOver' | 'suspend' | 'askForTokens' | 'finish' | 'merge' | 'abandon'> {
   const { deps, turn, known, shownMessages, budget, beginning, endReply, setUserMessage, commit } = writing;
-  const { turns, messages, metrics } = deps;
+  const { turns, messages, events, metrics } = deps;
   const workspaceId = turn.workspace_id;
   /**
    * Ends the reply with `end`, or as stopped if the user stopped the turn. A stop locks the job as well, so none is
@@ -522,6 +534,24 @@ function endWrites(writing: Writing): Pick<TurnWriter, 'handOver' | 'suspend' | 
       return ended;
     },
 
+    async merge(intoTurnId) {
+      try {
+        await commit(
+          async (tx) => {
+            await events.lock(workspaceId, tx);
+            const answeredWith = await turns.mergeTurn(tx, turn.id, intoTurnId);
+            if (answeredWith === undefined) throw new NextTurnChanged();
+            await setUserMessage('read', tx, { answeredWith });
+          },
+          { as: 'last' },
+        );
+        return true;
+      } catch (error) {
+        if (error instanceof NextTurnChanged) return false;
+        throw error;
+      }
+    },
+
     async abandon(errorCode, sentence, turnStatus = 'failed') {
       const { reply_message_id: replyId } = turn;
       const ended = await commit(
@@ -531,7 +561,7 @@ function endWrites(writing: Writing): Pick<TurnWriter, 'handOver' | 'suspend' | 
           if (turn.reply_message_id === null && !isBackground(turn))
             turn.reply_message_id = (await beginning.insertReply(tx)).replyId;
           if (!isBackground(turn) && !(await turns.isAnsweredElsewhere(tx, turn)))
-            await setUserMessage('failed', tx, messageError(errorCode).code);
+            await setUserMessage('failed', tx, { errorCode: messageError(errorCode).code });
           const reply = { turnStatus, messageStatus: 'failed', text: sentence, errorCode } as const;
           return endReply(reply, tx);
         },

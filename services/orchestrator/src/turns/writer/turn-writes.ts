@@ -177,6 +177,12 @@ export interface TurnWriter {
   noteLimit(limit: LimitReached): Promise<void>;
   /** Ends the turn and its job. @returns the sequence of its last event */
   finish(reply: FinishedReply): Promise<Ended>;
+  /**
+   * Ends a turn that has not begun: a queued turn answers its message, too.
+   *
+   * @returns false if that turn is not queued any more
+   */
+  merge(intoTurnId: string): Promise<boolean>;
   /** Fails a turn: the user message fails, and the reply states the reason. */
   abandon(errorCode: string, sentence: string, turnStatus?: 'failed' | 'stopped'): Promise<Ended>;
 }

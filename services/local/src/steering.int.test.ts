@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { MessageData } from '@uswarm/contract';
+import { type ModelServer, type ModelStep, startModelServer, textOf } from '@uswarm/dev-servers';
+import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
+import { modelSettings } from '../test/model-settings.js';
+import { KILLED, type SeparateServices, startSeparateServices } from '../test/separate.js';
+
+interface Call {
+  /** Texts of the user's messages, and of what stands between them. */
+  said: string[];
+  /** Tool results of this turn. */
+  results: number;
+}
+
+/** The message as its sender wrote it: the first one has data of the platform before it. */
+const written = (text: string): string => text.split('</context>\n').at(-1)!.trim();
+
+describe('messages for an agent that works', () => {
+  let model: ModelServer;
+  let services: SeparateServices;
+  let client: TestClient;
+  let calls: Call[] = [];
+  let script: (call: Call) => ModelStep[] = () => [];
+
+  beforeAll(async () => {
+    model = await startModelServer({
+      script: ({ messages }) => {
+        const newest = messages.findLastIndex(({ role }) => role === 'assistant');
+        const texts = messages.filter(({ role }) => role === 'user').map(({ content }) => written(textOf(content)));
+        const call = {
+          said: texts,
+          results: messages.filter(({ role }, at) => role === 'tool' && at <= newest + 8).length,
+        };
+        // Titles and summaries are written without tools.
+        if (textOf(messages[0]!.content).includes('title')) return [{ text: 'A title' }];
+        calls.push(call);
+        return script(call);
+      },
+    });
+    services = await startSeparateServices({ ...modelSettings(model), SUMMARY_WORKERS: '0' });
+    const token = await services.issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' });
+    client = await startTestClient({ ...services, token });
+    await services.query(`UPDATE users SET plan_code = 'pro'`);
+  });
+  afterAll(async () => {
+    client?.close();
+    await services?.close();
+    await model?.close();
+  });
+
+  async function api<Body>(method: string, path: string, body?: object): Promise<Body> {
+    const answer = await client.api(method, path, body);
+    expect(answer.status).toBeLessThan(300);
+    return answer.body as Body;
+  }
+  const conversations = () => `/v1/workspaces/${client.workspaceId}/conversations`;
+  let conversation = '';
+  beforeEach(async () => {
+    calls = [];
+    const created = await api<{ data: { id: string } }>('POST', conversations(), { type: 'swarm' });
+    conversation = created.data.id;
+  });
+
+  async function send(text: string, more: object = {}): Promise<string> {
+    const body = { content: { type: 'text', text }, ...more };
+    const { data } = await api<{ data: MessageData }>('POST', `${conversations()}/${conversation}/messages`, body);
+    return data.id;
+  }
+  async function listed(): Promise<MessageData[]> {
+    const path = `${conversations()}/${conversation}/messages?limit=50`;
+    const { data } = await api<{ data: MessageData[] }>('GET', path);
+    return data.toReversed();
+  }
+  const replied = (text: string) =>
+    client.shown(
+      ({ conversation_id: id, content, extended_status: status }) =>
+        id === conversation && content.type === 'text' && content.text === text && status === 'delivered',
+    );
+  const replies = (messages: readonly MessageData[]) =>
+    messages.filter(({ role, content }) => role === 'agent' && content.type === 'text');
+
+  it('answers messages that wait together, with one reply to the last of them', async () => {
+    const hold = `first ${conversation}`;
+    script = ({ said }) => (said.length === 1 ? [{ hold }, { text: 'One.' }] : [{ text: 'Both.' }]);
+    const first = await send('First');
+    await model.reached(hold);
+    const [second, third] = [await send('Second'), await send('Third')];
+    model.release(hold);
+    await replied('Both.');
+
+    const messages = await listed();
+    expect(replies(messages).map(({ in_reply_to }) => in_reply_to)).toEqual([first, third]);
+    const byId = new Map(messages.map((message) => [message.id, message]));
+    expect(byId.get(second)).toMatchObject({ answered_with: third, extended_status: 'read' });
+    expect(byId.get(third)).not.toHaveProperty('answered_with');
+    expect(calls.map(({ said }) => said.at(-1))).toEqual(['First', 'Second\n\nThird']);
+  });
+
+  const SAVE = { name: 'remember', arguments: { key: 'tea', content: 'Green tea', category: 'core' } };
+
+  describe.each(KILLED)('steered while %s is killed', (killed) => {
+    it('reads the message once, at its next step', async () => {
+      const [step, end] = [`step ${conversation}`, `end ${conversation}`];
+      script = ({ said, results }) =>
+        results === 0
+          ? [{ hold: step }, { toolCalls: [SAVE] }]
+          : said.some((text) => text.includes('Coffee'))
+            ? [{ hold: end }, { text: 'Coffee it is.' }]
+            : [{ text: 'Tea it is.' }];
+      const first = await send('Remember tea');
+      await model.reached(step);
+      const steering = await send('Coffee instead', { steer: true });
+      model.release(step);
+      await model.reached(end);
+      const [{ calls: before }] = [{ calls: calls.length }];
+      await services.kill(killed, client.workspaceId);
+      await services.recover(killed);
+      model.release(end);
+      await replied('Coffee it is.');
+
+      const messages = await listed();
+      expect(replies(messages)).toHaveLength(1);
+      expect(messages.find(({ id }) => id === steering)).toMatchObject({
+        answered_with: first,
+        extended_status: 'read',
+      });
+      for (const { said } of calls.slice(before - 1))
+        expect(said.filter((text) => text.includes('Coffee'))).toEqual(['Coffee instead']);
+    });
+  });
+});

@@ -1,0 +1,38 @@
+import type { Transaction } from '../../platform/database/database.js';
+import { TURN_JOB } from '../../records/turn-job.js';
+import type { TurnRow } from '../turns.store.js';
+import { REPLACED } from './turn-beginning.js';
+import type { TurnWriterDeps } from './turn-writer.js';
+
+/**
+ * Ends the queued turns of messages that steer a turn, in the transaction that stores that the turn has read them. Messages whose turns
+ * were stopped or deleted meanwhile are ignored.
+ *
+ * @returns a function that returns the sequence of its last event, or undefined without one
+ */
+export const createSteering =
+  (
+    { turns, jobs, events, untrusted }: Pick<TurnWriterDeps, 'turns' | 'jobs' | 'events' | 'untrusted'>,
+    turn: TurnRow,
+  ) =>
+  async (messageIds: readonly string[], tx: Transaction): Promise<number | undefined> => {
+    const ids = await turns.findSteeringTurns(tx, turn.id, messageIds);
+    // Before the turns, as those who stop or delete them lock.
+    await jobs.lockAll(TURN_JOB, ids, tx);
+    const messages = await turns.endSteeringTurns(tx, turn.id, ids);
+    await jobs.remove(TURN_JOB, ids, tx);
+    if (messages.some(({ hasFiles }) => hasFiles)) await untrusted.addUntrustedSources(tx, turn, ['attachment']);
+    const change = { status: 'read', errorCode: null, answeredWith: turn.in_reply_to } as const;
+    let last: number | undefined;
+    for (const { id } of messages) {
+      const changed = {
+        workspaceId: turn.workspace_id,
+        id,
+        change,
+        from: REPLACED.read,
+        types: ['message.updated'],
+      } as const;
+      last = (await events.changeMessage(changed, tx))?.at(-1) ?? last;
+    }
+    return last;
+  };
