@@ -130,9 +130,10 @@ export function createClient({ url, realtimeUrl = url, store, device = {}, ...op
     text,
     mentions,
     files,
+    steer,
   }: OutboxItem): Promise<string> {
     const attachments = files.map((file) => ({ id: 'id' in file ? file.id : '' }));
-    const body = { local_id, content: { type: 'text', text }, mentions, attachments };
+    const body = { local_id, content: { type: 'text', text }, mentions, attachments, ...(steer ? { steer } : {}) };
     const route = '/v1/workspaces/{workspaceId}/conversations/{id}/messages';
     const { body: answer } = await http.send('post', route, { path: { workspaceId: w, id }, body, retries: 0 });
     const message = (answer as { data: MessageData }).data;

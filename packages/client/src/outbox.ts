@@ -4,8 +4,17 @@ import { SESSION_CODES, type Attachment, type MentionDraft } from './gen/types.j
 import type { Database } from './store.js';
 
 type File = Uploadable | Pick<Attachment, 'id'>;
-/** A message to send. `files` are uploads, or files to upload. A `local_id` identifies the message permanently; default: a new UUID. */
-export type NewMessage = { text: string; mentions?: MentionDraft[]; files?: File[]; local_id?: string };
+/**
+ * A message to send. `files` are uploads, or files to upload. A `local_id` identifies the message permanently; default: a new UUID. `steer`:
+ * an agent that works reads it at its next step; default: afterwards.
+ */
+export type NewMessage = {
+  text: string;
+  mentions?: MentionDraft[];
+  files?: File[];
+  local_id?: string;
+  steer?: boolean;
+};
 type Place = { workspace_id: string; conversation_id: string };
 /**
  * An unacknowledged message. `refused`: the user can retry, edit or cancel it; later messages in its
@@ -127,7 +136,7 @@ export function createOutbox({ db, closing, ready, send, upload }: OutboxDeps) {
       sent.promise.catch(() => undefined);
       await db.update((draft) => {
         const order = Math.max(0, ...items().map((item) => item.order)) + 1;
-        const item = { mentions: [], files: [], ...message, ...place, ...UNSENT, local_id, order };
+        const item = { mentions: [], files: [], steer: false, ...message, ...place, ...UNSENT, local_id, order };
         if (draft.get(`outbox/${local_id}`) === undefined) draft.set(`outbox/${local_id}`, item);
       });
       start(place);

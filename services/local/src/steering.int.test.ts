@@ -7,13 +7,12 @@ import { modelSettings } from '../test/model-settings.js';
 import { KILLED, type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 interface Call {
-  /** Texts of the user's messages, and of what stands between them. */
   said: string[];
-  /** Tool results of this turn. */
+  /** In this turn. */
   results: number;
 }
 
-/** The message as its sender wrote it: the first one has data of the platform before it. */
+/** The first message has platform data before it. */
 const written = (text: string): string => text.split('</context>\n').at(-1)!.trim();
 
 describe('messages for an agent that works', () => {
@@ -22,6 +21,8 @@ describe('messages for an agent that works', () => {
   let client: TestClient;
   let calls: Call[] = [];
   let script: (call: Call) => ModelStep[] = () => [];
+
+  const SAVE = { name: 'remember', arguments: { key: 'tea', content: 'Green tea', category: 'core' } };
 
   beforeAll(async () => {
     model = await startModelServer({
@@ -72,6 +73,7 @@ describe('messages for an agent that works', () => {
     const { data } = await api<{ data: MessageData[] }>('GET', path);
     return data.toReversed();
   }
+  const message = (id: string) => `/v1/workspaces/${client.workspaceId}/messages/${id}`;
   const replied = (text: string) =>
     client.shown(
       ({ conversation_id: id, content, extended_status: status }) =>
@@ -97,7 +99,73 @@ describe('messages for an agent that works', () => {
     expect(calls.map(({ said }) => said.at(-1))).toEqual(['First', 'Second\n\nThird']);
   });
 
-  const SAVE = { name: 'remember', arguments: { key: 'tea', content: 'Green tea', category: 'core' } };
+  it('answers the others if the last of them is deleted while the agent writes', async () => {
+    const [hold, both] = [`first ${conversation}`, `both ${conversation}`];
+    script = ({ said }) =>
+      said.some((text) => text.includes('Third'))
+        ? [{ text: 'Both' }, { hold: both }, { text: ' of them.' }]
+        : said.length === 1
+          ? [{ hold }, { text: 'One.' }]
+          : [{ text: 'The second.' }];
+    await send('First');
+    await model.reached(hold);
+    const [second, third] = [await send('Second'), await send('Third')];
+    model.release(hold);
+    await model.reached(both);
+    await client.api('DELETE', message(third));
+    model.release(both);
+    await replied('The second.');
+
+    const messages = await listed();
+    expect(replies(messages).at(-1)).toMatchObject({ in_reply_to: second });
+    expect(messages.find(({ id }) => id === second)).not.toHaveProperty('answered_with');
+    expect(calls.at(-1)?.said.at(-1)).toBe('Second');
+  });
+
+  it('answers a message afterwards if the agent finishes before its next step', async () => {
+    const hold = `late ${conversation}`;
+    script = ({ said }) => (said.length === 1 ? [{ hold }, { text: 'Tea it is.' }] : [{ text: 'Coffee it is.' }]);
+    const first = await send('Tea');
+    await model.reached(hold);
+    const second = await send('Coffee instead', { steer: true });
+    model.release(hold);
+    await replied('Coffee it is.');
+
+    const messages = await listed();
+    expect(replies(messages).map(({ in_reply_to }) => in_reply_to)).toEqual([first, second]);
+    expect(messages.find(({ id }) => id === second)).not.toHaveProperty('answered_with');
+  });
+
+  it('does not read a message that is deleted before the next step', async () => {
+    const step = `deleted ${conversation}`;
+    script = ({ results }) => (results === 0 ? [{ hold: step }, { toolCalls: [SAVE] }] : [{ text: 'Tea it is.' }]);
+    await send('Remember tea');
+    await model.reached(step);
+    const second = await send('Coffee instead', { steer: true });
+    await client.api('DELETE', message(second));
+    model.release(step);
+    await replied('Tea it is.');
+    expect(replies(await listed())).toHaveLength(1);
+  });
+
+  it('stops the answer by the id of a message that steers it, and keeps its text', async () => {
+    const [step, end] = [`stopped ${conversation}`, `written ${conversation}`];
+    script = ({ results }) =>
+      results === 0
+        ? [{ hold: step }, { toolCalls: [SAVE] }]
+        : [{ text: 'Coffee it' }, { hold: end }, { text: ' is.' }];
+    await send('Remember tea');
+    await model.reached(step);
+    const second = await send('Coffee instead', { steer: true });
+    model.release(step);
+    await model.reached(end);
+    await client.api('POST', `${message(second)}/stop`);
+    await client.shown(
+      ({ conversation_id: id, content, extended_status: status }) =>
+        id === conversation && content.type === 'text' && content.text === 'Coffee it' && status !== 'pending',
+    );
+    expect(replies(await listed())).toHaveLength(1);
+  });
 
   describe.each(KILLED)('steered while %s is killed', (killed) => {
     it('reads the message once, at its next step', async () => {

@@ -252,7 +252,7 @@ export const MessageData = z
     answered_with: Id.optional().meta({
       description:
         'The message of the user whose answer answers this one, too: a later one that waited with it, or the earlier one whose answer it ' +
-        'steered. That message can have the field, too. Absent for a message with an answer of its own.',
+        'steered. That message can have the field, too. Absent for a message with its own answer.',
       'x-extension': true,
     }),
   })
@@ -363,8 +363,8 @@ export const MessageDraft = z
 export type MessageDraft = z.output<typeof MessageDraft>;
 
 const STEERS =
-  'True to reach an agent that works on an earlier message of the conversation: it reads the message at its next step, and the message gets ' +
-  'no reply of its own. If the agent does not work, or finishes first, the message is answered like any other.';
+  'True to reach an agent that works on an earlier message of the conversation: it reads the message at its next step, and there is ' +
+  'no separate reply. If the agent does not work, or finishes first, the message is answered like any other.';
 
 /** A message to send. */
 export const SentDraft = MessageDraft.extend({ steer: z.boolean().default(false).meta({ description: STEERS }) });

@@ -92,7 +92,7 @@ export interface Journal {
    * announcement is committed after the entry.
    */
   result(result: ResultEntry, more: { isLast: boolean; produced: Produced }): Promise<void>;
-  /** Resolves when the entry is committed: the messages then need no answer of their own. */
+  /** Resolves when the entry is committed: the messages then need no separate answer. */
   steering(steering: SteeringEntry): Promise<void>;
 }
 

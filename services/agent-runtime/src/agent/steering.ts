@@ -5,7 +5,7 @@ import type { PromptMessage } from '../models/port.js';
 import type { UntrustedBlock } from '../text/untrusted-block.js';
 import type { SteeringEntry, TurnState } from './turn-state.js';
 
-/** The prompts of messages that steer the turn, by id. */
+/** A steering message's prompt. */
 export type SteeringPrompts = (id: string) => PromptMessage | undefined;
 
 export interface Steering {

@@ -45,7 +45,7 @@ export interface TurnState {
   /** The number of separate messages. */
   messages: number;
   silent: boolean;
-  /** Ids of the messages that steer the turn. */
+  /** By message id. */
   steeredBy: readonly string[];
   /** The last step's calls, until all have a result. */
   open: { calls: readonly ToolCall[]; results: ReadonlyMap<string, ResultEntry> } | undefined;

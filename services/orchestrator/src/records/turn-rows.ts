@@ -309,7 +309,7 @@ export async function mergeTurn(db: Database, id: string, intoId: string): Promi
 const STEERING = sql.raw(`s.conversation_id = t.conversation_id AND s.agent_id = t.agent_id AND s.id <> t.id
   AND s.status = 'queued' AND s.steers AND NOT s.stop_requested`);
 
-/** The queued turns of messages that steer a turn. */
+/** Finds steering messages' queued turns. */
 export async function findSteeringTurns(
   db: Database,
   turnId: string,
@@ -340,12 +340,12 @@ export async function endSteeringTurns(
   return ended;
 }
 
-/** Messages for a running turn, as `m`: those that it has read, and those that wait for its next step. */
+/** Messages that steer a running turn, as `m`, whether it has read them or not. */
 export const steeringMessages = (turnId: string, answeredId: string): RawBuilder<unknown> => sql`
   FROM (
     SELECT s.user_message_id AS id FROM turns t JOIN turns s ON ${STEERING} WHERE t.id = ${turnId}
     UNION SELECT user_message_id FROM turns WHERE merged_into_turn_id = ${turnId}
-  ) said JOIN messages m ON m.id = said.id
+  ) steering JOIN messages m ON m.id = steering.id
   WHERE m.seq > (SELECT seq FROM messages WHERE id = ${answeredId})`;
 
 /** Ends a turn that waits for the user. Another turn can resume it. */

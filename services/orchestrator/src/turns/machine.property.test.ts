@@ -350,7 +350,7 @@ function run(schedule: Schedule): Finished {
 }
 
 /** The number of kinds. */
-const EVENTS = 23;
+const EVENTS = 24;
 const STATES = [
   'checking',
   'connecting',

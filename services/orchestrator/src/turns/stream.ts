@@ -161,7 +161,7 @@ function followSteering(
   const { run, end } = repeatOnDemand({
     run: send,
     everyMs: STEER_POLL_MS,
-    // The message gets a reply of its own.
+    // The message gets a separate reply.
     onError: (error) => logger.debug({ err: error, turn: turn.id }, 'a turn was not steered'),
   });
   const endWatch = deps.turnSignals.watch(turn.conversation_id, { steer: run });

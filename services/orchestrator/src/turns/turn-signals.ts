@@ -1,7 +1,7 @@
 import type { SignalBus } from '../platform/jobs/job-signals.js';
 
 /**
- * `stop`: a stop was requested; `text`: a device reads the reply; `steer`: a message was sent to the turn of a conversation.
+ * `stop`: a stop was requested; `text`: a device reads the reply; `steer`: a conversation has a message for its running turn.
  */
 export type TurnSignal = 'stop' | 'text' | 'steer';
 
@@ -9,7 +9,7 @@ export type TurnWatcher = Partial<Record<TurnSignal, () => void>>;
 
 /** Signals the process that runs a turn. Signals can be lost: polls cover `stop` and `steer`, and `text` is repeated. */
 export interface TurnSignals {
-  /** @param id of the turn; for `steer`, of the conversation */
+  /** @param id the turn's; for `steer`, the conversation's */
   send(signal: TurnSignal, id: string): void;
   /** Calls the watcher until the returned function is called. */
   watch(id: string, watcher: TurnWatcher): () => void;

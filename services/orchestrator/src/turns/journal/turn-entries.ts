@@ -22,7 +22,7 @@ export interface EntryParts {
   tool?: ToolMessage | undefined;
   message?: { key: string; content: OfferedContent } | undefined;
   call?: CallRecord | undefined;
-  /** Messages that the turn has read: they need no turn of their own. */
+  /** Messages that the turn has read: they need no separate turn. */
   steeredBy?: readonly string[] | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface EntryDeps {
   journal: Pick<typeof journalRecords, 'appendEntry'>;
   budget: Pick<TurnBudget, 'record'>;
   limits: Pick<UsageLimits, 'reached'>;
-  /** Ends the turns of messages that steer this one. @returns the sequence of its last event */
+  /** Ends steering messages' turns. @returns the sequence of its last event */
   steer: (messageIds: readonly string[], tx: Transaction) => Promise<number | undefined>;
 }
 

@@ -81,8 +81,8 @@ export async function readHistory(
         AND ${answersUser('coalesce(replying.id, writing.id)')}
     ORDER BY coalesce(
       -- A reply also answers the messages that steered its turn.
-      (SELECT max(said.seq) FROM turns merged JOIN messages said ON said.id = merged.user_message_id
-        WHERE merged.merged_into_turn_id = coalesce(replying.id, writing.id) AND said.seq > user_message.seq),
+      (SELECT max(later.seq) FROM turns merged JOIN messages later ON later.id = merged.user_message_id
+        WHERE merged.merged_into_turn_id = coalesce(replying.id, writing.id) AND later.seq > user_message.seq),
       user_message.seq, entry.seq
     ) DESC, entry.seq DESC
     LIMIT ${limit}`.execute(database);
@@ -101,7 +101,7 @@ function toRow({ id, role, agent_id, covered, ...parts }: Omit<HistoryRow, 'text
   };
 }
 
-/** Messages that steer a running turn, oldest first: those that it has read, and those that wait for its next step. */
+/** Messages that steer a running turn, oldest first, whether it has read them or not. */
 export async function readSteering(
   database: Database,
   turnId: string,

@@ -153,11 +153,6 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
     return [{ id: turn.user_message_id, role: 'user', agent_id: null, text, ...files }];
   }
 
-  const startedWith = async (context: TurnContext) => ({
-    context,
-    recentCalls: await deps.journal.listCalls(deps.database, context.recentTurns, RECENT_CALLS),
-  });
-
   /** Journal entries for a runtime that starts the turn. A runtime that already has it needs none. */
   async function entriesFor(turn: TurnRow, fromEvent: number, signal: AbortSignal): Promise<JournalEntry[]> {
     return fromEvent > 0 ? [] : deps.bodies.read(await deps.journal.listEntries(deps.database, turn.id), signal);
@@ -174,7 +169,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
     const reading = historyOf(answered, maxMessages, summary?.throughSeq ?? 0);
     const question: Question = async () => newestQuestions(await reading);
     const [{ context, recentCalls }, newestFirst, firstStep, journal] = await Promise.all([
-      stored === undefined ? startContext(answered, summary, question) : startedWith(stored),
+      stored === undefined ? startContext(answered, summary, question) : startedWith(stored, deps),
       reading,
       isNew ? 1 : deps.turns.findNextStep(deps.database, turn.usage_turn_id),
       features.includes(JOURNAL) && !isNew ? entriesFor(turn, reply.from, signal) : [],
@@ -227,16 +222,11 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       toolToken,
       modelToken,
     });
-    const untrusted = [
-      // A release 0.2 runtime has a token for calls, and announces none.
-      ...(toolToken !== '' && !features.includes(TOOL_GRANTS) ? (['web'] as const) : []),
-      ...(newestFirst.some(isAttachedByUser) ? (['attachment'] as const) : []),
-    ];
     return {
       request,
       context,
       requestedTools: requested,
-      untrusted,
+      untrusted: untrustedIn({ toolToken, features, newestFirst }),
       contextWindow: window.tokens,
       hasFiles: attached.isComplete,
       fileProblems: attached.problems,
@@ -244,6 +234,28 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       steering: request.journaled && features.includes(STEER) && !isBackground(turn) ? readSteering : undefined,
     };
   };
+}
+
+/** The context with which the turn began. */
+const startedWith = async (context: TurnContext, { journal, database }: TurnRequestDeps) => ({
+  context,
+  recentCalls: await journal.listCalls(database, context.recentTurns, RECENT_CALLS),
+});
+
+function untrustedIn({
+  toolToken,
+  features,
+  newestFirst,
+}: {
+  toolToken: string;
+  features: readonly string[];
+  newestFirst: readonly HistoryRow[];
+}): UntrustedSource[] {
+  return [
+    // A release 0.2 runtime has a token for calls, and announces none.
+    ...(toolToken !== '' && !features.includes(TOOL_GRANTS) ? (['web'] as const) : []),
+    ...(newestFirst.some(isAttachedByUser) ? (['attachment'] as const) : []),
+  ];
 }
 
 /** A file that an agent made has the agent's own text. */

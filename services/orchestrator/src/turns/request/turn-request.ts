@@ -119,7 +119,7 @@ export function turnRequest(input: TurnRequestInput): RunTurnRequest {
   });
 }
 
-/** Such runtimes read messages of the user at the next step of a turn. They have `JOURNAL`. */
+/** Such runtimes read steering messages before a turn's next step. They have `JOURNAL`. */
 export const STEER = 'steer.1';
 /** Such runtimes continue from a journal. */
 export const JOURNAL = 'journal.1';

@@ -5,7 +5,7 @@ import { REPLACED } from './turn-beginning.js';
 import type { TurnWriterDeps } from './turn-writer.js';
 
 /**
- * Ends the queued turns of messages that steer a turn, in the transaction that stores that the turn has read them. Messages whose turns
+ * Ends steering messages' queued turns, in the transaction that stores that the turn has read them. Messages whose turns
  * were stopped or deleted meanwhile are ignored.
  *
  * @returns a function that returns the sequence of its last event, or undefined without one

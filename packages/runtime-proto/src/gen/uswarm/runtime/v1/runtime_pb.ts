@@ -1811,7 +1811,7 @@ export enum EntryKind {
   RESULT = 2,
 
   /**
-   * Messages of the user that steer the turn from here on. A barrier: the caller commits that they need no answer of their own.
+   * Messages of the user that steer the turn from here on. A barrier: the caller commits that they need no separate answer.
    *
    * @generated from enum value: ENTRY_KIND_STEERING = 3;
    */
