@@ -140,15 +140,16 @@ const isRunning = ({ content }: MessageData): boolean =>
 const agentOf = ({ content, agent }: MessageData): string | undefined =>
   content.type === 'delegation' ? content.to?.slug : agent?.slug;
 
+const isWriting = (user: TaskUser, messageId: string): boolean =>
+  user.client.events.some(({ name, payload }) => name === 'message.chunk' && payload['message_id'] === messageId);
+
 async function stop(context: StepContext, step: StepOf<'stop'>): Promise<void> {
   const { user } = context;
   const ofAgent = (message: MessageData): boolean => step.agent === undefined || agentOf(message) === step.agent;
-  const chunked = (id: string): boolean =>
-    user.client.events.some(({ name, payload }) => name === 'message.chunk' && payload['message_id'] === id);
   const target = await waitFor(context, `${step.stop} to stop`, (message) => {
     if (!ofAgent(message)) return false;
     const { content } = message;
-    if (step.stop === 'reply') return content.type === 'loading' && chunked(message.id);
+    if (step.stop === 'reply') return content.type === 'loading' && isWriting(user, message.id);
     return content.type === step.stop && 'status' in content && content.status === 'running';
   });
   // It may have ended in the meantime.
@@ -156,6 +157,17 @@ async function stop(context: StepContext, step: StepOf<'stop'>): Promise<void> {
   if (status >= 300 && status !== 409) throw new StepFailed(`stopping returned ${status}`);
   // The model's script goes on only afterwards.
   await waitFor(context, `end of the ${step.stop}`, (message) => message.id === target.id && !isRunning(message));
+}
+
+async function steer(context: StepContext, step: StepOf<'steer'>): Promise<void> {
+  const { user } = context;
+  const reply = await waitFor(
+    context,
+    'reply to steer',
+    ({ id, content }) => content.type === 'loading' && isWriting(user, id),
+  );
+  const path = `${workspaceOf(user)}/conversations/${reply.conversation_id}/messages`;
+  await user.must('POST', path, { content: { type: 'text', text: step.steer }, steer: true });
 }
 
 async function lastMessage(user: TaskUser, role: MessageData['role']): Promise<MessageData> {
@@ -171,6 +183,7 @@ async function act(context: StepContext, step: UserStep): Promise<void> {
   if ('say' in step) return say(context, step);
   if ('card' in step) return chooseOnCard(context, step);
   if ('stop' in step) return stop(context, step);
+  if ('steer' in step) return steer(context, step);
   if ('permit' in step) return user.permit(step.permit);
   if ('edit' in step) {
     const { id } = await lastMessage(user, 'user');
@@ -187,11 +200,11 @@ async function act(context: StepContext, step: UserStep): Promise<void> {
   if (status >= 300) throw new StepFailed(`the memory ${step.delete_memory} does not exist`);
 }
 
-/** Takes the steps in order. Waits for the agents after each step, unless the user stops them next. */
+/** Takes the steps in order. Waits for the agents after each step, unless the user stops or steers them next. */
 export async function takeSteps(context: StepContext, steps: readonly UserStep[]): Promise<void> {
   for (const [index, step] of steps.entries()) {
     await act(context, step);
     const next = steps[index + 1];
-    if (next === undefined || !('stop' in next)) await idle(context);
+    if (next === undefined || !('stop' in next || 'steer' in next)) await idle(context);
   }
 }
