@@ -92,6 +92,7 @@ describe('the runtime process', () => {
         'tool-grants.1',
         'files.1',
         'long-history.1',
+        'steer.1',
       ],
     });
     expect((await runtime.identify({})).instanceId).toBe(first.instanceId);

@@ -93,7 +93,7 @@ describe('messages for an agent that works', () => {
 
     const messages = await listed();
     expect(replies(messages).map(({ in_reply_to }) => in_reply_to)).toEqual([first, third]);
-    const byId = new Map(messages.map((message) => [message.id, message]));
+    const byId = new Map(messages.map((one) => [one.id, one]));
     expect(byId.get(second)).toMatchObject({ answered_with: third, extended_status: 'read' });
     expect(byId.get(third)).not.toHaveProperty('answered_with');
     expect(calls.map(({ said }) => said.at(-1))).toEqual(['First', 'Second\n\nThird']);

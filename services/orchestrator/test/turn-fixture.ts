@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import type { Database } from '../src/platform/database/database.js';
 import { TURN_JOB } from '../src/records/turn-job.js';
-import { createTurnWriter, type TurnWriterDeps } from '../src/turns/writer/turn-writer.js';
+import { createTurnWriter } from '../src/turns/writer/turn-writer.js';
+import type { TurnWriterDeps } from '../src/turns/writer/writing.js';
 import type { TurnWriter } from '../src/turns/writer/turn-writes.js';
 import { type TurnRow, getTurn } from '../src/turns/turns.store.js';
 import { createStores, type Stores, tasksOf } from './stores.js';

@@ -13,7 +13,8 @@ import type * as turnRecords from './turns.store.js';
 import type { TurnRow } from './turns.store.js';
 import type { WorkflowCancellation } from './workflows/workflow-cancellation.js';
 import { LeaseLost } from './commit.js';
-import { type TurnWriterDeps, createTurnWriter } from './writer/turn-writer.js';
+import { createTurnWriter } from './writer/turn-writer.js';
+import type { TurnWriterDeps } from './writer/writing.js';
 
 export interface StopServiceDeps extends Omit<TurnWriterDeps, 'messages' | 'turns' | 'jobs'> {
   database: Database;

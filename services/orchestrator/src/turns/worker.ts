@@ -43,7 +43,8 @@ import type * as turnRecords from './turns.store.js';
 import type { TurnToRun } from './turns.store.js';
 import { LeaseLost } from './commit.js';
 import { TokensReserved, TokensUsed } from './writer/turn-beginning.js';
-import { type TurnWriterDeps, createTurnWriter } from './writer/turn-writer.js';
+import { createTurnWriter } from './writer/turn-writer.js';
+import type { TurnWriterDeps } from './writer/writing.js';
 import type { Begun, TurnWriter } from './writer/turn-writes.js';
 
 const RETRY = { initialMs: 250, maxMs: 2_000 };

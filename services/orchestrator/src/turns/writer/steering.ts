@@ -2,7 +2,7 @@ import type { Transaction } from '../../platform/database/database.js';
 import { TURN_JOB } from '../../records/turn-job.js';
 import type { TurnRow } from '../turns.store.js';
 import { REPLACED } from './turn-beginning.js';
-import type { TurnWriterDeps } from './turn-writer.js';
+import type { TurnWriterDeps } from './writing.js';
 
 /**
  * Ends steering messages' queued turns, in the transaction that stores that the turn has read them. Messages whose turns

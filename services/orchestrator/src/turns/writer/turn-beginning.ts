@@ -39,7 +39,7 @@ export interface TurnBeginningDeps {
   limits: Pick<UsageLimits, 'reserve'>;
 }
 
-interface NewReply {
+export interface NewReply {
   /** Empty if another message has taken the reply's place. */
   replyId: string;
   seq: number;

@@ -1,185 +1,31 @@
-import { messageError } from '@uswarm/contract';
 import { storable } from '@uswarm/service-kit';
-import type { UsageLimits } from '../../metering/usage-limits.js';
-import type { Database, Transaction, WithTransaction } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/database.js';
 import { allInOrder } from '../../platform/database/pipelined.js';
 import type { AgentActivity } from '../../platform/database/schema.js';
-import type { JobQueue, LeasedJob } from '../../platform/jobs/job-queue.js';
-import type { AgentStatuses } from '../../records/agent-statuses.js';
-import type * as approvalRecords from '../../records/approvals.store.js';
-import type { EventLog } from '../../records/event-log.js';
-import type { PushJobs } from '../../records/push-jobs.js';
-import { nothingUnfinished } from '../../records/turn-rows.js';
-import { usageLock } from '../../records/usage-lock.js';
-import { isBackground, type TaskOwner } from '../background-turns.js';
-import { createTurnCommits, LeaseLost, type ProgressDeps, type Write } from '../commit.js';
+import type { LeasedJob } from '../../platform/jobs/job-queue.js';
+import { isBackground } from '../background-turns.js';
+import { LeaseLost } from '../commit.js';
 import { ReplyLimitExceeded } from '../content/reply-limit.js';
-import {
-  callKey,
-  createTurnMessages,
-  runtimeKey,
-  type TurnMessagesDeps,
-  unknownLine,
-} from '../content/turn-messages.js';
-import type * as delegationRecords from '../delegations/delegations.store.js';
-import type * as journalRecords from '../journal/journal.store.js';
+import { callKey, runtimeKey, unknownLine } from '../content/turn-messages.js';
 import type { StoredEntry } from '../journal/journal.store.js';
-import { type AppendedEntry, appendEntry, type EntryParts, type ToolMessage } from '../journal/turn-entries.js';
-import type { ReceiptLog } from '../receipts/receipt-log.js';
-import { stoppedReply } from '../reply/finished-reply.js';
+import { type AppendedEntry, appendEntry, type EntryParts } from '../journal/turn-entries.js';
 import type { ToolOutcome } from '../tools/platform-tool.js';
 import { recordTexts } from '../tools/record-texts.js';
 import { NOT_SENT } from '../tools/send-call.js';
-import type * as toolCallRecords from '../tools/tool-calls.store.js';
-import type * as untrustedContentRecords from '../tools/untrusted-content.store.js';
-import type { TurnMetrics } from '../turn-metrics.js';
-import type { TurnQueue } from '../turn-queue.js';
-import type * as turnRecords from '../turns.store.js';
 import type { TurnRow } from '../turns.store.js';
-import { createTurnBeginning, createUserMessageStatus, readsUntrusted, recordUntrusted } from './turn-beginning.js';
-import { createTurnBudget, showApproval, type TurnBudgetDeps } from './turn-budget.js';
-import { answeredReply, createTurnEnding, createTurnLeftovers, type Ended, type FinishedReply } from './turn-ending.js';
-import { createSteering } from './steering.js';
+import { readsUntrusted, recordUntrusted } from './turn-beginning.js';
+import { showApproval } from './turn-budget.js';
 import type { TurnWriter } from './turn-writes.js';
 
-export interface TurnWriterDeps extends TurnMessagesDeps, ProgressDeps {
-  events: TurnMessagesDeps['events'] & Pick<EventLog, 'lock'>;
-  withTransaction: WithTransaction;
-  /** Like `withTransaction`, for a single statement. */
-  withStatement: WithTransaction;
-  jobs: Pick<JobQueue, 'holds' | 'end' | 'lockAll' | 'remove'>;
-  turns: Pick<
-    typeof turnRecords,
-    | 'startTurn'
-    | 'setReply'
-    | 'setInstance'
-    | 'nextGeneration'
-    | 'isStopRequested'
-    | 'postponeTurn'
-    | 'finishTurn'
-    | 'unfinishedOf'
-    | 'findRunningTools'
-    | 'findOpenCards'
-    | 'recordCall'
-    | 'isAnsweredElsewhere'
-    | 'suspendTurn'
-    | 'mergeTurn'
-    | 'findSteeringTurns'
-    | 'endSteeringTurns'
-  >;
-  journal: Pick<typeof journalRecords, 'judgeEntry' | 'appendEntry' | 'isJournalEmpty'>;
-  statuses: Pick<AgentStatuses, 'begun' | 'setActivity' | 'showWriting' | 'refreshAgent' | 'ended'>;
-  limits: Pick<UsageLimits, 'reached' | 'reserve' | 'turnBudget'>;
-  reservations: TurnBudgetDeps['reservations'];
-  warnAboutBudget: TurnBudgetDeps['warnAboutBudget'];
-  toolCalls: Pick<typeof toolCallRecords, 'findToolCall' | 'insertToolCall'>;
-  approvals: Pick<
-    typeof approvalRecords,
-    'approvalExpiryAt' | 'insertApproval' | 'findApproval' | 'areApprovalsOpen' | 'supersedeApprovalsOf'
-  >;
-  receipts: Pick<ReceiptLog, 'find' | 'count' | 'insert' | 'finish' | 'leave'>;
-  delegations: Pick<typeof delegationRecords, 'isDelegationOpen' | 'findOpenDelegations'>;
-  tasks: TaskOwner;
-  queue: Pick<TurnQueue, 'follow'>;
-  database: Database;
-  untrusted: Pick<typeof untrustedContentRecords, 'addUntrustedSources' | 'recordReadTexts' | 'recordWrittenTexts'>;
-  push: PushJobs;
-  /** Runs in the transaction that ends an answered turn, before it takes further locks. */
-  followUp?: (tx: Transaction) => Promise<void>;
-  metrics?: TurnMetrics;
-}
-
-/** Before the turn was suspended, the user decided on a call or deleted its card, or a task ended. */
-class Decided extends Error {
-  override name = 'Decided';
-}
-
-/** Before the turn was merged into the next one, that was stopped or deleted. */
-class NextTurnChanged extends Error {
-  override name = 'NextTurnChanged';
-}
+import { endWrites } from './end-writes.js';
+import { createWriting, type TurnWriterDeps, type Writing } from './writing.js';
 
 /** Limit for one turn's calls to other systems. An untrusted runtime could send more than a user expects. */
 const MAX_SENT_CALLS = 20;
 
-interface KnownOfReply {
-  /** True while this process has run the whole turn and written nothing that can be unfinished at its end. */
-  isPlain: boolean;
-  isEmpty: () => boolean;
-  shownSeq: number | undefined;
-}
-
-type Writing = ReturnType<typeof createWriting>;
-
 export function createTurnWriter(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob): TurnWriter {
   const writing = createWriting(deps, turn, job);
   return { ...lifeWrites(writing), ...outputWrites(writing), ...callWrites(writing), ...endWrites(writing) };
-}
-
-/** Shared by all writes of one turn. */
-function createWriting(deps: TurnWriterDeps, turn: TurnRow, job: LeasedJob) {
-  const { turns, events, statuses, metrics } = deps;
-  const known: KnownOfReply = {
-    isPlain: turn.status === 'queued' && turn.resumes_message_id === null,
-    isEmpty: () => false,
-    shownSeq: undefined,
-  };
-  const taken = (): void => void (turn.reply_message_id = null);
-  const shownMessages = createTurnMessages(deps, turn, { isEmpty: () => known.isEmpty(), taken });
-  const leftovers = createTurnLeftovers(deps, turn);
-  const budget = createTurnBudget(deps, turn);
-  const setUserMessage = createUserMessageStatus(events, turn);
-  const beginning = createTurnBeginning(deps, turn, setUserMessage);
-  const endReply = createTurnEnding(
-    deps,
-    turn,
-    leftovers,
-    async (tx) => (known.isPlain ? nothingUnfinished(turn.reply_message_id) : turns.unfinishedOf(tx, turn.id)),
-    beginning.addReply,
-  );
-  /** Undefined without a reply. */
-  const replySeq = (): number | undefined => (turn.reply_message_id === null ? undefined : known.shownSeq);
-
-  const { commit, ...commits } = createTurnCommits({ ...deps, usageLock: usageLock(turn.user_id) }, job);
-
-  const showing =
-    (activity: AgentActivity) =>
-    (tx: Transaction): Promise<unknown> =>
-      activity === 'writing' ? statuses.showWriting(turn, job, tx) : statuses.setActivity(turn, activity, tx);
-
-  const withActivity = (activity: AgentActivity | undefined) =>
-    activity === undefined ? {} : { activity: showing(activity) };
-
-  /** Like `commit`, for writes that can leave something unfinished. */
-  const leaving = <T>(write: Write<T>): Promise<T> => {
-    known.isPlain = false;
-    return commit(write);
-  };
-
-  function toolEnded({ content: { tool, state } }: ToolMessage): void {
-    if (state !== 'running') metrics?.toolEnded(tool, state);
-  }
-
-  return {
-    deps,
-    turn,
-    job,
-    known,
-    shownMessages,
-    leftovers,
-    budget,
-    beginning,
-    endReply,
-    setUserMessage,
-    steer: createSteering(deps, turn),
-    commit,
-    commits,
-    replySeq,
-    showing,
-    withActivity,
-    leaving,
-    toolEnded,
-  };
 }
 
 /** Begins the turn, and keeps track of where it runs. */
@@ -455,120 +301,5 @@ function callWrites(
       }),
 
     ask: (call) => leaving((tx) => showApproval(deps, shownMessages, turn, call, tx)),
-  };
-}
-
-/** Ends the turn and its job. */
-function endWrites(
-  writing: Writing,
-): Pick<TurnWriter, 'handOver' | 'suspend' | 'askForTokens' | 'finish' | 'merge' | 'abandon'> {
-  const { deps, turn, known, shownMessages, budget, beginning, endReply, setUserMessage, commit } = writing;
-  const { turns, messages, events, metrics } = deps;
-  const workspaceId = turn.workspace_id;
-  /**
-   * Ends the reply with `end`, or as stopped if the user stopped the turn. A stop locks the job as well, so none is
-   * lost.
-   */
-  async function endUnlessStopped(reply: FinishedReply, end: Write<Ended>): Promise<Ended> {
-    const [ended, last] = await commit(
-      async (tx) => {
-        const stopped = (await turns.isStopRequested(tx, turn.id)) ? stoppedReply(reply.text) : undefined;
-        return [await (stopped === undefined ? end(tx) : endReply(stopped, tx)), stopped ?? reply] as const;
-      },
-      { as: 'last' },
-    );
-    metrics?.ended(turn, last);
-    return ended;
-  }
-
-  return {
-    async handOver(text, agentId) {
-      const reply = { turnStatus: 'done', messageStatus: 'delegated', text, errorCode: null } as const;
-      const userMessageId = turn.resumes_message_id ?? turn.user_message_id;
-      const { conversation_id: conversationId, user_id: userId } = turn;
-      return endUnlessStopped(reply, async (tx) => {
-        const handedOver = await endReply(reply, tx);
-        const [userMessage] = await messages.findMessages(tx, [userMessageId]);
-        const ordinal = userMessage?.seq ?? handedOver.seq;
-        await deps.queue.follow({ workspaceId, conversationId, agentId, userMessageId, userId, ordinal }, tx);
-        return handedOver;
-      });
-    },
-
-    async suspend(text, callIds) {
-      const reply = answeredReply(text);
-      try {
-        return await endUnlessStopped(reply, async (tx) => {
-          const suspended = await endReply(reply, tx, true);
-          // After `endReply` has locked the workspace, as every decision does.
-          const delegated = new Set(
-            (await deps.delegations.findOpenDelegations(tx, turn.id)).map(({ callId }) => callId),
-          );
-          const asked = callIds.filter((id) => !delegated.has(id));
-          if (asked.length > 0 && !(await deps.approvals.areApprovalsOpen(tx, turn.id, asked))) throw new Decided();
-          return suspended;
-        });
-      } catch (error) {
-        if (error instanceof Decided) return undefined;
-        throw error;
-      }
-    },
-
-    async askForTokens(text) {
-      known.isPlain = false;
-      const reply = answeredReply(text);
-      return endUnlessStopped(reply, async (tx) => {
-        await showApproval(deps, shownMessages, turn, await budget.question(tx), tx);
-        tx.afterCommit(() => metrics?.budget('asked'));
-        return endReply(reply, tx, true);
-      });
-    },
-
-    async finish(reply) {
-      const isAnswered = reply.messageStatus === 'delivered' && !isBackground(turn);
-      const ended = await commit((tx) => endReply(reply, tx), {
-        as: 'last',
-        first: isAnswered ? deps.followUp : undefined,
-      });
-      metrics?.ended(turn, reply);
-      return ended;
-    },
-
-    async merge(intoTurnId) {
-      try {
-        await commit(
-          async (tx) => {
-            await events.lock(workspaceId, tx);
-            const answeredWith = await turns.mergeTurn(tx, turn.id, intoTurnId);
-            if (answeredWith === undefined) throw new NextTurnChanged();
-            await setUserMessage('read', tx, { answeredWith });
-          },
-          { as: 'last' },
-        );
-        return true;
-      } catch (error) {
-        if (error instanceof NextTurnChanged) return false;
-        throw error;
-      }
-    },
-
-    async abandon(errorCode, sentence, turnStatus = 'failed') {
-      const { reply_message_id: replyId } = turn;
-      const ended = await commit(
-        async (tx) => {
-          // A repeated transaction has rolled its reply back.
-          turn.reply_message_id = replyId;
-          if (turn.reply_message_id === null && !isBackground(turn))
-            turn.reply_message_id = (await beginning.insertReply(tx)).replyId;
-          if (!isBackground(turn) && !(await turns.isAnsweredElsewhere(tx, turn)))
-            await setUserMessage('failed', tx, { errorCode: messageError(errorCode).code });
-          const reply = { turnStatus, messageStatus: 'failed', text: sentence, errorCode } as const;
-          return endReply(reply, tx);
-        },
-        { as: 'last' },
-      );
-      metrics?.ended(turn, { turnStatus, errorCode });
-      return ended;
-    },
   };
 }
