@@ -1955,7 +1955,7 @@ export interface components {
             in_reply_to?: string;
             /**
              * Format: uuid
-             * @description The message of the user whose answer answers this one, too: a later one that waited with it, or the earlier one whose answer it steered. That message can have the field, too. Absent for a message with an answer of its own.
+             * @description The message of the user whose answer answers this one, too: a later one that waited with it, or the earlier one whose answer it steered. That message can have the field, too. Absent for a message with its own answer.
              */
             answered_with?: string;
         };
@@ -2077,7 +2077,7 @@ export interface components {
              */
             attachments?: components["schemas"]["AttachmentReference"][];
             /**
-             * @description True to reach an agent that works on an earlier message of the conversation: it reads the message at its next step, and the message gets no reply of its own. If the agent does not work, or finishes first, the message is answered like any other.
+             * @description True to reach an agent that works on an earlier message of the conversation: it reads the message at its next step, and there is no separate reply. If the agent does not work, or finishes first, the message is answered like any other.
              * @default false
              */
             steer?: boolean;
@@ -3504,7 +3504,7 @@ export interface components {
              */
             attachments?: components["schemas"]["AttachmentReference"][];
             /**
-             * @description True to reach an agent that works on an earlier message of the conversation: it reads the message at its next step, and the message gets no reply of its own. If the agent does not work, or finishes first, the message is answered like any other.
+             * @description True to reach an agent that works on an earlier message of the conversation: it reads the message at its next step, and there is no separate reply. If the agent does not work, or finishes first, the message is answered like any other.
              * @default false
              */
             steer?: boolean;
