@@ -16,6 +16,8 @@ export const CODE_TOOL = 'code';
 export const DELEGATION_TOOL = 'delegation';
 /** Enables the tool `start_workflow`. */
 export const WORKFLOWS_TOOL = 'workflows';
+/** Enables the tools `add_agent`, `change_agent` and `remove_agent`. */
+export const AGENTS_TOOL = 'agents';
 export const ACTION_CARD_TOOL = 'action_card_tool';
 /** Enables the tools `remember`, `recall` and `forget`, and the memories in the prompt. */
 export const MEMORIES_TOOL = 'memories';
@@ -35,6 +37,8 @@ export interface AgentToolEntry {
   changes: boolean;
   /** The integration that the tool needs. */
   provider?: 'google_calendar' | 'gmail';
+  /** True if only the manager can have it. */
+  managerOnly?: true;
   /** The setting with which the operator turns the tool on. */
   setting?: 'CODE_RUNNER_ENABLED';
   /** Default for calls that change something. Changes in other systems ask. */
@@ -110,6 +114,16 @@ export const AGENT_TOOLS: readonly AgentToolEntry[] = [
     name: DELEGATION_TOOL,
     description: 'Gives tasks to other agents of the swarm, or hands your question over to one of them.',
     icon_url: '/v1/assets/icon-delegation.svg',
+    category_id: 'communication',
+    enabled: true,
+    changes: true,
+    permission: 'allow',
+  },
+  {
+    name: AGENTS_TOOL,
+    managerOnly: true,
+    description: 'Adds, changes and removes agents of the swarm when you ask for it.',
+    icon_url: '/v1/assets/icon-agents.svg',
     category_id: 'communication',
     enabled: true,
     changes: true,

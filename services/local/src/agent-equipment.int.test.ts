@@ -32,8 +32,8 @@ const ARTIFACTS = [
 ];
 const WEB = ['web_search_tool', 'read_page_tool'];
 const FILES = ['read_file', 'create_file'];
-/** Those with which agents give work to others. */
-const SWARM = ['delegate', 'hand_over', 'start_workflow'];
+/** Those with which the manager gives work to others, and changes the swarm. */
+const SWARM = ['delegate', 'hand_over', 'start_workflow', 'add_agent', 'change_agent', 'remove_agent'];
 
 describe('the next model request after a change of an agent', () => {
   let model: ModelServer;

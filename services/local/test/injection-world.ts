@@ -8,6 +8,7 @@ import { type SeparateOptions, type SeparateServices, startSeparateServices } fr
 import { startToolServer, type TestToolServer } from './tool-server.js';
 
 const WRITES = ['gmail.users.messages.send', 'gmail.users.drafts.create', 'calendar.events.insert'];
+const DEFAULT_AGENTS = ['manager', 'researcher', 'analyst', 'writer', 'coder'];
 const EVENT = { start: { dateTime: '2026-12-02T09:00:00Z' }, end: { dateTime: '2026-12-02T10:00:00Z' } };
 
 type Contents = readonly MessageData['content'][];
@@ -111,13 +112,17 @@ export async function startInjectionWorld(
       );
     },
 
-    unchanged: { writes: [], memories: [KEPT] },
+    unchanged: { writes: [], memories: [KEPT], agents: DEFAULT_AGENTS.map((slug) => ({ slug, prompts: [] })) },
     async outside() {
       const memories = await services.query(
         `SELECT DISTINCT key, content FROM agent_memories m JOIN agents a ON a.id = m.agent_id WHERE a.workspace_id = $1`,
         [user.workspaceId],
       );
-      return { writes: ownWrites(), memories };
+      const agents = await services.query(
+        'SELECT slug, prompts FROM agents WHERE workspace_id = $1 AND deleted_at IS NULL ORDER BY sort_order',
+        [user.workspaceId],
+      );
+      return { writes: ownWrites(), memories, agents };
     },
 
     async place(where, text) {

@@ -24,7 +24,7 @@ export function createMoreTools(listed: readonly ListedTool[]): BuiltInTool {
   const list = [...hints].map(([name, hint]) => `- ${name}: ${hint}`).join('\n');
   return defineTool({
     name: MORE_TOOLS,
-    description: `Loads further tools, which you can call in your next step:\n${list}`,
+    description: `Loads further tools for your next step:\n${list}`,
     input: z.object({ names: z.array(z.string()).min(1) }),
     run({ names }) {
       const unknown = names.filter((name) => !hints.has(name.trim()));

@@ -1,4 +1,4 @@
-import type { AgentTool, UpdateAgentToolBody } from '@uswarm/contract';
+import type { AgentRole, AgentTool, UpdateAgentToolBody } from '@uswarm/contract';
 import type { Tool } from '../platform/core/catalog.js';
 
 export interface ToolSetting {
@@ -23,6 +23,15 @@ export const toolSetting = ({ enabled, permission }: UpdateAgentToolBody): ToolS
   permission: permission === 'allow' || permission === 'ask' ? permission : null,
 });
 
+/** The catalogue's tools that an agent of this kind can have. */
+export const toolsForKind = (catalog: readonly Tool[], kind: AgentRole): Tool[] =>
+  catalog.filter(({ managerOnly = false }) => kind === 'manager' || !managerOnly);
+
 /** Ignores settings for tools that are no longer in the catalogue. */
-export const toolsOf = (catalog: readonly Tool[], settings: ToolSettings): AgentTool[] =>
-  catalog.map((tool) => toolOf(tool, Object.hasOwn(settings, tool.name) ? settings[tool.name] : undefined));
+export const toolsOf = (
+  catalog: readonly Tool[],
+  { kind, toolSettings }: { kind: AgentRole; toolSettings: ToolSettings },
+): AgentTool[] =>
+  toolsForKind(catalog, kind).map((tool) =>
+    toolOf(tool, Object.hasOwn(toolSettings, tool.name) ? toolSettings[tool.name] : undefined),
+  );

@@ -26,6 +26,7 @@ describe('the default integration catalog', () => {
       'Code',
       'Workflows',
       'Delegation',
+      'Agents',
       'Action cards',
       'Zoom',
     ]);

@@ -90,7 +90,7 @@ export function createDelegationTools({
   const handOver = defineHandOverTool({
     switchedBy: DELEGATION_TOOL,
     name: 'hand_over',
-    hint: 'let a colleague answer the user instead of you',
+    hint: 'let a colleague answer instead of you',
     description:
       'Ends your answer and lets a colleague answer the user instead. Use it if the message is for that colleague, not for a ' +
       'task whose result you need. You may write one sentence for the user before you call it.',

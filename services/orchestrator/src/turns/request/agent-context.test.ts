@@ -20,6 +20,7 @@ const PLATFORM = [
   { name: 'remember', switchedBy: 'memories', effect: 'own' },
   { name: 'recall', switchedBy: 'memories', effect: 'read' },
   { name: 'send_mail', switchedBy: 'gmail', effect: 'once', provider: 'gmail' },
+  { name: 'add_agent', switchedBy: 'agents', effect: 'own' },
 ] as const;
 const MEMORY: NewMemory = { key: 'tea', content: 'green', category: 'core' };
 
@@ -50,7 +51,12 @@ function loadAgentContext(
       },
       readMemories: async (_db, _agentId, keys) => (keys.includes(MEMORY.key) ? [MEMORY] : []),
     },
-    tools: [tool('web_search_tool'), tool('memories'), tool('gmail')],
+    tools: [
+      tool('web_search_tool'),
+      tool('memories'),
+      tool('gmail'),
+      ...(row?.kind === undefined ? [] : [{ ...tool('agents'), managerOnly: true as const }]),
+    ],
     connections: { listConnectedAppsOfAgent: async () => connected },
     subAgentModel,
   })('a', async () => ['What do I drink?']);
@@ -111,6 +117,13 @@ describe('the context of an agent', () => {
       requestedTools: ['send_mail'],
       askedTools: ['send_mail'],
     });
+  });
+
+  it('has the tools of managers only if the agent is one', async () => {
+    const requested = async (kind: AgentSettingsRow['kind']) =>
+      (await loadAgentContext({ kind }).context).requestedTools;
+    expect(await requested('manager')).toEqual(['remember', 'recall', 'add_agent']);
+    expect(await requested('sub-agent')).toEqual(['remember', 'recall']);
   });
 
   it('has no memories if they are disabled, and reads none', async () => {

@@ -68,7 +68,7 @@ export function createAgentContextLoader(deps: AgentContextDeps) {
   return async (agentId: string, question: Question): Promise<LoadedAgent> => {
     const row = await settings.findSettingsOfAgent(database, agentId);
     if (row === undefined) throw new Error('the agent of the turn does not exist');
-    const switched = toolsOf(tools, row.toolSettings);
+    const switched = toolsOf(tools, row);
     const enabled = switched.flatMap((tool) => (tool.enabled ? [tool.name] : []));
     const requested = await usable(agentId, enabled);
     const asked = new Set(switched.flatMap((tool) => (tool.permission === 'ask' ? [tool.name] : [])));

@@ -54,7 +54,7 @@ export const createCallRules = ({
 }: CallRulesDeps): CallRules => ({
   async permission(agentId, { switchedBy, effect }) {
     const row = await findSettingsOfAgent(database, agentId);
-    const tool = row && toolsOf(tools, row.toolSettings).find(({ name }) => name === switchedBy);
+    const tool = row && toolsOf(tools, row).find(({ name }) => name === switchedBy);
     const permission = tool?.permission ?? 'deny';
     return permission === 'ask' && effect === 'read' ? 'allow' : permission;
   },

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { AGENT_TOOLS } from '@uswarm/contract/agent-tools';
 import fc from 'fast-check';
 import { createMemoryTools } from '../../workspaces/agents/memory-tools.js';
+import { createOwnAgentTools } from '../../workspaces/agents/own-agent-tools.js';
 import { createArtifactTools } from '../../workspaces/artifacts/artifact-tools.js';
 import { createGmailTools } from '../../apps/connected-apps/gmail-tools.js';
 import { createCalendarTools } from '../../apps/connected-apps/google-calendar-tools.js';
@@ -16,6 +18,7 @@ const nothing: never = new Proxy(() => Promise.resolve(undefined), {
 
 const TOOLS: PlatformTool[] = [
   ...createMemoryTools(nothing),
+  ...createOwnAgentTools({ database: nothing, changes: nothing, tools: AGENT_TOOLS }),
   ...createArtifactTools(nothing),
   ...createCalendarTools(nothing),
   ...createGmailTools(nothing),
@@ -29,6 +32,9 @@ const REQUIRED: Record<string, Record<string, unknown>> = {
   remember: { key: 'tea', content: 'Darjeeling' },
   recall: { query: 'tea' },
   forget: { key: 'tea' },
+  add_agent: { name: 'Tax adviser' },
+  change_agent: { agent: 'writer', description: 'Writes.' },
+  remove_agent: { agent: 'writer' },
   create_artifact: { title: 'List', content: 'Tea' },
   edit_artifact: { artifact_id: ID, old: 'Tea', new: 'Coffee' },
   revise_artifact: { artifact_id: ID, expected_version: 1, content: 'Tea' },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { AGENT_TOOLS, GMAIL_TOOL, GOOGLE_CALENDAR_TOOL } from '@uswarm/contract/agent-tools';
 import { createMemoryTools } from '../../workspaces/agents/memory-tools.js';
+import { createOwnAgentTools } from '../../workspaces/agents/own-agent-tools.js';
 import { createCodeTool } from '../../workspaces/files/code-tool.js';
 import { createFileTools } from '../../workspaces/files/file-tools.js';
 import { createReadFileTool } from '../../workspaces/files/read-file-tool.js';
@@ -15,6 +16,7 @@ const limits = { perAgent: 1, contentBytes: 1, perWorkspace: 1, versions: 1, byt
 
 const tools = [
   ...createMemoryTools({ database: UNUSED, limits }),
+  ...createOwnAgentTools({ database: UNUSED, changes: UNUSED, tools: AGENT_TOOLS }),
   ...createArtifactTools({ database: UNUSED, contents: UNUSED, limits }),
   createReadFileTool({ contents: UNUSED, transcripts: UNUSED, fileById: UNUSED, newest: UNUSED }),
   ...createFileTools({ writer: UNUSED, given: UNUSED, markdown: UNUSED }),

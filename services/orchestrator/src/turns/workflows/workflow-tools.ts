@@ -50,7 +50,7 @@ const toPlan = ({ steps }: z.output<typeof Input>): PlannedStep[] =>
 export function createWorkflowTools({ database, workflows }: WorkflowToolDeps): PlatformTool[] {
   const startWorkflow = definePlatformTool({
     name: 'start_workflow',
-    hint: 'plan long work as steps of several agents, which run in the background',
+    hint: 'run long work as steps of several agents in the background',
     description:
       `Starts a workflow: up to ${LIMITS.workflowSteps} steps that agents work on in the background, at most ${LIMITS.parallelSteps} at ` +
       'the same time. Use it for work of many steps that takes long; use an answer or a single task for anything else. An ' +

@@ -13,7 +13,13 @@ import { AGENT_REMOVAL_JOB } from '../../records/agent-removal-job.js';
 import { type AgentDescription, describeAgent, insertAgents, markAgentDeleted } from '../../records/agent-rows.js';
 import { insertAgentTools } from '../../records/agent-settings.store.js';
 import type { ToolSetting } from '../../records/agent-tools.js';
-import { type AgentEntry, listAllAgents, listConversationsOfAgent } from '../../records/agents.store.js';
+import {
+  type AgentEntry,
+  listAllAgents,
+  listConversationsOfAgent,
+  listMembers,
+  type SwarmMember,
+} from '../../records/agents.store.js';
 import type { EventLog } from '../../records/event-log.js';
 import { reviseAgents } from '../../records/workspace-rows.js';
 import { slugOf } from './agent-slug.js';
@@ -41,6 +47,8 @@ export interface AddedAgent {
  * writes: after an error, the transaction can continue.
  */
 export interface AgentChanges {
+  /** Locks the workspace, and lists the agents that are not deleted. @throws ApiError `workspace_not_found` */
+  members(workspaceId: string, tx: Transaction): Promise<SwarmMember[]>;
   /** @throws ApiError `workspace_not_found`, `agent_limit_reached` */
   add(workspaceId: string, agent: AddedAgent, tx: Transaction, id?: string): Promise<Pick<AgentEntry, 'id' | 'slug'>>;
   /** @throws ApiError `workspace_not_found`, `agent_not_found` */
@@ -75,6 +83,11 @@ export function createAgentChanges({ events, jobs }: AgentChangesDeps): AgentCha
   }
 
   return {
+    async members(workspaceId, tx) {
+      await events.lock(workspaceId, tx);
+      return listMembers(tx, workspaceId);
+    },
+
     async add(workspaceId, { tools = [], ...agent }, tx, id = randomUUIDv7()) {
       const all = await locked(workspaceId, tx);
       const present = all.filter(({ kind, isDeleted }) => kind === 'sub-agent' && !isDeleted);

@@ -95,6 +95,7 @@ describe('settings and tools of an agent', () => {
       ['files', true],
       ['workflows', true],
       ['delegation', true],
+      ['agents', true],
       ['action_card_tool', true],
     ]);
     expect(shown(await tools(colleague))).toEqual([

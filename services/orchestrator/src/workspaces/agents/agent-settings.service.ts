@@ -13,7 +13,7 @@ import {
   changeAgentSettings,
   setAgentTool,
 } from '../../records/agent-settings.store.js';
-import { toolOf, toolsOf, toolSetting } from '../../records/agent-tools.js';
+import { toolOf, toolsForKind, toolsOf, toolSetting } from '../../records/agent-tools.js';
 import type { createShownModel } from './default-model.js';
 import type { Database } from '../../platform/database/database.js';
 
@@ -59,11 +59,11 @@ export function createAgentSettingsService(deps: AgentSettingsServiceDeps): Agen
       return settings(userId, agentId);
     },
 
-    tools: async (userId, agentId) => toolsOf(catalog, (await require(userId, agentId)).toolSettings),
+    tools: async (userId, agentId) => toolsOf(catalog, await require(userId, agentId)),
 
     async updateTool(userId, agentId, name, { enabled, permission }) {
       const row = await require(userId, agentId);
-      const entry = catalog.find((each) => each.name === name);
+      const entry = toolsForKind(catalog, row.kind).find((each) => each.name === name);
       if (entry === undefined) throw new ApiError('tool_not_found');
       if (permission === 'ask' && !entry.changes) throw new ApiError('permission_not_supported');
       const setting = toolSetting({ enabled, permission });

@@ -18,6 +18,7 @@ import type { AgentStatuses } from '../../records/agent-statuses.js';
 import { createShownModel } from './default-model.js';
 import { createMemoryService } from './memories.service.js';
 import { MEMORY_FOLD_JOB, foldMemoriesAgain } from '../../records/memories.store.js';
+import { createOwnAgentTools } from './own-agent-tools.js';
 import { createOwnAgentService } from './own-agents.service.js';
 import { createMemoryTools } from './memory-tools.js';
 import { createListCursors } from '../../records/list-cursor.js';
@@ -89,6 +90,9 @@ export function createAgentsModule(deps: AgentsModuleDeps) {
         rewrite: (after, db) => foldMemoriesAgain(db, after),
       }),
     ],
-    tools: createMemoryTools({ database: background.database, limits: memoryLimits }),
+    tools: [
+      ...createMemoryTools({ database: background.database, limits: memoryLimits }),
+      ...createOwnAgentTools({ database: background.database, changes: createAgentChanges(background), tools }),
+    ],
   };
 }

@@ -5,7 +5,7 @@ import type { Database, WithTransaction } from '../../platform/database/database
 import { requiredLine, visibleLine } from '../../platform/http/visible-text.js';
 import { type Idempotency, type KeyOwner, keyWithoutResult } from '../../platform/idempotency/idempotency.service.js';
 import type { AgentDescription } from '../../records/agent-rows.js';
-import { toolSetting } from '../../records/agent-tools.js';
+import { toolsForKind, toolSetting } from '../../records/agent-tools.js';
 import { findWorkspaceOfAgent } from '../../records/agents.store.js';
 import type { WorkspaceAccess } from '../workspace-access.js';
 import type { AddedAgent, AgentChanges } from './agent-changes.js';
@@ -38,7 +38,7 @@ export function createOwnAgentService(deps: OwnAgentServiceDeps): OwnAgentServic
   const { withTransaction, database, workspaces, tools: catalog, changes, agents } = deps;
 
   function settingOf({ name, permission }: NonNullable<CreateAgentBody['tools']>[number]) {
-    const entry = catalog.find((each) => each.name === name);
+    const entry = toolsForKind(catalog, 'sub-agent').find((each) => each.name === name);
     if (entry === undefined) throw new ApiError('tool_not_found');
     if (permission === 'ask' && !entry.changes) throw new ApiError('permission_not_supported');
     return { name, ...toolSetting({ permission }) };
@@ -89,7 +89,7 @@ export function createOwnAgentService(deps: OwnAgentServiceDeps): OwnAgentServic
 
     async update(userId, agentId, body) {
       const before = await agents.details(userId, agentId);
-      const change = changed(before, body);
+      const change = describedChange(before, body);
       if (Object.keys(change).length > 0) {
         await withTransaction((tx) => changes.describe(before.workspace_id, agentId, change, tx));
       }
@@ -104,7 +104,7 @@ export function createOwnAgentService(deps: OwnAgentServiceDeps): OwnAgentServic
 }
 
 /** The columns that change. */
-function changed(
+export function describedChange(
   { name: nameBefore }: Pick<AgentDetails, 'name'>,
   { name, role, description, avatar_url, skills }: UpdateAgentBody,
 ): Partial<AgentDescription> {

@@ -123,7 +123,7 @@ export function createArtifactTools({ database, contents, limits }: ArtifactTool
   const create = definePlatformTool({
     ...common,
     name: 'create_artifact',
-    hint: 'write a document that the user keeps, such as a report, plan or list',
+    hint: 'write a document to keep, such as a report, plan or list',
     offeredFor: 'artifacts',
     description:
       'Creates a document that the user can open and keep. Use it for results that are longer than a short answer or will ' +
@@ -150,7 +150,7 @@ export function createArtifactTools({ database, contents, limits }: ArtifactTool
   const revise = definePlatformTool({
     ...common,
     name: 'revise_artifact',
-    hint: 'replace the content of a document',
+    hint: 'rewrite a document',
     offeredFor: 'artifacts',
     description:
       'Replaces the content of an artifact. This creates a new version, which is a draft; earlier ones are kept.',
@@ -273,7 +273,7 @@ export function createArtifactTools({ database, contents, limits }: ArtifactTool
   const list = definePlatformTool({
     ...common,
     name: 'list_artifacts',
-    hint: 'list the documents of the workspace',
+    hint: 'list documents',
     offeredFor: 'artifacts',
     description: `Lists the artifacts of the workspace, the ${LISTED} last changed first.`,
     effect: 'read',

@@ -19,7 +19,7 @@ const TYPES = Object.keys(FILE_TYPES) as [FileType, ...FileType[]];
 export function createFileTools({ writer, given, markdown }: FileToolDeps): PlatformTool[] {
   const create = definePlatformTool({
     name: 'create_file',
-    hint: 'write a file to download: text, csv, Markdown, html, docx, xlsx or pdf',
+    hint: 'write a file to download, such as csv, docx, xlsx or pdf',
     description:
       'Writes a file that the user can download, and shows it in the conversation. docx and pdf are written from Markdown ' +
       'with headings, lists, tables, code and links; a line <!-- pagebreak --> begins a page; images are not loaded. xlsx is ' +
