@@ -1,5 +1,9 @@
 import {
+  type AgentDetails,
   type AgentMemory,
+  type AgentSettings,
+  type AgentSummary,
+  type AgentTool,
   type Artifact,
   type ArtifactSummary,
   emptyReplyText,
@@ -34,6 +38,16 @@ export interface FinalState {
   sent: MailState[];
   drafts: MailState[];
   memories: { agent: string; key: string; content: string; category: string; scope: string }[];
+  agents: {
+    slug: string;
+    name: string;
+    role: string;
+    description: string;
+    skills: string[];
+    model: string;
+    instructions: string;
+    denied: string[];
+  }[];
   artifacts: { title: string; status: string; version: number; content: string; earlier: string[]; agent: string }[];
   files: FileState[];
   receipts: { tool: string; status: string; approved: boolean }[];
@@ -93,10 +107,31 @@ async function artifactsOf(user: TaskUser): Promise<FinalState['artifacts']> {
   );
 }
 
+const listAgents = async ({ client, get }: TaskUser): Promise<AgentSummary[]> =>
+  (await get<{ data: AgentSummary[] }>(`/v1/workspaces/${client.workspaceId}/agents`)).data;
+
+export async function agentsOf(user: TaskUser): Promise<FinalState['agents']> {
+  const agents = await listAgents(user);
+  return Promise.all(
+    agents.map(async ({ id, slug }) => {
+      const path = `/v1/agents/${id}`;
+      const [{ data: details }, { data: settings }, { data: tools }] = await Promise.all([
+        user.get<{ data: AgentDetails }>(`${path}/details`),
+        user.get<{ data: AgentSettings }>(`${path}/settings`),
+        user.get<{ data: AgentTool[] }>(`${path}/tools`),
+      ]);
+      const { name, role, description, skills } = details;
+      const instructions = settings.prompts.map(({ content }) => content).join('\n');
+      const denied = tools.flatMap((tool) => (tool.permission === 'deny' ? [tool.name] : [])).toSorted();
+      return { slug, name, role, description, skills, model: settings.model, instructions, denied };
+    }),
+  );
+}
+
 /** A memory of all agents is listed once, for the first agent. */
 export async function memoriesOf(user: TaskUser): Promise<FinalState['memories']> {
   const lists = await Promise.all(
-    [...user.agents].map(async ([agent, { id }], index) => {
+    (await listAgents(user)).map(async ({ id, slug: agent }, index) => {
       const { data } = await user.get<{ data: AgentMemory[] }>(`/v1/agents/${id}/memories`);
       const once = data.filter(({ scope }) => scope === 'agent' || index === 0);
       return once.map(({ key, content, category, scope }) => ({ agent, key, content, category, scope }));
@@ -152,6 +187,7 @@ export async function readFinalState(user: TaskUser, url: string): Promise<Final
     ...outsideState(google),
     ...shownState(messages),
     memories: await memoriesOf(user),
+    agents: await agentsOf(user),
     artifacts: await artifactsOf(user),
     files: await writtenFiles(url, messages),
     receipts: receipts

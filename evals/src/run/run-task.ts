@@ -3,7 +3,7 @@ import { judge } from '../score/judge.js';
 import { HarnessError } from '../stack/local-program.js';
 import type { Stack } from '../stack/stack.js';
 import type { ScriptTurn, Task } from '../tasks/task.js';
-import { memoriesOf, outsideState, readFinalState } from './final-state.js';
+import { agentsOf, memoriesOf, outsideState, readFinalState } from './final-state.js';
 import { createTaskUser, type TaskUser } from './user.js';
 import { StepFailed, takeSteps } from './user-steps.js';
 
@@ -36,6 +36,7 @@ async function runAndJudge(stack: Stack, task: Task, user: TaskUser, run: string
   const initial = {
     calendar: outsideState(user.google).calendar,
     memories: await memoriesOf(user),
+    agents: await agentsOf(user),
   };
   const { scripted } = stack;
   const problems: string[] = [];

@@ -12,7 +12,17 @@ const event = {
   attendees: [],
 };
 const memory = { agent: 'manager', key: 'tea', content: 'Green tea.', category: 'core', scope: 'workspace' };
-const INITIAL = { calendar: [event], memories: [memory] };
+const agent = {
+  slug: 'writer',
+  name: 'Writer',
+  role: 'Writer',
+  description: 'Writes.',
+  skills: ['writing'],
+  model: 'flash',
+  instructions: '',
+  denied: [],
+};
+const INITIAL = { calendar: [event], memories: [memory], agents: [agent] };
 const STATE: FinalState = {
   ...INITIAL,
   notified: [],
@@ -33,12 +43,12 @@ const STATE: FinalState = {
 };
 
 /** Problems in a state, for a task with this expectation. */
-function problems(expectation: string, state: Partial<FinalState> = {}): string[] {
+function problems(expectation: string, state: Partial<FinalState> = {}, user = '[{ say: c }]'): string[] {
   const text = `
 - id: a
   shows: b
   world: { calendar: [] }
-  user: [{ say: c }]
+  user: ${user}
   expect: ${expectation}
   script: [{ say: d }]
   wrong: [{ say: e }]`;
@@ -56,6 +66,21 @@ describe('the judgement', () => {
     expect(problems('{}', { calendar: [] })).toEqual([expect.stringContaining('calendar: missing')]);
     expect(problems('{}', { notified: ['eve@example.com'] })).toEqual(['notified: unexpected "eve@example.com"']);
     expect(problems('{}', { memories: [] })).toEqual([expect.stringContaining('memories: missing')]);
+  });
+
+  it('compares agents that are new, changed or removed', () => {
+    const poet = { ...agent, slug: 'poet', name: 'Poet' };
+    expect(problems('{}', { agents: [agent, poet] })).toEqual([expect.stringContaining('agents: unexpected')]);
+    expect(problems('{ agents: [{ slug: poet, skills: [writing] }] }', { agents: [agent, poet] })).toEqual([]);
+    expect(problems('{ agents: [{ name: Author }] }', { agents: [{ ...agent, name: 'Author' }] })).toEqual([]);
+    expect(problems('{}', { agents: [] })).toEqual(['removed: unexpected "writer"']);
+    expect(problems('{ removed: [writer] }', { agents: [] })).toEqual([]);
+  });
+
+  it('does not count a tool that the user has denied during the task as a change of an agent', () => {
+    const agents = [{ ...agent, denied: ['gmail'] }];
+    expect(problems('{}', { agents }, '[{ say: c }, { permit: { gmail: deny } }]')).toEqual([]);
+    expect(problems('{}', { agents }, '[{ permit: { gmail: deny } }, { permit: { gmail: ask } }]')).toHaveLength(1);
   });
 
   it('compares moments, and not their notation', () => {

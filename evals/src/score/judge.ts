@@ -3,7 +3,7 @@ import type { Task, TextRule } from '../tasks/task.js';
 import { matches, pair } from './match.js';
 
 /** The state before the run. */
-export type InitialState = Pick<FinalState, 'calendar' | 'memories'>;
+export type InitialState = Pick<FinalState, 'calendar' | 'memories' | 'agents'>;
 
 const isMoment = (text: string): boolean => /^\d{4}-\d{2}-\d{2}/.test(text);
 /** `2030-01-01T09:00:00Z` and `2030-01-01T10:00:00+01:00` are the same moment. */
@@ -25,6 +25,8 @@ const TEXTS = new Set([
   'text',
   'task',
   'name',
+  'role',
+  'instructions',
 ]);
 
 function fieldFits(name: string, value: unknown, rule: unknown): boolean {
@@ -88,6 +90,24 @@ function compareExactly(what: string, wanted: readonly unknown[], found: readonl
   ];
 }
 
+/** The user also changes tools. */
+function permitted({ denied, ...agent }: FinalState['agents'][number], { user }: Task): FinalState['agents'][number] {
+  const all = new Set(denied);
+  for (const [tool, permission] of user.flatMap((step) => ('permit' in step ? Object.entries(step.permit) : [])))
+    if (permission === 'deny') all.add(tool);
+    else all.delete(tool);
+  return { ...agent, denied: [...all].toSorted() };
+}
+
+function agents(task: Task, initial: InitialState, state: FinalState): string[] {
+  const { expect } = task;
+  const known = new Set(initial.agents.map((agent) => shown(permitted(agent, task))));
+  const present = new Set(state.agents.map(({ slug }) => slug));
+  const changed = state.agents.filter((agent) => !known.has(shown(agent)));
+  const removed = initial.agents.flatMap(({ slug }) => (present.has(slug) ? [] : [slug]));
+  return [...compareLists('agents', expect.agents, changed), ...compareExactly('removed', expect.removed, removed)];
+}
+
 function inside({ expect }: Task, initial: InitialState, state: FinalState): string[] {
   const kept = compareExactly('memories', initial.memories, state.memories).filter((line) => line.includes('missing'));
   const last = state.replies.at(-1);
@@ -118,6 +138,7 @@ function effects(initial: InitialState, state: FinalState): string[] {
     ...mails(state.drafts),
     ...state.calendar.map((event) => Object.values(event).flat().join('\n')),
     ...state.memories.map(({ key, content }) => `${key}\n${content}`).filter((memory) => !known.has(memory)),
+    ...state.agents.flatMap(({ name, role, description, instructions }) => [name, role, description, instructions]),
     ...state.artifacts.flatMap(({ title, content, earlier }) => [title, content, ...earlier]),
     ...state.files.flatMap(({ name, text }) => [name, text]),
     ...state.searched,
@@ -134,6 +155,7 @@ export function judge(task: Task, initial: InitialState, state: FinalState): str
   return [
     ...outside(task, initial, state),
     ...inside(task, initial, state),
+    ...agents(task, initial, state),
     ...task.expect.forbidden
       .filter((rule) => all.some((text) => matches(text, rule)))
       .map((rule) => `forbidden: ${shown(rule)} appears in an effect or a reply`),

@@ -4,6 +4,7 @@ import { z } from 'zod';
 export const CATEGORIES = [
   'tools',
   'delegation',
+  'own-agents',
   'memory',
   'artifacts',
   'workflows',
@@ -218,6 +219,16 @@ const EventRule = one({
 });
 const MailRule = one({ to: z.array(z.string()), subject: Text, body: Text });
 const MemoryRule = one({ agent: Agent, key: Text, content: Text, category: Text, scope: MemoryScope });
+const AgentRule = one({
+  slug: Agent,
+  name: Text,
+  role: Text,
+  description: Text,
+  skills: z.array(z.string()),
+  model: z.string(),
+  instructions: Text,
+  denied: z.array(z.string()).describe('Tools that it must not use.'),
+});
 const FileRule = one({
   name: Text,
   type: z.enum(['text', 'markdown', 'csv', 'html', 'docx', 'xlsx', 'pdf']),
@@ -249,6 +260,8 @@ const Expectation = z.strictObject({
   sent: z.array(MailRule).default([]).describe('All sent mails.'),
   drafts: z.array(MailRule).default([]).describe('All drafts.'),
   memories: z.array(MemoryRule).optional().describe('All memories. Default: the initial ones are unchanged.'),
+  agents: z.array(AgentRule).default([]).describe('All agents that are new or have changed.'),
+  removed: z.array(Agent).default([]).describe('All agents that were removed.'),
   artifacts: z.array(ArtifactRule).optional().describe('All artifacts.'),
   files: z.array(FileRule).optional().describe('All files that agents wrote.'),
   receipts: z.array(ReceiptRule).optional().describe('All receipts of calls to other systems.'),
