@@ -191,6 +191,14 @@ describe('the orchestrator', () => {
     });
   });
 
+  it('reads the agents of new workspaces from the configured ConfigMap', async () => {
+    const file = async (values: object) => environment(await render(values), 'orchestrator')['AGENTS_FILE'];
+    expect({ full: await file(FULL), evaluation: await file(evaluation) }).toEqual({
+      full: '/etc/uswarm/agents/agents.json',
+      evaluation: undefined,
+    });
+  });
+
   it('has one call key, and two during a rotation', () => {
     const keys = [minimal, full].map((manifests) => {
       const { CALL_PRIVATE_KEY: current, CALL_PRIVATE_KEY_PREVIOUS: previous } = readConfig(

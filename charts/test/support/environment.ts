@@ -48,6 +48,7 @@ export const FULL = merge(evaluation, {
     codeRunner: { enabled: true, processes: 2 },
     integrations: { existingConfigMap: 'catalog' },
     push: { preview: false },
+    agents: { existingConfigMap: 'agents' },
     models: { existingConfigMap: 'models' },
   },
   modelGateway: {

@@ -310,6 +310,7 @@ function orchestratorEnvironment(options: OrchestratorSettings) {
     MODEL_PROVIDER: settings.modelProvider,
     MODELS_FILE: settings.environment['MODELS_FILE'],
     ...transcriptionSettings(settings.environment),
+    AGENTS_FILE: settings.environment['AGENTS_FILE'],
     PLANS_FILE: settings.environment['PLANS_FILE'],
     SUMMARY_WORKERS: settings.environment['SUMMARY_WORKERS'],
     LOG_LEVEL: settings.logLevel,

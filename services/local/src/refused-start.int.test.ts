@@ -72,6 +72,13 @@ describe('the start of local mode', () => {
     expect(await refusal({ USWARM_DATA_DIR: directory, ...env })).toBe(sentence);
   });
 
+  it('rejects a file of agents without a manager in one line', async () => {
+    const file = path.join(path.dirname(directory), 'agents.json');
+    await writeFile(file, '[]');
+    const env = { USWARM_DATA_DIR: directory, USWARM_PORT: String(await freePort()), AGENTS_FILE: file };
+    expect(await refusal(env)).toBe('AGENTS_FILE: exactly one agent must have the kind manager, not 0.');
+  });
+
   it('rejects the placeholder of a key in one line', async () => {
     const env = { USWARM_DATA_DIR: directory, USWARM_PORT: String(await freePort()), OPENAI_API_KEY: 'replace-me' };
     expect(await refusal(env)).toMatch(/^OPENAI_API_KEY .*placeholder.*\.$/);

@@ -163,6 +163,10 @@
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if .values.agents.existingConfigMap }}
+- name: AGENTS_FILE
+  value: /etc/uswarm/agents/agents.json
+{{- end }}
 {{- if .values.models.existingConfigMap }}
 - name: MODELS_FILE
   value: /etc/uswarm/models/models.json

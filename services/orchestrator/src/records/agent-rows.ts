@@ -1,12 +1,17 @@
-import type { AgentModel, AgentPrompt, ResponseLength, UpdateAgentSettingsBody } from '@uswarm/contract';
+import type { AgentModel, AgentPrompt, AgentRole, ResponseLength, UpdateAgentSettingsBody } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
-import type { AgentTemplate } from '../platform/core/catalog.js';
 
 /** All statements that write `agents`. */
 
-export interface NewAgent extends AgentTemplate {
+export interface NewAgent {
   id: string;
+  slug: string;
+  name: string;
+  role: string;
+  kind: AgentRole;
+  description: string;
+  skills: string[];
   sortOrder: number;
   avatarUrl?: string | undefined;
   model?: AgentModel | undefined;

@@ -2,7 +2,7 @@ import type { EventBus } from '@uswarm/event-bus';
 import type { Clock } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../config.js';
 import type { Connections } from '../records/connections.js';
-import { loadAgentTemplates } from '../platform/core/catalog.js';
+import { loadAgentTemplates } from '../platform/core/agent-templates.js';
 import type { EventService } from '../events/events.service.js';
 import type { Idempotency } from '../platform/idempotency/idempotency.service.js';
 import type { RuntimeRequests } from '../records/runtime-requests.js';
@@ -14,7 +14,7 @@ import { workspaceHandlers } from './workspaces.routes.js';
 import { createWorkspaceService } from './workspaces.service.js';
 
 export interface WorkspacesModuleDeps {
-  config: Pick<OrchestratorConfig, 'WORKSPACES_PER_USER'>;
+  config: Pick<OrchestratorConfig, 'WORKSPACES_PER_USER' | 'AGENTS_FILE'>;
   connections: Connections;
   replay: EventService;
   runtimes: RuntimeRequests;
@@ -29,7 +29,7 @@ export function createWorkspacesModule(deps: WorkspacesModuleDeps) {
   const service = createWorkspaceService({ database, clock });
   const provision = createProvision({
     runtimes,
-    agentTemplates: loadAgentTemplates(),
+    agentTemplates: loadAgentTemplates(config.AGENTS_FILE),
   });
   const changes = createWorkspaceChanges({
     withTransaction,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { AgentRole, AgentSkill, LegalDocumentName } from '@uswarm/contract';
+import { LegalDocumentName } from '@uswarm/contract';
 import { AGENT_TOOLS, type AgentToolEntry } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
 
@@ -18,24 +18,6 @@ export function readFile<Schema extends z.ZodType>(file: string, schema: Schema)
 
 function readJson(url: URL): unknown {
   return JSON.parse(readFileSync(url, 'utf8'));
-}
-
-const AgentTemplate = z.object({
-  slug: z.string().regex(/^[a-z][a-z0-9-]*$/),
-  name: z.string(),
-  role: z.string(),
-  kind: AgentRole,
-  description: z.string(),
-  skills: z.array(AgentSkill),
-});
-export type AgentTemplate = z.output<typeof AgentTemplate>;
-
-/** Exactly one agent in a new workspace is the manager. */
-export function loadAgentTemplates(): AgentTemplate[] {
-  return readConfig(
-    'agents.json',
-    z.array(AgentTemplate).refine((agents) => agents.filter(({ kind }) => kind === 'manager').length === 1),
-  );
 }
 
 const Plan = z.object({
