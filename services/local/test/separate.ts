@@ -43,6 +43,8 @@ export interface SeparateServices {
   query<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
   /** Blocks all statements that use the table. @returns ends it */
   lockTable(table: string): Promise<() => Promise<void>>;
+  /** Blocks all statements that write the table. @returns ends it */
+  lockWrites(table: string): Promise<() => Promise<void>>;
   /** Blocks all statements that change the workspace's agents, such as a turn's begin. @returns ends it */
   lockAgents(workspaceId: string): Promise<() => Promise<void>>;
   /** Blocks the owner's turns before they begin, and all usage changes. A choice needs neither. @returns ends it */
@@ -235,6 +237,7 @@ export async function startSeparateServices(
     },
     query: async (sql, values) => (await pool.query(sql, values)).rows as never,
     lockTable: (table) => locks.lock(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`),
+    lockWrites: (table) => locks.lock(`LOCK TABLE ${table} IN SHARE MODE`),
     lockAgents: (id) => locks.lock(`SELECT FROM agents WHERE workspace_id = '${id}' FOR NO KEY UPDATE`),
     lockUsage: (id) =>
       locks.lock(
