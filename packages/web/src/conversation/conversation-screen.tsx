@@ -50,17 +50,25 @@ export function ConversationScreen({ workspaceId, conversationId }: { workspaceI
           <Transcript messages={messages} older={older} lastReadId={lastReadId} targetId={query.get('message')} />
         )}
         <div className={styles['below']}>
-          <div className={ui('facts', styles['activity'])}>
-            {activity.isWorking ? (
-              <>
-                <Spinner label="" />
-                {activity.text}
-              </>
-            ) : (
-              <RuntimeNote workspaceId={workspaceId} />
-            )}
-          </div>
-          <Composer isWorking={activity.isWorking} />
+          {conversation?.agent?.deleted ? (
+            <p role="status" className={ui('notice')}>
+              {conversation.agent.name} was deleted. You can read this conversation, but not continue it.
+            </p>
+          ) : (
+            <>
+              <div className={ui('facts', styles['activity'])}>
+                {activity.isWorking ? (
+                  <>
+                    <Spinner label="" />
+                    {activity.text}
+                  </>
+                ) : (
+                  <RuntimeNote workspaceId={workspaceId} />
+                )}
+              </div>
+              <Composer isWorking={activity.isWorking} />
+            </>
+          )}
         </div>
         <StatusRegion {...activity} />
       </section>
