@@ -25,7 +25,7 @@ export function ConversationScreen({ workspaceId, conversationId }: { workspaceI
   const { conversation, isGone } = useListed(client, workspaceId, conversationId);
   const lastReadId = useOpenedAt(conversation);
   const activity = activityOf(messages);
-  useRead(read, conversation?.unread_count ?? 0);
+  useRead(read, conversation?.unread_count ?? 0, messages.at(-1)?.id);
   useKeys({ a: () => document.querySelector<HTMLElement>('[data-card][data-open] button')?.focus() });
   const [query] = useSearchParams();
   const title = conversation?.title ?? 'Conversation';
