@@ -73,6 +73,7 @@ export function createClient({ url, realtimeUrl = url, store, device = {}, ...op
       const { role, local_id: localId, id } = (value ?? {}) as Partial<MessageData>;
       if (role === 'user' && localId && id) outbox.settle(localId, id);
     }
+    if ([...changes.keys()].some((key) => key.startsWith('workspaces/'))) loader.follow();
     for (const messages of opened.values()) messages.refresh();
     if (![...changes.keys()].every((key) => key.includes('/~stream/'))) refresh();
   }
@@ -123,17 +124,10 @@ export function createClient({ url, realtimeUrl = url, store, device = {}, ...op
     if (limited.length > 0) await delay(1_000 + backOff(1)).then(() => connection.subscribe(limited));
   }
 
-  async function send({
-    workspace_id: w,
-    conversation_id: id,
-    local_id,
-    text,
-    mentions,
-    files,
-    steer,
-  }: OutboxItem): Promise<string> {
+  async function send(item: OutboxItem): Promise<string> {
+    const { workspace_id: w, conversation_id: id, local_id, text, mentions, files, steer } = item;
     const attachments = files.map((file) => ({ id: 'id' in file ? file.id : '' }));
-    const body = { local_id, content: { type: 'text', text }, mentions, attachments, ...(steer ? { steer } : {}) };
+    const body = { local_id, content: { type: 'text', text }, mentions, attachments, steer };
     const route = '/v1/workspaces/{workspaceId}/conversations/{id}/messages';
     const { body: answer } = await http.send('post', route, { path: { workspaceId: w, id }, body, retries: 0 });
     const message = (answer as { data: MessageData }).data;

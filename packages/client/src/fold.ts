@@ -11,7 +11,7 @@ import type {
 export type Records = Map<string, unknown>;
 type Revised = { rev?: number | undefined };
 /** An object, and the newest part of it in an event about a message. Each replaces its predecessor by `rev`. */
-type Copy<Item> = { full?: Item; change?: Partial<Item> & Revised };
+export type Copy<Item> = { full?: Item; change?: Partial<Item> & Revised };
 export type Position = { epoch: string; seq: number };
 export type Stream = Pick<StreamState, 'generation' | 'chunk_seq' | 'text'>;
 /** The messages from position `from` on are loaded; `next` is the cursor for the page before, null if there is none. */
@@ -27,7 +27,7 @@ export function createDraft(records: Records) {
   const set = (key: string, value?: unknown): void => void (get(key) !== value && changes.set(key, value));
   const deleteAll = (prefix: string, fits: (value: never) => boolean = () => true): void =>
     records.forEach((value, key) => key.startsWith(prefix) && fits(value as never) && changes.set(key, undefined));
-  return { changes, get, set, deleteAll };
+  return { records, changes, get, set, deleteAll };
 }
 const isOlder = (item: Revised, known: Revised | undefined): boolean =>
   known !== undefined && item.rev !== undefined && item.rev <= (known.rev ?? -1);
@@ -49,12 +49,20 @@ export function putCopy(draft: Draft, key: string, item: Revised | undefined): v
     return;
   draft.set(key, { ...copy, [part]: item });
 }
+/** All agents. Messages get the present names and pictures, as in a response, because no event about them follows. */
+export function putAgents(draft: Draft, w: string, agents: AgentSummary[], rev: number | undefined): void {
+  draft.set(`${w}/agents`, agents);
+  draft.set(`${w}/agents-rev`, rev);
+  for (const key of draft.records.keys()) {
+    const message = key.startsWith(`${w}/message/`) ? draft.get<MessageData>(key) : undefined;
+    const { name, avatar } = agents.find(({ id }) => id === message?.agent?.id) ?? {};
+    const isOther = message?.agent?.name !== name || message?.agent?.avatar !== avatar;
+    if (message && name && isOther) draft.set(key, { ...message, agent: { ...message.agent, name, avatar } });
+  }
+}
 /** The text becomes its first `offset` units and the chunk. What is repeated, or follows a missing part, changes nothing. */
-function putChunk(
-  draft: Draft,
-  w: string,
-  { message_id: id, generation, chunk_seq, ...part }: ServerEvents['message.chunk'],
-) {
+function putChunk(draft: Draft, w: string, event: ServerEvents['message.chunk']): void {
+  const { message_id: id, generation, chunk_seq, ...part } = event;
   const content = draft.get<MessageData>(`${w}/message/${id}`)?.content;
   const known = draft.get<Stream>(`${w}/~stream/${id}`) ?? { text: '', chunk_seq: 0, generation: 0 };
   if (draft.get(`${w}/~gone/${id}`) || (content && content.type !== 'loading') || generation < known.generation) return;

@@ -77,12 +77,8 @@ function positionOf({ position }: Answer): folding.Position {
   const [epoch = '', seq] = (position ?? '').split(':');
   return { epoch, seq: Number(seq) };
 }
-function putPage(
-  draft: folding.Draft,
-  w: string,
-  conversationId: string,
-  { data: messages, pagination }: MessagePage,
-): void {
+function putPage(draft: folding.Draft, w: string, conversationId: string, page: MessagePage): void {
+  const { data: messages, pagination } = page;
   const next = pagination.has_next ? pagination.next_scroll_id : null;
   const from = next === null ? '' : (messages.at(-1)?.position ?? '');
   for (const message of messages) folding.putMessage(draft, w, message);
@@ -92,8 +88,13 @@ function putPage(
 const forget = (draft: folding.Draft, w: string): void =>
   [`${w}/`, `workspaces/${w}`].forEach((scope) => draft.deleteAll(scope));
 
+const agentsRevOf = (records: Pick<folding.Records, 'get'>, w: string): number | undefined =>
+  folding.copyOf(records.get(`workspaces/${w}`) as folding.Copy<Workspace> | undefined)[0]?.agents_rev;
+
 /** Loads what events cannot tell. `opened` has the conversations that are shown, as `workspace/conversation`. */
 export function createLoader(db: Database, http: Http, opened: ReadonlyMap<string, unknown>) {
+  /** Agents that are being loaded, as `workspace agents_rev`. */
+  const requested = new Set<string>();
   const get = <Value>(key: string) => db.records.get(key) as Value | undefined;
   const fetchPage = (workspaceId: string, id: string, scrollId: string | null = null): Promise<Answer> =>
     http.send('get', '/v1/workspaces/{workspaceId}/conversations/{id}/messages', {
@@ -147,9 +148,23 @@ export function createLoader(db: Database, http: Http, opened: ReadonlyMap<strin
       for (const one of data<Conversation[]>(conversations)) folding.putCopy(draft, `${w}/conversation/${one.id}`, one);
       for (const [index, page] of pages.entries())
         if (page) putPage(draft, w, ids[index] ?? '', page.body as MessagePage);
-      draft.set(`${w}/agents`, data<AgentSummary[]>(agents));
+      folding.putAgents(draft, w, data<AgentSummary[]>(agents), data<Workspace>(first).agents_rev);
       draft.set(`${w}/position`, position);
     });
+  }
+  /** Loads agents again if the workspace has another `agents_rev` than they had. */
+  async function loadAgents(w: string): Promise<void> {
+    const rev = agentsRevOf(db.records, w);
+    const request = `${w} ${rev}`;
+    if (get(`${w}/position`) === undefined || rev === get(`${w}/agents-rev`) || requested.has(request)) return;
+    requested.add(request);
+    try {
+      const options = { path: { workspaceId: w }, retries: Infinity };
+      const agents = data<AgentSummary[]>(await http.send('get', '/v1/workspaces/{workspaceId}/agents', options));
+      await db.update((draft) => agentsRevOf(draft, w) === rev && folding.putAgents(draft, w, agents, rev));
+    } finally {
+      requested.delete(request);
+    }
   }
   const listed = (): string[] =>
     [...db.records.keys()].flatMap((key) => (key.startsWith('workspaces/') ? (key.split('/')[1] ?? []) : []));
@@ -171,10 +186,12 @@ export function createLoader(db: Database, http: Http, opened: ReadonlyMap<strin
     await Promise.all(missing.map((w) => reload(w, isCurrent)));
     return missing;
   }
-  /** Loads the conversations that were opened meanwhile. */
+  const follow = (): void => listed().forEach((w) => void loadAgents(w).catch(() => undefined));
+  /** Loads the conversations that were opened meanwhile, and changed agents. */
   function fill(): void {
+    follow();
     for (const [w = '', id = ''] of [...opened.keys()].map((key) => key.split('/')))
       if (get(`${w}/window/${id}`) === undefined) void loadPage(w, id).catch(() => undefined);
   }
-  return { since, loadPage, prepare, fill };
+  return { since, loadPage, prepare, fill, follow };
 }

@@ -177,4 +177,21 @@ describeWith('chromium', 'messages of agents', () => {
     expect(figures.heap_mib.at(-1)! - first).toBeLessThan(figures.heap_mib.length);
     await page.context().close();
   });
+
+  it('are marked as read although the page knows their number before it has loaded them', async () => {
+    const { page } = ada;
+    await ada.visit(`/w/${ada.workspace}/usage`);
+    await ada.converse();
+    const path = `/v1/workspaces/${ada.workspace}/conversations/${ada.conversation}`;
+    const unread = () => ada.api<{ data: { unread_count: number } }>('GET', path).then(({ data }) => data.unread_count);
+    await ada.ask('Hello');
+    await page.getByRole('link', { name: /1 unread/ }).waitFor();
+    await page.route('**/messages?limit=*', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await route.fallback();
+    });
+    await page.getByRole('link', { name: /1 unread/ }).click();
+    expect(await eventually(unread, { until: (count) => count === 0 })).toBe(0);
+    await page.unrouteAll({ behavior: 'wait' });
+  });
 });

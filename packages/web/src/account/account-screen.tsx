@@ -1,20 +1,14 @@
 import { useState } from 'react';
 import { Choice, MeterBar, Screen, Section, Show } from '../screen/screen.js';
 import { useLoaded, useSession } from '../session/use-client.js';
-import { chooseTheme, chosenTheme } from '../theme/theme.js';
+import { chooseTheme, chosenTheme, THEMES } from '../theme/theme.js';
 import { Button } from '../ui/button.js';
-import { Confirm, DialogButton } from '../ui/dialog.js';
+import { ConfirmButton } from '../ui/dialog.js';
 import { ui } from '../ui/ui.js';
 import { metersOf } from '../usage/amounts.js';
 import { DeleteAccount } from './delete-account.js';
 import { DataExport } from './data-export.js';
 import { NotificationSetting } from './notification-setting.js';
-
-const THEMES = [
-  { value: 'system', label: 'Like the device' },
-  { value: 'light', label: 'Light' },
-  { value: 'dark', label: 'Dark' },
-] as const;
 
 export function AccountScreen() {
   const { user } = useSession();
@@ -68,20 +62,17 @@ function Devices() {
     >
       <div className={ui('row')}>
         <Button onClick={() => void signOut()}>Sign out here</Button>
-        <DialogButton
-          look="danger"
-          dialog={(close) => (
-            <Confirm
-              title="Sign out everywhere?"
-              description="All devices are signed out at once, also this one, and receive no notifications until you sign in there again. Messages that wait in this browser are lost."
-              action="Sign out everywhere"
-              onClose={close}
-              onConfirm={() => client.api.post('/v1/auth/logout-all').then(signOut)}
-            />
-          )}
+        <ConfirmButton
+          confirm={{
+            title: 'Sign out everywhere?',
+            description:
+              'All devices are signed out at once, also this one, and receive no notifications until you sign in there again. Messages that wait in this browser are lost.',
+            action: 'Sign out everywhere',
+            onConfirm: () => client.api.post('/v1/auth/logout-all').then(signOut),
+          }}
         >
           Sign out everywhere
-        </DialogButton>
+        </ConfirmButton>
       </div>
     </Section>
   );

@@ -1,10 +1,10 @@
 import { useState } from 'react';
-import { UswarmError } from '@uswarm/client';
 import { Section } from '../screen/screen.js';
 import { useSession } from '../session/use-client.js';
 import { DialogButton, FormDialog } from '../ui/dialog.js';
 import { Field } from '../ui/field.js';
 import { ui } from '../ui/ui.js';
+import { removeAccount } from './remove-account.js';
 
 const CONSEQUENCES = [
   'All workspaces, conversations, documents, files and memories are deleted. They cannot be restored.',
@@ -27,27 +27,18 @@ export function DeleteAccount() {
 }
 
 function DeleteForm({ onClose }: { onClose: () => void }) {
-  const { client, user, signOut } = useSession();
+  const session = useSession();
+  const { email } = session.user;
   const [typed, setTyped] = useState('');
-  async function remove(): Promise<void> {
-    try {
-      await client.api.delete('/v1/auth/delete', { body: {} });
-    } catch (error) {
-      if (error instanceof UswarmError && error.code === 'reauthentication_required')
-        throw new Error('Sign out and in again first: your sign-in is too old for this.', { cause: error });
-      throw error;
-    }
-    await signOut();
-  }
   return (
     <FormDialog
       title="Delete your account?"
       keep="Keep my account"
       action="Delete everything"
       isDangerous
-      isDisabled={typed.trim().toLowerCase() !== user.email.toLowerCase()}
+      isDisabled={typed.trim().toLowerCase() !== email.toLowerCase()}
       onClose={onClose}
-      onSubmit={remove}
+      onSubmit={() => removeAccount(session)}
     >
       <ul className={ui('stack tight bullets')}>
         {CONSEQUENCES.map((text) => (
@@ -55,7 +46,7 @@ function DeleteForm({ onClose }: { onClose: () => void }) {
         ))}
       </ul>
       <Field
-        label={`Type ${user.email} to confirm`}
+        label={`Type ${email} to confirm`}
         autoComplete="off"
         value={typed}
         onChange={(event) => setTyped(event.target.value)}

@@ -3,8 +3,8 @@ import { Link } from 'wouter';
 import { Show } from '../screen/screen.js';
 import { pages } from '../session/pages.js';
 import { useClient, useLoaded } from '../session/use-client.js';
-import { Confirm, DialogButton, FormDialog } from '../ui/dialog.js';
-import { Field, SearchField } from '../ui/field.js';
+import { ConfirmButton, DialogButton, FormDialog } from '../ui/dialog.js';
+import { Field, SearchField, TextField } from '../ui/field.js';
 import { Icon } from '../ui/icon.js';
 import { Facts, Item } from '../ui/item.js';
 import { Badge, EmptyState, RelativeTime } from '../ui/parts.js';
@@ -76,23 +76,19 @@ function MemoryItem({ memory, ...own }: Own & { memory: Memory }) {
           >
             Correct
           </DialogButton>
-          <DialogButton
+          <ConfirmButton
             size="small"
-            look="danger"
             aria-label={`Forget ${key}`}
-            dialog={(close) => (
-              <Confirm
-                title={`Forget “${key}”?`}
-                description={`${own.name} no longer takes it into account. Messages that mention it stay.`}
-                keep="Keep it"
-                action="Forget"
-                onClose={close}
-                onConfirm={forget}
-              />
-            )}
+            confirm={{
+              title: `Forget “${key}”?`,
+              description: `${own.name} no longer takes it into account. Messages that mention it stay.`,
+              keep: 'Keep it',
+              action: 'Forget',
+              onConfirm: forget,
+            }}
           >
             Forget
-          </DialogButton>
+          </ConfirmButton>
         </>
       }
     >
@@ -122,10 +118,7 @@ function MemoryForm({ workspaceId, agentId, given, onDone, onClose }: Own & { gi
   return (
     <FormDialog title={isNew ? 'Add a memory' : `Correct “${given.key}”`} onClose={onClose} onSubmit={save}>
       {isNew && <Field label="Name" name="key" required maxLength={200} placeholder="favourite tea" />}
-      <label className={ui('field')}>
-        What to remember
-        <textarea name="content" className={ui('input')} required rows={4} defaultValue={given?.content} />
-      </label>
+      <TextField label="What to remember" name="content" required defaultValue={given?.content} />
     </FormDialog>
   );
 }

@@ -1,9 +1,12 @@
 import { Choice, Section, Show } from '../screen/screen.js';
 import { useLoaded } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
+import { Form } from '../ui/form.js';
 import { Icon } from '../ui/icon.js';
 import { ui } from '../ui/ui.js';
+import { AgentFields } from './agent-fields.js';
 import type { AgentProps } from './agent-props.js';
+import { useDescription } from './use-description.js';
 import { type FormProps, LENGTHS, type Settings, useSettings } from './use-settings.js';
 
 export function AgentSettings({ agentId, name }: AgentProps) {
@@ -12,17 +15,22 @@ export function AgentSettings({ agentId, name }: AgentProps) {
       api.get('/v1/agents/{id}/settings', { path: { id: agentId }, signal }),
       api.get('/v1/models', { signal }),
     ]);
-    return { settings: settings.data, models: models.data };
+    return { given: settings.data, models: models.data };
   });
   return (
     <Show loaded={loaded} what="settings">
-      {({ settings, models }) => <Form key={agentId} agentId={agentId} name={name} models={models} given={settings} />}
+      {(data) => (
+        <>
+          <Choices key={agentId} agentId={agentId} name={name} {...data} />
+          <Description agentId={agentId} name={name} />
+        </>
+      )}
     </Show>
   );
 }
 
 /** Saves choices immediately, and texts with a button. */
-function Form(props: FormProps) {
+function Choices(props: FormProps) {
   const { settings, prompts, setPrompts, save, edit, isChanged } = useSettings(props);
   const model = props.models.find(({ id }) => id === settings.model);
   return (
@@ -85,5 +93,23 @@ function Form(props: FormProps) {
         </div>
       </Section>
     </>
+  );
+}
+
+function Description(props: Pick<AgentProps, 'agentId' | 'name'>) {
+  const { loaded, edited, edit, save } = useDescription(props);
+  return (
+    <Section title="Name and description" lead="The other agents read them when they choose whom to give a task.">
+      <Show loaded={loaded} what="description">
+        {(given) => (
+          <Form className={ui('stack')} onSubmit={() => void save()}>
+            <AgentFields shown={{ ...given, ...edited }} onEdit={edit} />
+            <div>
+              <Button type="submit">Save the description</Button>
+            </div>
+          </Form>
+        )}
+      </Show>
+    </Section>
   );
 }

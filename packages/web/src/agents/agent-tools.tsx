@@ -4,13 +4,7 @@ import { useLoaded } from '../session/use-client.js';
 import { Item } from '../ui/item.js';
 import { ui } from '../ui/ui.js';
 import type { AgentProps } from './agent-props.js';
-import { type Tool, useTool } from './use-tool.js';
-
-const PERMISSIONS = [
-  { value: 'allow', label: 'Allow' },
-  { value: 'ask', label: 'Ask me' },
-  { value: 'deny', label: 'Deny' },
-] as const;
+import { PERMISSIONS, type Tool, useTool } from './use-tool.js';
 
 export function AgentTools({ agentId }: AgentProps) {
   const loaded = useLoaded(`tools ${agentId}`, ({ api }, signal) =>

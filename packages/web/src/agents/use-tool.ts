@@ -5,6 +5,12 @@ import { notifyError } from '../ui/notify.js';
 
 export type Tool = components['schemas']['AgentTool'];
 
+export const PERMISSIONS = [
+  { value: 'allow', label: 'Allow' },
+  { value: 'ask', label: 'Ask me' },
+  { value: 'deny', label: 'Deny' },
+] as const;
+
 /** An agent's tool, and the user's choice of what it may do. */
 export function useTool(agentId: string, given: Tool) {
   const { api } = useClient();

@@ -4,8 +4,8 @@ import { panel } from '../session/pages.js';
 import { Icon } from '../ui/icon.js';
 import { Badge } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
+import { beginningOf } from './excerpt.js';
 import styles from './message.module.css';
-import { visibleText } from './visible-text.js';
 
 type Content = components['schemas']['ArtifactContent'];
 
@@ -19,20 +19,11 @@ export function ArtifactCard({ content }: { content: Content }) {
       </span>
       <span className={ui('stack tight')}>
         <strong>{title}</strong>
-        <small>{plainPreview(visibleText(preview), title)}</small>
+        <small>{beginningOf(preview, title)}</small>
         <small>
           Version {version} by @{agent} · <Badge tone={status === 'final' ? 'ok' : 'accent'}>{status}</Badge>
         </small>
       </span>
     </Link>
   );
-}
-
-/** Beginning in one line, without Markdown marks and without the title, which is shown above. */
-function plainPreview(markdown: string, title: string): string {
-  const text = markdown
-    .replaceAll(/[#*_`>|]|---+/g, ' ')
-    .replaceAll(/\s+/g, ' ')
-    .trim();
-  return (text.startsWith(title) ? text.slice(title.length).trim() : text).slice(0, 110);
 }

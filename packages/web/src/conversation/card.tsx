@@ -5,12 +5,11 @@ import { Button } from '../ui/button.js';
 import { Badge } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import styles from './message.module.css';
-import { APPROVE, useChoice } from './use-choice.js';
+import { APPROVE, factsOf, useChoice } from './use-choice.js';
 import { visibleText } from './visible-text.js';
 
 type Content = components['schemas']['ActionCardContent'];
 const LOOKS = { primary: 'primary', destructive: 'danger', secondary: undefined } as const;
-const SHORT = { dateStyle: 'medium', timeStyle: 'short' } as const;
 /** A question with buttons. If it asks to approve a call, its description shows the call's effect in full. */
 export function Card(props: { shown: Pick<ShownMessage, 'id' | 'message'>; content: Content; heading?: 'h2' | 'h3' }) {
   const { shown, content, heading: Heading = 'h3' } = props;
@@ -18,6 +17,7 @@ export function Card(props: { shown: Pick<ShownMessage, 'id' | 'message'>; conte
   const chosen = content.actions.find(({ id }) => id === content.selected_action_id);
   const withdrawn = shown.message?.error;
   const isOpen = chosen === undefined && !withdrawn && refusal === undefined;
+  const facts = factsOf(content, isOpen);
   const outcome = chosen && (chosenHere === chosen.id ? `You chose: ${chosen.label}` : `Chosen: ${chosen.label}`);
   return (
     <section
@@ -30,7 +30,7 @@ export function Card(props: { shown: Pick<ShownMessage, 'id' | 'message'>; conte
         <Heading>{visibleText(content.title)}</Heading>
         {isOpen && <Badge tone="attention">Waits for you</Badge>}
       </header>
-      <Facts content={content} isOpen={isOpen} />
+      {facts !== '' && <p className={ui('lead')}>{facts}</p>}
       {content.description !== '' && <p className={ui('plain')}>{visibleText(content.description)}</p>}
       {isOpen && (
         <div className={ui('row')}>
@@ -55,12 +55,4 @@ export function Card(props: { shown: Pick<ShownMessage, 'id' | 'message'>; conte
       )}
     </section>
   );
-}
-
-function Facts({ content: { approval, expires_at: end }, isOpen }: { content: Content; isOpen: boolean }) {
-  const facts = [
-    ...(approval ? [`Tool: ${approval.tool.replaceAll('_', ' ')}`] : []),
-    ...(end && isOpen ? [`Expires ${new Date(end).toLocaleString(undefined, SHORT)}`] : []),
-  ];
-  return facts.length > 0 && <p className={ui('lead')}>{facts.join(' · ')}</p>;
 }

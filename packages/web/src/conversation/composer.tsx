@@ -75,18 +75,15 @@ function AttachButton({ onPick }: { onPick: (files: FileList) => void }) {
 function PickedFiles({ files, onRemove }: { files: File[]; onRemove: (file: File) => void }) {
   if (files.length === 0) return null;
   return (
-    <>
-      <ul className={ui('row')} aria-label="Attached files">
-        {files.map((file, index) => (
-          <li key={index} className={ui('notice')}>
-            {file.name} <small>{fileSize(file.size)}</small>
-            <Button look="quiet" size="small" aria-label={`Remove ${file.name}`} onClick={() => onRemove(file)}>
-              <Icon name="close" size={14} />
-            </Button>
-          </li>
-        ))}
-      </ul>
-      <p className={ui('facts')}>Agents see the name and the type of a file. They cannot read it yet.</p>
-    </>
+    <ul className={ui('row')} aria-label="Attached files">
+      {files.map((file, index) => (
+        <li key={index} className={ui('notice')}>
+          {file.name} <small>{fileSize(file.size)}</small>
+          <Button look="quiet" size="small" aria-label={`Remove ${file.name}`} onClick={() => onRemove(file)}>
+            <Icon name="close" size={14} />
+          </Button>
+        </li>
+      ))}
+    </ul>
   );
 }

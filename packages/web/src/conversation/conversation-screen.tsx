@@ -25,7 +25,7 @@ export function ConversationScreen({ workspaceId, conversationId }: { workspaceI
   const { conversation, isGone } = useListed(client, workspaceId, conversationId);
   const lastReadId = useOpenedAt(conversation);
   const activity = activityOf(messages);
-  useRead(read, conversation?.unread_count ?? 0);
+  useRead(read, conversation?.unread_count ?? 0, messages.at(-1)?.id);
   useKeys({ a: () => document.querySelector<HTMLElement>('[data-card][data-open] button')?.focus() });
   const [query] = useSearchParams();
   const title = conversation?.title ?? 'Conversation';
@@ -50,17 +50,25 @@ export function ConversationScreen({ workspaceId, conversationId }: { workspaceI
           <Transcript messages={messages} older={older} lastReadId={lastReadId} targetId={query.get('message')} />
         )}
         <div className={styles['below']}>
-          <div className={ui('facts', styles['activity'])}>
-            {activity.isWorking ? (
-              <>
-                <Spinner label="" />
-                {activity.text}
-              </>
-            ) : (
-              <RuntimeNote workspaceId={workspaceId} />
-            )}
-          </div>
-          <Composer isWorking={activity.isWorking} />
+          {conversation?.agent?.deleted ? (
+            <p role="status" className={ui('notice')}>
+              {conversation.agent.name} was deleted. You can read this conversation, but not continue it.
+            </p>
+          ) : (
+            <>
+              <div className={ui('facts', styles['activity'])}>
+                {activity.isWorking ? (
+                  <>
+                    <Spinner label="" />
+                    {activity.text}
+                  </>
+                ) : (
+                  <RuntimeNote workspaceId={workspaceId} />
+                )}
+              </div>
+              <Composer isWorking={activity.isWorking} />
+            </>
+          )}
         </div>
         <StatusRegion {...activity} />
       </section>

@@ -16,3 +16,12 @@ export function excerptOf(content: MessageContent, words: string): string {
   const part = whole.slice(start, start + LENGTH).trim();
   return `${start > 0 ? '…' : ''}${part}${start + LENGTH < whole.length ? '…' : ''}`;
 }
+
+/** @returns a document's beginning in one line, without Markdown marks, and without the title, which is shown above */
+export function beginningOf(markdown: string, title: string): string {
+  const text = visibleText(markdown)
+    .replaceAll(/[#*_`>|]|---+/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  return (text.startsWith(title) ? text.slice(title.length).trim() : text).slice(0, 110);
+}

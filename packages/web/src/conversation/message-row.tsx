@@ -1,12 +1,10 @@
 import type { ShownMessage } from '@uswarm/client';
 import { type CSSProperties, memo, type ReactNode } from 'react';
-import { ownUrl } from '../session/own-url.js';
-import { useAgents } from '../session/use-client.js';
+import { Avatar } from '../screen/avatar.js';
 import { RelativeTime } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import { ArtifactCard } from './artifact-card.js';
 import { Card } from './card.js';
-import { usePlace } from './chat.js';
 import { DelegationLine } from './delegation-line.js';
 import styles from './message.module.css';
 import { OwnMessage } from './own-message.js';
@@ -50,7 +48,7 @@ function Author({ shown: { role, message }, isShown }: { shown: ShownMessage; is
   if (!isShown) return <h2 className="hidden">{name}</h2>;
   return (
     <header className={ui('row', styles['author'])}>
-      <Avatar agentId={message?.agent?.id} name={name} />
+      <Avatar url={message?.agent?.avatar} name={name} />
       <h2>{name}</h2>
       {message && (
         <small>
@@ -58,16 +56,6 @@ function Author({ shown: { role, message }, isShown }: { shown: ShownMessage; is
         </small>
       )}
     </header>
-  );
-}
-
-function Avatar({ agentId, name }: { agentId: string | undefined; name: string }) {
-  const agent = useAgents(usePlace().workspaceId).find(({ id }) => id === agentId);
-  if (agent !== undefined) return <img src={ownUrl(agent.avatar)} alt="" width={32} height={32} />;
-  return (
-    <span className={ui('symbol')} data-tone="plain" aria-hidden>
-      {name.slice(0, 1)}
-    </span>
   );
 }
 

@@ -5,26 +5,8 @@ import { notifyError } from '../ui/notify.js';
 import { ui } from '../ui/ui.js';
 import { Attachments } from './attachments.js';
 import styles from './message.module.css';
+import { REASONS, STATES } from './send-states.js';
 import { Plain } from './text.js';
-
-const STATES: Readonly<Record<string, string>> = { sent: 'Sent', delivered: 'Delivered', read: 'Read' };
-/** By code, for messages that wait or were refused. */
-const REASONS: Readonly<Record<string, string>> = {
-  network_error: 'Waits for the network',
-  rate_limited: 'Waits: too many messages at once',
-  turn_queue_full: 'Waits: too many questions are not answered yet',
-  service_unavailable: 'Waits for the service',
-  payload_too_large: 'It is too large.',
-  validation_failed: 'It is too long.',
-  upload_too_large: 'A file is too large.',
-  upload_quota_exceeded: 'Your files have used all of their space.',
-  upload_limit_reached: 'You have too many files.',
-  attachment_invalid: 'A file was deleted.',
-  mention_invalid: 'It mentions an agent that is gone.',
-  token_limit_reached: 'Your token limit of this month is reached.',
-  conversation_not_found: 'The conversation was deleted.',
-  user_banned: 'Your account is blocked.',
-};
 
 export function OwnMessage({ shown, isTarget }: { shown: ShownMessage; isTarget: boolean }) {
   const { local, message, text, status } = shown;

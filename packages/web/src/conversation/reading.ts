@@ -9,8 +9,11 @@ export function useOpenedAt(conversation: Conversation | undefined): string | nu
   return opened.current?.at;
 }
 
-/** Marks messages as read while the page is visible. */
-export function useRead(read: () => Promise<void>, unread: number): void {
+/**
+ * Marks messages as read while the page is visible.
+ * @param newest the last loaded message: without one, nothing can be marked
+ */
+export function useRead(read: () => Promise<void>, unread: number, newest: string | null | undefined): void {
   const latest = useRef(read);
   useEffect(() => void (latest.current = read));
   useEffect(() => {
@@ -20,7 +23,7 @@ export function useRead(read: () => Promise<void>, unread: number): void {
     markRead();
     document.addEventListener('visibilitychange', markRead);
     return () => document.removeEventListener('visibilitychange', markRead);
-  }, [unread]);
+  }, [unread, newest]);
 }
 
 /** Names the browser tab after the conversation. */

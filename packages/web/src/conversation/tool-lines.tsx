@@ -3,10 +3,10 @@ import { Link } from 'wouter';
 import { useNow } from '../screen/use-now.js';
 import { panel } from '../session/pages.js';
 import { Icon } from '../ui/icon.js';
-import type { Tone } from '../ui/tone.js';
 import { ui } from '../ui/ui.js';
 import { durationOf } from './duration.js';
 import styles from './message.module.css';
+import { LABELS, TONES } from './work-states.js';
 
 /** Collapses to one line when all calls are done. */
 export function ToolLines({ messages, isPinned }: { messages: ShownMessage[]; isPinned: boolean }) {
@@ -46,15 +46,6 @@ export function ToolLines({ messages, isPinned }: { messages: ShownMessage[]; is
     </details>
   );
 }
-
-const LABELS: Readonly<Record<string, string>> = {
-  running: 'Running',
-  completed: 'Done',
-  failed: 'Failed',
-  pending: 'Waits',
-};
-
-const TONES: Readonly<Record<string, Tone>> = { completed: 'ok', failed: 'bad' };
 
 export function State({ state }: { state: string }) {
   const name = state === 'failed' ? 'alert' : state === 'completed' ? 'check' : 'clock';

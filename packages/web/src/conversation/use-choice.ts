@@ -12,6 +12,13 @@ const REFUSALS: Readonly<Record<string, string>> = {
   message_not_found: 'This was withdrawn.',
 };
 
+/** The tool that waits, and until when the user can decide. */
+export function factsOf({ approval, expires_at: end }: Content, isOpen: boolean): string {
+  const tool = approval && `Tool: ${approval.tool.replaceAll('_', ' ')}`;
+  const until = end && isOpen && new Date(end).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+  return [tool, until && `Expires ${until}`].filter(Boolean).join(' · ');
+}
+
 export function useChoice({ id, message }: Pick<ShownMessage, 'id' | 'message'>, { approval }: Content) {
   const client = useClient();
   const { workspaceId, conversationId } = usePlace();

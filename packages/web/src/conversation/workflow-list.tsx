@@ -1,18 +1,11 @@
 import type { components } from '@uswarm/client';
 import { Badge } from '../ui/parts.js';
-import type { Tone } from '../ui/tone.js';
 import { ui } from '../ui/ui.js';
 import styles from './message.module.css';
 import { State } from './tool-lines.js';
+import { TONES } from './work-states.js';
 
 type Content = components['schemas']['WorkflowContent'];
-const TONES: Readonly<Record<Content['status'], Tone>> = {
-  running: 'accent',
-  completed: 'ok',
-  failed: 'bad',
-  cancelled: 'plain',
-};
-
 export function WorkflowList({ content }: { content: Content }) {
   const done = content.steps.filter(({ status }) => status === 'completed').length;
   return (

@@ -1,11 +1,11 @@
-import { Fragment, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { Screen, Show } from '../screen/screen.js';
 import { pages } from '../session/pages.js';
 import { useAgents } from '../session/use-client.js';
 import { Button } from '../ui/button.js';
 import { Icon } from '../ui/icon.js';
-import { Facts, Item } from '../ui/item.js';
+import { Facts, Item, Pairs } from '../ui/item.js';
 import { notifyError } from '../ui/notify.js';
 import { Badge, EmptyState, RelativeTime } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
@@ -81,14 +81,7 @@ function ReceiptCard({ workspaceId, receipt: given, verdict }: Shown & { workspa
         <summary className={ui('row tight lead')}>
           Details <Icon name="chevron" size={14} />
         </summary>
-        <dl className={ui('pairs')}>
-          {details.map(([name, value]) => (
-            <Fragment key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </Fragment>
-          ))}
-        </dl>
+        <Pairs pairs={details} />
       </details>
     </Item>
   );

@@ -6,7 +6,6 @@ import type { Meter } from '../usage/amounts.js';
 import { Button, ButtonLink } from '../ui/button.js';
 import { Icon } from '../ui/icon.js';
 import { Bar, EmptyState, Spinner } from '../ui/parts.js';
-import type { Tone } from '../ui/tone.js';
 import { ui } from '../ui/ui.js';
 import styles from './screen.module.css';
 
@@ -58,15 +57,8 @@ export function Show<Value>(props: { loaded: Loaded<Value>; what: string; childr
   );
 }
 
-const STATES = {
-  within: ['', 'accent'],
-  near: ['Nearly used · ', 'attention'],
-  over: ['Used up · ', 'bad'],
-} as const satisfies Record<Meter['state'], [note: string, tone: Tone]>;
-
-export function MeterBar({ meter: { label, used, limit, text, left, state } }: { meter: Meter }) {
+export function MeterBar({ meter: { label, used, limit, text, left, note, tone } }: { meter: Meter }) {
   const id = useId();
-  const [note, tone] = STATES[state];
   return (
     <div className={ui('stack tight')}>
       <p className={ui('row between')}>

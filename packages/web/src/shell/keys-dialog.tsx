@@ -1,21 +1,11 @@
-import { Fragment } from 'react';
 import { Dialog } from '../ui/dialog.js';
+import { Pairs } from '../ui/item.js';
 import { KEYS } from './keys.js';
-import { ui } from '../ui/ui.js';
 
 export function KeysDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Keys" onClose={onClose}>
-      <dl className={ui('pairs')}>
-        {KEYS.map(([keys, effect]) => (
-          <Fragment key={keys}>
-            <dt>
-              <kbd>{keys}</kbd>
-            </dt>
-            <dd>{effect}</dd>
-          </Fragment>
-        ))}
-      </dl>
+      <Pairs pairs={KEYS.map(([keys, effect]) => [<kbd key={keys}>{keys}</kbd>, effect])} />
     </Dialog>
   );
 }

@@ -3,13 +3,13 @@ import { Link, useLocation, useSearch } from 'wouter';
 import { pages } from '../session/pages.js';
 import { Boundary } from '../ui/boundary.js';
 import { Icon } from '../ui/icon.js';
-import type { IconName } from '../ui/icons.js';
 import { onFirstNotice } from '../ui/notify.js';
 import { part } from '../ui/part.js';
 import { Spinner } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import { Header } from './header.js';
 import styles from './layout.module.css';
+import { LINKS } from './menus.js';
 
 const Toaster = part(() => import('../ui/toaster.js'));
 
@@ -56,13 +56,6 @@ export function Layout({ workspaceId, side, panel, back, children }: LayoutProps
     </div>
   );
 }
-
-const LINKS: readonly [path: 'agents' | 'connections' | 'usage' | 'receipts', label: string, icon: IconName][] = [
-  ['agents', 'Agents', 'agents'],
-  ['connections', 'Connections', 'link'],
-  ['usage', 'Usage', 'chart'],
-  ['receipts', 'Receipts', 'receipt'],
-];
 
 function WorkspaceLinks({ workspaceId }: { workspaceId: string }) {
   const [location] = useLocation();

@@ -1,10 +1,17 @@
 import { useWorkspaces } from '@uswarm/client/react';
 import { pages } from '../session/pages.js';
 import { useClient, useSession } from '../session/use-client.js';
-import { chooseTheme, chosenTheme } from '../theme/theme.js';
+import { chooseTheme, chosenTheme, THEMES } from '../theme/theme.js';
+import type { IconName } from '../ui/icons.js';
 import type { MenuEntry } from '../ui/menu.js';
 
-const THEMES = { system: 'Colours of the device', light: 'Light', dark: 'Dark' } as const;
+export const LINKS: readonly [path: 'agents' | 'connections' | 'usage' | 'receipts', label: string, icon: IconName][] =
+  [
+    ['agents', 'Agents', 'agents'],
+    ['connections', 'Connections', 'link'],
+    ['usage', 'Usage', 'chart'],
+    ['receipts', 'Receipts', 'receipt'],
+  ];
 
 export function useWorkspaceMenu(workspaceId: string | undefined): { name: string | undefined; entries: MenuEntry[] } {
   const workspaces = useWorkspaces(useClient());
@@ -22,11 +29,11 @@ export function useWorkspaceMenu(workspaceId: string | undefined): { name: strin
 export function useAccountMenu(): { user: string; entries: MenuEntry[] } {
   const { user, signOut, configuration } = useSession();
   const theme = chosenTheme();
-  const themes = (['system', 'light', 'dark'] as const).map((each, index) => ({
-    label: THEMES[each],
-    current: each === theme,
+  const themes = THEMES.map(({ value, label }, index) => ({
+    label,
+    current: value === theme,
     separated: index === 0,
-    onSelect: () => chooseTheme(each),
+    onSelect: () => chooseTheme(value),
   }));
   const entries = [
     { label: 'Account', href: pages.account },

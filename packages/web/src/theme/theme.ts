@@ -1,6 +1,12 @@
 const KEY = 'uswarm.theme';
 export type Theme = 'light' | 'dark' | 'system';
 
+export const THEMES = [
+  { value: 'system', label: 'Colours of the device' },
+  { value: 'light', label: 'Light' },
+  { value: 'dark', label: 'Dark' },
+] as const;
+
 /** The user's choice; `system` follows the device. */
 export function chosenTheme(): Theme {
   const stored = localStorage.getItem(KEY);

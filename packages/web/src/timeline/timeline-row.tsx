@@ -1,6 +1,7 @@
-import { type CSSProperties, Fragment, useId, useState } from 'react';
+import { type CSSProperties, useId, useState } from 'react';
 import { durationText } from '../screen/duration-text.js';
 import { Icon } from '../ui/icon.js';
+import { Pairs } from '../ui/item.js';
 import { Bar } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
 import { factsOf, iconOf, labelOf, stateText, toneOf } from './labels.js';
@@ -61,14 +62,7 @@ function Details({ step }: { step: TurnStep }) {
       {text !== null && <Cut label="Text" value={text.text} truncated={text.truncated} />}
       {call !== null && <Cut label="Arguments" value={call.arguments} truncated={call.arguments_truncated} />}
       {call !== null && <Cut label="Result" value={call.result} truncated={call.result_truncated} />}
-      <dl className={ui('pairs')}>
-        {factsOf(step).map(([name, value]) => (
-          <Fragment key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </Fragment>
-        ))}
-      </dl>
+      <Pairs pairs={factsOf(step)} />
     </>
   );
 }

@@ -87,6 +87,12 @@ export const Confirm = ({ onConfirm, ...props }: Omit<FormDialogProps, 'onSubmit
   <FormDialog {...props} isDangerous onSubmit={onConfirm} />
 );
 
+/** Asks before it acts. */
+export const ConfirmButton = ({ confirm, ...props }: ConfirmButtonProps) => (
+  <DialogButton look="danger" {...props} dialog={(close) => <Confirm {...confirm} onClose={close} />} />
+);
+type ConfirmButtonProps = ComponentProps<typeof Button> & { confirm: Omit<ComponentProps<typeof Confirm>, 'onClose'> };
+
 type DialogButtonProps = ComponentProps<typeof Button> & { dialog: (close: () => void) => ReactNode };
 export function DialogButton({ dialog, ...props }: DialogButtonProps) {
   const [isOpen, setOpen] = useState(false);

@@ -12,6 +12,16 @@ export function Field({ label, ...props }: ComponentProps<'input'> & { label: st
   );
 }
 
+/** Several lines of text with their label above them. */
+export function TextField({ label, ...props }: ComponentProps<'textarea'> & { label: string }) {
+  return (
+    <label className={ui('field')}>
+      {label}
+      <textarea className={ui('input')} rows={4} {...props} />
+    </label>
+  );
+}
+
 type SearchProps = Omit<ComponentProps<'input'>, 'onChange'> & { label: string; onSearch: (words: string) => void };
 /** Searches while the user types. */
 export function SearchField({ label, onSearch, className, ...props }: SearchProps) {

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { Fragment, type ReactNode } from 'react';
 import { ui } from './ui.js';
 
 interface ItemProps {
@@ -26,3 +26,15 @@ export function Item({ image, title, level: Heading = 'h3', children, actions }:
 }
 
 export const Facts = ({ children }: { children: ReactNode }) => <p className={ui('facts')}>{children}</p>;
+
+/** Names with their values. */
+export const Pairs = ({ pairs }: { pairs: readonly (readonly [name: ReactNode, value: ReactNode])[] }) => (
+  <dl className={ui('pairs')}>
+    {pairs.map(([name, value], index) => (
+      <Fragment key={index}>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </Fragment>
+    ))}
+  </dl>
+);

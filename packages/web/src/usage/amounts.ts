@@ -1,4 +1,5 @@
 import type { components } from '@uswarm/client';
+import type { Tone } from '../ui/tone.js';
 
 export type Amount = components['schemas']['UsageAmount'];
 type Budget = components['schemas']['WorkspaceBudget'];
@@ -35,14 +36,22 @@ export interface Meter {
   text: string;
   /** The unused part, or the excess: calls that had begun are finished. */
   left: string;
-  state: 'within' | 'near' | 'over';
+  state: keyof typeof STATES;
+  /** Before the text: that little or nothing is left. */
+  note: string;
+  tone: Tone;
 }
+const STATES = {
+  within: { note: '', tone: 'accent' },
+  near: { note: 'Nearly used · ', tone: 'attention' },
+  over: { note: 'Used up · ', tone: 'bad' },
+} as const;
 function meter(label: string, used: number, limit: number, show: (value: number) => string): Meter {
   // The platform warns at the same share of a budget.
   const state = used >= limit ? 'over' : 5 * used >= 4 * limit ? 'near' : 'within';
   const unit = show === tokens ? ' tokens' : '';
   const left = `${show(Math.abs(limit - used))}${unit} ${used > limit ? 'over' : 'left'}`;
-  return { label, used, limit, state, text: `${show(used)} of ${show(limit)}${unit}`, left };
+  return { label, used, limit, state, ...STATES[state], text: `${show(used)} of ${show(limit)}${unit}`, left };
 }
 
 /** Each limit that applies to a workspace, and how much is used. */
@@ -54,6 +63,15 @@ export function metersOf(budget: Budget | undefined, plan: { tokens_used: number
     ...(budget && limit !== null ? [meter('Token budget', budget.tokens_used, limit, tokens)] : []),
     ...(plan && plan.token_limit > 0 ? [meter('Plan', plan.tokens_used, plan.token_limit, tokens)] : []),
   ];
+}
+
+/** The limits in a form. An empty field means no limit. */
+export function budgetOf(form: FormData) {
+  const limit = (name: string, factor: number): number | null => {
+    const text = String(form.get(name) ?? '').trim();
+    return text === '' ? null : Math.round(Number(text) * factor);
+  };
+  return { monthly_cost_micros: limit('cost', 1_000_000), monthly_tokens: limit('tokens', 1) };
 }
 
 /** First and last day of a month (`2026-11`), as the report takes them. */

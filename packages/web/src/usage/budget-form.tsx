@@ -2,6 +2,7 @@ import type { components } from '@uswarm/client';
 import { useClient } from '../session/use-client.js';
 import { FormDialog } from '../ui/dialog.js';
 import { Field } from '../ui/field.js';
+import { budgetOf } from './amounts.js';
 
 interface BudgetFormProps {
   workspaceId: string;
@@ -12,12 +13,7 @@ interface BudgetFormProps {
 export function BudgetForm({ workspaceId, budget, onClose, onSaved }: BudgetFormProps) {
   const { api } = useClient();
   async function save(form: FormData): Promise<void> {
-    const limit = (name: string, factor: number): number | null => {
-      const text = String(form.get(name) ?? '').trim();
-      return text === '' ? null : Math.round(Number(text) * factor);
-    };
-    const body = { monthly_cost_micros: limit('cost', 1_000_000), monthly_tokens: limit('tokens', 1) };
-    await api.patch('/v1/workspaces/{id}/budget', { path: { id: workspaceId }, body });
+    await api.patch('/v1/workspaces/{id}/budget', { path: { id: workspaceId }, body: budgetOf(form) });
     onClose();
     onSaved();
   }
