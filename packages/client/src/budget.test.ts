@@ -33,10 +33,10 @@ async function bundle(entry: string, options: BuildOptions): Promise<{ text: str
 }
 
 describe('the package @uswarm/client', () => {
-  it('has at most 12 files, 1,125 lines of code, and 110 in its optional entries', async () => {
+  it('has at most 12 files, 1,130 lines of code, and 110 in its optional entries', async () => {
     const core = files.filter((name) => !ENTRIES.includes(name));
     expect(files.length).toBeLessThanOrEqual(12);
-    expect(await linesOf(core)).toBeLessThanOrEqual(1_125);
+    expect(await linesOf(core)).toBeLessThanOrEqual(1_130);
     expect(await linesOf(ENTRIES)).toBeLessThanOrEqual(110);
     expect(await linesOf(['assistant-ui.ts'])).toBeLessThanOrEqual(80);
   });

@@ -8,13 +8,8 @@ type File = Uploadable | Pick<Attachment, 'id'>;
  * A message to send. `files` are uploads, or files to upload. A `local_id` identifies the message permanently; default: a new UUID. `steer`:
  * an agent that works reads it at its next step; default: afterwards.
  */
-export type NewMessage = {
-  text: string;
-  mentions?: MentionDraft[];
-  files?: File[];
-  local_id?: string;
-  steer?: boolean;
-};
+export type NewMessage = { text: string } & Partial<Options>;
+type Options = { mentions: MentionDraft[]; files: File[]; local_id: string; steer: boolean };
 type Place = { workspace_id: string; conversation_id: string };
 /**
  * An unacknowledged message. `refused`: the user can retry, edit or cancel it; later messages in its

@@ -10,6 +10,7 @@ import { type Person, shoot, startWorld, type World } from './world.js';
 
 const SENDS = /\/messages$/;
 const MEBIBYTE = 1024 ** 2;
+const NOTE = { key: 'drink', content: 'The user likes tea', category: 'core' };
 
 describeWith('chromium', 'messages of the user', () => {
   let world: World;
@@ -142,6 +143,27 @@ describeWith('chromium', 'messages of the user', () => {
     await own().getByRole('button', { name: 'Cancel' }).click();
     await own().waitFor({ state: 'detached' });
     await allow();
+  });
+
+  it('reach an agent that works, and then tell that another message’s answer answers them', async () => {
+    const [step, end] = [`step ${ada.conversation}`, `end ${ada.conversation}`];
+    world.behave = (_agent, _prompt, { length }) =>
+      length === 0
+        ? [{ text: 'I write it down. ' }, { hold: step }, { toolCalls: [{ name: 'remember', arguments: NOTE }] }]
+        : [{ text: 'Coffee it is.' }, { hold: end }];
+    await ask(ada.page, 'Remember that I like tea');
+    await world.model.reached(step);
+    await composer(ada.page).getByRole('textbox').fill('Coffee, not tea');
+    await shoot(ada.page, 'send-now');
+    expect(await violations(ada.page)).toEqual([]);
+    await composer(ada.page).getByRole('button', { name: 'Send now' }).click();
+    world.model.release(step);
+    await world.model.reached(end);
+    await own().getByText('Read · answered with another message').waitFor();
+    world.model.release(end);
+    await log().getByText('Coffee it is.').waitFor();
+    await composer(ada.page).getByRole('button', { name: 'Stop the answer' }).waitFor({ state: 'detached' });
+    await shoot(ada.page, 'answered-with');
   });
 
   it('wait for a service that is not available, and cannot be cancelled, because it may have them', async () => {

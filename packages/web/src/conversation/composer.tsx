@@ -12,18 +12,9 @@ import { useComposer } from './use-composer.js';
 const MentionMenu = part(() => import('./mention-menu.js'));
 
 export function Composer({ isWorking }: { isWorking: boolean }) {
-  const { field, mentions, files, problem, excess, canSend, add, remove, send, stop } = useComposer(isWorking);
+  const { field, drop, mentions, files, problem, excess, canSend, add, remove, send, stop } = useComposer(isWorking);
   return (
-    <Form
-      className={ui('input', styles['composer'])}
-      aria-label="Write a message"
-      onSubmit={send}
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => {
-        event.preventDefault();
-        add(event.dataTransfer.files);
-      }}
-    >
+    <Form className={ui('input', styles['composer'])} aria-label="Write a message" onSubmit={() => send()} {...drop}>
       <PickedFiles files={files} onRemove={remove} />
       {problem !== '' && (
         <p className={ui('facts')} data-tone="bad" role="alert">
@@ -37,6 +28,11 @@ export function Composer({ isWorking }: { isWorking: boolean }) {
         <small className={ui('grow')} role={excess === '' ? undefined : 'alert'}>
           {excess || 'Enter sends, Shift+Enter adds a line'}
         </small>
+        {isWorking && canSend && (
+          <Button size="small" title="The agent reads it at its next step (Ctrl+Enter)" onClick={() => send(true)}>
+            Send now
+          </Button>
+        )}
         {isWorking && (
           <Button size="icon" aria-label="Stop the answer" onClick={stop}>
             <Icon name="stop" />

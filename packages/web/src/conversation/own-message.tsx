@@ -10,7 +10,8 @@ import { Plain } from './text.js';
 
 export function OwnMessage({ shown, isTarget }: { shown: ShownMessage; isTarget: boolean }) {
   const { local, message, text, status } = shown;
-  const edited = message?.edited_at ? ' · edited' : '';
+  const more =
+    (message?.edited_at ? ' · edited' : '') + (message?.answered_with ? ' · answered with another message' : '');
   return (
     <article className={ui('stack tight', styles['own'])} data-target={isTarget || undefined}>
       <h2 className="hidden">You</h2>
@@ -18,7 +19,7 @@ export function OwnMessage({ shown, isTarget }: { shown: ShownMessage; isTarget:
         {text !== '' && <Plain text={text} />}
         <Attachments shown={shown} />
       </div>
-      {local ? <Unsent item={local} /> : <p className={ui('facts')}>{(STATES[status] ?? status) + edited}</p>}
+      {local ? <Unsent item={local} /> : <p className={ui('facts')}>{(STATES[status] ?? status) + more}</p>}
     </article>
   );
 }

@@ -1,5 +1,13 @@
 import { useOutbox } from '@uswarm/client/react';
-import { useLayoutEffect, useRef, useState, type ChangeEvent, type ClipboardEvent, type KeyboardEvent } from 'react';
+import {
+  useLayoutEffect,
+  useRef,
+  useState,
+  type ChangeEvent,
+  type ClipboardEvent,
+  type DragEvent,
+  type KeyboardEvent,
+} from 'react';
 import { useAgents, useClient } from '../session/use-client.js';
 import { notify, notifyError } from '../ui/notify.js';
 import { usePlace } from './chat.js';
@@ -29,10 +37,11 @@ export function useComposer(isWorking: boolean) {
     return agents.filter(({ name, slug }) => [name.toLowerCase(), slug].some((each) => each.startsWith(query)));
   }
 
-  function send(): void {
+  /** @param steer true if the agent that works reads it at its next step */
+  function send(steer = false): void {
     if (!canSend) return;
     // Errors show in the outbox.
-    chat.send({ text, files, mentions: mentionsIn(text, agents) }).catch(() => undefined);
+    chat.send({ text, files, mentions: mentionsIn(text, agents), steer }).catch(() => undefined);
     write('');
     setFiles([]);
   }
@@ -82,6 +91,13 @@ export function useComposer(isWorking: boolean) {
       },
       pick: (slug: string) => replace(mention.start, mention.end, `@${slug} `),
     },
+    drop: {
+      onDragOver: (event: DragEvent): void => event.preventDefault(),
+      onDrop(event: DragEvent): void {
+        event.preventDefault();
+        add(event.dataTransfer.files);
+      },
+    },
     field: {
       ref: input,
       value: text,
@@ -98,7 +114,7 @@ export function useComposer(isWorking: boolean) {
           event.preventDefault();
           // Until the list is loaded, it cannot have the focus.
           if (mention && first) replace(mention.start, mention.end, `@${first.slug} `);
-          else send();
+          else send(isWorking && (event.ctrlKey || event.metaKey));
         } else if (event.key === 'Escape') onEscape();
         else if (event.key === 'ArrowUp' && text === '') void takeBack();
       },

@@ -2,6 +2,7 @@
 export const KEYS: readonly [keys: string, effect: string][] = [
   ['Enter', 'sends the message'],
   ['Shift+Enter', 'adds a line'],
+  ['Ctrl+Enter, ⌘Enter', 'sends the message to the agent that works now'],
   ['@', 'lists the agents to mention'],
   ['Esc, twice', 'stops the answer'],
   ['↑ in an empty field', 'takes back the last message that was not sent'],
