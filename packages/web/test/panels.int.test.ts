@@ -65,6 +65,32 @@ describeWith('chromium', 'the panels of a conversation', () => {
     world.model.release('writer');
   });
 
+  it('open by a click while the transcript scrolls, as it does with each line of an answer', async () => {
+    world.behave = (_agent, _prompt, results) =>
+      results.length === 0
+        ? call('create_artifact', { title: 'Tea party', content: 'Invite the guests.' })
+        : [{ text: 'A line about tea.\n\n'.repeat(30) }];
+    const { page } = ada;
+    await open('');
+    await ada.ask('Write a document');
+    const log = page.getByRole('log');
+    await log.getByText('A line about tea.').last().waitFor();
+    const card = log.getByRole('link', { name: /Tea party/ });
+    await card.scrollIntoViewIfNeeded();
+    await page.evaluate(`{
+      const log = document.querySelector('[role=log]');
+      let pixels = 1;
+      window.scrolling = setInterval(() => log.scrollBy(0, (pixels = -pixels)), 20);
+    }`);
+    const { x, y } = (await card.boundingBox())!;
+    await page.waitForTimeout(500);
+    await page.mouse.click(x + 20, y + 20);
+    const panel = page.getByRole('complementary', { name: 'Details' });
+    await panel.getByText('Invite the guests.').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.evaluate('clearInterval(scrolling)');
+  });
+
   it('show a document while it is written, its versions and changes, and that it was deleted', async () => {
     world.behave = (_agent, _prompt, results) => {
       const [created] = results;
