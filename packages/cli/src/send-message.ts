@@ -68,7 +68,6 @@ function draft({ workspaceId, conversationId }: TurnDeps, localId: string, text:
     content: { type: 'text', text },
     mentions: [],
     attachments: [],
-    steer: false,
   };
 }
 

@@ -19,7 +19,6 @@ const question = {
   content: { type: 'text', text: 'Why?' },
   mentions: [],
   attachments: [],
-  steer: false,
 };
 const agentNamed = (last: number, name: string) =>
   ({ id: id(last), name, role: 'sub-agent', slug: name.toLowerCase(), avatar: '', status: 'online' }) as const;

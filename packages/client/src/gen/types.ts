@@ -2076,10 +2076,7 @@ export interface components {
              * @default []
              */
             attachments?: components["schemas"]["AttachmentReference"][];
-            /**
-             * @description True to reach an agent that works on an earlier message of the conversation: it reads the message at its next step, and there is no separate reply. If the agent does not work, or finishes first, the message is answered like any other.
-             * @default false
-             */
+            /** @description True to reach an agent that works on an earlier message of the conversation: it reads the message at its next step, and there is no separate reply. If the agent does not work, or finishes first, the message is answered like any other. */
             steer?: boolean;
             /** @description A workspace of the user; no subscription is needed. */
             workspace_id: string;
@@ -3503,10 +3500,7 @@ export interface components {
              * @default []
              */
             attachments?: components["schemas"]["AttachmentReference"][];
-            /**
-             * @description True to reach an agent that works on an earlier message of the conversation: it reads the message at its next step, and there is no separate reply. If the agent does not work, or finishes first, the message is answered like any other.
-             * @default false
-             */
+            /** @description True to reach an agent that works on an earlier message of the conversation: it reads the message at its next step, and there is no separate reply. If the agent does not work, or finishes first, the message is answered like any other. */
             steer?: boolean;
             /** @description Chosen by the client, for example a UUID; 1 to 128 characters, unique per workspace and sender, without expiry. The same id with the same message returns the first result, so a message can be sent again after a lost response. */
             local_id?: string;

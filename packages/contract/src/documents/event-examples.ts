@@ -30,7 +30,6 @@ const CLIENT_EXAMPLES: ClientExamples = {
     content: { type: 'text', text: '@Researcher what is on my list?' },
     mentions: [{ agent_id, agent_name: 'Researcher', offset: 0, length: 11 }],
     attachments: [{ id: EXAMPLE.uploadId }],
-    steer: false,
   },
   position: { [workspace_id]: 72 },
   'session.renew': { credentials: { 'x-token': 'eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.e30.c2lnbmF0dXJl' } },

@@ -367,7 +367,7 @@ const STEERS =
   'no separate reply. If the agent does not work, or finishes first, the message is answered like any other.';
 
 /** A message to send. */
-export const SentDraft = MessageDraft.extend({ steer: z.boolean().default(false).meta({ description: STEERS }) });
+export const SentDraft = MessageDraft.extend({ steer: z.boolean().optional().meta({ description: STEERS }) });
 export type SentDraft = z.output<typeof SentDraft>;
 
 /** Edit body. */

@@ -79,7 +79,7 @@ export function createSendMessage(deps: SendMessageDeps): SendMessage {
     const agentIds = answeringAgents(conversation, mentions, members);
     const title = conversation.hasTitle ? undefined : titleOf(text);
     const sender = { workspaceId, conversationId, userId, localId, bodyHash: hash };
-    const message = { ...sender, agentIds, text, title, mentions, steers: draft.steer };
+    const message = { ...sender, agentIds, text, title, mentions, steers: draft.steer === true };
     const uploads = draft.attachments.map(({ id }) => id);
     deadline.check();
     if (uploads.length === 0) {

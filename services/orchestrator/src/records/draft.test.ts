@@ -180,7 +180,7 @@ describe('answeringAgents', () => {
 
 describe('bodyHash', () => {
   const hash = (conversation: string, more: Partial<MessageDraft> = {}) =>
-    bodyHash(conversation, { ...draft(more), steer: false }).toString('hex');
+    bodyHash(conversation, draft(more)).toString('hex');
 
   it('returns the same hash for equivalent bodies', () => {
     const named = [{ ...mention('a'), agent_name: 'Other' }];

@@ -85,7 +85,7 @@ export function answeringAgents(
 export function bodyHash(conversationId: string, draft: SentDraft): Buffer {
   const mentions = draft.mentions.map(({ agent_id, offset, length }) => [agent_id, offset, length]);
   const attachments = draft.attachments.map(({ id }) => id);
-  const steers = draft.steer ? ['steer'] : [];
+  const steers = draft.steer === true ? ['steer'] : [];
   const meaning = [conversationId, draft.content.type, draft.content.text ?? null, mentions, attachments, ...steers];
   return createHash('sha256').update(JSON.stringify(meaning)).digest();
 }

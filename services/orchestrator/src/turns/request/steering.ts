@@ -1,17 +1,20 @@
 import type { HistoryMessage } from '@uswarm/runtime-proto';
-import { attachedFiles, type FileOptions } from './attached-files.js';
-import type { TurnRequestDeps } from './load-turn-request.js';
+import type { Database } from '../../platform/database/database.js';
+import { attachedFiles, type FileContents, type FileOptions, type Transcripts } from './attached-files.js';
 import { toHistory } from './turn-request.js';
+import type * as turnRecords from '../turns.store.js';
 import type { TurnRow } from '../turns.store.js';
+
+export interface SteeringDeps {
+  database: Database;
+  turns: Pick<typeof turnRecords, 'loadSteering'>;
+  files: FileContents;
+  transcripts: Transcripts;
+}
 
 /** Messages that steer a running turn, with their files, oldest first. */
 export async function loadSteering(
-  {
-    database,
-    turns,
-    files: contents,
-    transcripts,
-  }: Pick<TurnRequestDeps, 'database' | 'turns' | 'files' | 'transcripts'>,
+  { database, turns, files: contents, transcripts }: SteeringDeps,
   turn: TurnRow,
   options: Omit<FileOptions, 'turn' | 'answered' | 'userId'>,
 ): Promise<HistoryMessage[]> {
