@@ -10,7 +10,6 @@ import { type Person, shoot, startWorld, type World } from './world.js';
 
 const SENDS = /\/messages$/;
 const MEBIBYTE = 1024 ** 2;
-const NOTE = { key: 'drink', content: 'The user likes tea', category: 'core' };
 
 describeWith('chromium', 'messages of the user', () => {
   let world: World;
@@ -149,7 +148,11 @@ describeWith('chromium', 'messages of the user', () => {
     const [step, end] = [`step ${ada.conversation}`, `end ${ada.conversation}`];
     world.behave = (_agent, _prompt, { length }) =>
       length === 0
-        ? [{ text: 'I write it down. ' }, { hold: step }, { toolCalls: [{ name: 'remember', arguments: NOTE }] }]
+        ? [
+            { text: 'I write it down. ' },
+            { hold: step },
+            { toolCalls: [{ name: 'remember', arguments: { key: 'drink', content: 'Tea' } }] },
+          ]
         : [{ text: 'Coffee it is.' }, { hold: end }];
     await ask(ada.page, 'Remember that I like tea');
     await world.model.reached(step);
@@ -163,7 +166,6 @@ describeWith('chromium', 'messages of the user', () => {
     world.model.release(end);
     await log().getByText('Coffee it is.').waitFor();
     await composer(ada.page).getByRole('button', { name: 'Stop the answer' }).waitFor({ state: 'detached' });
-    await shoot(ada.page, 'answered-with');
   });
 
   it('wait for a service that is not available, and cannot be cancelled, because it may have them', async () => {

@@ -1,8 +1,18 @@
 import type { Transaction } from '../../platform/database/database.js';
 import { TURN_JOB } from '../../records/turn-job.js';
+import type { JobQueue } from '../../platform/jobs/job-queue.js';
+import type { EventLog } from '../../records/event-log.js';
+import type * as untrustedContentRecords from '../tools/untrusted-content.store.js';
+import type * as turnRecords from '../turns.store.js';
 import type { TurnRow } from '../turns.store.js';
 import { REPLACED } from './turn-beginning.js';
-import type { TurnWriterDeps } from './writing.js';
+
+interface SteeringDeps {
+  turns: Pick<typeof turnRecords, 'findSteeringTurns' | 'endSteeringTurns'>;
+  jobs: Pick<JobQueue, 'lockAll' | 'remove'>;
+  events: Pick<EventLog, 'changeMessage'>;
+  untrusted: Pick<typeof untrustedContentRecords, 'addUntrustedSources'>;
+}
 
 /**
  * Ends steering messages' queued turns, in the transaction that stores that the turn has read them. Messages whose turns
@@ -11,10 +21,7 @@ import type { TurnWriterDeps } from './writing.js';
  * @returns a function that returns the sequence of its last event, or undefined without one
  */
 export const createSteering =
-  (
-    { turns, jobs, events, untrusted }: Pick<TurnWriterDeps, 'turns' | 'jobs' | 'events' | 'untrusted'>,
-    turn: TurnRow,
-  ) =>
+  ({ turns, jobs, events, untrusted }: SteeringDeps, turn: TurnRow) =>
   async (messageIds: readonly string[], tx: Transaction): Promise<number | undefined> => {
     const ids = await turns.findSteeringTurns(tx, turn.id, messageIds);
     // Before the turns, as those who stop or delete them lock.
