@@ -146,14 +146,9 @@ describeWith('chromium', 'messages of the user', () => {
 
   it('reach an agent that works, and then tell that another message’s answer answers them', async () => {
     const [step, end] = [`step ${ada.conversation}`, `end ${ada.conversation}`];
+    const toolCalls = [{ name: 'remember', arguments: { key: 'drink', content: 'Tea' } }];
     world.behave = (_agent, _prompt, { length }) =>
-      length === 0
-        ? [
-            { text: 'I write it down. ' },
-            { hold: step },
-            { toolCalls: [{ name: 'remember', arguments: { key: 'drink', content: 'Tea' } }] },
-          ]
-        : [{ text: 'Coffee it is.' }, { hold: end }];
+      length === 0 ? [{ text: 'Yes. ' }, { hold: step }, { toolCalls }] : [{ text: 'Coffee it is.' }, { hold: end }];
     await ask(ada.page, 'Remember that I like tea');
     await world.model.reached(step);
     await composer(ada.page).getByRole('textbox').fill('Coffee, not tea');
