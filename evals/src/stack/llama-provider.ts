@@ -1,0 +1,35 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { cacheFolder, startLlama } from '@uswarm/dev-servers';
+import type { LlamaSettings } from '../settings.js';
+
+export interface LlamaProvider {
+  /** Settings for local mode. */
+  env: Record<string, string>;
+  close(): Promise<void>;
+}
+
+/** Starts a model on this machine, after installing it if needed. @throws LocalError */
+export async function startLlamaProvider(
+  { model, threads, contextWindow, outputLimit }: LlamaSettings,
+  onProgress: (line: string) => void,
+): Promise<LlamaProvider> {
+  const folder = await mkdtemp(join(tmpdir(), 'uswarm-evals-llama-'));
+  const directory = join(cacheFolder(), 'llama');
+  const logFile = join(folder, 'llama.log');
+  // The folder stays if the server does not start: the error names the log.
+  const server = await startLlama({ model, threads, contextWindow, directory, logFile, onProgress });
+  return {
+    env: {
+      OPENAI_BASE_URL: `${server.endpoint}/v1`,
+      OPENAI_MODEL: model,
+      USWARM_MODEL_CONTEXT_WINDOW: String(contextWindow),
+      USWARM_MODEL_OUTPUT_LIMIT: String(outputLimit),
+    },
+    close: async () => {
+      await server.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
