@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { cacheFolder, startLlama } from '@uswarm/dev-servers';
 import type { LlamaSettings } from '../settings.js';
 
+/** Milliseconds. One core can take minutes for a prompt that it has not read before. */
+const PATIENCE_MS = 300_000;
+
 export interface LlamaProvider {
   /** Settings for local mode. */
   env: Record<string, string>;
@@ -26,6 +29,7 @@ export async function startLlamaProvider(
       OPENAI_MODEL: model,
       USWARM_MODEL_CONTEXT_WINDOW: String(contextWindow),
       USWARM_MODEL_OUTPUT_LIMIT: String(outputLimit),
+      USWARM_MODEL_TIMEOUT_MS: String(PATIENCE_MS),
     },
     close: async () => {
       await server.close();

@@ -18,6 +18,8 @@ params.hostnames = ["127.0.0.1"]
 params.port = int(port)
 params.n_ctx = int(window)
 params.n_parallel = 1
+# Between batches, the server notices that a call was cancelled.
+params.n_batch = 512
 params.cpuparams.n_threads = int(threads)
 params.cpuparams_batch.n_threads = int(threads)
 # Prompts that begin alike are read once, also if another prompt came between them.
