@@ -43,7 +43,9 @@ export interface BuiltPrompt {
   omitted: Omitted;
 }
 
-const MEMORIES_LABEL = 'Your memories of the user and the work:';
+/** Small models search the web for what a memory says, or copy the block, unless this line tells them otherwise. */
+const MEMORIES_LABEL =
+  'Your memories of the user and the work. If they have the answer, give it in your own words, without a tool:';
 const CALLS_LABEL = 'Tool calls for earlier messages, with the sources of their results:';
 const SUMMARY_LABEL = 'Summary of the earlier conversation:';
 const HISTORY_MARKER = '[Earlier messages are omitted to save context.]';
