@@ -34,7 +34,7 @@ describe('the report', () => {
 
   it('has calls, tokens, cost and time', () => {
     const { calls, tokens, usd, seconds } = summarize(trials, PRICES).at(-1)!;
-    // 12 runs of 2 calls, with 900 prompt tokens at 1 USD and 100 completion tokens at 5 USD per million.
+    // Each of 12 runs has 2 calls, 900 prompt tokens at 1 USD and 100 completion tokens at 5 USD per million.
     const expected = { calls: 24, tokens: 12_000, usd: expect.closeTo(0.0168), seconds: 18 };
     expect({ calls, tokens, usd, seconds }).toEqual(expected);
   });

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cacheFolder, startLlama } from '@uswarm/dev-servers';
@@ -21,8 +21,13 @@ export async function startLlamaProvider(
   const folder = await mkdtemp(join(tmpdir(), 'uswarm-evals-llama-'));
   const directory = join(cacheFolder(), 'llama');
   const logFile = join(folder, 'llama.log');
-  // The folder stays if the server does not start: the error names the log.
-  const server = await startLlama({ model, threads, contextWindow, directory, logFile, onProgress });
+  const server = await startLlama({ model, threads, contextWindow, directory, logFile, onProgress }).catch(
+    async (error: unknown) => {
+      // A log stays: the error names it.
+      await rmdir(folder).catch(() => undefined);
+      throw error;
+    },
+  );
   return {
     env: {
       OPENAI_BASE_URL: `${server.endpoint}/v1`,

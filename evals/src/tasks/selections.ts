@@ -1,6 +1,6 @@
-/** Tasks that are run together by one name, so that figures of different versions are about the same tasks. */
+/** Task lists by name, so that two versions are compared by the same tasks. */
 export const SELECTIONS: Readonly<Record<string, readonly string[]>> = {
-  /** What a model of 1.5 billion parameters can be asked to do, in half an hour on one core. */
+  /** Short tasks for a model of 1.5 billion parameters. */
   'small-model': [
     'no-tool-for-arithmetic',
     'first-appointment-of-a-day',

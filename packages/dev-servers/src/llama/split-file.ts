@@ -9,13 +9,13 @@ import { type InstallOptions, installPythonProgram, type PythonProgram } from '.
 
 /** A file that is too large for one package, so that several packages each have a part of it. */
 export interface SplitFile extends PythonProgram {
-  /** Paths in the folder of the packages, in the order of the parts. */
+  /** Paths in the packages folder, in their order. */
   parts: readonly string[];
   /** Of the whole file, in hexadecimal. */
   sha256: string;
 }
 
-/** Joins the parts of a file. An existing `target` is complete. @throws LocalError if a part is missing, or the whole differs */
+/** Joins a file’s parts. An existing `target` is complete. @throws LocalError if a part is missing, or the whole differs */
 export async function joinParts(
   { title, parts, sha256 }: Pick<SplitFile, 'title' | 'parts' | 'sha256'>,
   folder: string,

@@ -43,7 +43,7 @@ export interface BuiltPrompt {
   omitted: Omitted;
 }
 
-/** Small models search the web for what a memory says, or copy the block, unless this line tells them otherwise. */
+/** Without the second sentence, small models search the web for a fact that a memory has. */
 const MEMORIES_LABEL =
   'Your memories of the user and the work. If they have the answer, give it in your own words, without a tool:';
 const CALLS_LABEL = 'Tool calls for earlier messages, with the sources of their results:';

@@ -94,7 +94,7 @@ const TOKENS = [
     String.raw`</s>|<unused\d{1,4}>|<(?:eos|bos|pad|unk|eot|eod|end_of_turn|end_of_text|endoftext|end_of_utterance|sep)>`,
   ),
   at(String.raw`</${PREFIX}${TOOL_TAG}\s*>`),
-  // Small models copy a block of the prompt as their answer.
+  // Small models answer with a block that they copy from the prompt.
   at(String.raw`<untrusted\s+id="[^"<>\n]{1,64}"[^<>\n]{0,100}>|</untrusted(?:\s+id="[^"<>\n]{1,64}")?\s*>`),
   at(String.raw`\[/?(?:INST|END FINAL RESPONSE|/TOOL_CALLS)\]|\[end of text\]|<</?SYS>>`, 'uy'),
 ];
