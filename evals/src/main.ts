@@ -6,9 +6,11 @@ import type { Trial } from './run/run-task.js';
 import { runAll } from './run/run-all.js';
 import { type Prices, summarize, table } from './score/report.js';
 import { readSettings, type Settings, UsageError, USAGE } from './settings.js';
+import { startLlamaProvider } from './stack/llama-provider.js';
 import { HarnessError } from './stack/local-program.js';
 import { startStack } from './stack/stack.js';
 import { loadTasks, TaskError } from './tasks/load-tasks.js';
+import { SELECTIONS } from './tasks/selections.js';
 import type { Task } from './tasks/task.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -32,10 +34,11 @@ function pricesOf({ providerName }: Settings): Prices {
 
 /** @throws UsageError if a name selects nothing */
 function selected(tasks: readonly Task[], only: readonly string[]): Task[] {
-  const unknown = only.find((name) => !tasks.some(({ id, category }) => id === name || category === name));
+  const names = only.flatMap((name) => SELECTIONS[name] ?? [name]);
+  const unknown = names.find((name) => !tasks.some(({ id, category }) => id === name || category === name));
   if (unknown !== undefined)
-    throw new UsageError(`There is no task or category ${unknown}. Try npm run eval -- --list.`);
-  return tasks.filter(({ id, category }) => only.length === 0 || only.includes(id) || only.includes(category));
+    throw new UsageError(`There is no task, category or selection ${unknown}. Try npm run eval -- --list.`);
+  return tasks.filter(({ id, category }) => names.length === 0 || names.includes(id) || names.includes(category));
 }
 
 function describe({ task, passed, problems, harnessError, seconds }: Trial): string {
@@ -52,24 +55,31 @@ function save(settings: Settings, result: object): string {
   return relative(process.cwd(), file);
 }
 
+/** The provider for local mode. A model on this machine is started, and stops with `started`. */
+async function providerOf({ provider }: Settings, started: AsyncDisposableStack) {
+  if (provider === 'scripted') return provider;
+  if ('env' in provider) return provider.env;
+  const { env, close } = await startLlamaProvider(provider.llama, say);
+  started.defer(close);
+  return env;
+}
+
 async function evaluate(settings: Settings): Promise<number> {
   const tasks = selected(loadTasks(), settings.only);
   const startedAt = new Date();
-  const stack = await startStack(settings.provider);
-  try {
-    const { repeat, concurrency, deadlineMs } = settings;
-    const script = settings.provider === 'scripted' ? settings.script : undefined;
-    const onTrial = (trial: Trial): void => say(describe(trial));
-    const trials = await runAll(stack, { tasks, repeat, concurrency, deadlineMs, script, onTrial });
-    const rows = summarize(trials, pricesOf(settings));
-    const { providerName: provider, model } = settings;
-    const about = { provider, model, script, repeat, started_at: startedAt.toISOString() };
-    say(`\n${table(rows)}\n`);
-    say(`Saved in ${save(settings, { ...about, rows, trials })}`);
-    return trials.some(({ harnessError }) => harnessError !== undefined) ? 1 : 0;
-  } finally {
-    await stack.close();
-  }
+  await using started = new AsyncDisposableStack();
+  const stack = await startStack(await providerOf(settings, started));
+  started.defer(stack.close);
+  const { repeat, concurrency, deadlineMs } = settings;
+  const script = settings.provider === 'scripted' ? settings.script : undefined;
+  const onTrial = (trial: Trial): void => say(describe(trial));
+  const trials = await runAll(stack, { tasks, repeat, concurrency, deadlineMs, script, onTrial });
+  const rows = summarize(trials, pricesOf(settings));
+  const { providerName: provider, model } = settings;
+  const about = { provider, model, script, repeat, started_at: startedAt.toISOString() };
+  say(`\n${table(rows)}\n`);
+  say(`Saved in ${save(settings, { ...about, rows, trials })}`);
+  return trials.some(({ harnessError }) => harnessError !== undefined) ? 1 : 0;
 }
 
 async function main(args: readonly string[]): Promise<number> {

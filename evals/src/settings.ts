@@ -1,15 +1,24 @@
 import { parseArgs } from 'node:util';
 import { MODEL_PROVIDER_METADATA, type ModelProvider } from '@uswarm/contract/providers';
+import { LLAMA_MODELS, type LlamaModel } from '@uswarm/dev-servers';
 
 export const SCRIPTS = ['reference', 'empty', 'wrong'] as const;
 export type ScriptName = (typeof SCRIPTS)[number];
 
+/** A model on this machine. */
+export interface LlamaSettings {
+  model: LlamaModel;
+  threads: number;
+  contextWindow: number;
+  outputLimit: number;
+}
+
 /** Settings for `npm run eval`. */
 export interface Settings {
-  /** `scripted`, or settings of local mode. */
-  provider: 'scripted' | Record<string, string>;
+  /** `scripted`, a server to start, or settings of local mode. */
+  provider: 'scripted' | { llama: LlamaSettings } | { env: Record<string, string> };
   /** For the result. */
-  providerName: ModelProvider | 'scripted';
+  providerName: ModelProvider | 'scripted' | 'llama';
   model: string;
   script: ScriptName;
   repeat: number;
@@ -27,18 +36,26 @@ export class UsageError extends Error {
 }
 
 const PROVIDERS = Object.keys(MODEL_PROVIDER_METADATA) as ModelProvider[];
+const [LLAMA_DEFAULT] = LLAMA_MODELS;
+/** Tokens. A small model that repeats itself ends at the output limit. */
+const LLAMA_LIMITS = {
+  'qwen2.5-coder-1.5b': { contextWindow: 16_384, outputLimit: 1_024 },
+  smollm2: { contextWindow: 8_192, outputLimit: 128 },
+};
 
 export const USAGE = `Usage: npm run eval -- --provider PROVIDER [options]
 
 Runs the tasks of evals/tasks with the product in local mode, and judges the state afterwards.
 
 Options (default):
-  --provider NAME    scripted, ${PROVIDERS.join(', ')}
+  --provider NAME    scripted, llama (a model on this machine), ${PROVIDERS.join(', ')}
   --model NAME       the model; otherwise that of the environment variables (docs/models.md)
+                     with the provider llama: ${LLAMA_MODELS.join(', ')} (${LLAMA_DEFAULT})
   --base-url URL     the server of the provider; keys are read from the environment only
   --repeat N         runs per task (1); pass^4 needs 4
-  --task NAME        a task or a category; can be repeated (all)
+  --task NAME        a task, a category or a selection such as small-model; can be repeated (all)
   --script NAME      with the provider scripted: ${SCRIPTS.join(', ')} (reference)
+  --threads N        with the provider llama: threads of the model (1)
   --concurrency N    runs at the same time (1; scripted: 6)
   --deadline N       seconds per run (600; scripted: 120)
   --out FILE         the JSON result (evals/results/<time>.json)
@@ -54,6 +71,7 @@ const OPTIONS = {
   repeat: { type: 'string' },
   task: { type: 'string', multiple: true },
   script: { type: 'string' },
+  threads: { type: 'string' },
   concurrency: { type: 'string' },
   deadline: { type: 'string' },
   out: { type: 'string' },
@@ -102,28 +120,57 @@ function providerSettings(
   return settings;
 }
 
+function llamaSettings(model: string, threads: string | undefined, environment: Environment): LlamaSettings {
+  const known = LLAMA_MODELS.find((name) => name === model);
+  if (known === undefined) throw new UsageError(`--model must be one of ${LLAMA_MODELS.join(', ')}.`);
+  const { contextWindow, outputLimit } = LLAMA_LIMITS[known];
+  return {
+    model: known,
+    threads: positive('threads', threads, 1),
+    contextWindow: Number(environment['USWARM_MODEL_CONTEXT_WINDOW'] ?? contextWindow),
+    outputLimit: Number(environment['USWARM_MODEL_OUTPUT_LIMIT'] ?? outputLimit),
+  };
+}
+
 /** @returns `list` or `help` if that is asked for. @throws UsageError */
 export function readSettings(args: readonly string[], environment: Environment): Settings | 'list' | 'help' {
   const values = readArguments(args);
   if (values.help === true) return 'help';
   if (values.list === true) return 'list';
-  const names = ['scripted', ...PROVIDERS];
-  const { provider = '', script = 'reference' } = values;
-  if (!names.includes(provider)) throw new UsageError(`--provider must be one of ${names.join(', ')}.`);
-  if (!SCRIPTS.some((name) => name === script)) throw new UsageError(`--script must be one of ${SCRIPTS.join(', ')}.`);
-  const isScripted = provider === 'scripted';
+  const names = ['scripted', 'llama', ...PROVIDERS];
+  const { provider: name = '', script = 'reference' } = values;
+  if (!names.includes(name)) throw new UsageError(`--provider must be one of ${names.join(', ')}.`);
+  if (!SCRIPTS.some((one) => one === script)) throw new UsageError(`--script must be one of ${SCRIPTS.join(', ')}.`);
+  const isScripted = name === 'scripted';
   if (!isScripted && values.script !== undefined) throw new UsageError('--script needs --provider scripted.');
-  const connection = isScripted ? undefined : MODEL_PROVIDER_METADATA[provider as ModelProvider].connection;
-  const asked = { model: values.model, baseUrl: values['base-url'] };
+  if (name !== 'llama' && values.threads !== undefined) throw new UsageError('--threads needs --provider llama.');
   return {
-    provider: isScripted ? 'scripted' : providerSettings(provider as ModelProvider, asked, environment),
-    providerName: provider as Settings['providerName'],
-    model: values.model ?? (connection === undefined ? provider : (environment[connection.model] ?? provider)),
+    ...modelOf(name, values, environment),
     script: script as ScriptName,
     repeat: positive('repeat', values.repeat, 1),
     only: values.task ?? [],
     concurrency: positive('concurrency', values.concurrency, isScripted ? 6 : 1),
     deadlineMs: positive('deadline', values.deadline, isScripted ? 120 : 600) * 1_000,
     out: values.out,
+  };
+}
+
+function modelOf(
+  name: string,
+  values: ReturnType<typeof readArguments>,
+  environment: Environment,
+): Pick<Settings, 'provider' | 'providerName' | 'model'> {
+  if (name === 'scripted') return { provider: name, providerName: name, model: values.model ?? name };
+  if (name === 'llama') {
+    const model = values.model ?? LLAMA_DEFAULT;
+    return { provider: { llama: llamaSettings(model, values.threads, environment) }, providerName: name, model };
+  }
+  const providerName = name as ModelProvider;
+  const { connection } = MODEL_PROVIDER_METADATA[providerName];
+  const env = providerSettings(providerName, { model: values.model, baseUrl: values['base-url'] }, environment);
+  return {
+    provider: { env },
+    providerName,
+    model: values.model ?? (connection === undefined ? name : (environment[connection.model] ?? name)),
   };
 }

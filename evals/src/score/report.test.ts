@@ -32,10 +32,11 @@ describe('the report', () => {
     ]);
   });
 
-  it('has tokens, cost and time', () => {
-    const { tokens, usd, seconds } = summarize(trials, PRICES).at(-1)!;
-    // 12 runs of 900 prompt tokens at 1 USD and 100 completion tokens at 5 USD per million.
-    expect({ tokens, usd, seconds }).toEqual({ tokens: 12_000, usd: expect.closeTo(0.0168), seconds: 18 });
+  it('has calls, tokens, cost and time', () => {
+    const { calls, tokens, usd, seconds } = summarize(trials, PRICES).at(-1)!;
+    // Each of 12 runs has 2 calls, 900 prompt tokens at 1 USD and 100 completion tokens at 5 USD per million.
+    const expected = { calls: 24, tokens: 12_000, usd: expect.closeTo(0.0168), seconds: 18 };
+    expect({ calls, tokens, usd, seconds }).toEqual(expected);
   });
 
   it('does not count runs that could not be judged', () => {
@@ -53,9 +54,9 @@ describe('the report', () => {
 
   it('is printed as a table', () => {
     expect(table(summarize(times(4, trial('a', 'tools', true)), PRICES)).split('\n')).toEqual([
-      'category  tasks  runs   pass^1   pass^4  tokens  cost (USD)  time (s)',
-      'tools         1     4  100.0 %  100.0 %   4,000      0.0056       6.0',
-      'all           1     4  100.0 %  100.0 %   4,000      0.0056       6.0',
+      'category  tasks  runs   pass^1   pass^4  calls  tokens  cost (USD)  time (s)',
+      'tools         1     4  100.0 %  100.0 %      8   4,000      0.0056       6.0',
+      'all           1     4  100.0 %  100.0 %      8   4,000      0.0056       6.0',
     ]);
   });
 });

@@ -17,6 +17,8 @@ export interface Row {
   pass1: number | null;
   /** Null if a task has fewer than four judged runs. */
   pass4: number | null;
+  /** Model calls. */
+  calls: number;
   tokens: number;
   usd: number;
   seconds: number;
@@ -44,6 +46,7 @@ function rowOf(category: string, all: readonly Trial[], prices: Prices): Row {
     harnessErrors: all.length - trials.length,
     pass1: meanPass(trials, 1),
     pass4: meanPass(trials, K),
+    calls: sum(({ modelCalls }) => modelCalls),
     tokens: sum(({ promptTokens, completionTokens }) => promptTokens + completionTokens),
     usd: microUsd / MILLION,
     seconds: sum(({ seconds }) => seconds),
@@ -69,13 +72,14 @@ const percent = (value: number | null): string => (value === null ? '–' : `${(
 
 /** The rows as a table for a terminal. */
 export function table(rows: readonly Row[]): string {
-  const head = ['category', 'tasks', 'runs', 'pass^1', 'pass^4', 'tokens', 'cost (USD)', 'time (s)'];
+  const head = ['category', 'tasks', 'runs', 'pass^1', 'pass^4', 'calls', 'tokens', 'cost (USD)', 'time (s)'];
   const cells = rows.map((row) => [
     row.category,
     String(row.tasks),
     row.harnessErrors === 0 ? String(row.trials) : `${row.trials} (+${row.harnessErrors} errors)`,
     percent(row.pass1),
     percent(row.pass4),
+    row.calls.toLocaleString('en-US'),
     row.tokens.toLocaleString('en-US'),
     row.usd.toFixed(4),
     row.seconds.toFixed(1),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { loadTasks, readTasks, TaskError } from './load-tasks.js';
+import { SELECTIONS } from './selections.js';
 import { CATEGORIES } from './task.js';
 
 const NOW = new Date('2030-01-01T12:00:00Z');
@@ -32,6 +33,15 @@ describe('the tasks', () => {
     for (const category of CATEGORIES)
       expect(tasks.filter((task) => task.category === category).length).toBeGreaterThanOrEqual(8);
   });
+
+  it.each(Object.keys(SELECTIONS))(
+    'include each task in the selection %s, whose name is not that of a task',
+    (name) => {
+      const ids = tasks.map(({ id }) => id);
+      expect(SELECTIONS[name]?.filter((id) => !ids.includes(id))).toEqual([]);
+      expect([...ids, ...CATEGORIES]).not.toContain(name);
+    },
+  );
 });
 
 describe('a file of tasks', () => {

@@ -7,7 +7,6 @@ import { CATEGORIES, type Category, Task } from './task.js';
 
 /** The files; the paths are the same from `src` and `dist`. */
 const TASKS = join(import.meta.dirname, '..', '..', 'tasks');
-/** Tasks that uncover a product defect: they fail with their reference script. */
 
 /** Tasks that do not have the documented form. The message has one line per problem. */
 export class TaskError extends Error {

@@ -6,7 +6,7 @@ export { type GoProgram, goProgram, hashOfFolder, missingGoProgram } from './go/
 export { cacheFolder } from './cache-folder.js';
 export { type Go, missingGo, withGo } from './go/go.js';
 export { withInstallLock } from './install-lock.js';
-export { type RunningLlama, startLlama } from './llama/llama.js';
+export { LLAMA_MODELS, type LlamaModel, type RunningLlama, startLlama } from './llama/llama.js';
 export { startLiteLlm } from './litellm/litellm.js';
 export { LocalError, MissingPartError } from './local-error.js';
 export type { MissingPart } from './missing-part.js';

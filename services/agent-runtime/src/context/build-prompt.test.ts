@@ -63,7 +63,7 @@ describe('a prompt', () => {
     });
     expect(said(prompt)).toEqual([
       [
-        `user: Your memories of the user and the work:\n${untrusted('memories', '- [core] city: Lives in Oslo')}`,
+        `user: Your memories of the user and the work. If they have the answer, give it in your own words, without a tool:\n${untrusted('memories', '- [core] city: Lives in Oslo')}`,
         `Summary of the earlier conversation:\n${untrusted('summary', 'They planned a trip.')}`,
         // Node.js versions punctuate the date differently.
         `<context>\n${describeContext(create(AnswerContextSchema, context)).join('\n')}\n</context>`,

@@ -42,7 +42,9 @@ export interface BuiltPrompt {
   omitted: Omitted;
 }
 
-const MEMORIES_LABEL = 'Your memories of the user and the work:';
+/** Without the second sentence, small models search the web for a fact that a memory has. */
+const MEMORIES_LABEL =
+  'Your memories of the user and the work. If they have the answer, give it in your own words, without a tool:';
 const CALLS_LABEL = 'Tool calls for earlier messages, with the sources of their results:';
 const SUMMARY_LABEL = 'Summary of the earlier conversation:';
 const HISTORY_MARKER = '[Earlier messages are omitted to save context.]';

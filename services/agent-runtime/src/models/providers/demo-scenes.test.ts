@@ -250,7 +250,7 @@ describe('an approval of the demo model', () => {
 });
 
 describe('memories of the demo model', () => {
-  const memories = `Your memories of the user and the work:\n${untrusted('memories', '- [core] tea: Likes Darjeeling.')}`;
+  const memories = `Your memories of the user and the work. If they have the answer, give it in your own words, without a tool:\n${untrusted('memories', '- [core] tea: Likes Darjeeling.')}`;
 
   it('lists those of the prompt without a topic', () => {
     const text = `${memories}\n\n<context>\nIt is Monday.\n</context>\n\nWhat do you remember?`;

@@ -94,6 +94,8 @@ const TOKENS = [
     String.raw`</s>|<unused\d{1,4}>|<(?:eos|bos|pad|unk|eot|eod|end_of_turn|end_of_text|endoftext|end_of_utterance|sep)>`,
   ),
   at(String.raw`</${PREFIX}${TOOL_TAG}\s*>`),
+  // Small models answer with a block that they copy from the prompt.
+  at(String.raw`<untrusted\s+id="[^"<>\n]{1,64}"[^<>\n]{0,100}>|</untrusted(?:\s+id="[^"<>\n]{1,64}")?\s*>`),
   at(String.raw`\[/?(?:INST|END FINAL RESPONSE|/TOOL_CALLS)\]|\[end of text\]|<</?SYS>>`, 'uy'),
 ];
 
@@ -156,7 +158,7 @@ const names = (prefixes: readonly string[], words: string): string[] =>
 
 const TAG_NAMES =
   'think thinking thought thoughts antthinking longcat_think reasoning reflection scratchpad scratch_pad details inner_ ' +
-  'internal_ chain_of_thought cot_budget_reflect seed: antml: minimax: mm: longcat_tool_call tool_call tool_calls toolcall toolcalls ' +
+  'internal_ chain_of_thought cot_budget_reflect untrusted seed: antml: minimax: mm: longcat_tool_call tool_call tool_calls toolcall toolcalls ' +
   '__tool_call use_mcp_tool tool-call tool_code toolcode tool_response tool_result tool_output function_result tool_use tooluse function_call function_calls functioncall functioncalls invoke function= function s> eos> bos> pad> unk> eot> eod> sep> ' +
   'answer> response> final_answer> final_response> end_of_turn> end_of_text> endoftext> end_of_utterance> start_of_turn> unused channel|> tool_call|> turn|> <sys>>';
 /** Every mark starts with one of these, in lower case. */
