@@ -100,6 +100,8 @@ export function createMemoryTools({ database, limits }: MemoryToolDeps): Platfor
   const forget = definePlatformTool({
     name: 'forget',
     hint: 'delete a memory',
+    // A small model that does not see it saves another memory instead.
+    offeredFor: 'memories',
     description:
       'Deletes one of your memories, or one of all agents, because it is wrong or because the user asks for it.',
     effect: 'own',
