@@ -85,9 +85,16 @@ describe('usage of real turns', () => {
 
   it('equals what the model server reported, with concurrent turns, failing calls and repeated messages', async () => {
     const people = await Promise.all(Array.from({ length: USERS }, person));
-    // Each message is sent three times concurrently with the same local_id, like client retries.
-    const sends = people.flatMap(({ user, home: { messages } }) =>
-      Array.from({ length: MESSAGES }, (_, n) => {
+    // Each message is sent three times concurrently with the same local_id, like client retries. Messages that wait in one
+    // conversation would be answered together.
+    const sends = people.flatMap(({ user, home: { workspace } }) =>
+      Array.from({ length: MESSAGES }, async (_, n) => {
+        const { body: created } = await user.post<{ data: { id: string } }>(
+          `${workspace}/conversations`,
+          { type: 'swarm' },
+          201,
+        );
+        const messages = `${workspace}/conversations/${created.data.id}/messages`;
         const body = { local_id: `${n}`, content: { type: 'text', text: `message ${n}` } };
         return Promise.all(Array.from({ length: 3 }, () => user.post<{ data: MessageData }>(messages, body, 201)));
       }),
@@ -148,7 +155,8 @@ describe('usage of real turns', () => {
     const { user, home } = await person();
     await uswarm.database.updateTable('users').set({ plan_code: 'small' }).where('email', '=', user.email).execute();
     const earlier = model.requests.length;
-    for (const text of [HELD, 'a second one', 'a third one']) {
+    // To different agents: messages to one agent that wait are answered together.
+    for (const text of [HELD, '@researcher a second one', '@writer a third one']) {
       await user.post(home.messages, { content: { type: 'text', text } }, 201);
     }
     model.release(HOLD);
