@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentSummary, Conversation, MessageData } from '@uswarm/contract';
 import type { GoogleAccount } from '@uswarm/dev-servers';
 import { type Api, developmentToken, startTestClient, type TestClient } from '@uswarm/testkit/test-client';
@@ -29,6 +30,16 @@ export interface TaskUser {
 }
 
 const PAGE = 100;
+const LIMITED_PAUSE_MS = 500;
+
+/** Waits while the product limits the requests of this machine, which has the users of all tasks. */
+async function fetchPatiently(url: string, init: RequestInit): Promise<Response> {
+  for (;;) {
+    const response = await fetch(url, init);
+    if (response.status !== 429 || !(await response.clone().text()).includes('"rate_limited"')) return response;
+    await sleep(LIMITED_PAUSE_MS);
+  }
+}
 
 /** An event as the calendar API stores it. */
 const googleEvent = ({ title, start, end, attendees, ...others }: WorldEvent) => ({
@@ -71,7 +82,7 @@ export async function createTaskUser(stack: Stack, task: Task, run: string | und
   const { world } = task;
   const name = run === undefined ? world.name : scriptedName(world.name, run);
   const token = await developmentToken(local.issuer, `${randomUUID()}@example.com`, name);
-  const client = await startTestClient({ restUrl: local.url, socketUrl: local.url, token });
+  const client = await startTestClient({ restUrl: local.url, socketUrl: local.url, token, fetch: fetchPatiently });
   const must = createMust(client.api);
   const get = async <Body>(path: string): Promise<Body> => (await must('GET', path)) as Body;
   const workspace = `/v1/workspaces/${client.workspaceId}`;

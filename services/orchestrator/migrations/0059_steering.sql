@@ -1,9 +1,10 @@
 -- Up Migration
 
--- Another turn answers the message, too: a later queued turn of the agent, or the turn that the message steers.
-ALTER TABLE turns ADD COLUMN merged_into_turn_id uuid REFERENCES turns ON DELETE SET NULL;
+-- Another turn answers the message, too: a later queued turn of the agent, or the turn that the message steers. Without a foreign key, which
+-- would need an index with a row per turn: the other turn can be gone.
+ALTER TABLE turns ADD COLUMN merged_into_turn_id uuid;
 CREATE INDEX turns_merged ON turns (merged_into_turn_id) WHERE merged_into_turn_id IS NOT NULL;
--- The message whose answer answers this one, too. Without a reference: the other message can be deleted, and a foreign key needs an index.
+-- The message whose answer answers this one, too. Without a foreign key for the same reason.
 ALTER TABLE messages ADD COLUMN answered_with uuid;
 -- While it is queued, its message steers a running turn of the agent in the conversation.
 ALTER TABLE turns ADD COLUMN steers boolean NOT NULL DEFAULT false;
