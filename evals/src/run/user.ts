@@ -32,7 +32,7 @@ export interface TaskUser {
 const PAGE = 100;
 const LIMITED_PAUSE_MS = 500;
 
-/** Waits while the product limits the requests of this machine, which has the users of all tasks. */
+/** Waits while the product limits this machine's requests: it has all tasks' users. */
 async function fetchPatiently(url: string, init: RequestInit): Promise<Response> {
   for (;;) {
     const response = await fetch(url, init);

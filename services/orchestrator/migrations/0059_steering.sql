@@ -1,7 +1,7 @@
 -- Up Migration
 
 -- Another turn answers the message, too: a later queued turn of the agent, or the turn that the message steers. Without a foreign key, which
--- would need an index with a row per turn: the other turn can be gone.
+-- would need an index with a row per turn: the other turn may no longer exist.
 ALTER TABLE turns ADD COLUMN merged_into_turn_id uuid;
 CREATE INDEX turns_merged ON turns (merged_into_turn_id) WHERE merged_into_turn_id IS NOT NULL;
 -- The message whose answer answers this one, too. Without a foreign key for the same reason.
