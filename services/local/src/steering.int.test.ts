@@ -195,6 +195,12 @@ describe('messages for an agent that works', () => {
       });
       for (const { said } of calls.slice(before - 1))
         expect(said.filter((text) => text.includes('Coffee'))).toEqual(['Coffee instead']);
+
+      // Later turns see the answer after the message that steered it.
+      script = () => [{ text: 'You are welcome.' }];
+      await send('Thanks');
+      await replied('You are welcome.');
+      expect(calls.at(-1)?.said.at(-1)).toBe('Thanks');
     });
   });
 });

@@ -84,7 +84,7 @@ export async function readHistory(
       (SELECT max(later.seq) FROM turns merged JOIN messages later ON later.id = merged.user_message_id
         WHERE merged.merged_into_turn_id = coalesce(replying.id, writing.id) AND later.seq > user_message.seq),
       user_message.seq, entry.seq
-    ) DESC, entry.seq DESC
+    ) DESC, (user_message.id IS NOT NULL) DESC, entry.seq DESC
     LIMIT ${limit}`.execute(database);
   return rows.map(toRow);
 }
