@@ -23,6 +23,7 @@ describe('messages for an agent that works', () => {
   let script: (call: Call) => ModelStep[] = () => [];
 
   const SAVE = { name: 'remember', arguments: { key: 'tea', content: 'Green tea', category: 'core' } };
+  const recall = (index: number) => ({ name: 'recall', arguments: { query: `drink ${index}` } });
 
   beforeAll(async () => {
     model = await startModelServer({
@@ -202,5 +203,30 @@ describe('messages for an agent that works', () => {
       await replied('You are welcome.');
       expect(calls.at(-1)?.said.at(-1)).toBe('Thanks');
     });
+  });
+
+  // Last, because memories from a marked conversation mark others.
+  it('reads the files of a message, and marks the conversation', async () => {
+    const step = `file ${conversation}`;
+    // The agent works on until its files are read.
+    script = ({ said, results }) =>
+      said.some((text) => text.includes('oat milk'))
+        ? [{ text: 'With oat milk.' }]
+        : [...(results === 0 ? [{ hold: step }] : [{ delayMs: 250 }]), { toolCalls: [recall(results)] }];
+    await send('Remember tea');
+    await model.reached(step);
+    const form = new FormData();
+    form.append('file', new Blob(['The guest drinks oat milk.'], { type: 'text/plain' }), 'guest.txt');
+    const headers = { 'x-token': client.token };
+    const uploaded = await fetch(`${services.restUrl}/v1/uploads`, { method: 'POST', headers, body: form });
+    const { data: file } = (await uploaded.json()) as { data: { id: string } };
+    await send('See the file', { steer: true, attachments: [{ id: file.id }] });
+    model.release(step);
+    await replied('With oat milk.');
+
+    expect(replies(await listed())).toHaveLength(1);
+    expect(calls.at(-1)?.said.at(-1)).toMatch(/^See the file[\s\S]*<untrusted [^>]*source="file">[\s\S]*oat milk/);
+    const marks = 'SELECT source FROM untrusted_contents WHERE conversation_id = $1';
+    expect(await services.query(marks, [conversation])).toContainEqual({ source: 'attachment' });
   });
 });
