@@ -4,6 +4,7 @@ import type { MessageData } from '@uswarm/contract';
 import { type ModelServer, type ModelStep, startModelServer, textOf } from '@uswarm/dev-servers';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { modelSettings } from '../test/model-settings.js';
+import { uploadFile } from '../test/upload-file.js';
 import { KILLED, type SeparateServices, startSeparateServices } from '../test/separate.js';
 
 interface Call {
@@ -120,6 +121,9 @@ describe('messages for an agent that works', () => {
     const messages = await listed();
     expect(replies(messages).at(-1)).toMatchObject({ in_reply_to: second });
     expect(messages.find(({ id }) => id === second)).not.toHaveProperty('answered_with');
+    // Clients know it, too.
+    const shown = client.events.flatMap(({ payload }) => (payload['message'] as MessageData | undefined) ?? []);
+    expect(shown.findLast(({ id }) => id === second)).not.toHaveProperty('answered_with');
     expect(calls.at(-1)?.said.at(-1)).toBe('Second');
   });
 
@@ -205,6 +209,25 @@ describe('messages for an agent that works', () => {
     });
   });
 
+  it('answers a message that steered separately once it is edited', async () => {
+    const step = `edited ${conversation}`;
+    script = ({ said, results }) =>
+      results === 0 && said.length === 1
+        ? [{ hold: step }, { toolCalls: [SAVE] }]
+        : [{ text: said.at(-1) === 'Water' ? 'Water it is.' : 'Coffee it is.' }];
+    await send('Remember tea');
+    await model.reached(step);
+    const second = await send('Coffee instead', { steer: true });
+    model.release(step);
+    await replied('Coffee it is.');
+    await client.api('PATCH', message(second), { content: { type: 'text', text: 'Water' } });
+    await replied('Water it is.');
+
+    const messages = await listed();
+    expect(replies(messages).at(-1)).toMatchObject({ in_reply_to: second });
+    expect(messages.find(({ id }) => id === second)).not.toHaveProperty('answered_with');
+  });
+
   // Last, because memories from a marked conversation mark others.
   it('reads the files of a message, and marks the conversation', async () => {
     const step = `file ${conversation}`;
@@ -215,11 +238,8 @@ describe('messages for an agent that works', () => {
         : [...(results === 0 ? [{ hold: step }] : [{ delayMs: 250 }]), { toolCalls: [recall(results)] }];
     await send('Remember tea');
     await model.reached(step);
-    const form = new FormData();
-    form.append('file', new Blob(['The guest drinks oat milk.'], { type: 'text/plain' }), 'guest.txt');
-    const headers = { 'x-token': client.token };
-    const uploaded = await fetch(`${services.restUrl}/v1/uploads`, { method: 'POST', headers, body: form });
-    const { data: file } = (await uploaded.json()) as { data: { id: string } };
+    const place = { restUrl: services.restUrl, token: client.token };
+    const file = await uploadFile(place, 'guest.txt', 'The guest drinks oat milk.');
     await send('See the file', { steer: true, attachments: [{ id: file.id }] });
     model.release(step);
     await replied('With oat milk.');

@@ -1,7 +1,8 @@
 import { ApiError } from '@uswarm/contract';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { findMessagesWrittenBy, findNewestMerged } from '../records/message-changes.store.js';
-import { findMessages, updateMessage } from '../records/messages.store.js';
+import type { EventLog } from '../records/event-log.js';
+import { findMessages } from '../records/messages.store.js';
 import type { Withdraw } from './withdrawal.js';
 import type { TurnQueue } from '../turns/turn-queue.js';
 import { isUnfinished } from '../turns/turn-status.js';
@@ -11,6 +12,7 @@ export interface MessageDeletionDeps {
   database: Database;
   withdraw: Withdraw;
   queue: Pick<TurnQueue, 'follow'>;
+  events: Pick<EventLog, 'changeMessage'>;
   access: WorkspaceAccess;
 }
 
@@ -24,7 +26,13 @@ export interface MessageDeletion {
   delete(userId: string, workspaceId: string, messageId: string): Promise<void>;
 }
 
-export function createMessageDeletion({ database, withdraw, queue, access }: MessageDeletionDeps): MessageDeletion {
+export function createMessageDeletion({
+  database,
+  withdraw,
+  queue,
+  events,
+  access,
+}: MessageDeletionDeps): MessageDeletion {
   return {
     async delete(userId, workspaceId, messageId) {
       await access.require(userId, workspaceId);
@@ -45,7 +53,8 @@ export function createMessageDeletion({ database, withdraw, queue, access }: Mes
         for (const { id, agentId } of unanswered) {
           const left = await findNewestMerged(tx, id);
           if (left === undefined) continue;
-          await updateMessage(tx, left.userMessageId, { answeredWith: null });
+          const change = { answeredWith: null };
+          await events.changeMessage({ workspaceId, id: left.userMessageId, change, types: ['message.updated'] }, tx);
           await queue.follow({ ...context, ...left, agentId, userId }, tx);
         }
         if (!(await remove(ids)).includes(messageId)) throw new ApiError('message_not_found');

@@ -124,7 +124,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     stopInRuntime: deps.stopInRuntime,
     metrics: deps.turnMetrics,
   });
-  const deletion = createMessageDeletion({ database, withdraw, queue, access });
+  const deletion = createMessageDeletion({ database, withdraw, queue, events, access });
   const revision = createMessageRevision({
     database,
     findSendContext,

@@ -103,6 +103,7 @@ export async function editMessage(
       ...(edit.attachments === undefined ? {} : { attachments: JSON.stringify(edit.attachments) }),
       status: 'sent',
       error_code: null,
+      answered_with: null,
       edited_at: sql<Date>`clock_timestamp()`,
       updated_at: sql<Date>`clock_timestamp()`,
     })
