@@ -36,9 +36,13 @@ export async function findConcernedTurns(db: Database, messageId: string): Promi
   const { rows } = await sql<ConcernedTurn>`
     SELECT id, agent_id AS "agentId", user_message_id AS "userMessageId", reply_message_id AS "replyMessageId",
       coalesce(repeats_from_message_id, resumes_message_id) AS "repeatsFromMessageId",
-      (SELECT m.id FROM messages m WHERE m.id = t.user_message_id OR m.id IN (
-        SELECT merged.user_message_id FROM turns merged WHERE merged.merged_into_turn_id = t.id
-      ) ORDER BY m.seq DESC LIMIT 1) AS "lastMessageId",
+      (
+        -- Not with OR, which would scan all messages.
+        SELECT m.id FROM (
+          SELECT t.user_message_id AS id
+          UNION SELECT merged.user_message_id FROM turns merged WHERE merged.merged_into_turn_id = t.id
+        ) answered JOIN messages m ON m.id = answered.id ORDER BY m.seq DESC LIMIT 1
+      ) AS "lastMessageId",
       status, generation, created_at AS "createdAt"
     FROM turns t
     WHERE user_message_id = ${messageId} OR reply_message_id = ${messageId}

@@ -249,7 +249,8 @@ export function findTurnsOfMessage(db: Database, workspaceId: string, messageId:
         eb('t.user_message_id', '=', messageId),
         eb('t.reply_message_id', '=', messageId),
         eb('t.resumes_message_id', '=', messageId),
-        sql<boolean>`t.id IN (SELECT merged_into_turn_id FROM turns WHERE user_message_id = ${messageId})`,
+        // An array, so that the index of ids is used.
+        sql<boolean>`t.id = ANY(ARRAY(SELECT merged_into_turn_id FROM turns WHERE user_message_id = ${messageId}))`,
       ]),
     )
     .orderBy('t.id')

@@ -55,7 +55,9 @@ import {
   pruneJournals,
   hasJournalObject,
 } from '../../turns/journal/journal.store.js';
-import { loadHistory } from '../../turns/turns.store.js';
+import { findConcernedTurns, findNewestMerged } from '../../records/message-changes.store.js';
+import { readSteering } from '../../turns/request/history.store.js';
+import { findTurnsOfMessage, loadHistory } from '../../turns/turns.store.js';
 import { findUser } from '../../records/users.store.js';
 import { conversationFiles, newestFiles } from '../../workspaces/files/conversation-files.js';
 import { listOwnedWorkspaces, findOwnedWorkspace, isWorkspaceOwnedBy } from '../../workspaces/workspaces.store.js';
@@ -77,7 +79,7 @@ import { readBacklog } from '../../server/backlog.store.js';
 import { createJobQueue } from '../jobs/job-queue.js';
 import { findDueEvents, advanceOutbox } from '../../events/outbox/outbox.store.js';
 import type { Database, Transaction } from './database.js';
-import { unfinishedOf, insertTurn } from '../../records/turn-rows.js';
+import { endSteeringTurns, findSteeringTurns, insertTurn, mergeTurn, unfinishedOf } from '../../records/turn-rows.js';
 
 const WORKSPACES = 3_000;
 const MESSAGES = 10;
@@ -127,6 +129,29 @@ describe('frequent statements without a sequential scan of a large table', () =>
     [
       'the place of an entry in its journal',
       (database) => judgeEntry(database, { turnId: place.messageId, generation: 1, number: 1, size: 1 }),
+    ],
+    [
+      'the turns of a message that is withdrawn',
+      async (database) => {
+        await findConcernedTurns(database, place.messageId);
+        await findNewestMerged(database, place.messageId);
+      },
+    ],
+    [
+      'the turns of a message that is stopped',
+      (database) => findTurnsOfMessage(database, place.workspaceId, place.messageId),
+    ],
+    [
+      'messages that steer a turn',
+      async (database) => {
+        await readSteering(database, place.messageId, place.messageId);
+        await endSteeringTurns(
+          database,
+          place.messageId,
+          await findSteeringTurns(database, place.messageId, [place.messageId]),
+        );
+        await mergeTurn(database, place.messageId, place.agentId);
+      },
     ],
     ['the entries to prune', (database) => pruneJournals(database, new Date(0), 5_000)],
     ['the entry of an object', (database) => hasJournalObject(database, place.messageId)],
