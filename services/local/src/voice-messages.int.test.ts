@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Attachment, MessageData } from '@uswarm/contract';
 import {
@@ -69,8 +70,8 @@ describe('a voice message', () => {
     ((await client.api('GET', `/v1/workspaces/${client.workspaceId}/messages/${id}`)).body as { data: MessageData })
       .data;
 
-  async function send(text: string, attachments: readonly Attachment[]): Promise<string> {
-    const sent = await client.api('POST', messages(), { content: { type: 'text', text }, attachments });
+  async function send(text: string, attachments: readonly Attachment[], more: object = {}): Promise<string> {
+    const sent = await client.api('POST', messages(), { content: { type: 'text', text }, attachments, ...more });
     return (sent.body as { data: MessageData }).data.id;
   }
   async function answered(id: string): Promise<MessageData> {
@@ -144,6 +145,24 @@ describe('a voice message', () => {
     await eventually(() => requests.length, { until: (count) => count === 2 });
     expect(requests.map((all) => allText(all).includes(SPOKEN.text))).toEqual([true, true]);
     expect(sent()).toHaveLength(1);
+  });
+
+  it('steers an agent that works, although its transcript takes longer than a new turn waits', async () => {
+    let steps = 0;
+    const recall = () => ({ name: 'recall', arguments: { query: `city ${(steps += 1)}` } });
+    script = (all) =>
+      allText(all).includes(SPOKEN.text)
+        ? [{ text: 'Paris.' }]
+        : [steps === 0 ? { hold: 'voice' } : { delayMs: 250 }, { toolCalls: [recall()] }];
+    answer = async () => {
+      await sleep(1_500);
+      return SPOKEN;
+    };
+    const first = await send('Which city do I mean?', []);
+    await model.reached('voice');
+    await send('', [await upload('voice.ogg', ogg(2))], { steer: true });
+    model.release('voice');
+    expect((await answered(first)).content).toEqual({ type: 'text', text: 'Paris.' });
   });
 
   it('is repeated after the time that the provider names, and charged once', async () => {

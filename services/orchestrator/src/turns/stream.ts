@@ -152,7 +152,7 @@ function followSteering(
   if (steering === undefined) return () => undefined;
   const sent = new Set(request.steering.map(({ id }) => id));
   async function send(): Promise<void> {
-    const messages = (await steering?.(signal))?.filter(({ id }) => !sent.has(id)) ?? [];
+    const messages = (await steering?.(sent, signal)) ?? [];
     if (messages.length === 0) return;
     const turnInRuntime = { turnId: turn.id, generation: reply.generation };
     await client.advance({ ...turnInRuntime, committedThrough: 0n, resolutions: [], steering: messages });
@@ -171,32 +171,31 @@ function followSteering(
   };
 }
 
-/** Runs one at a time, again if it is requested meanwhile. */
-function repeatOnDemand({
-  run,
-  everyMs,
-  onError,
-}: Pick<RenewalOptions, 'everyMs' | 'onError'> & { run: () => Promise<void> }) {
+interface Repeated {
+  run: () => Promise<void>;
+  everyMs: number;
+  onError: (error: unknown) => void;
+}
+
+/** Runs periodically and on request, one at a time: a request during a run leads to another one, a tick does not. */
+function repeatOnDemand({ run, everyMs, onError }: Repeated) {
   let running = false;
   let requested = false;
   async function repeat(): Promise<void> {
-    requested = true;
-    if (running) return;
     running = true;
-    try {
-      while (requested) {
-        requested = false;
-        await run();
-      }
-    } catch (error) {
-      onError(error);
-    } finally {
-      running = false;
-    }
+    do {
+      requested = false;
+      await run().catch(onError);
+    } while (requested);
+    running = false;
   }
-  const timer = setInterval(() => void repeat(), everyMs);
+  const tick = (): void => void (running || repeat());
+  const timer = setInterval(tick, everyMs);
   return {
-    run: () => void repeat(),
+    run(): void {
+      requested = true;
+      tick();
+    },
     end(): void {
       requested = false;
       clearInterval(timer);
@@ -219,12 +218,10 @@ function renewTokens(deps: StreamDeps, { turn, reply, to, signal }: FollowedTurn
   });
 }
 
-export interface RenewalOptions {
+export interface RenewalOptions extends Omit<Repeated, 'run'> {
   /** Checked before each renewal. Default: always. */
   allowed?: () => Promise<boolean>;
   renew: () => Promise<void>;
-  everyMs: number;
-  onError: (error: unknown) => void;
 }
 
 /**
@@ -232,21 +229,17 @@ export interface RenewalOptions {
  * that does not implement the call is not called again.
  */
 export function renewPeriodically({ allowed, renew, everyMs, onError }: RenewalOptions): () => void {
-  let renewing = false;
-  async function attempt(): Promise<void> {
-    if ((await allowed?.()) ?? true) await renew();
-  }
-  const timer = setInterval(() => {
-    if (renewing) return;
-    renewing = true;
-    attempt()
-      .catch((error: unknown) => {
-        if (error instanceof ConnectError && error.code === Code.Unimplemented) clearInterval(timer);
-        onError(error);
-      })
-      .finally(() => (renewing = false));
-  }, everyMs);
-  return () => clearInterval(timer);
+  const { end } = repeatOnDemand({
+    async run() {
+      if ((await allowed?.()) ?? true) await renew();
+    },
+    everyMs,
+    onError(error) {
+      if (error instanceof ConnectError && error.code === Code.Unimplemented) end();
+      onError(error);
+    },
+  });
+  return end;
 }
 
 export interface CancellationPollerOptions {

@@ -70,7 +70,13 @@ export interface PromptFiles {
   isComplete: boolean;
 }
 
-export interface FileOptions extends FileReading {
+/** Time for all files in ms, and for the recordings among them, which often are a whole message. */
+export interface Patience {
+  withinMs: number;
+  recordingsWithinMs: number;
+}
+
+export interface FileOptions extends FileReading, Patience {
   turn: Pick<TurnRow, 'id' | 'workspace_id'>;
   /** Ids of the answered messages. */
   answered: readonly string[];
@@ -78,9 +84,6 @@ export interface FileOptions extends FileReading {
   images: boolean;
   /** The model's window in tokens. */
   window: number;
-  /** Time for all files in ms, and for the recordings among them, which often are a whole message. */
-  withinMs: number;
-  recordingsWithinMs: number;
 }
 
 export const isPictureFile = ({ type }: Pick<StoredFile, 'type'>): boolean => type === 'image';

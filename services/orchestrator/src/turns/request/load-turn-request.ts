@@ -14,6 +14,7 @@ import {
   type FileContents,
   type FileNote,
   FILES,
+  type Patience,
   type PromptFiles,
   type Transcripts,
 } from './attached-files.js';
@@ -68,9 +69,11 @@ const RECENT_TURNS = 3;
 const RECENT_CALLS = 24;
 const NO_FILES: PromptFiles = { files: new Map(), problems: [], isComplete: true };
 /** A turn waits this long for its files. Longer ones are read on, and the agent can ask for them. */
-const FILES_WITHIN_MS = 20_000;
-/** A server without an accelerator needs about as long as the recording is. */
-const RECORDINGS_WITHIN_MS = 60_000;
+const PATIENCE: Patience = {
+  withinMs: 20_000,
+  // A server without an accelerator needs about as long as the recording is.
+  recordingsWithinMs: 60_000,
+};
 const NO_TURNS: RecentTurns = { turnIds: [], calls: [] };
 const SENT_CALLS = 10;
 /** Profile for a user who was deleted while the turn ran. */
@@ -90,8 +93,8 @@ export interface LoadedRequest {
   fileProblems: readonly FileNote[];
   /** True if older messages need a summary after the turn. */
   needsSummary: boolean;
-  /** Reads the messages that steer the turn; undefined if the runtime cannot be told. */
-  steering?: ((signal: AbortSignal) => Promise<HistoryMessage[]>) | undefined;
+  /** Reads the messages that steer the turn, except known ones; undefined if the runtime cannot be told. */
+  steering?: ((known: ReadonlySet<string>, signal: AbortSignal) => Promise<HistoryMessage[]>) | undefined;
 }
 
 type ReplyPlace = Pick<Reply, 'generation' | 'from'> & { requests: Pick<Reply['requests'], 'resolutions'> };
@@ -102,7 +105,7 @@ export const NEW_REPLY: ReplyPlace = { generation: 1, from: 0, requests: { resol
 export type LoadRequest = (
   turn: TurnRow,
   reply: ReplyPlace,
-  options: Pick<RuntimeIdentity, 'features' | 'windows'> & { filesWithinMs?: number; signal: AbortSignal },
+  options: Pick<RuntimeIdentity, 'features' | 'windows'> & { patience?: Patience; signal: AbortSignal },
 ) => Promise<LoadedRequest>;
 
 /** Reads everything that a runtime needs for a turn. Settings are as they were when the turn started. */
@@ -158,7 +161,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
     return fromEvent > 0 ? [] : deps.bodies.read(await deps.journal.listEntries(deps.database, turn.id), signal);
   }
 
-  return async (turn, reply, { features, windows, filesWithinMs, signal }) => {
+  return async (turn, reply, { features, windows, patience = PATIENCE, signal }) => {
     const isNew = reply.generation === 1 && turn.runtime_instance === null && turn.resumes_message_id === null;
     // A turn that continues another one answers the other turn's message.
     const answered = { ...turn, user_message_id: turn.resumes_message_id ?? turn.user_message_id };
@@ -188,21 +191,21 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       // A server that sees no pictures refuses them, and the runtime sends the request again without them.
       images: context.limits?.capabilities.images ?? true,
       window: window.tokens,
-      withinMs: filesWithinMs ?? FILES_WITHIN_MS,
-      recordingsWithinMs: filesWithinMs ?? RECORDINGS_WITHIN_MS,
     };
     const attached = features.includes(FILES)
       ? await attachedFiles(needed, deps.files, deps.transcripts, {
           ...fileOptions,
+          ...patience,
           turn,
           answered: [answered.user_message_id],
           userId: turn.user_id,
           signal,
         })
       : NO_FILES;
-    const readSteering = (until: AbortSignal) => loadSteering(deps, turn, { ...fileOptions, signal: until });
+    const readSteering = (known: ReadonlySet<string>, until: AbortSignal) =>
+      loadSteering(deps, turn, known, { ...fileOptions, ...PATIENCE, signal: until });
     // A new turn has none: messages that were sent before it begins are part of its history.
-    const steering = isNew || isBackground(turn) ? [] : await readSteering(signal);
+    const steering = isNew || isBackground(turn) ? [] : await readSteering(new Set(), signal);
     const requested = deps.platformTools.filter(({ name }) => requestedTools.includes(name));
     const request = turnRequest({
       turn,

@@ -7,6 +7,7 @@ import type { TurnStart } from '../writer/turn-writes.js';
 
 /** Bounds how much later users see that the turn has begun if its runtime does not respond. */
 const RESPONDS_WITHIN_MS = 1_000;
+const FILE_PATIENCE = { withinMs: RESPONDS_WITHIN_MS, recordingsWithinMs: RESPONDS_WITHIN_MS };
 
 /** Read before the turn begins, so that one transaction begins it and stores this. */
 export interface PreparedTurn {
@@ -38,7 +39,7 @@ export const createTurnPreparation =
     try {
       const patience = AbortSignal.any([signal, AbortSignal.timeout(RESPONDS_WITHIN_MS)]);
       const { instanceId, ...runtime } = await client.identify(to, patience);
-      const loaded = await loadRequest(turn, NEW_REPLY, { ...runtime, filesWithinMs: RESPONDS_WITHIN_MS, signal });
+      const loaded = await loadRequest(turn, NEW_REPLY, { ...runtime, patience: FILE_PATIENCE, signal });
       // Users see that the agent reads while its files are read.
       return loaded.hasFiles ? { instanceId, loaded } : undefined;
     } catch (error) {

@@ -12,13 +12,18 @@ export interface SteeringDeps {
   transcripts: Transcripts;
 }
 
-/** Messages that steer a running turn, with their files, oldest first. */
+/**
+ * New messages that steer a running turn, with their files, oldest first.
+ *
+ * @param known message ids that the runtime has
+ */
 export async function loadSteering(
   { database, turns, files: contents, transcripts }: SteeringDeps,
   turn: TurnRow,
+  known: ReadonlySet<string>,
   options: Omit<FileOptions, 'turn' | 'answered' | 'userId'>,
 ): Promise<HistoryMessage[]> {
-  const rows = await turns.loadSteering(database, turn);
+  const rows = (await turns.loadSteering(database, turn)).filter(({ id }) => !known.has(id));
   if (rows.length === 0) return [];
   const answered = rows.map(({ id }) => id);
   const reading = { ...options, turn, answered, userId: turn.user_id };
