@@ -393,7 +393,7 @@ export const OrchestratorConfig = z.object({
   LEGAL_PRIVACY_VERSION: z.string().max(100).optional(),
   /** JSON file with the plans. Default: the built-in ones. */
   PLANS_FILE: z.string().optional(),
-  /** JSON file with the agents of new workspaces. Default: the built-in ones. */
+  /** JSON file: new workspaces begin with its agents. Default: the built-in ones. */
   AGENTS_FILE: z.string().optional(),
   /** JSON file with the models and their limits. Default: the built-in ones. */
   MODELS_FILE: z.string().optional(),

@@ -2076,7 +2076,7 @@ export interface components {
              * @default []
              */
             attachments?: components["schemas"]["AttachmentReference"][];
-            /** @description True to reach an agent that works on an earlier message of the conversation: it reads the message at its next step, and there is no separate reply. If the agent does not work, or finishes first, the message is answered like any other. */
+            /** @description True if an agent that still answers an earlier message of the conversation reads this one at its next step, without a separate reply. If no agent works, or the agent finishes first, the message is answered like any other. */
             steer?: boolean;
             /** @description A workspace of the user; no subscription is needed. */
             workspace_id: string;
@@ -3500,7 +3500,7 @@ export interface components {
              * @default []
              */
             attachments?: components["schemas"]["AttachmentReference"][];
-            /** @description True to reach an agent that works on an earlier message of the conversation: it reads the message at its next step, and there is no separate reply. If the agent does not work, or finishes first, the message is answered like any other. */
+            /** @description True if an agent that still answers an earlier message of the conversation reads this one at its next step, without a separate reply. If no agent works, or the agent finishes first, the message is answered like any other. */
             steer?: boolean;
             /** @description Chosen by the client, for example a UUID; 1 to 128 characters, unique per workspace and sender, without expiry. The same id with the same message returns the first result, so a message can be sent again after a lost response. */
             local_id?: string;

@@ -363,8 +363,8 @@ export const MessageDraft = z
 export type MessageDraft = z.output<typeof MessageDraft>;
 
 const STEERS =
-  'True to reach an agent that works on an earlier message of the conversation: it reads the message at its next step, and there is ' +
-  'no separate reply. If the agent does not work, or finishes first, the message is answered like any other.';
+  'True if an agent that still answers an earlier message of the conversation reads this one at its next step, without a separate reply. ' +
+  'If no agent works, or the agent finishes first, the message is answered like any other.';
 
 /** A message to send. */
 export const SentDraft = MessageDraft.extend({ steer: z.boolean().optional().meta({ description: STEERS }) });

@@ -238,7 +238,7 @@ export type AdvanceRequest = Message$1<"uswarm.runtime.v1.AdvanceRequest"> & {
   resolutions: Resolution[];
 
   /**
-   * As in RunTurnRequest: messages that wait for the next step. The runtime ignores those that it knows.
+   * Waiting messages, as in RunTurnRequest. The runtime ignores known ones.
    *
    * @generated from field: repeated uswarm.runtime.v1.HistoryMessage steering = 5;
    */
@@ -548,8 +548,8 @@ export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
   isTask: boolean;
 
   /**
-   * Messages that the user sent to steer the turn, oldest first: those in entries of `journal`, and those that wait for the next step. Only
-   * for runtimes with the feature `steer.1`, and only if `journaled`.
+   * Steering messages of the user, oldest first. Entries of `journal` name the read ones; the others wait for the next step. Only for
+   * runtimes with the feature `steer.1`, and only if `journaled`.
    *
    * @generated from field: repeated uswarm.runtime.v1.HistoryMessage steering = 43;
    */
@@ -1211,7 +1211,7 @@ export type Entry = Message$1<"uswarm.runtime.v1.Entry"> & {
   call?: CallRecord | undefined;
 
   /**
-   * The ids of the messages that steer the turn.
+   * Message ids, only in a steering entry.
    *
    * @generated from field: repeated string steered_by = 8;
    */
