@@ -8,14 +8,11 @@ export const NAMESPACE = {
   edge: 'e2e-edge',
 } as const;
 
+/** Runtime namespaces that tests delete. */
+export const DELETED_NAMESPACES = ['e2e-vanishing', 'e2e-doomed'] as const;
+
 /** Additional runtime namespaces; each belongs to one test file. */
-export const EXTRA_RUNTIME_NAMESPACES = [
-  'e2e-other',
-  'e2e-quota',
-  'e2e-vanishing',
-  'e2e-doomed',
-  'e2e-deadline',
-] as const;
+export const EXTRA_RUNTIME_NAMESPACES = ['e2e-other', 'e2e-quota', ...DELETED_NAMESPACES, 'e2e-deadline'] as const;
 
 export const RELEASE = 'uswarm';
 /** The Secret that the release generates in evaluation mode. */

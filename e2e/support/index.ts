@@ -3,6 +3,7 @@ export { conditionOf, phasesSeen, readyCondition, shows } from './conditions.js'
 export { deployEdge } from './edge.js';
 export { type EdgeAnswer, type EdgeClient, openEdgeClient, signedHeaders } from './edge-client.js';
 export {
+  DELETED_NAMESPACES,
   EXTRA_RUNTIME_NAMESPACES,
   fixtureObjects,
   GENERATED_SECRET,
