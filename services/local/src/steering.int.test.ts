@@ -235,7 +235,7 @@ describe('messages for an agent that works', () => {
     script = ({ said, results }) =>
       said.some((text) => text.includes('oat milk'))
         ? [{ text: 'With oat milk.' }]
-        : [...(results === 0 ? [{ hold: step }] : [{ delayMs: 250 }]), { toolCalls: [recall(results)] }];
+        : [...(results === 0 ? [{ hold: step }] : [{ delayMs: 1_000 }]), { toolCalls: [recall(results)] }];
     await send('Remember tea');
     await model.reached(step);
     const place = { restUrl: services.restUrl, token: client.token };

@@ -1,5 +1,12 @@
 import type { EventBus } from '@uswarm/event-bus';
-import { createSecurityLog, createSourceName, type Logger, type Registry, systemClock } from '@uswarm/service-kit';
+import {
+  createSecurityLog,
+  createSourceName,
+  type Logger,
+  type Registry,
+  retry,
+  systemClock,
+} from '@uswarm/service-kit';
 import { modelCallsKeys, type OrchestratorConfig } from '../config.js';
 import { createBoundedRead } from '../platform/database/bounded-read.js';
 import { createConnections } from '../records/connections.js';
@@ -30,6 +37,7 @@ import { PARTITIONS_AHEAD } from '../events/event-pruning.js';
 import { createEventsModule } from '../events/events.module.js';
 import { createGateways } from '../events/gateways.js';
 import { createExportsModule } from '../accounts/exports/exports.module.js';
+import { toApiError } from '../platform/http/errors.js';
 import { createIdempotencyModule } from '../platform/idempotency/idempotency.module.js';
 import { createIntegrationsModule } from '../apps/integrations/integrations.module.js';
 import { createLegalModule } from '../accounts/legal/legal.module.js';
@@ -80,16 +88,32 @@ export type Modules = Awaited<ReturnType<typeof createModules>>;
 /** No worker runs yet, so a failure leaves no work behind. */
 export async function createModules(options: OrchestratorOptions) {
   const platform = createPlatform(options);
-  // Fails early if Postgres does not report it.
-  await platform.epochs.read(platform.requests.database);
-  await platform.gateways.refresh();
-  await platform.background.events.createPartitions(PARTITIONS_AHEAD);
+  await readFirst(options, platform);
   const legal = await createLegalModule({ config: options.config, database: platform.requests.database });
   const integrations = await createIntegrationModules(options, platform);
   const workspaces = await createWorkspaceModules(options, platform);
   const chat = createChatModules(options, platform, workspaces, integrations);
   const users = createUserModules(options, platform, workspaces, integrations, chat);
   return { platform, legal, integrations, workspaces, chat, users };
+}
+
+/** The first statements open a connection of each pool, which takes long where many services start at once. */
+async function readFirst(
+  { config, logger }: OrchestratorOptions,
+  { epochs, requests, gateways, background }: Platform,
+) {
+  const attempt = async (): Promise<void> => {
+    // Fails early if Postgres does not report it.
+    await epochs.read(requests.database);
+    await gateways.refresh();
+    await background.events.createPartitions(PARTITIONS_AHEAD);
+  };
+  const retryable = (error: unknown): boolean => {
+    if (toApiError(error).code !== 'service_unavailable') return false;
+    logger.warn({ err: error }, 'waiting for the database');
+    return true;
+  };
+  await retry(attempt, { initialMs: 200, maxMs: 2_000, deadlineMs: config.DATABASE_WAIT_S * 1_000, retryable });
 }
 
 function createPlatform({ config, bus, environment, metrics, logger }: OrchestratorOptions) {
