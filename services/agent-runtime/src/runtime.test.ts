@@ -70,9 +70,9 @@ describe('a runtime with tools', () => {
     const { done, tools, usage } = await ask(setup, 'Tell me about llamas');
     expect(done).toMatchObject({
       outcome: Outcome.COMPLETED,
-      text: expect.stringMatching(/^One moment\.\n\nFound: <untrusted [^]*<\/untrusted/),
+      // Without the tags of the block that the model copied.
+      text: `One moment.\n\nFound: \n${JSON.stringify({ query: 'llamas', results })}`,
     });
-    expect(done.text).toContain(JSON.stringify({ query: 'llamas', results }));
     expect(tools).toMatchObject([
       { state: ToolState.RUNNING, tool: 'web_search_tool', query: 'llamas' },
       { state: ToolState.COMPLETED, tool: 'web_search_tool', query: 'llamas' },
