@@ -38,6 +38,7 @@ export {
   verifyReceiptSignature,
 } from './receipt-signature.js';
 export { type Backoff, backoffDelay, retry } from './retry.js';
+export { retryAfterOf } from './retry-after.js';
 export { resolveSecretFiles, secret } from './secret-files.js';
 export { headerSecret, previousSecrets, secretText } from './secret-text.js';
 export { createSecurityLog, createSourceName, type SecurityLog, SOURCE_ADDRESSES } from './security-log.js';
@@ -108,3 +109,4 @@ export {
   type TokenVerdict,
 } from './service-credential.js';
 export { untrustedText } from './untrusted-text.js';
+export { capped, visibleJson, visibleText } from './visible-text.js';

@@ -1,7 +1,7 @@
 import { type ModelScript, type ModelServer, startModelServer, words } from '@uswarm/dev-servers';
 import { HistoryRole, Outcome, ToolState, type TurnEvent } from '@uswarm/runtime-proto';
+import { type McpAnswer, startMcpServer } from '@uswarm/testkit/mcp-server';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type McpAnswer, startMcpServer } from '../test/mcp-server.js';
 import { buildRuntime, startRuntimeProcess } from '../test/runtime-process.js';
 
 const results = [

@@ -1,4 +1,5 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import type { ToolResult } from '@uswarm/mcp-client';
 import {
   AgentActivity,
   type Done,
@@ -20,7 +21,7 @@ import {
   type StepRequest,
   type ToolCall,
 } from '../src/models/port.js';
-import { noTools, type ToolResult, type ToolSource } from '../src/tools/tool.js';
+import { noTools, type ToolSource } from '../src/tools/tool.js';
 import type { TurnEventBody } from '../src/turns/turn-events.js';
 import { createAgentLoop } from '../src/agent/run-turn.js';
 

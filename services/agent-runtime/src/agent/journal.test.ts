@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, it } from '@jest/globals';
 import { ACTION_CARD_TOOL } from '@uswarm/contract/agent-tools';
+import type { ToolPart } from '@uswarm/mcp-client';
 import { type Entry, EntryKind, EntrySchema, Outcome, ToolState } from '@uswarm/runtime-proto';
 import { MAX_TURN_IMAGE_BYTES } from '@uswarm/service-kit';
 import fc from 'fast-check';
@@ -8,7 +9,6 @@ import { answer, end, request, run, search, searchTool, text, usage } from '../.
 import type { StepEvent, StepRequest, ToolCall } from '../models/port.js';
 import type { TurnEventBody } from '../turns/turn-events.js';
 import { foldJournal } from './journal.js';
-import type { ToolPart } from '../tools/tool.js';
 
 type Move = readonly StepEvent[];
 

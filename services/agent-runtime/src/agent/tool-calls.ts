@@ -1,14 +1,15 @@
 import { create } from '@bufbuild/protobuf';
 import { READ_PAGE_TOOL, WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
+import type { ToolPart, ToolResult } from '@uswarm/mcp-client';
 import { MessageSchema, type Resolution, ToolSchema, ToolState } from '@uswarm/runtime-proto';
+import { visibleText } from '@uswarm/service-kit';
 import { UNSEEN_PICTURES } from '../context/attached-files.js';
 import type { ToolCall } from '../models/port.js';
 import { INVALID_TOOL } from '../models/step-assembler.js';
 import type { BuiltInTool, BuiltInToolResult } from '../tools/define-tool.js';
 import { callRecord } from '../tools/sources.js';
-import type { ToolPart, ToolResult, ToolSource } from '../tools/tool.js';
+import type { ToolSource } from '../tools/tool.js';
 import type { UntrustedBlock } from '../text/untrusted-block.js';
-import { visibleText } from '../text/untrusted-text.js';
 import { requestEvent, toolEvent, waitingEvent } from '../turns/turn-events.js';
 import type { Journal, Produced } from './journal.js';
 import type { ReplyWriter } from './reply-writer.js';

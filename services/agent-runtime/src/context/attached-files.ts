@@ -1,6 +1,6 @@
 import { type AttachedFile, type Picture, Recording, type RunTurnRequest } from '@uswarm/runtime-proto';
+import { visibleText } from '@uswarm/service-kit';
 import type { UntrustedBlock } from '../text/untrusted-block.js';
-import { visibleText } from '../text/untrusted-text.js';
 import type { UserPart } from './messages.js';
 
 /** Replaces pictures for models that do not see them. */

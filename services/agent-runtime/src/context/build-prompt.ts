@@ -1,8 +1,8 @@
 import type { Agent, RunTurnRequest } from '@uswarm/runtime-proto';
+import { visibleText } from '@uswarm/service-kit';
 import { modelText } from '../text/model-text.js';
 import type { FunctionTool, Prompt, PromptMessage } from '../models/port.js';
 import type { UntrustedBlock } from '../text/untrusted-block.js';
-import { visibleText } from '../text/untrusted-text.js';
 import { type ContextLimits, effectiveScale, promptBudget } from '../tokens/budget.js';
 import { ContextTooSmall, type Draft, fit, type Omitted } from './compaction.js';
 import { type Entry, entryMessage, toEntries } from './conversation.js';

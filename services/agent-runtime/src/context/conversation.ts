@@ -1,8 +1,8 @@
 import { type Agent, HistoryRole, type RunTurnRequest } from '@uswarm/runtime-proto';
+import { visibleText } from '@uswarm/service-kit';
 import type { PromptMessage } from '../models/port.js';
 import { modelText } from '../text/model-text.js';
 import type { UntrustedBlock } from '../text/untrusted-block.js';
-import { visibleText } from '../text/untrusted-text.js';
 import { estimateText, IMAGE_TOKENS, MESSAGE_TOKENS } from '../tokens/estimate.js';
 import { type EntryFile, fileBlock, seesPictures, toFiles } from './attached-files.js';
 import { userMessage } from './messages.js';

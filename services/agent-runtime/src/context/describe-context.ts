@@ -1,5 +1,5 @@
 import type { AnswerContext } from '@uswarm/runtime-proto';
-import { visibleText } from '../text/untrusted-text.js';
+import { visibleText } from '@uswarm/service-kit';
 
 const FALLBACK_ZONE = 'UTC';
 const MAX_NAME = 100;

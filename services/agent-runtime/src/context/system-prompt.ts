@@ -1,7 +1,7 @@
 import { READ_PAGE_TOOL, WEB_SEARCH_TOOL } from '@uswarm/contract/agent-tools';
 import { type Agent, AgentRole } from '@uswarm/runtime-proto';
+import { visibleText } from '@uswarm/service-kit';
 import { UNTRUSTED_RULE } from '../text/untrusted-block.js';
-import { visibleText } from '../text/untrusted-text.js';
 import { skillMeaning } from './skills.js';
 
 /** The built-in tool that returns a skill document. */

@@ -1,12 +1,11 @@
 import { APICallError } from '@ai-sdk/provider';
-import { isOutOfCredit, isPromptFlagged, parseJson } from '@uswarm/service-kit';
+import { isOutOfCredit, isPromptFlagged, parseJson, retryAfterOf } from '@uswarm/service-kit';
 import { causeCode } from './cause-code.js';
 import { ModelError, type ModelErrorDetails } from './port.js';
 import { type RefusedPart, refusedParts } from './refusals/parts.js';
 import { isLoading, loadingMs, sentenceOf, webPage } from './refusals/sentences.js';
 import { outputLimitOf, overflowOf } from './refusals/size.js';
 import { isVague, wordsOf } from './refusals/words.js';
-import { retryAfterOf } from '../retry-after.js';
 
 /** How a failed attempt can continue. */
 export interface Failure {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@bufbuild/protobuf';
+import type { ToolResult } from '@uswarm/mcp-client';
 import { z } from 'zod';
 import type { FunctionTool } from '../models/port.js';
-import type { ToolResult } from './tool.js';
 
 /**
  * `message` becomes a separate agent message: a MessageContent of the REST contract. `silent` ends the turn without a

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { silentLogger } from '@uswarm/service-kit';
+import { type McpServerOptions, startMcpServer } from '@uswarm/testkit/mcp-server';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { type McpServerOptions, startMcpServer } from '../../test/mcp-server.js';
 import { createMcpTools, type McpDeps } from './mcp.js';
 
 const NEVER = new AbortController().signal;

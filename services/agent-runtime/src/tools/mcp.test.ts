@@ -1,7 +1,7 @@
+import { MAX_RESULT_BYTES } from '@uswarm/mcp-client';
 import { silentLogger } from '@uswarm/service-kit';
+import { type McpAnswer, startMcpServer } from '@uswarm/testkit/mcp-server';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { type McpAnswer, startMcpServer } from '../../test/mcp-server.js';
-import { MAX_RESULT_BYTES } from './mcp-result.js';
 import { createMcpTools, type McpDeps } from './mcp.js';
 
 const NEVER = new AbortController().signal;

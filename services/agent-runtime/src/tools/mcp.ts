@@ -1,11 +1,16 @@
-import { ProtocolError, type Tool } from '@modelcontextprotocol/client';
-import { createTaskQueue, type Logger, retry } from '@uswarm/service-kit';
+import {
+  CLOSED,
+  createMcpConnections,
+  failedResult,
+  McpFailure,
+  ProtocolError,
+  type Tool,
+  type ToolResult,
+  toToolResult,
+} from '@uswarm/mcp-client';
+import { capped, createTaskQueue, type Logger, retry, visibleText } from '@uswarm/service-kit';
 import type { FunctionTool } from '../models/port.js';
-import { createMcpConnections } from './mcp-connection.js';
-import { CLOSED, McpFailure } from './mcp-failure.js';
-import { failedResult, toToolResult } from './mcp-result.js';
-import type { TokenOfTurn, ToolResult, ToolServer, ToolSource } from './tool.js';
-import { capped, visibleText } from '../text/untrusted-text.js';
+import type { TokenOfTurn, ToolServer, ToolSource } from './tool.js';
 
 export interface McpDeps {
   endpoint: string;
@@ -55,8 +60,8 @@ export function createMcpTools(deps: McpDeps): ToolServer & { close(): Promise<v
   const { endpoint, version } = deps;
   const connections = createMcpConnections({
     endpoint,
+    client: { name: 'uswarm-agent-runtime', version },
     token: deps.token,
-    version,
     listTimeoutMs,
     callTimeoutMs,
     maxCallMs,
@@ -116,6 +121,9 @@ export function createMcpTools(deps: McpDeps): ToolServer & { close(): Promise<v
   return { forTurn: sourceOf, close: () => connections.close() };
 }
 
-const reasonOf = (error: unknown): string => (error instanceof McpFailure ? error.message : 'failed unexpectedly');
+function reasonOf(error: unknown): string {
+  if (!(error instanceof McpFailure)) return 'failed unexpectedly';
+  return error.status === 401 ? 'rejected the token of this turn' : error.message;
+}
 
 const waitAtLeastMs = (error: unknown): number => (error instanceof McpFailure ? (error.retryAfterMs ?? 0) : 0);

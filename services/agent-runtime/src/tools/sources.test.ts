@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import type { ToolResult } from '@uswarm/mcp-client';
 import fc from 'fast-check';
 import { callRecord } from './sources.js';
-import type { ToolResult } from './tool.js';
 
 const recordOf = (result: Partial<ToolResult>, input: Record<string, unknown> = {}) => {
   const { sources, ...record } = callRecord('search', input, { text: '', failed: false, ...result });

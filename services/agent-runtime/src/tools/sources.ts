@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
+import type { ToolResult } from '@uswarm/mcp-client';
 import { type CallRecord, CallRecordSchema, type Source, SourceSchema } from '@uswarm/runtime-proto';
-import type { ToolResult } from './tool.js';
-import { visibleText } from '../text/untrusted-text.js';
+import { visibleText } from '@uswarm/service-kit';
 
 /** Bytes of a record as JSON, as in the protocol. */
 const MAX_RECORD_BYTES = 4 * 1024;

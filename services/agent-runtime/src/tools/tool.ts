@@ -1,19 +1,5 @@
+import type { ToolResult } from '@uswarm/mcp-client';
 import type { FunctionTool } from '../models/port.js';
-
-/** Part of a tool result. Image data is base64. */
-export type ToolPart =
-  | { type: 'text'; text: string }
-  | { type: 'image'; mediaType: string; data: string }
-  | { type: 'link'; uri: string; name: string };
-
-/** Tool result. Text, names and addresses are untrusted data, whichever tool returned them. */
-export interface ToolResult {
-  /** The whole result in words; images and links are described. */
-  text: string;
-  failed: boolean;
-  /** The same with its images and links; absent if it has none. */
-  parts?: readonly ToolPart[];
-}
 
 /** Lists and calls tools. */
 export interface ToolSource {

@@ -3,7 +3,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
-import { type CallToolResult, createMcpHandler, inputRequired, McpServer } from '@modelcontextprotocol/server';
+import {
+  type CallToolResult,
+  createMcpHandler,
+  inputRequired,
+  type ListToolsResult,
+  McpServer,
+} from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
 export interface McpAnswer {
@@ -20,13 +26,15 @@ export type Progress = () => Promise<void>;
 export interface McpServerOptions {
   /** The name of its tool, which has the argument `query`. */
   tool: string;
-  /** The accepted bearer tokens at the time of the request. Others get 401. */
+  /** The accepted bearer tokens; a set may change. Others get 401. */
   token: string | ReadonlySet<string>;
   answer: (query: string, progress: Progress) => Promise<McpAnswer> | McpAnswer;
   /** Handles a call's HTTP request instead of the tool; returns false for the others. */
   fault?: (query: string, response: ServerResponse) => boolean;
-  /** Handles the HTTP request for the tool list instead of the server; returns false for the others. */
+  /** Answers the HTTP request for the tool list; returns false to leave it to the server. */
   listFault?: (response: ServerResponse) => boolean;
+  /** Lists these tools instead of its own, page by page. */
+  listPage?: (cursor: string | undefined) => Pick<ListToolsResult, 'tools' | 'nextCursor'>;
   /** True if the tool declares that it changes nothing. */
   readOnly?: boolean;
   /** Milliseconds for which clients may cache the list of tools; default: an hour. */
@@ -36,7 +44,7 @@ export interface McpServerOptions {
   port?: number;
 }
 
-function createTools({ tool, answer, readOnly = false, listTtlMs = 3_600_000 }: McpServerOptions): McpServer {
+function createTools({ tool, answer, listPage, readOnly = false, listTtlMs = 3_600_000 }: McpServerOptions): McpServer {
   const cacheHints = { 'tools/list': { ttlMs: listTtlMs } };
   const server = new McpServer({ name: 'test-tools', version: '1.0.0' }, { cacheHints });
   const annotations = { readOnlyHint: readOnly };
@@ -64,6 +72,7 @@ function createTools({ tool, answer, readOnly = false, listTtlMs = 3_600_000 }: 
   // MCP allows this name, but model providers do not.
   server.registerTool('dotted.name', { inputSchema: z.object({}) }, () => ({ content: [] }));
   server.registerTool('asking_tool', { inputSchema: z.object({}) }, () => inputRequired({ requestState: 'waiting' }));
+  if (listPage !== undefined) server.server.setRequestHandler('tools/list', ({ params }) => listPage(params?.cursor));
   return server;
 }
 

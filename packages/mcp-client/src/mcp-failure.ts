@@ -11,6 +11,7 @@ export interface Received {
 
 export const CLOSED = 'closed the connection';
 export const UNREACHABLE = 'could not be reached';
+export const TOO_MANY_TOOLS = 'lists too many tools';
 
 interface McpFailureDetails extends ErrorOptions {
   /** The server may have executed the call. */
@@ -38,7 +39,7 @@ export class McpFailure extends Error {
 
 function ofStatus(status: number, received: Received, cause: unknown): McpFailure {
   const all = { ...received, status };
-  if (status === 401) return new McpFailure('rejected the token of this turn', all, { cause });
+  if (status === 401) return new McpFailure('rejected the token', all, { cause });
   if (status === 429) return new McpFailure('is limiting requests; try again later', all, { cause });
   // A session-keeping server has ended the session: the specification requires a new one.
   if (status === 404) return new McpFailure('returned status 404', all, { cause, disconnected: true });
@@ -58,6 +59,8 @@ export function toFailure(error: unknown, received: Received): McpFailure {
         return new McpFailure('did not respond in time', received, { cause, outcomeUnknown: true });
       case SdkErrorCode.UnsupportedResultType:
         return new McpFailure('asks for more input from the user, which is not supported', received, { cause });
+      case SdkErrorCode.ListPaginationExceeded:
+        return new McpFailure(TOO_MANY_TOOLS, received, { cause });
       case SdkErrorCode.NotConnected:
       case SdkErrorCode.SendFailed:
         return new McpFailure(UNREACHABLE, received, { cause, disconnected: true });

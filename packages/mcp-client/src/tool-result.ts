@@ -1,11 +1,25 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import type { ToolPart, ToolResult } from './tool.js';
-import { capped, visibleJson, visibleText } from '../text/untrusted-text.js';
+import { capped, visibleJson, visibleText } from '@uswarm/service-kit';
+
+/** A part in a tool result. Image data is base64. */
+export type ToolPart =
+  | { type: 'text'; text: string }
+  | { type: 'image'; mediaType: string; data: string }
+  | { type: 'link'; uri: string; name: string };
+
+/** Tool result. Text, names and addresses are untrusted data, whichever tool returned them. */
+export interface ToolResult {
+  /** The whole result in words; images and links are described. */
+  text: string;
+  failed: boolean;
+  /** The same with its images and links; absent if it has none. */
+  parts?: readonly ToolPart[];
+}
 
 /** Text bytes in a tool result for a model. */
 export const MAX_RESULT_BYTES = 64 * 1024;
 const MAX_IMAGES = 4;
-/** Bytes of a decoded image. */
+/** Bytes after decoding. */
 const MAX_IMAGE_BYTES = 1024 * 1024;
 /** Image types that models accept. */
 const IMAGE_TYPE = /^image\/(?:png|jpeg|gif|webp)$/;

@@ -1,6 +1,6 @@
-import { UNPRINTABLE_IN_LINES } from '@uswarm/service-kit';
+import { UNPRINTABLE_IN_LINES } from './unsafe-characters.js';
 
-/** Removes characters that hide or reorder text. */
+/** Removes characters that hide or reorder text, for models. */
 export function visibleText(text: string): string {
   return text.toWellFormed().replaceAll(UNPRINTABLE_IN_LINES, '');
 }

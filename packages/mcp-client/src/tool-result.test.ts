@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { MAX_RESULT_BYTES, toToolResult } from './mcp-result.js';
+import { MAX_RESULT_BYTES, toToolResult } from './tool-result.js';
 
 const image = (bytes = 3, mimeType = 'image/png') => ({
   type: 'image' as const,

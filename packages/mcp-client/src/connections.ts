@@ -2,7 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   type CallToolResult,
   Client,
+  type FetchLike,
   type JSONRPCMessage,
+  type JsonSchemaValidator,
   MAX_CACHE_TTL_MS,
   ProtocolError,
   SdkError,
@@ -10,17 +12,21 @@ import {
   StreamableHTTPClientTransport,
   type Tool,
 } from '@modelcontextprotocol/client';
-import { unlessAborted } from '@uswarm/service-kit';
-import { retryAfterOf } from '../retry-after.js';
-import { CLOSED, McpFailure, type Received, toFailure, UNREACHABLE } from './mcp-failure.js';
-import type { TokenOfTurn } from './tool.js';
+import { retryAfterOf, unlessAborted } from '@uswarm/service-kit';
+import { CLOSED, McpFailure, type Received, toFailure, TOO_MANY_TOOLS, UNREACHABLE } from './mcp-failure.js';
+
+/** The bearer token, read before each HTTP request. */
+export type RequestToken = () => string | undefined;
 
 export interface McpConnectionDeps {
   endpoint: string;
-  /** For turns without a token. */
-  token: string | undefined;
-  version: string;
-  /** Milliseconds to connect, and to list the tools. */
+  /** How the client introduces itself to the server. */
+  client: { name: string; version: string };
+  /** For requests whose own token is undefined. */
+  token?: string | undefined;
+  /** Sends all HTTP requests. Default: the global `fetch` */
+  fetch?: FetchLike;
+  /** Milliseconds to connect, and for each page when tools are listed. */
   listTimeoutMs: number;
   /** Milliseconds per call without progress. */
   callTimeoutMs: number;
@@ -29,11 +35,11 @@ export interface McpConnectionDeps {
 }
 
 export interface McpConnections {
-  /** @throws McpFailure; the reason of `signal` */
-  list(token: TokenOfTurn, signal: AbortSignal): Promise<readonly Tool[]>;
+  /** All tools, from all pages. @throws McpFailure; the reason of `signal` */
+  list(token: RequestToken, signal: AbortSignal): Promise<readonly Tool[]>;
   /** @throws McpFailure; ProtocolError if the server rejects the call; the reason of `signal` */
   call(
-    token: TokenOfTurn,
+    token: RequestToken,
     request: { name: string; arguments: Record<string, unknown> },
     signal: AbortSignal,
   ): Promise<CallToolResult>;
@@ -43,7 +49,7 @@ export interface McpConnections {
 
 /** The context of one request. */
 interface RequestContext {
-  token: TokenOfTurn;
+  token: RequestToken;
   received: Received;
   /** Called when a call's response ends without a result. */
   lost?: () => void;
@@ -58,15 +64,31 @@ interface Connection {
 // The SDK requests the token for each HTTP request, and sends it, without a context.
 const requestContext = new AsyncLocalStorage<RequestContext>();
 
-async function observedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
-  const response = await fetch(url, init);
-  const context = requestContext.getStore();
-  if (context !== undefined) {
-    context.received.status = response.status;
-    context.received.retryAfterMs = retryAfterOf(Object.fromEntries(response.headers), Date.now());
-  }
-  return response;
+/** Notes the status of each response in the context of its request. */
+function observed(send: FetchLike): FetchLike {
+  return async (url, init) => {
+    const response = await send(url, init);
+    const context = requestContext.getStore();
+    if (context !== undefined) {
+      context.received.status = response.status;
+      context.received.retryAfterMs = retryAfterOf(Object.fromEntries(response.headers), Date.now());
+    }
+    return response;
+  };
 }
+
+const MAX_TOOLS = 1_000;
+const MAX_PAGES = 50;
+
+/**
+ * Accepts everything. The SDK's validator would run regular expressions that the server chose, and one that
+ * backtracks for minutes would block the process.
+ */
+const anyOutput = {
+  getValidator<T>(): JsonSchemaValidator<T> {
+    return (output) => ({ valid: true, data: output as T, errorMessage: undefined });
+  },
+};
 
 type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1];
 
@@ -84,19 +106,19 @@ class CallTransport extends StreamableHTTPClientTransport {
  * connection that is broken is replaced, and closed after its last request.
  */
 export function createMcpConnections(deps: McpConnectionDeps): McpConnections {
-  const { endpoint, version, listTimeoutMs, callTimeoutMs, maxCallMs } = deps;
+  const { endpoint, listTimeoutMs, callTimeoutMs, maxCallMs } = deps;
+  const observedFetch = observed(deps.fetch ?? fetch);
   let current: Promise<Connection> | undefined;
 
-  async function connect(token: TokenOfTurn): Promise<Connection> {
-    const client = new Client(
-      { name: 'uswarm-agent-runtime', version },
-      {
-        versionNegotiation: { mode: 'auto' },
-        inputRequired: { autoFulfill: false },
-        // A list without a time to live is valid as long as the connection.
-        defaultCacheTtlMs: MAX_CACHE_TTL_MS,
-      },
-    );
+  async function connect(token: RequestToken): Promise<Connection> {
+    const client = new Client(deps.client, {
+      versionNegotiation: { mode: 'auto' },
+      inputRequired: { autoFulfill: false },
+      jsonSchemaValidator: anyOutput,
+      listMaxPages: MAX_PAGES,
+      // A list without a time to live is valid as long as the connection.
+      defaultCacheTtlMs: MAX_CACHE_TTL_MS,
+    });
     const authProvider = { token: () => Promise.resolve(requestContext.getStore()?.token() ?? deps.token) };
     const transport = new CallTransport(new URL(endpoint), { authProvider, fetch: observedFetch });
     const received: Received = {};
@@ -109,8 +131,8 @@ export function createMcpConnections(deps: McpConnectionDeps): McpConnections {
     }
   }
 
-  /** Concurrent requests share one attempt, unless it failed because of another turn's token. */
-  async function connection(token: TokenOfTurn): Promise<Connection> {
+  /** Concurrent requests share one attempt, unless it failed because of another request's token. */
+  async function connection(token: RequestToken): Promise<Connection> {
     const shared = current;
     if (shared !== undefined) {
       try {
@@ -146,13 +168,16 @@ export function createMcpConnections(deps: McpConnectionDeps): McpConnections {
     }
   }
 
-  async function list(token: TokenOfTurn): Promise<readonly Tool[]> {
+  async function list(token: RequestToken): Promise<readonly Tool[]> {
     const connected = await connection(token);
     return use(connected, async () => {
       const received: Received = {};
       const request = () => connected.client.listTools(undefined, { timeout: listTimeoutMs });
       try {
-        return (await requestContext.run({ token, received }, request)).tools;
+        const { tools } = await requestContext.run({ token, received }, request);
+        // The connection keeps this list; a new connection reads the list again.
+        if (tools.length > MAX_TOOLS) throw new McpFailure(TOO_MANY_TOOLS, received, { disconnected: true });
+        return tools;
       } catch (error) {
         throw notExecuted(error, received);
       }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { capped, visibleJson, visibleText } from './untrusted-text.js';
+import { capped, visibleJson, visibleText } from './visible-text.js';
 
 describe('untrusted text', () => {
   it.each([

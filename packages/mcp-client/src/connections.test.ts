@@ -1,0 +1,128 @@
+import { type McpServerOptions, startMcpServer } from '@uswarm/testkit/mcp-server';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createMcpConnections, type McpConnectionDeps } from './connections.js';
+import { McpFailure } from './mcp-failure.js';
+
+const NEVER = new AbortController().signal;
+const TOKEN = 'token';
+const token = () => TOKEN;
+
+const toolOf = (name: string) => ({ name, inputSchema: { type: 'object' as const } });
+
+/** A pattern that backtracks: an `!` after n letters takes 2ⁿ steps. */
+const SLOW_OUTPUT = { type: 'object' as const, properties: { word: { type: 'string', pattern: '^(a+)+$' } } };
+const SLOW_WORD = `${'a'.repeat(26)}!`;
+
+describe('connections to an MCP server', () => {
+  let cleanup = new AsyncDisposableStack();
+  afterEach(async () => {
+    await cleanup.disposeAsync();
+    cleanup = new AsyncDisposableStack();
+  });
+
+  async function setUp(options: Partial<McpServerOptions> = {}, deps: Partial<McpConnectionDeps> = {}) {
+    const answer = (query: string) => ({ text: query });
+    const server = await startMcpServer({ tool: 'echo_tool', token: TOKEN, answer, ...options });
+    cleanup.defer(server.close);
+    const connections = createMcpConnections({
+      endpoint: server.endpoint,
+      client: { name: 'test-client', version: '1.2.3' },
+      listTimeoutMs: 5_000,
+      callTimeoutMs: 5_000,
+      maxCallMs: 5_000,
+      ...deps,
+    });
+    cleanup.defer(() => connections.close());
+    const call = (query: string) => connections.call(token, { name: 'echo_tool', arguments: { query } }, NEVER);
+    return { server, connections, call };
+  }
+
+  it('list the tools of all pages in their order', async () => {
+    const pages = new Map([
+      [undefined, { tools: [toolOf('a'), toolOf('b')], nextCursor: 'second' }],
+      ['second', { tools: [toolOf('c')], nextCursor: 'third' }],
+      ['third', { tools: [toolOf('d')] }],
+    ]);
+    const { connections } = await setUp({ listPage: (cursor) => pages.get(cursor) ?? { tools: [] } });
+    const tools = await connections.list(token, NEVER);
+    expect(tools.map(({ name }) => name)).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it('list no tools if the server repeats a cursor with other tools, and stop after 50 pages', async () => {
+    let pages = 0;
+    const listPage = () => ({ tools: [toolOf(`tool_${(pages += 1)}`)], nextCursor: 'again' });
+    const { connections } = await setUp({ listPage });
+    await expect(connections.list(token, NEVER)).rejects.toEqual(new McpFailure('lists too many tools', {}));
+    expect(pages).toBe(50);
+  });
+
+  it('list no tools if there are more than 1,000, until the server lists fewer', async () => {
+    let count = 1_001;
+    const listPage = () => ({ tools: Array.from({ length: count }, (_, index) => toolOf(`tool_${index}`)) });
+    const { connections } = await setUp({ listPage });
+    await expect(connections.list(token, NEVER)).rejects.toThrow('lists too many tools');
+    count = 1_000;
+    expect(await connections.list(token, NEVER)).toHaveLength(1_000);
+  });
+
+  it('do not run the regular expressions in an output schema', async () => {
+    const listPage = () => ({ tools: [{ ...toolOf('echo_tool'), outputSchema: SLOW_OUTPUT }] });
+    const { connections, call } = await setUp({ listPage, answer: (word) => ({ text: '', structured: { word } }) });
+    await connections.list(token, NEVER);
+    // A check would fail: the word does not match.
+    expect((await call(SLOW_WORD)).structuredContent).toEqual({ word: SLOW_WORD });
+  });
+
+  it('send all requests with the given fetch, and read its responses', async () => {
+    let limited = false;
+    const sent: string[] = [];
+    const { server, connections, call } = await setUp(
+      {},
+      {
+        async fetch(url, init) {
+          sent.push(String(url));
+          return limited ? new Response(null, { status: 429, headers: { 'retry-after': '7' } }) : fetch(url, init);
+        },
+      },
+    );
+    await connections.list(token, NEVER);
+    await call('word');
+    expect(sent).toEqual(Array.from({ length: server.requests() }, () => server.endpoint));
+    limited = true;
+    await expect(call('word')).rejects.toMatchObject({
+      message: 'is limiting requests; try again later',
+      status: 429,
+      retryAfterMs: 7_000,
+      outcomeUnknown: false,
+    });
+  });
+
+  it.each([{ sessions: false }, { sessions: true }])(
+    'introduce the client by its name and version: %j',
+    async (options) => {
+      const bodies: string[] = [];
+      const { call } = await setUp(options, {
+        fetch(url, init) {
+          if (typeof init?.body === 'string') bodies.push(init.body);
+          return fetch(url, init);
+        },
+      });
+      await call('word');
+      expect(bodies[0]).toContain('{"name":"test-client","version":"1.2.3"}');
+    },
+  );
+
+  it('fail if the server rejects the token of the request', async () => {
+    const { connections } = await setUp();
+    await expect(connections.list(() => 'wrong', NEVER)).rejects.toMatchObject({
+      message: 'rejected the token',
+      status: 401,
+    });
+    expect(await connections.list(token, NEVER)).not.toEqual([]);
+  });
+
+  it('use the common token for requests without their own', async () => {
+    const { connections } = await setUp({}, { token: TOKEN });
+    expect(await connections.list(() => undefined, NEVER)).not.toEqual([]);
+  });
+});
