@@ -121,6 +121,29 @@ describe('connections to an MCP server', () => {
     expect(await connections.list(token, NEVER)).not.toEqual([]);
   });
 
+  it('start a new session after the server answers with status 400 that it does not know the session', async () => {
+    const sessions = new Set<string>();
+    let restarted = false;
+    const { call } = await setUp(
+      { sessions: true },
+      {
+        async fetch(url, init) {
+          const session = new Headers(init?.headers).get('mcp-session-id');
+          if (session === null) return fetch(url, init);
+          sessions.add(session);
+          if (!restarted || sessions.size > 1) return fetch(url, init);
+          const error = { code: -32_000, message: 'Bad Request: No valid session ID provided' };
+          return Response.json({ jsonrpc: '2.0', error }, { status: 400 });
+        },
+      },
+    );
+    await call('before');
+    restarted = true;
+    await expect(call('lost')).rejects.toMatchObject({ status: 400, disconnected: true, outcomeUnknown: false });
+    expect((await call('after')).content).toEqual([{ type: 'text', text: 'after' }]);
+    expect(sessions.size).toBe(2);
+  });
+
   it('use the common token for requests without their own', async () => {
     const { connections } = await setUp({}, { token: TOKEN });
     expect(await connections.list(() => undefined, NEVER)).not.toEqual([]);

@@ -37,12 +37,28 @@ export class McpFailure extends Error {
   }
 }
 
+// Some servers answer 400 instead of the specified 404. An SDK server without a session sends the last message.
+const UNKNOWN_SESSION = new RegExp(
+  [
+    String.raw`\b(?:no valid|invalid|unknown|expired)\b[^{}]{0,80}\bsession(?:[ _-]?id)?\b`,
+    String.raw`\bsession(?:[ _-]?id)?\b[^{}]{0,80}\b(?:not found|does not exist|invalid|unknown|expired|terminated)\b`,
+    String.raw`\bserver not initialized\b`,
+  ].join('|'),
+  'i',
+);
+
+function isUnknownSession({ status, data }: SdkHttpError): boolean {
+  return status === 400 && typeof data['text'] === 'string' && UNKNOWN_SESSION.test(data['text'].slice(0, 1_000));
+}
+
 function ofStatus(status: number, received: Received, cause: unknown): McpFailure {
   const all = { ...received, status };
   if (status === 401) return new McpFailure('rejected the token', all, { cause });
   if (status === 429) return new McpFailure('is limiting requests; try again later', all, { cause });
   // A session-keeping server has ended the session: the specification requires a new one.
-  if (status === 404) return new McpFailure('returned status 404', all, { cause, disconnected: true });
+  if (status === 404 || (cause instanceof SdkHttpError && isUnknownSession(cause))) {
+    return new McpFailure(`returned status ${status}`, all, { cause, disconnected: true });
+  }
   const outcomeUnknown = status >= 500 && status !== 503;
   return new McpFailure(`returned status ${status}`, all, { cause, outcomeUnknown });
 }
