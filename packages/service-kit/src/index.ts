@@ -41,6 +41,7 @@ export { type Backoff, backoffDelay, retry } from './retry.js';
 export { retryAfterOf } from './retry-after.js';
 export { resolveSecretFiles, secret } from './secret-files.js';
 export { headerSecret, previousSecrets, secretText } from './secret-text.js';
+export { isSecureUrl } from './secure-url.js';
 export { createSecurityLog, createSourceName, type SecurityLog, SOURCE_ADDRESSES } from './security-log.js';
 export { CloseStack, runService } from './shutdown.js';
 export { signingKey } from './signing-key.js';

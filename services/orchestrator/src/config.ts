@@ -5,6 +5,7 @@ import {
   corsOrigins,
   flag,
   hstsMaxAge,
+  isSecureUrl,
   json,
   list,
   loadConfig,
@@ -32,7 +33,6 @@ import { TokenKeys } from './apps/integrations/token-cipher.js';
 import { ServiceAccount } from './accounts/push/service-account.js';
 import { VapidKeys } from './accounts/push/vapid.js';
 import { pageSettings } from './platform/http/page-settings.js';
-import { isSecureUrl } from './platform/http/secure-url.js';
 
 /** Strict: without a misspelled restriction, more tokens would be accepted. */
 const Issuer = z.strictObject({

@@ -1,9 +1,8 @@
 import { ApiError } from '@uswarm/contract';
-import { isCanonicalToken } from '@uswarm/service-kit';
+import { isCanonicalToken, isSecureUrl } from '@uswarm/service-kit';
 import { decodeJwt, errors, type JWTHeaderParameters, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import type { Outgoing } from '@uswarm/service-kit/outgoing';
 import { z } from 'zod';
-import { isSecureUrl } from '../../platform/http/secure-url.js';
 import type { Identity } from './actor.js';
 import { IdTokenClaims, IdTokenHeader } from './id-token-claims.js';
 import { createKeySet } from './key-set.js';

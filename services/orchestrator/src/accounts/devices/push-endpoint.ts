@@ -1,6 +1,6 @@
 import { ApiError } from '@uswarm/contract';
+import { isSecureUrl } from '@uswarm/service-kit';
 import { mayBePublic } from '@uswarm/service-kit/outgoing';
-import { isSecureUrl } from '../../platform/http/secure-url.js';
 
 /**
  * Checks a browser subscription's endpoint, which users name. Its address is checked again when a notification is sent.

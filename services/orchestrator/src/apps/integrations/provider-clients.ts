@@ -1,6 +1,6 @@
 import { IntegrationProvider, type OAuthConfiguration } from '@uswarm/contract';
+import { isSecureUrl } from '@uswarm/service-kit';
 import { z } from 'zod';
-import { isSecureUrl } from '../../platform/http/secure-url.js';
 import { type ProviderDefinition, PROVIDERS } from './providers.js';
 
 /** Receives tokens and secrets, so plain HTTP is allowed on the local machine only. */
