@@ -51,6 +51,12 @@ export const FULL = merge(evaluation, {
     agents: { existingConfigMap: 'agents' },
     models: { existingConfigMap: 'models' },
   },
+  toolServers: {
+    existingSecret: 'tool-tokens',
+    servers: [
+      { id: 'tickets', name: 'Tickets', url: 'https://mcp.example.com', auth: { type: 'bearer', secret: 'tickets' } },
+    ],
+  },
   modelGateway: {
     openai: {
       enabled: true,

@@ -43,6 +43,7 @@
 {{- fail "drain.hooks=argocd requires Argo CD, which renders the chart without a cluster: Helm would install the hooks as permanent objects. Use auto." }}
 {{- end }}
 {{- include "uswarm.validateStores" . }}
+{{- include "uswarm.validateToolServers" . }}
 {{- include "uswarm.validateAlone" . }}
 {{- include "uswarm.validateFramework" . }}
 {{- include "uswarm.validateNamespaces" . }}
@@ -111,6 +112,19 @@
 {{- with $stores.spaces }}
 {{- if and (or .endpoint .region .bucket) (not (and .endpoint .region .bucket $stores.existingSecret)) }}
 {{- fail "runtime.stores.spaces requires all of endpoint, region, bucket and runtime.stores.existingSecret, or none of them." }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "uswarm.validateToolServers" -}}
+{{- $ids := list }}
+{{- range .Values.toolServers.servers }}
+{{- if has .id $ids }}
+{{- fail (printf "toolServers.servers has two servers with the id %s." .id) }}
+{{- end }}
+{{- $ids = append $ids .id }}
+{{- if and (eq (dig "auth" "type" "none" .) "bearer") (not $.Values.toolServers.existingSecret) }}
+{{- fail (printf "toolServers.existingSecret is required: the server %s has auth.type=bearer, and its token is in this Secret." .id) }}
 {{- end }}
 {{- end }}
 {{- end }}

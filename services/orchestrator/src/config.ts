@@ -395,6 +395,8 @@ export const OrchestratorConfig = z.object({
   PLANS_FILE: z.string().optional(),
   /** JSON file: new workspaces begin with its agents. Default: the built-in ones. */
   AGENTS_FILE: z.string().optional(),
+  TOOL_SERVERS_FILE: z.string().optional(),
+  TOOL_SERVER_SECRETS: z.string().optional(),
   /** JSON file with the models and their limits. Default: the built-in ones. */
   MODELS_FILE: z.string().optional(),
   /**

@@ -171,6 +171,14 @@
 - name: MODELS_FILE
   value: /etc/uswarm/models/models.json
 {{- end }}
+{{- with $values.toolServers }}{{- if .servers }}
+- name: TOOL_SERVERS_FILE
+  value: /etc/uswarm/tool-servers/tool-servers.json
+{{- if .existingSecret }}
+- name: TOOL_SERVER_SECRETS
+  value: /etc/uswarm/tool-server-secrets
+{{- end }}
+{{- end }}{{- end }}
 - name: LEGAL_VERSION
   value: {{ .values.legal.version | quote }}
 {{- if .values.legal.existingConfigMap }}
