@@ -1,8 +1,7 @@
 import { ACTION_CARD_TOOL } from '@uswarm/contract/agent-tools';
 import { type Agent, AgentRole, type RunTurnRequest, type SkillDocument } from '@uswarm/runtime-proto';
 import { z } from 'zod';
-import { type BuiltInTool, defineTool } from './define-tool.js';
-import type { ListedTool } from './more-tools.js';
+import { type BuiltInTool, defineTool, type ListedTool } from './define-tool.js';
 
 /** Tool names that are not in the user's catalogue: agents always have them. */
 export const SKILL_TOOL = 'use_skill';

@@ -15,6 +15,13 @@ export interface BuiltInTool {
   run(input: Record<string, unknown>): BuiltInToolResult;
 }
 
+/** A tool that few turns need: its schema is sent only after the model has asked for it. */
+export interface ListedTool {
+  definition: FunctionTool;
+  /** Shown in place of description and schema, in a few words. */
+  hint: string;
+}
+
 export interface ToolSpec<Input extends z.ZodObject> {
   /** A name in the tool catalogue. */
   name: string;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { PromptMessage } from '../models/port.js';
-import { createMoreTools, type ListedTool, listedNames, loadedIn, MORE_TOOLS } from './more-tools.js';
+import type { ListedTool } from './define-tool.js';
+import { createMoreTools, listedNames, loadedIn, MORE_TOOLS } from './more-tools.js';
 
 const tool = (name: string): ListedTool => ({
   definition: { type: 'function', name, description: '', inputSchema: { type: 'object' } },

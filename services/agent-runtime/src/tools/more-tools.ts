@@ -1,16 +1,10 @@
 import { z } from 'zod';
 import type { FunctionTool, PromptMessage } from '../models/port.js';
 import { toolCallsOf } from '../tool-calls-of.js';
-import { type BuiltInTool, defineTool } from './define-tool.js';
+import { type BuiltInTool, defineTool, type ListedTool } from './define-tool.js';
+import { FIND_TOOLS, type FindTools } from './find-tools.js';
 
 export const MORE_TOOLS = 'more_tools';
-
-/** A tool that few turns need: its schema is sent only after the model has asked for it. */
-export interface ListedTool {
-  definition: FunctionTool;
-  /** Shown in place of description and schema, in a few words. */
-  hint: string;
-}
 
 const LINE = /^- ([^:]+): /gm;
 
@@ -44,11 +38,23 @@ function namesIn(input: unknown): string[] {
   return Array.isArray(names) ? names.map((name) => String(name).trim()) : [];
 }
 
+function queryIn(input: unknown): string {
+  const { query } = (typeof input === 'object' && input !== null ? input : {}) as { query?: unknown };
+  return typeof query === 'string' ? query : '';
+}
+
 /** The listed tools that a turn has loaded, or has called without loading them: providers want definitions for all calls. */
-export function loadedIn(turn: readonly PromptMessage[], listed: readonly ListedTool[]): FunctionTool[] {
+export function loadedIn(
+  turn: readonly PromptMessage[],
+  listed: readonly ListedTool[],
+  find?: Pick<FindTools, 'found'>,
+): FunctionTool[] {
   if (listed.length === 0) return [];
   const loaded = new Set(
-    turn.flatMap(toolCallsOf).flatMap(({ toolName, input }) => (toolName === MORE_TOOLS ? namesIn(input) : [toolName])),
+    turn.flatMap(toolCallsOf).flatMap(({ toolName, input }) => {
+      if (toolName === MORE_TOOLS) return namesIn(input);
+      return toolName === FIND_TOOLS && find !== undefined ? find.found(queryIn(input)) : [toolName];
+    }),
   );
   return listed.map(({ definition }) => definition).filter(({ name }) => loaded.has(name));
 }

@@ -2,9 +2,10 @@ import type { Agent, RunTurnRequest } from '@uswarm/runtime-proto';
 import type { FunctionTool, PromptMessage } from '../models/port.js';
 import type { ContextLimits } from '../tokens/budget.js';
 import { builtInTools } from './built-in-tools.js';
-import type { BuiltInTool } from './define-tool.js';
+import type { BuiltInTool, ListedTool } from './define-tool.js';
 import { describedTool } from './described-tool.js';
-import { createMoreTools, type ListedTool, loadedIn } from './more-tools.js';
+import { createFindTools, serverIn } from './find-tools.js';
+import { createMoreTools, loadedIn } from './more-tools.js';
 import { fittingTools, type RequestedTool, requestedTools } from './requested-tools.js';
 import type { ToolSource } from './tool.js';
 
@@ -55,7 +56,10 @@ export async function createOffer(
   );
   const known = requestedTools(request);
   const listed: ListedTool[] = [...own.listed, ...known.filter(isListed)];
-  const more = listed.length === 0 ? [] : [createMoreTools(listed)];
+  const searched = listed.filter(({ definition }) => serverIn(definition.name) !== undefined);
+  const find = searched.length === 0 ? undefined : createFindTools(searched);
+  const named = listed.filter((tool) => !searched.includes(tool));
+  const more = [...(named.length === 0 ? [] : [createMoreTools(named)]), ...(find === undefined ? [] : [find])];
   const builtIn = [...own.direct, ...own.listed, ...more];
   const always = [...remote, ...[...own.direct, ...more].map(({ definition }) => definition)];
   const direct = known.filter((tool) => !isListed(tool)).map(({ definition }) => definition);
@@ -67,6 +71,6 @@ export async function createOffer(
     problem,
     listed: definitions,
     names: new Set([...always, ...fitting, ...definitions].map(({ name }) => name)),
-    after: (turn) => [...always, ...fitting, ...loadedIn(turn, listed)],
+    after: (turn) => [...always, ...fitting, ...loadedIn(turn, listed, find)],
   };
 }
