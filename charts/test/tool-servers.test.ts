@@ -41,6 +41,18 @@ describe('tool servers', () => {
     expect(JSON.stringify(manifests)).not.toMatch(/tool.server|tool-tokens/i);
   });
 
+  it.each([
+    [true, 'on'],
+    [false, 'off'],
+    ['forced', 'forced'],
+  ])('are available as YAML reads it: %j as %j', async (availability, expected) => {
+    const manifests = await render(withServers([{ ...WIKI, availability }]));
+    const { data } = find(manifests, 'ConfigMap', 'uswarm-tool-servers', 'backend') as unknown as {
+      data: Record<string, string>;
+    };
+    expect(JSON.parse(data['tool-servers.json']!)).toEqual({ servers: [{ ...WIKI, availability: expected }] });
+  });
+
   it('are a file of the orchestrator, with the tokens of the Secret beside it', async () => {
     const manifests = await render(withServers([WIKI, TICKETS], 'tool-tokens'));
     const { data } = find(manifests, 'ConfigMap', 'uswarm-tool-servers', 'backend') as unknown as {
@@ -107,8 +119,8 @@ describe('tool servers', () => {
     ['a key that has no use', { auth: { type: 'none', secret: 'a' } }, "/0/auth'"],
     ['a token among the values', { auth: { type: 'bearer', token: 'a' } }, "'token' not allowed"],
     // As YAML reads an `on` without quotes.
-    ['an availability without quotes', { availability: true }, "/0/availability'"],
-    ['a tool that is no text', { allowed_tools: [1] }, "/0/allowed_tools/0'"],
+    ['another availability', { availability: 'always' }, "/0/availability'"],
+    ['a tool that is not a text', { allowed_tools: [1] }, "/0/allowed_tools/0'"],
     ['a call timeout of 0', { limits: { call_timeout_s: 0 } }, "/0/limits/call_timeout_s'"],
     ['65 concurrent calls', { limits: { max_concurrent: 65 } }, "/0/limits/max_concurrent'"],
     ['an icon over http', { icon_url: 'http://wiki.example.com/icon.svg' }, "/0/icon_url'"],
