@@ -26,6 +26,8 @@ export interface McpConnectionDeps {
   token?: string | undefined;
   /** Sends all HTTP requests. Default: the global `fetch` */
   fetch?: FetchLike;
+  /** Milliseconds for which a list without a time to live is valid. Default: as long as the connection. */
+  listTtlMs?: number;
   /** Milliseconds to connect, and for each page when tools are listed. */
   listTimeoutMs: number;
   /** Milliseconds per call without progress. */
@@ -34,15 +36,17 @@ export interface McpConnectionDeps {
   maxCallMs: number;
 }
 
+export interface CallRequest {
+  name: string;
+  arguments: Record<string, unknown>;
+  _meta?: Record<string, unknown>;
+}
+
 export interface McpConnections {
   /** All tools, from all pages. @throws McpFailure; the reason of `signal` */
   list(token: RequestToken, signal: AbortSignal): Promise<readonly Tool[]>;
   /** @throws McpFailure; ProtocolError if the server rejects the call; the reason of `signal` */
-  call(
-    token: RequestToken,
-    request: { name: string; arguments: Record<string, unknown> },
-    signal: AbortSignal,
-  ): Promise<CallToolResult>;
+  call(token: RequestToken, request: CallRequest, signal: AbortSignal): Promise<CallToolResult>;
   /** Ends calls in flight. */
   close(): Promise<void>;
 }
@@ -117,7 +121,7 @@ export function createMcpConnections(deps: McpConnectionDeps): McpConnections {
       jsonSchemaValidator: anyOutput,
       listMaxPages: MAX_PAGES,
       // A list without a time to live is valid as long as the connection.
-      defaultCacheTtlMs: MAX_CACHE_TTL_MS,
+      defaultCacheTtlMs: deps.listTtlMs ?? MAX_CACHE_TTL_MS,
     });
     const authProvider = { token: () => Promise.resolve(requestContext.getStore()?.token() ?? deps.token) };
     const transport = new CallTransport(new URL(endpoint), { authProvider, fetch: observedFetch });

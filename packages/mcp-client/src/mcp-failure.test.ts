@@ -36,7 +36,7 @@ describe('the failure for an HTTP error', () => {
     expect(failureOf(400, text)).toMatchObject({ disconnected: false, outcomeUnknown: false });
   });
 
-  it('has an unknown outcome after status 500, whatever it says about the session', () => {
+  it('has an unknown outcome after status 500, whatever its message about the session', () => {
     const failure = failureOf(500, errorWith('Session not found'));
     expect(failure).toMatchObject({ disconnected: false, outcomeUnknown: true });
   });

@@ -1,9 +1,9 @@
-// Does what a scenario of the conformance suite asks of a client. The suite starts it with the server's address.
+// Does what a conformance scenario asks its client. The suite starts it with the server's address.
 import { createMcpConnections, type Tool } from '../src/index.js';
 
 type Call = { name: string; arguments: Record<string, unknown> };
 
-/** The calls of a scenario; the others only list the tools. */
+/** Calls by scenario; the others only list the tools. */
 const CALLS: Record<string, (tools: readonly Tool[]) => readonly Call[]> = {
   tools_call: () => [{ name: 'add_numbers', arguments: { a: 2, b: 3 } }],
   'sse-retry': () => [{ name: 'test_reconnection', arguments: {} }],

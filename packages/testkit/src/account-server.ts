@@ -41,7 +41,7 @@ const STANDARD: AccountServerHabits = {
   expiresInS: 3_600,
 };
 
-/** As the servers of these vendors behaved in autumn 2026. */
+/** As these vendors' servers behaved in autumn 2026. */
 export const VENDOR_HABITS = {
   slack: {
     resourceMetadata: 'origin',
@@ -85,7 +85,7 @@ const HUGE = JSON.stringify({ text: 'x'.repeat(300 * 1024) });
 
 /**
  * An MCP server whose users connect accounts, with its authorization server, on loopback. Its tool `read_account`
- * returns the account of the token.
+ * returns the token's account.
  */
 export async function startAccountServer(changes: Partial<AccountServerHabits> = {}) {
   const habits: AccountServerHabits = { ...STANDARD, ...changes };
@@ -166,15 +166,15 @@ export async function startAccountServer(changes: Partial<AccountServerHabits> =
     habits,
     /** All issued tokens, the newest last. */
     tokens: grants.tokens,
-    /** The user ends the grants of an account, or of all, in the settings of the vendor. */
+    /** The user ends an account's grants, or all, in the vendor's settings. */
     revoke: grants.revoke,
-    /** The bodies of registrations. */
+    /** Registration bodies. */
     registrations: registrations as readonly Record<string, unknown>[],
     requests: requests as readonly AccountRequest[],
     /**
      * Signs in and decides as a user would, without a browser.
      *
-     * @param parameters of the authorization request
+     * @param parameters as in the authorization request
      * @returns where the browser is sent: with `code` or `error`, `state` and `iss`
      */
     authorize(parameters: URLSearchParams | Record<string, string>, decision?: Consent): string {

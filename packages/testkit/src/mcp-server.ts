@@ -33,7 +33,7 @@ export interface McpServerOptions {
   fault?: (query: string, response: ServerResponse) => boolean;
   /** Answers the HTTP request for the tool list; returns false to leave it to the server. */
   listFault?: (response: ServerResponse) => boolean;
-  /** Lists these tools instead of its own, page by page. */
+  /** Replaces the listed tools, page by page. */
   listPage?: (cursor: string | undefined) => Pick<ListToolsResult, 'tools' | 'nextCursor'>;
   /** True if the tool declares that it changes nothing. */
   readOnly?: boolean;

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '@uswarm/dev-servers';
 
-/** A reference server of the protocol's authors. */
+/** A reference server by the protocol's authors. */
 export type NpmServer = 'everything' | 'filesystem' | 'memory';
 
 export interface NpmServerOptions {
@@ -27,7 +27,7 @@ const OUTPUT_KEPT = 4_000;
 const fileOf = (server: NpmServer): string =>
   path.join(PACKAGES, `@modelcontextprotocol/server-${server}/dist/index.js`);
 
-/** Over HTTP, in front of a program that only speaks on its standard input and output. */
+/** Serves a program over HTTP that only speaks on its standard input and output. */
 function bridged(port: number, args: string[], env: Record<string, string> = {}): Program {
   const bridge = path.join(PACKAGES, 'mcp-proxy/dist/bin/mcp-proxy.mjs');
   const listen = ['--host', '127.0.0.1', '--port', String(port), '--server', 'stream'];

@@ -19,7 +19,7 @@ export class AuthorizationFailure extends Error {
 
 const MAX_QUOTED = 200;
 
-/** Text from a server as it may stand in a message: visible, in one line, and cut. */
+/** Text from a server as it may appear in a message: visible, in one line, and cut. */
 export function quoted(text: string): string {
   const line = visibleText(text).replaceAll(/\s+/g, ' ').trim();
   return line.length > MAX_QUOTED ? `${line.slice(0, MAX_QUOTED).toWellFormed()}…` : line;

@@ -25,7 +25,9 @@ describe('discovery of how accounts of an MCP server are connected', () => {
 
   async function failure(habits: Partial<AccountServerHabits>): Promise<{ kind: string; message: string }> {
     server = await startAccountServer(habits);
-    const error: unknown = await discover({ timeoutMs: 300 }).catch((reason: unknown) => reason);
+    const error: unknown = await discover({
+      timeoutMs: Object.values(habits.faults ?? {}).includes('slow') ? 1_000 : 10_000,
+    }).catch((reason: unknown) => reason);
     if (!(error instanceof AuthorizationFailure)) throw new Error(`no failure: ${String(error)}`);
     return { kind: error.kind, message: error.message.replaceAll(server.origin, '') };
   }
@@ -159,7 +161,7 @@ describe('discovery of how accounts of an MCP server are connected', () => {
     });
   });
 
-  it('says if the server sends its issuer in callbacks', async () => {
+  it('reports whether the server sends its issuer in callbacks', async () => {
     expect(await discovered({ callbackIssuer: true })).toMatchObject({ issuesCallbackIssuer: true });
   });
 
@@ -243,7 +245,7 @@ describe('discovery of how accounts of an MCP server are connected', () => {
     ['huge', 'invalid', (address: string) => `the answer of ${address} is longer than 256 KiB`],
     ['page', 'invalid', (address: string) => `${address} did not answer with JSON`],
     ['redirect', 'invalid', (address: string) => `${address} redirects, which is not followed`],
-    ['slow', 'unreachable', (address: string) => `${address} did not answer within 0.3 s`],
+    ['slow', 'unreachable', (address: string) => `${address} did not answer within 1 s`],
     ['dropped', 'unreachable', (address: string) => `${address} could not be reached (UND_ERR_SOCKET)`],
     [429, 'unreachable', (address: string) => `${address} answered status 429`],
     [503, 'unreachable', (address: string) => `${address} answered status 503`],

@@ -3,15 +3,15 @@ import { AuthorizationFailure, quoted } from './authorization-failure.js';
 import { ask, isPassing, isRedirect, type RequestOptions } from './limited-request.js';
 import { readResourceMetadata, readServerMetadata, secureUrl, type ServerMetadata } from './server-metadata.js';
 
-/** What a client must know to connect accounts of an MCP server. */
+/** Everything that a client needs to connect an MCP server's accounts. */
 export interface AuthorizationServer {
-  /** The `iss` of a callback (RFC 9207). Undefined for a server without metadata. */
+  /** Expected `iss` in a callback (RFC 9207). Undefined for a server without metadata. */
   issuer?: string;
   authorizationEndpoint: string;
   tokenEndpoint: string;
   registrationEndpoint?: string;
   revocationEndpoint?: string;
-  /** The value of the parameter `resource` (RFC 8707). */
+  /** The parameter `resource` (RFC 8707). */
   resource: string;
   /** Scopes to request. If empty, the parameter `scope` is not sent. */
   scopes: string[];
@@ -29,8 +29,8 @@ export interface DiscoveryRequest extends RequestOptions {
 }
 
 /**
- * Finds out how accounts of an MCP server are connected: from its challenge, its metadata (RFC 9728), and the metadata
- * of the authorization server that it names (RFC 8414).
+ * Finds out how an MCP server's accounts are connected: from its challenge, its metadata (RFC 9728), and the metadata
+ * that its authorization server publishes (RFC 8414).
  *
  * @returns undefined if the server needs no account
  * @throws AuthorizationFailure; the reason of `signal`
@@ -42,7 +42,7 @@ export async function discoverAuthorization(request: DiscoveryRequest): Promise<
     throw new AuthorizationFailure('invalid', 'the address of the server contains credentials');
   const challenge = await challengeOf(url, request);
   if (challenge === undefined) return undefined;
-  // A server on the network of the platform may do without https, but not if tokens are sent to it.
+  // A server on the platform's network may do without https, but not if tokens are sent to it.
   secureUrl(request.url, 'the server wants an account, so its address');
 
   const resource = await readResourceMetadata(url, challenge.resourceMetadata, request);
@@ -92,7 +92,7 @@ async function challengeOf(url: URL, options: RequestOptions): Promise<Challenge
     if (resourceMetadataUrl === undefined) return { scopes };
     return { scopes, resourceMetadata: secureUrl(resourceMetadataUrl.href, 'the metadata of the server') };
   }
-  // A server that only speaks another version of the protocol answers 400.
+  // A server that only speaks another protocol version answers 400.
   if (status < 300 || status === 400) return undefined;
   const problem = isRedirect(status) ? 'redirects, which is not followed' : `answered status ${status}`;
   throw new AuthorizationFailure('unsupported', `${address} ${problem}; check the address of the server`);

@@ -14,7 +14,8 @@ describe('registration of a client', () => {
 
   async function register(habits: Partial<AccountServerHabits> = {}) {
     server = await startAccountServer(habits);
-    const options = { fetch, signal: NEVER, timeoutMs: 300 };
+    const timeoutMs = habits.faults?.registration === 'slow' ? 1_000 : 10_000;
+    const options = { fetch, signal: NEVER, timeoutMs };
     const found = await discoverAuthorization({ url: server.url, ...options });
     if (found === undefined) throw new Error('no account needed');
     return registerClient(found, { clientName: 'Our app', redirectUrls: [REDIRECT], ...options });

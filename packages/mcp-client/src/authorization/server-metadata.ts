@@ -5,8 +5,8 @@ import { AuthorizationFailure, quoted } from './authorization-failure.js';
 import { ask, isPassing, isRedirect, oddAsAbsent, type RequestOptions } from './limited-request.js';
 
 /**
- * The documents in which a server describes its accounts. The schemas of the SDK are not used: they refuse a document
- * because of an odd field that nobody needs.
+ * The documents in which a server describes its accounts. The SDK's schemas are not used: they refuse a document
+ * for an odd field without use.
  */
 
 const Text = z.string().min(1);
@@ -53,7 +53,7 @@ export async function readResourceMetadata(
 }
 
 /**
- * @param issuer of the authorization server. Its document must name the same one, or an authorization server could
+ * @param issuer identifies the authorization server. Its document must name the same one, or an authorization server could
  *   pose as another (RFC 8414 §3.3).
  * @returns undefined if the server publishes none
  */

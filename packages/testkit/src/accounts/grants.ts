@@ -19,15 +19,15 @@ export interface GrantHabits {
   needsResource: boolean;
   /** `form`: unless the request accepts JSON (GitHub). `nested`: new tokens are in `authed_user` (Slack). */
   tokenAnswer: 'json' | 'form' | 'nested';
-  /** `github` and `slack` answer errors with status 200 and codes of their own. */
+  /** `github` and `slack` answer errors with status 200 and separate codes. */
   tokenErrors: 'standard' | 'github' | 'slack';
-  /** `rotating`: each refresh token can be used once. `family`: using one again revokes all tokens of the grant. */
+  /** `rotating`: each refresh token can be used once. `family`: using one again revokes all of its tokens. */
   refreshTokens: 'none' | 'reusable' | 'rotating' | 'family';
   /** Seconds until access tokens expire. Undefined: they do not, and answers do not say. */
   expiresInS: number | undefined;
 }
 
-/** What a user granted to a client. */
+/** A user's permission for a client. */
 interface Grant {
   clientId: string;
   account: string;
@@ -64,7 +64,7 @@ export interface Consent {
 type TokenProblem = 'code' | 'refresh token' | 'client' | 'resource' | 'grant type';
 
 const same = (code: string) => ({ standard: code, github: code, slack: code });
-/** The error codes of a problem in the three styles. */
+/** A problem's error codes in the three styles. */
 const ERROR_CODES: Record<TokenProblem, Record<GrantHabits['tokenErrors'], string>> = {
   code: { standard: 'invalid_grant', github: 'bad_verification_code', slack: 'invalid_code' },
   'refresh token': { standard: 'invalid_grant', github: 'bad_refresh_token', slack: 'invalid_refresh_token' },
@@ -78,7 +78,7 @@ interface Addresses {
   resource: () => string;
 }
 
-/** The codes and tokens of a test server. Habits may change at any time. */
+/** A test server's codes and tokens. Habits may change at any time. */
 export function createAccountGrants(habits: GrantHabits, clients: AccountClients, { issuer, resource }: Addresses) {
   const tokens: Token[] = [];
   const codes = new Map<string, Code>();
@@ -187,7 +187,7 @@ export function createAccountGrants(habits: GrantHabits, clients: AccountClients
       for (const { grant } of tokens) if (account === undefined || grant.account === account) grant.revoked = true;
     },
 
-    /** The grant of a valid access token. */
+    /** The grant to which a valid access token belongs. */
     grantOf(accessToken: string): Readonly<Grant> | undefined {
       const token = tokens.find((one) => one.accessToken === accessToken);
       return token === undefined || token.grant.revoked || token.expiresAtMs <= Date.now() ? undefined : token.grant;

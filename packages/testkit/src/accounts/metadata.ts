@@ -9,11 +9,11 @@ export interface MetadataHabits {
   challengeScope: string | undefined;
   /** Under which well-known address the metadata is; in `folder` only the challenge leads to it. */
   resourceMetadata: 'endpoint' | 'folder' | 'origin' | 'none';
-  /** What the metadata names as the resource. */
+  /** The resource that the metadata names. */
   resource: 'endpoint' | 'folder' | 'origin';
-  /** `inserted` before the path of the issuer, or `appended` to it. */
+  /** `inserted` before the issuer's path, or `appended` to it. */
   serverMetadata: 'inserted' | 'appended' | 'openid-inserted' | 'openid-appended' | 'none';
-  /** The path of the issuer, such as `/login/oauth`. */
+  /** The issuer's path, such as `/login/oauth`. */
   issuerPath: string;
   /** Fields to replace in answers. */
   fields: Partial<Record<'resourceMetadata' | 'serverMetadata' | 'registration' | 'token', Record<string, unknown>>>;
@@ -23,7 +23,7 @@ export interface MetadataHabits {
 export const PATHS = { endpoint: '/v2/mcp', folder: '/v2', origin: '' };
 export const WELL_KNOWN_RESOURCE = '/.well-known/oauth-protected-resource';
 
-/** The documents of a test server, and the challenge that leads to them. */
+/** A test server's documents, and the challenge that leads to them. */
 export function createAccountMetadata(habits: MetadataHabits & ClientHabits & GrantHabits, origin: () => string) {
   const issuer = (): string => `${origin()}${habits.issuerPath}`;
   const resource = (): string => `${origin()}${PATHS[habits.resource]}`;
