@@ -94,6 +94,25 @@ export type AuditEntry = z.output<typeof AuditEntry>;
 const LegalVersion = z.object({ document: LegalDocumentName, version: z.string(), published_at: Timestamp });
 
 /** Each is a POST to `/internal/v1/admin/<name>` with an operator token, which contains the actor. */
+const ToolDefinition = z.object({
+  description: z.string(),
+  inputSchema: z.record(z.string(), z.unknown()),
+  readOnly: z.boolean(),
+});
+
+/** A tool server's tool. */
+export const AdminServerTool = z.object({
+  server: z.string(),
+  name: z.string(),
+  /** `changed`: disabled until an operator accepts the change. `missing`: the server no longer lists it. */
+  state: z.enum(['offered', 'not_allowed', 'changed', 'missing']),
+  /** As accepted. */
+  accepted: ToolDefinition,
+  /** As the server lists it, if it has changed. */
+  changed: ToolDefinition.nullable(),
+});
+export type AdminServerTool = z.output<typeof AdminServerTool>;
+
 export const ADMIN_CALLS = {
   'user.show': {
     /** An id, an email address, or the uid at the identity provider. */
@@ -131,6 +150,14 @@ export const ADMIN_CALLS = {
   },
   /** Changes the event epoch, after a restore that Postgres does not show: all clients reload. */
   'epoch.bump': { body: z.strictObject({ reason }), answer: z.object({ epoch: Epoch }) },
+  'tools.list': { body: z.strictObject({}), answer: z.object({ tools: z.array(AdminServerTool) }) },
+  'tools.accept': {
+    body: z.strictObject({
+      server: z.string().max(24),
+      tools: z.array(z.string().max(200)).min(1).max(1_000).optional(),
+    }),
+    answer: z.object({ accepted: z.array(z.string()) }),
+  },
   'audit.list': {
     body: z.strictObject({ user_id: Id.optional(), limit: z.int().min(1).max(500).default(50) }),
     answer: z.object({ entries: z.array(AuditEntry) }),

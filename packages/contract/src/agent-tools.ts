@@ -37,6 +37,8 @@ export interface AgentToolEntry {
   changes: boolean;
   /** The integration that the tool needs. */
   provider?: 'google_calendar' | 'gmail';
+  /** True if users cannot turn it off. */
+  isForced?: true;
   /** True if only the manager can have it. */
   managerOnly?: true;
   /** The setting with which the operator turns the tool on. */

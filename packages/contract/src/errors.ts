@@ -72,6 +72,7 @@ export const ERRORS = {
   action_not_found: entry(404, 'Action not found on this card.'),
   approval_closed: entry(409, 'The card can no longer be decided on: it expired, or another message was sent.'),
   permission_not_supported: entry(400, 'The tool changes nothing, so it cannot ask before a call.'),
+  tool_forced: entry(409, 'The operator has turned this tool on for all users.'),
   action_already_chosen: entry(409, 'Another action of this card has already been chosen.'),
   legal_version_unknown: entry(400, 'The version is not the current version of the document.'),
   turn_not_running: entry(409, 'The reply is neither queued nor running.'),

@@ -36,6 +36,7 @@ export {
   type AdminBody,
   type AdminCall,
   adminPath,
+  AdminServerTool,
   AdminTurn,
   AdminTurnStatus,
   AdminUser,

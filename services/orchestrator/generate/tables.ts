@@ -20,6 +20,10 @@ const COLUMN_TYPES: Record<string, string> = {
   'receipts.approval': '{ approved_at: string; title: string | null; description: string | null }',
   'receipts.arguments': 'Record<string, unknown>',
   'usage_entries.prices': '{ input: number; cached_input: number; output: number }',
+  'tool_definitions.changed':
+    '{ name: string; description: string; inputSchema: Record<string, unknown>; readOnly: boolean }',
+  'tool_definitions.definition':
+    '{ name: string; description: string; inputSchema: Record<string, unknown>; readOnly: boolean }',
   'turn_contexts.context': 'Record<string, unknown>',
   'turn_entries.call':
     '{ tool: string; arguments: string; failed: boolean; sources: { title: string; address: string }[] }',

@@ -395,7 +395,9 @@ export const OrchestratorConfig = z.object({
   PLANS_FILE: z.string().optional(),
   /** JSON file: new workspaces begin with its agents. Default: the built-in ones. */
   AGENTS_FILE: z.string().optional(),
+  /** JSON file with the MCP servers whose tools agents can use. Default: none. */
   TOOL_SERVERS_FILE: z.string().optional(),
+  /** Directory with the tokens for these servers, one file each. */
   TOOL_SERVER_SECRETS: z.string().optional(),
   /** JSON file with the models and their limits. Default: the built-in ones. */
   MODELS_FILE: z.string().optional(),

@@ -225,6 +225,7 @@ export function createTurnHarness(
     }),
     models: { limits: () => undefined, price: () => ({ modelId: null, prices: null }) },
     platformTools: more.platformTools ?? [],
+    serverTools: async () => [],
     progress: {
       find: async () => saved,
       save: async (_job, progress, texts) => void (saved = { text: '', received: '', ...saved, ...progress, ...texts }),

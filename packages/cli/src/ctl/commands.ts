@@ -62,6 +62,16 @@ export async function runCommand(command: AdminCommand, admin: AdminClient): Pro
       const answer = await admin.call('epoch.bump', { reason: command.reason });
       return { json: answer, text: `The epoch is ${answer.epoch}. Clients reload their workspaces.` };
     }
+    case 'tools list': {
+      const { tools } = await admin.call('tools.list', {});
+      return { json: tools, text: show.serverTools(tools) };
+    }
+    case 'tools accept': {
+      const { server, tools } = command;
+      const { accepted } = await admin.call('tools.accept', { server, tools });
+      const text = accepted.length === 0 ? `No tool of ${server} has changed.` : `Accepted: ${accepted.join(', ')}.`;
+      return { json: accepted, text };
+    }
     case 'audit': {
       const user = command.user === undefined ? undefined : await oneUser(command.user, admin);
       const { entries } = await admin.call('audit.list', { user_id: user?.id, limit: command.limit });

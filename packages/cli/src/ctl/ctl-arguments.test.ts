@@ -28,7 +28,7 @@ describe('the command line of uswarmctl', () => {
     const { code, stdout, stderr } = failedParse(line);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^Usage: npm run ctl -- \[options\] \[command\]\n/);
-    for (const command of ['user', 'workspace', 'legal', 'turns', 'epoch', 'audit', 'receipt', 'explain']) {
+    for (const command of ['user', 'workspace', 'legal', 'turns', 'epoch', 'tools', 'audit', 'receipt', 'explain']) {
       expect(stdout).toMatch(new RegExp(`^ {2}${command} `, 'm'));
     }
   });
@@ -70,6 +70,9 @@ describe('the command line of uswarmctl', () => {
     ['receipt verify r.json', { name: 'receipt verify', file: 'r.json', keys: undefined }],
     ['receipt verify r.json --keys k.json', { name: 'receipt verify', file: 'r.json', keys: 'k.json' }],
     ['epoch bump', { name: 'epoch bump', reason: '' }],
+    ['tools list', { name: 'tools list' }],
+    ['tools accept github', { name: 'tools accept', server: 'github', tools: undefined }],
+    ['tools accept github a b', { name: 'tools accept', server: 'github', tools: ['a', 'b'] }],
     ['audit', { name: 'audit', user: undefined, limit: 50 }],
     [
       `explain ${ID} --context prod`,

@@ -20,6 +20,8 @@ export type CtlCommand =
     }
   | { name: 'turns requeue'; turnIds: string[]; reason: string }
   | { name: 'epoch bump'; reason: string }
+  | { name: 'tools list' }
+  | { name: 'tools accept'; server: string; tools: string[] | undefined }
   | { name: 'audit'; user: string | undefined; limit: number }
   | { name: 'receipt verify'; file: string; keys: string | undefined }
   | { name: 'explain'; swarm: string; kubeconfig: string | undefined; context: string | undefined };
@@ -52,6 +54,7 @@ export function parseCtlArguments(args: readonly string[], output: CommandLineOu
   addLegalCommands(program, select);
   addTurnCommands(program, select);
   addEpochCommand(program, select);
+  addToolCommands(program, select);
   addAuditCommand(program, select);
   addReceiptCommands(program, select);
   addExplainCommand(program, select);
@@ -191,6 +194,23 @@ function addEpochCommand(program: Command, select: Select): void {
     )
     .addOption(reasonOption())
     .action(({ reason }: { reason: string }) => select({ name: 'epoch bump', reason }));
+}
+
+function addToolCommands(program: Command, select: Select): void {
+  const tools = addGroup(program, 'tools', 'manage the tools of tool servers');
+  tools
+    .command('list')
+    .description('list the tools of tool servers; of a changed tool, the accepted and the new definition')
+    .action(() => select({ name: 'tools list' }));
+  tools
+    .command('accept')
+    .summary('accept changed tools')
+    .description('Accept changed tools. Agents can use them again, as the server describes them now.')
+    .argument('<server>', 'id of the tool server')
+    .argument('[tool...]', 'names of tools (default: all changed tools of the server)')
+    .action((server: string, names: string[]) =>
+      select({ name: 'tools accept', server, tools: names.length === 0 ? undefined : names }),
+    );
 }
 
 function addAuditCommand(program: Command, select: Select): void {

@@ -1,4 +1,4 @@
-import type { AdminAnswer, AdminTurn, AdminUser, AdminWorkspace, AuditEntry } from '@uswarm/contract';
+import type { AdminAnswer, AdminServerTool, AdminTurn, AdminUser, AdminWorkspace, AuditEntry } from '@uswarm/contract';
 import { UNPRINTABLE } from '@uswarm/service-kit';
 
 // Renders responses as text. Control characters in text of users are removed: they could control the terminal.
@@ -60,6 +60,34 @@ export function user(shown: AdminUser): string {
       ),
     ]),
   ].join('\n');
+}
+
+const definition = ({ description, inputSchema, readOnly }: AdminServerTool['accepted']): string[] => [
+  `description  ${plain(description)}`,
+  `schema       ${plain(JSON.stringify(inputSchema))}`,
+  `read-only    ${readOnly ? 'yes' : 'no'}`,
+];
+
+/** Of changed tools, each line that differs. */
+export function serverTools(tools: readonly AdminServerTool[]): string {
+  if (tools.length === 0) return 'No tool server has listed tools.';
+  const overview = table(
+    ['SERVER', 'TOOL', 'STATE'],
+    tools.map(({ server, name, state }) => [server, plain(name), state]),
+  );
+  const changes = tools.flatMap(({ server, name, accepted, changed }) => {
+    if (changed === null) return [];
+    const [before, after] = [definition(accepted), definition(changed)];
+    const lines = before.flatMap((line, index) =>
+      line === after[index] ? [] : [`  - ${line}`, `  + ${after[index] ?? ''}`],
+    );
+    return [
+      `${server} ${plain(name)} has changed:`,
+      ...lines,
+      `  accept: npm run ctl -- tools accept ${server} ${plain(name)}`,
+    ];
+  });
+  return [overview, ...changes].join('\n');
 }
 
 export function plan(name: string, { plan: code, expires_at }: AdminAnswer<'user.plan'>): string {

@@ -25,6 +25,8 @@ export const IntegrationItem = z
   })
   .meta({ id: 'IntegrationItem', description: 'A tool or an app that agents can use.' });
 
+export type IntegrationItem = z.output<typeof IntegrationItem>;
+
 export const IntegrationCatalog = z
   .strictObject({
     categories: z.array(IntegrationCategory).meta({ description: 'The headings, in the order to show them.' }),

@@ -238,7 +238,7 @@ export const agentRoutes = [
     params: { ...agent, name: text('The `name` of a tool of `GET /v1/agents/{id}/tools`.') },
     body: UpdateAgentToolBody,
     responses: ok(data(AgentTool)),
-    errors: ['tool_not_found', 'permission_not_supported'],
+    errors: ['tool_not_found', 'tool_forced', 'permission_not_supported'],
     example: {
       params: { ...examples.ofAgent, name: examples.tool.name },
       body: { off: { enabled: false }, ask: { permission: 'ask' } },

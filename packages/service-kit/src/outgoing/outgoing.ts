@@ -1,4 +1,4 @@
-import { Agent, Dispatcher, ProxyAgent, request } from 'undici';
+import { Agent, Dispatcher, fetch, ProxyAgent, request, type RequestInit } from 'undici';
 import type { OutgoingProxy, ProxyServer } from './proxy.js';
 import { mayBePublic, PrivateAddress, publicLookup } from './public-address.js';
 import { authorizationHeaders, TunnelPool } from './tunnel.js';
@@ -24,6 +24,8 @@ type RequestOptions = Partial<Omit<Dispatcher.RequestOptions, 'origin' | 'path'>
 /** The HTTP client for calls that leave the platform. It does not follow redirects. */
 export interface Outgoing {
   request(url: string | URL, options?: RequestOptions): Promise<Dispatcher.ResponseData>;
+  /** For libraries that send requests with `fetch`. */
+  fetch: typeof globalThis.fetch;
   /** Waits for running requests. */
   close(): Promise<void>;
   /** Aborts running requests. */
@@ -40,6 +42,11 @@ export function createOutgoing(proxy: OutgoingProxy, options: OutgoingOptions = 
   const dispatcher = new OutgoingDispatcher(proxy, options);
   return {
     request: (url, settings) => request(url, { ...settings, dispatcher }),
+    fetch: (input, init) =>
+      fetch(
+        input as string,
+        { ...init, redirect: 'manual', dispatcher } as RequestInit,
+      ) as unknown as Promise<globalThis.Response>,
     close: () => dispatcher.close(),
     destroy: () => dispatcher.destroy(),
   };

@@ -11,8 +11,8 @@ export interface ToolSetting {
 export type ToolSettings = Readonly<Record<string, ToolSetting>>;
 
 export function toolOf(tool: Tool, setting: ToolSetting | undefined): AgentTool {
-  const { name, description, icon_url, category_id } = tool;
-  const enabled = setting?.enabled ?? tool.enabled;
+  const { name, description, icon_url, category_id, isForced = false } = tool;
+  const enabled = isForced || (setting?.enabled ?? tool.enabled);
   const permission = enabled ? (setting?.permission ?? tool.permission) : 'deny';
   return { name, description, icon_url, category_id, enabled, permission };
 }

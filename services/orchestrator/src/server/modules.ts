@@ -23,6 +23,7 @@ import { createAuthModule } from '../accounts/auth/auth.module.js';
 import type { AuthenticatorDeps } from '../accounts/auth/authenticator.js';
 import { createIdentityHash } from '../accounts/auth/identity-hash.js';
 import { createSessionRevocationPublisher } from '../accounts/auth/session-revocation-publisher.js';
+import { createToolServersModule } from '../apps/tool-servers/tool-servers.module.js';
 import { createConnectedApps } from '../apps/connected-apps/connected-apps.module.js';
 import { createConversationSearchTool } from '../chat/conversation-search.js';
 import { createConversationsModule } from '../chat/conversations.module.js';
@@ -97,7 +98,7 @@ export async function createModules(options: OrchestratorOptions) {
   return { platform, legal, integrations, workspaces, chat, users };
 }
 
-/** The first statements open a connection of each pool, which takes long where many services start at once. */
+/** The first statements open a connection of each pool, which takes long where many services start concurrently. */
 async function readFirst(
   { config, logger }: OrchestratorOptions,
   { epochs, requests, gateways, background }: Platform,
@@ -152,11 +153,13 @@ function createPlatform({ config, bus, environment, metrics, logger }: Orchestra
 }
 
 /** The users' connections to other apps, and the tools for these apps. */
-async function createIntegrationModules({ config, metrics, logger }: OrchestratorOptions, platform: Platform) {
+async function createIntegrationModules({ config, metrics, version, logger }: OrchestratorOptions, platform: Platform) {
   const { requests, background, clock, assets } = platform;
+  const toolServers = createToolServersModule({ config, background, assets, version, logger });
   const integrations = await createIntegrationsModule({
     config,
     assets,
+    serverItems: toolServers.items,
     stateSecret: config.CURSOR_KEY,
     connections: requests,
     metrics,
@@ -168,6 +171,7 @@ async function createIntegrationModules({ config, metrics, logger }: Orchestrato
   const { proxy } = config;
   return {
     ...integrations,
+    toolServers,
     apps: createConnectedApps({ clients, accessTokens: accessTokens(database), proxy, database }),
   };
 }
@@ -255,11 +259,28 @@ function createDocumentModules(
   return { artifacts, transcripts, files };
 }
 
+function createCallModule(
+  { config }: OrchestratorOptions,
+  { requests, models, clock }: Platform,
+  { limits }: WorkspaceModules['usage'],
+  { metrics }: ReturnType<typeof createTurnsModule>,
+) {
+  return createModelCallsModule({
+    keys: modelCallsKeys(config),
+    connections: requests,
+    limits,
+    models,
+    transcriptionPrice: transcriptionPrice(config),
+    metrics,
+    clock,
+  });
+}
+
 function createChatModules(
   options: OrchestratorOptions,
   platform: Platform,
   { usage, idempotency, uploads, createViewContext, runtimes, workspaces }: WorkspaceModules,
-  { apps }: IntegrationModules,
+  { apps, toolServers }: IntegrationModules,
 ) {
   const { config, environment, metrics, logger } = options;
   const { requests, background, publisher, clock, plans, models, rates, assets } = platform;
@@ -280,6 +301,7 @@ function createChatModules(
     assets,
     createViewContext,
     statuses,
+    serverTools: toolServers.tools,
   });
   const { artifacts, transcripts, files } = createDocumentModules(options, platform, uploads, access);
   const receipts = createReceiptsModule({ config, requests, background, tools: apps.tools, clock, logger });
@@ -299,6 +321,7 @@ function createChatModules(
     access,
     client: runtimes.client,
     platformTools: [...agents.tools, conversationSearch, ...artifacts.tools, ...files.tools, ...apps.tools],
+    serverTools: toolServers.tools,
     receipts: receipts.log,
     createViewContext,
     statuses,
@@ -351,15 +374,7 @@ function createChatModules(
     cursors,
     createViewContext,
   });
-  const modelCalls = createModelCallsModule({
-    keys: modelCallsKeys(config),
-    connections: requests,
-    limits: usage.limits,
-    models,
-    transcriptionPrice: transcriptionPrice(config),
-    metrics: turns.metrics,
-    clock,
-  });
+  const modelCalls = createCallModule(options, platform, usage, turns);
   return {
     turns,
     steps,
@@ -431,6 +446,7 @@ function createUserModules(
     sessionEnds,
     plans,
     epochs: platform.epochs,
+    toolReview: integrations.toolServers.review,
     security,
     sourceName,
     clock,

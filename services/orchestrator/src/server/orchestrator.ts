@@ -47,6 +47,7 @@ async function startBackground(
       ...workspaces.replay.jobs,
       ...users.exports.jobs,
       ...integrations.jobs,
+      ...integrations.toolServers.jobs,
       ...users.account.jobs,
       ...users.push.jobs,
       ...users.admin.jobs,
@@ -142,6 +143,7 @@ export async function startOrchestrator(
       platform.security.close();
       await integrations.close();
       await integrations.apps.close();
+      await integrations.toolServers.close();
       await Promise.all([users.push.close(), users.auth.close()]);
       await databases.close();
     },

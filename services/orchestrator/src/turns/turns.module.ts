@@ -17,7 +17,7 @@ import type { Plans } from '../metering/plans.js';
 import type { RuntimeClient } from '../runtimes/runtime-client.js';
 import { createToolTokens } from '../records/tool-tokens.js';
 import { type CallRulesDeps, createCallRules } from './tools/call-rules.js';
-import type { PlatformTool } from './tools/platform-tool.js';
+import type { PlatformTool, ServerTools } from './tools/platform-tool.js';
 import { createFollowUps } from './summaries/follow-ups.js';
 import { createUsageLimits, type UsageLimits } from '../metering/usage-limits.js';
 import { createBudgetWarningOn } from '../metering/usage.module.js';
@@ -68,6 +68,7 @@ export interface TurnsModuleDeps {
   access: WorkspaceAccess;
   client: RuntimeClient;
   platformTools: readonly PlatformTool[];
+  serverTools: ServerTools;
   receipts: ReceiptLog;
   createViewContext: CreateViewContext;
   statuses: AgentStatuses;
@@ -212,6 +213,7 @@ function turnJob(
     markdown: createSafeMarkdown(deps.config.PUBLIC_URL),
     reservations: reservationRecords,
     platformTools: deps.platformTools,
+    serverTools: deps.serverTools,
     loadAgentContext: createAgentContextLoader({
       platformTools: deps.platformTools,
       database,

@@ -39,6 +39,7 @@ import { createTurnPreparation, type PreparedTurn, startOf } from './request/pre
 import { type CancellationPoller, mayUseTools, openStream, type StreamDeps, type TurnStream } from './stream.js';
 import type { FollowUps } from './summaries/follow-ups.js';
 import type { CallRules } from './tools/call-rules.js';
+import { isServerTool } from './tools/platform-tool.js';
 import type * as turnRecords from './turns.store.js';
 import type { TurnToRun } from './turns.store.js';
 import { LeaseLost } from './commit.js';
@@ -227,7 +228,8 @@ function createTurnReply(
 ): Reply {
   const { receipts, rules, bodies, markdown, retryMs, metrics, logger } = deps;
   const live = createLiveEvents(deps.publish, turn);
-  const platformTools = deps.platformTools.map(({ name }) => name);
+  const names = new Set(deps.platformTools.map(({ name }) => name));
+  const platformTools = { includes: (name: string) => names.has(name) || isServerTool(name) };
   const refused = (refusal: Refusal): void => metrics?.refused(refusal);
   const tokenFor = async (grant: McpGrant): Promise<string | undefined> =>
     (await mayUseTools(deps, turn.id)) ? deps.toolTokens(tokenTurn(turn), grant) : undefined;

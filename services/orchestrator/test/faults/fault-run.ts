@@ -187,6 +187,7 @@ export class FaultRun {
       },
       client: process.client(this.runtime),
       platformTools: tools,
+      serverTools: async () => [],
       loadAgentContext: async (agentId) => ({
         members: (await findSettingsOfAgent(stores.database, agentId))?.members ?? [],
         model: null,

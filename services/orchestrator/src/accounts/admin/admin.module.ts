@@ -6,6 +6,7 @@ import type { JobDefinition } from '../../platform/jobs/job-definition.js';
 import { createPruning, pruningRow } from '../../platform/jobs/pruning.js';
 import type { JobSignals } from '../../platform/jobs/job-signals.js';
 import type { SessionRevocationPublisher } from '../auth/session-revocation-publisher.js';
+import type { ToolReview } from '../../apps/tool-servers/tool-review.js';
 import type { Epochs } from '../../events/epoch.js';
 import type { Plans } from '../../metering/plans.js';
 import type { RuntimeRequests } from '../../records/runtime-requests.js';
@@ -25,6 +26,7 @@ export interface AdminModuleDeps {
   sessionEnds: SessionRevocationPublisher;
   plans: Plans;
   epochs: Pick<Epochs, 'bump'>;
+  toolReview: ToolReview;
   security: SecurityLog;
   /** Formats an address for logs. */
   sourceName: (address: string) => string;
@@ -48,6 +50,7 @@ export function createAdminModule(deps: AdminModuleDeps) {
     sessionEnds,
     requeue,
     epochs: deps.epochs,
+    toolReview: deps.toolReview,
     clock,
   });
   const operators = createOperators(config);

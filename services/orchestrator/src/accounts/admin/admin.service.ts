@@ -10,6 +10,7 @@ import type { Clock } from '@uswarm/service-kit';
 import type { WithTransaction, Database } from '../../platform/database/database.js';
 import type { SessionRevocationPublisher } from '../auth/session-revocation-publisher.js';
 import { listDevices } from '../devices/devices.store.js';
+import type { ToolReview } from '../../apps/tool-servers/tool-review.js';
 import type { Epochs } from '../../events/epoch.js';
 import { listPublishedVersions, publishDocument } from '../legal/legal.store.js';
 import type { Plans } from '../../metering/plans.js';
@@ -34,6 +35,7 @@ export interface AdminServiceDeps {
   sessionEnds: SessionRevocationPublisher;
   requeue: Requeue;
   epochs: Pick<Epochs, 'bump'>;
+  toolReview: ToolReview;
   clock: Clock;
 }
 
@@ -128,6 +130,15 @@ export function createAdminService(deps: AdminServiceDeps): AdminService {
     },
 
     'turns.requeue': (actor, { turn_ids, reason }) => deps.requeue(actor, turn_ids, reason),
+
+    async 'tools.list'(actor) {
+      await appendAudit(database, { actor, action: 'tools.list' });
+      return { tools: await deps.toolReview.list() };
+    },
+
+    'tools.accept': async (actor, { server, tools }) => ({
+      accepted: await deps.toolReview.accept(actor, server, tools),
+    }),
 
     'epoch.bump': (actor, { reason }) =>
       withTransaction(async (tx) => {

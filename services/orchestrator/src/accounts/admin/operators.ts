@@ -9,7 +9,7 @@ import {
 } from '@uswarm/service-kit';
 import { z } from 'zod';
 
-const ADMIN_RIGHTS = ['show', 'audit', 'ban', 'plan', 'legal', 'requeue', 'epoch'] as const;
+const ADMIN_RIGHTS = ['show', 'audit', 'ban', 'plan', 'legal', 'requeue', 'epoch', 'tools'] as const;
 export type AdminRight = (typeof ADMIN_RIGHTS)[number];
 
 const RIGHT_OF: Record<AdminCall, AdminRight> = {
@@ -24,6 +24,8 @@ const RIGHT_OF: Record<AdminCall, AdminRight> = {
   'legal.publish': 'legal',
   'turns.requeue': 'requeue',
   'epoch.bump': 'epoch',
+  'tools.list': 'tools',
+  'tools.accept': 'tools',
 };
 
 /** Same key id as `parseSigningKey`, which throws for a short key; short keys are reported separately. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { IntegrationItem } from '@uswarm/contract';
 import type { Clock, Logger, Registry } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../records/connections.js';
@@ -26,6 +27,7 @@ export interface IntegrationsModuleDeps {
     'INTEGRATION_PROVIDERS' | 'INTEGRATION_TOKEN_KEYS' | 'INTEGRATION_CATALOG_FILE' | 'CODE_RUNNER_ENABLED' | 'proxy'
   >;
   assets: Pick<Assets, 'url'>;
+  serverItems: () => Promise<IntegrationItem[]>;
   /** Signs OAuth states. All replicas must have the same secret. */
   stateSecret: string;
   connections: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
@@ -56,6 +58,7 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
     cipher,
     states: createOAuthStates({ secret: deps.stateSecret, clock }),
     catalog: withImages(catalog, deps.assets.url),
+    serverItems: deps.serverItems,
     clock,
     logger,
   });

@@ -1,5 +1,11 @@
 import { createHash, randomUUIDv7 } from 'node:crypto';
-import { ApiError, type IntegrationCatalog, IntegrationProvider, type OAuthConfiguration } from '@uswarm/contract';
+import {
+  ApiError,
+  type IntegrationCatalog,
+  type IntegrationItem,
+  IntegrationProvider,
+  type OAuthConfiguration,
+} from '@uswarm/contract';
 import type { Clock, Logger } from '@uswarm/service-kit';
 import type { Transaction, WithTransaction, Database } from '../../platform/database/database.js';
 import { appendAudit } from '../../records/audit.store.js';
@@ -34,6 +40,8 @@ export interface IntegrationServiceDeps {
   cipher: TokenCipher;
   states: OAuthStates;
   catalog: CatalogFile;
+  /** Tool servers whose tools agents can use. */
+  serverItems: () => Promise<IntegrationItem[]>;
   clock: Clock;
   logger: Logger;
 }
@@ -184,7 +192,10 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
   }
 
   return {
-    list: async (userId) => catalogOf(catalog, new Set(await listConnectedApps(database, userId))),
+    async list(userId) {
+      const { categories, items } = catalogOf(catalog, new Set(await listConnectedApps(database, userId)));
+      return { categories, items: [...items, ...(await deps.serverItems())] };
+    },
 
     connect: (userId, provider) => oauthConfiguration(requireClient(provider), states.issue(userId, provider)),
 

@@ -390,6 +390,17 @@ export interface ToolCallsTable {
   created_at: Generated<Timestamp>;
 }
 
+export interface ToolDefinitionsTable {
+  server: string;
+  name: string;
+  definition: Json<{ name: string; description: string; inputSchema: Record<string, unknown>; readOnly: boolean }>;
+  hash: Buffer;
+  changed: Json<{ name: string; description: string; inputSchema: Record<string, unknown>; readOnly: boolean }> | null;
+  changed_hash: Buffer | null;
+  is_listed: Generated<boolean>;
+  updated_at: Generated<Timestamp>;
+}
+
 export interface TranscriptionsTable {
   upload_id: string;
   turn_id: string;
@@ -652,6 +663,7 @@ export interface Schema {
   spent_local_ids: SpentLocalIdsTable;
   tool_approvals: ToolApprovalsTable;
   tool_calls: ToolCallsTable;
+  tool_definitions: ToolDefinitionsTable;
   transcriptions: TranscriptionsTable;
   turn_contexts: TurnContextsTable;
   turn_entries: TurnEntriesTable;

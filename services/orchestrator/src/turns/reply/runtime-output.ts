@@ -134,7 +134,7 @@ function callRecord(reported: ReportedCall): CallRecord | undefined {
 export interface ReplyPartsDeps {
   turn: Pick<TurnRow, 'agent_id'>;
   /** Tools that the orchestrator executes. It shows their calls itself. */
-  platformTools: readonly string[];
+  platformTools: Pick<readonly string[], 'includes'>;
   /** Tools whose calls the runtime may report. */
   tools: () => Pick<ReadonlySet<string>, 'has'>;
   /** Counts refused runtime output after which the turn continues. */

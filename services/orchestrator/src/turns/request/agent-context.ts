@@ -1,6 +1,6 @@
 import type { AgentModel, AgentPrompt, ResponseLength } from '@uswarm/contract';
 import { MEMORIES_TOOL } from '@uswarm/contract/agent-tools';
-import type { PlatformTool } from '../tools/platform-tool.js';
+import { isServerTool, type PlatformTool } from '../tools/platform-tool.js';
 import type { Tool } from '../../platform/core/catalog.js';
 import type { ModelCatalog } from '../../platform/core/models.js';
 import { toolsOf } from '../../records/agent-tools.js';
@@ -65,19 +65,26 @@ export function createAgentContextLoader(deps: AgentContextDeps) {
     return switchedOn.filter(({ provider }) => provider === undefined || connected.includes(provider));
   }
 
-  return async (agentId: string, question: Question): Promise<LoadedAgent> => {
+  return async (
+    agentId: string,
+    question: Question,
+    serverTools: readonly PlatformTool[] = [],
+  ): Promise<LoadedAgent> => {
     const row = await settings.findSettingsOfAgent(database, agentId);
     if (row === undefined) throw new Error('the agent of the turn does not exist');
-    const switched = toolsOf(tools, row);
+    const switched = toolsOf([...tools, ...serverTools.flatMap(({ entry }) => entry ?? [])], row);
     const enabled = switched.flatMap((tool) => (tool.enabled ? [tool.name] : []));
-    const requested = await usable(agentId, enabled);
+    const requested = [
+      ...(await usable(agentId, enabled)),
+      ...serverTools.filter(({ switchedBy }) => enabled.includes(switchedBy)),
+    ];
     const asked = new Set(switched.flatMap((tool) => (tool.permission === 'ask' ? [tool.name] : [])));
     return {
       members: row.members,
       model: row.model ?? (row.kind === 'sub-agent' ? subAgentModel : null),
       responseLength: row.response_length,
       prompts: row.prompts.filter(({ content }) => content.trim() !== ''),
-      tools: enabled.filter((name) => !switches.has(name)),
+      tools: enabled.filter((name) => !switches.has(name) && !isServerTool(name)),
       requestedTools: requested.map(({ name }) => name),
       askedTools: requested.flatMap(({ name, switchedBy, effect }) =>
         effect !== 'read' && asked.has(switchedBy) ? [name] : [],

@@ -29,7 +29,8 @@ import { maxMessagesOf, neededMessages, needsSummary, wholeMessages, windowOf } 
 import type { JournalBodies } from '../journal/journal-bodies.js';
 import type { CallRecord, JournalEntry, RecentTurns } from '../journal/journal.store.js';
 import type { WorkflowReports } from '../workflows/workflow-reports.js';
-import type { PlatformTool } from '../tools/platform-tool.js';
+import { isServerTool, type PlatformTool, type ServerTools } from '../tools/platform-tool.js';
+import { removedTool } from '../tools/removed-tool.js';
 import type { UntrustedSource } from '../tools/untrusted-content.js';
 import type { TurnContext } from './turn-contexts.store.js';
 import { boundedHistory, JOURNAL, STEER, TOOL_GRANTS, turnRequest } from './turn-request.js';
@@ -51,9 +52,10 @@ export interface TurnRequestDeps {
   summaries: Pick<typeof summaryRecords, 'findSummary'>;
   receipts: Pick<ReceiptLog, 'ofConversation'>;
   reports: WorkflowReports;
-  loadAgentContext: (agentId: string, question: Question) => Promise<LoadedAgent>;
+  loadAgentContext: (agentId: string, question: Question, serverTools: readonly PlatformTool[]) => Promise<LoadedAgent>;
   models: Pick<ModelCatalog, 'limits' | 'price'>;
   platformTools: readonly PlatformTool[];
+  serverTools: ServerTools;
   files: FileContents;
   transcripts: Transcripts;
   attachmentsIn: AttachmentsIn;
@@ -114,10 +116,11 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
     turn: TurnRow,
     summary: TurnContext['summary'],
     question: Question,
+    serverTools: readonly PlatformTool[],
   ): Promise<{ context: TurnContext; recentCalls: CallRecord[] }> {
     const isTask = isBackground(turn);
     const [{ members, ...loaded }, reader, recent, sentCalls] = await Promise.all([
-      deps.loadAgentContext(turn.agent_id, question),
+      deps.loadAgentContext(turn.agent_id, question, serverTools),
       turn.known?.reader ?? deps.users.findReader(deps.database, turn.user_id),
       isTask
         ? NO_TURNS
@@ -170,9 +173,10 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
     const summary = stored === undefined ? await summaryFor(turn) : stored.summary;
     const maxMessages = maxMessagesOf(features);
     const reading = historyOf(answered, maxMessages, summary?.throughSeq ?? 0);
+    const serverTools = await deps.serverTools();
     const question: Question = async () => newestQuestions(await reading);
     const [{ context, recentCalls }, newestFirst, firstStep, journal] = await Promise.all([
-      stored === undefined ? startContext(answered, summary, question) : startedWith(stored, deps),
+      stored === undefined ? startContext(answered, summary, question, serverTools) : startedWith(stored, deps),
       reading,
       isNew ? 1 : deps.turns.findNextStep(deps.database, turn.usage_turn_id),
       features.includes(JOURNAL) && !isNew ? entriesFor(turn, reply.from, signal) : [],
@@ -206,7 +210,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       loadSteering(deps, turn, known, { ...fileOptions, ...PATIENCE, signal: until });
     // A new turn has none: messages that were sent before it begins are part of its history.
     const steering = isNew || isBackground(turn) ? [] : await readSteering(new Set(), signal);
-    const requested = deps.platformTools.filter(({ name }) => requestedTools.includes(name));
+    const requested = toolsNamed(requestedTools, [...deps.platformTools, ...serverTools]);
     const request = turnRequest({
       turn,
       generation: reply.generation,
@@ -267,6 +271,13 @@ const isAttachedByUser = ({ role, attachments }: HistoryRow): boolean => role ==
 /** The message that an agent answers in place of a user message. */
 const reportRow = ({ user_message_id: id }: TurnRow, text: string | undefined): HistoryRow[] =>
   text === undefined ? [] : [{ id, role: 'user', agent_id: null, text }];
+
+/** A server tool that is no longer available is still offered: the turn may have called it. */
+function toolsNamed(names: readonly string[], tools: readonly PlatformTool[]): PlatformTool[] {
+  const named = tools.filter(({ name }) => names.includes(name));
+  const known = new Set(named.map(({ name }) => name));
+  return [...named, ...names.filter((name) => isServerTool(name) && !known.has(name)).map(removedTool)];
+}
 
 /** Tools that ask the user directly: a background turn answers another agent. */
 const USER_TOOLS: readonly string[] = [ACTION_CARD_TOOL];

@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { type ToolSpec, ToolSpecSchema } from '@uswarm/runtime-proto';
-import type { PlatformTool, Subject } from '../tools/platform-tool.js';
+import { oneLine } from '../../records/one-line.js';
+import { isServerTool, type PlatformTool, type Subject } from '../tools/platform-tool.js';
 import type { HistoryRow } from './history.store.js';
 import type { TurnContext } from './turn-contexts.store.js';
 
@@ -17,6 +18,12 @@ export function subjectsOf(
   ]);
 }
 
+/** With more tools than this, server tools are searched instead of offered. */
+const OFFERED = 24;
+const SUMMARY = 100;
+
+const summary = (description: string): string => oneLine(description).slice(0, SUMMARY).toWellFormed();
+
 /**
  * The tools as the model sees them: those with a hint are listed, unless the conversation has what they work on or an agent has
  * used them in its last turns. Pure.
@@ -25,8 +32,11 @@ export const offeredTools = (
   tools: readonly PlatformTool[],
   subjects: ReadonlySet<Subject>,
   recent: ReadonlySet<string>,
-): ToolSpec[] =>
-  tools.map(({ name, description, inputSchema, hint, offeredFor }) => {
+): ToolSpec[] => {
+  const isMany = tools.length > OFFERED;
+  return tools.map((tool) => {
+    const { name, description, inputSchema, offeredFor } = tool;
+    const hint = isMany && isServerTool(name) ? (tool.hint ?? summary(description)) : tool.hint;
     const isNeeded = recent.has(name) || (offeredFor !== undefined && subjects.has(offeredFor));
     return create(ToolSpecSchema, {
       name,
@@ -35,3 +45,4 @@ export const offeredTools = (
       ...(hint === undefined || isNeeded ? {} : { hint }),
     });
   });
+};

@@ -16,7 +16,10 @@ export type CallPlace = Pick<ToolCall, 'workspaceId' | 'conversationId' | 'userI
 
 /** The user's current rules. A turn can be days older, because it waited for an approval. */
 export interface CallRules {
-  permission(agentId: string, tool: Pick<PlatformTool, 'switchedBy' | 'effect'>): Promise<'allow' | 'ask' | 'deny'>;
+  permission(
+    agentId: string,
+    tool: Pick<PlatformTool, 'switchedBy' | 'effect' | 'entry'>,
+  ): Promise<'allow' | 'ask' | 'deny'>;
   /** True if another turn by the agent has sent calls since the user message, which this turn answers again. */
   mayRepeat: ReceiptLog['sentSince'];
   /** Undefined if the tool uses no connection. */
@@ -52,9 +55,10 @@ export const createCallRules = ({
   platformTools,
   database,
 }: CallRulesDeps): CallRules => ({
-  async permission(agentId, { switchedBy, effect }) {
+  async permission(agentId, { switchedBy, effect, entry }) {
     const row = await findSettingsOfAgent(database, agentId);
-    const tool = row && toolsOf(tools, row).find(({ name }) => name === switchedBy);
+    const catalog = entry === undefined ? tools : [entry];
+    const tool = row && toolsOf(catalog, row).find(({ name }) => name === switchedBy);
     const permission = tool?.permission ?? 'deny';
     return permission === 'ask' && effect === 'read' ? 'allow' : permission;
   },

@@ -1,4 +1,5 @@
 import { type IntegrationProvider, safeParseRequest } from '@uswarm/contract';
+import type { AgentToolEntry } from '@uswarm/contract/agent-tools';
 import type { Picture } from '@uswarm/file-reader';
 import { z } from 'zod';
 import type { Transaction } from '../../platform/database/database.js';
@@ -94,6 +95,8 @@ interface ToolBase {
   offeredFor?: Subject;
   /** Catalogue entry with which users enable the tool. */
   switchedBy: string;
+  /** This entry, if the tool belongs to a tool server. */
+  entry?: AgentToolEntry;
   /** The integration that the user must have connected. */
   provider?: IntegrationProvider;
   /** Content that calls return, if the user did not write it. Default for integrations: `app`. */
@@ -168,6 +171,11 @@ export interface HandOverTool extends ToolBase {
   recipient(input: unknown, call: ToolCall): Promise<string | ToolOutcome>;
 }
 
+/** Server tools, which can change at any time. Their names have two underscores after the server's id. */
+export type ServerTools = () => Promise<readonly PlatformTool[]>;
+
+export const isServerTool = (name: string): boolean => name.includes('__');
+
 export type PlatformTool = OwnTool | ExternalTool | TaskTool | HandOverTool;
 
 interface SpecBase<Input extends z.ZodObject> extends Pick<
@@ -202,7 +210,8 @@ export interface ExternalToolSpec<Input extends z.ZodObject> extends SpecBase<In
   lookUp(input: z.output<Input>, key: string, call: CallOwner): Promise<ToolOutcome | undefined>;
 }
 
-const listed = (input: Record<string, unknown>): Change[] =>
+/** The arguments in full. */
+export const listedChanges = (input: Record<string, unknown>): Change[] =>
   Object.entries(input).map(([label, after]) => ({
     label,
     after: typeof after === 'string' ? after : JSON.stringify(after),
@@ -247,7 +256,7 @@ function toolBase<Input extends z.ZodObject>(spec: SpecBase<Input>): ToolBase {
     },
     async preview(value, call) {
       const data = parsed(input, value);
-      return { title: base.describe(value), changes: (await spec.changes?.(data, call)) ?? listed(data) };
+      return { title: base.describe(value), changes: (await spec.changes?.(data, call)) ?? listedChanges(data) };
     },
   };
   return base;

@@ -11,8 +11,10 @@ export interface PrivateTexts {
 /** Newest first. More would delay each search. */
 const MAX_CHARACTERS = 2_000_000;
 const MAX_MESSAGES = 200;
+/** Server tools' names. */
+const SERVER_TOOLS = String.raw`%\_\_%`;
 
-/** @param readers tools with private results */
+/** @param readers tools with private results, besides server tools */
 export async function findPrivateTexts(
   db: Database,
   { workspaceId, conversationId }: { workspaceId: string; conversationId: string },
@@ -28,7 +30,7 @@ export async function findPrivateTexts(
       WHERE d.workspace_id = ${workspaceId}
       UNION ALL
       SELECT c.text, c.created_at FROM turns t JOIN tool_calls c ON c.turn_id = t.id
-      WHERE t.conversation_id = ${conversationId} AND NOT c.failed AND c.tool = ANY (${[...readers]})
+      WHERE t.conversation_id = ${conversationId} AND NOT c.failed AND (c.tool = ANY (${[...readers]}) OR c.tool LIKE ${SERVER_TOOLS})
     ), newest AS (
       SELECT text, sum(length(text)) OVER (ORDER BY at DESC, text) AS characters FROM private
     ), named AS (

@@ -14,12 +14,14 @@ import {
   setAgentTool,
 } from '../../records/agent-settings.store.js';
 import { toolOf, toolsForKind, toolsOf, toolSetting } from '../../records/agent-tools.js';
+import type { ServerTools } from '../../turns/tools/platform-tool.js';
 import type { createShownModel } from './default-model.js';
 import type { Database } from '../../platform/database/database.js';
 
 export interface AgentSettingsServiceDeps {
   database: Database;
   tools: readonly Tool[];
+  serverTools: ServerTools;
   shownModel: ReturnType<typeof createShownModel>;
 }
 
@@ -28,12 +30,17 @@ export interface AgentSettingsService {
   settings(userId: string, agentId: string): Promise<AgentSettings>;
   update(userId: string, agentId: string, change: UpdateAgentSettingsBody): Promise<AgentSettings>;
   tools(userId: string, agentId: string): Promise<AgentTool[]>;
-  /** @throws ApiError `tool_not_found`, `permission_not_supported` */
+  /** @throws ApiError `tool_not_found`, `tool_forced`, `permission_not_supported` */
   updateTool(userId: string, agentId: string, name: string, change: UpdateAgentToolBody): Promise<AgentTool>;
 }
 
 export function createAgentSettingsService(deps: AgentSettingsServiceDeps): AgentSettingsService {
-  const { database, tools: catalog, shownModel } = deps;
+  const { database, shownModel } = deps;
+
+  const catalog = async (): Promise<Tool[]> => [
+    ...deps.tools,
+    ...(await deps.serverTools()).flatMap(({ entry }) => entry ?? []),
+  ];
 
   async function require(userId: string, agentId: string): Promise<AgentSettingsRow> {
     const row = await findAgentSettings(database, userId, agentId);
@@ -59,12 +66,16 @@ export function createAgentSettingsService(deps: AgentSettingsServiceDeps): Agen
       return settings(userId, agentId);
     },
 
-    tools: async (userId, agentId) => toolsOf(catalog, await require(userId, agentId)),
+    async tools(userId, agentId) {
+      const row = await require(userId, agentId);
+      return toolsOf(await catalog(), row);
+    },
 
     async updateTool(userId, agentId, name, { enabled, permission }) {
       const row = await require(userId, agentId);
-      const entry = toolsForKind(catalog, row.kind).find((each) => each.name === name);
+      const entry = toolsForKind(await catalog(), row.kind).find((each) => each.name === name);
       if (entry === undefined) throw new ApiError('tool_not_found');
+      if (entry.isForced === true && (enabled === false || permission === 'deny')) throw new ApiError('tool_forced');
       if (permission === 'ask' && !entry.changes) throw new ApiError('permission_not_supported');
       const setting = toolSetting({ enabled, permission });
       if (!(await setAgentTool(database, userId, agentId, name, setting))) throw new ApiError('agent_not_found');

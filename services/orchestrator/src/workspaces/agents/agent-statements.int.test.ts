@@ -32,7 +32,7 @@ function services(database: Database) {
       memoryLimit: 500,
       createViewContext: currentViewContext,
     }),
-    settings: createAgentSettingsService({ database, tools, shownModel: () => 'sonnet' }),
+    settings: createAgentSettingsService({ database, serverTools: async () => [], tools, shownModel: () => 'sonnet' }),
     memories: createMemoryService({
       withTransaction: createWithTransaction(database),
       database,

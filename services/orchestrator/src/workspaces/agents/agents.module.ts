@@ -14,6 +14,7 @@ import { createAgentSettingsService } from './agent-settings.service.js';
 import { agentHandlers, agentSettingsHandlers, memoryHandlers, ownAgentHandlers } from './agents.routes.js';
 import { createAgentService } from './agents.service.js';
 import { agentStatusExpiry } from './agent-status-expiry.js';
+import type { ServerTools } from '../../turns/tools/platform-tool.js';
 import type { AgentStatuses } from '../../records/agent-statuses.js';
 import { createShownModel } from './default-model.js';
 import { createMemoryService } from './memories.service.js';
@@ -36,6 +37,7 @@ export interface AgentsModuleDeps {
   assets: Pick<Assets, 'url'>;
   createViewContext: CreateViewContext;
   statuses: AgentStatuses;
+  serverTools: ServerTools;
 }
 
 export function createAgentsModule(deps: AgentsModuleDeps) {
@@ -63,6 +65,7 @@ export function createAgentsModule(deps: AgentsModuleDeps) {
   const settings = createAgentSettingsService({
     database,
     tools,
+    serverTools: deps.serverTools,
     shownModel: createShownModel(models, config, environment),
   });
   const memoryLimits = { perAgent: config.MEMORIES_PER_AGENT, contentBytes: config.MEMORY_BYTES };

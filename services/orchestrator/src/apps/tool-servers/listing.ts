@@ -1,0 +1,99 @@
+import type { Logger } from '@uswarm/service-kit';
+import { McpFailure } from '@uswarm/mcp-client';
+import type { Database, WithTransaction } from '../../platform/database/database.js';
+import type { JobDefinition } from '../../platform/jobs/job-definition.js';
+import { pruningRow } from '../../platform/jobs/pruning.js';
+import { findAcceptedHash, type HashedDefinition, storeListing } from '../../records/tool-definitions.store.js';
+import type { ServerClient } from './server-client.js';
+import { definitionHash, readTools } from './tool-definition.js';
+import type { ToolServer } from './tool-servers-file.js';
+
+export interface ConnectedServer {
+  server: ToolServer;
+  client: ServerClient;
+}
+
+export interface ListingDeps {
+  servers: readonly ConnectedServer[];
+  database: Database;
+  withTransaction: WithTransaction;
+  /** Called after a listing is stored. */
+  stored: () => void;
+  logger: Pick<Logger, 'info' | 'warn'>;
+}
+
+const LISTING_JOB = 'tool_listing';
+const EVERY_MS = 10 * 60_000;
+const AGAIN_MS = 30_000;
+
+export interface Listing {
+  /** Reads all servers' tools and stores them. @returns false if a server did not answer */
+  refreshAll(signal: AbortSignal): Promise<boolean>;
+  /** False if the tool is not as it was accepted, there or here. @throws McpFailure */
+  isUnchanged(server: ConnectedServer, tool: HashedDefinition, signal: AbortSignal): Promise<boolean>;
+  job: JobDefinition;
+}
+
+export function createListing({ servers, database, withTransaction, stored, logger }: ListingDeps): Listing {
+  /** Failures and refused tools that were logged, by server. */
+  const logged = new Map<string, string>();
+
+  function logOnce(server: string, state: string, details: object, message: string): void {
+    if (logged.get(server) === state) return;
+    logged.set(server, state);
+    logger.warn({ server, ...details }, message);
+  }
+
+  async function refresh({ server: { id }, client }: ConnectedServer, signal: AbortSignal): Promise<void> {
+    const read = readTools(id, await client.list(signal));
+    const listed = read.flatMap((tool) =>
+      'problem' in tool ? [] : [{ definition: tool, hash: definitionHash(tool) }],
+    );
+    const changed = await withTransaction((tx) => storeListing(tx, id, listed));
+    stored();
+    if (changed.length > 0)
+      logger.warn(
+        { server: id, tools: changed },
+        'tools of a tool server have changed, and are disabled until an operator accepts it',
+      );
+    const refused = read.filter((tool) => 'problem' in tool);
+    if (refused.length === 0) logged.delete(id);
+    else logOnce(id, JSON.stringify(refused), { tools: refused }, 'a tool server lists tools that agents cannot have');
+  }
+
+  async function tryRefresh(connected: ConnectedServer, signal: AbortSignal): Promise<boolean> {
+    try {
+      await refresh(connected, signal);
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof McpFailure)) throw error;
+      logOnce(connected.server.id, error.message, { err: error }, 'a tool server cannot list its tools');
+      return false;
+    }
+  }
+
+  const refreshAll = async (signal: AbortSignal): Promise<boolean> =>
+    (await Promise.all(servers.map((one) => tryRefresh(one, signal)))).every(Boolean);
+
+  return {
+    refreshAll,
+
+    async isUnchanged(connected, { definition, hash }, signal) {
+      const { id } = connected.server;
+      const isAccepted = async (): Promise<boolean> =>
+        (await findAcceptedHash(database, id, definition.name))?.equals(hash) === true;
+      if (!(await isAccepted())) return false;
+      await refresh(connected, signal);
+      return isAccepted();
+    },
+
+    job: {
+      type: LISTING_JOB,
+      atStart: pruningRow(LISTING_JOB),
+      async handle(_job, signal) {
+        return { againInMs: (await refreshAll(signal)) ? EVERY_MS : AGAIN_MS };
+      },
+    },
+  };
+}

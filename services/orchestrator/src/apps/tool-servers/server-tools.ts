@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import type { AgentToolEntry } from '@uswarm/contract/agent-tools';
+import { type CallToolResult, McpFailure, ProtocolError, ProtocolErrorCode, toToolResult } from '@uswarm/mcp-client';
+import { oneLine } from '../../records/one-line.js';
+import type { HashedDefinition } from '../../records/tool-definitions.store.js';
+import { visibleText } from '../../records/visible-text.js';
+import { failed, withOutcome } from '../../turns/tools/outcomes.js';
+import {
+  listedChanges,
+  type PlatformTool,
+  type ToolCall,
+  type ToolOutcome,
+  UncertainOutcome,
+} from '../../turns/tools/platform-tool.js';
+import type { ServerClient } from './server-client.js';
+import { offeredName } from './tool-definition.js';
+import type { ToolServer } from './tool-servers-file.js';
+
+export interface ServerToolDeps {
+  server: ToolServer;
+  client: Pick<ServerClient, 'call'>;
+  /** Icon of servers without one. */
+  icon: string;
+  /** True if the server still lists the tool with this definition, and it is accepted. */
+  isUnchanged(tool: HashedDefinition, signal: AbortSignal): Promise<boolean>;
+}
+
+/** A server can recognize a repeated call by this key. */
+const KEY = 'uswarm.dev/call-key';
+/** Characters of a description that the user sees in settings. */
+const MAX_SUMMARY = 200;
+/** The server read the request, and did not call the tool. */
+const NOT_CALLED: ReadonlySet<number> = new Set([
+  ProtocolErrorCode.ParseError,
+  ProtocolErrorCode.InvalidRequest,
+  ProtocolErrorCode.MethodNotFound,
+  ProtocolErrorCode.InvalidParams,
+]);
+
+const NOTHING_CHANGED = 'Nothing was changed.';
+
+const isArguments = (input: unknown): input is Record<string, unknown> =>
+  typeof input === 'object' && input !== null && !Array.isArray(input);
+
+/** The setting with which users turn the tool off, or let it ask. */
+function entryOf({ server, icon }: ServerToolDeps, { definition }: HashedDefinition, isRead: boolean): AgentToolEntry {
+  const summary = oneLine(definition.description).slice(0, MAX_SUMMARY).toWellFormed();
+  return {
+    name: offeredName(server.id, definition.name),
+    description: summary === '' ? `${definition.name} of ${server.name}` : `${server.name}: ${summary}`,
+    icon_url: server.icon_url ?? icon,
+    category_id: server.category_id,
+    enabled: server.availability !== 'off',
+    changes: !isRead,
+    permission: isRead ? 'allow' : 'ask',
+    ...(server.availability === 'forced' ? { isForced: true } : {}),
+  };
+}
+
+/** @throws UncertainOutcome if the tool may have been executed */
+function outcomeOfFailure({ name }: ToolServer, tool: string, error: unknown): ToolOutcome {
+  if (error instanceof ProtocolError && NOT_CALLED.has(error.code))
+    return failed(`${tool}: ${visibleText(error.message)} ${NOTHING_CHANGED}`);
+  if (error instanceof McpFailure && !error.outcomeUnknown)
+    return failed(`${name} ${error.message}. ${NOTHING_CHANGED} Tell the user, or try again later.`);
+  throw new UncertainOutcome(`${name} gave no certain answer`, { cause: error });
+}
+
+function outcomeOf(result: CallToolResult): ToolOutcome {
+  const { text, failed: hasFailed } = toToolResult(result);
+  return { text, failed: hasFailed };
+}
+
+/** A tool server's tool as agents call it: like other apps' tools, at most once, and with a receipt if it can change something. */
+export function serverTool(deps: ServerToolDeps, accepted: HashedDefinition): PlatformTool {
+  const { server, client } = deps;
+  const { definition, hash } = accepted;
+  const isRead = server.trust_hints && definition.readOnly;
+  const entry = entryOf(deps, accepted, isRead);
+  const { name } = entry;
+  const title = `${definition.name} of ${server.name}`;
+
+  function check(input: unknown): ToolOutcome | undefined {
+    return isArguments(input) ? undefined : failed(`${name}: the arguments must be an object.`);
+  }
+
+  const request = (input: unknown) => ({ name: definition.name, arguments: isArguments(input) ? input : {} });
+
+  const base = {
+    name,
+    description: `A tool of the server “${server.name}”. ${definition.description}`.trim(),
+    inputSchema: definition.inputSchema,
+    switchedBy: name,
+    entry,
+    reads: 'app',
+    describe: () => `Using ${title}`,
+    check,
+    preview: async (input: unknown) => ({
+      title: `Use ${title}`,
+      changes: listedChanges(isArguments(input) ? input : {}),
+    }),
+  } as const;
+
+  if (isRead) {
+    return {
+      ...base,
+      effect: 'read',
+      async prepare(input: unknown, { userId, signal }: ToolCall) {
+        const problem = check(input);
+        if (problem !== undefined) return withOutcome(problem);
+        try {
+          return withOutcome(outcomeOf(await client.call(userId, request(input), signal)));
+        } catch (error) {
+          signal.throwIfAborted();
+          if (error instanceof ProtocolError) return withOutcome(failed(`${name}: ${visibleText(error.message)}`));
+          if (error instanceof McpFailure) return withOutcome(failed(`${server.name} ${error.message}.`));
+          throw error;
+        }
+      },
+    };
+  }
+
+  const hex = hash.toString('hex');
+  return {
+    ...base,
+    effect: 'once',
+    async plan(input, { signal }) {
+      const problem = check(input);
+      if (problem !== undefined) return { outcome: problem };
+      try {
+        if (!(await deps.isUnchanged(accepted, signal))) return { outcome: changedTool(title) };
+      } catch (error) {
+        if (!(error instanceof McpFailure)) throw error;
+        return { outcome: failed(`${server.name} ${error.message}. ${NOTHING_CHANGED}`) };
+      }
+      // An approval is for this definition.
+      return { key: `${hex}:${randomUUID()}` };
+    },
+    async send(input, key, { userId, signal }) {
+      const [approved, callKey] = key.split(':');
+      try {
+        if (approved !== hex || !(await deps.isUnchanged(accepted, signal))) return changedTool(title);
+        const sent = { ...request(input), _meta: { [KEY]: callKey } };
+        // A request that may change something is not aborted.
+        return outcomeOf(await client.call(userId, sent, new AbortController().signal));
+      } catch (error) {
+        return outcomeOfFailure(server, name, error);
+      }
+    },
+    lookUp: async () => undefined,
+  };
+}
+
+const changedTool = (title: string): ToolOutcome =>
+  failed(
+    `${title} has changed since it was accepted. It was not called, and ${NOTHING_CHANGED.toLowerCase()} An administrator must look at the change. Tell the user.`,
+  );

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { safeParseRequest } from '@uswarm/contract';
+import { ConfigError, isSecureUrl } from '@uswarm/service-kit';
+import { z } from 'zod';
+
+const MAX_SERVERS = 50;
+
+const Auth = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('none') }),
+  z.strictObject({
+    type: z.literal('bearer'),
+    /** File in `TOOL_SERVER_SECRETS` with the token. It is read for each request, so that tokens can be replaced. */
+    secret: z.string().regex(/^(?!\.{1,2}$)[-._a-zA-Z0-9]+$/, 'must be the name of a file'),
+  }),
+]);
+
+const ToolServer = z.strictObject({
+  /** The beginning of its tools' names. Underscores are single, because two separate it from the tool. */
+  id: z
+    .string()
+    .max(24)
+    .regex(/^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/, 'must be lower-case letters, digits and single underscores'),
+  name: z.string().trim().min(1).max(60),
+  description: z.string().trim().max(300).default(''),
+  icon_url: z.url({ protocol: /^https$/ }).optional(),
+  category_id: z.string().default('development'),
+  url: z.url({ protocol: /^https?$/ }),
+  auth: Auth.default({ type: 'none' }),
+  /** `forced`: all agents have the tools. `on` and `off`: the default, which users can change. */
+  availability: z.enum(['forced', 'on', 'off']).default('on'),
+  /** Default: all. */
+  allowed_tools: z.array(z.string().min(1)).optional(),
+  denied_tools: z.array(z.string().min(1)).default([]),
+  /** True if a tool that the server describes as read-only runs without an approval. */
+  trust_hints: z.boolean().default(false),
+  limits: z
+    .strictObject({
+      /** Seconds without progress. */
+      call_timeout_s: z.int().min(1).max(600).default(60),
+      /** Concurrent calls per replica. */
+      max_concurrent: z.int().min(1).max(64).default(8),
+    })
+    .prefault({}),
+});
+/** A Service name, which only the cluster resolves, or this machine. */
+const isNear = (url: string): boolean => {
+  const { hostname } = new URL(url);
+  return (
+    !hostname.includes('.') || hostname.endsWith('.svc') || hostname.endsWith('.cluster.local') || isSecureUrl(url)
+  );
+};
+
+export type ToolServer = z.output<typeof ToolServer>;
+
+const ToolServersFile = z
+  .strictObject({ servers: z.array(ToolServer).max(MAX_SERVERS) })
+  .superRefine(({ servers }, context) => {
+    for (const [index, { id, url, auth, allowed_tools: allowed = [], denied_tools: denied }] of servers.entries()) {
+      const report = (field: string, message: string): void =>
+        context.addIssue({ code: 'custom', path: ['servers', index, field], message });
+      if (servers.findIndex((server) => server.id === id) < index) report('id', `${id} is used twice`);
+      if (auth.type === 'bearer' && !isNear(url)) report('url', 'needs https, because the server receives a token');
+      const both = allowed.filter((name) => denied.includes(name));
+      if (both.length > 0) report('denied_tools', `also allowed: ${both.join(', ')}`);
+    }
+  });
+
+export const isAllowed = ({ allowed_tools: allowed, denied_tools: denied }: ToolServer, name: string): boolean =>
+  (allowed === undefined || allowed.includes(name)) && !denied.includes(name);
+
+function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new ConfigError(`TOOL_SERVERS_FILE is not valid: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/**
+ * The operator's tool servers; without a file, none.
+ *
+ * @throws ConfigError that lists each problem with its place, such as `servers.1.url`
+ */
+export function loadToolServers(file: string | undefined): ToolServer[] {
+  if (file === undefined) return [];
+  const { data, error } = safeParseRequest(ToolServersFile, readJson(file));
+  if (data !== undefined) return data.servers;
+  const lines = error.issues.map(({ path, message }) => ['TOOL_SERVERS_FILE', path.join('.'), message].filter(Boolean));
+  throw new ConfigError(lines.map((line) => line.join(': ')).join('\n'));
+}
