@@ -322,12 +322,18 @@ describe('an index page', () => {
 });
 
 describe('a hostile page', () => {
+  /** Processor time of this thread. A busy machine does not count. */
+  function threadMs(): number {
+    const { user, system } = process.threadCpuUsage();
+    return (user + system) / 1_000;
+  }
+
   /** Milliseconds for which the event loop of this process stands still at most. */
   async function blocked(work: Promise<unknown>): Promise<number> {
     let longest = 0;
-    let last = performance.now();
+    let last = threadMs();
     const timer = setInterval(() => {
-      const now = performance.now();
+      const now = threadMs();
       longest = Math.max(longest, now - last);
       last = now;
     }, 5);
