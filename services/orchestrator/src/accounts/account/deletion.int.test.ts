@@ -294,6 +294,7 @@ describe('account deletion with a runtime', () => {
     'revoked_tokens',
     'integration_states',
     'receipt_keys',
+    'tool_definitions',
     'event_epoch',
   ];
 
