@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentToolEntry } from '@uswarm/contract/agent-tools';
 import { type CallToolResult, McpFailure, ProtocolError, ProtocolErrorCode, toToolResult } from '@uswarm/mcp-client';
+import { DECEPTIVE_IN_TEXT } from '@uswarm/service-kit';
 import { oneLine } from '../../records/one-line.js';
 import type { HashedDefinition } from '../../records/tool-definitions.store.js';
 import { visibleText } from '../../records/visible-text.js';
 import { failed, withOutcome } from '../../turns/tools/outcomes.js';
 import {
+  type Change,
   listedChanges,
   type PlatformTool,
   type ToolCall,
@@ -41,6 +43,23 @@ const NOTHING_CHANGED = 'Nothing was changed.';
 
 const isArguments = (input: unknown): input is Record<string, unknown> =>
   typeof input === 'object' && input !== null && !Array.isArray(input);
+
+/** Argument names that cannot be taken for a value, or for another line. */
+const PLAIN_NAME = /^[\p{L}\p{N}_.$ -]+$/u;
+
+/** What the user would not see is written as a code, because the server receives it. */
+const inFull = (text: string): string =>
+  text
+    .toWellFormed()
+    .replaceAll('\r\n', '\n')
+    .replaceAll(DECEPTIVE_IN_TEXT, (hidden) => `\\u{${hidden.codePointAt(0)?.toString(16)}}`);
+
+/** The arguments as the server receives them. The model chooses their names, too. */
+const shownArguments = (input: Record<string, unknown>): Change[] =>
+  listedChanges(input).map(({ label, after }) => ({
+    label: inFull(PLAIN_NAME.test(label) ? label : JSON.stringify(label)),
+    after: inFull(after),
+  }));
 
 /** The setting with which users turn the tool off, or let it ask. */
 function entryOf({ server, icon }: ServerToolDeps, { definition }: HashedDefinition, isRead: boolean): AgentToolEntry {
@@ -97,7 +116,7 @@ export function serverTool(deps: ServerToolDeps, accepted: HashedDefinition): Pl
     check,
     preview: async (input: unknown) => ({
       title: `Use ${title}`,
-      changes: listedChanges(isArguments(input) ? input : {}),
+      changes: shownArguments(isArguments(input) ? input : {}),
     }),
   } as const;
 
