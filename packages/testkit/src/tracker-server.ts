@@ -2,13 +2,25 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { toNodeHandler } from '@modelcontextprotocol/node';
-import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import {
+  type CallToolResult,
+  createMcpHandler,
+  McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+} from '@modelcontextprotocol/server';
 
 export interface TrackerTool {
   name: string;
-  description: string;
-  inputSchema: { type: 'object'; properties?: Record<string, Record<string, string>>; required?: string[] };
-  annotations?: { readOnlyHint?: boolean };
+  title?: string;
+  description?: string;
+  inputSchema: {
+    type: 'object';
+    properties?: Record<string, Record<string, string | string[]>>;
+    required?: string[];
+  };
+  outputSchema?: { type: 'object'; description?: string };
+  annotations?: { readOnlyHint?: boolean; title?: string };
 }
 
 const TITLE = { type: 'object', properties: { title: { type: 'string' } }, required: ['title'] } as const;
@@ -42,8 +54,8 @@ export interface TrackerServer {
   issues: string[];
   /** Calls that arrived, in order. */
   calls: Arrived[];
-  /** Replaces a call's result. */
-  results: CallToolResult[];
+  /** Replaces a call's result; errors are answered as errors of the protocol. */
+  results: (CallToolResult | ProtocolError)[];
   /** Status with which the next requests are refused. */
   refusals: number[];
   /** Until it is released, created issues have no answer. @returns releases them */
@@ -53,6 +65,10 @@ export interface TrackerServer {
   close(): Promise<void>;
 }
 
+/** The answer to a call that the server does not execute. */
+export const refusedCall = (message: string): ProtocolError =>
+  new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+
 const text = (words: string): CallToolResult => ({ content: [{ type: 'text', text: words }] });
 
 export async function startTrackerServer(): Promise<TrackerServer> {
@@ -61,6 +77,7 @@ export async function startTrackerServer(): Promise<TrackerServer> {
 
   async function call({ tool, arguments: args }: Arrived): Promise<CallToolResult> {
     const result = tracker.results.shift();
+    if (result instanceof ProtocolError) throw result;
     if (result !== undefined) return result;
     if (tool === LIST_ISSUES.name) return text(tracker.issues.join('\n') || 'There are no issues.');
     tracker.issues.push(String(args['title']));
