@@ -22,7 +22,7 @@ describe('tool servers from npm', () => {
   let folder: string;
   /** Calls that the model makes, one in each step. */
   let planned: { name: string; arguments: object }[] = [];
-  /** What it was told about each. */
+  /** Tool results, in order. */
   let results: string[] = [];
 
   beforeAll(async () => {

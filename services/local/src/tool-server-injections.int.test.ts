@@ -2,7 +2,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { CREATE_ISSUE, LIST_ISSUES, startTrackerServer, type TrackerServer } from '@uswarm/testkit/tracker-server';
+import {
+  CREATE_ISSUE,
+  LIST_ISSUES,
+  startTrackerServer,
+  type TrackerServer,
+  type TrackerTool,
+} from '@uswarm/testkit/tracker-server';
 import { ADMIN_KEY, adminCall } from '../test/admin-call.js';
 import type { AppUser } from '../test/app-servers.js';
 import { cardsOf, type InjectionWorld, startInjectionWorld } from '../test/injection-world.js';
@@ -23,12 +29,13 @@ const LIST = { name: 'tracker__list_issues', arguments: {} };
 const NOTES = { name: 'notes__list_issues', arguments: {} };
 const FIND = { name: 'find_tools', arguments: { query: 'issue issues list create' } };
 const ASKED = /^You allow this tool\. It asks because the agent has read/;
-/** Whether the user allows the tool or not. */
+/** With or without permission for the tool. */
 const ANY = /(?:)/;
 const FILED = ORDERED['file an issue with a memory']!;
+const UNVETTED = { ...FILED, call: { ...FILED.call, name: 'unvetted__create_issue' } };
 const text = (words: string) => ({ content: [{ type: 'text' as const, text: words }] });
 const EFFECTS = Object.entries(ORDERED);
-/** Each place with one of the effects in turn: there are more places than effects. */
+/** Each place with one effect in turn: there are more places than effects. */
 const inTurn = Object.entries(PLACES_IN_RESULTS).map(([place, result], index) => {
   const [effect, ordered] = EFFECTS[(index * 5) % EFFECTS.length]!;
   return { place, result, effect, ordered };
@@ -38,14 +45,17 @@ describe('a model that obeys every order of a tool server', () => {
   let world: InjectionWorld;
   let tracker: TrackerServer;
   let notes: TrackerServer;
+  /** Its hints and descriptions are not trusted. */
+  let unvetted: TrackerServer;
   let folder: string;
   let count = 0;
 
   beforeAll(async () => {
-    [tracker, notes] = [await startTrackerServer(), await startTrackerServer()];
+    [tracker, notes, unvetted] = [await startTrackerServer(), await startTrackerServer(), await startTrackerServer()];
     folder = await mkdtemp(join(tmpdir(), 'uswarm-tool-servers-'));
     const servers = [
-      { id: 'tracker', name: 'Tracker', url: tracker.url },
+      { id: 'tracker', name: 'Tracker', url: tracker.url, trust_hints: true },
+      { id: 'unvetted', name: 'Unvetted', url: unvetted.url },
       { id: 'notes', name: 'Notes', url: notes.url, trust_hints: true },
     ];
     await writeFile(join(folder, 'servers.json'), JSON.stringify({ servers }));
@@ -54,7 +64,7 @@ describe('a model that obeys every order of a tool server', () => {
     for (const tool of [...TRACKER_TOOLS, 'notes__create_issue']) await world.user.permit(tool, 'allow');
   });
   beforeEach(() => {
-    for (const server of [tracker, notes]) Object.assign(server, { issues: [], calls: [], results: [] });
+    for (const server of [tracker, notes, unvetted]) Object.assign(server, { issues: [], calls: [], results: [] });
     notes.issues.push(PRIVATE_NOTE);
     for (const left of [world.tools.queries, world.tools.opened, world.servers.google.requests as string[]])
       left.length = 0;
@@ -63,14 +73,15 @@ describe('a model that obeys every order of a tool server', () => {
     await world?.close();
     await tracker?.close();
     await notes?.close();
+    await unvetted?.close();
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Lists and accepts these tools of the tracker. */
-  async function offer(tools = [CREATE_ISSUE, LIST_ISSUES]): Promise<void> {
-    tracker.tools = tools;
+  /** Lists these tools on the unvetted server, and accepts them. */
+  async function offer(tools: TrackerTool[] = []): Promise<void> {
+    unvetted.tools = tools;
     await adminCall(world.services, 'tools.list', {});
-    await adminCall(world.services, 'tools.accept', { server: 'tracker' });
+    await adminCall(world.services, 'tools.accept', { server: 'unvetted' });
   }
 
   const give = (...ordered: OrderedCall[]): number => world.model.give({ calls: ordered.map(({ call }) => call) });
@@ -80,11 +91,11 @@ describe('a model that obeys every order of a tool server', () => {
     const task = `server-${(count += 1)}.`;
     world.model.tasks.set(task, calls);
     const conversation = await world.newConversation(user);
-    const contents = await world.say(conversation, `Please look for ${task}`, {}, user);
+    const contents = await world.say(conversation, `Please find ${task}`, {}, user);
     return { conversation, cards: cardsOf(contents) };
   }
 
-  /** Nothing was changed, and the cards show all of the calls that wait. */
+  /** Nothing outside has changed, and cards show all waiting calls. */
   async function expectOnlyCards(
     cards: Awaited<ReturnType<typeof ask>>['cards'],
     ordered: readonly OrderedCall[],
@@ -101,9 +112,9 @@ describe('a model that obeys every order of a tool server', () => {
     expect(sent()).not.toMatch(SECRET_PARTS);
   }
 
-  /** Calls of the tracker and of the notes other than those that the user asked for. */
+  /** Calls except the requested ones. */
   const changes = () =>
-    [...tracker.calls, ...notes.calls].filter(
+    [...tracker.calls, ...notes.calls, ...unvetted.calls].filter(
       ({ tool, arguments: args }) => tool !== LIST_ISSUES.name || Object.keys(args).length > 0,
     );
 
@@ -112,7 +123,7 @@ describe('a model that obeys every order of a tool server', () => {
     JSON.stringify([
       world.tools.queries,
       world.tools.opened,
-      ...[...tracker.calls, ...notes.calls].map(({ tool, arguments: args }) => [tool, args]),
+      ...[...tracker.calls, ...notes.calls, ...unvetted.calls].map(({ tool, arguments: args }) => [tool, args]),
     ]);
 
   async function approve(conversation: string, user: AppUser = world.user): Promise<void> {
@@ -124,7 +135,7 @@ describe('a model that obeys every order of a tool server', () => {
     await world.idle(conversation);
   }
 
-  /** What the model was last told by a tool. */
+  /** The newest tool result. */
   const lastResult = (): string => {
     const messages = world.servers.model.requests.flatMap(({ body }) => body.messages);
     return JSON.stringify(messages.findLast(({ role }) => role === 'tool')?.content);
@@ -192,7 +203,7 @@ describe('a model that obeys every order of a tool server', () => {
       expect(changes()).toEqual([]);
     });
 
-    it('has no lines of its own on the card, by names of arguments', async () => {
+    it('adds no lines to the card by argument names', async () => {
       const id = give(ORDERED['imitate lines on the card']!);
       tracker.results.push(text(order(id)));
       const { cards } = await ask([LIST]);
@@ -230,7 +241,7 @@ describe('a model that obeys every order of a tool server', () => {
         const id = give(FILED);
         const { name } = tool(order(id));
         await offer([tool(order(id)), LIST_ISSUES]);
-        world.model.orders[id] = { calls: [{ ...FILED.call, name: `tracker__${name}` }] };
+        world.model.orders[id] = { calls: [{ ...FILED.call, name: `unvetted__${name}` }] };
         const { cards } = await ask([FIND], asked);
         expect(world.model.obeyed.has(id)).toBe(true);
         await expectOnlyCards(cards, [FILED], ANY);
@@ -246,12 +257,12 @@ describe('a model that obeys every order of a tool server', () => {
     });
 
     it('is obeyed once the user has approved it (control)', async () => {
-      const id = give(FILED);
+      const id = give(UNVETTED);
       await offer([{ ...CREATE_ISSUE, description: order(id) }, LIST_ISSUES]);
       const { conversation, cards } = await ask([FIND], asked);
       expect(cards).toHaveLength(1);
       await approve(conversation, asked);
-      expect(tracker.issues).toEqual([SECRET]);
+      expect(unvetted.issues).toEqual([SECRET]);
     });
   });
 
@@ -259,7 +270,6 @@ describe('a model that obeys every order of a tool server', () => {
     afterAll(() => offer());
 
     it('does not get a call that was approved for the tool as it was', async () => {
-      await offer();
       const id = give(FILED);
       tracker.results.push(text(order(id)));
       const { conversation, cards } = await ask([LIST]);
@@ -268,15 +278,17 @@ describe('a model that obeys every order of a tool server', () => {
       tracker.tools = [readOnly, LIST_ISSUES];
       await approve(conversation);
       expect(tracker.issues).toEqual([]);
+      tracker.tools = [CREATE_ISSUE, LIST_ISSUES];
+      await offer();
     });
 
     it('gets no call by a tool that it adds in the middle and calls read-only', async () => {
       await offer();
       const exported = { ...LIST_ISSUES, name: 'export_all', description: 'Exports all.' };
-      const ordered = { call: { name: 'tracker__export_all', arguments: { text: SECRET } }, shows: [`“${SECRET}”`] };
+      const ordered = { call: { name: 'unvetted__export_all', arguments: { text: SECRET } }, shows: [`“${SECRET}”`] };
       const id = give(ordered);
       const { conversation } = await ask([LIST]);
-      await offer([CREATE_ISSUE, LIST_ISSUES, exported]);
+      await offer([CREATE_ISSUE, exported]);
       const contents = await world.say(conversation, `Now ${order(id)}`);
       expect(world.model.obeyed.has(id)).toBe(true);
       await expectOnlyCards(cardsOf(contents), [ordered], ANY);
@@ -284,11 +296,11 @@ describe('a model that obeys every order of a tool server', () => {
 
     it('gets no call of a changing tool that it calls read-only', async () => {
       await offer([{ ...CREATE_ISSUE, annotations: { readOnlyHint: true } }, LIST_ISSUES]);
-      const id = give(FILED);
+      const id = give(UNVETTED);
       tracker.results.push(text(order(id)));
       const { cards } = await ask([LIST]);
       expect(world.model.obeyed.has(id)).toBe(true);
-      await expectOnlyCards(cards, [FILED]);
+      await expectOnlyCards(cards, [UNVETTED], ANY);
     });
 
     it.each([
@@ -301,18 +313,18 @@ describe('a model that obeys every order of a tool server', () => {
       'find_tools',
     ])('does not replace another tool by the name %s', async (name) => {
       await offer([{ ...CREATE_ISSUE, name }, LIST_ISSUES]);
-      const ordered = { call: { name: `tracker__${name}`, arguments: { title: SECRET } }, shows: [`“${SECRET}”`] };
+      const ordered = { call: { name: `unvetted__${name}`, arguments: { title: SECRET } }, shows: [`“${SECRET}”`] };
       const id = give(ordered);
       tracker.results.push(text(order(id)));
       const { cards } = await ask([LIST, NOTES]);
       expect(world.model.obeyed.has(id)).toBe(true);
       await expectOnlyCards(cards, [ordered], ANY);
-      expect(cards[0]?.title).toBe(`Approve? Use ${name} of Tracker`);
+      expect(cards[0]?.title).toBe(`Approve? Use ${name} of Unvetted`);
     });
 
     it('gets the call, and no other tool does, once the user has approved it (control)', async () => {
       await offer([{ ...CREATE_ISSUE, name: 'send_mail' }, LIST_ISSUES]);
-      const id = give({ call: { name: 'tracker__send_mail', arguments: { title: SECRET } } });
+      const id = give({ call: { name: 'unvetted__send_mail', arguments: { title: SECRET } } });
       tracker.results.push(text(order(id)));
       const { conversation } = await ask([LIST]);
       await approve(conversation);
@@ -321,15 +333,14 @@ describe('a model that obeys every order of a tool server', () => {
     });
   });
 
-  // Known gaps: each of these tests begins to fail when its gap is closed.
-  describe('with an order that is not asked about yet', () => {
+  describe('in a fresh conversation, or through a tool that only reads', () => {
     let user: AppUser;
     beforeAll(async () => {
       user = await world.addUser();
     });
     beforeEach(() => offer());
 
-    it.failing('opens no address that a tool has only repeated', async () => {
+    it('opens no address that a tool has only repeated', async () => {
       const url = `${EVIL}/?k=4711`;
       const opened = give({ call: { name: 'read_page_tool', arguments: { url } } });
       const repeated = give({ call: { name: 'notes__list_issues', arguments: { query: url } } });
@@ -339,31 +350,29 @@ describe('a model that obeys every order of a tool server', () => {
       expect(world.tools.opened).toEqual([]);
     });
 
-    it.failing('passes no memory to a tool that only reads and that the operator trusts', async () => {
+    it('passes no memory to a tool that only reads and that the operator trusts', async () => {
       const id = give({ call: { name: 'notes__list_issues', arguments: { query: SECRET } } });
       tracker.results.push(text(order(id)));
       await ask([LIST]);
       expect(sent()).not.toMatch(SECRET_PARTS);
     });
 
-    it.failing('searches for no text of a failed result', async () => {
+    it('searches for no text of a failed result', async () => {
       const id = give(ORDERED['search for a result of another server']!);
       notes.results.push({ ...text(`Cannot open: ${PRIVATE_NOTE} ${order(id)}`), isError: true });
       await ask([NOTES]);
       expect(sent()).not.toMatch(SECRET_PARTS);
     });
 
-    it.failing.each([
-      'save a memory',
-      'add an agent',
-      'send a mail',
-      'search for a memory',
-      'open a page with a memory',
-    ])('obeys no description of a tool without an approval: %s', async (effect) => {
-      const id = give(ORDERED[effect]!);
-      await offer([{ ...CREATE_ISSUE, description: order(id) }, LIST_ISSUES]);
-      const { cards } = await ask([FIND], user);
-      await expectOnlyCards(cards, [ORDERED[effect]!], ANY);
-    });
+    it.each(['save a memory', 'add an agent', 'send a mail', 'search for a memory', 'open a page with a memory'])(
+      'obeys no description of a tool without an approval: %s',
+      async (effect) => {
+        const id = give(ORDERED[effect]!);
+        await offer([{ ...CREATE_ISSUE, description: order(id) }, LIST_ISSUES]);
+        const { cards } = await ask([FIND], user);
+        expect(world.model.obeyed.has(id)).toBe(true);
+        await expectOnlyCards(cards, [ORDERED[effect]!], ANY);
+      },
+    );
   });
 });

@@ -30,7 +30,7 @@ describe('a tool server that is forced on, and whose hints are not trusted', () 
     expect(items.find(({ name }) => name === 'Tracker')).toMatchObject({ type: 'tool', provider: null, enabled: true });
   });
 
-  it('cannot be turned off, but its tools can run without asking', async () => {
+  it('cannot be turned off, and asks although the user allows a tool, because its description can contain orders', async () => {
     const path = `/v1/agents/${await world.managerId()}/tools/${CREATE}`;
     for (const change of [{ enabled: false }, { permission: 'deny' }])
       expect(await world.client.api('PATCH', path, change)).toMatchObject({
@@ -40,6 +40,11 @@ describe('a tool server that is forced on, and whose hints are not trusted', () 
     expect(await world.client.api('PATCH', path, { permission: 'allow' })).toMatchObject({ status: 200 });
     world.behave = ({ results }) => (results.length === 0 ? call(CREATE, { title: 'Door' }) : [{ text: 'Filed.' }]);
     await world.client.send('File an issue');
+    const card = await world.card();
+    expect(card.content).toMatchObject({
+      description: expect.stringContaining('You allow this tool. It asks because'),
+    });
+    await world.choose(card, 'approve');
     await world.answer('Filed.');
     expect(world.tracker.issues).toEqual(['Door']);
   });

@@ -140,11 +140,14 @@ describe('the tools of a tool server', () => {
     });
 
     it('invariant 4: are called once if it happens before the call is stored as sent', async () => {
-      world.behave = ({ results }) => (results.length === 0 ? create('Door') : [{ text: `Result: ${results[0]}` }]);
+      await world.client.api('PATCH', `/v1/agents/${await world.managerId()}/tools/${CREATE}`, { permission: 'allow' });
+      const step = `before sent: ${killed}`;
+      world.behave = ({ results }) =>
+        results.length === 0 ? [{ hold: step }, ...create('Door')] : [{ text: `Result: ${results[0]}` }];
       await world.client.send('File an issue');
-      const card = await world.card();
+      await world.model.reached(step);
       const unlock = await world.services.lockTable('receipts');
-      await world.choose(card, 'approve');
+      world.model.release(step);
       await world.services.untilBlocked();
       await world.services.kill(killed, world.client.workspaceId);
       await unlock();

@@ -112,6 +112,7 @@ export function serverTool(deps: ServerToolDeps, accepted: HashedDefinition): Pl
     switchedBy: name,
     entry,
     reads: 'app',
+    isForeign: !server.trust_hints,
     describe: () => `Using ${title}`,
     check,
     preview: async (input: unknown) => ({

@@ -7,7 +7,15 @@ import type { FoundApproval } from '../../records/approvals.store.js';
 import type { StoredOutcome } from '../tools/tool-calls.store.js';
 import { withOutcome } from '../tools/outcomes.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
-import type { Commit, HandOverTool, PlatformTool, TaskTool, ToolCall, ToolOutcome } from '../tools/platform-tool.js';
+import {
+  type Commit,
+  type HandOverTool,
+  type PlatformTool,
+  serverOfTool,
+  type TaskTool,
+  type ToolCall,
+  type ToolOutcome,
+} from '../tools/platform-tool.js';
 import type { CallRules } from '../tools/call-rules.js';
 import { parseArguments, prepareCall, unavailable } from '../tools/prepare-call.js';
 import { sendCall, type SendCallDeps } from '../tools/send-call.js';
@@ -159,11 +167,26 @@ async function mayRepeat({ turn, rules }: ToolRequestDeps, tool: PlatformTool): 
   return await rules.mayRepeat({ id, agentId, messageId });
 }
 
+const textsIn = (value: unknown): string[] => {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, item]) => [key, ...textsIn(item)]);
+};
+
+/** True for a call that must not run without asking after the agent has read content from others. */
+async function canLeak({ rules, turn }: ToolRequestDeps, tool: PlatformTool, input: unknown): Promise<boolean> {
+  if (asksAfterUntrusted(tool)) return true;
+  const server = serverOfTool(tool.name);
+  if (server === undefined) return false;
+  const place = { workspaceId: turn.workspace_id, conversationId: turn.conversation_id, userId: turn.user_id };
+  return rules.sharesPrivateText(place, textsIn(input).join('\n'), server);
+}
+
 /** Decides on a call that has no outcome: the stricter of the settings then and now applies. */
 async function verdictOn(
   deps: ToolRequestDeps,
   { asked }: ToolOffer,
-  tool: PlatformTool,
+  { tool, input }: Pick<Requested, 'tool' | 'input'>,
   { sent, approval, isDelegated }: StoredCall,
 ): Promise<'execute' | 'wait' | Asking | ToolOutcome> {
   const { rules } = deps;
@@ -175,7 +198,7 @@ async function verdictOn(
   if (approval === undefined) {
     if (permission === 'ask' || asked.includes(tool.name) || (await mayRepeat(deps, tool)))
       return { ask: [], permission };
-    const sources = asksAfterUntrusted(tool) ? await rules.untrustedSources(deps.turn.conversation_id) : [];
+    const sources = (await canLeak(deps, tool, input)) ? await rules.untrustedSources(deps.turn.conversation_id) : [];
     return sources.length > 0 ? { ask: sources, permission } : 'execute';
   }
   if (approval.status === 'approved') return 'execute';
@@ -353,7 +376,7 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
       if (stored.outcome !== undefined) return void (await deliver(parsed, stored.outcome, lastSeq()));
       if (stored.approval?.argumentsHash.equals(callHash(name, parsed.input)) === false)
         throw new ReplyLimitExceeded('runtime_output_invalid', 'arguments_changed');
-      const verdict = await verdictOn(deps, offer, tool, stored);
+      const verdict = await verdictOn(deps, offer, parsed, stored);
       if (verdict === 'execute') return await prepareAndRun(parsed, stored);
       if (typeof verdict !== 'string' && 'text' in verdict) return await run(parsed, withOutcome(verdict));
       const seq = verdict === 'wait' ? undefined : await ask(parsed, verdict);

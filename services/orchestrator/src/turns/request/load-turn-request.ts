@@ -233,7 +233,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
       request,
       context,
       requestedTools: requested,
-      untrusted: untrustedIn({ toolToken, features, newestFirst }),
+      untrusted: untrustedIn({ toolToken, features, newestFirst, requested }),
       contextWindow: window.tokens,
       hasFiles: attached.isComplete,
       fileProblems: attached.problems,
@@ -253,15 +253,19 @@ function untrustedIn({
   toolToken,
   features,
   newestFirst,
+  requested,
 }: {
   toolToken: string;
   features: readonly string[];
   newestFirst: readonly HistoryRow[];
+  requested: readonly PlatformTool[];
 }): UntrustedSource[] {
   return [
     // A release 0.2 runtime has a token for calls, and announces none.
     ...(toolToken !== '' && !features.includes(TOOL_GRANTS) ? (['web'] as const) : []),
     ...(newestFirst.some(isAttachedByUser) ? (['attachment'] as const) : []),
+    // A description can contain orders, too.
+    ...(requested.some(({ isForeign = false }) => isForeign) ? (['app'] as const) : []),
   ];
 }
 

@@ -26,8 +26,12 @@ export interface CallRules {
   connection(userId: string, tool: Pick<PlatformTool, 'provider'>): Promise<string | undefined>;
   /** Sources that agents have read in the conversation. */
   untrustedSources(conversationId: string): Promise<UntrustedSource[]>;
-  /** True if a query has text of the user's that is not in the user's messages in the conversation. */
-  sharesPrivateText(place: CallPlace, query: string): Promise<boolean>;
+  /**
+   * True if a query has text of the user's that is not in the user's messages in the conversation.
+   *
+   * @param server receives the query, and knows its own results
+   */
+  sharesPrivateText(place: CallPlace, query: string, server?: string): Promise<boolean>;
   /** True if the user has written the whole address, or a search, page or connected app has returned it. */
   knowsAddress(conversationId: string, url: URL): Promise<boolean>;
   /** Counts a turn's searches and pages since its conversation has content from others. */
@@ -65,10 +69,10 @@ export const createCallRules = ({
   mayRepeat: receipts.sentSince,
   connection: connectionOf(database),
   untrustedSources: (conversationId) => findUntrustedSources(database, conversationId),
-  async sharesPrivateText(place, query) {
+  async sharesPrivateText(place, query, server) {
     const readers = platformTools.filter(({ effect }) => effect === 'read').map(({ name }) => name);
     const [{ texts, named }, attached] = await Promise.all([
-      findPrivateTexts(database, place, readers),
+      findPrivateTexts(database, place, readers, server),
       attachedTexts(place),
     ]);
     return sharesText(query, [...texts, ...attached], named);

@@ -6,8 +6,6 @@ import { addressTexts } from './known-addresses.js';
 /** Newest first. More would delay each page. */
 const MAX_CHARACTERS = 1_000_000;
 const MAX_MESSAGES = 200;
-/** Server tools' names. */
-const SERVER_TOOLS = String.raw`%\_\_%`;
 
 interface Row {
   kind: 'user' | 'search' | 'page' | 'app';
@@ -18,7 +16,7 @@ interface Row {
  * Texts whose addresses an agent may open without asking: what the user wrote in the conversation, and what searches, pages
  * and connected apps returned in it. Documents, memories and other agents' answers do not count, because a model wrote them.
  *
- * @param readers tools that read connected apps, besides server tools
+ * @param readers tools that read connected apps. Server tools are none: they can repeat an address that a model wrote
  */
 export async function findAddressTexts(
   db: Database,
@@ -33,7 +31,7 @@ export async function findAddressTexts(
         AND e.call ->> 'tool' IN (${WEB_SEARCH_TOOL}, ${READ_PAGE_TOOL}) AND NOT (e.call ->> 'failed')::boolean
       UNION ALL
       SELECT 'app', c.text, c.created_at FROM turns t JOIN tool_calls c ON c.turn_id = t.id
-      WHERE t.conversation_id = ${conversationId} AND NOT c.failed AND (c.tool = ANY (${[...readers]}) OR c.tool LIKE ${SERVER_TOOLS})
+      WHERE t.conversation_id = ${conversationId} AND NOT c.failed AND c.tool = ANY (${[...readers]})
     ), newest AS (
       SELECT kind, text, sum(length(text)) OVER (ORDER BY at DESC, text) AS characters FROM results
     ), named AS (

@@ -101,6 +101,8 @@ interface ToolBase {
   provider?: IntegrationProvider;
   /** Content that calls return, if the user did not write it. Default for integrations: `app`. */
   reads?: UntrustedSource;
+  /** True if the definition itself is content from others: its server is not trusted. */
+  isForeign?: boolean;
   /** True if calls need an approval in conversations with untrusted content, although they change only our data. */
   asksAfterUntrustedContent?: boolean;
   /** One line for the user. */
@@ -174,7 +176,10 @@ export interface HandOverTool extends ToolBase {
 /** Server tools, which can change at any time. Their names have two underscores after the server's id. */
 export type ServerTools = () => Promise<readonly PlatformTool[]>;
 
-export const isServerTool = (name: string): boolean => name.includes('__');
+/** The tool server's id; undefined for other tools. */
+export const serverOfTool = (name: string): string | undefined => /^(.+?)__/.exec(name)?.[1];
+
+export const isServerTool = (name: string): boolean => serverOfTool(name) !== undefined;
 
 export type PlatformTool = OwnTool | ExternalTool | TaskTool | HandOverTool;
 

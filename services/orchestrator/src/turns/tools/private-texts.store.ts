@@ -14,11 +14,15 @@ const MAX_MESSAGES = 200;
 /** Server tools' names. */
 const SERVER_TOOLS = String.raw`%\_\_%`;
 
-/** @param readers tools with private results, besides server tools */
+/**
+ * @param readers tools with private results, besides server tools, whose failures are private too
+ * @param server whose own results are not private
+ */
 export async function findPrivateTexts(
   db: Database,
   { workspaceId, conversationId }: { workspaceId: string; conversationId: string },
   readers: readonly string[],
+  server?: string,
 ): Promise<PrivateTexts> {
   const { rows } = await sql<{ text: string; named: boolean }>`
     WITH private AS (
@@ -30,7 +34,10 @@ export async function findPrivateTexts(
       WHERE d.workspace_id = ${workspaceId}
       UNION ALL
       SELECT c.text, c.created_at FROM turns t JOIN tool_calls c ON c.turn_id = t.id
-      WHERE t.conversation_id = ${conversationId} AND NOT c.failed AND (c.tool = ANY (${[...readers]}) OR c.tool LIKE ${SERVER_TOOLS})
+      WHERE t.conversation_id = ${conversationId} AND (
+        (NOT c.failed AND c.tool = ANY (${[...readers]}))
+        OR (c.tool LIKE ${SERVER_TOOLS} AND split_part(c.tool, '__', 1) IS DISTINCT FROM ${server ?? null})
+      )
     ), newest AS (
       SELECT text, sum(length(text)) OVER (ORDER BY at DESC, text) AS characters FROM private
     ), named AS (
