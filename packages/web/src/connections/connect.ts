@@ -1,10 +1,18 @@
 import * as oauth from 'oauth4webapi';
 import type { Client, components } from '@uswarm/client';
 
-export type Provider = components['schemas']['IntegrationProvider'];
+/** An app that the API knows, or a tool server. */
+export type Target = { provider: components['schemas']['IntegrationProvider'] } | { server: string };
+
+/** Undefined for a tool, which needs no account. */
+export function targetOf({ type, provider, server }: components['schemas']['IntegrationItem']): Target | undefined {
+  if (type === 'tool') return undefined;
+  return provider === null ? (server === undefined ? undefined : { server }) : { provider };
+}
+
 export type Configuration = components['schemas']['OAuthConfiguration'];
 interface Pending {
-  provider: Provider;
+  target: Target;
   verifier: string;
   state: string;
   redirectUrl: string;
@@ -17,11 +25,11 @@ export const returnsHere = ({ redirect_url: url }: Configuration, origin = locat
   URL.canParse(url) && new URL(url).origin === origin;
 
 /** Leaves for the provider. The service made the `state`, and checks it. */
-export async function leaveFor(provider: Provider, configuration: Configuration, returnTo: string): Promise<void> {
+export async function leaveFor(target: Target, configuration: Configuration, returnTo: string): Promise<void> {
   const { client_id, redirect_url: redirectUrl, authorization_endpoint, scopes, additional_parameters } = configuration;
   const more = additional_parameters as Record<string, string>;
   const pending: Pending = {
-    provider,
+    target,
     verifier: oauth.generateRandomCodeVerifier(),
     state: more['state'] ?? '',
     redirectUrl,
@@ -64,14 +72,14 @@ export function returned(search = location.search): Returned | undefined {
 
 export async function finish({ api }: Client, { pending, code, refusal, issuer }: Returned): Promise<void> {
   if (code === null) throw new Error(refusal ?? 'The provider returned no code.');
-  await api.post('/v1/integrations/callback', {
-    body: {
-      provider: pending.provider,
-      authorization_code: code,
-      code_verifier: pending.verifier,
-      redirect_url: pending.redirectUrl,
-      ...(pending.state !== '' && { state: pending.state }),
-      ...(issuer !== null && { iss: issuer }),
-    },
-  });
+  const { target } = pending;
+  const body = {
+    authorization_code: code,
+    code_verifier: pending.verifier,
+    redirect_url: pending.redirectUrl,
+    ...(pending.state !== '' && { state: pending.state }),
+    ...(issuer !== null && { iss: issuer }),
+  };
+  if ('server' in target) await api.post('/v1/tool-servers/{server}/callback', { path: target, body });
+  else await api.post('/v1/integrations/callback', { body: { ...target, ...body } });
 }

@@ -7,7 +7,7 @@ import { Confirm, Dialog, FormDialog } from '../ui/dialog.js';
 import { Facts, Item } from '../ui/item.js';
 import { Badge } from '../ui/parts.js';
 import { ui } from '../ui/ui.js';
-import { leaveFor, type Provider, returnsHere } from './connect.js';
+import { leaveFor, returnsHere, type Target, targetOf } from './connect.js';
 import { type App, type Step, useConnections } from './use-connections.js';
 
 export function ConnectionsScreen({ workspaceId }: { workspaceId: string }) {
@@ -23,11 +23,12 @@ export function ConnectionsScreen({ workspaceId }: { workspaceId: string }) {
             <Section title="Apps">
               <ul className={ui('list')}>
                 {items.map((item) => {
-                  const { provider, enabled, name } = item;
-                  if (provider === null) return null;
+                  const { enabled, name } = item;
+                  const target = targetOf(item);
+                  if (target === undefined) return null;
                   const verb = enabled ? 'Disconnect' : 'Connect';
                   const choose = (): void =>
-                    enabled ? setStep({ kind: 'disconnecting', item, provider }) : void connect(item, provider);
+                    enabled ? setStep({ kind: 'disconnecting', item, target }) : void connect(item, target);
                   return (
                     <AppCard key={name} item={item}>
                       <Button aria-label={`${verb} ${name}`} onClick={choose}>
@@ -40,7 +41,7 @@ export function ConnectionsScreen({ workspaceId }: { workspaceId: string }) {
             </Section>
             <Section title="Built in" lead="These tools belong to every agent.">
               <ul className={ui('list')}>
-                {items.map((item) => (item.provider === null ? <AppCard key={item.name} item={item} /> : null))}
+                {items.map((item) => (item.type === 'tool' ? <AppCard key={item.name} item={item} /> : null))}
               </ul>
               <div>
                 <ButtonLink href={`${pages.agents(workspaceId)}?tab=tools`}>Choose what each agent may do</ButtonLink>
@@ -58,7 +59,7 @@ function AppCard({ item, children }: { item: App; children?: ReactNode }) {
   return (
     <Item image={ownUrl(item.icon_url)} title={item.name} actions={children}>
       <p className={ui('lead')}>{item.description}</p>
-      {item.provider !== null && item.enabled && (
+      {item.type === 'app' && item.enabled && (
         <Facts>
           <Badge tone="ok">Connected</Badge>
         </Facts>
@@ -70,7 +71,7 @@ function AppCard({ item, children }: { item: App; children?: ReactNode }) {
 function StepDialog(props: {
   step: Step;
   onClose: () => void;
-  onDisconnect: (item: App, provider: Provider) => Promise<void>;
+  onDisconnect: (item: App, target: Target) => Promise<void>;
 }) {
   const { step, onClose } = props;
   const { name } = step.item;
@@ -90,7 +91,7 @@ function StepDialog(props: {
         keep="Stay connected"
         action="Disconnect"
         onClose={onClose}
-        onConfirm={() => props.onDisconnect(step.item, step.provider)}
+        onConfirm={() => props.onDisconnect(step.item, step.target)}
       />
     );
   const { scopes } = step.configuration;
@@ -108,7 +109,7 @@ function StepDialog(props: {
       description={`${name} asks you for these permissions, and brings you back here.`}
       action={`Continue to ${name}`}
       onClose={onClose}
-      onSubmit={() => leaveFor(step.provider, step.configuration, location.pathname)}
+      onSubmit={() => leaveFor(step.target, step.configuration, location.pathname)}
     >
       {scopes.length > 0 && (
         <ul className={ui('stack tight bullets')}>
