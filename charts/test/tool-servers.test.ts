@@ -77,6 +77,19 @@ describe('tool servers', () => {
     });
   });
 
+  it('can have accounts of users, with a client that the server or the operator has registered', async () => {
+    const redirect = { redirect_urls: ['https://app.example.com/connected/wiki'] };
+    const auths = [redirect, { ...redirect, client_id: 'uswarm', secret: 'wiki-client', scopes: ['read'] }];
+    const servers = auths.map((auth, index) => ({ ...WIKI, id: `wiki_${index}`, auth: { type: 'oauth', ...auth } }));
+    const values = withServers(servers, 'tool-tokens');
+    expect((await rejection(values)).trim()).toContain(
+      'secrets.integrations.existingSecret is required: the server wiki_0',
+    );
+    const keys = { secrets: { integrations: { existingSecret: 'integrations' } } };
+    const { env } = orchestratorOf(await render(merge(values, keys)));
+    expect(env).toHaveLength(2);
+  });
+
   it('need no Secret without tokens', async () => {
     const { env, mounts, volumes } = orchestratorOf(await render(withServers([WIKI])));
     expect(env.map(({ name }) => name)).toEqual(['TOOL_SERVERS_FILE']);
@@ -94,7 +107,7 @@ describe('tool servers', () => {
 
   it('require a Secret if one of them has a token', async () => {
     expect((await rejection(withServers([WIKI, TICKETS]))).trim()).toBe(
-      'toolServers.existingSecret is required: the server ticket_system has auth.type=bearer, and its token is in this Secret.',
+      'toolServers.existingSecret is required: the server ticket_system has auth.secret, which is a key of this Secret.',
     );
   });
 
@@ -114,11 +127,12 @@ describe('tool servers', () => {
     ['a URL without a scheme', { url: 'wiki.example.com' }, "/0/url'"],
     ['a password in the URL', { url: 'https://user:password@wiki.example.com' }, "/0/url'"],
     ['an unknown kind of authentication', { auth: { type: 'basic' } }, "/0/auth/type'"],
+    ['accounts without an address to return to', { auth: { type: 'oauth' } }, "/0/auth'"],
+    ['a token with an OAuth client', { auth: { type: 'bearer', secret: 'a', client_id: 'b' } }, '/0/auth'],
     ['a bearer without a key', { auth: { type: 'bearer' } }, "/0/auth'"],
     ['a key that is a path', { auth: { type: 'bearer', secret: 'a/b' } }, "/0/auth/secret'"],
     ['a key that has no use', { auth: { type: 'none', secret: 'a' } }, "/0/auth'"],
     ['a token among the values', { auth: { type: 'bearer', token: 'a' } }, "'token' not allowed"],
-    // As YAML reads an `on` without quotes.
     ['another availability', { availability: 'always' }, "/0/availability'"],
     ['a tool that is not a text', { allowed_tools: [1] }, "/0/allowed_tools/0'"],
     ['a call timeout of 0', { limits: { call_timeout_s: 0 } }, "/0/limits/call_timeout_s'"],

@@ -123,8 +123,11 @@
 {{- fail (printf "toolServers.servers has two servers with the id %s." .id) }}
 {{- end }}
 {{- $ids = append $ids .id }}
-{{- if and (eq (dig "auth" "type" "none" .) "bearer") (not $.Values.toolServers.existingSecret) }}
-{{- fail (printf "toolServers.existingSecret is required: the server %s has auth.type=bearer, and its token is in this Secret." .id) }}
+{{- if and (eq (dig "auth" "type" "none" .) "oauth") (not $.Values.secrets.integrations.existingSecret) }}
+{{- fail (printf "secrets.integrations.existingSecret is required: the server %s has auth.type=oauth, and users' tokens are encrypted with its key." .id) }}
+{{- end }}
+{{- if and (dig "auth" "secret" "" .) (not $.Values.toolServers.existingSecret) }}
+{{- fail (printf "toolServers.existingSecret is required: the server %s has auth.secret, which is a key of this Secret." .id) }}
 {{- end }}
 {{- end }}
 {{- end }}
