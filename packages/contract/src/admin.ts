@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ServerTool } from './resources/integration.js';
 import { LegalDocumentName } from './resources/legal.js';
 import { Epoch, Id, Period, Timestamp } from './resources/primitives.js';
 
@@ -94,23 +95,8 @@ export type AuditEntry = z.output<typeof AuditEntry>;
 const LegalVersion = z.object({ document: LegalDocumentName, version: z.string(), published_at: Timestamp });
 
 /** Each is a POST to `/internal/v1/admin/<name>` with an operator token, which contains the actor. */
-const ToolDefinition = z.object({
-  description: z.string(),
-  inputSchema: z.record(z.string(), z.unknown()),
-  readOnly: z.boolean(),
-});
-
-/** A tool server's tool. */
-export const AdminServerTool = z.object({
-  server: z.string(),
-  name: z.string(),
-  /** `changed`: disabled until an operator accepts the change. `missing`: the server no longer lists it. */
-  state: z.enum(['offered', 'not_allowed', 'changed', 'missing']),
-  /** As accepted. */
-  accepted: ToolDefinition,
-  /** As the server lists it, if it has changed. */
-  changed: ToolDefinition.nullable(),
-});
+/** A tool with a shared account. */
+const AdminServerTool = ServerTool.extend({ server: z.string() });
 export type AdminServerTool = z.output<typeof AdminServerTool>;
 
 export const ADMIN_CALLS = {

@@ -36,7 +36,7 @@ export {
   type AdminBody,
   type AdminCall,
   adminPath,
-  AdminServerTool,
+  type AdminServerTool,
   AdminTurn,
   AdminTurnStatus,
   AdminUser,

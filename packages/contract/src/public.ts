@@ -90,6 +90,7 @@ export {
   IntegrationCategory,
   IntegrationItem,
   OAuthConfiguration,
+  ServerTool,
 } from './resources/integration.js';
 export {
   CLIENT_EVENTS,

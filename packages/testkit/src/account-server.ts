@@ -16,9 +16,12 @@ export interface AccountServerHabits extends MetadataHabits, ClientHabits, Grant
   /** False: the MCP endpoint serves requests without a token. */
   needsAccount: boolean;
   faults: Partial<Record<Place, Fault>>;
+  /** The MCP server for an account. */
+  serve: (account: string) => McpServer;
 }
 
 const STANDARD: AccountServerHabits = {
+  serve: createTools,
   needsAccount: true,
   challenge: 'metadata',
   challengeScope: undefined,
@@ -104,7 +107,7 @@ export async function startAccountServer(changes: Partial<AccountServerHabits> =
       return;
     }
     const { method = 'GET', url = '' } = request;
-    const handle = toNodeHandler(createMcpHandler(() => createTools(account ?? 'nobody')));
+    const handle = toNodeHandler(createMcpHandler(() => habits.serve(account ?? 'none')));
     await handle(Object.assign(request, { method, url }), response, body === '' ? undefined : JSON.parse(body));
   }
 

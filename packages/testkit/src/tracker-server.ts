@@ -62,6 +62,8 @@ export interface TrackerServer {
   holdAnswers(): () => void;
   /** Resolves when that many calls have arrived. */
   arrived(count: number): Promise<void>;
+  /** Serves the same issues elsewhere. */
+  create(): McpServer;
   close(): Promise<void>;
 }
 
@@ -122,6 +124,7 @@ export async function startTrackerServer(): Promise<TrackerServer> {
     calls: [],
     results: [],
     refusals: [],
+    create: newServer,
     holdAnswers() {
       const { promise, resolve } = Promise.withResolvers<void>();
       held = promise;

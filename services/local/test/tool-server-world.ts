@@ -32,6 +32,8 @@ export interface ToolServerWorld {
   secret: string;
   behave: (call: ModelCall) => ModelStep[];
   calls: ModelCall[];
+  /** Replaces the user. */
+  newUser(): Promise<void>;
   card(): Promise<Card>;
   choose(card: Pick<MessageData, 'id'>, action: 'approve' | 'deny'): Promise<void>;
   /** Waits for a delivered answer with this text. */
@@ -48,7 +50,10 @@ export interface ToolServerWorld {
 const written = (result: string): string => result.replaceAll(/<\/?untrusted[^>]*>\n?/g, '');
 
 /** Call it within `describe`. @param server overrides in the file */
-export function useToolServer(server: object = {}, environment: Record<string, string> = {}): ToolServerWorld {
+export function useToolServer(
+  server: object | ((world: ToolServerWorld) => Promise<object>) = {},
+  environment: Record<string, string> = {},
+): ToolServerWorld {
   const world = {} as ToolServerWorld;
   let folder = '';
 
@@ -58,7 +63,8 @@ export function useToolServer(server: object = {}, environment: Record<string, s
     const file = join(folder, 'tool-servers.json');
     world.secret = join(folder, 'tracker');
     await writeFile(world.secret, 'token-1\n');
-    const tracker = { id: 'tracker', name: 'Tracker', url: world.tracker.url, ...server };
+    const overrides = typeof server === 'function' ? await server(world) : server;
+    const tracker = { id: 'tracker', name: 'Tracker', url: world.tracker.url, ...overrides };
     await writeFile(file, JSON.stringify({ servers: [tracker] }));
     world.model = await startModelServer({
       script: ({ messages, tools }) => {
@@ -85,7 +91,6 @@ export function useToolServer(server: object = {}, environment: Record<string, s
     });
   });
   beforeEach(async () => {
-    world.client?.close();
     world.calls = [];
     Object.assign(world.tracker, {
       tools: [CREATE_ISSUE, LIST_ISSUES],
@@ -94,8 +99,7 @@ export function useToolServer(server: object = {}, environment: Record<string, s
       results: [],
       refusals: [],
     });
-    const token = await world.services.issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' });
-    world.client = await startTestClient({ ...world.services, token, eventDeadlineMs: 15_000 });
+    await world.newUser();
   });
   afterAll(async () => {
     world.client?.close();
@@ -117,6 +121,12 @@ export function useToolServer(server: object = {}, environment: Record<string, s
   }
 
   return Object.assign(world, {
+    async newUser() {
+      world.client?.close();
+      const token = await world.services.issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' });
+      world.client = await startTestClient({ ...world.services, token, eventDeadlineMs: 15_000 });
+    },
+
     card: async () => (await world.client.shown(({ content }) => content.type === 'action_card')) as Card,
 
     async choose({ id }: Pick<MessageData, 'id'>, action: 'approve' | 'deny') {

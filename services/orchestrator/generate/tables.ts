@@ -11,8 +11,6 @@ const COLUMN_TYPES: Record<string, string> = {
   'agents.prompts': 'AgentPrompt[]',
   'audit_log.details': 'Record<string, unknown>',
   'devices.push_keys': 'PushKeys',
-  'integration_revocations.provider': 'IntegrationProvider',
-  'integrations.provider': 'IntegrationProvider',
   'legal_acceptances.document': 'LegalDocumentName',
   'messages.attachments': "Omit<Attachment, 'url'>[]",
   'messages.content': 'MessageContent',
@@ -24,6 +22,7 @@ const COLUMN_TYPES: Record<string, string> = {
     '{ name: string; description: string; inputSchema: Record<string, unknown>; readOnly: boolean }',
   'tool_definitions.definition':
     '{ name: string; description: string; inputSchema: Record<string, unknown>; readOnly: boolean }',
+  'tool_server_clients.client': 'Record<string, unknown>',
   'turn_contexts.context': 'Record<string, unknown>',
   'turn_entries.call':
     '{ tool: string; arguments: string; failed: boolean; sources: { title: string; address: string }[] }',

@@ -1,6 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { IntegrationCatalog, IntegrationProvider, OAuthConfiguration } from '@uswarm/contract';
 import { type OAuthServer, startOAuthServer } from '@uswarm/dev-servers';
+import { type AccountServer, startAccountServer } from '@uswarm/testkit/account-server';
+import { sql } from 'kysely';
+import type { Database } from '../src/platform/database/database.js';
 import type { SealedRow } from '../src/records/integrations.store.js';
 import { createTokenCipher, TokenKeys, type Tokens } from '../src/apps/integrations/token-cipher.js';
 import type { ApiClient } from './api-client.js';
@@ -119,4 +125,75 @@ export function tokensIn(row: SealedRow | undefined, environment: Record<string,
   const [first, ...others] = TokenKeys.parse(environment['INTEGRATION_TOKEN_KEYS']);
   if (first === undefined || row === undefined) throw new Error('the row or the keys are missing');
   return createTokenCipher([first, ...others]).open(row, row);
+}
+
+/** Id of the tool server in the API examples. */
+const TOOL_SERVER = 'linear';
+const TOOL_SERVER_REDIRECT = 'https://app.example.com/connected/linear';
+
+/** An authorization server for integrations, and a tool server with accounts. */
+export interface ProviderServers extends OAuthServer {
+  accounts: AccountServer;
+  /** Settings for an orchestrator that uses both. */
+  environment: Record<string, string>;
+}
+
+export async function startProviderServers(): Promise<ProviderServers> {
+  const oauth = await startProviderServer();
+  const accounts = await startAccountServer();
+  const folder = await mkdtemp(join(tmpdir(), 'uswarm-tool-servers-'));
+  const file = join(folder, 'tool-servers.json');
+  const auth = { type: 'oauth', redirect_urls: [TOOL_SERVER_REDIRECT] };
+  await writeFile(file, JSON.stringify({ servers: [{ id: TOOL_SERVER, name: 'Linear', url: accounts.url, auth }] }));
+  return {
+    ...oauth,
+    accounts,
+    environment: { ...integrationEnvironment(oauth), TOOL_SERVERS_FILE: file },
+    async close() {
+      await Promise.all([oauth.close(), accounts.close()]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs the flow for the tool server. @returns the body of its callback */
+export async function authorizedServer(user: ApiClient, accounts: AccountServer) {
+  const { body } = await user.post<{ data: OAuthConfiguration }>(
+    `/v1/tool-servers/${TOOL_SERVER}/connect`,
+    undefined,
+    200,
+  );
+  const { client_id, redirect_url, scopes, additional_parameters: additional } = body.data;
+  const verifier = randomBytes(32).toString('base64url');
+  const callback = new URL(
+    accounts.authorize({
+      ...additional,
+      response_type: 'code',
+      client_id,
+      redirect_uri: redirect_url,
+      scope: scopes.join(' '),
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    }),
+  );
+  const code = callback.searchParams.get('code') ?? '';
+  return { authorization_code: code, code_verifier: verifier, redirect_url };
+}
+
+/** Connects the tool server, and changes one of its tools. */
+export async function connectServer(
+  user: ApiClient,
+  accounts: AccountServer,
+  { database, userId }: { database: Database; userId: string },
+): Promise<void> {
+  await user.post(`/v1/tool-servers/${TOOL_SERVER}/callback`, await authorizedServer(user, accounts), 204);
+  const definition = {
+    name: 'list_issues',
+    description: 'Lists issues.',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+  };
+  await sql`
+    INSERT INTO tool_definitions (server, owner_id, name, definition, hash, changed, changed_hash)
+    VALUES (${TOOL_SERVER}, ${userId}, 'list_issues', ${JSON.stringify(definition)}, 'x',
+      ${JSON.stringify({ ...definition, description: 'Lists issues of a team.' })}, 'y')`.execute(database);
 }

@@ -9,7 +9,7 @@ import { createStores } from './stores.js';
 import type { Operation, Values } from './api-document.js';
 import { storeArtifact } from './artifacts.js';
 import { storeReceipt } from './receipts.js';
-import { authorized, CALLBACK } from './integrations.js';
+import { authorized, authorizedServer, CALLBACK, connectServer, type ProviderServers } from './integrations.js';
 import type { Home, TestOrchestrator, TestUser } from './test-orchestrator.js';
 import { upload } from './uploads.js';
 import { storeWorkflow } from './workflows.js';
@@ -27,7 +27,7 @@ export interface UserResources {
 /** Creates a user with one resource of every type that has an example in the API document. */
 export async function createUserResources(
   uswarm: TestOrchestrator,
-  server: OAuthServer,
+  server: OAuthServer & Partial<Pick<ProviderServers, 'accounts'>>,
   { connected }: { connected: boolean } = { connected: true },
 ): Promise<UserResources> {
   const user = await uswarm.user();
@@ -57,6 +57,10 @@ export async function createUserResources(
   const exported = await createExport(uswarm, user);
   const callback = await authorized(user, server, 'asana');
   if (connected) await user.post(CALLBACK, await authorized(user, server, 'asana'), 204);
+  const { accounts } = server;
+  const serverCallback = accounts === undefined ? undefined : await authorizedServer(user, accounts);
+  if (connected && accounts !== undefined)
+    await connectServer(user, accounts, { database: uswarm.database, userId: await uswarm.idOf(user) });
   return {
     user,
     home,
@@ -81,12 +85,19 @@ export async function createUserResources(
       [EXAMPLE.authorizationCode]: callback.authorization_code,
       [EXAMPLE.codeVerifier]: callback.code_verifier,
       [EXAMPLE.redirectUrl]: callback.redirect_url,
+      ...(serverCallback === undefined
+        ? {}
+        : {
+            [EXAMPLE.serverCode]: serverCallback.authorization_code,
+            [EXAMPLE.serverVerifier]: serverCallback.code_verifier,
+            [EXAMPLE.serverRedirectUrl]: serverCallback.redirect_url,
+          }),
     },
   };
 }
 
 /** Returns the resources for one operation. Operations that only read share one user's resources. */
-export function createResourcePool(uswarm: TestOrchestrator, server: OAuthServer) {
+export function createResourcePool(uswarm: TestOrchestrator, server: ProviderServers) {
   let shared: Promise<UserResources> | undefined;
   return ({ method }: Pick<Operation, 'method'>): Promise<UserResources> => {
     if (method !== 'GET') return createUserResources(uswarm, server);

@@ -62,9 +62,13 @@ export function user(shown: AdminUser): string {
   ].join('\n');
 }
 
-const definition = ({ description, inputSchema, readOnly }: AdminServerTool['accepted']): string[] => [
+const definition = ({
+  description,
+  input_schema: schema,
+  read_only: readOnly,
+}: AdminServerTool['accepted']): string[] => [
   `description  ${plain(description)}`,
-  `schema       ${plain(JSON.stringify(inputSchema))}`,
+  `schema       ${plain(JSON.stringify(schema))}`,
   `read-only    ${readOnly ? 'yes' : 'no'}`,
 ];
 

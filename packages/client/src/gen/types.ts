@@ -1349,6 +1349,106 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tool-servers/{server}/connect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get authorization parameters of a tool server
+         * @description Finds out how accounts of the server are connected. The server creates the `state` of each flow, also for providers with PKCE. A client must not create its own: a callback with another `state` fails with `integration_code_invalid`.
+         */
+        post: operations["connectToolServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-servers/{server}/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Complete the OAuth flow of a tool server
+         * @description The server creates the `state` of each flow, also for providers with PKCE. A client must not create its own: a callback with another `state` fails with `integration_code_invalid`.
+         */
+        post: operations["completeToolServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-servers/{server}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Disconnect a tool server
+         * @description Deletes the stored tokens and revokes them. Agents can no longer use the account.
+         */
+        delete: operations["disconnectToolServer"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-servers/{server}/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the tools of a connected account
+         * @description A tool that has changed since it was accepted is disabled. Show the user both definitions, and accept the new one then.
+         */
+        get: operations["listServerTools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-servers/{server}/tools/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept changed tools
+         * @description Agents can use these tools again, as the server describes them now.
+         */
+        post: operations["acceptServerTools"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/stream": {
         parameters: {
             query?: never;
@@ -2517,6 +2617,11 @@ export interface components {
             /** @description Which text the user read and accepted. */
             privacy_policy_version?: string;
         };
+        /** @description What the user has seen and accepts. */
+        AcceptServerToolsBody: {
+            /** @description The `name` of each accepted tool. */
+            tools: string[];
+        };
         /** @description An agent with everything that its profile page shows. */
         AgentDetails: {
             /**
@@ -2851,6 +2956,19 @@ export interface components {
             /** @description The value that the provider returned (RFC 9207); checked if the issuer of the provider is configured. */
             iss?: string;
         };
+        /** @description What the authorization server returned to the client. */
+        CompleteToolServerBody: {
+            /** @description The `code` that the provider added to the redirect URL, up to 4,096 characters. */
+            authorization_code: string;
+            /** @description The secret behind the `code_challenge` (RFC 7636), up to 256 characters; empty for providers without one. */
+            code_verifier: string;
+            /** @description The one of the authorization parameters, unchanged. */
+            redirect_url: string;
+            /** @description The value that the provider returned. Required for providers without `code_challenge_method`; always checked if present. */
+            state?: string;
+            /** @description The value that the provider returned (RFC 9207); checked if the issuer of the provider is configured. */
+            iss?: string;
+        };
         /** @description Which app to connect. */
         ConnectIntegrationBody: {
             /** @description Whose account to connect. */
@@ -3077,6 +3195,8 @@ export interface components {
             type: components["schemas"]["IntegrationItemType"];
             /** @description What to send to `POST /v1/integrations/connect`; null for tools. */
             provider: components["schemas"]["IntegrationProvider"] | null;
+            /** @description The tool server to which the user can connect an account, for `POST /v1/tool-servers/{server}/connect`. */
+            server?: string;
             /** @description Of an app: whether the user has connected it. Tools are always available. */
             enabled: boolean;
         };
@@ -3234,6 +3354,11 @@ export interface components {
             additional_parameters: {
                 [key: string]: string;
             };
+        };
+        /** @description A response whose result has the schema `OAuthConfiguration`. */
+        OAuthConfigurationEnvelope: {
+            /** @description The resource that was requested, created or changed. */
+            data: components["schemas"]["OAuthConfiguration"];
         };
         /** @description An OpenAPI document with all its fields. */
         OpenApiBody: {
@@ -3504,6 +3629,36 @@ export interface components {
             steer?: boolean;
             /** @description Chosen by the client, for example a UUID; 1 to 128 characters, unique per workspace and sender, without expiry. The same id with the same message returns the first result, so a message can be sent again after a lost response. */
             local_id?: string;
+        };
+        /** @description A tool of a connected account, with the definition that was accepted. */
+        ServerTool: {
+            /** @description What the server calls it, such as `list_issues`. */
+            name: string;
+            /**
+             * @description `offered`: agents can have it. `changed`: disabled until the change is accepted. `missing`: no longer listed. `not_allowed`: the operator has excluded it.
+             * @enum {string}
+             */
+            state: "offered" | "changed" | "missing" | "not_allowed";
+            /** @description The definition that was accepted. */
+            accepted: components["schemas"]["ServerToolDefinition"];
+            /** @description The new definition; null if nothing has changed. */
+            changed: components["schemas"]["ServerToolDefinition"] | null;
+        };
+        /** @description What a tool server tells about a tool. */
+        ServerToolDefinition: {
+            /** @description As the server describes the tool to models. */
+            description: string;
+            /** @description JSON schema of the arguments. */
+            input_schema: {
+                [key: string]: unknown;
+            };
+            /** @description Whether the server claims that the tool changes nothing. */
+            read_only: boolean;
+        };
+        /** @description A complete list, without pages, of items with the schema `ServerTool`. */
+        ServerToolList: {
+            /** @description All items, in the order that the operation states; empty if there are none. */
+            data: components["schemas"]["ServerTool"][];
         };
         /** @description An agent that a list of steps names. */
         StepAgent: {
@@ -4162,6 +4317,7 @@ export type WorkspaceSubscribed = components['schemas']['WorkspaceSubscribed'];
 export type WorkspaceUnsubscribe = components['schemas']['WorkspaceUnsubscribe'];
 export type WorkspaceUpdated = components['schemas']['WorkspaceUpdated'];
 export type AcceptLegalBody = components['schemas']['AcceptLegalBody'];
+export type AcceptServerToolsBody = components['schemas']['AcceptServerToolsBody'];
 export type AgentDetails = components['schemas']['AgentDetails'];
 export type AgentDetailsEnvelope = components['schemas']['AgentDetailsEnvelope'];
 export type AgentMemory = components['schemas']['AgentMemory'];
@@ -4190,6 +4346,7 @@ export type AsyncApiBody = components['schemas']['AsyncApiBody'];
 export type AttachmentEnvelope = components['schemas']['AttachmentEnvelope'];
 export type ChooseActionBody = components['schemas']['ChooseActionBody'];
 export type CompleteIntegrationBody = components['schemas']['CompleteIntegrationBody'];
+export type CompleteToolServerBody = components['schemas']['CompleteToolServerBody'];
 export type ConnectIntegrationBody = components['schemas']['ConnectIntegrationBody'];
 export type ConversationEnvelope = components['schemas']['ConversationEnvelope'];
 export type ConversationPage = components['schemas']['ConversationPage'];
@@ -4228,6 +4385,7 @@ export type ModelCapabilities = components['schemas']['ModelCapabilities'];
 export type ModelCatalogItem = components['schemas']['ModelCatalogItem'];
 export type ModelCatalogItemList = components['schemas']['ModelCatalogItemList'];
 export type OAuthConfiguration = components['schemas']['OAuthConfiguration'];
+export type OAuthConfigurationEnvelope = components['schemas']['OAuthConfigurationEnvelope'];
 export type OpenApiBody = components['schemas']['OpenApiBody'];
 export type OpenCard = components['schemas']['OpenCard'];
 export type OpenCardPage = components['schemas']['OpenCardPage'];
@@ -4250,6 +4408,9 @@ export type ReplayedEvent = components['schemas']['ReplayedEvent'];
 export type ReplayedEventList = components['schemas']['ReplayedEventList'];
 export type ResponseLength = components['schemas']['ResponseLength'];
 export type SendMessageBody = components['schemas']['SendMessageBody'];
+export type ServerTool = components['schemas']['ServerTool'];
+export type ServerToolDefinition = components['schemas']['ServerToolDefinition'];
+export type ServerToolList = components['schemas']['ServerToolList'];
 export type StepAgent = components['schemas']['StepAgent'];
 export type Subscription = components['schemas']['Subscription'];
 export type TextDetails = components['schemas']['TextDetails'];
@@ -6386,6 +6547,123 @@ export interface operations {
             };
         };
     };
+    connectToolServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The `server` of an app in `GET /v1/integrations`. */
+                server: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthConfigurationEnvelope"];
+                };
+            };
+        };
+    };
+    completeToolServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The `server` of an app in `GET /v1/integrations`. */
+                server: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CompleteToolServerBody"];
+            };
+        };
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    disconnectToolServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The `server` of a connected app. */
+                server: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    listServerTools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The `server` of a connected app. */
+                server: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerToolList"];
+                };
+            };
+        };
+    };
+    acceptServerTools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The `server` of a connected app. */
+                server: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcceptServerToolsBody"];
+            };
+        };
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     streamEvents: {
         parameters: {
             query: {
@@ -6464,6 +6742,7 @@ export interface Routes {
     '/v1/receipts/{id}': { path: operations['getReceipt']['parameters']['path']; result: operations['getReceipt']['responses'][200]['content']['application/json'] };
     '/v1/receipt-keys': { result: operations['listReceiptKeys']['responses'][200]['content']['application/json'] };
     '/v1/integrations': { result: operations['listIntegrations']['responses'][200]['content']['application/json'] };
+    '/v1/tool-servers/{server}/tools': { path: operations['listServerTools']['parameters']['path']; result: operations['listServerTools']['responses'][200]['content']['application/json'] };
   };
   post: {
     '/v1/users/legal/accept': { body: NonNullable<operations['acceptLegal']['requestBody']>['content']['application/json']; result: undefined };
@@ -6486,6 +6765,9 @@ export interface Routes {
     '/v1/workspaces/{workspaceId}/workflows/{id}/cancel': { path: operations['cancelWorkflow']['parameters']['path']; result: undefined };
     '/v1/integrations/connect': { body: NonNullable<operations['connectIntegration']['requestBody']>['content']['application/json']; result: operations['connectIntegration']['responses'][200]['content']['application/json'] };
     '/v1/integrations/callback': { body: NonNullable<operations['completeIntegration']['requestBody']>['content']['application/json']; result: undefined };
+    '/v1/tool-servers/{server}/connect': { path: operations['connectToolServer']['parameters']['path']; result: operations['connectToolServer']['responses'][200]['content']['application/json'] };
+    '/v1/tool-servers/{server}/callback': { path: operations['completeToolServer']['parameters']['path']; body: NonNullable<operations['completeToolServer']['requestBody']>['content']['application/json']; result: undefined };
+    '/v1/tool-servers/{server}/tools/accept': { path: operations['acceptServerTools']['parameters']['path']; body: NonNullable<operations['acceptServerTools']['requestBody']>['content']['application/json']; result: undefined };
   };
   patch: {
     '/v1/users': { body: NonNullable<operations['updateUser']['requestBody']>['content']['application/json']; result: undefined };
@@ -6508,6 +6790,7 @@ export interface Routes {
     '/v1/workspaces/{workspaceId}/messages/{id}': { path: operations['deleteMessage']['parameters']['path']; result: undefined };
     '/v1/workspaces/{workspaceId}/artifacts/{id}': { path: operations['deleteArtifact']['parameters']['path']; result: undefined };
     '/v1/integrations/{provider}': { path: operations['disconnectIntegration']['parameters']['path']; result: undefined };
+    '/v1/tool-servers/{server}': { path: operations['disconnectToolServer']['parameters']['path']; result: undefined };
   };
 }
 

@@ -19,6 +19,10 @@ export const IntegrationItem = z
     provider: IntegrationProvider.nullable().meta({
       description: 'What to send to `POST /v1/integrations/connect`; null for tools.',
     }),
+    server: z.string().optional().meta({
+      description:
+        'The tool server to which the user can connect an account, for `POST /v1/tool-servers/{server}/connect`.',
+    }),
     enabled: z
       .boolean()
       .meta({ description: 'Of an app: whether the user has connected it. Tools are always available.' }),
@@ -34,6 +38,28 @@ export const IntegrationCatalog = z
   })
   .meta({ id: 'IntegrationCatalog', description: 'Everything that the user can connect or switch on.' });
 export type IntegrationCatalog = z.output<typeof IntegrationCatalog>;
+
+const ServerToolDefinition = z
+  .strictObject({
+    description: z.string().meta({ description: 'As the server describes the tool to models.' }),
+    input_schema: z.record(z.string(), z.unknown()).meta({ description: 'JSON schema of the arguments.' }),
+    read_only: z.boolean().meta({ description: 'Whether the server claims that the tool changes nothing.' }),
+  })
+  .meta({ id: 'ServerToolDefinition', description: 'What a tool server tells about a tool.' });
+
+export const ServerTool = z
+  .strictObject({
+    name: z.string().meta({ description: 'What the server calls it, such as `list_issues`.' }),
+    state: z.enum(['offered', 'changed', 'missing', 'not_allowed']).meta({
+      description:
+        '`offered`: agents can have it. `changed`: disabled until the change is accepted. `missing`: no longer listed. ' +
+        '`not_allowed`: the operator has excluded it.',
+    }),
+    accepted: ServerToolDefinition.meta({ description: 'The definition that was accepted.' }),
+    changed: ServerToolDefinition.nullable().meta({ description: 'The new definition; null if nothing has changed.' }),
+  })
+  .meta({ id: 'ServerTool', description: 'A tool of a connected account, with the definition that was accepted.' });
+export type ServerTool = z.output<typeof ServerTool>;
 
 export const OAuthConfiguration = z
   .strictObject({

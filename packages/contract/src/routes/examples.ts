@@ -41,6 +41,9 @@ export const EXAMPLE = {
   authorizationCode: '4/0AeanS0b-example-code',
   codeVerifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
   redirectUrl: 'https://app.example.com/callback',
+  serverCode: 'eyJ0eXAi-example-code',
+  serverVerifier: 'M25iVXpKU3puUjFaYWg3T1NDTDQtcW1ROUY5YXlwalNoc0hhakxifmZHag',
+  serverRedirectUrl: 'https://app.example.com/connected/linear',
 } as const;
 
 export const MORNING = '2026-11-20T08:30:00.000Z';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { IntegrationProvider } from '../enums.js';
-import { IntegrationCatalog, OAuthConfiguration } from '../resources/integration.js';
+import { IntegrationCatalog, OAuthConfiguration, ServerTool } from '../resources/integration.js';
 import { data } from '../resources/primitives.js';
 import { defineRoute, noContent, ok, text } from './define.js';
 import { EXAMPLE } from './examples.js';
@@ -8,6 +8,26 @@ import { EXAMPLE } from './examples.js';
 const STATE =
   'The server creates the `state` of each flow, also for providers with PKCE. A client must not create its own: a callback with ' +
   'another `state` fails with `integration_code_invalid`.';
+
+const CompleteIntegrationBody = z.object({
+  provider: IntegrationProvider.meta({ description: 'Whose account to connect, as when the flow began.' }),
+  authorization_code: z.string().min(1).max(4_096).meta({
+    description: 'The `code` that the provider added to the redirect URL, up to 4,096 characters.',
+  }),
+  code_verifier: z.string().max(256).meta({
+    description:
+      'The secret behind the `code_challenge` (RFC 7636), up to 256 characters; empty for providers without one.',
+  }),
+  redirect_url: z.string().max(2_048).meta({ description: 'The one of the authorization parameters, unchanged.' }),
+  state: z.string().max(1_024).optional().meta({
+    description:
+      'The value that the provider returned. Required for providers without `code_challenge_method`; always checked if present.',
+  }),
+  iss: z.string().max(2_048).optional().meta({
+    description:
+      'The value that the provider returned (RFC 9207); checked if the issuer of the provider is configured.',
+  }),
+});
 
 export const integrationRoutes = [
   defineRoute({
@@ -71,30 +91,10 @@ export const integrationRoutes = [
     tag: 'integrations',
     summary: 'Complete the OAuth flow',
     description: STATE,
-    body: z
-      .object({
-        provider: IntegrationProvider.meta({ description: 'Whose account to connect, as when the flow began.' }),
-        authorization_code: z.string().min(1).max(4_096).meta({
-          description: 'The `code` that the provider added to the redirect URL, up to 4,096 characters.',
-        }),
-        code_verifier: z.string().max(256).meta({
-          description:
-            'The secret behind the `code_challenge` (RFC 7636), up to 256 characters; empty for providers without one.',
-        }),
-        redirect_url: z
-          .string()
-          .max(2_048)
-          .meta({ description: 'The one of the authorization parameters, unchanged.' }),
-        state: z.string().max(1_024).optional().meta({
-          description:
-            'The value that the provider returned. Required for providers without `code_challenge_method`; always checked if present.',
-        }),
-        iss: z.string().max(2_048).optional().meta({
-          description:
-            'The value that the provider returned (RFC 9207); checked if the issuer of the provider is configured.',
-        }),
-      })
-      .meta({ id: 'CompleteIntegrationBody', description: 'What the provider returned to the client.' }),
+    body: CompleteIntegrationBody.meta({
+      id: 'CompleteIntegrationBody',
+      description: 'What the provider returned to the client.',
+    }),
     responses: noContent,
     errors: [
       'integration_not_configured',
@@ -128,5 +128,129 @@ export const integrationRoutes = [
     responses: noContent,
     errors: ['integration_not_found'],
     example: { params: { provider: 'asana' } },
+  }),
+  defineRoute({
+    operationId: 'connectToolServer',
+    method: 'post',
+    path: '/v1/tool-servers/{server}/connect',
+    auth: 'user',
+    tag: 'integrations',
+    summary: 'Get authorization parameters of a tool server',
+    description: `Finds out how accounts of the server are connected. ${STATE}`,
+    extension: true,
+    params: { server: text('The `server` of an app in `GET /v1/integrations`.') },
+    responses: ok(data(OAuthConfiguration)),
+    errors: ['integration_not_found', 'integration_not_configured', 'integration_unavailable'],
+    example: {
+      params: { server: 'linear' },
+      answer: {
+        data: {
+          client_id: 'client-linear',
+          redirect_url: EXAMPLE.serverRedirectUrl,
+          authorization_endpoint: 'https://login.example.com/authorize',
+          token_endpoint: 'https://login.example.com/token',
+          scopes: ['read'],
+          additional_parameters: { code_challenge_method: 'S256', resource: 'https://mcp.example.com/mcp' },
+        },
+      },
+    },
+  }),
+  defineRoute({
+    operationId: 'completeToolServer',
+    method: 'post',
+    path: '/v1/tool-servers/{server}/callback',
+    auth: 'user',
+    tag: 'integrations',
+    summary: 'Complete the OAuth flow of a tool server',
+    description: STATE,
+    extension: true,
+    params: { server: text('The `server` of an app in `GET /v1/integrations`.') },
+    body: CompleteIntegrationBody.omit({ provider: true }).meta({
+      id: 'CompleteToolServerBody',
+      description: 'What the authorization server returned to the client.',
+    }),
+    responses: noContent,
+    errors: [
+      'integration_not_found',
+      'integration_not_configured',
+      'redirect_url_not_allowed',
+      'integration_code_invalid',
+      'integration_exchange_failed',
+      'integration_unavailable',
+    ],
+    example: {
+      params: { server: 'linear' },
+      body: {
+        linear: {
+          authorization_code: EXAMPLE.serverCode,
+          code_verifier: EXAMPLE.serverVerifier,
+          redirect_url: EXAMPLE.serverRedirectUrl,
+        },
+      },
+    },
+  }),
+  defineRoute({
+    operationId: 'disconnectToolServer',
+    method: 'delete',
+    path: '/v1/tool-servers/{server}',
+    auth: 'user',
+    tag: 'integrations',
+    summary: 'Disconnect a tool server',
+    description: 'Deletes the stored tokens and revokes them. Agents can no longer use the account.',
+    extension: true,
+    params: { server: text('The `server` of a connected app.') },
+    responses: noContent,
+    errors: ['integration_not_found'],
+    example: { params: { server: 'linear' } },
+  }),
+  defineRoute({
+    operationId: 'listServerTools',
+    method: 'get',
+    path: '/v1/tool-servers/{server}/tools',
+    auth: 'user',
+    tag: 'integrations',
+    summary: 'List the tools of a connected account',
+    description:
+      'A tool that has changed since it was accepted is disabled. Show the user both definitions, and accept the new one then.',
+    extension: true,
+    params: { server: text('The `server` of a connected app.') },
+    responses: ok(data(z.array(ServerTool))),
+    errors: ['integration_not_found'],
+    example: {
+      params: { server: 'linear' },
+      answer: {
+        data: [
+          {
+            name: 'list_issues',
+            state: 'changed',
+            accepted: { description: 'Lists issues.', input_schema: { type: 'object' }, read_only: true },
+            changed: { description: 'Lists issues of a team.', input_schema: { type: 'object' }, read_only: true },
+          },
+        ],
+      },
+    },
+  }),
+  defineRoute({
+    operationId: 'acceptServerTools',
+    method: 'post',
+    path: '/v1/tool-servers/{server}/tools/accept',
+    auth: 'user',
+    tag: 'integrations',
+    summary: 'Accept changed tools',
+    description: 'Agents can use these tools again, as the server describes them now.',
+    extension: true,
+    params: { server: text('The `server` of a connected app.') },
+    body: z
+      .object({
+        tools: z
+          .array(z.string().min(1).max(200))
+          .min(1)
+          .max(1_000)
+          .meta({ description: 'The `name` of each accepted tool.' }),
+      })
+      .meta({ id: 'AcceptServerToolsBody', description: 'What the user has seen and accepts.' }),
+    responses: noContent,
+    errors: ['integration_not_found', 'tool_not_found'],
+    example: { params: { server: 'linear' }, body: { changed: { tools: ['list_issues'] } } },
   }),
 ] as const;

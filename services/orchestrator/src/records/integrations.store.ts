@@ -1,4 +1,3 @@
-import type { IntegrationProvider } from '@uswarm/contract';
 import { sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import type { KnownState } from '../apps/integrations/oauth-states.js';
@@ -7,7 +6,7 @@ import type { SealedTokens } from '../apps/integrations/token-cipher.js';
 export interface SealedRow extends SealedTokens {
   id: string;
   userId: string;
-  provider: IntegrationProvider;
+  provider: string;
 }
 
 /** Expiry and due time for renewal. Null: never. */
@@ -32,7 +31,7 @@ const CONNECTION = [...SEALED, 'expires_at as expiresAt', 'refresh_at as refresh
 const connections = (db: Database) => db.selectFrom('integrations').select(CONNECTION);
 
 /** Omits expired tokens that cannot be renewed. */
-export async function listConnectedApps(db: Database, userId: string): Promise<IntegrationProvider[]> {
+export async function listConnectedApps(db: Database, userId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('integrations as i')
     .select('i.provider')
@@ -43,7 +42,7 @@ export async function listConnectedApps(db: Database, userId: string): Promise<I
 }
 
 /** Like `connected`, for the agent's owner. */
-export async function listConnectedAppsOfAgent(db: Database, agentId: string): Promise<IntegrationProvider[]> {
+export async function listConnectedAppsOfAgent(db: Database, agentId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('integrations as i')
     .innerJoin('workspaces as w', 'w.owner_id', 'i.user_id')
@@ -58,7 +57,7 @@ export async function listConnectedAppsOfAgent(db: Database, agentId: string): P
 export async function hasAuthorizationCode(
   db: Database,
   userId: string,
-  provider: IntegrationProvider,
+  provider: string,
   codeHash: Buffer,
 ): Promise<boolean> {
   const row = await db
@@ -112,11 +111,7 @@ export function findIntegration(db: Database, id: string): Promise<ConnectionRow
   return connections(db).where('id', '=', id).executeTakeFirst();
 }
 
-export function findIntegrationOf(
-  db: Database,
-  userId: string,
-  provider: IntegrationProvider,
-): Promise<ConnectionRow | undefined> {
+export function findIntegrationOf(db: Database, userId: string, provider: string): Promise<ConnectionRow | undefined> {
   return connections(db).where('user_id', '=', userId).where('provider', '=', provider).executeTakeFirst();
 }
 
@@ -140,11 +135,7 @@ export async function renewIntegration(
 }
 
 /** Deletes the user's connection to one provider, or all connections. @returns the deleted rows */
-export function dropIntegrations(
-  db: Database,
-  userId: string,
-  provider: IntegrationProvider | undefined,
-): Promise<SealedRow[]> {
+export function dropIntegrations(db: Database, userId: string, provider: string | undefined): Promise<SealedRow[]> {
   const all = db.deleteFrom('integrations').where('user_id', '=', userId);
   return (provider === undefined ? all : all.where('provider', '=', provider)).returning(SEALED).execute();
 }

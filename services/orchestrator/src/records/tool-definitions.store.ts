@@ -7,20 +7,31 @@ export interface HashedDefinition {
   hash: Buffer;
 }
 
-export interface DefinitionRow extends HashedDefinition {
+/** Where definitions come from. */
+export interface DefinitionSource {
   server: string;
+  /** Null if all users share the server's account. */
+  ownerId: string | null;
+}
+
+export interface DefinitionRow extends HashedDefinition, DefinitionSource {
   /** Null if the tool is as it was accepted. */
   changed: ToolDefinition | null;
   isListed: boolean;
 }
 
-const ROW = ['server', 'definition', 'hash', 'changed', 'is_listed as isListed'] as const;
+const ROW = ['server', 'owner_id as ownerId', 'definition', 'hash', 'changed', 'is_listed as isListed'] as const;
 
-/** All tools that these servers have or had, by server and name. */
-export function listDefinitions(db: Database, servers: readonly string[]): Promise<DefinitionRow[]> {
+/** All tools that these servers have or had, by server and name. @param ownerId null for shared accounts */
+export function listDefinitions(
+  db: Database,
+  servers: readonly string[],
+  ownerId: string | null,
+): Promise<DefinitionRow[]> {
   return db
     .selectFrom('tool_definitions')
     .select(ROW)
+    .where('owner_id', 'is not distinct from', ownerId)
     .where('server', 'in', servers)
     .orderBy('server')
     .orderBy('name')
@@ -28,10 +39,15 @@ export function listDefinitions(db: Database, servers: readonly string[]): Promi
 }
 
 /** @returns undefined if the tool is not as it was accepted, or is not listed any longer */
-export async function findAcceptedHash(db: Database, server: string, name: string): Promise<Buffer | undefined> {
+export async function findAcceptedHash(
+  db: Database,
+  { server, ownerId }: DefinitionSource,
+  name: string,
+): Promise<Buffer | undefined> {
   const row = await db
     .selectFrom('tool_definitions')
     .select('hash')
+    .where('owner_id', 'is not distinct from', ownerId)
     .where('server', '=', server)
     .where('name', '=', name)
     .where('changed', 'is', null)
@@ -47,7 +63,7 @@ export async function findAcceptedHash(db: Database, server: string, name: strin
  */
 export async function storeListing(
   tx: Transaction,
-  server: string,
+  { server, ownerId }: DefinitionSource,
   listed: readonly HashedDefinition[],
 ): Promise<string[]> {
   const rows = listed.map(({ definition, hash }) => ({
@@ -60,29 +76,38 @@ export async function storeListing(
       SELECT l.name, l.definition, decode(l.hash, 'hex') AS hash
       FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS l(name text, definition jsonb, hash text)
     ), before AS (
-      SELECT name, changed_hash FROM tool_definitions WHERE server = ${server} FOR UPDATE
+      SELECT name, changed_hash FROM tool_definitions
+      WHERE server = ${server} AND owner_id IS NOT DISTINCT FROM ${ownerId} FOR UPDATE
     )
-    INSERT INTO tool_definitions AS t (server, name, definition, hash)
-    SELECT ${server}, name, definition, hash FROM listed
-    ON CONFLICT (server, name) DO UPDATE SET
+    INSERT INTO tool_definitions AS t (server, owner_id, name, definition, hash)
+    SELECT ${server}, ${ownerId}::uuid, name, definition, hash FROM listed
+    ON CONFLICT (owner_id, server, name) DO UPDATE SET
       changed = CASE WHEN t.hash = excluded.hash THEN NULL ELSE excluded.definition END,
       changed_hash = nullif(excluded.hash, t.hash),
       is_listed = true, updated_at = now()
     RETURNING t.name, (changed_hash IS NOT NULL AND changed_hash IS DISTINCT FROM
       (SELECT b.changed_hash FROM before b WHERE b.name = t.name)) AS "isNew"`.execute(tx);
   const names = rows.map(({ name }) => name);
-  const gone = tx.updateTable('tool_definitions').set({ is_listed: false }).where('server', '=', server);
+  const gone = tx
+    .updateTable('tool_definitions')
+    .set({ is_listed: false })
+    .where('server', '=', server)
+    .where('owner_id', 'is not distinct from', ownerId);
   await (names.length === 0 ? gone : gone.where('name', 'not in', names)).execute();
   return stored.flatMap(({ name, isNew }) => (isNew ? [name] : []));
 }
 
 /** @param names default: all changed tools. @returns the names that had changed */
-export async function acceptChanges(tx: Transaction, server: string, names?: readonly string[]): Promise<string[]> {
+export async function acceptChanges(
+  tx: Transaction,
+  { server, ownerId }: DefinitionSource,
+  names?: readonly string[],
+): Promise<string[]> {
   const chosen = names === undefined ? sql`true` : sql`name = ANY (${[...names]})`;
   const { rows } = await sql<{ name: string }>`
     UPDATE tool_definitions
     SET definition = changed, hash = changed_hash, changed = NULL, changed_hash = NULL, updated_at = now()
-    WHERE server = ${server} AND changed IS NOT NULL AND ${chosen}
+    WHERE server = ${server} AND owner_id IS NOT DISTINCT FROM ${ownerId} AND changed IS NOT NULL AND ${chosen}
     RETURNING name`.execute(tx);
   return rows.map(({ name }) => name);
 }

@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ErrorBody, type ErrorCode, type OperationId, ROUTES } from '@uswarm/contract';
 import { EXAMPLE } from '@uswarm/contract/documents';
-import type { OAuthServer } from '@uswarm/dev-servers';
 import {
   type Operation,
   operationsOf,
@@ -14,7 +13,7 @@ import {
 } from '../../test/api-document.js';
 import type { ApiClient } from '../../test/api-client.js';
 import { type UserResources, createUserResources } from '../../test/resource-fixtures.js';
-import { integrationEnvironment, startProviderServer } from '../../test/integrations.js';
+import { type ProviderServers, startProviderServers } from '../../test/integrations.js';
 import { searchRows } from '../../test/database-rows.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
 
@@ -31,6 +30,8 @@ const ONCE = new Set<OperationId>([
   'regenerateMessage',
   'stopMessage',
   'disconnectIntegration',
+  'disconnectToolServer',
+  'acceptServerTools',
 ]);
 
 const OPERATIONS = ROUTES.filter(({ auth }) => auth !== 'public').map(({ operationId }) => operationId);
@@ -62,7 +63,7 @@ const codeOf = ({ body }: SeenAnswer): string | undefined => (body as ErrorBody 
 
 describe('authorisation', () => {
   let uswarm: TestOrchestrator;
-  let server: OAuthServer;
+  let server: ProviderServers;
   let operations: Map<string, Operation>;
   /** All this user's requests are rejected, so one user serves the tests for every operation. */
   let outsider: UserResources;
@@ -70,8 +71,8 @@ describe('authorisation', () => {
   let former: UserResources;
   let formerToken: Pick<ApiClient, 'headers'>;
   beforeAll(async () => {
-    server = await startProviderServer();
-    uswarm = await startTestOrchestrator({ environment: integrationEnvironment(server) });
+    server = await startProviderServers();
+    uswarm = await startTestOrchestrator({ environment: server.environment });
     const document = await readDocument(uswarm.url);
     operations = new Map(operationsOf(document).map((operation) => [operation.operationId, operation]));
     outsider = await own();

@@ -21,4 +21,5 @@ export const handlersOf = ({ legal, integrations, workspaces, chat, users }: Mod
   ...workspaces.uploads.routes,
   ...users.exports.routes,
   ...integrations.routes,
+  ...integrations.toolServers.routes,
 });

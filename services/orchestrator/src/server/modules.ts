@@ -23,6 +23,7 @@ import { createAuthModule } from '../accounts/auth/auth.module.js';
 import type { AuthenticatorDeps } from '../accounts/auth/authenticator.js';
 import { createIdentityHash } from '../accounts/auth/identity-hash.js';
 import { createSessionRevocationPublisher } from '../accounts/auth/session-revocation-publisher.js';
+import { loadToolServers } from '../apps/tool-servers/tool-servers-file.js';
 import { createToolServersModule } from '../apps/tool-servers/tool-servers.module.js';
 import { createConnectedApps } from '../apps/connected-apps/connected-apps.module.js';
 import { createConversationSearchTool } from '../chat/conversation-search.js';
@@ -155,11 +156,12 @@ function createPlatform({ config, bus, environment, metrics, logger }: Orchestra
 /** The users' connections to other apps, and the tools for these apps. */
 async function createIntegrationModules({ config, metrics, version, logger }: OrchestratorOptions, platform: Platform) {
   const { requests, background, clock, assets } = platform;
-  const toolServers = createToolServersModule({ config, background, assets, version, logger });
+  const servers = loadToolServers(config.TOOL_SERVERS_FILE);
   const integrations = await createIntegrationsModule({
     config,
     assets,
-    serverItems: toolServers.items,
+    servers,
+    serverItems: (userId) => toolServers.items(userId),
     stateSecret: config.CURSOR_KEY,
     connections: requests,
     metrics,
@@ -167,8 +169,17 @@ async function createIntegrationModules({ config, metrics, version, logger }: Or
     logger,
   });
   const { database } = background;
-  const { clients, accessTokens } = integrations;
+  const { providers: clients, accessTokens } = integrations;
   const { proxy } = config;
+  const toolServers = createToolServersModule({
+    servers,
+    config,
+    background,
+    accessTokens: accessTokens(database),
+    assets,
+    version,
+    logger,
+  });
   return {
     ...integrations,
     toolServers,
@@ -446,7 +457,7 @@ function createUserModules(
     sessionEnds,
     plans,
     epochs: platform.epochs,
-    toolReview: integrations.toolServers.review,
+    toolReview: integrations.toolServers.operatorReview,
     security,
     sourceName,
     clock,

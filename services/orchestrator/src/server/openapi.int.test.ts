@@ -2,10 +2,9 @@ import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { GATEWAY_ROUTES, LIMITS, ROUTES } from '@uswarm/contract';
 import { buildAsyncApi, buildOpenApi } from '@uswarm/contract/documents';
-import type { OAuthServer } from '@uswarm/dev-servers';
 import { type ApiDocument, type Operation, operationsOf, readDocument, sendExample } from '../../test/api-document.js';
 import { createResourcePool } from '../../test/resource-fixtures.js';
-import { integrationEnvironment, startProviderServer } from '../../test/integrations.js';
+import { type ProviderServers, startProviderServers } from '../../test/integrations.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
 
 /**
@@ -31,13 +30,13 @@ const version = '0.0.0-test';
 
 describe('GET /v1/openapi.json', () => {
   let uswarm: TestOrchestrator;
-  let server: OAuthServer;
+  let server: ProviderServers;
   let document: ApiDocument;
   let operations: Map<string, Operation>;
   let resourcesFor: ReturnType<typeof createResourcePool>;
   beforeAll(async () => {
-    server = await startProviderServer();
-    uswarm = await startTestOrchestrator({ environment: integrationEnvironment(server) });
+    server = await startProviderServers();
+    uswarm = await startTestOrchestrator({ environment: server.environment });
     document = await readDocument(uswarm.url);
     operations = new Map(operationsOf(document).map((operation) => [operation.operationId, operation]));
     resourcesFor = createResourcePool(uswarm, server);

@@ -5,14 +5,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { INTERNAL_PATHS, type MessagePage, ROUTES } from '@uswarm/contract';
 import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
-import type { OAuthServer } from '@uswarm/dev-servers';
 import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
 import { request } from 'undici';
 import { ADMIN_KEY, createTestAdmin } from '../../test/admin-client.js';
 import { operationsOf, readDocument, sendExample } from '../../test/api-document.js';
 import { createResourcePool } from '../../test/resource-fixtures.js';
-import { CLIENT_SECRET, integrationEnvironment, startProviderServer } from '../../test/integrations.js';
+import { CLIENT_SECRET, type ProviderServers, startProviderServers } from '../../test/integrations.js';
 import { E2E_TOKEN, startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
 import { formOf } from '../../test/uploads.js';
 
@@ -23,16 +22,16 @@ describe('the log at level debug', () => {
   const lines: string[] = [];
   const planted: string[] = [];
   let folder: string;
-  let server: OAuthServer;
+  let server: ProviderServers;
   let uswarm: TestOrchestrator;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'uswarm-logs-'));
-    server = await startProviderServer();
+    server = await startProviderServers();
     uswarm = await startTestOrchestrator({
       logTo: lines,
       bypass: true,
       environment: {
-        ...integrationEnvironment(server),
+        ...server.environment,
         ADMIN_API_KEY: ADMIN_KEY,
       },
     });

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { findRoute, GATEWAY_ROUTES, type OperationId, ROUTES } from '@uswarm/contract';
-import { cacheFolder, type OAuthServer } from '@uswarm/dev-servers';
+import { cacheFolder } from '@uswarm/dev-servers';
 import { describeWith, runSchemathesis } from '@uswarm/testkit';
 import { byTier } from '@uswarm/testkit/tier';
 import { z } from 'zod';
 import { readDocument } from '../../test/api-document.js';
 import { type UserResources, createUserResources } from '../../test/resource-fixtures.js';
-import { integrationEnvironment, startProviderServer } from '../../test/integrations.js';
+import { type ProviderServers, startProviderServers } from '../../test/integrations.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
 
 /** The seed determines the requests, so a failure can be reproduced with its seed. */
@@ -37,7 +37,7 @@ const DESTRUCTIVE_GROUPS: OperationId[][] = [
   ['deleteAccount'],
   ['deleteWorkspace'],
   ['deleteConversation'],
-  ['deleteAgentMemory', 'stopMessage', 'disconnectIntegration'],
+  ['deleteAgentMemory', 'stopMessage', 'disconnectIntegration', 'disconnectToolServer'],
 ];
 const DESTRUCTIVE = DESTRUCTIVE_GROUPS.flat();
 
@@ -54,12 +54,12 @@ const Har = z.object({
 
 describeWith('schemathesis', 'schemathesis, authenticated and seeded', () => {
   let folder: string;
-  let server: OAuthServer;
+  let server: ProviderServers;
   let uswarm: TestOrchestrator;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'uswarm-fuzz-'));
-    server = await startProviderServer();
-    uswarm = await startTestOrchestrator({ environment: integrationEnvironment(server) });
+    server = await startProviderServers();
+    uswarm = await startTestOrchestrator({ environment: server.environment });
   });
   afterAll(async () => {
     await uswarm.close();

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Export, type MessageData, type OperationId, ROUTES, type RouteDefinition } from '@uswarm/contract';
-import type { OAuthServer } from '@uswarm/dev-servers';
 import { z } from 'zod';
 import { storeArtifact } from '../../test/artifacts.js';
 import { storeReceipt } from '../../test/receipts.js';
-import { integrationEnvironment, startProviderServer } from '../../test/integrations.js';
+import { connectServer, type ProviderServers, startProviderServers } from '../../test/integrations.js';
 import {
   type Home,
   startTestOrchestrator,
@@ -37,14 +36,14 @@ const answering = routes.filter(
 );
 
 describe('the body of a successful response', () => {
-  let server: OAuthServer;
+  let server: ProviderServers;
   let uswarm: TestOrchestrator;
   let user: TestUser;
   let home: Home;
   let agent: string;
   beforeAll(async () => {
-    server = await startProviderServer();
-    uswarm = await startTestOrchestrator({ environment: integrationEnvironment(server) });
+    server = await startProviderServers();
+    uswarm = await startTestOrchestrator({ environment: server.environment });
     user = await uswarm.user();
     home = await uswarm.home(user);
     agent = `/v1/agents/${home.agents[1]?.id}`;
@@ -158,6 +157,12 @@ describe('the body of a successful response', () => {
     listTurnSteps: steps,
     listIntegrations: () => user.get('/v1/integrations'),
     connectIntegration: () => user.post('/v1/integrations/connect', { provider: 'gmail' }, 200),
+    connectToolServer: () => user.post('/v1/tool-servers/linear/connect', undefined, 200),
+    listServerTools: async () => {
+      const userId = await uswarm.idOf(user);
+      await connectServer(user, server.accounts, { database: uswarm.database, userId });
+      return user.get('/v1/tool-servers/linear/tools');
+    },
   };
   const keys = async (operation: string) => {
     const call = calls[operation as OperationId];

@@ -215,6 +215,9 @@ describe('account deletion with a runtime', () => {
     await sql`INSERT INTO exports (id, user_id, status, object_id) VALUES (${exportId}, ${userId}, 'ready', ${exportId})`.execute(
       database,
     );
+    await sql`
+      INSERT INTO tool_definitions (server, owner_id, name, definition, hash)
+      VALUES ('tracker', ${userId}, ${user.name}, '{}', 'x')`.execute(database);
     await storeArtifact(uswarm, home, user.name, ['- tea']);
     await storeWorkflow(uswarm, home, { name: user.name });
     const revocationId = crypto.randomUUID();
@@ -294,7 +297,7 @@ describe('account deletion with a runtime', () => {
     'revoked_tokens',
     'integration_states',
     'receipt_keys',
-    'tool_definitions',
+    'tool_server_clients',
     'event_epoch',
   ];
 

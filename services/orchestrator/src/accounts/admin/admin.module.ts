@@ -6,7 +6,7 @@ import type { JobDefinition } from '../../platform/jobs/job-definition.js';
 import { createPruning, pruningRow } from '../../platform/jobs/pruning.js';
 import type { JobSignals } from '../../platform/jobs/job-signals.js';
 import type { SessionRevocationPublisher } from '../auth/session-revocation-publisher.js';
-import type { ToolReview } from '../../apps/tool-servers/tool-review.js';
+import type { OperatorReview } from '../../apps/tool-servers/operator-review.js';
 import type { Epochs } from '../../events/epoch.js';
 import type { Plans } from '../../metering/plans.js';
 import type { RuntimeRequests } from '../../records/runtime-requests.js';
@@ -26,7 +26,7 @@ export interface AdminModuleDeps {
   sessionEnds: SessionRevocationPublisher;
   plans: Plans;
   epochs: Pick<Epochs, 'bump'>;
-  toolReview: ToolReview;
+  toolReview: OperatorReview;
   security: SecurityLog;
   /** Formats an address for logs. */
   sourceName: (address: string) => string;

@@ -10,7 +10,7 @@ import type { Clock } from '@uswarm/service-kit';
 import type { WithTransaction, Database } from '../../platform/database/database.js';
 import type { SessionRevocationPublisher } from '../auth/session-revocation-publisher.js';
 import { listDevices } from '../devices/devices.store.js';
-import type { ToolReview } from '../../apps/tool-servers/tool-review.js';
+import type { OperatorReview } from '../../apps/tool-servers/operator-review.js';
 import type { Epochs } from '../../events/epoch.js';
 import { listPublishedVersions, publishDocument } from '../legal/legal.store.js';
 import type { Plans } from '../../metering/plans.js';
@@ -35,7 +35,7 @@ export interface AdminServiceDeps {
   sessionEnds: SessionRevocationPublisher;
   requeue: Requeue;
   epochs: Pick<Epochs, 'bump'>;
-  toolReview: ToolReview;
+  toolReview: OperatorReview;
   clock: Clock;
 }
 

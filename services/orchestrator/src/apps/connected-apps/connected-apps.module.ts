@@ -2,7 +2,7 @@ import type { IntegrationProvider } from '@uswarm/contract';
 import type { OutgoingProxy } from '@uswarm/service-kit/outgoing';
 import type { Database } from '../../platform/database/database.js';
 import type { AccessTokens } from '../integrations/access-tokens.js';
-import type { ProviderClients } from '../integrations/provider-clients.js';
+import type { createProviderClients } from '../integrations/provider-clients.js';
 import type { PlatformTool } from '../../turns/tools/platform-tool.js';
 import { findReader } from '../../records/users.store.js';
 import { createGmailTools } from './gmail-tools.js';
@@ -10,7 +10,7 @@ import { createCalendarTools } from './google-calendar-tools.js';
 import { createProviderApi, type ProviderApi } from './provider-api.js';
 
 export interface ConnectedAppsDeps {
-  clients: ProviderClients;
+  clients: ReturnType<typeof createProviderClients>;
   accessTokens: AccessTokens;
   proxy: OutgoingProxy;
   /** For tool calls. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiError, type IntegrationProvider } from '@uswarm/contract';
+import { ApiError } from '@uswarm/contract';
 import type { Clock, Logger } from '@uswarm/service-kit';
 import type { WithTransaction, Database } from '../../platform/database/database.js';
 import type { JobQueue } from '../../platform/jobs/job-queue.js';
@@ -22,7 +22,7 @@ export interface AccessTokens {
    * `integration_unavailable`
    *   if it has expired and its renewal takes too long
    */
-  current(userId: string, provider: IntegrationProvider, signal?: AbortSignal): Promise<string>;
+  current(userId: string, provider: string, signal?: AbortSignal): Promise<string>;
   /**
    * Replaces a token that the provider's API has rejected, usually because the user has revoked it there. Without a new
    * token the app is disconnected. Concurrent calls cause one renewal, by the background job.
@@ -30,7 +30,7 @@ export interface AccessTokens {
    * @throws ApiError `integration_not_found` if the app is disconnected; `integration_unavailable` if the renewal takes
    * too long
    */
-  replacing(userId: string, provider: IntegrationProvider, rejected: string, signal?: AbortSignal): Promise<string>;
+  replacing(userId: string, provider: string, rejected: string, signal?: AbortSignal): Promise<string>;
 }
 
 export interface AccessTokensDeps {

@@ -1,11 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import {
-  type IntegrationCatalog,
-  IntegrationCategory,
-  IntegrationItem,
-  type IntegrationProvider,
-} from '@uswarm/contract';
+import { type IntegrationCatalog, IntegrationCategory, IntegrationItem } from '@uswarm/contract';
 import { AGENT_TOOLS, type AgentToolEntry } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
 
@@ -54,10 +49,7 @@ export function withoutOtherTools({ categories, items }: CatalogFile, tools: rea
 }
 
 /** Built-in tools are available to all users. */
-export function catalogOf(
-  { categories, items }: CatalogFile,
-  connected: ReadonlySet<IntegrationProvider>,
-): IntegrationCatalog {
+export function catalogOf({ categories, items }: CatalogFile, connected: ReadonlySet<string>): IntegrationCatalog {
   const shown = items.map((item) => ({ ...item, enabled: item.provider === null || connected.has(item.provider) }));
   return { categories, items: shown };
 }

@@ -1,20 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import type { IntegrationItem } from '@uswarm/contract';
-import type { Clock, Logger, Registry } from '@uswarm/service-kit';
+import { type Clock, ConfigError, type Logger, type Registry } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../records/connections.js';
 import type { JobDefinition } from '../../platform/jobs/job-definition.js';
 import type { Assets } from '../../platform/core/assets.js';
 import { loadTools } from '../../platform/core/catalog.js';
 import type { Database } from '../../platform/database/database.js';
+import { createOutgoing } from '@uswarm/service-kit/outgoing';
+import { createServerAccounts, serverOfKey } from '../tool-servers/server-accounts.js';
+import { CONNECTION_LISTING_JOB } from '../tool-servers/connection-listing.js';
+import type { ToolServer } from '../tool-servers/tool-servers-file.js';
 import { createAccessTokens } from './access-tokens.js';
 import { loadIntegrationCatalog, missingToolCategories, withImages, withoutOtherTools } from './catalog.js';
 import { createIntegrationMetrics } from './integration-metrics.js';
-import { integrationHandlers } from './integrations.routes.js';
+import { integrationHandlers, toolServerHandlers } from './integrations.routes.js';
 import { createIntegrationService } from './integrations.service.js';
 import { createOAuthClient } from './oauth-client.js';
 import { createOAuthStates } from './oauth-states.js';
-import { createProviderClients } from './provider-clients.js';
+import { createProviderClients, type ProviderClients } from './provider-clients.js';
 import { createTokenReencryption, TOKEN_REENCRYPTION_JOB, tokenReencryption } from './token-reencryption.js';
 import { createTokenCipher, type TokenCipher } from './token-cipher.js';
 import { createTokenRefresh, REFRESH_JOB } from './token-refresh.js';
@@ -24,10 +28,17 @@ import * as integrationRecords from '../../records/integrations.store.js';
 export interface IntegrationsModuleDeps {
   config: Pick<
     OrchestratorConfig,
-    'INTEGRATION_PROVIDERS' | 'INTEGRATION_TOKEN_KEYS' | 'INTEGRATION_CATALOG_FILE' | 'CODE_RUNNER_ENABLED' | 'proxy'
+    | 'INTEGRATION_PROVIDERS'
+    | 'INTEGRATION_TOKEN_KEYS'
+    | 'INTEGRATION_CATALOG_FILE'
+    | 'CODE_RUNNER_ENABLED'
+    | 'TOOL_SERVER_SECRETS'
+    | 'proxy'
   >;
   assets: Pick<Assets, 'url'>;
-  serverItems: () => Promise<IntegrationItem[]>;
+  /** Tool servers of the operator. */
+  servers: readonly ToolServer[];
+  serverItems: (userId: string) => Promise<IntegrationItem[]>;
   /** Signs OAuth states. All replicas must have the same secret. */
   stateSecret: string;
   connections: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
@@ -41,9 +52,24 @@ export type IntegrationsModule = Awaited<ReturnType<typeof createIntegrationsMod
 export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
   const { config, clock, logger } = deps;
   const { database, withTransaction, jobs } = deps.connections;
+  if (deps.servers.some(({ auth }) => auth.type === 'oauth') && config.INTEGRATION_TOKEN_KEYS === undefined)
+    throw new ConfigError('INTEGRATION_TOKEN_KEYS is not set; tool servers with accounts need it');
   const cipher = cipherOf(config);
-  const clients = createProviderClients(config.INTEGRATION_PROVIDERS);
-  const oauth = createOAuthClient(config.proxy);
+  const providers = createProviderClients(config.INTEGRATION_PROVIDERS);
+  const serverHosts = deps.servers.map(({ url }) => new URL(url).hostname);
+  const discovery = createOutgoing(config.proxy, { connectMs: 5_000, publicExcept: serverHosts });
+  const accounts = createServerAccounts({
+    servers: deps.servers,
+    outgoing: discovery,
+    secrets: config.TOOL_SERVER_SECRETS,
+    database,
+    withTransaction,
+    cipher,
+    clock,
+    logger,
+  });
+  const clients: ProviderClients = { find: async (name) => providers.get(name) ?? (await accounts.find(name)) };
+  const oauth = createOAuthClient(config.proxy, serverHosts);
   const metrics = createIntegrationMetrics(deps.metrics);
   const tools = loadTools(config);
   const catalog = withoutOtherTools(loadIntegrationCatalog(config.INTEGRATION_CATALOG_FILE), tools);
@@ -59,6 +85,11 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
     states: createOAuthStates({ secret: deps.stateSecret, clock }),
     catalog: withImages(catalog, deps.assets.url),
     serverItems: deps.serverItems,
+    prepare: accounts.prepare,
+    connected: async ({ id, provider }, tx) => {
+      if (serverOfKey(provider) === undefined) return;
+      await jobs.enqueue({ kind: CONNECTION_LISTING_JOB, subjectId: id, workspaceId: id }, tx);
+    },
     clock,
     logger,
   });
@@ -87,11 +118,13 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
     createAccessTokens({ withTransaction, database: from, jobs, cipher, clock, logger });
   return {
     service,
-    clients,
+    providers,
     accessTokens,
-    routes: integrationHandlers(service),
+    routes: { ...integrationHandlers(service, deps.servers), ...toolServerHandlers(service, deps.servers) },
     jobs: definitions,
-    close: oauth.close,
+    async close() {
+      await Promise.all([oauth.close(), discovery.close()]);
+    },
   };
 }
 

@@ -1,30 +1,44 @@
 import type { Handler, Handlers } from '../../platform/http/handlers.js';
+import { ApiError } from '@uswarm/contract';
+import { connectionKey } from '../tool-servers/server-accounts.js';
+import type { ToolServer } from '../tool-servers/tool-servers-file.js';
 import type { IntegrationService } from './integrations.service.js';
 
+/** An app that is a tool server in this installation is connected there. */
+const connectionOf = (provider: string, servers: readonly ToolServer[]): string =>
+  servers.some(({ id, auth }) => id === provider && auth.type === 'oauth') ? connectionKey(provider) : provider;
+
+function requireServer(id: string, servers: readonly ToolServer[]): string {
+  const connection = connectionOf(id, servers);
+  if (connection === id) throw new ApiError('integration_not_found');
+  return connection;
+}
+
 /** REST-036 to REST-038 */
-export function integrationHandlers(service: IntegrationService) {
+export function integrationHandlers(service: IntegrationService, servers: readonly ToolServer[]) {
   const listIntegrations: Handler<'listIntegrations'> = async ({ actor }) => ({
     status: 200,
     body: { data: await service.list(actor.userId) },
   });
   const connectIntegration: Handler<'connectIntegration'> = async ({ actor, body }) => ({
     status: 200,
-    body: service.connect(actor.userId, body.provider),
+    body: await service.connect(actor.userId, connectionOf(body.provider, servers)),
   });
   const completeIntegration: Handler<'completeIntegration'> = async ({ actor, body }) => {
     const {
-      provider,
+      provider: name,
       authorization_code: code,
       code_verifier: codeVerifier,
       redirect_url: redirectUrl,
       state,
       iss: issuer,
     } = body;
+    const provider = connectionOf(name, servers);
     await service.complete(actor, { provider, code, codeVerifier, redirectUrl, state, issuer });
     return { status: 204 };
   };
   const disconnectIntegration: Handler<'disconnectIntegration'> = async ({ actor, params }) => {
-    await service.disconnect(actor, params.provider);
+    await service.disconnect(actor, connectionOf(params.provider, servers));
     return { status: 204 };
   };
   return {
@@ -33,4 +47,23 @@ export function integrationHandlers(service: IntegrationService) {
     completeIntegration,
     disconnectIntegration,
   } satisfies Partial<Handlers>;
+}
+
+/** Accounts on tool servers, including those without a `provider` in the API. */
+export function toolServerHandlers(service: IntegrationService, servers: readonly ToolServer[]) {
+  const connectToolServer: Handler<'connectToolServer'> = async ({ actor, params }) => ({
+    status: 200,
+    body: { data: await service.connect(actor.userId, requireServer(params.server, servers)) },
+  });
+  const completeToolServer: Handler<'completeToolServer'> = async ({ actor, params, body }) => {
+    const { authorization_code: code, code_verifier: codeVerifier, redirect_url: redirectUrl, state, iss } = body;
+    const provider = requireServer(params.server, servers);
+    await service.complete(actor, { provider, code, codeVerifier, redirectUrl, state, issuer: iss });
+    return { status: 204 };
+  };
+  const disconnectToolServer: Handler<'disconnectToolServer'> = async ({ actor, params }) => {
+    await service.disconnect(actor, requireServer(params.server, servers));
+    return { status: 204 };
+  };
+  return { connectToolServer, completeToolServer, disconnectToolServer } satisfies Partial<Handlers>;
 }

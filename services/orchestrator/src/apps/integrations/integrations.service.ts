@@ -1,11 +1,5 @@
 import { createHash, randomUUIDv7 } from 'node:crypto';
-import {
-  ApiError,
-  type IntegrationCatalog,
-  type IntegrationItem,
-  IntegrationProvider,
-  type OAuthConfiguration,
-} from '@uswarm/contract';
+import { ApiError, type IntegrationCatalog, type IntegrationItem, type OAuthConfiguration } from '@uswarm/contract';
 import type { Clock, Logger } from '@uswarm/service-kit';
 import type { Transaction, WithTransaction, Database } from '../../platform/database/database.js';
 import { appendAudit } from '../../records/audit.store.js';
@@ -36,18 +30,26 @@ export interface IntegrationServiceDeps {
   database: Database;
   jobs: Pick<JobQueue, 'enqueue' | 'cancel'>;
   clients: ProviderClients;
+  /**
+   * Finds out how accounts of a tool server are connected; does nothing for an integration.
+   *
+   * @throws ApiError `integration_not_configured`, `integration_unavailable`
+   */
+  prepare: (provider: string) => Promise<void>;
+  /** Called in the transaction that stores a connection. */
+  connected: (row: Pick<SealedRow, 'id' | 'provider'>, tx: Transaction) => Promise<void>;
   oauth: Pick<OAuthClient, 'exchange'>;
   cipher: TokenCipher;
   states: OAuthStates;
   catalog: CatalogFile;
   /** Tool servers whose tools agents can use. */
-  serverItems: () => Promise<IntegrationItem[]>;
+  serverItems: (userId: string) => Promise<IntegrationItem[]>;
   clock: Clock;
   logger: Logger;
 }
 
 export interface Callback {
-  provider: IntegrationProvider;
+  provider: string;
   code: string;
   codeVerifier: string;
   redirectUrl: string;
@@ -65,7 +67,7 @@ export interface ConnectingUser {
 export interface IntegrationService {
   list(userId: string): Promise<IntegrationCatalog>;
   /** @throws ApiError `integration_not_configured` */
-  connect(userId: string, provider: IntegrationProvider): OAuthConfiguration;
+  connect(userId: string, provider: string): Promise<OAuthConfiguration>;
   /**
    * Exchanges the code and stores the tokens. Repeating the same callback has no effect.
    *
@@ -84,10 +86,10 @@ export interface IntegrationService {
 const CODE_VERIFIER = /^[\w.~-]{43,128}$/;
 
 export function createIntegrationService(deps: IntegrationServiceDeps): IntegrationService {
-  const { withTransaction, database, jobs, clients, oauth, cipher, states, catalog, clock, logger } = deps;
+  const { withTransaction, database, jobs, clients, prepare, oauth, cipher, states, catalog, clock, logger } = deps;
 
-  function requireClient(provider: IntegrationProvider): ProviderClient {
-    const client = clients.get(provider);
+  async function requireClient(provider: string): Promise<ProviderClient> {
+    const client = await clients.find(provider);
     if (client === undefined) throw new ApiError('integration_not_configured');
     return client;
   }
@@ -136,11 +138,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
       throw new ApiError('integration_code_invalid');
   }
 
-  async function forget(
-    userId: string,
-    provider: IntegrationProvider | undefined,
-    tx: Transaction,
-  ): Promise<SealedRow[]> {
+  async function forget(userId: string, provider: string | undefined, tx: Transaction): Promise<SealedRow[]> {
     const rows = await dropIntegrations(tx, userId, provider);
     for (const { id } of rows) await jobs.cancel(REFRESH_JOB, id, tx);
     return rows;
@@ -149,7 +147,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
   const record = (
     verb: 'connect' | 'disconnect',
     { userId, session }: ConnectingUser,
-    provider: IntegrationProvider,
+    provider: string,
     tx: Transaction,
   ): Promise<void> => {
     const details = { provider, ...(session.source === null ? {} : { source: session.source }) };
@@ -183,6 +181,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
       await forget(userId, provider, tx);
       await insertIntegration(tx, { ...row, ...validity, codeHash });
       await record('connect', by, provider, tx);
+      await deps.connected(row, tx);
       if (validity.refreshAt !== null) {
         const dueInMs = validity.refreshAt.getTime() - clock.now().getTime();
         await jobs.enqueue({ kind: REFRESH_JOB, subjectId: row.id, workspaceId: row.id, dueInMs }, tx);
@@ -194,14 +193,17 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
   return {
     async list(userId) {
       const { categories, items } = catalogOf(catalog, new Set(await listConnectedApps(database, userId)));
-      return { categories, items: [...items, ...(await deps.serverItems())] };
+      return { categories, items: [...items, ...(await deps.serverItems(userId))] };
     },
 
-    connect: (userId, provider) => oauthConfiguration(requireClient(provider), states.issue(userId, provider)),
+    async connect(userId, provider) {
+      await prepare(provider);
+      return oauthConfiguration(await requireClient(provider), states.issue(userId, provider));
+    },
 
     async complete(by, callback) {
       const { provider, code, codeVerifier, redirectUrl } = callback;
-      const client = requireClient(provider);
+      const client = await requireClient(provider);
       if (!client.redirectUrls.includes(redirectUrl)) throw new ApiError('redirect_url_not_allowed');
       if (client.pkce && !CODE_VERIFIER.test(codeVerifier)) {
         const fields = [{ path: 'code_verifier', message: 'needs 43 to 128 letters, digits or -._~' }];
@@ -217,12 +219,10 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     },
 
     async disconnect(by, provider) {
-      const known = IntegrationProvider.safeParse(provider);
-      if (!known.success) throw new ApiError('integration_not_found');
       const dropped = await withTransaction(async (tx) => {
-        const rows = await forget(by.userId, known.data, tx);
+        const rows = await forget(by.userId, provider, tx);
         await revokeLater(deps, rows, tx);
-        if (rows.length > 0) await record('disconnect', by, known.data, tx);
+        if (rows.length > 0) await record('disconnect', by, provider, tx);
         return rows.length;
       });
       if (dropped === 0) throw new ApiError('integration_not_found');

@@ -32,10 +32,14 @@ interface Ask {
 const TIMEOUT_MS = 15_000;
 const MAX_RESPONSE_BYTES = 256 * 1024;
 
-export function createOAuthClient(proxy: OutgoingProxy): OAuthClient {
-  const outgoing = createOutgoing(proxy, { connectMs: 5_000, headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS });
+/** @param serverHosts may be private, unlike other hosts that a tool server's metadata names */
+export function createOAuthClient(proxy: OutgoingProxy, serverHosts: readonly string[] = []): OAuthClient {
+  const limits = { connectMs: 5_000, headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS };
+  const configured = createOutgoing(proxy, limits);
+  const discovered = createOutgoing(proxy, { ...limits, publicExcept: serverHosts });
 
-  async function ask({ url, ...options }: Ask): Promise<ProviderAnswer> {
+  async function ask({ resource }: ProviderClient, { url, ...options }: Ask): Promise<ProviderAnswer> {
+    const outgoing = resource === undefined ? configured : discovered;
     try {
       // Redirects are not followed, so that secrets are sent only to the configured address.
       const answer = await outgoing.request(url, { ...options, signal: AbortSignal.timeout(TIMEOUT_MS) });
@@ -49,21 +53,29 @@ export function createOAuthClient(proxy: OutgoingProxy): OAuthClient {
   return {
     async exchange(client, { code, codeVerifier, redirectUrl }) {
       const verifier = client.pkce ? { code_verifier: codeVerifier } : {};
-      const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUrl, ...verifier };
-      return readGrant(await ask(tokenRequest(client, fields)));
+      const fields = {
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri: redirectUrl,
+        ...verifier,
+        ...resourceOf(client),
+      };
+      return readGrant(await ask(client, tokenRequest(client, fields)));
     },
     async refresh(client, refreshToken) {
-      const fields = { grant_type: 'refresh_token', refresh_token: refreshToken };
+      const fields = { grant_type: 'refresh_token', refresh_token: refreshToken, ...resourceOf(client) };
       // Provider-specific error codes apply to refresh tokens only, not to authorization codes.
-      return { refreshToken, ...readGrant(await ask(tokenRequest(client, fields)), client.revokedGrantCodes) };
+      return { refreshToken, ...readGrant(await ask(client, tokenRequest(client, fields)), client.revokedGrantCodes) };
     },
     async revoke(client, held) {
       const asked = revocationRequest(client, held);
-      if (asked !== undefined) readRevocation(await ask(asked), client.revocation?.alreadyRevokedStatuses);
+      if (asked !== undefined) readRevocation(await ask(client, asked), client.revocation?.alreadyRevokedStatuses);
     },
-    close: () => outgoing.close(),
+    close: async () => void (await Promise.all([configured.close(), discovered.close()])),
   };
 }
+
+const resourceOf = ({ resource }: ProviderClient): Fields => (resource === undefined ? {} : { resource });
 
 /** RFC 6749 §2.3.1 requires form encoding for both values first. */
 function basic({ clientId, clientSecret = '' }: ProviderClient): Fields {

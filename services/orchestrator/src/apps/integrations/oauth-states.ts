@@ -1,5 +1,4 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { IntegrationProvider } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 
 /** A state that this service signed and that has not expired. It is valid for one code. */
@@ -10,9 +9,9 @@ export interface KnownState {
 
 /** OAuth's `state` parameter binds a flow to its user and provider (RFC 9700 §4.7). */
 export interface OAuthStates {
-  issue(userId: string, provider: IntegrationProvider): string;
+  issue(userId: string, provider: string): string;
   /** @returns undefined if the state is forged, expired, or belongs to another user or provider */
-  verify(state: string, userId: string, provider: IntegrationProvider): KnownState | undefined;
+  verify(state: string, userId: string, provider: string): KnownState | undefined;
 }
 
 /** Allows for a sign-in at the provider with a second factor. */

@@ -70,15 +70,17 @@ function sharedRedirects(
 }
 
 export interface ProviderClient extends ProviderDefinition {
-  provider: IntegrationProvider;
+  /** An integration, or a tool server's connection. */
+  provider: string;
+  /** Sent with each token request (RFC 8707). */
+  resource?: string;
   clientId: string;
   clientSecret: string | undefined;
   redirectUrls: readonly [string, ...string[]];
 }
 
-export type ProviderClients = ReadonlyMap<IntegrationProvider, ProviderClient>;
-
-export function createProviderClients(settings: IntegrationProviders): ProviderClients {
+/** Clients for the configured integrations. */
+export function createProviderClients(settings: IntegrationProviders): ReadonlyMap<string, ProviderClient> {
   const clients = IntegrationProvider.options.flatMap((provider) => {
     const own = settings[provider];
     return own === undefined ? [] : [[provider, clientOf(provider, own)] as const];
@@ -107,6 +109,11 @@ function clientOf(provider: IntegrationProvider, own: z.output<typeof ProviderSe
   };
 }
 
+/** Finds clients by integration, or by connection to a tool server. */
+export interface ProviderClients {
+  find(provider: string): Promise<ProviderClient | undefined>;
+}
+
 /** An app builds the authorization URL with these parameters. RES-079 */
 export function oauthConfiguration(client: ProviderClient, state: string): OAuthConfiguration {
   return {
@@ -118,6 +125,7 @@ export function oauthConfiguration(client: ProviderClient, state: string): OAuth
     // The app has no other source for whether the provider requires PKCE.
     additional_parameters: {
       ...client.additionalParameters,
+      ...(client.resource === undefined ? {} : { resource: client.resource }),
       ...(client.pkce ? { code_challenge_method: 'S256' } : {}),
       state,
     },

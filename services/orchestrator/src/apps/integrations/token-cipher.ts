@@ -1,5 +1,4 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import type { IntegrationProvider } from '@uswarm/contract';
 import { z } from 'zod';
 
 /** Rows refer to the key by its id. */
@@ -34,7 +33,7 @@ export interface Tokens {
 /** Bound to the ciphertext: tokens copied to another row cannot be decrypted. */
 export interface TokenOwner {
   userId: string;
-  provider: IntegrationProvider;
+  provider: string;
 }
 
 export interface SealedTokens {

@@ -64,6 +64,7 @@ describe('stored tokens', () => {
     metrics = new Registry();
     const integrations = await createIntegrationsModule({
       assets: { url: (url) => url },
+      servers: [],
       serverItems: async () => [],
       stateSecret: 'k'.repeat(32),
       config: { ...loadConfig(SETTINGS, { ...environment, ...change }), proxy: DIRECT },

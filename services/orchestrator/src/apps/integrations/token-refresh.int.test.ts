@@ -58,7 +58,7 @@ describe('a renewal of tokens', () => {
       withTransaction: db.withTransaction,
       database: stores.database,
       jobs: stores.jobs,
-      clients,
+      clients: { find: async (name) => clients.get(name) },
       oauth: { refresh: answer },
       cipher,
       metrics: createIntegrationMetrics(new Registry()),

@@ -134,7 +134,7 @@ export function createTokenRefresh(deps: TokenRefreshDeps) {
     if (row === undefined || row.refreshAt === null) return DONE;
     // Another worker renewed the tokens but did not complete the job.
     if (row.refreshAt > clock.now()) return { againInMs: until(row.refreshAt) };
-    const client = clients.get(row.provider);
+    const client = await clients.find(row.provider);
     if (client === undefined) return { againInMs: STUCK_MS };
     try {
       return await renew(row, client, job.attempts - 1);

@@ -31,7 +31,7 @@ export async function revokeLater(
   tx: Transaction,
 ): Promise<void> {
   for (const row of rows) {
-    if (clients.get(row.provider)?.revocation === undefined) continue;
+    if ((await clients.find(row.provider))?.revocation === undefined) continue;
     const id = randomUUIDv7();
     await insertRevocation(tx, { ...row, id });
     await jobs.enqueue({ kind: REVOCATION_JOB, subjectId: id, workspaceId: id }, tx);
@@ -58,13 +58,14 @@ export function createTokenRevocation(deps: TokenRevocationDeps) {
   /** If revoking one token revokes the whole grant, it would also revoke the user's newer connection. */
   async function stillInUse({ userId }: RevocationRow, client: ProviderClient): Promise<boolean> {
     if (client.revocation?.wholeGrant !== true) return false;
-    const others = (await listConnectedApps(database, userId)).map((provider) => clients.get(provider));
+    const apps = await listConnectedApps(database, userId);
+    const others = await Promise.all(apps.map((provider) => clients.find(provider)));
     return others.some((other) => other?.clientId === client.clientId && other.tokenEndpoint === client.tokenEndpoint);
   }
 
   /** @throws OAuthFailure if the revocation must be retried */
   async function revoke(row: RevocationRow): Promise<void> {
-    const client = clients.get(row.provider);
+    const client = await clients.find(row.provider);
     if (client === undefined || (await stillInUse(row, client))) return;
     try {
       await oauth.revoke(client, cipher.open(row, row));

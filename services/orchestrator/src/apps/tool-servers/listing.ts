@@ -8,12 +8,15 @@ import type { ServerClient } from './server-client.js';
 import { definitionHash, readTools } from './tool-definition.js';
 import type { ToolServer } from './tool-servers-file.js';
 
+/** A server with the account that all users share, or with a user's account. */
 export interface ConnectedServer {
   server: ToolServer;
+  ownerId: string | null;
   client: ServerClient;
 }
 
 export interface ListingDeps {
+  /** With shared accounts. */
   servers: readonly ConnectedServer[];
   database: Database;
   withTransaction: WithTransaction;
@@ -29,6 +32,8 @@ const AGAIN_MS = 30_000;
 export interface Listing {
   /** Reads all servers' tools and stores them. @returns false if a server did not answer */
   refreshAll(signal: AbortSignal): Promise<boolean>;
+  /** Reads a server's tools and stores them. @throws McpFailure */
+  refresh(connected: ConnectedServer, signal: AbortSignal): Promise<void>;
   /** False if the tool is not as it was accepted, there or here. @throws McpFailure */
   isUnchanged(server: ConnectedServer, tool: HashedDefinition, signal: AbortSignal): Promise<boolean>;
   job: JobDefinition;
@@ -44,12 +49,12 @@ export function createListing({ servers, database, withTransaction, stored, logg
     logger.warn({ server, ...details }, message);
   }
 
-  async function refresh({ server: { id }, client }: ConnectedServer, signal: AbortSignal): Promise<void> {
+  async function refresh({ server: { id }, ownerId, client }: ConnectedServer, signal: AbortSignal): Promise<void> {
     const read = readTools(id, await client.list(signal));
     const listed = read.flatMap((tool) =>
       'problem' in tool ? [] : [{ definition: tool, hash: definitionHash(tool) }],
     );
-    const changed = await withTransaction((tx) => storeListing(tx, id, listed));
+    const changed = await withTransaction((tx) => storeListing(tx, { server: id, ownerId }, listed));
     stored();
     if (changed.length > 0)
       logger.warn(
@@ -78,11 +83,13 @@ export function createListing({ servers, database, withTransaction, stored, logg
 
   return {
     refreshAll,
+    refresh,
 
     async isUnchanged(connected, { definition, hash }, signal) {
+      const { ownerId } = connected;
       const { id } = connected.server;
       const isAccepted = async (): Promise<boolean> =>
-        (await findAcceptedHash(database, id, definition.name))?.equals(hash) === true;
+        (await findAcceptedHash(database, { server: id, ownerId }, definition.name))?.equals(hash) === true;
       if (!(await isAccepted())) return false;
       await refresh(connected, signal);
       return isAccepted();

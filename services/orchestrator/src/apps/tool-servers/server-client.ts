@@ -1,12 +1,17 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { type CallRequest, type CallToolResult, createMcpConnections, McpFailure, type Tool } from '@uswarm/mcp-client';
+import {
+  type CallRequest,
+  type CallToolResult,
+  createMcpConnections,
+  McpFailure,
+  type RequestToken,
+  type Tool,
+} from '@uswarm/mcp-client';
 import { createTaskQueue, retry } from '@uswarm/service-kit';
 import type { Outgoing } from '@uswarm/service-kit/outgoing';
 import { limitedFetch } from './limited-fetch.js';
 import type { ToolServer } from './tool-servers-file.js';
 
-/** One operator's server. All users share its connection. */
+/** A server with one account. */
 export interface ServerClient {
   /** @throws McpFailure */
   list(signal: AbortSignal): Promise<readonly Tool[]>;
@@ -19,10 +24,16 @@ export interface ServerClient {
   close(): Promise<void>;
 }
 
+/** A server's token; undefined if it needs none. Each method throws McpFailure. */
+export interface ServerTokens {
+  current(signal: AbortSignal): Promise<string | undefined>;
+  /** Replaces a token that the server has rejected. */
+  replacing?(rejected: string | undefined, signal: AbortSignal): Promise<string>;
+}
+
 export interface ServerClientDeps {
   outgoing: Pick<Outgoing, 'fetch'>;
-  /** Directory with the tokens. */
-  secrets: string | undefined;
+  tokens: ServerTokens;
   version: string;
 }
 
@@ -39,7 +50,7 @@ const isRepeatable = (error: unknown): boolean =>
 const waitAtLeastMs = (error: unknown): number => (error instanceof McpFailure ? (error.retryAfterMs ?? 0) : 0);
 
 export function createServerClient(server: ToolServer, deps: ServerClientDeps): ServerClient {
-  const { url, auth, limits } = server;
+  const { url, limits } = server;
   const queue = createTaskQueue({ concurrent: limits.max_concurrent });
   const callTimeoutMs = limits.call_timeout_s * 1_000;
   const connections = createMcpConnections({
@@ -53,22 +64,27 @@ export function createServerClient(server: ToolServer, deps: ServerClientDeps): 
     maxCallMs: Math.max(callTimeoutMs, MAX_CALL_MS),
   });
 
-  async function token(): Promise<() => string | undefined> {
-    if (auth.type === 'none') return () => undefined;
-    const text = await readFile(join(deps.secrets ?? '', auth.secret), 'utf8').catch((error: unknown) => {
-      throw new McpFailure('cannot be used, because its token cannot be read', {}, { cause: error });
-    });
-    return () => text.trim();
+  /** A rejected request was not executed, so it can be sent with another token. */
+  async function attempt<T>(request: (token: RequestToken) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { current, replacing } = deps.tokens;
+    const token = await current(signal);
+    try {
+      return await request(() => token);
+    } catch (error) {
+      if (replacing === undefined || !(error instanceof McpFailure) || error.status !== 401) throw error;
+      const newToken = await replacing(token, signal);
+      return request(() => newToken);
+    }
   }
 
-  function repeated<T>(request: (token: () => string | undefined) => Promise<T>, signal: AbortSignal): Promise<T> {
+  function repeated<T>(request: (token: RequestToken) => Promise<T>, signal: AbortSignal): Promise<T> {
     let attempts = 0;
-    const attempt = async (): Promise<T> => {
+    const once = (): Promise<T> => {
       attempts += 1;
-      return request(await token());
+      return attempt(request, signal);
     };
     const retryable = (error: unknown): boolean => attempts < ATTEMPTS && isRepeatable(error);
-    return retry(attempt, { ...RETRY, signal, retryable, waitAtLeastMs });
+    return retry(once, { ...RETRY, signal, retryable, waitAtLeastMs });
   }
 
   return {

@@ -148,7 +148,7 @@ export function serverTool(deps: ServerToolDeps, accepted: HashedDefinition): Pl
       const problem = check(input);
       if (problem !== undefined) return { outcome: problem };
       try {
-        if (!(await deps.isUnchanged(accepted, signal))) return { outcome: changedTool(title) };
+        if (!(await deps.isUnchanged(accepted, signal))) return { outcome: changedTool(title, server) };
       } catch (error) {
         if (!(error instanceof McpFailure)) throw error;
         return { outcome: failed(`${server.name} ${error.message}. ${NOTHING_CHANGED}`) };
@@ -159,7 +159,7 @@ export function serverTool(deps: ServerToolDeps, accepted: HashedDefinition): Pl
     async send(input, key, { userId, signal }) {
       const [approved, callKey] = key.split(':');
       try {
-        if (approved !== hex || !(await deps.isUnchanged(accepted, signal))) return changedTool(title);
+        if (approved !== hex || !(await deps.isUnchanged(accepted, signal))) return changedTool(title, server);
         const sent = { ...request(input), _meta: { [KEY]: callKey } };
         // A request that may change something is not aborted.
         return outcomeOf(await client.call(userId, sent, new AbortController().signal));
@@ -171,7 +171,9 @@ export function serverTool(deps: ServerToolDeps, accepted: HashedDefinition): Pl
   };
 }
 
-const changedTool = (title: string): ToolOutcome =>
-  failed(
-    `${title} has changed since it was accepted. It was not called, and ${NOTHING_CHANGED.toLowerCase()} An administrator must look at the change. Tell the user.`,
+function changedTool(title: string, { auth }: ToolServer): ToolOutcome {
+  const who = auth.type === 'oauth' ? 'The user' : 'An administrator';
+  return failed(
+    `${title} has changed since it was accepted. It was not called. Nothing was changed. ${who} must accept the change first. Tell the user.`,
   );
+}

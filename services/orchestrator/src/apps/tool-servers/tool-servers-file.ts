@@ -5,12 +5,29 @@ import { z } from 'zod';
 
 const MAX_SERVERS = 50;
 
+const SecretName = z.string().regex(/^(?!\.{1,2}$)[-._a-zA-Z0-9]+$/, 'must be the name of a file');
+
+/** Each user connects an account. */
+const OAuthSettings = z.strictObject({
+  type: z.literal('oauth'),
+  /** As registered there. Default: the server registers a client itself (RFC 7591), if it can. */
+  client_id: z.string().min(1).optional(),
+  /** File in `TOOL_SERVER_SECRETS` with the client's secret. */
+  secret: SecretName.optional(),
+  /** Apps receive the first one. */
+  redirect_urls: z.tuple([z.url()], z.url()),
+  /** Default: what the server asks for. */
+  scopes: z.array(z.string()).optional(),
+});
+export type OAuthSettings = z.output<typeof OAuthSettings>;
+
 const Auth = z.discriminatedUnion('type', [
+  OAuthSettings,
   z.strictObject({ type: z.literal('none') }),
   z.strictObject({
     type: z.literal('bearer'),
     /** File in `TOOL_SERVER_SECRETS` with the token. It is read for each request, so that tokens can be replaced. */
-    secret: z.string().regex(/^(?!\.{1,2}$)[-._a-zA-Z0-9]+$/, 'must be the name of a file'),
+    secret: SecretName,
   }),
 ]);
 
@@ -59,7 +76,7 @@ const ToolServersFile = z
       const report = (field: string, message: string): void =>
         context.addIssue({ code: 'custom', path: ['servers', index, field], message });
       if (servers.findIndex((server) => server.id === id) < index) report('id', `${id} is used twice`);
-      if (auth.type === 'bearer' && !isNear(url)) report('url', 'needs https, because the server receives a token');
+      if (auth.type !== 'none' && !isNear(url)) report('url', 'needs https, because the server receives a token');
       const both = allowed.filter((name) => denied.includes(name));
       if (both.length > 0) report('denied_tools', `also allowed: ${both.join(', ')}`);
     }

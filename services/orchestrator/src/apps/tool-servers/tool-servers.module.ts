@@ -1,22 +1,27 @@
-import type { IntegrationItem } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
 import { createOutgoing } from '@uswarm/service-kit/outgoing';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Assets } from '../../platform/core/assets.js';
+import type { JobDefinition } from '../../platform/jobs/job-definition.js';
 import type { Connections } from '../../records/connections.js';
-import { type DefinitionRow, listDefinitions } from '../../records/tool-definitions.store.js';
-import type { PlatformTool } from '../../turns/tools/platform-tool.js';
-import { type ConnectedServer, createListing } from './listing.js';
-import { createServerClient } from './server-client.js';
-import { serverTool } from './server-tools.js';
-import { SEPARATOR } from './tool-definition.js';
-import { isAllowed, loadToolServers } from './tool-servers-file.js';
+import { findIntegration, findIntegrationOf } from '../../records/integrations.store.js';
+import type { AccessTokens } from '../integrations/access-tokens.js';
+import { CONNECTION_LISTING_JOB } from './connection-listing.js';
+import { createConnectedServers } from './connected-servers.js';
+import { createListing } from './listing.js';
+import { createOperatorReview } from './operator-review.js';
+import { connectionKey, serverOfKey } from './server-accounts.js';
+import { serverToolHandlers } from './server-tools.routes.js';
+import { createServerOffer } from './server-offer.js';
 import { createToolReview } from './tool-review.js';
+import type { ToolServer } from './tool-servers-file.js';
 
 export interface ToolServersModuleDeps {
-  config: Pick<OrchestratorConfig, 'TOOL_SERVERS_FILE' | 'TOOL_SERVER_SECRETS' | 'proxy'>;
+  servers: readonly ToolServer[];
+  config: Pick<OrchestratorConfig, 'TOOL_SERVER_SECRETS' | 'proxy'>;
   /** For tool calls. */
   background: Pick<Connections, 'database' | 'withTransaction'>;
+  accessTokens: AccessTokens;
   assets: Pick<Assets, 'url'>;
   version: string;
   logger: Logger;
@@ -24,81 +29,64 @@ export interface ToolServersModuleDeps {
 
 const ICON = '/v1/assets/icon-plug.svg';
 const CONNECT_MS = 10_000;
-/** Size limit of schemas in a turn request, in bytes. */
-const MAX_SCHEMAS_BYTES = 2 * 1024 * 1024;
-/** A turn may begin with definitions of this age. Calls compare with the current ones. */
-const FRESH_MS = 2_000;
 
-/** MCP servers of the operator, whose tools all users' agents can use. */
+/** MCP servers of the operator, whose tools users' agents can use. */
 export function createToolServersModule(deps: ToolServersModuleDeps) {
-  const { config, background, assets, version, logger } = deps;
+  const { servers, config, background, accessTokens, assets, version, logger } = deps;
   const { database, withTransaction } = background;
-  let loaded: { at: number; tools: Promise<PlatformTool[]> } | undefined;
-  const forget = (): void => void (loaded = undefined);
   const outgoing = createOutgoing(config.proxy, { connectMs: CONNECT_MS });
-  const servers: ConnectedServer[] = loadToolServers(config.TOOL_SERVERS_FILE).map((server) => ({
-    server,
-    client: createServerClient(server, { outgoing, secrets: config.TOOL_SERVER_SECRETS, version }),
-  }));
-  const listing = createListing({ servers, database, withTransaction, stored: forget, logger });
-  const icon = assets.url(ICON);
+  const connected = createConnectedServers({
+    servers,
+    outgoing,
+    secrets: config.TOOL_SERVER_SECRETS,
+    accessTokens,
+    version,
+  });
+  const listing = createListing({
+    servers: connected.shared,
+    database,
+    withTransaction,
+    stored: () => offer.forget(),
+    logger,
+  });
+  const offer = createServerOffer({
+    servers,
+    connected,
+    isUnchanged: listing.isUnchanged,
+    database,
+    icon: assets.url(ICON),
+    logger,
+  });
 
-  function toolOf({ server: id, definition, hash, changed, isListed }: DefinitionRow): PlatformTool[] {
-    const connected = servers.find(({ server }) => server.id === id);
-    if (connected === undefined || changed !== null || !isListed) return [];
-    const { server, client } = connected;
-    if (!isAllowed(server, definition.name)) return [];
-    const isUnchanged: Parameters<typeof serverTool>[0]['isUnchanged'] = (tool, signal) =>
-      listing.isUnchanged(connected, tool, signal);
-    return [serverTool({ server, client, icon, isUnchanged }, { definition, hash })];
-  }
+  const connectionListing: JobDefinition = {
+    type: CONNECTION_LISTING_JOB,
+    async handle({ subjectId }, signal) {
+      const row = await findIntegration(database, subjectId);
+      const server = servers.find(({ id }) => id === serverOfKey(row?.provider ?? ''));
+      if (row !== undefined && server !== undefined) await listing.refresh(connected.of(server, row.userId), signal);
+      return { done: true };
+    },
+  };
 
-  const ids = servers.map(({ server }) => server.id);
-
-  let isFull = false;
-  function fitting(all: readonly PlatformTool[]): PlatformTool[] {
-    let bytes = 0;
-    const kept = all.filter(({ inputSchema }) => (bytes += JSON.stringify(inputSchema).length) <= MAX_SCHEMAS_BYTES);
-    if (kept.length < all.length && !isFull)
-      logger.warn({ left: all.length - kept.length }, 'tool servers list more tools than agents can have');
-    isFull = kept.length < all.length;
-    return kept;
-  }
-
-  /** The tools that servers list as they were accepted. */
-  async function tools(): Promise<readonly PlatformTool[]> {
-    if (servers.length === 0) return [];
-    const now = performance.now();
-    if (loaded === undefined || now - loaded.at > FRESH_MS) {
-      const reading = listDefinitions(database, ids).then((rows) => fitting(rows.flatMap(toolOf)));
-      loaded = { at: now, tools: reading };
-      reading.catch(forget);
-    }
-    return await loaded.tools;
-  }
-
-  /** Servers with tools, as users see them. */
-  async function items(): Promise<IntegrationItem[]> {
-    const used = new Set((await tools()).map(({ name }) => name.split(SEPARATOR)[0]));
-    return servers.flatMap(({ server: { id, name, description, icon_url: own, category_id } }) => {
-      const item = { type: 'tool', provider: null, name, description, icon_url: own ?? icon, category_id } as const;
-      return used.has(id) ? [{ ...item, enabled: true }] : [];
-    });
-  }
+  const review = createToolReview({ database, withTransaction, accepted: offer.forget });
 
   return {
-    tools,
-    items,
-    review: createToolReview({
-      servers: servers.map(({ server }) => server),
+    tools: offer.tools,
+    items: offer.items,
+    operatorReview: createOperatorReview({
+      servers: connected.shared.map(({ server }) => server),
       refreshAll: listing.refreshAll,
-      database,
-      withTransaction,
-      accepted: forget,
+      review,
     }),
-    jobs: servers.length === 0 ? [] : [listing.job],
+    routes: serverToolHandlers({
+      servers: servers.filter(({ auth }) => auth.type === 'oauth'),
+      review,
+      isConnected: async (userId, server) =>
+        (await findIntegrationOf(database, userId, connectionKey(server))) !== undefined,
+    }),
+    jobs: servers.length === 0 ? [] : [listing.job, connectionListing],
     async close(): Promise<void> {
-      await Promise.all(servers.map(({ client }) => client.close()));
+      await connected.close();
       await outgoing.close();
     },
   };

@@ -1,5 +1,5 @@
 // Generated from the migrations by `npm run generate`. Do not edit.
-import type { AgentPrompt, Attachment, IntegrationProvider, LegalDocumentName, Mention, MessageContent, PushKeys } from '@uswarm/contract';
+import type { AgentPrompt, Attachment, LegalDocumentName, Mention, MessageContent, PushKeys } from '@uswarm/contract';
 import type { ColumnType } from 'kysely';
 
 /** Has a default. */
@@ -214,7 +214,7 @@ export interface IdempotencyKeysTable {
 export interface IntegrationRevocationsTable {
   id: string;
   user_id: string;
-  provider: IntegrationProvider;
+  provider: string;
   key_id: string;
   tokens: Buffer;
   created_at: Generated<Timestamp>;
@@ -229,7 +229,7 @@ export interface IntegrationStatesTable {
 export interface IntegrationsTable {
   id: string;
   user_id: string;
-  provider: IntegrationProvider;
+  provider: string;
   key_id: string;
   tokens: Buffer;
   code_hash: Buffer;
@@ -398,6 +398,15 @@ export interface ToolDefinitionsTable {
   changed: Json<{ name: string; description: string; inputSchema: Record<string, unknown>; readOnly: boolean }> | null;
   changed_hash: Buffer | null;
   is_listed: Generated<boolean>;
+  updated_at: Generated<Timestamp>;
+  owner_id: string | null;
+}
+
+export interface ToolServerClientsTable {
+  server: string;
+  client: Json<Record<string, unknown>>;
+  key_id: string | null;
+  secret: Buffer | null;
   updated_at: Generated<Timestamp>;
 }
 
@@ -664,6 +673,7 @@ export interface Schema {
   tool_approvals: ToolApprovalsTable;
   tool_calls: ToolCallsTable;
   tool_definitions: ToolDefinitionsTable;
+  tool_server_clients: ToolServerClientsTable;
   transcriptions: TranscriptionsTable;
   turn_contexts: TurnContextsTable;
   turn_entries: TurnEntriesTable;

@@ -173,7 +173,7 @@ export function createTurnRequestLoader(deps: TurnRequestDeps): LoadRequest {
     const summary = stored === undefined ? await summaryFor(turn) : stored.summary;
     const maxMessages = maxMessagesOf(features);
     const reading = historyOf(answered, maxMessages, summary?.throughSeq ?? 0);
-    const serverTools = await deps.serverTools();
+    const serverTools = await deps.serverTools(turn.user_id);
     const question: Question = async () => newestQuestions(await reading);
     const [{ context, recentCalls }, newestFirst, firstStep, journal] = await Promise.all([
       stored === undefined ? startContext(answered, summary, question, serverTools) : startedWith(stored, deps),

@@ -1,4 +1,4 @@
-import { type IntegrationProvider, safeParseRequest } from '@uswarm/contract';
+import { safeParseRequest } from '@uswarm/contract';
 import type { AgentToolEntry } from '@uswarm/contract/agent-tools';
 import type { Picture } from '@uswarm/file-reader';
 import { z } from 'zod';
@@ -98,7 +98,7 @@ interface ToolBase {
   /** This entry, if the tool belongs to a tool server. */
   entry?: AgentToolEntry;
   /** The integration that the user must have connected. */
-  provider?: IntegrationProvider;
+  provider?: string;
   /** Content that calls return, if the user did not write it. Default for integrations: `app`. */
   reads?: UntrustedSource;
   /** True if the definition itself is content from others: its server is not trusted. */
@@ -174,7 +174,7 @@ export interface HandOverTool extends ToolBase {
 }
 
 /** Server tools, which can change at any time. Their names have two underscores after the server's id. */
-export type ServerTools = () => Promise<readonly PlatformTool[]>;
+export type ServerTools = (userId: string) => Promise<readonly PlatformTool[]>;
 
 /** The tool server's id; undefined for other tools. */
 export const serverOfTool = (name: string): string | undefined => /^(.+?)__/.exec(name)?.[1];

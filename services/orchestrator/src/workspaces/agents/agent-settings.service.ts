@@ -37,9 +37,9 @@ export interface AgentSettingsService {
 export function createAgentSettingsService(deps: AgentSettingsServiceDeps): AgentSettingsService {
   const { database, shownModel } = deps;
 
-  const catalog = async (): Promise<Tool[]> => [
+  const catalog = async (userId: string): Promise<Tool[]> => [
     ...deps.tools,
-    ...(await deps.serverTools()).flatMap(({ entry }) => entry ?? []),
+    ...(await deps.serverTools(userId)).flatMap(({ entry }) => entry ?? []),
   ];
 
   async function require(userId: string, agentId: string): Promise<AgentSettingsRow> {
@@ -68,12 +68,12 @@ export function createAgentSettingsService(deps: AgentSettingsServiceDeps): Agen
 
     async tools(userId, agentId) {
       const row = await require(userId, agentId);
-      return toolsOf(await catalog(), row);
+      return toolsOf(await catalog(userId), row);
     },
 
     async updateTool(userId, agentId, name, { enabled, permission }) {
       const row = await require(userId, agentId);
-      const entry = toolsForKind(await catalog(), row.kind).find((each) => each.name === name);
+      const entry = toolsForKind(await catalog(userId), row.kind).find((each) => each.name === name);
       if (entry === undefined) throw new ApiError('tool_not_found');
       if (entry.isForced === true && (enabled === false || permission === 'deny')) throw new ApiError('tool_forced');
       if (permission === 'ask' && !entry.changes) throw new ApiError('permission_not_supported');

@@ -1,0 +1,148 @@
+import { describe, expect, it } from '@jest/globals';
+import type { IntegrationCatalog, OAuthConfiguration } from '@uswarm/contract';
+import { CREATE_ISSUE, LIST_ISSUES } from '@uswarm/testkit/tracker-server';
+import { useAccountServer } from '../test/account-server-world.js';
+import { KILLED } from '../test/separate.js';
+
+const CREATE = 'tracker__create_issue';
+const READ = 'tracker__list_issues';
+const create = (title: string) => [{ toolCalls: [{ name: CREATE, arguments: { title } }] }];
+const list = () => [{ toolCalls: [{ name: READ, arguments: {} }] }];
+
+describe('a tool server to which users connect accounts', () => {
+  const world = useAccountServer();
+
+  it('is an app that is not connected, and whose tools no agent has', async () => {
+    const { body } = await world.client.api('GET', '/v1/integrations');
+    const { items } = (body as { data: IntegrationCatalog }).data;
+    expect(items.find(({ server }) => server === 'tracker')).toMatchObject({
+      type: 'app',
+      provider: null,
+      enabled: false,
+    });
+    expect((await world.tools()).filter(({ name }) => name.startsWith('tracker__'))).toEqual([]);
+  });
+
+  it('is connected with what its metadata names, by a client that it registers once', async () => {
+    const before = world.accounts.registrations.length;
+    const { configuration } = await world.connect();
+    expect(configuration).toMatchObject({
+      authorization_endpoint: `${world.accounts.origin}/authorize`,
+      scopes: ['read', 'write'],
+      additional_parameters: { code_challenge_method: 'S256', resource: world.accounts.url },
+    });
+    expect(world.accounts.registrations.length - before).toBeLessThanOrEqual(1);
+    await world.untilTools(2);
+    const { body } = await world.client.api('GET', '/v1/integrations');
+    const { items } = (body as { data: IntegrationCatalog }).data;
+    expect(items.find(({ server }) => server === 'tracker')).toMatchObject({ enabled: true });
+  });
+
+  it('is called with the token of the user, whose tools other users do not have', async () => {
+    await world.connect();
+    await world.untilTools(2);
+    world.behave = ({ results }) => (results.length === 0 ? create('Door') : [{ text: `Done: ${results[0]}` }]);
+    await world.client.send('File an issue');
+    await world.choose(await world.card(), 'approve');
+    await world.answer('Done: Created the issue 1.');
+    expect(world.tracker.issues).toEqual(['Door']);
+    expect(await world.receipts()).toEqual([{ tool: CREATE, status: 'succeeded' }]);
+    await world.newUser();
+    expect((await world.tools()).filter(({ name }) => name.startsWith('tracker__'))).toEqual([]);
+  });
+
+  it('renews a token that it rejects, and goes on', async () => {
+    await world.connect();
+    await world.untilTools(2);
+    world.expireTokens();
+    world.behave = ({ results }) => (results.length === 0 ? list() : [{ text: `Read: ${results[0]}` }]);
+    await world.client.send('What is open?');
+    expect(await world.answer('Read: There are no issues.')).toMatchObject({ extended_status: 'delivered' });
+  });
+
+  it('tells the agent to ask for a new connection if the user has revoked it', async () => {
+    await world.connect();
+    await world.untilTools(2);
+    world.accounts.revoke(world.client.workspaceId);
+    world.behave = ({ results }) => (results.length === 0 ? list() : [{ text: `Read: ${results[0]}` }]);
+    await world.client.send('What is open?');
+    await world.answer('needs the user to connect an account again');
+    await world.connect();
+    await world.untilTools(2);
+    expect(world.tracker.calls).toEqual([]);
+  });
+
+  it('loses its tools and its tokens when the user disconnects it', async () => {
+    await world.connect();
+    await world.untilTools(2);
+    expect(await world.client.api('DELETE', '/v1/tool-servers/tracker')).toMatchObject({ status: 204 });
+    await world.untilTools(0);
+    await world.untilRevoked();
+  });
+
+  it('accepts no state of another user, and no redirect to another address', async () => {
+    const { body } = await world.client.api('POST', '/v1/tool-servers/tracker/connect');
+    const { data } = body as { data: OAuthConfiguration };
+    const callback = world.consent(data);
+    await world.newUser();
+    expect(await world.complete(callback)).toMatchObject({ status: 400, body: { code: 'integration_code_invalid' } });
+    expect(await world.complete({ ...callback, redirect_url: 'https://evil.example/callback' })).toMatchObject({
+      body: { code: 'redirect_url_not_allowed' },
+    });
+  });
+
+  it('disables a tool that changes for this user, who sees the difference and accepts it', async () => {
+    await world.connect();
+    await world.untilTools(2);
+    world.tracker.tools = [{ ...CREATE_ISSUE, description: 'Pays an invoice.' }, LIST_ISSUES];
+    world.behave = ({ results }) => (results.length === 0 ? create('Door') : [{ text: `Result: ${results[0]}` }]);
+    await world.client.send('File an issue');
+    await world.answer('has changed since it was accepted');
+    expect(world.tracker.calls).toEqual([]);
+    await world.untilTools(1);
+    const path = '/v1/tool-servers/tracker/tools';
+    expect((await world.client.api('GET', path)).body).toMatchObject({
+      data: [
+        {
+          name: 'create_issue',
+          state: 'changed',
+          accepted: { description: 'Creates an issue.', read_only: false },
+          changed: { description: 'Pays an invoice.' },
+        },
+        { name: 'list_issues', state: 'offered', changed: null },
+      ],
+    });
+    const accept = (tools: string[]) => world.client.api('POST', `${path}/accept`, { tools });
+    expect(await accept(['list_issues'])).toMatchObject({ status: 404, body: { code: 'tool_not_found' } });
+    expect(await accept(['create_issue'])).toMatchObject({ status: 204 });
+    await world.untilTools(2);
+  });
+
+  it('is not found by another id', async () => {
+    for (const path of ['/v1/tool-servers/none/connect', '/v1/tool-servers/gmail/connect'])
+      expect(await world.client.api('POST', path)).toMatchObject({
+        status: 404,
+        body: { code: 'integration_not_found' },
+      });
+  });
+
+  describe.each(KILLED)('while %s is killed', (killed) => {
+    it('invariant 4: creates an issue at most once if it happens after the call has arrived', async () => {
+      await world.connect();
+      await world.untilTools(2);
+      const release = world.tracker.holdAnswers();
+      world.behave = ({ results }) => (results.length === 0 ? create('Door') : [{ text: `Result: ${results[0]}` }]);
+      await world.client.send('File an issue');
+      await world.choose(await world.card(), 'approve');
+      await world.tracker.arrived(1);
+      await world.services.kill(killed, world.client.workspaceId);
+      await world.services.recover(killed);
+      if (killed === 'the runtime') release();
+      await world.answer(
+        killed === 'the runtime' ? 'Created the issue 1.' : 'It is not known whether this call was executed',
+      );
+      release();
+      expect(world.tracker.issues).toEqual(['Door']);
+    });
+  });
+});

@@ -1,0 +1,98 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { afterAll } from '@jest/globals';
+import type { OAuthConfiguration } from '@uswarm/contract';
+import { type AccountServer, startAccountServer } from '@uswarm/testkit/account-server';
+import { eventually } from '@uswarm/testkit/eventually';
+import { type ToolServerWorld, useToolServer } from './tool-server-world.js';
+
+const REDIRECT = 'https://app.example.com/callback';
+
+interface Callback {
+  authorization_code: string;
+  code_verifier: string;
+  redirect_url: string;
+  state?: string;
+  iss?: string;
+}
+
+/** A tool server to which users connect accounts. */
+export interface AccountServerWorld extends ToolServerWorld {
+  accounts: AccountServer;
+  /** Gives the user's consent. @returns what the browser brings back */
+  consent(configuration: OAuthConfiguration): Callback;
+  complete(callback: Callback): Promise<{ status: number; body: unknown }>;
+  connect(): Promise<{ configuration: OAuthConfiguration }>;
+  /** Waits until the manager has that many tools of the server. */
+  untilTools(count: number): Promise<void>;
+  /** Waits until no token is valid. */
+  untilRevoked(): Promise<void>;
+  /** Ends the access tokens, not the refresh tokens. */
+  expireTokens(): void;
+}
+
+/** Call it within `describe`. */
+export function useAccountServer(): AccountServerWorld {
+  const world = useToolServer(
+    async (before) => {
+      world.accounts = await startAccountServer({ serve: () => before.tracker.create(), needsResource: true });
+      return { url: world.accounts.url, auth: { type: 'oauth', redirect_urls: [REDIRECT] }, trust_hints: true };
+    },
+    { INTEGRATION_TOKEN_KEYS: `test:${randomBytes(32).toString('base64')}` },
+  ) as AccountServerWorld;
+  afterAll(() => world.accounts?.close());
+
+  const own = () => world.accounts.tokens.filter(({ grant }) => grant.account === world.client.workspaceId);
+
+  return Object.assign(world, {
+    consent(configuration: OAuthConfiguration): Callback {
+      const verifier = randomBytes(32).toString('base64url');
+      const { additional_parameters: additional, client_id, redirect_url, scopes } = configuration;
+      const callback = new URL(
+        world.accounts.authorize(
+          {
+            ...additional,
+            response_type: 'code',
+            client_id,
+            redirect_uri: redirect_url,
+            scope: scopes.join(' '),
+            code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+          },
+          { account: world.client.workspaceId },
+        ),
+      );
+      const { code = '', state, iss } = Object.fromEntries(callback.searchParams);
+      return {
+        authorization_code: code,
+        code_verifier: verifier,
+        redirect_url,
+        ...(state === undefined ? {} : { state }),
+        ...(iss === undefined ? {} : { iss }),
+      };
+    },
+
+    complete: (callback: Callback) => world.client.api('POST', '/v1/tool-servers/tracker/callback', callback),
+
+    async connect() {
+      const { status, body } = await world.client.api('POST', '/v1/tool-servers/tracker/connect');
+      if (status !== 200) throw new Error(`connect was answered with ${status}: ${JSON.stringify(body)}`);
+      const { data: configuration } = body as { data: OAuthConfiguration };
+      const completed = await world.complete(world.consent(configuration));
+      if (completed.status !== 204) throw new Error(`the callback was answered with ${JSON.stringify(completed)}`);
+      return { configuration };
+    },
+
+    async untilTools(count: number) {
+      const listed = async () => (await world.tools()).filter(({ name }) => name.startsWith('tracker__')).length;
+      await eventually(listed, { until: (found) => found === count });
+    },
+
+    async untilRevoked() {
+      const valid = () => own().filter(({ grant }) => !grant.revoked).length;
+      await eventually(valid, { until: (left) => left === 0 });
+    },
+
+    expireTokens() {
+      for (const token of own()) Object.assign(token, { expiresAtMs: 0 });
+    },
+  });
+}

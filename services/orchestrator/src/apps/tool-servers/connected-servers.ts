@@ -1,0 +1,62 @@
+import { LRUCache } from 'lru-cache';
+import type { Outgoing } from '@uswarm/service-kit/outgoing';
+import type { AccessTokens } from '../integrations/access-tokens.js';
+import type { ConnectedServer } from './listing.js';
+import { createServerClient } from './server-client.js';
+import { sharedTokens, userTokens } from './server-tokens.js';
+import type { ToolServer } from './tool-servers-file.js';
+
+export interface ConnectedServersDeps {
+  servers: readonly ToolServer[];
+  outgoing: Pick<Outgoing, 'fetch'>;
+  /** Directory with the tokens. */
+  secrets: string | undefined;
+  accessTokens: AccessTokens;
+  version: string;
+}
+
+/** Limit of open user connections. */
+const MAX_CONNECTIONS = 500;
+const IDLE_MS = 10 * 60_000;
+
+/** One connection per server with a shared account, and one per user of the others. */
+export function createConnectedServers({ servers, outgoing, secrets, accessTokens, version }: ConnectedServersDeps) {
+  const shared: ConnectedServer[] = servers
+    .filter(({ auth }) => auth.type !== 'oauth')
+    .map((server) => {
+      const client = createServerClient(server, { outgoing, tokens: sharedTokens(server, secrets), version });
+      return { server, ownerId: null, client };
+    });
+  const users = new LRUCache<string, ConnectedServer>({
+    max: MAX_CONNECTIONS,
+    ttl: IDLE_MS,
+    updateAgeOnGet: true,
+    ttlAutopurge: true,
+    // Calls in flight end first.
+    dispose: ({ client }) => void client.close(),
+  });
+  return {
+    shared,
+
+    of(server: ToolServer, userId: string): ConnectedServer {
+      const key = `${userId} ${server.id}`;
+      const open = users.get(key);
+      if (open !== undefined) return open;
+      const client = createServerClient(server, {
+        outgoing,
+        tokens: userTokens(server, userId, accessTokens),
+        version,
+      });
+      const connected = { server, ownerId: userId, client };
+      users.set(key, connected);
+      return connected;
+    },
+
+    async close(): Promise<void> {
+      users.clear();
+      await Promise.all(shared.map(({ client }) => client.close()));
+    },
+  };
+}
+
+export type ConnectedServers = ReturnType<typeof createConnectedServers>;

@@ -1,0 +1,198 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ApiError } from '@uswarm/contract';
+import {
+  AuthorizationFailure,
+  type AuthorizationServer,
+  discoverAuthorization,
+  type RegisteredClient,
+  registerClient,
+} from '@uswarm/mcp-client/authorization';
+import type { Clock, Logger } from '@uswarm/service-kit';
+import type { Outgoing } from '@uswarm/service-kit/outgoing';
+import { z } from 'zod';
+import type { Database, WithTransaction } from '../../platform/database/database.js';
+import { findServerClient, storeServerClient } from '../../records/tool-server-clients.store.js';
+import type { ProviderClient } from '../integrations/provider-clients.js';
+import type { TokenCipher } from '../integrations/token-cipher.js';
+import type { OAuthSettings, ToolServer } from './tool-servers-file.js';
+
+/** Identifies connections to a tool server among a user's integrations. */
+export const connectionKey = (server: string): string => `mcp:${server}`;
+
+export const serverOfKey = (key: string): string | undefined => /^mcp:(.+)$/.exec(key)?.[1];
+
+export interface ServerAccountsDeps {
+  servers: readonly ToolServer[];
+  /** Reaches only addresses on the internet, and the servers themselves. */
+  outgoing: Pick<Outgoing, 'fetch'>;
+  /** Directory with the client secrets. */
+  secrets: string | undefined;
+  database: Database;
+  withTransaction: WithTransaction;
+  cipher: TokenCipher;
+  clock: Clock;
+  logger: Pick<Logger, 'warn'>;
+}
+
+/** Connects users' accounts on tool servers. */
+export interface ServerAccounts {
+  /**
+   * Finds out how accounts are connected, and registers a client if the operator has none.
+   *
+   * @throws ApiError `integration_not_configured`, `integration_unavailable`
+   */
+  prepare(key: string): Promise<void>;
+  find(key: string): Promise<ProviderClient | undefined>;
+}
+
+const TIMEOUT_MS = 30_000;
+const CLIENT_NAME = 'uswarm';
+
+const StoredClient = z.object({
+  issuer: z.string().optional(),
+  authorizationEndpoint: z.string(),
+  tokenEndpoint: z.string(),
+  revocationEndpoint: z.string().optional(),
+  resource: z.string(),
+  scopes: z.array(z.string()),
+  clientId: z.string(),
+  redirectUrls: z.tuple([z.string()], z.string()),
+  clientAuthentication: z.enum(['basic', 'body']),
+  /** True if the server registered it. */
+  isRegistered: z.boolean(),
+  secretExpiresAt: z.string().optional(),
+});
+type StoredClient = z.output<typeof StoredClient>;
+
+export function createServerAccounts(deps: ServerAccountsDeps): ServerAccounts {
+  const { outgoing, database, withTransaction, cipher, clock, logger } = deps;
+
+  function settingsOf(key: string): { server: ToolServer; settings: OAuthSettings } | undefined {
+    const server = deps.servers.find(({ id }) => connectionKey(id) === key);
+    return server?.auth.type === 'oauth' ? { server, settings: server.auth } : undefined;
+  }
+
+  /** Registered secrets belong to no user. */
+  const ownerOf = (key: string) => ({ userId: '', provider: key });
+
+  async function operatorSecret({ secret }: OAuthSettings): Promise<string | undefined> {
+    if (secret === undefined) return undefined;
+    return (await readFile(join(deps.secrets ?? '', secret), 'utf8')).trim();
+  }
+
+  /** The stored client, if it still fits. */
+  async function kept(server: ToolServer, settings: OAuthSettings, found: AuthorizationServer) {
+    const row = await findServerClient(database, server.id);
+    if (row === undefined) return undefined;
+    const { data: stored } = StoredClient.safeParse(row.client);
+    if (stored === undefined || !stored.isRegistered) return undefined;
+    const isExpired = stored.secretExpiresAt !== undefined && new Date(stored.secretExpiresAt) <= clock.now();
+    const fits =
+      stored.tokenEndpoint === found.tokenEndpoint &&
+      stored.redirectUrls.join(' ') === settings.redirect_urls.join(' ');
+    return fits && !isExpired ? { stored, row } : undefined;
+  }
+
+  async function prepare(key: string): Promise<void> {
+    const known = settingsOf(key);
+    if (known === undefined) return;
+    const { server, settings } = known;
+    const options = { fetch: outgoing.fetch, signal: AbortSignal.timeout(TIMEOUT_MS) };
+    const found = await discoverAuthorization({ url: server.url, ...options });
+    if (found === undefined) throw new AuthorizationFailure('unsupported', `${server.name} needs no account`);
+    const existing = settings.client_id === undefined ? await kept(server, settings, found) : undefined;
+    if (existing !== undefined) {
+      const client = { ...existing.stored, ...discovered(found, settings) };
+      await storeServerClient(database, { ...existing.row, client });
+      return;
+    }
+    const registered: RegisteredClient =
+      settings.client_id === undefined
+        ? await registerClient(found, { clientName: CLIENT_NAME, redirectUrls: settings.redirect_urls, ...options })
+        : { clientId: settings.client_id, tokenAuthMethod: methodOf(settings, found) };
+    const { clientId, clientSecret, tokenAuthMethod, secretExpiresAt } = registered;
+    const client: StoredClient = {
+      ...discovered(found, settings),
+      clientId,
+      redirectUrls: settings.redirect_urls,
+      clientAuthentication: tokenAuthMethod === 'client_secret_basic' ? 'basic' : 'body',
+      isRegistered: settings.client_id === undefined,
+      ...(secretExpiresAt === undefined ? {} : { secretExpiresAt: secretExpiresAt.toISOString() }),
+    };
+    const sealed = clientSecret === undefined ? undefined : cipher.seal({ accessToken: clientSecret }, ownerOf(key));
+    await withTransaction((tx) =>
+      storeServerClient(tx, {
+        server: server.id,
+        client,
+        keyId: sealed?.keyId ?? null,
+        secret: sealed?.sealed ?? null,
+      }),
+    );
+  }
+
+  return {
+    async prepare(key) {
+      try {
+        await prepare(key);
+      } catch (error) {
+        if (!(error instanceof AuthorizationFailure)) throw error;
+        logger.warn({ server: serverOfKey(key), kind: error.kind, err: error }, 'a tool server cannot be connected');
+        const code = error.kind === 'unreachable' ? 'integration_unavailable' : 'integration_not_configured';
+        throw new ApiError(code, { cause: error });
+      }
+    },
+
+    async find(key) {
+      const known = settingsOf(key);
+      if (known === undefined) return undefined;
+      const row = await findServerClient(database, known.server.id);
+      const { data: stored } = StoredClient.safeParse(row?.client);
+      if (row === undefined || stored === undefined) return undefined;
+      const { keyId, secret } = row;
+      const sealed = keyId === null || secret === null ? undefined : { keyId, sealed: secret };
+      const clientSecret =
+        sealed === undefined ? await operatorSecret(known.settings) : cipher.open(sealed, ownerOf(key)).accessToken;
+      return providerClient(key, stored, clientSecret);
+    },
+  };
+}
+
+function discovered(found: AuthorizationServer, settings: OAuthSettings) {
+  const { issuer, authorizationEndpoint, tokenEndpoint, revocationEndpoint, resource, scopes } = found;
+  return {
+    authorizationEndpoint,
+    tokenEndpoint,
+    resource,
+    scopes: settings.scopes ?? scopes,
+    ...(issuer === undefined ? {} : { issuer }),
+    ...(revocationEndpoint === undefined ? {} : { revocationEndpoint }),
+  };
+}
+
+/** Of an operator's client. */
+function methodOf(
+  { secret }: OAuthSettings,
+  { tokenAuthMethods }: AuthorizationServer,
+): RegisteredClient['tokenAuthMethod'] {
+  if (secret === undefined) return 'none';
+  return tokenAuthMethods.includes('client_secret_basic') ? 'client_secret_basic' : 'client_secret_post';
+}
+
+function providerClient(key: string, stored: StoredClient, clientSecret: string | undefined): ProviderClient {
+  const { issuer, revocationEndpoint, secretExpiresAt: _, isRegistered: __, ...client } = stored;
+  return {
+    ...client,
+    provider: key,
+    clientSecret,
+    // Servers may grant less: then the tool that needs more fails.
+    toolScopes: [],
+    additionalParameters: {},
+    pkce: true,
+    tokenRequest: 'form',
+    ...(issuer === undefined ? {} : { issuer }),
+    ...(revocationEndpoint === undefined
+      ? {}
+      : { revocation: { endpoint: revocationEndpoint, style: 'standard', token: 'refresh', wholeGrant: true } }),
+  };
+}

@@ -1,0 +1,114 @@
+import type { IntegrationItem } from '@uswarm/contract';
+import { IntegrationProvider } from '@uswarm/contract';
+import type { Logger } from '@uswarm/service-kit';
+import type { Database } from '../../platform/database/database.js';
+import { listConnectedApps } from '../../records/integrations.store.js';
+import { type DefinitionRow, listDefinitions } from '../../records/tool-definitions.store.js';
+import type { PlatformTool } from '../../turns/tools/platform-tool.js';
+import type { ConnectedServers } from './connected-servers.js';
+import type { ConnectedServer, Listing } from './listing.js';
+import { connectionKey } from './server-accounts.js';
+import { serverTool } from './server-tools.js';
+import { SEPARATOR } from './tool-definition.js';
+import { isAllowed, type ToolServer } from './tool-servers-file.js';
+
+export interface ServerOfferDeps {
+  servers: readonly ToolServer[];
+  connected: ConnectedServers;
+  isUnchanged: Listing['isUnchanged'];
+  database: Database;
+  /** Icon of servers without one. */
+  icon: string;
+  logger: Pick<Logger, 'warn'>;
+}
+
+/** Size limit of schemas in a turn request, in bytes. */
+const MAX_SCHEMAS_BYTES = 2 * 1024 * 1024;
+/** A turn may begin with shared definitions of this age. Calls compare with the current ones. */
+const FRESH_MS = 2_000;
+
+/** Tools and servers that a user's agents can use. */
+export interface ServerOffer {
+  tools(userId: string): Promise<readonly PlatformTool[]>;
+  /** Servers with tools, and servers to which the user can connect an account. */
+  items(userId: string): Promise<IntegrationItem[]>;
+  /** Forgets shared definitions that were read before. */
+  forget(): void;
+}
+
+export function createServerOffer(deps: ServerOfferDeps): ServerOffer {
+  const { servers, connected, database, icon, logger } = deps;
+  const withAccounts = servers.filter(({ auth }) => auth.type === 'oauth');
+  const sharedIds = connected.shared.map(({ server }) => server.id);
+  let loaded: { at: number; tools: Promise<PlatformTool[]> } | undefined;
+  const forget = (): void => void (loaded = undefined);
+
+  function toolOf(place: ConnectedServer, { definition, hash, changed, isListed }: DefinitionRow): PlatformTool[] {
+    const { server, client } = place;
+    if (changed !== null || !isListed || !isAllowed(server, definition.name)) return [];
+    const isUnchanged: Parameters<typeof serverTool>[0]['isUnchanged'] = (tool, signal) =>
+      deps.isUnchanged(place, tool, signal);
+    return [serverTool({ server, client, icon, isUnchanged }, { definition, hash })];
+  }
+
+  async function shared(): Promise<PlatformTool[]> {
+    if (sharedIds.length === 0) return [];
+    const now = performance.now();
+    if (loaded === undefined || now - loaded.at > FRESH_MS) {
+      const reading = listDefinitions(database, sharedIds, null).then((rows) =>
+        rows.flatMap((row) => {
+          const place = connected.shared.find(({ server }) => server.id === row.server);
+          return place === undefined ? [] : toolOf(place, row);
+        }),
+      );
+      loaded = { at: now, tools: reading };
+      reading.catch(forget);
+    }
+    return await loaded.tools;
+  }
+
+  async function connectedServers(userId: string): Promise<ToolServer[]> {
+    if (withAccounts.length === 0) return [];
+    const keys = new Set(await listConnectedApps(database, userId));
+    return withAccounts.filter(({ id }) => keys.has(connectionKey(id)));
+  }
+
+  async function ofAccounts(userId: string): Promise<PlatformTool[]> {
+    const own = await connectedServers(userId);
+    if (own.length === 0) return [];
+    const ids = own.map(({ id }) => id);
+    const rows = await listDefinitions(database, ids, userId);
+    return rows.flatMap((row) => {
+      const server = own.find(({ id }) => id === row.server);
+      return server === undefined ? [] : toolOf(connected.of(server, userId), row);
+    });
+  }
+
+  let isFull = false;
+  function fitting(all: readonly PlatformTool[]): PlatformTool[] {
+    let bytes = 0;
+    const kept = all.filter(({ inputSchema }) => (bytes += JSON.stringify(inputSchema).length) <= MAX_SCHEMAS_BYTES);
+    if (kept.length < all.length && !isFull)
+      logger.warn({ left: all.length - kept.length }, 'tool servers list more tools than agents can have');
+    isFull = kept.length < all.length;
+    return kept;
+  }
+
+  return {
+    forget,
+
+    tools: async (userId) => fitting([...(await shared()), ...(await ofAccounts(userId))]),
+
+    async items(userId) {
+      const used = new Set((await shared()).map(({ name }) => name.split(SEPARATOR)[0]));
+      const own = new Set((await connectedServers(userId)).map(({ id }) => id));
+      return servers.flatMap(({ id, name, description, icon_url: ownIcon, category_id, auth }): IntegrationItem[] => {
+        const shown = { name, description, icon_url: ownIcon ?? icon, category_id };
+        if (auth.type !== 'oauth')
+          return used.has(id) ? [{ type: 'tool', provider: null, ...shown, enabled: true }] : [];
+        const { data: provider = null } = IntegrationProvider.safeParse(id);
+        return [{ type: 'app', provider, server: id, ...shown, enabled: own.has(id) }];
+      });
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ApiError } from '@uswarm/contract';
+import { McpFailure } from '@uswarm/mcp-client';
+import type { AccessTokens } from '../integrations/access-tokens.js';
+import { connectionKey } from './server-accounts.js';
+import type { ServerTokens } from './server-client.js';
+import type { ToolServer } from './tool-servers-file.js';
+
+/** A token that all users share. @param directory contains the token files */
+export function sharedTokens({ auth }: ToolServer, directory: string | undefined): ServerTokens {
+  if (auth.type !== 'bearer') return { current: async () => undefined };
+  return {
+    async current() {
+      const text = await readFile(join(directory ?? '', auth.secret), 'utf8').catch((error: unknown) => {
+        throw new McpFailure('cannot be used, because its token cannot be read', {}, { cause: error });
+      });
+      return text.trim();
+    },
+  };
+}
+
+/** An account's token, which is renewed when it expires or is rejected. */
+export function userTokens({ id }: ToolServer, userId: string, accessTokens: AccessTokens): ServerTokens {
+  const key = connectionKey(id);
+  const issued = async (token: Promise<string>): Promise<string> => {
+    try {
+      return await token;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      const message =
+        error.code === 'integration_not_found'
+          ? 'needs the user to connect an account again'
+          : 'cannot renew the access to the account at the moment';
+      throw new McpFailure(message, { status: 401 }, { cause: error });
+    }
+  };
+  return {
+    current: (signal) => issued(accessTokens.current(userId, key, signal)),
+    replacing: (rejected = '', signal) => issued(accessTokens.replacing(userId, key, rejected, signal)),
+  };
+}

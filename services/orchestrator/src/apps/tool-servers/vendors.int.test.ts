@@ -1,0 +1,130 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { AgentTool, OAuthConfiguration } from '@uswarm/contract';
+import { type AccountServer, startAccountServer, VENDOR_HABITS } from '@uswarm/testkit/account-server';
+import { eventually } from '@uswarm/testkit/eventually';
+import { sql } from 'kysely';
+import {
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
+
+type Vendor = keyof typeof VENDOR_HABITS;
+const VENDORS = Object.keys(VENDOR_HABITS) as Vendor[];
+const redirectOf = (vendor: string): string => `https://app.example.com/connected/${vendor}`;
+/** Vendors that register no clients themselves. */
+const clientOf = (vendor: Vendor) => ({
+  clientId: `client-${vendor}`,
+  clientSecret: `secret-${vendor}`,
+  redirectUrls: [redirectOf(vendor)],
+});
+const hasClient = (vendor: Vendor): boolean => 'registration' in VENDOR_HABITS[vendor];
+
+describe('accounts of tool servers with the habits of vendors', () => {
+  const servers = {} as Record<Vendor, AccountServer>;
+  let folder: string;
+  let uswarm: TestOrchestrator;
+  let user: TestUser;
+  let home: Home;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'uswarm-vendors-'));
+    for (const vendor of VENDORS) {
+      servers[vendor] = await startAccountServer({ ...VENDOR_HABITS[vendor], clients: [clientOf(vendor)] });
+      await writeFile(join(folder, vendor), `${clientOf(vendor).clientSecret}\n`);
+    }
+    const listed = VENDORS.map((vendor) => ({
+      id: vendor,
+      name: vendor,
+      url: servers[vendor].url,
+      trust_hints: true,
+      auth: {
+        type: 'oauth',
+        redirect_urls: [redirectOf(vendor)],
+        ...(hasClient(vendor) ? { client_id: clientOf(vendor).clientId, secret: vendor } : {}),
+      },
+    }));
+    await writeFile(join(folder, 'tool-servers.json'), JSON.stringify({ servers: listed }));
+    uswarm = await startTestOrchestrator({
+      environment: {
+        TOOL_SERVERS_FILE: join(folder, 'tool-servers.json'),
+        TOOL_SERVER_SECRETS: folder,
+        INTEGRATION_TOKEN_KEYS: `test:${randomBytes(32).toString('base64')}`,
+        UPKEEP_WORKERS: '2',
+      },
+    });
+    user = await uswarm.user();
+    home = await uswarm.home(user);
+  });
+  afterAll(async () => {
+    await uswarm?.close();
+    for (const server of Object.values(servers)) await server.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function connect(vendor: Vendor): Promise<void> {
+    const path = `/v1/tool-servers/${vendor}`;
+    const { data } = (await user.post<{ data: OAuthConfiguration }>(`${path}/connect`, {}, 200)).body;
+    const verifier = randomBytes(32).toString('base64url');
+    const callback = new URL(
+      servers[vendor].authorize({
+        ...data.additional_parameters,
+        response_type: 'code',
+        client_id: data.client_id,
+        redirect_uri: data.redirect_url,
+        scope: data.scopes.join(' '),
+        code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      }),
+    );
+    const { code, state, iss } = Object.fromEntries(callback.searchParams);
+    const body = { authorization_code: code, code_verifier: verifier, redirect_url: data.redirect_url, state, iss };
+    await user.post(`${path}/callback`, body, 204);
+  }
+
+  const toolsOf = async (vendor: Vendor): Promise<string[]> => {
+    const { body } = await user.get<{ data: AgentTool[] }>(`/v1/agents/${home.agents[0]?.id}/tools`);
+    return body.data.flatMap(({ name }) => (name.startsWith(`${vendor}__`) ? [name] : []));
+  };
+
+  const connected = async (vendor: Vendor): Promise<number> => {
+    const { rows } = await sql<{ count: number }>`
+      SELECT count(*)::int AS count FROM integrations WHERE provider = ${`mcp:${vendor}`}`.execute(uswarm.database);
+    return rows[0]?.count ?? 0;
+  };
+
+  /** Makes the renewal of the token due. */
+  const renew = (vendor: Vendor) =>
+    sql`WITH due AS (
+      UPDATE integrations SET refresh_at = now(), expires_at = now() WHERE provider = ${`mcp:${vendor}`} RETURNING id
+    ) UPDATE work SET run_at = now() WHERE kind = 'integration-refresh' AND subject_id IN (SELECT id FROM due)`.execute(
+      uswarm.database,
+    );
+
+  describe.each(VENDORS)('%s', (vendor) => {
+    it('are connected, and list their tools', async () => {
+      await connect(vendor);
+      expect(await eventually(() => toolsOf(vendor), { until: (names) => names.length > 0 })).toEqual([
+        `${vendor}__read_account`,
+      ]);
+    });
+
+    it('are renewed, once per refresh token', async () => {
+      const before = servers[vendor].tokens.length;
+      await renew(vendor);
+      await eventually(() => servers[vendor].tokens.length, { until: (count) => count > before });
+      expect(servers[vendor].tokens.filter(({ grant }) => grant.revoked)).toEqual([]);
+      expect(await connected(vendor)).toBe(1);
+    });
+
+    it('are disconnected here if they were revoked there', async () => {
+      servers[vendor].revoke();
+      await renew(vendor);
+      expect(await eventually(() => connected(vendor), { until: (count) => count === 0 })).toBe(0);
+    });
+  });
+});
