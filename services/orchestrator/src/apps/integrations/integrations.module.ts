@@ -63,7 +63,6 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
     outgoing: discovery,
     secrets: config.TOOL_SERVER_SECRETS,
     database,
-    withTransaction,
     cipher,
     clock,
     logger,

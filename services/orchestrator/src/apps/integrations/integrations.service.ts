@@ -193,7 +193,10 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
   return {
     async list(userId) {
       const { categories, items } = catalogOf(catalog, new Set(await listConnectedApps(database, userId)));
-      return { categories, items: [...items, ...(await deps.serverItems(userId))] };
+      const servers = await deps.serverItems(userId);
+      const replaced = new Set(servers.flatMap(({ provider }) => provider ?? []));
+      const others = items.filter(({ provider }) => provider === null || !replaced.has(provider));
+      return { categories, items: [...others, ...servers] };
     },
 
     async connect(userId, provider) {

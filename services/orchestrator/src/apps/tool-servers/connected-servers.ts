@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Outgoing } from '@uswarm/service-kit/outgoing';
 import type { AccessTokens } from '../integrations/access-tokens.js';
 import type { ConnectedServer } from './listing.js';
-import { createServerClient } from './server-client.js';
+import { createServerClient, MAX_CALL_MS } from './server-client.js';
 import { sharedTokens, userTokens } from './server-tokens.js';
 import type { ToolServer } from './tool-servers-file.js';
 
@@ -33,7 +33,7 @@ export function createConnectedServers({ servers, outgoing, secrets, accessToken
     updateAgeOnGet: true,
     ttlAutopurge: true,
     // Calls in flight end first.
-    dispose: ({ client }) => void client.close(),
+    dispose: ({ client }) => void setTimeout(() => void client.close(), MAX_CALL_MS).unref(),
   });
   return {
     shared,
@@ -53,8 +53,9 @@ export function createConnectedServers({ servers, outgoing, secrets, accessToken
     },
 
     async close(): Promise<void> {
+      const open = [...shared, ...users.values()];
       users.clear();
-      await Promise.all(shared.map(({ client }) => client.close()));
+      await Promise.all(open.map(({ client }) => client.close()));
     },
   };
 }

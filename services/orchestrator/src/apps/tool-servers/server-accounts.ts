@@ -11,8 +11,12 @@ import {
 import type { Clock, Logger } from '@uswarm/service-kit';
 import type { Outgoing } from '@uswarm/service-kit/outgoing';
 import { z } from 'zod';
-import type { Database, WithTransaction } from '../../platform/database/database.js';
-import { findServerClient, storeServerClient } from '../../records/tool-server-clients.store.js';
+import type { Database } from '../../platform/database/database.js';
+import {
+  findServerClient,
+  storeServerClient,
+  type ToolServerClientRow,
+} from '../../records/tool-server-clients.store.js';
 import type { ProviderClient } from '../integrations/provider-clients.js';
 import type { TokenCipher } from '../integrations/token-cipher.js';
 import type { OAuthSettings, ToolServer } from './tool-servers-file.js';
@@ -29,7 +33,6 @@ export interface ServerAccountsDeps {
   /** Directory with the client secrets. */
   secrets: string | undefined;
   database: Database;
-  withTransaction: WithTransaction;
   cipher: TokenCipher;
   clock: Clock;
   logger: Pick<Logger, 'warn'>;
@@ -65,10 +68,15 @@ const StoredClient = z.object({
 });
 type StoredClient = z.output<typeof StoredClient>;
 
-export function createServerAccounts(deps: ServerAccountsDeps): ServerAccounts {
-  const { outgoing, database, withTransaction, cipher, clock, logger } = deps;
+interface KnownServer {
+  server: ToolServer;
+  settings: OAuthSettings;
+}
 
-  function settingsOf(key: string): { server: ToolServer; settings: OAuthSettings } | undefined {
+export function createServerAccounts(deps: ServerAccountsDeps): ServerAccounts {
+  const { outgoing, database, cipher, clock, logger } = deps;
+
+  function settingsOf(key: string): KnownServer | undefined {
     const server = deps.servers.find(({ id }) => connectionKey(id) === key);
     return server?.auth.type === 'oauth' ? { server, settings: server.auth } : undefined;
   }
@@ -81,17 +89,32 @@ export function createServerAccounts(deps: ServerAccountsDeps): ServerAccounts {
     return (await readFile(join(deps.secrets ?? '', secret), 'utf8')).trim();
   }
 
-  /** The stored client, if it still fits. */
-  async function kept(server: ToolServer, settings: OAuthSettings, found: AuthorizationServer) {
-    const row = await findServerClient(database, server.id);
-    if (row === undefined) return undefined;
-    const { data: stored } = StoredClient.safeParse(row.client);
-    if (stored === undefined || !stored.isRegistered) return undefined;
+  /** @throws Error if it cannot be read or decrypted */
+  async function secretOf(key: string, settings: OAuthSettings, { keyId, secret }: ToolServerClientRow) {
+    if (keyId === null || secret === null) return operatorSecret(settings);
+    return cipher.open({ keyId, sealed: secret }, ownerOf(key)).accessToken;
+  }
+
+  /** The stored registration, if it still fits. */
+  async function fitting(
+    key: string,
+    { settings }: KnownServer,
+    row: ToolServerClientRow | undefined,
+    found: AuthorizationServer,
+  ): Promise<StoredClient | undefined> {
+    const { data: stored } = StoredClient.safeParse(row?.client);
+    if (row === undefined || stored === undefined || !stored.isRegistered || settings.client_id !== undefined)
+      return undefined;
     const isExpired = stored.secretExpiresAt !== undefined && new Date(stored.secretExpiresAt) <= clock.now();
+    // A secret whose key was removed is lost.
+    const isReadable = await secretOf(key, settings, row).then(
+      () => true,
+      () => false,
+    );
     const fits =
       stored.tokenEndpoint === found.tokenEndpoint &&
       stored.redirectUrls.join(' ') === settings.redirect_urls.join(' ');
-    return fits && !isExpired ? { stored, row } : undefined;
+    return fits && !isExpired && isReadable ? stored : undefined;
   }
 
   async function prepare(key: string): Promise<void> {
@@ -101,17 +124,17 @@ export function createServerAccounts(deps: ServerAccountsDeps): ServerAccounts {
     const options = { fetch: outgoing.fetch, signal: AbortSignal.timeout(TIMEOUT_MS) };
     const found = await discoverAuthorization({ url: server.url, ...options });
     if (found === undefined) throw new AuthorizationFailure('unsupported', `${server.name} needs no account`);
-    const existing = settings.client_id === undefined ? await kept(server, settings, found) : undefined;
-    if (existing !== undefined) {
-      const client = { ...existing.stored, ...discovered(found, settings) };
-      await storeServerClient(database, { ...existing.row, client });
+    const row = await findServerClient(database, server.id);
+    const registered = await fitting(key, known, row, found);
+    if (row !== undefined && registered !== undefined) {
+      const client = { ...registered, ...discovered(found, settings) };
+      await storeServerClient(database, { ...row, client }, row);
       return;
     }
-    const registered: RegisteredClient =
+    const { clientId, clientSecret, tokenAuthMethod, secretExpiresAt }: RegisteredClient =
       settings.client_id === undefined
         ? await registerClient(found, { clientName: CLIENT_NAME, redirectUrls: settings.redirect_urls, ...options })
         : { clientId: settings.client_id, tokenAuthMethod: methodOf(settings, found) };
-    const { clientId, clientSecret, tokenAuthMethod, secretExpiresAt } = registered;
     const client: StoredClient = {
       ...discovered(found, settings),
       clientId,
@@ -121,14 +144,8 @@ export function createServerAccounts(deps: ServerAccountsDeps): ServerAccounts {
       ...(secretExpiresAt === undefined ? {} : { secretExpiresAt: secretExpiresAt.toISOString() }),
     };
     const sealed = clientSecret === undefined ? undefined : cipher.seal({ accessToken: clientSecret }, ownerOf(key));
-    await withTransaction((tx) =>
-      storeServerClient(tx, {
-        server: server.id,
-        client,
-        keyId: sealed?.keyId ?? null,
-        secret: sealed?.sealed ?? null,
-      }),
-    );
+    const secret = { keyId: sealed?.keyId ?? null, secret: sealed?.sealed ?? null };
+    await storeServerClient(database, { server: server.id, client, ...secret }, row);
   }
 
   return {
@@ -149,11 +166,12 @@ export function createServerAccounts(deps: ServerAccountsDeps): ServerAccounts {
       const row = await findServerClient(database, known.server.id);
       const { data: stored } = StoredClient.safeParse(row?.client);
       if (row === undefined || stored === undefined) return undefined;
-      const { keyId, secret } = row;
-      const sealed = keyId === null || secret === null ? undefined : { keyId, sealed: secret };
-      const clientSecret =
-        sealed === undefined ? await operatorSecret(known.settings) : cipher.open(sealed, ownerOf(key)).accessToken;
-      return providerClient(key, stored, clientSecret);
+      try {
+        return providerClient(key, stored, await secretOf(key, known.settings, row));
+      } catch (error) {
+        logger.warn({ server: known.server.id, err: error }, 'the client secret of a tool server cannot be read');
+        return undefined;
+      }
     },
   };
 }

@@ -39,7 +39,7 @@ export interface ServerClientDeps {
 
 const LIST_TIMEOUT_MS = 10_000;
 /** Progress notifications extend a call up to this time. */
-const MAX_CALL_MS = 600_000;
+export const MAX_CALL_MS = 600_000;
 const ATTEMPTS = 3;
 const RETRY = { initialMs: 500, maxMs: 4_000, deadlineMs: 20_000 };
 
