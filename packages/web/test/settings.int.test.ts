@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { freePort, type OAuthServer, startOAuthServer } from '@uswarm/dev-servers';
+import { freePort } from '@uswarm/dev-servers';
 import { describeWith } from '@uswarm/testkit';
+import { type AccountServer, startAccountServer } from '@uswarm/testkit/account-server';
 import { violations } from './page.js';
 import { type Person, shoot, startWorld, type World } from './world.js';
 
@@ -9,36 +13,19 @@ const REMEMBERED = { key: 'favourite tea', content: 'The favourite tea is Darjee
 
 describeWith('chromium', 'the screens of a workspace and an account', () => {
   let world: World;
-  let oauth: OAuthServer;
+  let accounts: AccountServer;
+  let folder: string;
   let ada: Person;
   beforeAll(async () => {
     const port = await freePort();
-    const redirectUrl = `http://127.0.0.1:${port}/connected/asana`;
-    oauth = await startOAuthServer({
-      clients: [
-        {
-          client_id: 'page',
-          client_secret: 's',
-          grant_types: ['authorization_code', 'refresh_token'],
-          redirect_uris: [redirectUrl],
-          token_endpoint_auth_method: 'client_secret_post',
-        },
-      ],
-    });
-    const asana = {
-      client_id: 'page',
-      client_secret: 's',
-      redirect_urls: [redirectUrl],
-      // Cookies ignore the port, so another port on the same host would replace the issuer's.
-      authorization_endpoint: oauth.authorizationEndpoint.replace('127.0.0.1', 'localhost'),
-      token_endpoint: oauth.tokenEndpoint,
-      revocation_endpoint: oauth.revocationEndpoint,
-      scopes: ['openid', 'offline_access'],
-      additional_parameters: { prompt: 'consent' },
-    };
+    accounts = await startAccountServer();
+    folder = await mkdtemp(join(tmpdir(), 'uswarm-tool-servers-'));
+    const auth = { type: 'oauth', redirect_urls: [`http://127.0.0.1:${port}/connected/linear`] };
+    const linear = { id: 'linear', name: 'Linear', description: 'Finds and changes issues.', url: accounts.url, auth };
+    await writeFile(join(folder, 'servers.json'), JSON.stringify({ servers: [linear] }));
     world = await startWorld({
       USWARM_PORT: String(port),
-      INTEGRATION_PROVIDERS: JSON.stringify({ asana }),
+      TOOL_SERVERS_FILE: join(folder, 'servers.json'),
       INTEGRATION_TOKEN_KEYS: `test:${randomBytes(32).toString('base64')}`,
     });
     world.behave = (_agent, prompt, results) =>
@@ -49,7 +36,8 @@ describeWith('chromium', 'the screens of a workspace and an account', () => {
   });
   afterAll(async () => {
     await world?.stop();
-    await oauth?.close();
+    await accounts?.close();
+    await rm(folder, { recursive: true, force: true });
   });
 
   const visit = (screen: string) => ada.visit(`/w/${ada.workspace}/${screen}`);
@@ -149,19 +137,19 @@ describeWith('chromium', 'the screens of a workspace and an account', () => {
   it('say that an app is not set up, connect one, and disconnect it', async () => {
     const { page } = ada;
     await visit('connections');
-    await page.getByRole('button', { name: 'Connect GitHub' }).click();
-    await page.getByRole('dialog', { name: 'GitHub is not set up here' }).waitFor();
+    await page.getByRole('button', { name: 'Connect Gmail' }).click();
+    await page.getByRole('dialog', { name: 'Gmail is not set up here' }).waitFor();
     expect(await violations(page)).toEqual([]);
     await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: 'Connect Asana' }).click();
-    await page.getByRole('dialog').getByText('offline_access').waitFor();
+    await page.getByRole('button', { name: 'Connect Linear' }).click();
+    await page.getByRole('dialog').getByText('write').waitFor();
     expect(await violations(page)).toEqual([]);
     await shoot(page, 'connections');
-    await page.getByRole('button', { name: 'Continue to Asana' }).click();
-    await page.getByRole('button', { name: 'Disconnect Asana' }).click();
+    await page.getByRole('button', { name: 'Continue to Linear' }).click();
+    await page.getByRole('button', { name: 'Disconnect Linear' }).click();
     expect(await violations(page)).toEqual([]);
     await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click();
-    await page.getByRole('button', { name: 'Connect Asana' }).waitFor();
+    await page.getByRole('button', { name: 'Connect Linear' }).waitFor();
   });
 
   it('change the theme, export all data, and delete the account after a confirmation', async () => {

@@ -311,6 +311,8 @@ function orchestratorEnvironment(options: OrchestratorSettings) {
     MODELS_FILE: settings.environment['MODELS_FILE'],
     ...transcriptionSettings(settings.environment),
     AGENTS_FILE: settings.environment['AGENTS_FILE'],
+    TOOL_SERVERS_FILE: settings.environment['TOOL_SERVERS_FILE'],
+    TOOL_SERVER_SECRETS: settings.environment['TOOL_SERVER_SECRETS'],
     PLANS_FILE: settings.environment['PLANS_FILE'],
     SUMMARY_WORKERS: settings.environment['SUMMARY_WORKERS'],
     LOG_LEVEL: settings.logLevel,

@@ -79,6 +79,16 @@ describe('the start of local mode', () => {
     expect(await refusal(env)).toBe('AGENTS_FILE: exactly one agent must have the kind manager, not 0.');
   });
 
+  it('rejects a file of tool servers with an unknown field in one line', async () => {
+    const file = path.join(path.dirname(directory), 'tool-servers.json');
+    await writeFile(
+      file,
+      JSON.stringify({ servers: [{ id: 'wiki', name: 'Wiki', url: 'https://wiki.test', token: 'x' }] }),
+    );
+    const env = { USWARM_DATA_DIR: directory, USWARM_PORT: String(await freePort()), TOOL_SERVERS_FILE: file };
+    expect(await refusal(env)).toBe('TOOL_SERVERS_FILE: servers.0: Unrecognized key: "token".');
+  });
+
   it('rejects the placeholder of a key in one line', async () => {
     const env = { USWARM_DATA_DIR: directory, USWARM_PORT: String(await freePort()), OPENAI_API_KEY: 'replace-me' };
     expect(await refusal(env)).toMatch(/^OPENAI_API_KEY .*placeholder.*\.$/);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { IntegrationProvider } from '@uswarm/contract';
 import { AGENT_TOOLS } from '@uswarm/contract/agent-tools';
 import { loadTools } from '../../platform/core/catalog.js';
-import { catalogOf, loadIntegrationCatalog, missingToolCategories, withoutOtherTools } from './catalog.js';
+import { catalogOf, loadIntegrationCatalog, missingToolCategories, useful, withoutOtherTools } from './catalog.js';
 
 describe('the default integration catalog', () => {
   it('lists every provider exactly once', () => {
@@ -30,6 +30,14 @@ describe('the default integration catalog', () => {
       'Action cards',
       'Zoom',
     ]);
+  });
+
+  it('offers no app without tools, except a connected one', () => {
+    const offered = (connected: string[]) =>
+      useful(catalogOf(loadIntegrationCatalog(), new Set(connected))).items.flatMap(({ provider }) => provider ?? []);
+    const withTools = AGENT_TOOLS.flatMap(({ provider }) => provider ?? []);
+    expect(offered([])).toEqual(withTools);
+    expect(offered(['zoom'])).toEqual([...withTools, 'zoom']);
   });
 
   it('has the category of every tool of an agent', () => {

@@ -48,6 +48,15 @@ export function withoutOtherTools({ categories, items }: CatalogFile, tools: rea
   return { categories, items: items.filter(({ type, icon_url: icon }) => type !== 'tool' || !hidden.has(icon)) };
 }
 
+const APPS_WITH_TOOLS: ReadonlySet<string | null> = new Set(AGENT_TOOLS.flatMap(({ provider }) => provider ?? []));
+
+/** Leaves out apps for which agents have no tools, except connected ones, which the user may want to disconnect. */
+export function useful({ categories, items }: IntegrationCatalog): IntegrationCatalog {
+  const isUseful = ({ provider, server, enabled }: IntegrationItem): boolean =>
+    provider === null || server !== undefined || enabled || APPS_WITH_TOOLS.has(provider);
+  return { categories, items: items.filter(isUseful) };
+}
+
 /** Built-in tools are available to all users. */
 export function catalogOf({ categories, items }: CatalogFile, connected: ReadonlySet<string>): IntegrationCatalog {
   const shown = items.map((item) => ({ ...item, enabled: item.provider === null || connected.has(item.provider) }));
