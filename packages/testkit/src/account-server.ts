@@ -1,8 +1,10 @@
+import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import type { OAuthConfiguration } from '@uswarm/contract';
 import { z } from 'zod';
 import { type AccountAnswer, type ClientHabits, createAccountClients } from './accounts/clients.js';
 import { type Consent, createAccountGrants, type GrantHabits } from './accounts/grants.js';
@@ -192,6 +194,40 @@ export async function startAccountServer(changes: Partial<AccountServerHabits> =
 }
 
 export type AccountServer = Awaited<ReturnType<typeof startAccountServer>>;
+
+/** A callback's body, as an app sends it. */
+export interface ServerCallback {
+  authorization_code: string;
+  code_verifier: string;
+  redirect_url: string;
+  state?: string;
+  iss?: string;
+}
+
+/** Runs the flow in the browser as an app does, and gives the user's consent. */
+export function consentTo(
+  accounts: Pick<AccountServer, 'authorize'>,
+  { additional_parameters: additional, client_id, redirect_url, scopes }: OAuthConfiguration,
+  decision?: Consent,
+): ServerCallback {
+  const verifier = randomBytes(32).toString('base64url');
+  const parameters = {
+    ...additional,
+    response_type: 'code',
+    client_id,
+    redirect_uri: redirect_url,
+    scope: scopes.join(' '),
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+  };
+  const { code = '', state, iss } = Object.fromEntries(new URL(accounts.authorize(parameters, decision)).searchParams);
+  return {
+    authorization_code: code,
+    code_verifier: verifier,
+    redirect_url,
+    ...(state === undefined ? {} : { state }),
+    ...(iss === undefined ? {} : { iss }),
+  };
+}
 
 function createTools(account: string): McpServer {
   const server = new McpServer({ name: 'accounts', version: '1.0.0' });

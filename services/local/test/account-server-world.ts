@@ -1,26 +1,18 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { afterAll } from '@jest/globals';
 import type { OAuthConfiguration } from '@uswarm/contract';
-import { type AccountServer, startAccountServer } from '@uswarm/testkit/account-server';
+import { type AccountServer, consentTo, type ServerCallback, startAccountServer } from '@uswarm/testkit/account-server';
 import { eventually } from '@uswarm/testkit/eventually';
 import { type ToolServerWorld, useToolServer } from './tool-server-world.js';
 
 const REDIRECT = 'https://app.example.com/callback';
 
-interface Callback {
-  authorization_code: string;
-  code_verifier: string;
-  redirect_url: string;
-  state?: string;
-  iss?: string;
-}
-
 /** A tool server to which users connect accounts. */
 export interface AccountServerWorld extends ToolServerWorld {
   accounts: AccountServer;
   /** Gives the user's consent. @returns what the browser brings back */
-  consent(configuration: OAuthConfiguration): Callback;
-  complete(callback: Callback): Promise<{ status: number; body: unknown }>;
+  consent(configuration: OAuthConfiguration): ServerCallback;
+  complete(callback: ServerCallback): Promise<{ status: number; body: unknown }>;
   connect(): Promise<{ configuration: OAuthConfiguration }>;
   /** Waits until the manager has that many tools of the server. */
   untilTools(count: number): Promise<void>;
@@ -44,33 +36,10 @@ export function useAccountServer(): AccountServerWorld {
   const own = () => world.accounts.tokens.filter(({ grant }) => grant.account === world.client.workspaceId);
 
   return Object.assign(world, {
-    consent(configuration: OAuthConfiguration): Callback {
-      const verifier = randomBytes(32).toString('base64url');
-      const { additional_parameters: additional, client_id, redirect_url, scopes } = configuration;
-      const callback = new URL(
-        world.accounts.authorize(
-          {
-            ...additional,
-            response_type: 'code',
-            client_id,
-            redirect_uri: redirect_url,
-            scope: scopes.join(' '),
-            code_challenge: createHash('sha256').update(verifier).digest('base64url'),
-          },
-          { account: world.client.workspaceId },
-        ),
-      );
-      const { code = '', state, iss } = Object.fromEntries(callback.searchParams);
-      return {
-        authorization_code: code,
-        code_verifier: verifier,
-        redirect_url,
-        ...(state === undefined ? {} : { state }),
-        ...(iss === undefined ? {} : { iss }),
-      };
-    },
+    consent: (configuration: OAuthConfiguration) =>
+      consentTo(world.accounts, configuration, { account: world.client.workspaceId }),
 
-    complete: (callback: Callback) => world.client.api('POST', '/v1/tool-servers/tracker/callback', callback),
+    complete: (callback: ServerCallback) => world.client.api('POST', '/v1/tool-servers/tracker/callback', callback),
 
     async connect() {
       const { status, body } = await world.client.api('POST', '/v1/tool-servers/tracker/connect');

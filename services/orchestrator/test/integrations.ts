@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { IntegrationCatalog, IntegrationProvider, OAuthConfiguration } from '@uswarm/contract';
 import { type OAuthServer, startOAuthServer } from '@uswarm/dev-servers';
-import { type AccountServer, startAccountServer } from '@uswarm/testkit/account-server';
+import { type AccountServer, consentTo, startAccountServer } from '@uswarm/testkit/account-server';
 import { sql } from 'kysely';
 import type { Database } from '../src/platform/database/database.js';
 import type { SealedRow } from '../src/records/integrations.store.js';
@@ -163,20 +163,7 @@ export async function authorizedServer(user: ApiClient, accounts: AccountServer)
     undefined,
     200,
   );
-  const { client_id, redirect_url, scopes, additional_parameters: additional } = body.data;
-  const verifier = randomBytes(32).toString('base64url');
-  const callback = new URL(
-    accounts.authorize({
-      ...additional,
-      response_type: 'code',
-      client_id,
-      redirect_uri: redirect_url,
-      scope: scopes.join(' '),
-      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
-    }),
-  );
-  const code = callback.searchParams.get('code') ?? '';
-  return { authorization_code: code, code_verifier: verifier, redirect_url };
+  return consentTo(accounts, body.data);
 }
 
 /** Connects the tool server, and changes one of its tools. */

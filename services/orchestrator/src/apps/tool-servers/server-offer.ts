@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { IntegrationItem } from '@uswarm/contract';
 import { IntegrationProvider } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
@@ -15,15 +16,19 @@ import { isAllowed, type ToolServer } from './tool-servers-file.js';
 export interface ServerOfferDeps {
   servers: readonly ToolServer[];
   connected: ConnectedServers;
-  isUnchanged: Listing['isUnchanged'];
+  listing: Pick<Listing, 'isUnchanged' | 'refresh'>;
   database: Database;
   /** Icon of servers without one. */
   icon: string;
-  logger: Pick<Logger, 'warn'>;
+  logger: Pick<Logger, 'warn' | 'debug'>;
 }
 
 /** Size limit of schemas in a turn request, in bytes. */
 const MAX_SCHEMAS_BYTES = 2 * 1024 * 1024;
+/** Tools of an account are listed again when a turn begins after this time. */
+const REFRESH_EVERY_MS = 60 * 60_000;
+const REFRESH_MS = 15_000;
+const MAX_REFRESHED = 10_000;
 /** A turn may begin with shared definitions of this age. Calls compare with the current ones. */
 const FRESH_MS = 2_000;
 
@@ -40,6 +45,7 @@ export function createServerOffer(deps: ServerOfferDeps): ServerOffer {
   const { servers, connected, database, icon, logger } = deps;
   const withAccounts = servers.filter(({ auth }) => auth.type === 'oauth');
   const sharedIds = connected.shared.map(({ server }) => server.id);
+  const refreshed = new LRUCache<string, true>({ max: MAX_REFRESHED, ttl: REFRESH_EVERY_MS });
   let loaded: { at: number; tools: Promise<PlatformTool[]> } | undefined;
   const forget = (): void => void (loaded = undefined);
 
@@ -47,7 +53,7 @@ export function createServerOffer(deps: ServerOfferDeps): ServerOffer {
     const { server, client } = place;
     if (changed !== null || !isListed || !isAllowed(server, definition.name)) return [];
     const isUnchanged: Parameters<typeof serverTool>[0]['isUnchanged'] = (tool, signal) =>
-      deps.isUnchanged(place, tool, signal);
+      deps.listing.isUnchanged(place, tool, signal);
     return [serverTool({ server, client, icon, isUnchanged }, { definition, hash })];
   }
 
@@ -67,6 +73,16 @@ export function createServerOffer(deps: ServerOfferDeps): ServerOffer {
     return await loaded.tools;
   }
 
+  /** Notices new and changed tools of an account that is used. The turn does not wait. */
+  function refreshLater(place: ConnectedServer): void {
+    const key = `${place.ownerId} ${place.server.id}`;
+    if (refreshed.has(key)) return;
+    refreshed.set(key, true);
+    deps.listing.refresh(place, AbortSignal.timeout(REFRESH_MS)).catch((error: unknown) => {
+      logger.debug({ server: place.server.id, err: error }, 'the tools of an account cannot be listed');
+    });
+  }
+
   async function connectedServers(userId: string): Promise<ToolServer[]> {
     if (withAccounts.length === 0) return [];
     const keys = new Set(await listConnectedApps(database, userId));
@@ -78,9 +94,10 @@ export function createServerOffer(deps: ServerOfferDeps): ServerOffer {
     if (own.length === 0) return [];
     const ids = own.map(({ id }) => id);
     const rows = await listDefinitions(database, ids, userId);
-    return rows.flatMap((row) => {
-      const server = own.find(({ id }) => id === row.server);
-      return server === undefined ? [] : toolOf(connected.of(server, userId), row);
+    return own.flatMap((server) => {
+      const place = connected.of(server, userId);
+      refreshLater(place);
+      return rows.filter((row) => row.server === server.id).flatMap((row) => toolOf(place, row));
     });
   }
 

@@ -52,7 +52,7 @@ export function createToolServersModule(deps: ToolServersModuleDeps) {
   const offer = createServerOffer({
     servers,
     connected,
-    isUnchanged: listing.isUnchanged,
+    listing,
     database,
     icon: assets.url(ICON),
     logger,

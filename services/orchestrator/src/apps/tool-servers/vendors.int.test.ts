@@ -1,10 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AgentTool, OAuthConfiguration } from '@uswarm/contract';
-import { type AccountServer, startAccountServer, VENDOR_HABITS } from '@uswarm/testkit/account-server';
+import { type AccountServer, consentTo, startAccountServer, VENDOR_HABITS } from '@uswarm/testkit/account-server';
 import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
 import {
@@ -70,20 +70,7 @@ describe('accounts of tool servers with the habits of vendors', () => {
   async function connect(vendor: Vendor): Promise<void> {
     const path = `/v1/tool-servers/${vendor}`;
     const { data } = (await user.post<{ data: OAuthConfiguration }>(`${path}/connect`, {}, 200)).body;
-    const verifier = randomBytes(32).toString('base64url');
-    const callback = new URL(
-      servers[vendor].authorize({
-        ...data.additional_parameters,
-        response_type: 'code',
-        client_id: data.client_id,
-        redirect_uri: data.redirect_url,
-        scope: data.scopes.join(' '),
-        code_challenge: createHash('sha256').update(verifier).digest('base64url'),
-      }),
-    );
-    const { code, state, iss } = Object.fromEntries(callback.searchParams);
-    const body = { authorization_code: code, code_verifier: verifier, redirect_url: data.redirect_url, state, iss };
-    await user.post(`${path}/callback`, body, 204);
+    await user.post(`${path}/callback`, consentTo(servers[vendor], data), 204);
   }
 
   const toolsOf = async (vendor: Vendor): Promise<string[]> => {
