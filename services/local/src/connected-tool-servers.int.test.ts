@@ -62,15 +62,33 @@ describe('a tool server to which users connect accounts', () => {
     expect(await world.answer('Read: There are no issues.')).toMatchObject({ extended_status: 'delivered' });
   });
 
-  it('tells the agent to ask for a new connection if the user has revoked it', async () => {
+  it.each([
+    ['a call that reads', list, 'There are no issues.', []],
+    ['a call that changes something', () => create('Door'), 'Created the issue 1.', ['Door']],
+  ])('asks the user to connect again if access was revoked, and goes on with %s', async (_, call, result, issues) => {
     await world.connect();
     await world.untilTools(2);
     world.accounts.revoke(world.client.workspaceId);
-    world.behave = ({ results }) => (results.length === 0 ? list() : [{ text: `Read: ${results[0]}` }]);
-    await world.client.send('What is open?');
-    await world.answer('needs the user to connect an account again');
+    world.behave = ({ results }) => (results.length === 0 ? call() : [{ text: `Result: ${results[0]}` }]);
+    await world.client.send('Do it');
+    const card = await world.card();
+    expect(card.content).toMatchObject({
+      description: expect.stringContaining('Tracker needs you to connect your account again.'),
+    });
+    await world.connect();
+    await world.choose(card, 'approve');
+    await world.answer(`Result: ${result}`);
+    expect(world.tracker.issues).toEqual(issues);
+  });
+
+  it('tells the agent if the user approves a call without an account', async () => {
     await world.connect();
     await world.untilTools(2);
+    world.accounts.revoke(world.client.workspaceId);
+    world.behave = ({ results }) => (results.length === 0 ? list() : [{ text: `Result: ${results[0]}` }]);
+    await world.client.send('Do it');
+    await world.choose(await world.card(), 'approve');
+    await world.answer('no longer available');
     expect(world.tracker.calls).toEqual([]);
   });
 

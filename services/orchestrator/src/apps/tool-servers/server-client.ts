@@ -24,7 +24,7 @@ export interface ServerClient {
   close(): Promise<void>;
 }
 
-/** A server's token; undefined if it needs none. Each method throws McpFailure. */
+/** A server's token; undefined if it needs none. Each method throws McpFailure or AccountNeeded. */
 export interface ServerTokens {
   current(signal: AbortSignal): Promise<string | undefined>;
   /** Replaces a token that the server has rejected. */

@@ -25,7 +25,7 @@ export interface ServerOfferDeps {
 
 /** Size limit of schemas in a turn request, in bytes. */
 const MAX_SCHEMAS_BYTES = 2 * 1024 * 1024;
-/** Tools of an account are listed again when a turn begins after this time. */
+/** An account lists its tools again when a turn begins after this time. */
 const REFRESH_EVERY_MS = 60 * 60_000;
 const REFRESH_MS = 15_000;
 const MAX_REFRESHED = 10_000;

@@ -4,6 +4,7 @@ import { ApiError } from '@uswarm/contract';
 import { McpFailure } from '@uswarm/mcp-client';
 import type { AccessTokens } from '../integrations/access-tokens.js';
 import { connectionKey } from './server-accounts.js';
+import { AccountNeeded } from '../../turns/tools/platform-tool.js';
 import type { ServerTokens } from './server-client.js';
 import type { ToolServer } from './tool-servers-file.js';
 
@@ -21,18 +22,15 @@ export function sharedTokens({ auth }: ToolServer, directory: string | undefined
 }
 
 /** An account's token, which is renewed when it expires or is rejected. */
-export function userTokens({ id }: ToolServer, userId: string, accessTokens: AccessTokens): ServerTokens {
+export function userTokens({ id, name }: ToolServer, userId: string, accessTokens: AccessTokens): ServerTokens {
   const key = connectionKey(id);
   const issued = async (token: Promise<string>): Promise<string> => {
     try {
       return await token;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      const message =
-        error.code === 'integration_not_found'
-          ? 'needs the user to connect an account again'
-          : 'cannot renew the access to the account at the moment';
-      throw new McpFailure(message, { status: 401 }, { cause: error });
+      if (error.code === 'integration_not_found') throw new AccountNeeded(name, { cause: error });
+      throw new McpFailure('cannot renew the access to the account at the moment', { status: 401 }, { cause: error });
     }
   };
   return {

@@ -7,6 +7,7 @@ import type { HashedDefinition } from '../../records/tool-definitions.store.js';
 import { visibleText } from '../../records/visible-text.js';
 import { failed, withOutcome } from '../../turns/tools/outcomes.js';
 import {
+  AccountNeeded,
   type Change,
   listedChanges,
   type PlatformTool,
@@ -76,10 +77,14 @@ function entryOf({ server, icon }: ServerToolDeps, { definition }: HashedDefinit
   };
 }
 
+const needsAccount = (name: string): ToolOutcome =>
+  failed(`${name} needs the user to connect an account again. ${NOTHING_CHANGED} Tell the user.`);
+
 /** @throws UncertainOutcome if the tool may have been executed */
 function outcomeOfFailure({ name }: ToolServer, tool: string, error: unknown): ToolOutcome {
   if (error instanceof ProtocolError && NOT_CALLED.has(error.code))
     return failed(`${tool}: ${visibleText(error.message)} ${NOTHING_CHANGED}`);
+  if (error instanceof AccountNeeded) return needsAccount(name);
   if (error instanceof McpFailure && !error.outcomeUnknown)
     return failed(`${name} ${error.message}. ${NOTHING_CHANGED} Tell the user, or try again later.`);
   throw new UncertainOutcome(`${name} gave no certain answer`, { cause: error });

@@ -9,6 +9,7 @@ import { withOutcome } from '../tools/outcomes.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import {
   type Commit,
+  AccountNeeded,
   type HandOverTool,
   type PlatformTool,
   serverOfTool,
@@ -40,7 +41,16 @@ const TURNED_OFF = refusal('The user has turned this tool off. Nothing was chang
 interface Asking {
   ask: readonly UntrustedSource[];
   permission: AskedTool['permission'];
+  /** The account that the user must connect before. */
+  account?: string;
 }
+
+const accountText = (account: string): string =>
+  `${account} needs you to connect your account again. Connect it under Connections, and approve this call then.`;
+
+/** After an approval without a new account. */
+const notConnected = (account: string): ToolOutcome =>
+  refusal(`The user has not connected an account of ${account}. Nothing was changed. Tell the user.`);
 
 export interface ToolOffer {
   tools: readonly PlatformTool[];
@@ -142,19 +152,27 @@ async function requested(
 
 /** @returns a call's card and what identifies its request; an outcome if the call cannot be executed */
 async function cardOf(
-  { logger, turn }: ToolRequestDeps,
-  { tool, input, call }: Requested,
-  { ask: sources, permission }: Asking,
+  deps: ToolRequestDeps,
+  request: Requested,
+  { ask: sources, permission, account }: Asking,
 ): Promise<{ card: OfferedCard; key: string | undefined } | { outcome: ToolOutcome }> {
+  const { logger, turn } = deps;
+  const { tool, input, call } = request;
   const problem = tool.check(input);
   if (problem !== undefined) return { outcome: problem };
   try {
-    const plan = 'send' in tool ? await tool.plan(input, call) : { key: undefined };
+    const plan = 'send' in tool && account === undefined ? await tool.plan(input, call) : { key: undefined };
     if ('outcome' in plan) return plan;
-    const because = sources.length === 0 ? undefined : askedBecause(sources);
+    const reasons = [
+      ...(account === undefined ? [] : [accountText(account)]),
+      ...(sources.length === 0 ? [] : [askedBecause(sources)]),
+    ];
+    const because = reasons.length === 0 ? undefined : reasons.join(' ');
     const asked = { tool: tool.switchedBy, permission };
     return { card: approvalCard(await tool.preview(input, call), asked, because), key: plan.key };
   } catch (error) {
+    if (error instanceof AccountNeeded && account === undefined)
+      return cardOf(deps, request, { ask: sources, permission, account: error.message });
     logger.error({ err: error, tool: tool.name, turn: turn.id }, 'the preview of a tool call failed');
     return { outcome: unavailable(tool.name) };
   }
@@ -173,23 +191,30 @@ const textsIn = (value: unknown): string[] => {
   return Object.entries(value).flatMap(([key, item]) => [key, ...textsIn(item)]);
 };
 
-/** True for a call that must not run without asking after the agent has read content from others. */
-async function canLeak({ rules, turn }: ToolRequestDeps, tool: PlatformTool, input: unknown): Promise<boolean> {
-  if (asksAfterUntrusted(tool)) return true;
+/** @returns the content from others because of which a call must not run without asking */
+async function askedSources(
+  { rules, turn }: ToolRequestDeps,
+  { tool, input }: Pick<Requested, 'tool' | 'input'>,
+): Promise<UntrustedSource[]> {
   const server = serverOfTool(tool.name);
-  if (server === undefined) return false;
+  const always = asksAfterUntrusted(tool);
+  if (!always && server === undefined) return [];
+  const sources = await rules.untrustedSources(turn.conversation_id);
+  if (always || sources.length === 0) return sources;
+  // A call that only reads can carry text to its server.
   const place = { workspaceId: turn.workspace_id, conversationId: turn.conversation_id, userId: turn.user_id };
-  return rules.sharesPrivateText(place, textsIn(input).join('\n'), server);
+  return (await rules.sharesPrivateText(place, textsIn(input).join('\n'), server)) ? sources : [];
 }
 
 /** Decides on a call that has no outcome: the stricter of the settings then and now applies. */
 async function verdictOn(
   deps: ToolRequestDeps,
   { asked }: ToolOffer,
-  { tool, input }: Pick<Requested, 'tool' | 'input'>,
+  request: Pick<Requested, 'tool' | 'input'>,
   { sent, approval, isDelegated }: StoredCall,
 ): Promise<'execute' | 'wait' | Asking | ToolOutcome> {
   const { rules } = deps;
+  const { tool } = request;
   if (isDelegated) return 'wait';
   // The outcome of a sent call must be found out, whatever the user allows now.
   if (sent !== undefined) return 'execute';
@@ -198,7 +223,7 @@ async function verdictOn(
   if (approval === undefined) {
     if (permission === 'ask' || asked.includes(tool.name) || (await mayRepeat(deps, tool)))
       return { ask: [], permission };
-    const sources = (await canLeak(deps, tool, input)) ? await rules.untrustedSources(deps.turn.conversation_id) : [];
+    const sources = await askedSources(deps, request);
     return sources.length > 0 ? { ask: sources, permission } : 'execute';
   }
   if (approval.status === 'approved') return 'execute';
@@ -324,6 +349,17 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
     return writer.ask({ id, tool: tool.name, argumentsHash: callHash(tool.name, input), integrationId, ...shown });
   }
 
+  /** The turn goes on with the call when the user has connected the account. */
+  async function askForAccount(request: Requested, stored: StoredCall, account: string): Promise<number | undefined> {
+    if (stored.approval !== undefined) return run(request, withOutcome(notConnected(account)));
+    const { tool, call } = request;
+    if (open.begun.delete(call.id)) deps.live.tool({ tool: tool.name, running: false, failed: false }, lastSeq());
+    const permission = await deps.rules.permission(deps.turn.agent_id, tool);
+    const seq = await ask(request, { ask: [], permission: permission === 'deny' ? 'ask' : permission, account });
+    if (seq !== undefined) open.waiting.set(call.id, request.request);
+    return seq;
+  }
+
   const requests: ToolRequests = {
     get resolutions() {
       return open.resolutions;
@@ -377,7 +413,14 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
       if (stored.approval?.argumentsHash.equals(callHash(name, parsed.input)) === false)
         throw new ReplyLimitExceeded('runtime_output_invalid', 'arguments_changed');
       const verdict = await verdictOn(deps, offer, parsed, stored);
-      if (verdict === 'execute') return await prepareAndRun(parsed, stored);
+      if (verdict === 'execute') {
+        try {
+          return await prepareAndRun(parsed, stored);
+        } catch (error) {
+          if (!(error instanceof AccountNeeded)) throw error;
+          return await askForAccount(parsed, stored, error.message);
+        }
+      }
       if (typeof verdict !== 'string' && 'text' in verdict) return await run(parsed, withOutcome(verdict));
       const seq = verdict === 'wait' ? undefined : await ask(parsed, verdict);
       if (verdict === 'wait' || seq !== undefined) open.waiting.set(callId, request);

@@ -120,7 +120,11 @@ export interface OwnTool extends ToolBase {
   effect: 'read' | 'own';
   /** Pictures that belong to the outcome. They are not stored, but read again when it is delivered again. */
   pictures?(input: unknown, call: ToolCall): Promise<Picture[]>;
-  /** Prepares a call outside the transaction, for example uploads content. It can run more than once per call. */
+  /**
+   * Prepares a call outside the transaction, for example uploads content. It can run more than once per call.
+   *
+   * @throws AccountNeeded
+   */
   prepare(input: unknown, call: ToolCall): Promise<Commit>;
 }
 
@@ -132,9 +136,14 @@ export class UncertainOutcome extends Error {
 /** A key that identifies the request in the other system, or why it is not sent. */
 export type Plan = { key: string } | { outcome: ToolOutcome };
 
+/** The user must connect an account before the call. Nothing was sent. The message names the account. */
+export class AccountNeeded extends Error {
+  override name = 'AccountNeeded';
+}
+
 export interface ExternalTool extends ToolBase {
   effect: 'keyed' | 'once';
-  /** Checks a call. Changes nothing. The key is stored before the request is sent. */
+  /** Checks a call. Changes nothing. The key is stored before the request is sent. @throws AccountNeeded */
   plan(input: unknown, call: ToolCall): Promise<Plan>;
   /**
    * `keyed` tools send the same request for the same key.

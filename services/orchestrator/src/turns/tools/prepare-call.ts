@@ -1,7 +1,7 @@
 import type { Logger } from '@uswarm/service-kit';
 import { storableJson } from '../content/agent-content-schema.js';
 import { failed, withOutcome } from './outcomes.js';
-import type { Commit, OwnTool, ToolCall, ToolOutcome } from './platform-tool.js';
+import { AccountNeeded, type Commit, type OwnTool, type ToolCall, type ToolOutcome } from './platform-tool.js';
 
 /** The call failed before it changed anything. */
 export const unavailable = (name: string): ToolOutcome =>
@@ -16,7 +16,7 @@ export function parseArguments(json: string): unknown {
   }
 }
 
-/** Turns a failure into the call's outcome, because nothing was changed. */
+/** Turns a failure into the call's outcome, because nothing was changed. @throws AccountNeeded */
 export async function prepareCall(
   tool: OwnTool,
   input: unknown,
@@ -26,6 +26,7 @@ export async function prepareCall(
   try {
     return await tool.prepare(input, call);
   } catch (error) {
+    if (error instanceof AccountNeeded) throw error;
     logger.error({ err: error, tool: tool.name, turn: call.turnId }, 'a tool call failed');
     return withOutcome(unavailable(tool.name));
   }

@@ -6,6 +6,7 @@ import type { NewReceipt, ReceiptEnd, SentReceipt } from '../receipts/receipts.s
 import { ReplyLimitExceeded } from '../content/reply-limit.js';
 import { failed, withOutcome } from './outcomes.js';
 import {
+  AccountNeeded,
   type Commit,
   type ExternalTool,
   type Plan,
@@ -60,6 +61,7 @@ const unknown = { text: UNKNOWN_OUTCOME, failed: true, isUnknown: true } as cons
  * without an answer, `lookUp` asks the other system, and the outcome is unknown if it finds nothing.
  *
  * @returns what stores the outcome
+ * @throws AccountNeeded if nothing was sent
  * @throws ReplyLimitExceeded if the arguments differ from what was sent before
  */
 export async function sendCall(
@@ -81,6 +83,7 @@ export async function sendCall(
     try {
       return await tool.plan(input, call);
     } catch (error) {
+      if (error instanceof AccountNeeded) throw error;
       logger.error({ err: error, tool: tool.name, turn: call.turnId }, 'a tool call could not be sent');
       return { outcome: unavailable(tool.name) };
     }
