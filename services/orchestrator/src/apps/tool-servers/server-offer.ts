@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { IntegrationItem } from '@uswarm/contract';
-import { IntegrationProvider } from '@uswarm/contract';
+import { type IntegrationItem, IntegrationProvider } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
 import type { Database } from '../../platform/database/database.js';
 import { listConnectedApps } from '../../records/integrations.store.js';

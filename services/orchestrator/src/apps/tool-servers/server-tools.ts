@@ -161,13 +161,14 @@ export function serverTool(deps: ServerToolDeps, accepted: HashedDefinition): Pl
       // An approval is for this definition.
       return { key: `${hex}:${randomUUID()}` };
     },
-    async send(input, key, { userId, signal }) {
+    async send(input, key, { userId }) {
       const [approved, callKey] = key.split(':');
+      // A request that may change something is not aborted, and its outcome would be unknown.
+      const { signal } = new AbortController();
       try {
         if (approved !== hex || !(await deps.isUnchanged(accepted, signal))) return changedTool(title, server);
         const sent = { ...request(input), _meta: { [KEY]: callKey } };
-        // A request that may change something is not aborted.
-        return outcomeOf(await client.call(userId, sent, new AbortController().signal));
+        return outcomeOf(await client.call(userId, sent, signal));
       } catch (error) {
         return outcomeOfFailure(server, name, error);
       }
