@@ -88,7 +88,8 @@ describe('a tool server to which users connect accounts', () => {
     world.behave = ({ results }) => (results.length === 0 ? list() : [{ text: `Result: ${results[0]}` }]);
     await world.client.send('Do it');
     await world.choose(await world.card(), 'approve');
-    await world.answer('no longer available');
+    // The words depend on whether the turn has ended meanwhile.
+    await world.answer('Tell the user.');
     expect(world.tracker.calls).toEqual([]);
   });
 
