@@ -78,8 +78,8 @@ export const MUTATIONS = [
   {
     name: 'a call needs no approval',
     file: REQUESTS,
-    from: "if (verdict === 'execute') return",
-    to: "if (verdict === 'execute' || (typeof verdict === 'object' && 'ask' in verdict)) return",
+    from: "if (verdict === 'execute') {",
+    to: "if (verdict === 'execute' || (typeof verdict === 'object' && 'ask' in verdict)) {",
     tests: [
       {
         file: TURN_REQUESTS,
