@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { IntegrationCatalog, OAuthConfiguration } from '@uswarm/contract';
+import type { ModelStep } from '@uswarm/dev-servers';
 import { CREATE_ISSUE, LIST_ISSUES } from '@uswarm/testkit/tracker-server';
 import { useAccountServer } from '../test/account-server-world.js';
 import { KILLED } from '../test/separate.js';
@@ -11,6 +12,17 @@ const list = () => [{ toolCalls: [{ name: READ, arguments: {} }] }];
 
 describe('a tool server to which users connect accounts', () => {
   const world = useAccountServer();
+
+  /** Revokes the access when a turn has begun with the tools, before these calls. */
+  async function revokeInTurn(calls: ModelStep[]): Promise<void> {
+    const step = `revoked in ${world.client.workspaceId}`;
+    world.behave = ({ results }) =>
+      results.length === 0 ? [{ hold: step }, ...calls] : [{ text: `Result: ${results[0]}` }];
+    await world.client.send('Do it');
+    await world.model.reached(step);
+    world.accounts.revoke(world.client.workspaceId);
+    world.model.release(step);
+  }
 
   it('is an app that is not connected, and whose tools no agent has', async () => {
     const { body } = await world.client.api('GET', '/v1/integrations');
@@ -68,9 +80,7 @@ describe('a tool server to which users connect accounts', () => {
   ])('asks the user to connect again if access was revoked, and goes on with %s', async (_, call, result, issues) => {
     await world.connect();
     await world.untilTools(2);
-    world.accounts.revoke(world.client.workspaceId);
-    world.behave = ({ results }) => (results.length === 0 ? call() : [{ text: `Result: ${results[0]}` }]);
-    await world.client.send('Do it');
+    await revokeInTurn(call());
     const card = await world.card();
     expect(card.content).toMatchObject({
       description: expect.stringContaining('Tracker needs you to connect your account again.'),
@@ -84,9 +94,7 @@ describe('a tool server to which users connect accounts', () => {
   it('tells the agent if the user approves a call without an account', async () => {
     await world.connect();
     await world.untilTools(2);
-    world.accounts.revoke(world.client.workspaceId);
-    world.behave = ({ results }) => (results.length === 0 ? list() : [{ text: `Result: ${results[0]}` }]);
-    await world.client.send('Do it');
+    await revokeInTurn(list());
     await world.choose(await world.card(), 'approve');
     // The words depend on whether the turn has ended meanwhile.
     await world.answer('Tell the user.');
@@ -115,9 +123,14 @@ describe('a tool server to which users connect accounts', () => {
   it('disables a tool that changes for this user, who sees the difference and accepts it', async () => {
     await world.connect();
     await world.untilTools(2);
-    world.tracker.tools = [{ ...CREATE_ISSUE, description: 'Pays an invoice.' }, LIST_ISSUES];
-    world.behave = ({ results }) => (results.length === 0 ? create('Door') : [{ text: `Result: ${results[0]}` }]);
+    const step = 'the tool changes';
+    world.behave = ({ results }) =>
+      results.length === 0 ? [{ hold: step }, ...create('Door')] : [{ text: `Result: ${results[0]}` }];
     await world.client.send('File an issue');
+    // The turn has begun with the tool as it was.
+    await world.model.reached(step);
+    world.tracker.tools = [{ ...CREATE_ISSUE, description: 'Pays an invoice.' }, LIST_ISSUES];
+    world.model.release(step);
     await world.answer('has changed since it was accepted');
     expect(world.tracker.calls).toEqual([]);
     await world.untilTools(1);
@@ -151,18 +164,7 @@ describe('a tool server to which users connect accounts', () => {
     it('invariant 4: creates an issue at most once if it happens after the call has arrived', async () => {
       await world.connect();
       await world.untilTools(2);
-      const release = world.tracker.holdAnswers();
-      world.behave = ({ results }) => (results.length === 0 ? create('Door') : [{ text: `Result: ${results[0]}` }]);
-      await world.client.send('File an issue');
-      await world.choose(await world.card(), 'approve');
-      await world.tracker.arrived(1);
-      await world.services.kill(killed, world.client.workspaceId);
-      await world.services.recover(killed);
-      if (killed === 'the runtime') release();
-      await world.answer(
-        killed === 'the runtime' ? 'Created the issue 1.' : 'It is not known whether this call was executed',
-      );
-      release();
+      await world.killAfterCall(killed);
       expect(world.tracker.issues).toEqual(['Door']);
     });
   });

@@ -9,7 +9,6 @@ const CREATE = 'tracker__create_issue';
 const LIST = 'tracker__list_issues';
 const create = (title: string) => [{ toolCalls: [{ name: CREATE, arguments: { title } }] }];
 const list = () => [{ toolCalls: [{ name: LIST, arguments: {} }] }];
-const UNKNOWN = 'It is not known whether this call was executed';
 
 describe('the tools of a tool server', () => {
   const world = useToolServer({ auth: { type: 'bearer', secret: 'tracker' }, trust_hints: true });
@@ -126,16 +125,7 @@ describe('the tools of a tool server', () => {
 
   describe.each(KILLED)('while %s is killed', (killed) => {
     it('invariant 4: are called at most once if it happens after the call has arrived, and the outcome is told as unknown', async () => {
-      const release = world.tracker.holdAnswers();
-      world.behave = ({ results }) => (results.length === 0 ? create('Door') : [{ text: `Result: ${results[0]}` }]);
-      await world.client.send('File an issue');
-      await world.choose(await world.card(), 'approve');
-      await world.tracker.arrived(1);
-      await world.services.kill(killed, world.client.workspaceId);
-      await world.services.recover(killed);
-      if (killed === 'the runtime') release();
-      await world.answer(killed === 'the runtime' ? 'Result: Created the issue 1.' : `Result: ${UNKNOWN}`);
-      release();
+      await world.killAfterCall(killed);
       expect(world.tracker.issues).toEqual(['Door']);
     });
 

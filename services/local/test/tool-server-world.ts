@@ -10,7 +10,7 @@ import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { ADMIN_KEY } from './admin-call.js';
 import type { Card } from './app-servers.js';
 import { modelSettings } from './model-settings.js';
-import { type SeparateServices, startSeparateServices } from './separate.js';
+import { type Killed, type SeparateServices, startSeparateServices } from './separate.js';
 import { CREATE_ISSUE, LIST_ISSUES, startTrackerServer, type TrackerServer } from '@uswarm/testkit/tracker-server';
 
 /** A call as the model received it. */
@@ -36,6 +36,8 @@ export interface ToolServerWorld {
   newUser(): Promise<void>;
   card(): Promise<Card>;
   choose(card: Pick<MessageData, 'id'>, action: 'approve' | 'deny'): Promise<void>;
+  /** Approves a call of `create_issue`, and kills a process after it has arrived. Returns when the outcome is told. */
+  killAfterCall(killed: Killed): Promise<void>;
   /** Waits for a delivered answer with this text. */
   answer(text: string): Promise<MessageData>;
   /** The manager's tools. */
@@ -45,6 +47,8 @@ export interface ToolServerWorld {
   /** Waits until the stored tools have this state. */
   untilListed(state: { changed?: string[]; missing?: string[]; all: number }): Promise<void>;
 }
+
+const UNKNOWN = 'It is not known whether this call was executed';
 
 /** A result without the tags around content from others. */
 const written = (result: string): string => result.replaceAll(/<\/?untrusted[^>]*>\n?/g, '');
@@ -133,6 +137,20 @@ export function useToolServer(
       const path = `/v1/workspaces/${world.client.workspaceId}/messages/${id}/action`;
       const { status } = await world.client.api('POST', path, { action_id: action });
       if (status !== 200) throw new Error(`the choice was answered with ${status}`);
+    },
+
+    async killAfterCall(killed: Killed) {
+      const release = world.tracker.holdAnswers();
+      const create = [{ toolCalls: [{ name: 'tracker__create_issue', arguments: { title: 'Door' } }] }];
+      world.behave = ({ results }) => (results.length === 0 ? create : [{ text: `Result: ${results[0]}` }]);
+      await world.client.send('File an issue');
+      await world.choose(await world.card(), 'approve');
+      await world.tracker.arrived(1);
+      await world.services.kill(killed, world.client.workspaceId);
+      await world.services.recover(killed);
+      if (killed === 'the runtime') release();
+      await world.answer(killed === 'the runtime' ? 'Result: Created the issue 1.' : `Result: ${UNKNOWN}`);
+      release();
     },
 
     answer: (text: string) =>
