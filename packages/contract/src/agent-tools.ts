@@ -26,6 +26,15 @@ export const GOOGLE_CALENDAR_TOOL = 'google_calendar';
 /** Enables the tools for the user's mail. */
 export const GMAIL_TOOL = 'gmail';
 
+/** Between server and tool in a server tool's name, such as `github__create_issue`. */
+export const SERVER_SEPARATOR = '__';
+
+/** The tool server in a tool's name; undefined for other tools. */
+export function serverOfTool(name: string): string | undefined {
+  const end = name.indexOf(SERVER_SEPARATOR);
+  return end > 0 ? name.slice(0, end) : undefined;
+}
+
 export interface AgentToolEntry {
   name: string;
   description: string;

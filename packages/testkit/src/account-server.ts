@@ -10,7 +10,7 @@ import { type AccountAnswer, type ClientHabits, createAccountClients } from './a
 import { type Consent, createAccountGrants, type GrantHabits } from './accounts/grants.js';
 import { createAccountMetadata, type MetadataHabits, PATHS, WELL_KNOWN_RESOURCE } from './accounts/metadata.js';
 
-/** What an address answers instead: a page, far too much, nothing for a long time, or a bare status. */
+/** Replaces an address's answer: a page, far too many bytes, nothing for a long time, or a bare status. */
 export type Fault = 'page' | 'huge' | 'slow' | 'redirect' | 'dropped' | number;
 type Place = 'mcp' | 'resourceMetadata' | 'serverMetadata' | 'registration' | 'token' | 'revocation';
 
@@ -255,7 +255,7 @@ function sendAnswer(response: ServerResponse, { status, body, isForm = false }: 
   response.end(isForm ? new URLSearchParams(body as Record<string, string>).toString() : JSON.stringify(body));
 }
 
-/** Returns false if there is no fault. */
+/** False without a fault. */
 function answerFault(fault: Fault | undefined, response: ServerResponse): boolean {
   if (fault === undefined) return false;
   if (typeof fault === 'number') response.writeHead(fault).end();

@@ -118,7 +118,7 @@ describe('a model that obeys every order of a tool server', () => {
       ({ tool, arguments: args }) => tool !== LIST_ISSUES.name || Object.keys(args).length > 0,
     );
 
-  /** All that has left the platform, except in mails. */
+  /** Data that has left the platform, except in mails. */
   const sent = (): string =>
     JSON.stringify([
       world.tools.queries,

@@ -130,7 +130,7 @@ const withoutMetadata = ({ origin }: URL): Endpoints => ({
   issuesCallbackIssuer: false,
 });
 
-/** As the MCP specification writes it: without a fragment, and without a slash if there is no path. */
+/** Canonical form in the MCP specification: without a fragment, and without a slash if there is no path. */
 function canonicalUrl({ origin, pathname, search }: URL): string {
   return `${origin}${pathname === '/' ? '' : pathname}${search}`;
 }

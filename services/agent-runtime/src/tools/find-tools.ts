@@ -1,3 +1,4 @@
+import { serverOfTool } from '@uswarm/contract/agent-tools';
 import MiniSearch from 'minisearch';
 import { z } from 'zod';
 import { type BuiltInTool, defineTool, type ListedTool } from './define-tool.js';
@@ -6,9 +7,6 @@ export const FIND_TOOLS = 'find_tools';
 
 const MOST = 8;
 const MAX_QUERY = 200;
-
-/** The tool server in a tool's name; undefined for other tools. */
-export const serverIn = (name: string): string | undefined => /^(.+?)__/.exec(name)?.[1];
 
 /** `createIssue` and `create_issue` are two words. */
 const words = (text: string): string[] =>
@@ -25,7 +23,7 @@ export type FindTools = BuiltInTool & {
 function counted(tools: readonly ListedTool[]): string {
   const counts = new Map<string, number>();
   for (const { definition } of tools) {
-    const server = serverIn(definition.name) ?? 'others';
+    const server = serverOfTool(definition.name) ?? 'others';
     counts.set(server, (counts.get(server) ?? 0) + 1);
   }
   return [...counts].map(([server, count]) => `${server} (${count})`).join(', ');

@@ -1,10 +1,11 @@
+import { serverOfTool } from '@uswarm/contract/agent-tools';
 import type { Agent, RunTurnRequest } from '@uswarm/runtime-proto';
 import type { FunctionTool, PromptMessage } from '../models/port.js';
 import type { ContextLimits } from '../tokens/budget.js';
 import { builtInTools } from './built-in-tools.js';
 import type { BuiltInTool, ListedTool } from './define-tool.js';
 import { describedTool } from './described-tool.js';
-import { createFindTools, serverIn } from './find-tools.js';
+import { createFindTools } from './find-tools.js';
 import { createMoreTools, loadedIn } from './more-tools.js';
 import { fittingTools, type RequestedTool, requestedTools } from './requested-tools.js';
 import type { ToolSource } from './tool.js';
@@ -56,7 +57,7 @@ export async function createOffer(
   );
   const known = requestedTools(request);
   const listed: ListedTool[] = [...own.listed, ...known.filter(isListed)];
-  const searched = listed.filter(({ definition }) => serverIn(definition.name) !== undefined);
+  const searched = listed.filter(({ definition }) => serverOfTool(definition.name) !== undefined);
   const find = searched.length === 0 ? undefined : createFindTools(searched);
   const named = listed.filter((tool) => !searched.includes(tool));
   const more = [...(named.length === 0 ? [] : [createMoreTools(named)]), ...(find === undefined ? [] : [find])];

@@ -57,7 +57,7 @@ export async function findAcceptedHash(
 }
 
 /**
- * Stores what a server lists. New tools are accepted. A changed one keeps its definition, and is disabled.
+ * Stores what a server lists, and writes nothing for a list as before. New tools are accepted. A changed one keeps its definition, and is disabled.
  *
  * @returns tool names that have changed since the last listing
  */
@@ -77,7 +77,7 @@ export async function storeListing(
       FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS l(name text, definition jsonb, hash text)
     ), before AS (
       SELECT name, changed_hash FROM tool_definitions
-      WHERE server = ${server} AND owner_id IS NOT DISTINCT FROM ${ownerId} FOR UPDATE
+      WHERE server = ${server} AND owner_id IS NOT DISTINCT FROM ${ownerId}
     )
     INSERT INTO tool_definitions AS t (server, owner_id, name, definition, hash)
     SELECT ${server}, ${ownerId}::uuid, name, definition, hash FROM listed
@@ -85,12 +85,14 @@ export async function storeListing(
       changed = CASE WHEN t.hash = excluded.hash THEN NULL ELSE excluded.definition END,
       changed_hash = nullif(excluded.hash, t.hash),
       is_listed = true, updated_at = now()
+    WHERE NOT t.is_listed OR t.changed_hash IS DISTINCT FROM nullif(excluded.hash, t.hash)
     RETURNING t.name, (changed_hash IS NOT NULL AND changed_hash IS DISTINCT FROM
       (SELECT b.changed_hash FROM before b WHERE b.name = t.name)) AS "isNew"`.execute(tx);
   const names = rows.map(({ name }) => name);
   const gone = tx
     .updateTable('tool_definitions')
     .set({ is_listed: false })
+    .where('is_listed', '=', true)
     .where('server', '=', server)
     .where('owner_id', 'is not distinct from', ownerId);
   await (names.length === 0 ? gone : gone.where('name', 'not in', names)).execute();

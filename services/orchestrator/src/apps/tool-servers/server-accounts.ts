@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { ApiError } from '@uswarm/contract';
 import {
   AuthorizationFailure,
@@ -19,6 +17,7 @@ import {
 } from '../../records/tool-server-clients.store.js';
 import type { ProviderClient } from '../integrations/provider-clients.js';
 import type { TokenCipher } from '../integrations/token-cipher.js';
+import { readServerSecret } from './server-secret.js';
 import type { OAuthSettings, ToolServer } from './tool-servers-file.js';
 
 /** Identifies connections to a tool server among a user's integrations. */
@@ -86,7 +85,7 @@ export function createServerAccounts(deps: ServerAccountsDeps): ServerAccounts {
 
   async function operatorSecret({ secret }: OAuthSettings): Promise<string | undefined> {
     if (secret === undefined) return undefined;
-    return (await readFile(join(deps.secrets ?? '', secret), 'utf8')).trim();
+    return readServerSecret(deps.secrets, secret);
   }
 
   /** @throws Error if it cannot be read or decrypted */

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type IntegrationItem, IntegrationProvider } from '@uswarm/contract';
+import { serverOfTool } from '@uswarm/contract/agent-tools';
 import type { Logger } from '@uswarm/service-kit';
 import type { Database } from '../../platform/database/database.js';
 import { listConnectedApps } from '../../records/integrations.store.js';
@@ -9,7 +10,6 @@ import type { ConnectedServers } from './connected-servers.js';
 import type { ConnectedServer, Listing } from './listing.js';
 import { connectionKey } from './server-accounts.js';
 import { serverTool } from './server-tools.js';
-import { SEPARATOR } from './tool-definition.js';
 import { isAllowed, type ToolServer } from './tool-servers-file.js';
 
 export interface ServerOfferDeps {
@@ -28,7 +28,7 @@ const MAX_SCHEMAS_BYTES = 2 * 1024 * 1024;
 const REFRESH_EVERY_MS = 60 * 60_000;
 const REFRESH_MS = 15_000;
 const MAX_REFRESHED = 10_000;
-/** A turn may begin with shared definitions of this age. Calls compare with the current ones. */
+/** Shared definitions are read again after this time. Calls compare with the current ones anyway. */
 const FRESH_MS = 2_000;
 
 /** Tools and servers that a user's agents can use. */
@@ -116,7 +116,7 @@ export function createServerOffer(deps: ServerOfferDeps): ServerOffer {
     tools: async (userId) => fitting([...(await shared()), ...(await ofAccounts(userId))]),
 
     async items(userId) {
-      const used = new Set((await shared()).map(({ name }) => name.split(SEPARATOR)[0]));
+      const used = new Set((await shared()).map(({ name }) => serverOfTool(name)));
       const own = new Set((await connectedServers(userId)).map(({ id }) => id));
       return servers.flatMap(({ id, name, description, icon_url: ownIcon, category_id, auth }): IntegrationItem[] => {
         const shown = { name, description, icon_url: ownIcon ?? icon, category_id };

@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { ApiError } from '@uswarm/contract';
 import { McpFailure } from '@uswarm/mcp-client';
 import type { AccessTokens } from '../integrations/access-tokens.js';
 import { connectionKey } from './server-accounts.js';
 import { AccountNeeded } from '../../turns/tools/platform-tool.js';
+import { readServerSecret } from './server-secret.js';
 import type { ServerTokens } from './server-client.js';
 import type { ToolServer } from './tool-servers-file.js';
 
@@ -12,12 +11,10 @@ import type { ToolServer } from './tool-servers-file.js';
 export function sharedTokens({ auth }: ToolServer, directory: string | undefined): ServerTokens {
   if (auth.type !== 'bearer') return { current: async () => undefined };
   return {
-    async current() {
-      const text = await readFile(join(directory ?? '', auth.secret), 'utf8').catch((error: unknown) => {
+    current: () =>
+      readServerSecret(directory, auth.secret).catch((error: unknown) => {
         throw new McpFailure('cannot be used, because its token cannot be read', {}, { cause: error });
-      });
-      return text.trim();
-    },
+      }),
   };
 }
 

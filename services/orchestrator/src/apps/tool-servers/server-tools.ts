@@ -48,7 +48,7 @@ const isArguments = (input: unknown): input is Record<string, unknown> =>
 /** Argument names that cannot be taken for a value, or for another line. */
 const PLAIN_NAME = /^[\p{L}\p{N}_.$ -]+$/u;
 
-/** What the user would not see is written as a code, because the server receives it. */
+/** Invisible characters are written as codes, because the server receives them. */
 const inFull = (text: string): string =>
   text
     .toWellFormed()

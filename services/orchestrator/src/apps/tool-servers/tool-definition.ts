@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { SERVER_SEPARATOR } from '@uswarm/contract/agent-tools';
 import type { Tool } from '@uswarm/mcp-client';
 import { canonicalJson } from '@uswarm/service-kit';
 import { visibleText } from '../../records/visible-text.js';
@@ -16,18 +17,16 @@ export interface ToolDefinition {
 /** The definition, or why agents cannot have the tool. */
 export type ReadTool = ToolDefinition | { name: string; problem: string };
 
-/** Model providers accept function names of this length. */
+/** Limit of model providers for function names. */
 const MAX_NAME = 64;
 const MAX_DESCRIPTION = 2_000;
 const MAX_SCHEMA_BYTES = 16 * 1024;
 const MAX_DEPTH = 24;
-/** Between server and tool in an offered name. */
-export const SEPARATOR = '__';
 const NAME = /^[A-Za-z0-9_.\-/]+$/;
 
 /** Unique among all tools of a workspace, and a function name that model providers accept. */
 export const offeredName = (server: string, tool: string): string =>
-  `${server}${SEPARATOR}${tool.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`;
+  `${server}${SERVER_SEPARATOR}${tool.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`;
 
 /** Equal for names that look alike, such as `create_issue` and `create_lssue`. */
 const looks = (name: string): string =>

@@ -51,11 +51,10 @@ export function createToolReview({ database, withTransaction, accepted }: ToolRe
         const server = servers.find(({ id }) => id === row.server);
         if (server === undefined) return [];
         const { definition, changed } = row;
-        const { id, name } = { ...server, name: definition.name };
         return [
           {
-            server: id,
-            name,
+            server: server.id,
+            name: definition.name,
             state: stateOf(server, row),
             accepted: shown(definition),
             changed: changed === null ? null : shown(changed),

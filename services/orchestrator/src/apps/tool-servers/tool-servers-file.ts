@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { safeParseRequest } from '@uswarm/contract';
-import { ConfigError, isSecureUrl } from '@uswarm/service-kit';
+import { isSecureUrl } from '@uswarm/service-kit';
 import { z } from 'zod';
+import { readOperatorFile } from '../../platform/core/operator-file.js';
 
 const MAX_SERVERS = 50;
 
@@ -85,23 +84,11 @@ const ToolServersFile = z
 export const isAllowed = ({ allowed_tools: allowed, denied_tools: denied }: ToolServer, name: string): boolean =>
   (allowed === undefined || allowed.includes(name)) && !denied.includes(name);
 
-function readJson(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    throw new ConfigError(`TOOL_SERVERS_FILE is not valid: ${error instanceof Error ? error.message : String(error)}`);
-  }
-}
-
 /**
  * The operator's tool servers; without a file, none.
  *
  * @throws ConfigError that lists each problem with its place, such as `servers.1.url`
  */
 export function loadToolServers(file: string | undefined): ToolServer[] {
-  if (file === undefined) return [];
-  const { data, error } = safeParseRequest(ToolServersFile, readJson(file));
-  if (data !== undefined) return data.servers;
-  const lines = error.issues.map(({ path, message }) => ['TOOL_SERVERS_FILE', path.join('.'), message].filter(Boolean));
-  throw new ConfigError(lines.map((line) => line.join(': ')).join('\n'));
+  return file === undefined ? [] : readOperatorFile('TOOL_SERVERS_FILE', file, ToolServersFile).servers;
 }

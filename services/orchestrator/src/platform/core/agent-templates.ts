@@ -1,8 +1,8 @@
-import { AgentRole, AgentSkill, CreateAgentBody, LIMITS, safeParseRequest } from '@uswarm/contract';
+import { fileURLToPath } from 'node:url';
+import { AgentRole, AgentSkill, CreateAgentBody, LIMITS } from '@uswarm/contract';
 import { AGENT_TOOLS } from '@uswarm/contract/agent-tools';
-import { ConfigError } from '@uswarm/service-kit';
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { readOperatorFile } from './operator-file.js';
 
 const BUILT_IN = new URL('../../../config/agents.json', import.meta.url);
 
@@ -41,14 +41,6 @@ const AgentTemplates = z.array(AgentTemplate).superRefine((agents, context) => {
     if (agents.findIndex((agent) => agent.slug === slug) < index) report(`${slug} is used twice`, [index, 'slug']);
 });
 
-function readJson(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    throw new ConfigError(`AGENTS_FILE is not valid: ${error instanceof Error ? error.message : String(error)}`);
-  }
-}
-
 /**
  * New workspaces begin with these agents. The manager is first.
  *
@@ -56,11 +48,6 @@ function readJson(file: string): unknown {
  * @throws ConfigError that lists each problem with its place, such as `1.skills.0`
  */
 export function loadAgentTemplates(file?: string): AgentTemplate[] {
-  const content = file === undefined ? JSON.parse(readFileSync(BUILT_IN, 'utf8')) : readJson(file);
-  const { data, error } = safeParseRequest(AgentTemplates, content);
-  if (data === undefined) {
-    const lines = error.issues.map(({ path, message }) => ['AGENTS_FILE', path.join('.'), message].filter(Boolean));
-    throw new ConfigError(lines.map((line) => line.join(': ')).join('\n'));
-  }
-  return data.toSorted((one, other) => Number(other.kind === 'manager') - Number(one.kind === 'manager'));
+  const agents = readOperatorFile('AGENTS_FILE', file ?? fileURLToPath(BUILT_IN), AgentTemplates);
+  return agents.toSorted((one, other) => Number(other.kind === 'manager') - Number(one.kind === 'manager'));
 }

@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { LIMITS } from '@uswarm/contract';
+import { serverOfTool } from '@uswarm/contract/agent-tools';
 import { type Picture, PictureSchema, type Request, type Resolution, ResolutionSchema } from '@uswarm/runtime-proto';
 import { storable, type Logger } from '@uswarm/service-kit';
 import { approvalCard, type AskedTool, callHash, type OfferedCard } from '../../records/approval-card.js';
@@ -12,7 +13,6 @@ import {
   AccountNeeded,
   type HandOverTool,
   type PlatformTool,
-  serverOfTool,
   type TaskTool,
   type ToolCall,
   type ToolOutcome,

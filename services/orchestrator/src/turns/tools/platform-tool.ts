@@ -1,5 +1,5 @@
 import { safeParseRequest } from '@uswarm/contract';
-import type { AgentToolEntry } from '@uswarm/contract/agent-tools';
+import { type AgentToolEntry, serverOfTool } from '@uswarm/contract/agent-tools';
 import type { Picture } from '@uswarm/file-reader';
 import { z } from 'zod';
 import type { Transaction } from '../../platform/database/database.js';
@@ -184,9 +184,6 @@ export interface HandOverTool extends ToolBase {
 
 /** Server tools, which can change at any time. Their names have two underscores after the server's id. */
 export type ServerTools = (userId: string) => Promise<readonly PlatformTool[]>;
-
-/** The tool server's id; undefined for other tools. */
-export const serverOfTool = (name: string): string | undefined => /^(.+?)__/.exec(name)?.[1];
 
 export const isServerTool = (name: string): boolean => serverOfTool(name) !== undefined;
 
