@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
+import { KNOWN_SERVERS } from '@uswarm/orchestrator/known-tool-servers';
 import { connects, policiesOf, podOf, leaves, unrelatedPod } from './support/network-model.js';
 import { container, evaluation, find, type Manifest, podTemplates, rejection, render } from './support/rendering.js';
 import { merge } from './support/value-paths.js';
@@ -90,6 +91,33 @@ describe('tool servers', () => {
     expect(env).toHaveLength(2);
   });
 
+  it.each(Object.keys(KNOWN_SERVERS))('need only accounts if they are known: %s', async (id) => {
+    const auth = { redirect_urls: ['https://app.example.com/connected'] };
+    const values = withServers([{ id, auth }]);
+    expect((await rejection(values)).trim()).toContain(
+      `secrets.integrations.existingSecret is required: the server ${id}`,
+    );
+    const keys = { secrets: { integrations: { existingSecret: 'integrations' } } };
+    const manifests = await render(merge(values, keys));
+    const { data } = find(manifests, 'ConfigMap', 'uswarm-tool-servers', 'backend') as unknown as {
+      data: Record<string, string>;
+    };
+    expect(JSON.parse(data['tool-servers.json']!)).toEqual({ servers: [{ id, auth }] });
+  });
+
+  it('need auth if they are known, and name and url if they are not', async () => {
+    expect(await rejection(withServers([{ id: 'notion' }]))).toContain(
+      "at '/toolServers/servers/0': missing property 'auth'",
+    );
+    for (const server of [
+      { id: 'wiki', name: 'Wiki', auth: { type: 'none' } },
+      { id: 'wiki', url: WIKI.url },
+    ])
+      expect((await rejection(withServers([server]))).trim()).toBe(
+        `toolServers.servers: the server wiki needs name and url; only these servers are known: ${Object.keys(KNOWN_SERVERS).join(', ')}.`,
+      );
+  });
+
   it('need no Secret without tokens', async () => {
     const { env, mounts, volumes } = orchestratorOf(await render(withServers([WIKI])));
     expect(env.map(({ name }) => name)).toEqual(['TOOL_SERVERS_FILE']);
@@ -127,6 +155,7 @@ describe('tool servers', () => {
     ['a URL without a scheme', { url: 'wiki.example.com' }, "/0/url'"],
     ['a password in the URL', { url: 'https://user:password@wiki.example.com' }, "/0/url'"],
     ['an unknown kind of authentication', { auth: { type: 'basic' } }, "/0/auth/type'"],
+    ['authentication of no kind at its own address', { auth: { redirect_urls: ['https://a.example.com'] } }, '/0/auth'],
     ['accounts without an address to return to', { auth: { type: 'oauth' } }, "/0/auth'"],
     ['a token with an OAuth client', { auth: { type: 'bearer', secret: 'a', client_id: 'b' } }, '/0/auth'],
     ['a bearer without a key', { auth: { type: 'bearer' } }, "/0/auth'"],

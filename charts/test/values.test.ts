@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { chartSchema, providerList } from '../generate/chart-files.js';
+import { chartSchema, providerList, toolServerList } from '../generate/chart-files.js';
 import { CHART, external, helm, rejection, repositoryFile } from './support/rendering.js';
 import { type Change, changeAt, merge, pathsOf, resolve, type Schema, valueAt } from './support/value-paths.js';
 
@@ -48,6 +48,7 @@ describe('values.schema.json', () => {
   it('is what `npm run generate` writes', async () => {
     expect(await readFile(`${CHART}/values.schema.json`, 'utf8')).toBe(await chartSchema(CHART));
     expect(await readFile(`${CHART}/files/model-providers.yaml`, 'utf8')).toBe(providerList());
+    expect(await readFile(`${CHART}/files/tool-servers.yaml`, 'utf8')).toBe(toolServerList());
   });
 
   it('rejects unknown keys at every depth', () => {

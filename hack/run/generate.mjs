@@ -31,7 +31,7 @@ const generators = [
     args: ['generate/types.ts'],
   },
   {
-    what: 'values.schema.json and the list of model providers of the chart',
+    what: 'values.schema.json, and the lists of model providers and tool servers, of the chart',
     folder: 'charts',
     command: nodeBinary,
     args: ['generate/chart-files.ts'],
@@ -41,6 +41,12 @@ const generators = [
     folder: 'services/orchestrator',
     command: nodeBinary,
     args: ['generate/tables.ts'],
+  },
+  {
+    what: 'the vendors in docs/connections.md',
+    folder: 'services/orchestrator',
+    command: nodeBinary,
+    args: ['generate/vendors.ts'],
   },
   {
     what: 'the list in docs/requirements.md',

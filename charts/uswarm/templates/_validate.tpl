@@ -118,12 +118,18 @@
 
 {{- define "uswarm.validateToolServers" -}}
 {{- $ids := list }}
+{{- $knownIds := .Files.Get "files/tool-servers.yaml" | fromYamlArray }}
 {{- range .Values.toolServers.servers }}
+{{- $isKnown := has .id $knownIds }}
+{{- if not (or $isKnown (and .name .url)) }}
+{{- fail (printf "toolServers.servers: the server %s needs name and url; only these servers are known: %s." .id (join ", " $knownIds)) }}
+{{- end }}
+{{- $hasAccounts := and $isKnown (not .url) }}
 {{- if has .id $ids }}
 {{- fail (printf "toolServers.servers has two servers with the id %s." .id) }}
 {{- end }}
 {{- $ids = append $ids .id }}
-{{- if and (eq (dig "auth" "type" "none" .) "oauth") (not $.Values.secrets.integrations.existingSecret) }}
+{{- if and (eq (dig "auth" "type" (ternary "oauth" "none" $hasAccounts) .) "oauth") (not $.Values.secrets.integrations.existingSecret) }}
 {{- fail (printf "secrets.integrations.existingSecret is required: the server %s has auth.type=oauth, and users' tokens are encrypted with its key." .id) }}
 {{- end }}
 {{- if and (dig "auth" "secret" "" .) (not $.Values.toolServers.existingSecret) }}

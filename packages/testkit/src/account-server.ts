@@ -46,7 +46,7 @@ const STANDARD: AccountServerHabits = {
   expiresInS: 3_600,
 };
 
-/** As these vendors' servers behaved in autumn 2026. */
+/** As each app's server behaved in autumn 2026. */
 export const VENDOR_HABITS = {
   slack: {
     resourceMetadata: 'origin',
@@ -57,7 +57,7 @@ export const VENDOR_HABITS = {
     tokenErrors: 'slack',
     expiresInS: 43_200,
   },
-  atlassian: { issuerPath: '/VCeDsk8ZHncY', expiresInS: 28_800 },
+  jira: { issuerPath: '/VCeDsk8ZHncY', expiresInS: 28_800 },
   notion: { scopes: ['default'], refreshTokens: 'family' },
   asana: {
     resourceMetadata: 'folder',

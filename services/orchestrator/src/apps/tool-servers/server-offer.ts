@@ -17,8 +17,7 @@ export interface ServerOfferDeps {
   connected: ConnectedServers;
   listing: Pick<Listing, 'isUnchanged' | 'refresh'>;
   database: Database;
-  /** Icon of servers without one. */
-  icon: string;
+  iconOf: (server: ToolServer) => string;
   logger: Pick<Logger, 'warn' | 'debug'>;
 }
 
@@ -41,7 +40,7 @@ export interface ServerOffer {
 }
 
 export function createServerOffer(deps: ServerOfferDeps): ServerOffer {
-  const { servers, connected, database, icon, logger } = deps;
+  const { servers, connected, database, iconOf, logger } = deps;
   const withAccounts = servers.filter(({ auth }) => auth.type === 'oauth');
   const sharedIds = connected.shared.map(({ server }) => server.id);
   const refreshed = new LRUCache<string, true>({ max: MAX_REFRESHED, ttl: REFRESH_EVERY_MS });
@@ -53,7 +52,7 @@ export function createServerOffer(deps: ServerOfferDeps): ServerOffer {
     if (changed !== null || !isListed || !isAllowed(server, definition.name)) return [];
     const isUnchanged: Parameters<typeof serverTool>[0]['isUnchanged'] = (tool, signal) =>
       deps.listing.isUnchanged(place, tool, signal);
-    return [serverTool({ server, client, icon, isUnchanged }, { definition, hash })];
+    return [serverTool({ server, client, icon: iconOf(server), isUnchanged }, { definition, hash })];
   }
 
   async function shared(): Promise<PlatformTool[]> {
@@ -118,8 +117,9 @@ export function createServerOffer(deps: ServerOfferDeps): ServerOffer {
     async items(userId) {
       const used = new Set((await shared()).map(({ name }) => serverOfTool(name)));
       const own = new Set((await connectedServers(userId)).map(({ id }) => id));
-      return servers.flatMap(({ id, name, description, icon_url: ownIcon, category_id, auth }): IntegrationItem[] => {
-        const shown = { name, description, icon_url: ownIcon ?? icon, category_id };
+      return servers.flatMap((server): IntegrationItem[] => {
+        const { id, name, description, category_id, auth } = server;
+        const shown = { name, description, icon_url: iconOf(server), category_id };
         if (auth.type !== 'oauth')
           return used.has(id) ? [{ type: 'tool', provider: null, ...shown, enabled: true }] : [];
         const { data: provider = null } = IntegrationProvider.safeParse(id);

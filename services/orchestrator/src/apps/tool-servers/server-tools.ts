@@ -22,7 +22,6 @@ import type { ToolServer } from './tool-servers-file.js';
 export interface ServerToolDeps {
   server: ToolServer;
   client: Pick<ServerClient, 'call'>;
-  /** Icon of servers without one. */
   icon: string;
   /** True if the server still lists the tool with this definition, and it is accepted. */
   isUnchanged(tool: HashedDefinition, signal: AbortSignal): Promise<boolean>;
@@ -68,7 +67,7 @@ function entryOf({ server, icon }: ServerToolDeps, { definition }: HashedDefinit
   return {
     name: offeredName(server.id, definition.name),
     description: summary === '' ? `${definition.name} of ${server.name}` : `${server.name}: ${summary}`,
-    icon_url: server.icon_url ?? icon,
+    icon_url: icon,
     category_id: server.category_id,
     enabled: server.availability !== 'off',
     changes: !isRead,

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type ClientSetting, type KnownServer, KNOWN_SERVERS, knownServer } from './known-servers.js';
 import { loadToolServers } from './tool-servers-file.js';
 
 const SERVER = { id: 'tracker', name: 'Tracker', url: 'https://mcp.example.com/mcp' };
@@ -39,6 +40,44 @@ describe('the file with tool servers', () => {
     ]);
   });
 
+  const redirect_urls = ['https://app.example.com/connected'];
+
+  it('needs only accounts for a known server that registers a client itself', async () => {
+    const [notion] = (await load({ servers: [{ id: 'notion', auth: { redirect_urls } }] }))();
+    const { name, description, category_id, url } = KNOWN_SERVERS.notion;
+    expect(notion).toMatchObject({ name, description, category_id, url, auth: { type: 'oauth', redirect_urls } });
+  });
+
+  it('can say something else about a known server', async () => {
+    const own = { name: 'Wiki', description: '', category_id: 'research', denied_tools: ['notion-move-pages'] };
+    const [notion] = (await load({ servers: [{ id: 'notion', ...own, auth: { redirect_urls } }] }))();
+    expect(notion).toMatchObject({ ...own, url: KNOWN_SERVERS.notion.url });
+  });
+
+  it('can give a known server a token that all users share', async () => {
+    const [github] = (await load({ servers: [{ id: 'github', ...BEARER }] }))();
+    expect(github).toMatchObject({ url: KNOWN_SERVERS.github.url, auth: BEARER.auth });
+  });
+
+  it('knows no accounts of a server at another address', async () => {
+    const [github] = (await load({ servers: [{ id: 'github', url: 'http://github.tools.svc/mcp' }] }))();
+    expect(github).toMatchObject({ name: 'GitHub', url: 'http://github.tools.svc/mcp', auth: { type: 'none' } });
+  });
+
+  it.each(
+    Object.entries<KnownServer>(KNOWN_SERVERS).flatMap(([id, { needs }]) => needs.map((setting) => [id, setting])),
+  )('is refused for %s without %s, and names the documentation', async (id, setting) => {
+    const { documentation, needs } = knownServer(id) as KnownServer;
+    const values = { client_id: 'id', secret: 'file', scopes: ['read'] };
+    const given = Object.fromEntries(needs.map((name) => [name, values[name]]));
+    const server = { id, auth: { redirect_urls, ...given } };
+    expect((await load({ servers: [server] }))()).toHaveLength(1);
+    const { [setting as ClientSetting]: _, ...others } = given;
+    expect(await load({ servers: [{ id, auth: { redirect_urls, ...others } }] })).toThrow(
+      `TOOL_SERVERS_FILE: servers.0.auth.${setting}: needed for ${id}, see ${documentation}`,
+    );
+  });
+
   it.each(['http://tracker.backend.svc:8080/mcp', 'http://tracker/mcp', 'http://127.0.0.1:1/mcp'])(
     'accepts a token for a server in the cluster or on this machine: %s',
     async (url) => {
@@ -49,6 +88,12 @@ describe('the file with tool servers', () => {
   it.each([
     ['no JSON', '{', /^TOOL_SERVERS_FILE is not valid: /],
     ['an id twice', [SERVER, SERVER], 'TOOL_SERVERS_FILE: servers.1.id: tracker is used twice'],
+    ['a known server without accounts', [{ id: 'notion' }], /^TOOL_SERVERS_FILE: servers\.0\.auth\.redirect_urls: /],
+    [
+      'an unknown server without an address',
+      [{ id: 'linear' }],
+      /^TOOL_SERVERS_FILE: servers\.0\.name: .*\n.*servers\.0\.url: /,
+    ],
     ['two underscores in an id', [{ ...SERVER, id: 'a__b' }], /^TOOL_SERVERS_FILE: servers\.0\.id: must be lower-case/],
     ['another scheme', [{ ...SERVER, url: 'ftp://x' }], /^TOOL_SERVERS_FILE: servers\.0\.url: /],
     ['an unknown field', [{ ...SERVER, tools: [] }], /^TOOL_SERVERS_FILE: servers\.0: Unrecognized key: "tools"/],

@@ -1,6 +1,7 @@
 import { isSecureUrl } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { readOperatorFile } from '../../platform/core/operator-file.js';
+import { type ClientSetting, knownServer } from './known-servers.js';
 
 const MAX_SERVERS = 50;
 
@@ -58,6 +59,19 @@ const ToolServer = z.strictObject({
     })
     .prefault({}),
 });
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+/** Fills in what is known about a vendor's server. At another address, accounts may be connected in another way. */
+function withKnown(entry: unknown): unknown {
+  const known = isObject(entry) ? knownServer(entry['id']) : undefined;
+  if (known === undefined || !isObject(entry)) return entry;
+  const { name, description, category_id, url } = known;
+  const auth = entry['auth'] ?? {};
+  const withType = entry['url'] === undefined && isObject(auth) ? { auth: { type: 'oauth', ...auth } } : {};
+  return { name, description, category_id, url, ...entry, ...withType };
+}
+
 /** A Service name, which only the cluster resolves, or this machine. */
 const isNear = (url: string): boolean => {
   const { hostname } = new URL(url);
@@ -69,17 +83,26 @@ const isNear = (url: string): boolean => {
 export type ToolServer = z.output<typeof ToolServer>;
 
 const ToolServersFile = z
-  .strictObject({ servers: z.array(ToolServer).max(MAX_SERVERS) })
+  .strictObject({ servers: z.array(z.preprocess(withKnown, ToolServer)).max(MAX_SERVERS) })
   .superRefine(({ servers }, context) => {
     for (const [index, { id, url, auth, allowed_tools: allowed = [], denied_tools: denied }] of servers.entries()) {
       const report = (field: string, message: string): void =>
-        context.addIssue({ code: 'custom', path: ['servers', index, field], message });
+        context.addIssue({ code: 'custom', path: ['servers', index, ...field.split('.')], message });
+      for (const setting of missingSettings(id, url, auth))
+        report(`auth.${setting}`, `needed for ${id}, see ${knownServer(id)?.documentation}`);
       if (servers.findIndex((server) => server.id === id) < index) report('id', `${id} is used twice`);
       if (auth.type !== 'none' && !isNear(url)) report('url', 'needs https, because the server receives a token');
       const both = allowed.filter((name) => denied.includes(name));
       if (both.length > 0) report('denied_tools', `also allowed: ${both.join(', ')}`);
     }
   });
+
+/** Missing settings without which no account can be connected. */
+function missingSettings(id: string, url: string, auth: ToolServer['auth']): ClientSetting[] {
+  const known = knownServer(id);
+  if (known?.url !== url || auth.type !== 'oauth') return [];
+  return known.needs.filter((setting) => auth[setting] === undefined);
+}
 
 export const isAllowed = ({ allowed_tools: allowed, denied_tools: denied }: ToolServer, name: string): boolean =>
   (allowed === undefined || allowed.includes(name)) && !denied.includes(name);

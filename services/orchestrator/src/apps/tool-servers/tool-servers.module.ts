@@ -8,6 +8,7 @@ import { findIntegration, findIntegrationOf } from '../../records/integrations.s
 import type { AccessTokens } from '../integrations/access-tokens.js';
 import { CONNECTION_LISTING_JOB } from './connection-listing.js';
 import { createConnectedServers } from './connected-servers.js';
+import { knownServer } from './known-servers.js';
 import { createListing } from './listing.js';
 import { createOperatorReview } from './operator-review.js';
 import { connectionKey, serverOfKey } from './server-accounts.js';
@@ -27,6 +28,7 @@ export interface ToolServersModuleDeps {
   logger: Logger;
 }
 
+/** Icon of servers without one. */
 const ICON = '/v1/assets/icon-plug.svg';
 const CONNECT_MS = 10_000;
 
@@ -54,7 +56,7 @@ export function createToolServersModule(deps: ToolServersModuleDeps) {
     connected,
     listing,
     database,
-    icon: assets.url(ICON),
+    iconOf: ({ id, icon_url: icon }) => assets.url(icon ?? knownServer(id)?.icon ?? ICON),
     logger,
   });
 

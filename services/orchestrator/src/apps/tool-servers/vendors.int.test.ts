@@ -3,7 +3,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { AgentTool, OAuthConfiguration } from '@uswarm/contract';
+import {
+  type AgentTool,
+  type IntegrationCatalog,
+  IntegrationProvider,
+  type OAuthConfiguration,
+} from '@uswarm/contract';
 import { type AccountServer, consentTo, startAccountServer, VENDOR_HABITS } from '@uswarm/testkit/account-server';
 import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
@@ -13,9 +18,10 @@ import {
   type TestOrchestrator,
   type TestUser,
 } from '../../../test/test-orchestrator.js';
+import { KNOWN_SERVERS } from './known-servers.js';
 
-type Vendor = keyof typeof VENDOR_HABITS;
-const VENDORS = Object.keys(VENDOR_HABITS) as Vendor[];
+type Vendor = keyof typeof KNOWN_SERVERS;
+const VENDORS = Object.keys(KNOWN_SERVERS) as Vendor[];
 const redirectOf = (vendor: string): string => `https://app.example.com/connected/${vendor}`;
 /** Vendors that register no clients themselves. */
 const clientOf = (vendor: Vendor) => ({
@@ -23,7 +29,7 @@ const clientOf = (vendor: Vendor) => ({
   clientSecret: `secret-${vendor}`,
   redirectUrls: [redirectOf(vendor)],
 });
-const hasClient = (vendor: Vendor): boolean => 'registration' in VENDOR_HABITS[vendor];
+const hasClient = (vendor: Vendor): boolean => KNOWN_SERVERS[vendor].needs.length > 0;
 
 describe('accounts of tool servers with the habits of vendors', () => {
   const servers = {} as Record<Vendor, AccountServer>;
@@ -40,7 +46,6 @@ describe('accounts of tool servers with the habits of vendors', () => {
     }
     const listed = VENDORS.map((vendor) => ({
       id: vendor,
-      name: vendor,
       url: servers[vendor].url,
       trust_hints: true,
       auth: {
@@ -68,10 +73,15 @@ describe('accounts of tool servers with the habits of vendors', () => {
   });
 
   async function connect(vendor: Vendor): Promise<void> {
-    const path = `/v1/tool-servers/${vendor}`;
-    const { data } = (await user.post<{ data: OAuthConfiguration }>(`${path}/connect`, {}, 200)).body;
-    await user.post(`${path}/callback`, consentTo(servers[vendor], data), 204);
+    const provider = IntegrationProvider.parse(vendor);
+    const { body } = await user.post<OAuthConfiguration>('/v1/integrations/connect', { provider }, 200);
+    await user.post('/v1/integrations/callback', { provider, ...consentTo(servers[vendor], body) }, 204);
   }
+
+  const itemOf = async (vendor: Vendor) => {
+    const { items } = (await user.get<{ data: IntegrationCatalog }>('/v1/integrations')).body.data;
+    return items.filter(({ provider }) => provider === vendor);
+  };
 
   const toolsOf = async (vendor: Vendor): Promise<string[]> => {
     const { body } = await user.get<{ data: AgentTool[] }>(`/v1/agents/${home.agents[0]?.id}/tools`);
@@ -93,8 +103,17 @@ describe('accounts of tool servers with the habits of vendors', () => {
     );
 
   describe.each(VENDORS)('%s', (vendor) => {
-    it('are connected, and list their tools', async () => {
+    it('are offered as the catalogue of known servers describes them', async () => {
+      const { name, description, category_id, icon: icon_url } = KNOWN_SERVERS[vendor];
+      const shown = { name, description, category_id, icon_url };
+      expect(await itemOf(vendor)).toEqual([
+        { type: 'app', provider: vendor, server: vendor, enabled: false, ...shown },
+      ]);
+    });
+
+    it('are connected by the routes for integrations, and list their tools', async () => {
       await connect(vendor);
+      expect(await itemOf(vendor)).toMatchObject([{ enabled: true }]);
       expect(await eventually(() => toolsOf(vendor), { until: (names) => names.length > 0 })).toEqual([
         `${vendor}__read_account`,
       ]);
@@ -116,6 +135,12 @@ describe('accounts of tool servers with the habits of vendors', () => {
         return connected(vendor);
       };
       expect(await eventually(left, { until: (count) => count === 0 })).toBe(0);
+    });
+
+    it('are disconnected by the user', async () => {
+      await connect(vendor);
+      await user.delete(`/v1/integrations/${vendor}`, undefined, 204);
+      expect(await connected(vendor)).toBe(0);
     });
   });
 });
