@@ -7,7 +7,7 @@ import { developmentToken, startTestClient } from '@uswarm/testkit/test-client';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
 
 const REDIRECT_URL = 'uswarm.app:/callback';
-const INTEGRATION_PROVIDERS = JSON.stringify({ github: { client_id: 'id', redirect_urls: [REDIRECT_URL] } });
+const INTEGRATION_PROVIDERS = JSON.stringify({ gmail: { client_id: 'id', redirect_urls: [REDIRECT_URL] } });
 
 describe('local mode', () => {
   let local: RunningProgram;
@@ -69,7 +69,7 @@ describe('local mode', () => {
   });
 
   it('offers the configured integrations', async () => {
-    const body = JSON.stringify({ provider: 'github' });
+    const body = JSON.stringify({ provider: 'gmail' });
     const json = { ...headers, 'content-type': 'application/json' };
     const answer = await fetch(`${local.url}/v1/integrations/connect`, { method: 'POST', headers: json, body });
     expect(((await answer.json()) as OAuthConfiguration).redirect_url).toBe(REDIRECT_URL);

@@ -320,7 +320,7 @@ export const OrchestratorConfig = z.object({
    */
   UPKEEP_WORKERS: z.coerce.number().int().min(0).max(1_000).default(6),
 
-  /** OAuth clients: `{"github": {"client_id": "…", "client_secret": "…", "redirect_urls": ["…"]}}` */
+  /** OAuth clients: `{"gmail": {"client_id": "…", "client_secret": "…", "redirect_urls": ["…"]}}` */
   INTEGRATION_PROVIDERS: secret(json(IntegrationProviders).default({})),
   /** `<id>:<32 bytes as base64>`, comma-separated. The first key encrypts OAuth tokens, all keys decrypt. */
   INTEGRATION_TOKEN_KEYS: secret(TokenKeys.optional()),

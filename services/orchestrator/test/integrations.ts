@@ -13,39 +13,29 @@ import type { ApiClient } from './api-client.js';
 
 export const CALLBACK = '/v1/integrations/callback';
 const CALLBACK_URL = 'https://app.example.com/callback';
-/** For Asana, the URL in the API examples. */
+/** For Gmail, the URL in the API examples. */
 export const redirectUrlOf = (provider: string): string =>
-  provider === 'asana' ? CALLBACK_URL : `${CALLBACK_URL}/${provider}`;
+  provider === 'gmail' ? CALLBACK_URL : `${CALLBACK_URL}/${provider}`;
 export const CLIENT_SECRET = 'secret-of-a-registered-client';
 
-const CLIENTS = {
-  asana: 'client_secret_post',
-  gmail: 'client_secret_post',
-  google_calendar: 'client_secret_post',
-  zoom: 'client_secret_basic',
-} as const;
+const PROVIDERS = ['gmail', 'google_calendar'] as const;
 
 /** Starts an authorization server that plays the role of several providers. */
 export function startProviderServer({ pkce = true } = {}): Promise<OAuthServer> {
   return startOAuthServer({
     pkce,
-    clients: Object.entries(CLIENTS)
-      .map(([provider, method]) => ({
-        // Both Google integrations use the same client, as in production.
-        client_id: clientIdOf(provider),
-        client_secret: CLIENT_SECRET,
-        redirect_uris: Object.keys(CLIENTS).map(redirectUrlOf),
-        grant_types: ['authorization_code', 'refresh_token'],
-        response_types: ['code' as const],
-        token_endpoint_auth_method: method,
-      }))
-      .filter(({ client_id: id }, index, all) => all.findIndex((other) => other.client_id === id) === index),
+    clients: PROVIDERS.map((provider) => ({
+      client_id: clientIdOf(provider),
+      client_secret: CLIENT_SECRET,
+      redirect_uris: PROVIDERS.map(redirectUrlOf),
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code' as const],
+      token_endpoint_auth_method: 'client_secret_post' as const,
+    })),
   });
 }
 
-function clientIdOf(provider: string): string {
-  return provider === 'google_calendar' ? 'client-gmail' : `client-${provider}`;
-}
+export const clientIdOf = (provider: string): string => `client-${provider}`;
 
 export const newTokenKey = (id: string): string => `${id}:${randomBytes(32).toString('base64')}`;
 
@@ -54,7 +44,7 @@ export function integrationEnvironment(
   server: OAuthServer,
   change: Record<string, unknown> = {},
 ): Record<string, string> {
-  const providers = Object.keys(CLIENTS).map((provider) => [
+  const providers = PROVIDERS.map((provider) => [
     provider,
     {
       client_id: clientIdOf(provider),

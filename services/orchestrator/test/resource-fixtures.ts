@@ -55,8 +55,8 @@ export async function createUserResources(
   const workflowId = await storeWorkflow(uswarm, home, { messageId: cardId });
   const receiptId = await storeReceipt(uswarm, home);
   const exported = await createExport(uswarm, user);
-  const callback = await authorized(user, server, 'asana');
-  if (connected) await user.post(CALLBACK, await authorized(user, server, 'asana'), 204);
+  const callback = await authorized(user, server, 'gmail');
+  if (connected) await user.post(CALLBACK, await authorized(user, server, 'gmail'), 204);
   const { accounts } = server;
   const serverCallback = accounts === undefined ? undefined : await authorizedServer(user, accounts);
   if (connected && accounts !== undefined)

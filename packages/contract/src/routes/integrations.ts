@@ -42,15 +42,15 @@ export const integrationRoutes = [
     example: {
       answer: {
         data: {
-          categories: [{ id: 'projects', name: 'Projects', image_url: '' }],
+          categories: [{ id: 'calendar_and_mail', name: 'Calendar and mail', image_url: '' }],
           items: [
             {
-              name: 'Asana',
-              description: 'Finds, creates and changes tasks.',
+              name: 'Gmail',
+              description: 'Reads your mail and writes drafts.',
               icon_url: '',
-              category_id: 'projects',
+              category_id: 'calendar_and_mail',
               type: 'app',
-              provider: 'asana',
+              provider: 'gmail',
               enabled: false,
             },
           ],
@@ -72,13 +72,13 @@ export const integrationRoutes = [
     responses: ok(OAuthConfiguration),
     errors: ['integration_not_configured'],
     example: {
-      body: { asana: { provider: 'asana' } },
+      body: { gmail: { provider: 'gmail' } },
       answer: {
-        client_id: 'client-asana',
+        client_id: 'client-gmail',
         redirect_url: EXAMPLE.redirectUrl,
         authorization_endpoint: 'https://login.example.com/authorize',
         token_endpoint: 'https://login.example.com/token',
-        scopes: ['default'],
+        scopes: ['https://www.googleapis.com/auth/gmail.readonly'],
         additional_parameters: { code_challenge_method: 'S256' },
       },
     },
@@ -106,8 +106,8 @@ export const integrationRoutes = [
     ],
     example: {
       body: {
-        asana: {
-          provider: 'asana',
+        gmail: {
+          provider: 'gmail',
           authorization_code: EXAMPLE.authorizationCode,
           code_verifier: EXAMPLE.codeVerifier,
           redirect_url: EXAMPLE.redirectUrl,
@@ -127,7 +127,7 @@ export const integrationRoutes = [
     params: { provider: text('The `provider` of a connected app.') },
     responses: noContent,
     errors: ['integration_not_found'],
-    example: { params: { provider: 'asana' } },
+    example: { params: { provider: 'gmail' } },
   }),
   defineRoute({
     operationId: 'connectToolServer',

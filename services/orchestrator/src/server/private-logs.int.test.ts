@@ -140,7 +140,7 @@ describe('the log at level debug', () => {
       await post(
         '/v1/integrations/callback',
         JSON.stringify({
-          provider: 'asana',
+          provider: 'gmail',
           authorization_code: text(),
           code_verifier: plant('v'.repeat(43)),
           redirect_url: 'https://app.example.com/callback',

@@ -156,7 +156,7 @@ describe('the configuration', () => {
   });
 
   describe('of integrations', () => {
-    const zoom = JSON.stringify({ zoom: { client_id: 'id', redirect_urls: ['uswarm.app:/callback'] } });
+    const gmail = JSON.stringify({ gmail: { client_id: 'id', redirect_urls: ['uswarm.app:/callback'] } });
     const keys = `one:${Buffer.alloc(32).toString('base64')}`;
     const check = (more: Record<string, string>) => checkConfig(read({ SIGNATURE_MODE: 'off', ...more }));
 
@@ -165,10 +165,20 @@ describe('the configuration', () => {
     });
 
     it('requires INTEGRATION_TOKEN_KEYS if a provider is configured', () => {
-      expect(() => check({ INTEGRATION_PROVIDERS: zoom })).toThrow(/INTEGRATION_TOKEN_KEYS is not set/);
-      expect(check({ INTEGRATION_PROVIDERS: zoom, INTEGRATION_TOKEN_KEYS: keys }).INTEGRATION_TOKEN_KEYS).toHaveLength(
+      expect(() => check({ INTEGRATION_PROVIDERS: gmail })).toThrow(/INTEGRATION_TOKEN_KEYS is not set/);
+      expect(check({ INTEGRATION_PROVIDERS: gmail, INTEGRATION_TOKEN_KEYS: keys }).INTEGRATION_TOKEN_KEYS).toHaveLength(
         1,
       );
+    });
+
+    it('rejects an app that is a tool server, without showing its secret', () => {
+      const slack = JSON.stringify({
+        slack: { client_id: 'id', client_secret: 'hidden', redirect_urls: ['https://a/b'] },
+      });
+      expect(() => check({ INTEGRATION_PROVIDERS: slack, INTEGRATION_TOKEN_KEYS: keys })).toThrow(
+        /^INTEGRATION_PROVIDERS is not valid: slack is a tool server: [^\n]*TOOL_SERVERS_FILE[^\n]*$/,
+      );
+      expect(() => check({ INTEGRATION_PROVIDERS: slack })).not.toThrow(/hidden/);
     });
 
     it('rejects an invalid token key without showing it', () => {

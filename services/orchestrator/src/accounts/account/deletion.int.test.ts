@@ -259,7 +259,7 @@ describe('account deletion with a runtime', () => {
       FROM turns t WHERE t.id = ${endedTurnId}`.execute(database);
     await sql`
       INSERT INTO integrations (id, user_id, provider, key_id, tokens, code_hash)
-      VALUES (${crypto.randomUUID()}, ${userId}, 'github', 'k', 'x', 'x')`.execute(database);
+      VALUES (${crypto.randomUUID()}, ${userId}, 'gmail', 'k', 'x', 'x')`.execute(database);
     // Tokens from an earlier connection whose revocation is pending.
     await sql`
       WITH waiting AS (
@@ -267,7 +267,7 @@ describe('account deletion with a runtime', () => {
         VALUES ('integration-revocation', ${revocationId}, ${userId}, ${revocationId}, now() + interval '1 hour')
       )
       INSERT INTO integration_revocations (id, user_id, provider, key_id, tokens)
-      VALUES (${revocationId}, ${userId}, 'github', 'k', 'x')`.execute(database);
+      VALUES (${revocationId}, ${userId}, 'gmail', 'k', 'x')`.execute(database);
     await sql`
       INSERT INTO turn_progress (turn_id, generation, applied_event, resume_from, chunk_seq, announced_step, text)
       VALUES (${endedTurnId}, 1, 1, 1, 1, 1, ${user.name})`.execute(database);
@@ -276,11 +276,11 @@ describe('account deletion with a runtime', () => {
       VALUES (${crypto.randomUUID()}, 1, ${userId}, ${home.workspaceId}, 'p', 'm', 1, 1)`.execute(database);
     await sql`
       INSERT INTO integrations (id, user_id, provider, key_id, tokens, code_hash)
-      VALUES (${crypto.randomUUID()}, ${userId}, 'zoom', 'k', 'x', 'x')`.execute(database);
+      VALUES (${crypto.randomUUID()}, ${userId}, 'google_calendar', 'k', 'x', 'x')`.execute(database);
     await sql`
       WITH made AS (
         INSERT INTO integration_revocations (id, user_id, provider, key_id, tokens)
-        VALUES (${crypto.randomUUID()}, ${userId}, 'slack', 'k', 'x') RETURNING id
+        VALUES (${crypto.randomUUID()}, ${userId}, 'google_calendar', 'k', 'x') RETURNING id
       )
       INSERT INTO work (kind, subject_id, workspace_id, serial_key, run_at)
       SELECT 'integration-revocation', id, id, id, now() + interval '1 hour' FROM made`.execute(database);

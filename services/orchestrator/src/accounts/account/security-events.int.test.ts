@@ -32,8 +32,8 @@ describe('security events of an account', () => {
   it('are stored in the audit log with actor, action and source, also after the account is deleted', async () => {
     const user = await uswarm.user();
     await user.post('/v1/auth/sign-in', undefined, 204);
-    await user.post(CALLBACK, await authorized(user, server, 'asana'), 204);
-    await user.delete('/v1/integrations/asana', undefined, 204);
+    await user.post(CALLBACK, await authorized(user, server, 'gmail'), 204);
+    await user.delete('/v1/integrations/gmail', undefined, 204);
     const { id: userId } = await uswarm.database
       .selectFrom('users')
       .select('id')
@@ -47,7 +47,7 @@ describe('security events of an account', () => {
       .execute();
     const source = sourceOf('127.0.0.1');
     const own = { actor: 'user', user_id: userId };
-    const provider = 'asana';
+    const provider = 'gmail';
     expect(entries).toEqual([
       { ...own, action: 'account.sign_up', details: { source }, identity_hash: expect.any(Buffer) },
       { ...own, action: 'account.sign_in', details: { source }, identity_hash: expect.any(Buffer) },

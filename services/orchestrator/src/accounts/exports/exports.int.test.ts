@@ -129,7 +129,7 @@ describe('an export', () => {
       expect(list('devices.json').map(({ device_id }) => device_id)).toEqual(['the phone']);
       expect(list('legal.json')).toEqual(expect.any(Array));
       expect(list('usage.json')).toEqual(expect.any(Array));
-      expect(list('integrations.json').map(({ provider }) => provider)).toEqual(['asana']);
+      expect(list('integrations.json').map(({ provider }) => provider)).toEqual(['gmail']);
     });
 
     it('contains the workspaces with their agents, settings and memories as the API returns them', async () => {

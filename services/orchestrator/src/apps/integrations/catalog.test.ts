@@ -2,20 +2,19 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { IntegrationProvider } from '@uswarm/contract';
 import { AGENT_TOOLS } from '@uswarm/contract/agent-tools';
 import { loadTools } from '../../platform/core/catalog.js';
-import { catalogOf, loadIntegrationCatalog, missingToolCategories, useful, withoutOtherTools } from './catalog.js';
+import { catalogOf, loadIntegrationCatalog, missingToolCategories, withoutOtherTools } from './catalog.js';
 
 describe('the default integration catalog', () => {
-  it('lists every provider exactly once', () => {
+  it('has an app exactly if agents have tools for it', () => {
     const { items } = loadIntegrationCatalog();
-    const providers = items.flatMap(({ provider }) => provider ?? []);
-    expect(providers.toSorted()).toEqual(IntegrationProvider.options.toSorted());
+    const apps = items.flatMap(({ provider }) => provider ?? []);
+    expect(apps).toEqual(AGENT_TOOLS.flatMap(({ provider }) => provider ?? []));
   });
 
   it('marks built-in tools as enabled, and apps only if the user connected them', () => {
-    const { items } = catalogOf(loadIntegrationCatalog(), new Set(['zoom']));
+    const { items } = catalogOf(loadIntegrationCatalog(), new Set(['gmail']));
     const enabled = items.filter((item) => item.enabled).map(({ name }) => name);
     expect(enabled).toEqual([
       'Web search',
@@ -28,16 +27,8 @@ describe('the default integration catalog', () => {
       'Delegation',
       'Agents',
       'Action cards',
-      'Zoom',
+      'Gmail',
     ]);
-  });
-
-  it('offers no app without tools, except a connected one', () => {
-    const offered = (connected: string[]) =>
-      useful(catalogOf(loadIntegrationCatalog(), new Set(connected))).items.flatMap(({ provider }) => provider ?? []);
-    const withTools = AGENT_TOOLS.flatMap(({ provider }) => provider ?? []);
-    expect(offered([])).toEqual(withTools);
-    expect(offered(['zoom'])).toEqual([...withTools, 'zoom']);
   });
 
   it('has the category of every tool of an agent', () => {
@@ -81,10 +72,16 @@ describe('an operator’s integration catalog', () => {
     return loadIntegrationCatalog(file);
   };
   const categories = [{ id: 'work', name: 'Work', image_url: 'https://example.com/work.png' }];
-  const item = { name: 'Zoom', description: '', icon_url: '', type: 'app', provider: 'zoom' };
+  const item = { name: 'Mail', description: '', icon_url: '', type: 'app', provider: 'gmail' };
 
   it('replaces the default catalog', () => {
     expect(load({ categories, items: [item] })).toEqual({ categories, items: [item] });
+  });
+
+  it('is rejected with an app that is a tool server, and the error names its new place', () => {
+    expect(() => load({ categories, items: [item, { ...item, provider: 'zoom' }] })).toThrow(
+      'INTEGRATION_CATALOG_FILE: items.1.provider: zoom is a tool server: remove it here, and add it to toolServers.servers',
+    );
   });
 
   it('is accepted without the category of a tool, which is reported as missing', () => {
@@ -99,6 +96,6 @@ describe('an operator’s integration catalog', () => {
     ['a tool without a category', [{ ...item, type: 'tool' }]],
     ['a misspelled field', [{ ...item, icon: '' }]],
   ])('is rejected if it contains %s', (_what, items) => {
-    expect(() => load({ categories, items })).toThrow();
+    expect(() => load({ categories, items })).toThrow(/^INTEGRATION_CATALOG_FILE: /);
   });
 });

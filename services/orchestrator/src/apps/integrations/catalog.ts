@@ -1,16 +1,24 @@
-import { readFileSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { type IntegrationCatalog, IntegrationCategory, IntegrationItem } from '@uswarm/contract';
 import { AGENT_TOOLS, type AgentToolEntry } from '@uswarm/contract/agent-tools';
 import { z } from 'zod';
+import { readOperatorFile } from '../../platform/core/operator-file.js';
+import { asToolServer, isToolServer } from './provider-clients.js';
 
 const BUILT_IN = new URL('../../../config/integrations.json', import.meta.url);
 
-const Item = IntegrationItem.omit({ enabled: true });
+const Item = IntegrationItem.omit({ enabled: true, server: true });
 
 /** The file has no `enabled` field because it depends on the user. */
 const CatalogFile = z
   .strictObject({ categories: z.array(IntegrationCategory), items: z.array(Item) })
+  .superRefine(({ items }, context) => {
+    // A tool server brings its own item.
+    for (const [index, { provider }] of items.entries()) {
+      if (provider !== null && isToolServer(provider))
+        context.addIssue({ code: 'custom', path: ['items', index, 'provider'], message: asToolServer(provider) });
+    }
+  })
   .refine(
     ({ items }) => items.every(({ type, provider }) => type === 'tool' || provider !== null),
     'an app has a provider',
@@ -25,9 +33,9 @@ const CatalogFile = z
   }, 'an item has no category, or one that is not there');
 export type CatalogFile = z.output<typeof CatalogFile>;
 
-/** @throws Error if the file is not a valid catalogue */
+/** @throws ConfigError if the file is not a valid catalogue */
 export function loadIntegrationCatalog(file?: string): CatalogFile {
-  return CatalogFile.parse(JSON.parse(readFileSync(file === undefined ? BUILT_IN : pathToFileURL(file), 'utf8')));
+  return readOperatorFile('INTEGRATION_CATALOG_FILE', file ?? fileURLToPath(BUILT_IN), CatalogFile);
 }
 
 /** Finds agent tool categories that are missing in the catalogue: clients could not show these tools in a category. */
@@ -46,15 +54,6 @@ export function withoutOtherTools({ categories, items }: CatalogFile, tools: rea
   );
   const hidden = new Set(off.map(({ icon_url: icon }) => icon));
   return { categories, items: items.filter(({ type, icon_url: icon }) => type !== 'tool' || !hidden.has(icon)) };
-}
-
-const APPS_WITH_TOOLS: ReadonlySet<string | null> = new Set(AGENT_TOOLS.flatMap(({ provider }) => provider ?? []));
-
-/** Leaves out apps for which agents have no tools, except connected ones, which the user may want to disconnect. */
-export function useful({ categories, items }: IntegrationCatalog): IntegrationCatalog {
-  const isUseful = ({ provider, server, enabled }: IntegrationItem): boolean =>
-    provider === null || server !== undefined || enabled || APPS_WITH_TOOLS.has(provider);
-  return { categories, items: items.filter(isUseful) };
 }
 
 /** Built-in tools are available to all users. */

@@ -41,10 +41,10 @@ afterAll(async () => {
 const granting =
   (scope: unknown): ChangeOfTokenAnswer =>
   ({ body }) => ({ body: { ...body, scope } });
-const callback = async (user: TestUser, provider: 'asana' | 'google_calendar') =>
+const callback = async (user: TestUser, provider: 'gmail' | 'google_calendar') =>
   authorized(user, server, provider, ['openid', 'offline_access']);
 /** Sends a callback that must be refused. */
-const refused = async (user: TestUser, provider: 'asana' | 'google_calendar'): Promise<ErrorBody> => {
+const refused = async (user: TestUser, provider: 'gmail' | 'google_calendar'): Promise<ErrorBody> => {
   const { body } = await user.raw<ErrorBody>({
     method: 'POST',
     path: CALLBACK,
@@ -109,21 +109,21 @@ describe('an answer of a token endpoint', () => {
   ])('connects if it has an access token, as that of %s', async (_provider, fields) => {
     const user = await uswarm.user();
     server.alterTokenAnswers(({ body }) => ({ body: { ...body, ...fields } }));
-    await connect(user, server, 'asana');
-    expect(await enabledOf(user)).toEqual(['asana']);
+    await connect(user, server, 'gmail');
+    expect(await enabledOf(user)).toEqual(['gmail']);
   });
 
   it.each([200, 302, 403, 407, 511])('is unavailable if it is a page with status %i', async (status) => {
     const user = await uswarm.user();
     server.alterTokenAnswers(() => ({ status, body: '<html>Sign in to the network</html>' }));
-    expect((await refused(user, 'asana')).code).toBe('integration_unavailable');
+    expect((await refused(user, 'gmail')).code).toBe('integration_unavailable');
   });
 
   it('blames the credentials of the client only if the provider does', async () => {
     const user = await uswarm.user();
     const blamed = async (error: string) => {
       server.alterTokenAnswers(() => ({ status: 400, body: { error } }));
-      const { code, message, extra } = await refused(user, 'asana');
+      const { code, message, extra } = await refused(user, 'gmail');
       return { code, blamed: message.includes('credentials'), error: extra?.['provider_error'] };
     };
     const code = 'integration_exchange_failed';

@@ -1,6 +1,6 @@
-import { IntegrationProvider } from '@uswarm/contract';
 import { initializedCounter, type Registry } from '@uswarm/service-kit';
 import type { OAuthFailureKind } from './oauth-answer.js';
+import { PROVIDERS } from './providers.js';
 
 /** `gone`: the user must reconnect. `refused`, `sealed`: an operator must act. */
 export type RefreshOutcome = 'renewed' | OAuthFailureKind | 'sealed';
@@ -15,7 +15,7 @@ export function createIntegrationMetrics(registry: Registry): IntegrationMetrics
     'uswarm_integration_refreshes_total',
     'Total token refreshes of integrations by outcome.',
     {
-      provider: IntegrationProvider.options,
+      provider: Object.keys(PROVIDERS),
       outcome: ['renewed', 'gone', 'refused', 'unavailable', 'sealed'] satisfies RefreshOutcome[],
     },
   );

@@ -21,7 +21,7 @@ import { findIntegrationOf } from '../../records/integrations.store.js';
 
 const CONNECT = '/v1/integrations/connect';
 
-const ASANA_URL = redirectUrlOf('asana');
+const GMAIL_URL = redirectUrlOf('gmail');
 
 describe('integrations', () => {
   let server: OAuthServer;
@@ -83,12 +83,12 @@ describe('integrations', () => {
   });
 
   it('REST-037 POST /v1/integrations/connect returns the OAuth configuration of the provider without an envelope', async () => {
-    const { status, body } = await user.post(CONNECT, { provider: 'asana' }, 200);
+    const { status, body } = await user.post(CONNECT, { provider: 'gmail' }, 200);
     expect({ status, body }).toEqual({
       status: 200,
       body: {
-        client_id: 'client-asana',
-        redirect_url: ASANA_URL,
+        client_id: 'client-gmail',
+        redirect_url: GMAIL_URL,
         authorization_endpoint: server.authorizationEndpoint,
         token_endpoint: server.tokenEndpoint,
         scopes: ['openid', 'offline_access'],
@@ -98,13 +98,13 @@ describe('integrations', () => {
   });
 
   it('RES-079 an OAuth configuration has six fields and no secret', async () => {
-    const { body } = await user.post<OAuthConfiguration>(CONNECT, { provider: 'zoom' }, 200);
+    const { body } = await user.post<OAuthConfiguration>(CONNECT, { provider: 'google_calendar' }, 200);
     expect(Object.keys(body).toSorted()).toEqual(Object.keys(OAuthConfiguration.shape).toSorted());
     expect(OAuthConfiguration.parse(body)).toEqual(body);
     expect(JSON.stringify(body)).not.toContain(CLIENT_SECRET);
   });
 
-  it.each(['asana', 'zoom'] as const)(
+  it.each(['gmail', 'google_calendar'] as const)(
     'POST /v1/integrations/callback connects %s and returns 204',
     async (provider) => {
       const person = await uswarm.user();
@@ -116,15 +116,15 @@ describe('integrations', () => {
 
   it('a connection of one user does not affect another user', async () => {
     const [one, other] = [await uswarm.user(), await uswarm.user()];
-    await connect(one, server, 'asana');
-    expect({ one: await enabledOf(one), other: await enabledOf(other) }).toEqual({ one: ['asana'], other: [] });
-    expect(await other.refusal('DELETE', '/v1/integrations/asana')).toBe('integration_not_found');
-    expect(await enabledOf(one)).toEqual(['asana']);
+    await connect(one, server, 'gmail');
+    expect({ one: await enabledOf(one), other: await enabledOf(other) }).toEqual({ one: ['gmail'], other: [] });
+    expect(await other.refusal('DELETE', '/v1/integrations/gmail')).toBe('integration_not_found');
+    expect(await enabledOf(one)).toEqual(['gmail']);
   });
 
   it('a repeated callback changes nothing and does not redeem the code again', async () => {
     const person = await uswarm.user();
-    const body = await connect(person, server, 'asana');
+    const body = await connect(person, server, 'gmail');
     const before = await allRows(uswarm.database);
     const { exchanges } = server.counts;
     await person.post(CALLBACK, body, 204);
@@ -134,9 +134,9 @@ describe('integrations', () => {
 
   it('a second authorization replaces the connection', async () => {
     const person = await uswarm.user();
-    await connect(person, server, 'asana');
+    await connect(person, server, 'gmail');
     const before = await uswarm.database.selectFrom('integrations').select('id').execute();
-    await connect(person, server, 'asana');
+    await connect(person, server, 'gmail');
     const after = await uswarm.database.selectFrom('integrations').select('id').execute();
     expect(after).toHaveLength(before.length);
     expect(after).not.toEqual(before);
@@ -146,12 +146,12 @@ describe('integrations', () => {
     const refusal = (body: object) => user.refusal('POST', CALLBACK, body);
 
     it('is rejected if the provider does not know the code', async () => {
-      const body = await authorized(user, server, 'asana');
+      const body = await authorized(user, server, 'gmail');
       expect(await refusal({ ...body, authorization_code: 'made-up' })).toBe('integration_code_invalid');
     });
 
     it('is rejected if the verifier belongs to another challenge', async () => {
-      const body = await authorized(user, server, 'asana');
+      const body = await authorized(user, server, 'gmail');
       expect(await refusal({ ...body, code_verifier: 'x'.repeat(43) })).toBe('integration_code_invalid');
     });
 
@@ -159,42 +159,42 @@ describe('integrations', () => {
       'is rejected if the verifier is malformed: %j',
       async (verifier) => {
         const body = {
-          provider: 'asana',
+          provider: 'gmail',
           authorization_code: 'c',
           code_verifier: verifier,
-          redirect_url: ASANA_URL,
+          redirect_url: GMAIL_URL,
         };
         expect(await refusal(body)).toBe('validation_failed');
       },
     );
 
-    it.each([`${ASANA_URL}/`, `${ASANA_URL}?x=1`, 'https://evil.example.com', ASANA_URL.toUpperCase(), ''])(
+    it.each([`${GMAIL_URL}/`, `${GMAIL_URL}?x=1`, 'https://evil.example.com', GMAIL_URL.toUpperCase(), ''])(
       'is rejected if the redirect URL is not a configured one: %s',
       async (redirectUrl) => {
-        const body = await authorized(user, server, 'asana');
+        const body = await authorized(user, server, 'gmail');
         expect(await refusal({ ...body, redirect_url: redirectUrl })).toBe('redirect_url_not_allowed');
       },
     );
 
     it('is rejected if the provider is not configured', async () => {
-      const body = await authorized(user, server, 'asana');
+      const body = await authorized(user, server, 'gmail');
       expect(await refusal({ ...body, provider: 'slack' })).toBe('integration_not_configured');
       expect(await user.refusal('POST', CONNECT, { provider: 'slack' })).toBe('integration_not_configured');
     });
 
     it('is rejected if the provider is unknown', async () => {
-      const body = await authorized(user, server, 'asana');
+      const body = await authorized(user, server, 'gmail');
       expect(await refusal({ ...body, provider: 'myspace' })).toBe('validation_failed');
     });
 
     it('is rejected while the provider is unavailable, and succeeds after it recovered', async () => {
       const person = await uswarm.user();
-      const body = await authorized(person, server, 'asana');
+      const body = await authorized(person, server, 'gmail');
       server.setUnavailable(true);
       expect(await person.refusal('POST', CALLBACK, body)).toBe('integration_unavailable');
       server.setUnavailable(false);
       await person.post(CALLBACK, body, 204);
-      expect(await enabledOf(person)).toEqual(['asana']);
+      expect(await enabledOf(person)).toEqual(['gmail']);
     });
 
     it('creates no connection if it is rejected', async () => {
@@ -204,14 +204,14 @@ describe('integrations', () => {
 
   it('tokens appear neither in the database nor in the log in plain text', async () => {
     const person = await uswarm.user();
-    const { authorization_code: code, code_verifier: verifier } = await connect(person, server, 'asana');
+    const { authorization_code: code, code_verifier: verifier } = await connect(person, server, 'gmail');
     const { email } = person;
     const { id } = await uswarm.database
       .selectFrom('users')
       .select('id')
       .where('email', '=', email)
       .executeTakeFirstOrThrow();
-    const row = await findIntegrationOf(uswarm.database, id, 'asana');
+    const row = await findIntegrationOf(uswarm.database, id, 'gmail');
     const { accessToken, refreshToken = '' } = tokensIn(row, environment);
     const secrets = [accessToken, refreshToken, code, verifier, CLIENT_SECRET];
     expect(secrets.map((secret) => secret.length > 20)).toEqual(secrets.map(() => true));
@@ -224,7 +224,7 @@ describe('integrations', () => {
 
   it('an account deletion deletes the connection and schedules its revocation', async () => {
     const person = await uswarm.user();
-    await connect(person, server, 'asana');
+    await connect(person, server, 'gmail');
     const connections = () => uswarm.database.selectFrom('integrations').select('user_id').execute();
     const before = (await connections()).map(({ user_id: id }) => id);
     await person.delete('/v1/auth/delete', {}, 204);
@@ -234,7 +234,7 @@ describe('integrations', () => {
     expect(waiting.filter(({ user_id: id }) => id === gone)).toHaveLength(1);
   });
 
-  it.each(['asana', 'myspace', '..%2f', 'ASANA'])(
+  it.each(['gmail', 'myspace', '..%2f', 'GMAIL'])(
     'a disconnect of a provider that is not connected returns integration_not_found: %s',
     async (provider) => {
       const person = await uswarm.user();
@@ -244,11 +244,11 @@ describe('integrations', () => {
 
   it('a disconnect takes effect immediately', async () => {
     const person = await uswarm.user();
-    await connect(person, server, 'asana');
-    await connect(person, server, 'zoom');
-    await person.delete('/v1/integrations/asana', undefined, 204);
-    expect(await enabledOf(person)).toEqual(['zoom']);
-    expect(await person.refusal('DELETE', '/v1/integrations/asana')).toBe('integration_not_found');
+    await connect(person, server, 'gmail');
+    await connect(person, server, 'google_calendar');
+    await person.delete('/v1/integrations/gmail', undefined, 204);
+    expect(await enabledOf(person)).toEqual(['google_calendar']);
+    expect(await person.refusal('DELETE', '/v1/integrations/gmail')).toBe('integration_not_found');
   });
 });
 
@@ -267,7 +267,7 @@ describe('an installation whose client the provider rejects', () => {
 
   it('gets another error than a wrong code, because the app cannot fix it', async () => {
     const user = await uswarm.user();
-    const body = await authorized(user, server, 'asana');
+    const body = await authorized(user, server, 'gmail');
     expect(await user.refusal('POST', CALLBACK, body)).toBe('integration_exchange_failed');
   });
 });

@@ -5,7 +5,7 @@ import type { Transaction, WithTransaction, Database } from '../../platform/data
 import { appendAudit } from '../../records/audit.store.js';
 import type { Session } from '../../accounts/auth/actor.js';
 import type { JobQueue } from '../../platform/jobs/job-queue.js';
-import { type CatalogFile, catalogOf, useful } from './catalog.js';
+import { type CatalogFile, catalogOf } from './catalog.js';
 import {
   type SealedRow,
   claimAuthorizationState,
@@ -196,7 +196,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
       const servers = await deps.serverItems(userId);
       const replaced = new Set(servers.flatMap(({ provider }) => provider ?? []));
       const others = items.filter(({ provider }) => provider === null || !replaced.has(provider));
-      return useful({ categories, items: [...others, ...servers] });
+      return { categories, items: [...others, ...servers] };
     },
 
     async connect(userId, provider) {

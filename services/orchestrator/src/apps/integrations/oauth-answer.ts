@@ -76,6 +76,7 @@ const REVOKED_GRANT_CODES = new Set([
   'invalid_grant',
   'invalid_token',
   'bad_verification_code', // GitHub
+  'bad_refresh_token', // GitHub
   'invalid_code', // Slack
   'code_already_used', // Slack
   'code_expired', // Slack
@@ -101,11 +102,8 @@ const PASSING = new Set([
   'request_timeout',
 ]);
 
-/**
- * @param extraRevokedCodes provider-specific error codes for `gone`
- * @throws OAuthFailure if the response contains no tokens
- */
-export function readGrant(answer: ProviderAnswer, extraRevokedCodes: readonly string[] = []): Grant {
+/** @throws OAuthFailure if the response contains no tokens */
+export function readGrant(answer: ProviderAnswer): Grant {
   const body = readJson(answer.body) ?? readForm(answer.body);
   const found = TokenAnswer.safeParse(body).data ?? SlackAnswer.safeParse(body).data?.authed_user;
   if (answer.status < 300 && found !== undefined) {
@@ -121,34 +119,24 @@ export function readGrant(answer: ProviderAnswer, extraRevokedCodes: readonly st
   const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
   if (!isObject && (answer.status < 300 || answer.body.trim() !== ''))
     throw new OAuthFailure('unavailable', answer.status < 300 ? 'no JSON' : `status ${answer.status}`);
-  throw errorOf(answer, body, extraRevokedCodes) ?? new OAuthFailure('refused', 'no token');
+  throw errorOf(answer, body) ?? new OAuthFailure('refused', 'no token');
 }
 
 /** GitHub answers with a form if the request loses its `Accept` header on the way. */
 const readForm = (body: string): unknown =>
   /^[\w.~%+-]+=[^\s<]*$/.test(body) ? Object.fromEntries(new URLSearchParams(body)) : undefined;
 
-const INVALID_TOKEN_CODES = ['invalid_token', 'invalid_auth', 'account_inactive', 'not_authed'];
-
 /** @throws OAuthFailure unless the response shows that the token is no longer valid */
-export function readRevocation(answer: ProviderAnswer, alreadyRevokedStatuses: readonly number[] = []): void {
-  if (alreadyRevokedStatuses.includes(answer.status)) return;
-  const error = errorOf(answer, readJson(answer.body), INVALID_TOKEN_CODES);
+export function readRevocation(answer: ProviderAnswer): void {
+  const error = errorOf(answer, readJson(answer.body));
   if (error !== undefined && error.kind !== 'gone') throw error;
 }
 
-function errorOf(
-  { status, body: text }: ProviderAnswer,
-  body: unknown,
-  extraRevokedCodes: readonly string[],
-): OAuthFailure | undefined {
+function errorOf({ status, body: text }: ProviderAnswer, body: unknown): OAuthFailure | undefined {
   const code = ErrorAnswer.safeParse(body).data?.error;
   const isPassing = status >= 500 || status === 408 || status === 429 || isFromProxy(status, text);
   if (status < 300 && code === undefined && !isPassing) return undefined;
   const reason = code ?? `status ${status}`;
   if (isPassing || (code !== undefined && PASSING.has(code))) return new OAuthFailure('unavailable', reason);
-  return new OAuthFailure(
-    code !== undefined && (REVOKED_GRANT_CODES.has(code) || extraRevokedCodes.includes(code)) ? 'gone' : 'refused',
-    reason,
-  );
+  return new OAuthFailure(code !== undefined && REVOKED_GRANT_CODES.has(code) ? 'gone' : 'refused', reason);
 }

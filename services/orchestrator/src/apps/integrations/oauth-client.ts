@@ -23,7 +23,6 @@ export interface OAuthClient {
 
 type Fields = Record<string, string>;
 interface Ask {
-  method: 'POST' | 'DELETE';
   url: string;
   headers: Fields;
   body: string;
@@ -42,7 +41,11 @@ export function createOAuthClient(proxy: OutgoingProxy, serverHosts: readonly st
     const outgoing = resource === undefined ? configured : discovered;
     try {
       // Redirects are not followed, so that secrets are sent only to the configured address.
-      const answer = await outgoing.request(url, { ...options, signal: AbortSignal.timeout(TIMEOUT_MS) });
+      const answer = await outgoing.request(url, {
+        ...options,
+        method: 'POST',
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
       return { status: answer.statusCode, body: await readText(answer.body, MAX_RESPONSE_BYTES) };
     } catch (error) {
       const { code, name } = error as { code?: unknown; name: string };
@@ -64,12 +67,11 @@ export function createOAuthClient(proxy: OutgoingProxy, serverHosts: readonly st
     },
     async refresh(client, refreshToken) {
       const fields = { grant_type: 'refresh_token', refresh_token: refreshToken, ...resourceOf(client) };
-      // Provider-specific error codes apply to refresh tokens only, not to authorization codes.
-      return { refreshToken, ...readGrant(await ask(client, tokenRequest(client, fields)), client.revokedGrantCodes) };
+      return { refreshToken, ...readGrant(await ask(client, tokenRequest(client, fields))) };
     },
     async revoke(client, held) {
       const asked = revocationRequest(client, held);
-      if (asked !== undefined) readRevocation(await ask(client, asked), client.revocation?.alreadyRevokedStatuses);
+      if (asked !== undefined) readRevocation(await ask(client, asked));
     },
     close: async () => void (await Promise.all([configured.close(), discovered.close()])),
   };
@@ -84,43 +86,27 @@ function basic({ clientId, clientSecret = '' }: ProviderClient): Fields {
 }
 
 function tokenRequest(client: ProviderClient, fields: Fields): Ask {
-  return { method: 'POST', url: client.tokenEndpoint, ...identified(client, fields) };
+  return { url: client.tokenEndpoint, ...identified(client, fields) };
 }
 
 function identified(client: ProviderClient, fields: Fields): Pick<Ask, 'headers' | 'body'> {
-  const { clientId, clientSecret, clientAuthentication, tokenRequest: form } = client;
+  const { clientId, clientSecret, clientAuthentication } = client;
   const byHeader = clientAuthentication === 'basic' && clientSecret !== undefined;
   const secret = clientSecret === undefined ? {} : { client_secret: clientSecret };
   const all = byHeader ? fields : { ...fields, client_id: clientId, ...secret };
   return {
     headers: {
       accept: 'application/json',
-      'content-type': form === 'json' ? 'application/json' : 'application/x-www-form-urlencoded',
-      ...client.headers,
+      'content-type': 'application/x-www-form-urlencoded',
       ...(byHeader ? basic(client) : {}),
     },
-    body: form === 'json' ? JSON.stringify(all) : new URLSearchParams(all).toString(),
+    body: new URLSearchParams(all).toString(),
   };
 }
 
-function revocationRequest(client: ProviderClient, tokens: Tokens): Ask | undefined {
-  const { revocation, clientId } = client;
-  if (revocation === undefined) return undefined;
-  const refresh = revocation.token === 'refresh' ? tokens.refreshToken : undefined;
-  const token = refresh ?? tokens.accessToken;
-  const url = revocation.endpoint.replace('{client_id}', encodeURIComponent(clientId));
-  switch (revocation.style) {
-    case 'slack':
-      return { method: 'POST', url, headers: { authorization: `Bearer ${token}` }, body: '' };
-    case 'github': {
-      const headers = { accept: 'application/vnd.github+json', 'user-agent': 'uswarm', ...basic(client) };
-      return { method: 'DELETE', url, headers, body: JSON.stringify({ access_token: token }) };
-    }
-    case 'notion':
-      return { method: 'POST', url, ...identified(client, { token }) };
-    case 'standard': {
-      const hint = refresh === undefined ? 'access_token' : 'refresh_token';
-      return { method: 'POST', url, ...identified(client, { token, token_type_hint: hint }) };
-    }
-  }
+function revocationRequest(client: ProviderClient, { accessToken, refreshToken }: Tokens): Ask | undefined {
+  const { revocationEndpoint: url } = client;
+  if (url === undefined) return undefined;
+  const hint = refreshToken === undefined ? 'access_token' : 'refresh_token';
+  return { url, ...identified(client, { token: refreshToken ?? accessToken, token_type_hint: hint }) };
 }

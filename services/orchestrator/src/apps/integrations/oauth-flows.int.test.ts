@@ -48,35 +48,35 @@ const invalid = { code: 'integration_code_invalid', asked: false };
 describe('a provider without a code challenge', () => {
   it('connects if the callback has the state of the same flow', async () => {
     const user = await plain.user();
-    const body = await authorized(user, plainServer, 'asana');
-    await user.post(CALLBACK, { ...body, state: await stateOf(user, 'asana') }, 204);
-    expect(await enabledOf(user)).toEqual(['asana']);
+    const body = await authorized(user, plainServer, 'gmail');
+    await user.post(CALLBACK, { ...body, state: await stateOf(user, 'gmail') }, 204);
+    expect(await enabledOf(user)).toEqual(['gmail']);
   });
 
   it.each<[string, (user: TestUser) => Promise<string | undefined>]>([
     ['without a state', () => Promise.resolve(undefined)],
     ['with an invented state', () => Promise.resolve('made-up')],
-    ['with a state of another user', async () => stateOf(await plain.user(), 'asana')],
-    ['with a state for another provider', (user) => stateOf(user, 'zoom')],
+    ['with a state of another user', async () => stateOf(await plain.user(), 'gmail')],
+    ['with a state for another provider', (user) => stateOf(user, 'google_calendar')],
   ])('is not called for a callback %s', async (_what, state) => {
     const user = await plain.user();
-    const body = await authorized(user, plainServer, 'asana');
+    const body = await authorized(user, plainServer, 'gmail');
     expect(await refused(user, plainServer, { ...body, state: await state(user) })).toEqual(invalid);
     expect(await enabledOf(user)).toEqual([]);
   });
 
   it('is not called for a state that was used with another code', async () => {
     const user = await plain.user();
-    const state = await stateOf(user, 'asana');
-    await user.post(CALLBACK, { ...(await authorized(user, plainServer, 'asana')), state }, 204);
-    expect(await refused(user, plainServer, { ...(await authorized(user, plainServer, 'asana')), state })).toEqual(
+    const state = await stateOf(user, 'gmail');
+    await user.post(CALLBACK, { ...(await authorized(user, plainServer, 'gmail')), state }, 204);
+    expect(await refused(user, plainServer, { ...(await authorized(user, plainServer, 'gmail')), state })).toEqual(
       invalid,
     );
   });
 
   it('accepts the same state and code again after it was unavailable', async () => {
     const user = await plain.user();
-    const body = { ...(await authorized(user, plainServer, 'asana')), state: await stateOf(user, 'asana') };
+    const body = { ...(await authorized(user, plainServer, 'gmail')), state: await stateOf(user, 'gmail') };
     plainServer.setUnavailable(true);
     expect(await user.refusal('POST', CALLBACK, body)).toBe('integration_unavailable');
     plainServer.setUnavailable(false);
@@ -87,31 +87,33 @@ describe('a provider without a code challenge', () => {
 describe('a provider with a code challenge', () => {
   it('connects without a state', async () => {
     const user = await uswarm.user();
-    const { provider, authorization_code, code_verifier, redirect_url } = await authorized(user, server, 'asana');
+    const { provider, authorization_code, code_verifier, redirect_url } = await authorized(user, server, 'gmail');
     await user.post(CALLBACK, { provider, authorization_code, code_verifier, redirect_url }, 204);
-    expect(await enabledOf(user)).toEqual(['asana']);
+    expect(await enabledOf(user)).toEqual(['gmail']);
   });
 
   it('is not called for a state of another user', async () => {
     const user = await uswarm.user();
-    const body = await authorized(user, server, 'asana');
-    const state = await stateOf(await uswarm.user(), 'asana');
+    const body = await authorized(user, server, 'gmail');
+    const state = await stateOf(await uswarm.user(), 'gmail');
     expect(await refused(user, server, { ...body, state })).toEqual(invalid);
   });
 
   it('is not called for a callback of another issuer', async () => {
     const user = await uswarm.user();
-    const body = await authorized(user, server, 'asana');
+    const body = await authorized(user, server, 'gmail');
     expect(await refused(user, server, { ...body, iss: 'https://evil.example.com' })).toEqual(invalid);
     await user.post(CALLBACK, { ...body, iss: ISSUER }, 204);
   });
 
   it('stays connected when a callback with a used state is rejected', async () => {
     const user = await uswarm.user();
-    const state = await stateOf(user, 'asana');
-    await user.post(CALLBACK, { ...(await authorized(user, server, 'asana')), state }, 204);
-    await connect(user, server, 'zoom');
-    expect(await refused(user, server, { ...(await authorized(user, server, 'zoom')), state })).toEqual(invalid);
-    expect((await enabledOf(user)).toSorted()).toEqual(['asana', 'zoom']);
+    const state = await stateOf(user, 'gmail');
+    await user.post(CALLBACK, { ...(await authorized(user, server, 'gmail')), state }, 204);
+    await connect(user, server, 'google_calendar');
+    expect(await refused(user, server, { ...(await authorized(user, server, 'google_calendar')), state })).toEqual(
+      invalid,
+    );
+    expect((await enabledOf(user)).toSorted()).toEqual(['gmail', 'google_calendar']);
   });
 });

@@ -1,17 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import type { IntegrationProvider } from '@uswarm/contract';
 import { missingPermissions } from './permissions.js';
-import { PROVIDERS } from './providers.js';
+import { type OwnProvider, PROVIDERS } from './providers.js';
 
 const GOOGLE = 'https://www.googleapis.com/auth/';
 const CALENDAR = `${GOOGLE}calendar`;
 const [READ, COMPOSE] = [`${GOOGLE}gmail.readonly`, `${GOOGLE}gmail.compose`];
 
-const missing = (provider: IntegrationProvider, granted: string[] | undefined, scopes = PROVIDERS[provider].scopes) =>
+const missing = (provider: OwnProvider, granted: string[] | undefined, scopes = PROVIDERS[provider].scopes) =>
   missingPermissions({ ...PROVIDERS[provider], scopes }, granted);
 
 describe('the permissions of a connection', () => {
-  it.each<[string, IntegrationProvider, string[] | undefined]>([
+  it.each<[string, OwnProvider, string[] | undefined]>([
     ['an answer without scopes, which grants what was requested', 'google_calendar', undefined],
     ['exactly what was requested', 'gmail', [READ, COMPOSE]],
     ['more than was requested, in another order', 'gmail', ['openid', COMPOSE, READ, CALENDAR]],
@@ -23,27 +22,16 @@ describe('the permissions of a connection', () => {
     ['the older name of the calendar', 'google_calendar', ['https://www.google.com/calendar/feeds/']],
     ['full access to the mailbox', 'gmail', ['https://mail.google.com/']],
     ['the scope for changes of the mailbox', 'gmail', [`${GOOGLE}gmail.modify`]],
-    ['the wider scope of GitHub', 'github', ['repo', 'user']],
-    ['no name of a scope that extends the grant', 'jira', ['read:jira-work', 'write:jira-work', 'read:jira-user']],
-    ['the full permissions of Asana', 'asana', ['default']],
-    ['anything, if permissions are configured at the provider', 'zoom', ['meeting:read']],
-    [
-      'the scopes of the user at Slack',
-      'slack',
-      'channels:read,channels:history,chat:write,search:read,users:read'.split(','),
-    ],
   ])('are complete with %s', (_what, provider, granted) => {
     expect(missing(provider, granted)).toEqual([]);
   });
 
-  it.each<[string, IntegrationProvider, string[], string[]]>([
+  it.each<[string, OwnProvider, string[], string[]]>([
     ['the box of the calendar is clear', 'google_calendar', ['openid', `${GOOGLE}userinfo.email`], [CALENDAR]],
     ['the calendar is read-only', 'google_calendar', [`${CALENDAR}.readonly`], [CALENDAR]],
     ['only the calendar is granted for the mailbox', 'gmail', [CALENDAR], [READ, COMPOSE]],
     ['one box of the mailbox is clear', 'gmail', [READ], [COMPOSE]],
     ['only sending is granted', 'gmail', [`${GOOGLE}gmail.send`], [READ, COMPOSE]],
-    ['GitHub grants less', 'github', ['read:user'], ['repo']],
-    ['Slack grants less', 'slack', ['channels:read', 'channels:history', 'chat:write', 'users:read'], ['search:read']],
   ])('are incomplete if %s', (_what, provider, granted, expected) => {
     expect(missing(provider, granted)).toEqual(expected);
   });

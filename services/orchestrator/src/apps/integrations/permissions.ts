@@ -1,18 +1,9 @@
 import type { ProviderClient } from './provider-clients.js';
 
-type Client = Pick<ProviderClient, 'scopes' | 'toolScopes' | 'includedScopes' | 'additionalParameters'>;
-
-/** They identify the user or extend the grant. Providers rename them, or do not list them. */
-const WITHOUT_PERMISSION = new Set(['openid', 'email', 'profile', 'offline_access', 'offline']);
+type Client = Pick<ProviderClient, 'scopes' | 'toolScopes' | 'includedScopes'>;
 
 /** Google writes some scopes with a trailing slash. */
 const canonical = (scope: string): string => scope.replace(/\/+$/, '');
-
-/** Slack has a separate parameter for user scopes. */
-const requestedScopes = ({ scopes, additionalParameters }: Client): string[] => [
-  ...scopes,
-  ...(additionalParameters['user_scope'] ?? '').split(/[\s,]+/).filter((scope) => scope !== ''),
-];
 
 /**
  * Returns requested scopes that the provider has not granted, if the app's tools fail without them. On the provider's
@@ -27,10 +18,7 @@ export function missingPermissions(client: Client, granted: readonly string[] | 
     return [name, ...(client.includedScopes?.[name] ?? [])];
   };
   const permitted = new Set(granted.flatMap(allOf));
-  const requested = requestedScopes(client).filter((scope) => !WITHOUT_PERMISSION.has(scope));
-  return requested.filter((scope) => {
-    const { toolScopes = [canonical(scope)] } = client;
-    const needed = allOf(scope).filter((name) => toolScopes.includes(name));
-    return needed.some((name) => !permitted.has(name));
-  });
+  return client.scopes.filter((scope) =>
+    allOf(scope).some((name) => client.toolScopes.includes(name) && !permitted.has(name)),
+  );
 }

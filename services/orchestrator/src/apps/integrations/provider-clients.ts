@@ -1,7 +1,9 @@
 import { IntegrationProvider, type OAuthConfiguration } from '@uswarm/contract';
 import { isSecureUrl } from '@uswarm/service-kit';
 import { z } from 'zod';
-import { type ProviderDefinition, PROVIDERS } from './providers.js';
+import { type OwnProvider, type ProviderDefinition, PROVIDERS } from './providers.js';
+
+const OwnProvider = z.enum(Object.keys(PROVIDERS) as OwnProvider[]);
 
 /** Receives tokens and secrets, so plain HTTP is allowed on the local machine only. */
 const Endpoint = z.url().refine(isSecureUrl, 'needs https');
@@ -15,7 +17,7 @@ const ProviderSettings = z.strictObject({
   redirect_urls: z.array(z.url()).min(1),
   scopes: z.array(z.string()).optional(),
   additional_parameters: z.record(z.string(), z.string()).optional(),
-  pkce: z.boolean().optional(),
+  pkce: z.boolean().default(true),
   /** Expected `iss` of a callback, if the app sends one. */
   issuer: z.url().optional(),
   authorization_endpoint: Endpoint.optional(),
@@ -26,12 +28,25 @@ const ProviderSettings = z.strictObject({
   revocation_endpoint: Endpoint.nullable().optional(),
 });
 
+/** The error for an app whose settings belong elsewhere. */
+export const asToolServer = (provider: string): string =>
+  `${provider} is a tool server: remove it here, and add it to toolServers.servers of the chart or to TOOL_SERVERS_FILE (docs/connections.md)`;
+
+/** True for API providers that have no client here. */
+export const isToolServer = (name: string): boolean =>
+  IntegrationProvider.safeParse(name).success && !OwnProvider.safeParse(name).success;
+
 /** Providers without settings cannot be connected. */
 export const IntegrationProviders = z
-  .partialRecord(IntegrationProvider, ProviderSettings)
+  .record(z.string(), z.unknown())
+  .superRefine((providers, context) => {
+    for (const name of Object.keys(providers).filter(isToolServer))
+      context.addIssue({ code: 'custom', message: asToolServer(name) });
+  })
+  .pipe(z.partialRecord(OwnProvider, ProviderSettings))
   .superRefine((providers, context) => {
     for (const [name, settings] of Object.entries(providers)) {
-      for (const message of unsafe(name as IntegrationProvider, settings)) {
+      for (const message of unsafe(settings)) {
         context.addIssue({ code: 'custom', path: [name], message });
       }
     }
@@ -43,8 +58,8 @@ export const IntegrationProviders = z
 export type IntegrationProviders = z.output<typeof IntegrationProviders>;
 
 /** Without PKCE, a stolen code can be redeemed (RFC 9700 §2.1). */
-function unsafe(provider: IntegrationProvider, settings: z.output<typeof ProviderSettings>): string[] {
-  if (settings.pkce ?? PROVIDERS[provider].pkce) return [];
+function unsafe(settings: z.output<typeof ProviderSettings>): string[] {
+  if (settings.pkce) return [];
   const problems = [];
   if (settings.client_secret === undefined) problems.push('needs a client_secret, because it takes no code challenge');
   if (!settings.redirect_urls.every((url) => url.startsWith('https:')))
@@ -72,6 +87,8 @@ function sharedRedirects(
 export interface ProviderClient extends ProviderDefinition {
   /** An integration, or a tool server's connection. */
   provider: string;
+  /** True for PKCE with S256. */
+  pkce: boolean;
   /** Sent with each token request (RFC 8707). */
   resource?: string;
   clientId: string;
@@ -81,17 +98,16 @@ export interface ProviderClient extends ProviderDefinition {
 
 /** Clients for the configured integrations. */
 export function createProviderClients(settings: IntegrationProviders): ReadonlyMap<string, ProviderClient> {
-  const clients = IntegrationProvider.options.flatMap((provider) => {
+  const clients = OwnProvider.options.flatMap((provider) => {
     const own = settings[provider];
     return own === undefined ? [] : [[provider, clientOf(provider, own)] as const];
   });
   return new Map(clients);
 }
 
-function clientOf(provider: IntegrationProvider, own: z.output<typeof ProviderSettings>): ProviderClient {
-  const { revocation, ...definition } = PROVIDERS[provider];
-  const { revocation_endpoint: endpoint = revocation?.endpoint ?? null } = own;
-  const style = revocation ?? { style: 'standard', token: 'refresh', wholeGrant: false };
+function clientOf(provider: OwnProvider, own: z.output<typeof ProviderSettings>): ProviderClient {
+  const { revocationEndpoint: standard, ...definition } = PROVIDERS[provider];
+  const { revocation_endpoint: revocationEndpoint = standard ?? null } = own;
   return {
     ...definition,
     ...(own.issuer === undefined ? {} : { issuer: own.issuer }),
@@ -104,8 +120,8 @@ function clientOf(provider: IntegrationProvider, own: z.output<typeof ProviderSe
     tokenEndpoint: own.token_endpoint ?? definition.tokenEndpoint,
     scopes: own.scopes ?? definition.scopes,
     additionalParameters: own.additional_parameters ?? definition.additionalParameters,
-    pkce: own.pkce ?? definition.pkce,
-    ...(endpoint === null ? {} : { revocation: { ...style, endpoint } }),
+    pkce: own.pkce,
+    ...(revocationEndpoint === null ? {} : { revocationEndpoint }),
   };
 }
 

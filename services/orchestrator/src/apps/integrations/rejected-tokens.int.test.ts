@@ -153,7 +153,7 @@ describe('a token that has expired and cannot be renewed', () => {
     try {
       const user = await uswarm.user();
       oauth.alterTokenAnswers(({ body }) => ({ body: { ...body, refresh_token: undefined } }));
-      await connect(user, oauth, 'asana');
+      await connect(user, oauth, 'gmail');
       await uswarm.database
         .updateTable('integrations')
         .set({ expires_at: new Date(0) })

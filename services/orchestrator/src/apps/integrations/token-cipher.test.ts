@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { createTokenCipher, DecryptionError, type TokenKey, TokenKeys, type TokenOwner } from './token-cipher.js';
 
 const key = (id: string): TokenKey => ({ id, key: randomBytes(32) });
-const owner: TokenOwner = { userId: '0192d3a4-0000-7000-8000-000000000001', provider: 'github' };
+const owner: TokenOwner = { userId: '0192d3a4-0000-7000-8000-000000000001', provider: 'gmail' };
 const tokens = { accessToken: 'access-token-in-the-clear', refreshToken: 'refresh-token-in-the-clear' };
 
 describe('encrypted tokens', () => {
@@ -36,7 +36,7 @@ describe('encrypted tokens', () => {
 
   it.each<[string, TokenOwner]>([
     ['another user', { ...owner, userId: owner.userId.replace(/1$/, '2') }],
-    ['another provider', { ...owner, provider: 'slack' }],
+    ['another provider', { ...owner, provider: 'google_calendar' }],
   ])('cannot be decrypted in the row of %s', (_whose, other) => {
     const sealed = cipher.seal(tokens, owner);
     expect(() => cipher.open(sealed, other)).toThrow(DecryptionError);

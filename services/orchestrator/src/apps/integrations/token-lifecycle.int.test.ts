@@ -10,6 +10,7 @@ import { OrchestratorConfig } from '../../config.js';
 import { createMigratedDatabase, type MigratedDatabase } from '../../../test/database.js';
 import {
   CLIENT_SECRET,
+  clientIdOf,
   integrationEnvironment,
   newTokenKey,
   redirectUrlOf,
@@ -91,7 +92,7 @@ describe('stored tokens', () => {
     closers.unshift(upkeep.close);
   };
   const tokenOf = ({ accessTokens }: IntegrationsModule, user: string) =>
-    accessTokens(db.database).current(user, 'asana');
+    accessTokens(db.database).current(user, 'gmail');
   async function newUser(): Promise<string> {
     const id = crypto.randomUUID();
     await db.database.insertInto('users').values({ id, issuer: 'test', subject: id }).execute();
@@ -100,12 +101,12 @@ describe('stored tokens', () => {
   async function connect(
     integrations: IntegrationsModule,
     userId: string,
-    provider: IntegrationProvider = 'asana',
+    provider: IntegrationProvider = 'gmail',
+    clientId = clientIdOf(provider),
   ): Promise<void> {
     const verifier = randomBytes(32).toString('base64url');
     const challenge = createHash('sha256').update(verifier).digest('base64url');
     const parameters = { prompt: 'consent', code_challenge: challenge, code_challenge_method: 'S256' };
-    const clientId = provider === 'google_calendar' ? 'client-gmail' : `client-${provider}`;
     const scopes = ['openid', 'offline_access'];
     const code = await server.authorize({ clientId, redirectUrl: redirectUrlOf(provider), scopes, parameters });
     const body = { provider, authorization_code: code, code_verifier: verifier, redirect_url: redirectUrlOf(provider) };
@@ -132,7 +133,7 @@ describe('stored tokens', () => {
     const after = await eventually(() => tokenOf(integrations, userId), { until: (token) => token !== before });
     expect(after).not.toBe(before);
     expect(await server.accepts(after)).toBe(true);
-    expect(await counted()).toContain('{provider="asana",outcome="renewed"} 1\n');
+    expect(await counted()).toContain('{provider="gmail",outcome="renewed"} 1\n');
     const released = () =>
       db.database
         .selectFrom('work')
@@ -198,7 +199,7 @@ describe('stored tokens', () => {
         .where('lease_id', 'is', null)
         .execute();
     expect(await eventually(tried, { until: (rows) => rows.length === 1 })).toHaveLength(1);
-    expect(await counted()).toMatch(/\{provider="asana",outcome="unavailable"\} [1-9]/);
+    expect(await counted()).toMatch(/\{provider="gmail",outcome="unavailable"\} [1-9]/);
     server.setUnavailable(false);
     const after = await eventually(() => tokenOf(integrations, userId), { until: (token) => token !== before });
     expect(await server.accepts(after)).toBe(true);
@@ -207,14 +208,14 @@ describe('stored tokens', () => {
   it('are deleted if the provider revoked them, and the app is shown as not connected', async () => {
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);
-    const { refreshToken = '' } = tokensIn(await findIntegrationOf(stores.database, userId, 'asana'), environment);
-    const fields = { client_id: 'client-asana', client_secret: CLIENT_SECRET, token: refreshToken };
+    const { refreshToken = '' } = tokensIn(await findIntegrationOf(stores.database, userId, 'gmail'), environment);
+    const fields = { client_id: 'client-gmail', client_secret: CLIENT_SECRET, token: refreshToken };
     await fetch(server.revocationEndpoint, { method: 'POST', body: new URLSearchParams(fields) });
     await makeDue();
     keep(integrations);
     const connected = () => listConnectedApps(stores.database, userId);
     expect(await eventually(connected, { until: (providers) => providers.length === 0 })).toEqual([]);
-    expect(await counted()).toContain('{provider="asana",outcome="gone"} 1\n');
+    expect(await counted()).toContain('{provider="gmail",outcome="gone"} 1\n');
     await expect(tokenOf(integrations, userId)).rejects.toMatchObject({ code: 'integration_not_found' });
   });
 
@@ -236,7 +237,7 @@ describe('stored tokens', () => {
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);
     const token = await tokenOf(integrations, userId);
-    await disconnect(integrations, userId, 'asana');
+    await disconnect(integrations, userId, 'gmail');
     expect({
       integrations: await rowsOf('integrations'),
       revocations: (await rowsOf('integration_revocations')).length,
@@ -250,11 +251,11 @@ describe('stored tokens', () => {
 
   it('are revoked after an account deletion even if the provider was unavailable, and no data of the user remains', async () => {
     const [integrations, userId, staying] = [await open(), await newUser(), await newUser()];
-    for (const provider of ['asana', 'zoom'] as const) await connect(integrations, userId, provider);
+    for (const provider of ['gmail', 'google_calendar'] as const) await connect(integrations, userId, provider);
     await connect(integrations, staying);
     const tokens = [
       await tokenOf(integrations, userId),
-      await integrations.accessTokens(db.database).current(userId, 'zoom'),
+      await integrations.accessTokens(db.database).current(userId, 'google_calendar'),
     ];
     server.setUnavailable(true);
     await db.withTransaction(async (tx) => {
@@ -294,23 +295,26 @@ describe('stored tokens', () => {
     expect({
       connected: await listConnectedApps(stores.database, userId),
       revocations: await rowsOf('integration_revocations'),
-    }).toEqual({ connected: ['asana'], revocations: [] });
+    }).toEqual({ connected: ['gmail'], revocations: [] });
   });
 
   it('are deleted immediately if the provider has no revocation endpoint', async () => {
     environment = integrationEnvironment(server, { revocation_endpoint: null });
     const [integrations, userId] = [await open(), await newUser()];
     await connect(integrations, userId);
-    await disconnect(integrations, userId, 'asana');
+    await disconnect(integrations, userId, 'gmail');
     expect({
       integrations: await rowsOf('integrations'),
       revocations: await rowsOf('integration_revocations'),
     }).toEqual({ integrations: [], revocations: [] });
   });
 
-  it('are not revoked while another app of the same company is connected, because that would disconnect it', async () => {
+  it('are not revoked while another app with the same client is connected, because that would disconnect it', async () => {
+    const clientId = clientIdOf('gmail');
+    environment = integrationEnvironment(server, { client_id: clientId });
     const [integrations, userId] = [await open(), await newUser()];
-    for (const provider of ['gmail', 'google_calendar'] as const) await connect(integrations, userId, provider);
+    for (const provider of ['gmail', 'google_calendar'] as const)
+      await connect(integrations, userId, provider, clientId);
     const { revocations } = server.counts;
     await disconnect(integrations, userId, 'gmail');
     keep(integrations);
@@ -331,7 +335,7 @@ describe('stored tokens', () => {
       for (const userId of users) await connect(before, userId);
       const [leaving = '', staying = ''] = users;
       const token = await tokenOf(before, staying);
-      await disconnect(before, leaving, 'asana');
+      await disconnect(before, leaving, 'gmail');
       keep({
         ...(await open({ INTEGRATION_TOKEN_KEYS: `${newer},${older}` })),
         jobs: await reencryptionOnly(`${newer},${older}`),

@@ -11,7 +11,7 @@ const [older, newer]: [TokenKey, TokenKey] = [
   { id: 'older', key: randomBytes(32) },
   { id: 'newer', key: randomBytes(32) },
 ];
-const OWNER = { userId: 'u', provider: 'asana' } as const;
+const OWNER = { userId: 'u', provider: 'gmail' } as const;
 
 describe('createTokenReencryption', () => {
   /** This replica encrypts with the newer key, and another replica stored the integration's tokens. */

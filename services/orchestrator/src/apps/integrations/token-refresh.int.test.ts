@@ -14,7 +14,7 @@ import {
   dropIntegrations,
 } from '../../records/integrations.store.js';
 import { type Grant, OAuthFailure } from './oauth-answer.js';
-import { createProviderClients } from './provider-clients.js';
+import { createProviderClients, IntegrationProviders } from './provider-clients.js';
 import { createTokenCipher } from './token-cipher.js';
 import { createTokenRefresh, REFRESH_JOB } from './token-refresh.js';
 
@@ -35,12 +35,11 @@ describe('a renewal of tokens', () => {
   afterAll(async () => db.close());
 
   const cipher = createTokenCipher([{ id: 'first', key: randomBytes(32) }]);
-  const clients = createProviderClients({
-    asana: { client_id: 'client', client_secret: 'secret', redirect_urls: ['https://app.example.com/callback'] },
-  });
+  const settings = { client_id: 'client', redirect_urls: ['https://app.example.com/callback'] };
+  const clients = createProviderClients(IntegrationProviders.parse({ gmail: settings }));
 
   async function connect(tokens = OLD, userId: string = randomUUID()): Promise<ConnectionRow> {
-    const owner = { userId, provider: 'asana' } as const;
+    const owner = { userId, provider: 'gmail' } as const;
     const validity = { expiresAt: new Date(Date.now() + 60_000), refreshAt: new Date(Date.now() - 1_000) };
     const row = { id: randomUUID(), ...owner, ...cipher.seal(tokens, owner), ...validity };
     await db.database
@@ -125,7 +124,7 @@ describe('a renewal of tokens', () => {
   it('revokes the new tokens if the user disconnects the app in the meantime', async () => {
     const row = await connect();
     await renew(row, async () => {
-      await dropIntegrations(db.database, row.userId, 'asana');
+      await dropIntegrations(db.database, row.userId, 'gmail');
       return NEW;
     });
     expect(await toRevoke()).toEqual([NEW.refreshToken]);
@@ -135,7 +134,7 @@ describe('a renewal of tokens', () => {
   it('revokes nothing if the user connects the app again in the meantime', async () => {
     const row = await connect();
     await renew(row, async () => {
-      await dropIntegrations(db.database, row.userId, 'asana');
+      await dropIntegrations(db.database, row.userId, 'gmail');
       await connect({ accessToken: 'another access', refreshToken: 'another refresh' }, row.userId);
       return NEW;
     });

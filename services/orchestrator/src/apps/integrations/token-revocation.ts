@@ -31,7 +31,7 @@ export async function revokeLater(
   tx: Transaction,
 ): Promise<void> {
   for (const row of rows) {
-    if ((await clients.find(row.provider))?.revocation === undefined) continue;
+    if ((await clients.find(row.provider))?.revocationEndpoint === undefined) continue;
     const id = randomUUIDv7();
     await insertRevocation(tx, { ...row, id });
     await jobs.enqueue({ kind: REVOCATION_JOB, subjectId: id, workspaceId: id }, tx);
@@ -55,9 +55,8 @@ const GIVEN_UP_AFTER_MS = 7 * 24 * 3_600_000;
 export function createTokenRevocation(deps: TokenRevocationDeps) {
   const { withTransaction, database, jobs, clients, oauth, cipher, logger } = deps;
 
-  /** If revoking one token revokes the whole grant, it would also revoke the user's newer connection. */
+  /** Revoking one token revokes the whole grant, and with it the user's newer connection. */
   async function stillInUse({ userId }: RevocationRow, client: ProviderClient): Promise<boolean> {
-    if (client.revocation?.wholeGrant !== true) return false;
     const apps = await listConnectedApps(database, userId);
     const others = await Promise.all(apps.map((provider) => clients.find(provider)));
     return others.some((other) => other?.clientId === client.clientId && other.tokenEndpoint === client.tokenEndpoint);

@@ -206,10 +206,7 @@ function providerClient(key: string, stored: StoredClient, clientSecret: string 
     toolScopes: [],
     additionalParameters: {},
     pkce: true,
-    tokenRequest: 'form',
     ...(issuer === undefined ? {} : { issuer }),
-    ...(revocationEndpoint === undefined
-      ? {}
-      : { revocation: { endpoint: revocationEndpoint, style: 'standard', token: 'refresh', wholeGrant: true } }),
+    ...(revocationEndpoint === undefined ? {} : { revocationEndpoint }),
   };
 }

@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { IntegrationProvider } from '@uswarm/contract';
 import { silentLogger } from '@uswarm/service-kit';
 import { createTestDatabase } from '@uswarm/testkit';
 import { sql } from 'kysely';
 import { runner } from 'node-pg-migrate';
 import { allRows } from '../../../test/database-rows.js';
+import { PROVIDERS } from '../../apps/integrations/providers.js';
 import { openDatabase } from './database.js';
 import { migrate } from './migrate.js';
 
@@ -80,8 +82,8 @@ describe('the schema of the previous release', () => {
     expect(current).toMatchObject(previous);
   });
 
-  it('keeps each row when it is migrated', async () => {
-    await using stack = new AsyncDisposableStack();
+  /** A database with the schema of the previous release. */
+  async function openPrevious(stack: AsyncDisposableStack) {
     const test = await createTestDatabase();
     stack.defer(() => test.drop());
     const database = openDatabase({ url: test.url, maxConnections: 2 });
@@ -94,11 +96,34 @@ describe('the schema of the previous release', () => {
       migrationsTable: 'schema_migrations',
       log: () => undefined,
     });
+    return { database, url: test.url };
+  }
+
+  it('loses the connections of apps that have only tool servers now', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { database, url } = await openPrevious(stack);
+    const user = '00000000-0000-7000-8000-000000000001';
+    await sql`INSERT INTO users (id, issuer, subject) VALUES (${user}, 'https://login.example.com', 'ada')`.execute(
+      database,
+    );
+    for (const provider of IntegrationProvider.options)
+      await sql`INSERT INTO integrations (id, user_id, provider, key_id, tokens, code_hash)
+        VALUES (gen_random_uuid(), ${user}, ${provider}, 'k', 't', 'c')`.execute(database);
+
+    await migrate(url, silentLogger);
+
+    const left = await database.selectFrom('integrations').select('provider').orderBy('provider').execute();
+    expect(left.map(({ provider }) => provider)).toEqual(Object.keys(PROVIDERS).toSorted());
+  });
+
+  it('keeps each other row when it is migrated', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { database, url } = await openPrevious(stack);
     for (const statement of ROWS.split(';\n').filter((each) => each.trim() !== ''))
       await sql.raw(statement).execute(database);
     const before = await allRows(database);
 
-    await migrate(test.url, silentLogger);
+    await migrate(url, silentLogger);
 
     const memories = await database.selectFrom('agent_memories').select(['key', 'content', 'workspace_id']).execute();
     const shared = memories.filter((memory) => memory.workspace_id !== null).map(({ key }) => key);
