@@ -133,7 +133,7 @@ export async function startAccountServer(changes: Partial<AccountServerHabits> =
     const route = `${request.method} ${pathname}`;
     const fails = (place: Place): boolean => answerFault(habits.faults[place], response);
     const { authorization, accept } = request.headers;
-    const form = () => ({ fields: formFields(request.headers, body), authorization, accept });
+    const form = () => ({ fields: new URLSearchParams(body), authorization, accept });
     if (pathname === PATHS.endpoint) return fails('mcp') ? undefined : serveMcp(request, response, body);
     if (route === 'GET /authorize') return consent(searchParams, response);
     if (pathname.startsWith(WELL_KNOWN_RESOURCE)) {
@@ -236,12 +236,6 @@ function createTools(account: string): McpServer {
     content: [{ type: 'text', text: account }],
   }));
   return server;
-}
-
-/** Notion takes JSON at its token endpoint. */
-function formFields(headers: IncomingHttpHeaders, body: string): URLSearchParams {
-  const isJson = headers['content-type']?.startsWith('application/json') ?? false;
-  return new URLSearchParams(isJson ? (JSON.parse(body) as Record<string, string>) : body);
 }
 
 function send(response: ServerResponse, document: object | undefined): void {

@@ -89,6 +89,15 @@ describe('the start of local mode', () => {
     expect(await refusal(env)).toBe('TOOL_SERVERS_FILE: servers.0: Unrecognized key: "token".');
   });
 
+  it('rejects an integration that is a tool server in one line', async () => {
+    const jira = { client_id: 'id', client_secret: 'secret', redirect_urls: ['https://app.example.com/callback'] };
+    const port = String(await freePort());
+    const env = { USWARM_DATA_DIR: directory, USWARM_PORT: port, INTEGRATION_PROVIDERS: JSON.stringify({ jira }) };
+    expect(await refusal(env)).toBe(
+      'INTEGRATION_PROVIDERS is not valid: jira is a tool server: remove it here, and add it to toolServers.servers of the chart or to TOOL_SERVERS_FILE (docs/connections.md).',
+    );
+  });
+
   it('rejects the placeholder of a key in one line', async () => {
     const env = { USWARM_DATA_DIR: directory, USWARM_PORT: String(await freePort()), OPENAI_API_KEY: 'replace-me' };
     expect(await refusal(env)).toMatch(/^OPENAI_API_KEY .*placeholder.*\.$/);
