@@ -13,6 +13,8 @@ import {
   type Tool,
 } from '@modelcontextprotocol/client';
 import { retryAfterOf, unlessAborted } from '@uswarm/service-kit';
+import { createCallTimes } from './call-times.js';
+import { type AskUser, createElicitation } from './elicitation.js';
 import { CLOSED, McpFailure, type Received, toFailure, TOO_MANY_TOOLS, UNREACHABLE } from './mcp-failure.js';
 
 /** The bearer token, read before each HTTP request. */
@@ -30,10 +32,15 @@ export interface McpConnectionDeps {
   listTtlMs?: number;
   /** Milliseconds to connect, and for each page when tools are listed. */
   listTimeoutMs: number;
-  /** Milliseconds per call without progress. */
+  /** Milliseconds per call without progress. The time of questions to the user does not count. */
   callTimeoutMs: number;
-  /** Milliseconds per call with progress. */
+  /** Milliseconds per call with progress. The time of questions to the user does not count. */
   maxCallMs: number;
+  /**
+   * Whether calls can ask the user. Older servers send questions apart from the call's response: `one user` takes them for questions
+   * of the only call in flight, which could be another user's call on a shared connection. Default: they cannot.
+   */
+  asks?: 'one user' | 'shared';
 }
 
 export interface CallRequest {
@@ -45,8 +52,11 @@ export interface CallRequest {
 export interface McpConnections {
   /** All tools, from all pages. @throws McpFailure; the reason of `signal` */
   list(token: RequestToken, signal: AbortSignal): Promise<readonly Tool[]>;
-  /** @throws McpFailure; ProtocolError if the server rejects the call; the reason of `signal` */
-  call(token: RequestToken, request: CallRequest, signal: AbortSignal): Promise<CallToolResult>;
+  /**
+   * @param ask for connections that ask. Default: nobody answers
+   * @throws McpFailure; ProtocolError if the server rejects the call; the reason of `signal`
+   */
+  call(token: RequestToken, request: CallRequest, signal: AbortSignal, ask?: AskUser): Promise<CallToolResult>;
   /** Ends calls in flight. */
   close(): Promise<void>;
 }
@@ -57,6 +67,7 @@ interface RequestContext {
   received: Received;
   /** Called when a call's response ends without a result. */
   lost?: () => void;
+  elicit?: ReturnType<typeof createElicitation>;
 }
 
 interface Connection {
@@ -83,6 +94,8 @@ function observed(send: FetchLike): FetchLike {
 
 const MAX_TOOLS = 1_000;
 const MAX_PAGES = 50;
+/** The longest timer. Calls are limited here, because the SDK's limit would include questions to the user. */
+const UNLIMITED_MS = 2 ** 31 - 1;
 
 /**
  * Accepts everything. The SDK's validator would run regular expressions that the server chose, and one that
@@ -110,19 +123,27 @@ class CallTransport extends StreamableHTTPClientTransport {
  * connection that is broken is replaced, and closed after its last request.
  */
 export function createMcpConnections(deps: McpConnectionDeps): McpConnections {
-  const { endpoint, listTimeoutMs, callTimeoutMs, maxCallMs } = deps;
+  const { endpoint, listTimeoutMs, callTimeoutMs, maxCallMs, asks } = deps;
   const observedFetch = observed(deps.fetch ?? fetch);
   let current: Promise<Connection> | undefined;
+  const inFlight = new Set<RequestContext['elicit']>();
 
   async function connect(token: RequestToken): Promise<Connection> {
     const client = new Client(deps.client, {
       versionNegotiation: { mode: 'auto' },
-      inputRequired: { autoFulfill: false },
+      capabilities: asks !== undefined ? { elicitation: { form: {} } } : {},
+      inputRequired: { autoFulfill: asks !== undefined },
       jsonSchemaValidator: anyOutput,
       listMaxPages: MAX_PAGES,
       // A list without a time to live is valid as long as the connection.
       defaultCacheTtlMs: deps.listTtlMs ?? MAX_CACHE_TTL_MS,
     });
+    if (asks !== undefined)
+      client.setRequestHandler('elicitation/create', async ({ params }) => {
+        const [only, ...others] = asks === 'one user' ? inFlight : [];
+        const { elicit } = requestContext.getStore() ?? {};
+        return (await (elicit ?? (others.length === 0 ? only : undefined))?.(params)) ?? { action: 'cancel' };
+      });
     const authProvider = { token: () => Promise.resolve(requestContext.getStore()?.token() ?? deps.token) };
     const transport = new CallTransport(new URL(endpoint), { authProvider, fetch: observedFetch });
     const received: Received = {};
@@ -191,30 +212,33 @@ export function createMcpConnections(deps: McpConnectionDeps): McpConnections {
   return {
     list: (token, signal) => unlessAborted(list(token), signal),
 
-    async call(token, request, signal) {
+    async call(token, request, signal, ask) {
       const connected = await unlessAborted(connection(token), signal);
       return use(connected, async () => {
         const received: Received = {};
         const end = new AbortController();
         const lost = (): void => end.abort(new SdkError(SdkErrorCode.ConnectionClosed, 'the response ended'));
-        const limit = setTimeout(
-          () => end.abort(new SdkError(SdkErrorCode.RequestTimeout, 'the call took too long')),
-          maxCallMs,
+        const times = createCallTimes({ idleMs: callTimeoutMs, totalMs: maxCallMs }, () =>
+          end.abort(new SdkError(SdkErrorCode.RequestTimeout, 'the call took too long')),
         );
+        const elicit = ask && createElicitation((question) => times.without(() => ask(question)));
         const options = {
           signal: AbortSignal.any([signal, end.signal]),
-          timeout: callTimeoutMs,
-          resetTimeoutOnProgress: true,
-          // Without a handler, the SDK does not ask for progress.
-          onprogress: () => undefined,
+          timeout: UNLIMITED_MS,
+          onprogress: times.progress,
         };
+        const context = { token, received, lost, ...(elicit === undefined ? {} : { elicit }) };
+        // Also a call that cannot ask: whose question it is would be unknown.
+        const call = elicit ?? (() => Promise.resolve({ action: 'cancel' } as const));
+        inFlight.add(call);
         try {
-          return await requestContext.run({ token, received, lost }, () => connected.client.callTool(request, options));
+          return await requestContext.run(context, () => connected.client.callTool(request, options));
         } catch (error) {
           signal.throwIfAborted();
           throw error instanceof ProtocolError ? error : toFailure(error, received);
         } finally {
-          clearTimeout(limit);
+          inFlight.delete(call);
+          times.end();
         }
       });
     },

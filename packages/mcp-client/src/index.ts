@@ -12,5 +12,6 @@ export {
   type McpConnections,
   type RequestToken,
 } from './connections.js';
+export type { Answer, AskUser, Question, QuestionField } from './elicitation.js';
 export { CLOSED, McpFailure, type Received, toFailure } from './mcp-failure.js';
 export { failedResult, MAX_RESULT_BYTES, type ToolPart, type ToolResult, toToolResult } from './tool-result.js';

@@ -74,6 +74,8 @@ export function toFailure(error: unknown, received: Received): McpFailure {
       case SdkErrorCode.RequestTimeout:
         return new McpFailure('did not respond in time', received, { cause, outcomeUnknown: true });
       case SdkErrorCode.UnsupportedResultType:
+      case SdkErrorCode.InputRequiredRoundsExceeded:
+      case SdkErrorCode.CapabilityNotSupported:
         return new McpFailure('asks for more input from the user, which is not supported', received, { cause });
       case SdkErrorCode.ListPaginationExceeded:
         return new McpFailure(TOO_MANY_TOOLS, received, { cause });

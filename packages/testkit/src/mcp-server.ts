@@ -78,15 +78,15 @@ function createTools({ tool, answer, listPage, readOnly = false, listTtlMs = 3_6
 
 type Serve = (request: IncomingMessage, response: ServerResponse, body: unknown) => Promise<void>;
 
-function withoutSessions(options: McpServerOptions): Serve {
-  const serve = toNodeHandler(createMcpHandler(() => createTools(options)));
+function withoutSessions(create: () => McpServer): Serve {
+  const serve = toNodeHandler(createMcpHandler(create));
   return (request, response, body) => {
     const { method = 'GET', url = '/mcp' } = request;
     return serve(Object.assign(request, { method, url }), response, body);
   };
 }
 
-function withSessions(options: McpServerOptions): Serve {
+function withSessions(create: () => McpServer): Serve {
   const sessions = new Map<string, NodeStreamableHTTPServerTransport>();
   return async (request, response, body) => {
     const id = request.headers['mcp-session-id'];
@@ -97,10 +97,14 @@ function withSessions(options: McpServerOptions): Serve {
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (session) => void sessions.set(session, transport),
     });
-    await createTools(options).connect(transport);
+    await create().connect(transport);
     return transport.handleRequest(request, response, body);
   };
 }
+
+/** @param sessions speaks the protocol of 2025, with sessions that end with the server */
+export const serveMcp = (create: () => McpServer, sessions: boolean): Serve =>
+  sessions ? withSessions(create) : withoutSessions(create);
 
 const List = z.object({ method: z.literal('tools/list') });
 
@@ -115,7 +119,7 @@ export async function startMcpServer(options: McpServerOptions) {
   let requests = 0;
   const shown: (string | undefined)[] = [];
   const accepts = (bearer: string): boolean => (typeof token === 'string' ? bearer === token : token.has(bearer));
-  const serve = sessions ? withSessions(options) : withoutSessions(options);
+  const serve = serveMcp(() => createTools(options), sessions);
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = request.method === 'POST' ? await json(request) : undefined;
     const call = Call.safeParse(body);

@@ -1,0 +1,110 @@
+import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
+import { visibleText } from '@uswarm/service-kit';
+
+/** A server's question to the user, during a call. All texts are the server's, and untrusted. */
+export interface Question {
+  message: string;
+  fields: readonly QuestionField[];
+}
+
+export interface QuestionField {
+  name: string;
+  label: string;
+  help?: string;
+  type: 'text' | 'email' | 'url' | 'date' | 'date_time' | 'number' | 'integer' | 'boolean' | 'choice' | 'choices';
+  required: boolean;
+  /** For `choice` and `choices`. */
+  options?: { value: string; label: string }[];
+  initial?: string | number | boolean | string[];
+  /** Limits of a text's length, of a number, or of the number of choices. */
+  min?: number;
+  max?: number;
+}
+
+/** `cancel`: the user did not decide. */
+export type Answer =
+  | { action: 'accept'; content: Record<string, string | number | boolean | string[]> }
+  | { action: 'decline' | 'cancel' };
+
+/** Asks the user a server's question, and waits. */
+export type AskUser = (question: Question) => Promise<Answer>;
+
+/** Questions of one call: a server that asks again and again is told that nobody answers. */
+const MAX_QUESTIONS = 5;
+const MAX_FIELDS = 20;
+const MAX_OPTIONS = 50;
+const MAX_MESSAGE = 4_000;
+const MAX_LABEL = 200;
+
+type Form = Extract<ElicitRequest['params'], { requestedSchema: unknown }>;
+type FieldSchema = Form['requestedSchema']['properties'][string];
+type Kind = Pick<QuestionField, 'type' | 'options' | 'min' | 'max' | 'initial'>;
+
+const TEXT_TYPES = { email: 'email', uri: 'url', date: 'date', 'date-time': 'date_time' } as const;
+
+const shown = (text: string, length: number): string => visibleText(text).slice(0, length).toWellFormed();
+const line = (text: string): string => shown(text.replace(/\s+/g, ' ').trim(), MAX_LABEL);
+
+const options = (values: readonly string[], names: readonly (string | undefined)[] = []): Pick<Kind, 'options'> => ({
+  options: values.map((value, index) => ({ value, label: line(names[index] ?? value) || '?' })),
+});
+
+const titled = (all: readonly { const: string; title: string }[]): Pick<Kind, 'options'> =>
+  options(
+    all.map((one) => one.const),
+    all.map(({ title }) => title),
+  );
+
+const limits = (min: number | undefined, max: number | undefined): Pick<Kind, 'min' | 'max'> => ({
+  ...(min === undefined ? {} : { min }),
+  ...(max === undefined ? {} : { max }),
+});
+
+function kindOf(schema: FieldSchema): Kind {
+  const initial = schema.default === undefined ? {} : { initial: schema.default };
+  if (schema.type === 'boolean') return { type: 'boolean', ...initial };
+  if (schema.type === 'array') {
+    const { items, minItems, maxItems } = schema;
+    const all = 'anyOf' in items ? titled(items.anyOf) : options(items.enum);
+    return { type: 'choices', ...all, ...limits(minItems, maxItems), ...initial };
+  }
+  if ('oneOf' in schema) return { type: 'choice', ...titled(schema.oneOf), ...initial };
+  if ('enum' in schema)
+    return { type: 'choice', ...options(schema.enum, 'enumNames' in schema ? schema.enumNames : []), ...initial };
+  if (schema.type === 'string') {
+    const type = schema.format === undefined ? 'text' : TEXT_TYPES[schema.format];
+    return { type, ...limits(schema.minLength, schema.maxLength), ...initial };
+  }
+  return { type: schema.type, ...limits(schema.minimum, schema.maximum), ...initial };
+}
+
+/** @returns undefined if the question cannot be shown: it asks to open an address, or is too large */
+function toQuestion(params: ElicitRequest['params']): Question | undefined {
+  if (!('requestedSchema' in params)) return undefined;
+  const { properties, required = [] } = params.requestedSchema;
+  const all = Object.entries(properties);
+  if (all.length > MAX_FIELDS || params.message.length > MAX_MESSAGE) return undefined;
+  const fields = all.map(([name, schema]): QuestionField => {
+    const help = schema.description === undefined ? '' : shown(schema.description, MAX_MESSAGE);
+    return {
+      name,
+      label: line(schema.title ?? name) || '?',
+      ...(help === '' ? {} : { help }),
+      required: required.includes(name),
+      ...kindOf(schema),
+    };
+  });
+  const isChoosable = ({ options: some }: QuestionField): boolean =>
+    some === undefined || (some.length > 0 && some.length <= MAX_OPTIONS);
+  return fields.every(isChoosable) ? { message: shown(params.message, MAX_MESSAGE), fields } : undefined;
+}
+
+/** The answers to the questions of one call. */
+export function createElicitation(ask: AskUser): (params: ElicitRequest['params']) => Promise<ElicitResult> {
+  let asked = 0;
+  return async (params) => {
+    const question = toQuestion(params);
+    if (question === undefined || (asked += 1) > MAX_QUESTIONS) return { action: 'cancel' };
+    return await ask(question);
+  };
+}
