@@ -121,6 +121,16 @@ export const ToolPermission = z.enum(['allow', 'ask', 'deny']).meta({
 });
 export type ToolPermission = z.output<typeof ToolPermission>;
 
+export const FormFieldType = z
+  .enum(['text', 'email', 'url', 'date', 'date_time', 'number', 'integer', 'boolean', 'choice', 'choices'])
+  .meta({
+    id: 'FormFieldType',
+    description:
+      'What a field of a card takes: `choice` is one of its options, `choices` any number of them. A `date` is written as 2026-11-20, a ' +
+      '`date_time` as 2026-11-20T20:00:00Z.',
+  });
+export type FormFieldType = z.output<typeof FormFieldType>;
+
 export const ToolState = z
   .enum(['running', 'completed', 'failed'])
   .meta({ id: 'ToolState', description: 'How far a call is.' });

@@ -100,6 +100,13 @@ export const LIMITS = {
   memoryListBytes: 2 * memories.memoriesPerAgent * (memories.memoryBytes + MEMORY_FIELD_BYTES),
   /** Hours for which the user can approve a tool call. */
   approvalHours: 24,
+  /** Minutes for which a call waits for the user's answer to its server's question. */
+  questionMinutes: 10,
+  /** Fields of a question, and options of a field. */
+  formFields: 20,
+  formOptions: 50,
+  /** Characters of a field's value. */
+  formText: 4_000,
   artifactsPerWorkspace: 1_000,
   /** Versions per artifact. */
   artifactVersions: 100,

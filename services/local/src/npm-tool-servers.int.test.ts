@@ -150,6 +150,37 @@ describe('tool servers from npm', () => {
     expect(results.join()).not.toContain('iVBOR');
   });
 
+  it('ask the user with all types of fields', async () => {
+    const tool = 'everything__trigger-elicitation-request';
+    await say({ name: tool, arguments: {} });
+    await approve(tool);
+    const card = await client.shown(({ content }) => content.type === 'action_card' && content.form !== undefined);
+    const form = card.content.type === 'action_card' ? (card.content.form ?? []) : [];
+    expect(form.map(({ name, type }) => `${name}: ${type}`)).toEqual([
+      'name: text',
+      'check: boolean',
+      'firstLine: text',
+      'email: email',
+      'homepage: url',
+      'birthdate: date',
+      'integer: integer',
+      'number: number',
+      'untitledSingleSelectEnum: choice',
+      'untitledMultipleSelectEnum: choices',
+      'titledSingleSelectEnum: choice',
+      'titledMultipleSelectEnum: choices',
+      'legacyTitledEnum: choice',
+    ]);
+    const values = Object.fromEntries(form.map(({ name, initial = [] }) => [name, initial]));
+    const path = `/v1/workspaces/${client.workspaceId}/messages/${card.id}/action`;
+    const entered = { ...values, name: ['Ada Lovelace'], check: ['true'], number: ['2.5'] };
+    expect((await client.api('POST', path, { action_id: 'submit', values: entered })).status).toBe(200);
+    await ended();
+    expect(results).toEqual([expect.stringContaining('User provided the requested information')]);
+    expect(results.join()).toContain('Name: Ada Lovelace');
+    expect(results.join()).toContain('Favorite Number: 2.5');
+  });
+
   it('may work longer than a call without progress, if they report progress', async () => {
     const duration = 1.5 * TIMEOUT_S;
     await say({ name: 'everything__trigger-long-running-operation', arguments: { duration, steps: 6 } });

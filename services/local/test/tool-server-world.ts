@@ -20,6 +20,8 @@ export interface ModelCall {
   /** Offered tool names. */
   tools: string[];
   definitions: object[];
+  /** The whole prompt, as JSON. */
+  messages: string;
 }
 
 /** An orchestrator with a tool server, and a new user for each test. */
@@ -79,6 +81,7 @@ export function useToolServer(
           results,
           tools: (tools ?? []).map(({ function: { name } }) => name),
           definitions: tools ?? [],
+          messages: JSON.stringify(messages),
         };
         world.calls.push(call);
         return world.behave(call);

@@ -7,3 +7,4 @@ DELETE FROM integrations WHERE provider IN ('slack', 'jira', 'notion', 'asana', 
 -- Down Migration
 
 -- Nothing restores the tokens: users connect again.
+SELECT;

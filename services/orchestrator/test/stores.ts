@@ -71,6 +71,7 @@ export function approvalsOf(stores: Stores): Approvals {
     metrics,
     tasks,
     runtimes,
+    turnSignals: { send: () => undefined },
   });
 }
 

@@ -245,6 +245,8 @@ export function createTurnHarness(
         return callIds.every((callId) => approvals.get(callId)?.status === 'open');
       },
       supersedeApprovalsOf: async () => [],
+      closeQuestions: async () => [],
+      takeAnswer: async () => null,
     },
     reservations: createMemoryReservations(recorded, more.left),
     warnAboutBudget: async () => undefined,

@@ -1016,7 +1016,7 @@ export interface paths {
         put?: never;
         /**
          * Choose an action of a card (once)
-         * @description The choice creates a user message with the label of the action as its text, and the agent replies to it. Clients receive it as `message.new`, like any other message. On a card that asks for the approval of a call, the choice lets the agent continue. On a card of an answer that has used its token budget, the action `continue` grants the budget again, and `stop` ends the answer without a further reply.
+         * @description The choice creates a user message with the label of the action as its text, and the agent replies to it. Clients receive it as `message.new`, like any other message. On a card that asks for the approval of a call, the choice lets the agent continue. On a card of an answer that has used its token budget, the action `continue` grants the budget again, and `stop` ends the answer without a further reply. On a card with a `form`, the values go to the app that asked for them, and to no agent.
          */
         post: operations["chooseAction"];
         delete?: never;
@@ -1496,6 +1496,8 @@ export interface components {
             selected_action_id?: string | null;
             /** @description The call that waits for the choice; absent if the card asks about something else. */
             approval?: components["schemas"]["CardApproval"];
+            /** @description Present on a question that an app asks during a call, whose answer goes to the app: fields to fill in before the button `submit` is chosen, or none if the buttons are enough. A client that cannot show fields shows the other buttons. */
+            form?: components["schemas"]["FormField"][];
             /**
              * Format: date-time
              * @description When the card is withdrawn if nothing is chosen; absent if it is not.
@@ -1893,6 +1895,35 @@ export interface components {
          * @enum {string}
          */
         ErrorCode: "validation_failed" | "request_timeout" | "malformed_json" | "payload_too_large" | "unsupported_media_type" | "route_not_found" | "method_not_allowed" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "reauthentication_required" | "resume_token_invalid" | "resume_token_expired" | "session_user_mismatch" | "token_header_required" | "signature_missing" | "signature_invalid" | "timestamp_invalid" | "timestamp_out_of_window" | "sign_up_required" | "origin_not_allowed" | "operator_not_allowed" | "user_banned" | "user_deleted" | "user_not_found" | "workspace_not_found" | "agent_not_found" | "conversation_not_found" | "message_not_found" | "turn_not_found" | "memory_not_found" | "artifact_not_found" | "workflow_not_found" | "receipt_not_found" | "tool_not_found" | "asset_not_found" | "upload_not_found" | "export_not_found" | "integration_not_found" | "agent_limit_reached" | "agent_is_manager" | "agent_deleted" | "agent_id_required" | "agent_id_not_allowed" | "content_type_not_allowed" | "mention_invalid" | "attachment_invalid" | "cursor_invalid" | "local_id_reused" | "action_not_found" | "approval_closed" | "permission_not_supported" | "tool_forced" | "action_already_chosen" | "legal_version_unknown" | "turn_not_running" | "workflow_not_running" | "turn_running" | "message_not_an_answer" | "message_not_editable" | "message_not_latest" | "resync_required" | "idempotency_key_reused" | "conversation_limit_reached" | "workspace_limit_reached" | "memory_limit_reached" | "memory_too_large" | "upload_too_large" | "upload_quota_exceeded" | "export_limit_reached" | "upload_limit_reached" | "upload_stalled" | "malformed_form" | "upload_file_missing" | "upload_link_invalid" | "range_not_satisfiable" | "integration_not_configured" | "integration_code_invalid" | "integration_permissions_missing" | "integration_exchange_failed" | "integration_unavailable" | "redirect_url_not_allowed" | "turn_queue_full" | "subscription_limit_reached" | "search_timeout" | "rate_limited" | "sign_up_limit_reached" | "token_limit_reached" | "service_unavailable" | "internal_error";
+        /** @description A field that the user fills in. */
+        FormField: {
+            /** @description The key of the value in `values`; unique in the form. */
+            name: string;
+            /** @description What to write beside the field; plain text from others. */
+            label: string;
+            /** @description An explanation in plain text from others; absent if there is none. */
+            help?: string;
+            /** @description What the user enters. */
+            type: components["schemas"]["FormFieldType"];
+            /** @description Whether the form can be sent without a value. */
+            required: boolean;
+            /** @description What can be chosen; only for `choice` and `choices`. */
+            options?: components["schemas"]["FormOption"][];
+            /** @description What the field contains before the user changes it. */
+            initial?: string[];
+        };
+        /**
+         * @description What a field of a card takes: `choice` is one of its options, `choices` any number of them. A `date` is written as 2026-11-20, a `date_time` as 2026-11-20T20:00:00Z.
+         * @enum {string}
+         */
+        FormFieldType: "text" | "email" | "url" | "date" | "date_time" | "number" | "integer" | "boolean" | "choice" | "choices";
+        /** @description One of the values that a field can have. */
+        FormOption: {
+            /** @description What to send if the user chooses it. */
+            value: string;
+            /** @description What to show. */
+            label: string;
+        };
         /** @description The newest message of a workspace, for a list. */
         LastMessagePreview: {
             /** @description The beginning of the message in one line of plain text, up to 200 characters. */
@@ -2940,6 +2971,10 @@ export interface components {
         ChooseActionBody: {
             /** @description The `id` of a button of the card. */
             action_id: string;
+            /** @description With `submit` on a card that has a `form`: what the user entered, by field name. */
+            values?: {
+                [key: string]: string[];
+            };
         };
         /** @description What the provider returned to the client. */
         CompleteIntegrationBody: {
@@ -4265,6 +4300,9 @@ export type Credentials = components['schemas']['Credentials'];
 export type DelegationContent = components['schemas']['DelegationContent'];
 export type DelegationStatus = components['schemas']['DelegationStatus'];
 export type ErrorCode = components['schemas']['ErrorCode'];
+export type FormField = components['schemas']['FormField'];
+export type FormFieldType = components['schemas']['FormFieldType'];
+export type FormOption = components['schemas']['FormOption'];
 export type LastMessagePreview = components['schemas']['LastMessagePreview'];
 export type ListedMessageStatus = components['schemas']['ListedMessageStatus'];
 export type LoadingContent = components['schemas']['LoadingContent'];

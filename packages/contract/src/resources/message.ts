@@ -3,6 +3,7 @@ import {
   ActionStyle,
   ArtifactStatus,
   DelegationStatus,
+  FormFieldType,
   ListedMessageStatus,
   MessageContentType,
   MessageRole,
@@ -59,6 +60,43 @@ const CardApproval = z
   })
   .meta({ id: 'CardApproval', description: 'The call that a card asks about.' });
 
+/** As in an HTML form: clients need no type for values that can be a text, a number or a list. */
+export const FormValue = z
+  .array(z.string().max(LIMITS.formText))
+  .max(LIMITS.formOptions)
+  .meta({
+    description:
+      'Texts: one for most types, none if the field is empty, any number for `choices`. A number is written in decimal, a `boolean` as ' +
+      '`true` or `false`.',
+  });
+export type FormValue = z.output<typeof FormValue>;
+
+const FormOption = z
+  .strictObject({
+    value: z.string().meta({ description: 'What to send if the user chooses it.' }),
+    label: z.string().meta({ description: 'What to show.' }),
+  })
+  .meta({ id: 'FormOption', description: 'One of the values that a field can have.' });
+
+export const FormField = z
+  .strictObject({
+    name: z.string().meta({ description: 'The key of the value in `values`; unique in the form.' }),
+    label: z.string().meta({ description: 'What to write beside the field; plain text from others.' }),
+    help: z
+      .string()
+      .optional()
+      .meta({ description: 'An explanation in plain text from others; absent if there is none.' }),
+    type: FormFieldType.meta({ description: 'What the user enters.' }),
+    required: z.boolean().meta({ description: 'Whether the form can be sent without a value.' }),
+    options: z
+      .array(FormOption)
+      .optional()
+      .meta({ description: 'What can be chosen; only for `choice` and `choices`.' }),
+    initial: FormValue.optional().meta({ description: 'What the field contains before the user changes it.' }),
+  })
+  .meta({ id: 'FormField', description: 'A field that the user fills in.' });
+export type FormField = z.output<typeof FormField>;
+
 const actionCard = kind(
   'ActionCardContent',
   'A question of an agent that the user answers by choosing a button, once.',
@@ -77,6 +115,15 @@ const actionCard = kind(
       description: 'The call that waits for the choice; absent if the card asks about something else.',
       'x-extension': true,
     }),
+    form: z
+      .array(FormField)
+      .optional()
+      .meta({
+        description:
+          'Present on a question that an app asks during a call, whose answer goes to the app: fields to fill in before the button ' +
+          '`submit` is chosen, or none if the buttons are enough. A client that cannot show fields shows the other buttons.',
+        'x-extension': true,
+      }),
     expires_at: Timestamp.optional().meta({
       description: 'When the card is withdrawn if nothing is chosen; absent if it is not.',
       'x-extension': true,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
-import { EditMessageBody, MessageData, MessagePage, SendMessageBody } from '../resources/message.js';
+import { EditMessageBody, FormValue, MessageData, MessagePage, SendMessageBody } from '../resources/message.js';
 import { data, STRICT } from '../resources/primitives.js';
 import { created, defineRoute, id, noContent, ok } from './define.js';
 import * as examples from './examples.js';
@@ -204,11 +204,16 @@ export const messageRoutes = [
       'The choice creates a user message with the label of the action as its text, and the agent replies to it. ' +
       'Clients receive it as `message.new`, like any other message. On a card that asks for the approval of a call, the ' +
       'choice lets the agent continue. On a card of an answer that has used its token budget, the action `continue` ' +
-      'grants the budget again, and `stop` ends the answer without a further reply.',
+      'grants the budget again, and `stop` ends the answer without a further reply. On a card with a `form`, the values go to ' +
+      'the app that asked for them, and to no agent.',
     params: message,
     body: z
       .strictObject({
         action_id: z.string().min(1).max(128).meta({ description: 'The `id` of a button of the card.' }),
+        values: z.record(z.string().max(200), FormValue).optional().meta({
+          description: 'With `submit` on a card that has a `form`: what the user entered, by field name.',
+          'x-extension': true,
+        }),
       })
       .meta({ id: 'ChooseActionBody', description: `Which button the user chose. ${STRICT}` }),
     responses: ok(data(MessageData)),

@@ -1,4 +1,4 @@
-import { ApiError, type MessageData } from '@uswarm/contract';
+import { ApiError, type FormValue, type MessageData } from '@uswarm/contract';
 import type { Database, Transaction, WithTransaction } from '../platform/database/database.js';
 import type { AgentStatuses } from '../records/agent-statuses.js';
 import type { Approvals } from '../turns/approvals/approvals.js';
@@ -27,11 +27,15 @@ export interface ActionServiceDeps {
   createViewContext: CreateViewContext;
 }
 
+const NO_FORM = { fields: [{ path: 'values', message: 'the card has no form' }] };
+
 export interface ActionTarget {
   userId: string;
   workspaceId: string;
   messageId: string;
   actionId: string;
+  /** Of a form, by field. */
+  values?: Readonly<Record<string, FormValue>> | undefined;
 }
 
 export interface ActionService {
@@ -40,7 +44,7 @@ export interface ActionService {
    * same choice changes nothing. A choice on a call of a tool, or on more tokens, continues the turn that asked.
    *
    * @throws ApiError `message_not_found`, `action_not_found`, `action_already_chosen`, `approval_closed`,
-   *   `agent_deleted`, `turn_queue_full`, `token_limit_reached`
+   *   `agent_deleted`, `turn_queue_full`, `token_limit_reached`, `validation_failed`
    */
   choose(target: ActionTarget): Promise<MessageData>;
 }
@@ -55,19 +59,21 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
   }
 
   async function record(target: ActionTarget, tx: Transaction): Promise<void> {
-    const { userId, workspaceId, messageId, actionId } = target;
+    const { userId, workspaceId, messageId, actionId, values } = target;
     await messages.prepare(workspaceId, tx);
     // Allocating the seq locks the workspace: of two concurrent choices, the second reads what the first wrote.
     await events.append({ workspaceId, type: 'message.updated', subjectId: messageId }, tx);
     const row = await read(target, tx);
     const { card, label, made } = choiceOf(row, actionId);
     if (made) throw new ApiError('action_already_chosen');
+    if (values !== undefined && card.form === undefined) throw new ApiError('validation_failed', { extra: NO_FORM });
     const agentId = row.agent_id;
     if (agentId === null) throw new ApiError('action_not_found');
     if (await isAgentDeleted(tx, agentId)) throw new ApiError('agent_deleted');
     await updateMessage(tx, messageId, { content: { ...card, selected_action_id: actionId } });
-    const message = { workspaceId, conversationId: row.conversation_id, userId, text: label, title: titleOf(label) };
-    const decided = await approvals.decide(messageId, actionId, tx);
+    const decided = await approvals.decide({ cardMessageId: messageId, actionId, values }, tx);
+    const text = decided?.text ?? label;
+    const message = { workspaceId, conversationId: row.conversation_id, userId, text, title: titleOf(text) };
     if (decided === undefined) await messages.store({ ...message, agentIds: [agentId] }, tx);
     else {
       const agentIds = decided.suspendedTurnId === undefined ? [] : [agentId];

@@ -67,6 +67,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
     metrics: deps.turnMetrics,
     tasks: deps.tasks.delegations,
     runtimes: deps.runtimes,
+    turnSignals: deps.turnSignals,
   });
   const findSendContext = createGroups({
     run: (targets: readonly SendTarget[]) => findSendContexts(database, targets, limits.period()),

@@ -57,7 +57,10 @@ export function messageHandlers(
   };
   const chooseAction: Handler<'chooseAction'> = async ({ actor, params, body }) => {
     const target = { userId: actor.userId, workspaceId: params.workspaceId, messageId: params.id };
-    return { status: 200, body: { data: await actions.choose({ ...target, actionId: body.action_id }) } };
+    return {
+      status: 200,
+      body: { data: await actions.choose({ ...target, actionId: body.action_id, values: body.values }) },
+    };
   };
   const listOpenCards: Handler<'listOpenCards'> = async ({ actor, query }) => ({
     status: 200,

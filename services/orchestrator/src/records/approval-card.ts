@@ -9,7 +9,7 @@ export const APPROVE_ACTION = 'approve';
 const DENY_ACTION = 'deny';
 
 /** The value comes from a model or a third party. Its lines are indented, so that none looks like another change. */
-const quoted = (value: string): string => `“${value.replaceAll('\n', '\n  ')}”`;
+export const quoted = (value: string): string => `“${value.replaceAll('\n', '\n  ')}”`;
 
 export type OfferedCard = OfferedContent & { type: 'action_card' };
 

@@ -2,6 +2,7 @@ import { storable } from '@uswarm/service-kit';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import { answersUser } from './answers-user.js';
+import type { QuestionAnswer, StoredQuestion } from './question-card.js';
 import { deleteContextAndCalls, insertCalls } from './turn-part-rows.js';
 
 export type ApprovalStatus = 'open' | 'approved' | 'denied' | 'expired' | 'superseded';
@@ -21,6 +22,8 @@ export interface NewApproval {
   integrationId?: string | undefined;
   /** Set on a card that asks for more tokens for the turn, not for a call. */
   grantedTokens?: number;
+  /** Set on a card that asks for a call's server. */
+  question?: StoredQuestion;
   expiresAt: Date;
 }
 
@@ -43,6 +46,8 @@ export interface DecidableApproval {
   isExpired: boolean;
   /** Tokens that the user can add to the turn's budget; null if the card is about a call. */
   grantedTokens: number | null;
+  /** Null if the card asks for an approval. */
+  question: StoredQuestion | null;
 }
 
 /** A card whose approval was closed without a decision. */
@@ -132,6 +137,7 @@ export async function insertApproval(
       key: bound.key === undefined ? null : storable(bound.key),
       integration_id: bound.integrationId ?? null,
       granted_tokens: bound.grantedTokens ?? null,
+      question: bound.question === undefined ? null : JSON.stringify(bound.question),
       expires_at: bound.expiresAt,
     })
     .execute();
@@ -152,6 +158,7 @@ export function findApproval(db: Database, turnId: string, callId: string): Prom
     .where('turn_id', '=', turnId)
     .where('call_id', '=', callId)
     .where('granted_tokens', 'is', null)
+    .where('question', 'is', null)
     .executeTakeFirst();
 }
 
@@ -162,6 +169,7 @@ export async function lockApproval(db: Database, cardMessageId: string): Promise
       'turn_id as turnId',
       'status',
       'granted_tokens as grantedTokens',
+      sql<StoredQuestion | null>`question`.as('question'),
       sql<boolean>`expires_at <= now()`.as('isExpired'),
     ])
     .where('card_message_id', '=', cardMessageId)
@@ -199,12 +207,36 @@ export async function decideApproval(
   db: Database,
   cardMessageId: string,
   status: 'approved' | 'denied',
+  answer?: QuestionAnswer,
 ): Promise<void> {
   await db
     .updateTable('tool_approvals')
-    .set({ status, decided_at: sql`now()` })
+    .set({ status, decided_at: sql`now()`, answer: answer === undefined ? null : JSON.stringify(answer) })
     .where('card_message_id', '=', cardMessageId)
     .execute();
+}
+
+/** Reads the answer to a question and deletes it. @returns undefined while the question is open; null without an answer */
+export async function takeAnswer(db: Database, cardMessageId: string): Promise<QuestionAnswer | null | undefined> {
+  const { rows } = await sql<{ answer: QuestionAnswer | null }>`
+    WITH closed AS (
+      SELECT card_message_id, answer FROM tool_approvals
+      WHERE card_message_id = ${cardMessageId} AND (status <> 'open' OR expires_at <= now()) FOR UPDATE
+    ), emptied AS (
+      UPDATE tool_approvals SET answer = NULL WHERE card_message_id IN (SELECT card_message_id FROM closed)
+    )
+    SELECT answer FROM closed`.execute(db);
+  return rows[0]?.answer;
+}
+
+/** Closes a call's open questions: it has ended, or another process executes it again. */
+export function closeQuestions(db: Database, turnId: string, callId: string): Promise<ClosedCard[]> {
+  return close(
+    db,
+    'superseded',
+    sql`SELECT card_message_id FROM tool_approvals
+      WHERE turn_id = ${turnId} AND call_id = ${callId} AND question IS NOT NULL AND status = 'open'`,
+  );
 }
 
 /** Locks the calls' approvals. @returns true if all calls have an open one */
@@ -214,6 +246,7 @@ export async function areApprovalsOpen(db: Database, turnId: string, callIds: re
     .select('status')
     .where('turn_id', '=', turnId)
     .where('call_id', 'in', [...callIds])
+    .where('question', 'is', null)
     .orderBy('card_message_id')
     .forUpdate()
     .execute();

@@ -74,7 +74,7 @@ export function openStream(deps: StreamDeps, followed: FollowedTurn, loaded: Loa
     contextWindow: loaded.contextWindow,
     signal: AbortSignal.any([leave.signal, stop.signal]),
   });
-  const silence = setTimeout(() => leave.abort(), SILENT_MS);
+  let silence: NodeJS.Timeout | undefined;
   const deadline = setTimeout(() => leave.abort(), Math.max(0, followed.deadlineAt - clock.now().getTime()));
   const stopPoll = pollForCancellation({
     requested: () => turns.isStopRequested(database, turn.id),
@@ -101,9 +101,10 @@ export function openStream(deps: StreamDeps, followed: FollowedTurn, loaded: Loa
     to,
 
     async next() {
-      const received = await events.next();
+      // While an event is applied, the runtime waits: a call can ask the user.
+      silence = setTimeout(() => leave.abort(), SILENT_MS);
+      const received = await events.next().finally(() => clearTimeout(silence));
       if (received.done === true) return { type: 'interrupted', events: reply.events, now: now() };
-      silence.refresh();
       const event = received.value;
       if (await reply.apply(event)) {
         if (reply.waitMs !== undefined) return { type: 'postponed', waitMs: reply.waitMs, now: now() };

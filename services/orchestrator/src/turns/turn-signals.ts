@@ -1,13 +1,14 @@
 import type { SignalBus } from '../platform/jobs/job-signals.js';
 
 /**
- * `stop`: a stop was requested; `text`: a device reads the reply; `steer`: a conversation has a message for its running turn.
+ * `stop`: a stop was requested; `text`: a device reads the reply; `steer`: a conversation has a message for its running turn;
+ * `answer`: the user has answered a question of a call.
  */
-export type TurnSignal = 'stop' | 'text' | 'steer';
+export type TurnSignal = 'stop' | 'text' | 'steer' | 'answer';
 
 export type TurnWatcher = Partial<Record<TurnSignal, () => void>>;
 
-/** Signals the process that runs a turn. Signals can be lost: polls cover `stop` and `steer`, and `text` is repeated. */
+/** Signals the process that runs a turn. Signals can be lost: polls cover `stop`, `steer` and `answer`, and `text` is repeated. */
 export interface TurnSignals {
   /** @param id the turn's; for `steer`, the conversation's */
   send(signal: TurnSignal, id: string): void;
@@ -15,7 +16,7 @@ export interface TurnSignals {
   watch(id: string, watcher: TurnWatcher): () => void;
 }
 
-const TOPIC = /^(stop|text|steer):(.+)$/;
+const TOPIC = /^(stop|text|steer|answer):(.+)$/;
 
 export function createTurnSignals(bus: SignalBus): TurnSignals {
   const watched = new Map<string, Set<TurnWatcher>>();

@@ -25,6 +25,7 @@ import {
 } from './machine.js';
 import type { ReceiptLog } from './receipts/receipt-log.js';
 import { failedReply, stoppedReply, limitedReply } from './reply/finished-reply.js';
+import type { WatchAnswers } from './reply/call-questions.js';
 import { createLiveEvents } from './reply/reply-stream.js';
 import type { Reply } from './reply/reply-state.js';
 import { createReply } from './reply/reply.js';
@@ -233,7 +234,8 @@ function createTurnReply(
   const refused = (refusal: Refusal): void => metrics?.refused(refusal);
   const tokenFor = async (grant: McpGrant): Promise<string | undefined> =>
     (await mayUseTools(deps, turn.id)) ? deps.toolTokens(tokenTurn(turn), grant) : undefined;
-  const effects = { receipts, rules, tokenFor, bodies, retryMs, contextReduced: metrics?.contextReduced };
+  const watchAnswers: WatchAnswers = (check) => deps.turnSignals.watch(turn.id, { answer: check });
+  const effects = { receipts, rules, tokenFor, watchAnswers, bodies, retryMs, contextReduced: metrics?.contextReduced };
   const streamed = { ...effects, markdown, platformTools, live, refused, signal, logger };
   return createReply({ turn, writer, ...streamed }, begun, saved);
 }

@@ -24,7 +24,12 @@ export function createConnectedServers({ servers, outgoing, secrets, accessToken
   const shared: ConnectedServer[] = servers
     .filter(({ auth }) => auth.type !== 'oauth')
     .map((server) => {
-      const client = createServerClient(server, { outgoing, tokens: sharedTokens(server, secrets), version });
+      const client = createServerClient(server, {
+        outgoing,
+        tokens: sharedTokens(server, secrets),
+        isShared: true,
+        version,
+      });
       return { server, ownerId: null, client };
     });
   const users = new LRUCache<string, ConnectedServer>({
@@ -45,6 +50,7 @@ export function createConnectedServers({ servers, outgoing, secrets, accessToken
       const client = createServerClient(server, {
         outgoing,
         tokens: userTokens(server, userId, accessTokens),
+        isShared: false,
         version,
       });
       const connected = { server, ownerId: userId, client };

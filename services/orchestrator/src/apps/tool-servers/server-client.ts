@@ -1,4 +1,5 @@
 import {
+  type AskUser,
   type CallRequest,
   type CallToolResult,
   createMcpConnections,
@@ -18,9 +19,10 @@ export interface ServerClient {
   /**
    * Repeats a call that the server did not execute, such as after it has ended the session.
    *
+   * @param ask answers the server's questions
    * @throws McpFailure; ProtocolError if the server rejects the call; the reason of `signal`
    */
-  call(userId: string, request: CallRequest, signal: AbortSignal): Promise<CallToolResult>;
+  call(userId: string, request: CallRequest, signal: AbortSignal, ask?: AskUser): Promise<CallToolResult>;
   close(): Promise<void>;
 }
 
@@ -34,6 +36,8 @@ export interface ServerTokens {
 export interface ServerClientDeps {
   outgoing: Pick<Outgoing, 'fetch'>;
   tokens: ServerTokens;
+  /** Whether all users share the connection. */
+  isShared: boolean;
   version: string;
 }
 
@@ -59,6 +63,7 @@ export function createServerClient(server: ToolServer, deps: ServerClientDeps): 
     fetch: limitedFetch(deps.outgoing.fetch),
     // A listing shows whether a tool has changed.
     listTtlMs: 0,
+    asks: deps.isShared ? 'shared' : 'one user',
     listTimeoutMs: LIST_TIMEOUT_MS,
     callTimeoutMs,
     maxCallMs: Math.max(callTimeoutMs, MAX_CALL_MS),
@@ -89,8 +94,8 @@ export function createServerClient(server: ToolServer, deps: ServerClientDeps): 
 
   return {
     list: (signal) => repeated((own) => connections.list(own, signal), signal),
-    call: (userId, request, signal) =>
-      repeated((own) => queue.run(() => connections.call(own, request, signal), { key: userId, signal }), signal),
+    call: (userId, request, signal, ask) =>
+      repeated((own) => queue.run(() => connections.call(own, request, signal, ask), { key: userId, signal }), signal),
     close: () => connections.close(),
   };
 }

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { AgentToolEntry } from '@uswarm/contract/agent-tools';
-import { type CallToolResult, McpFailure, ProtocolError, ProtocolErrorCode, toToolResult } from '@uswarm/mcp-client';
+import {
+  type AskUser,
+  type CallToolResult,
+  McpFailure,
+  ProtocolError,
+  ProtocolErrorCode,
+  toToolResult,
+} from '@uswarm/mcp-client';
 import { DECEPTIVE_IN_TEXT } from '@uswarm/service-kit';
 import { oneLine } from '../../records/one-line.js';
 import type { HashedDefinition } from '../../records/tool-definitions.store.js';
@@ -107,6 +114,7 @@ export function serverTool(deps: ServerToolDeps, accepted: HashedDefinition): Pl
     return isArguments(input) ? undefined : failed(`${name}: the arguments must be an object.`);
   }
 
+  const asking = ({ ask }: ToolCall): AskUser | undefined => ask && ((question) => ask(server.name, question));
   const request = (input: unknown) => ({ name: definition.name, arguments: isArguments(input) ? input : {} });
 
   const base = {
@@ -129,11 +137,12 @@ export function serverTool(deps: ServerToolDeps, accepted: HashedDefinition): Pl
     return {
       ...base,
       effect: 'read',
-      async prepare(input: unknown, { userId, signal }: ToolCall) {
+      async prepare(input: unknown, call: ToolCall) {
+        const { userId, signal } = call;
         const problem = check(input);
         if (problem !== undefined) return withOutcome(problem);
         try {
-          return withOutcome(outcomeOf(await client.call(userId, request(input), signal)));
+          return withOutcome(outcomeOf(await client.call(userId, request(input), signal, asking(call))));
         } catch (error) {
           signal.throwIfAborted();
           if (error instanceof ProtocolError) return withOutcome(failed(`${name}: ${visibleText(error.message)}`));
@@ -160,14 +169,15 @@ export function serverTool(deps: ServerToolDeps, accepted: HashedDefinition): Pl
       // An approval is for this definition.
       return { key: `${hex}:${randomUUID()}` };
     },
-    async send(input, key, { userId }) {
+    async send(input, key, call) {
+      const { userId } = call;
       const [approved, callKey] = key.split(':');
       // A request that may change something is not aborted, and its outcome would be unknown.
       const { signal } = new AbortController();
       try {
         if (approved !== hex || !(await deps.isUnchanged(accepted, signal))) return changedTool(title, server);
         const sent = { ...request(input), _meta: { [KEY]: callKey } };
-        return outcomeOf(await client.call(userId, sent, signal));
+        return outcomeOf(await client.call(userId, sent, signal, asking(call)));
       } catch (error) {
         return outcomeOfFailure(server, name, error);
       }

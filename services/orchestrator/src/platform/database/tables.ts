@@ -378,6 +378,8 @@ export interface ToolApprovalsTable {
   granted_tokens: number | null;
   key: string | null;
   integration_id: string | null;
+  question: Json<Record<string, unknown>> | null;
+  answer: Json<Record<string, unknown>> | null;
 }
 
 export interface ToolCallsTable {

@@ -1,4 +1,4 @@
-import { ApiError } from '@uswarm/contract';
+import { ApiError, type FormValue } from '@uswarm/contract';
 import type { Transaction, WithTransaction } from '../../platform/database/database.js';
 import type { JobDefinition } from '../../platform/jobs/job-definition.js';
 import { pruningRow } from '../../platform/jobs/pruning.js';
@@ -24,6 +24,8 @@ import {
   findExpiredApproval,
   expireApproval,
 } from '../../records/approvals.store.js';
+import { answerOf, type StoredQuestion } from '../../records/question-card.js';
+import type { TurnSignals } from '../turn-signals.js';
 import { withdrawCards } from './withdraw-cards.js';
 
 export interface ApprovalsDeps {
@@ -34,8 +36,11 @@ export interface ApprovalsDeps {
   /** Continues background turns whose approval was closed without a decision. */
   tasks: Pick<Delegations, 'proceed'>;
   runtimes: Pick<RuntimeRequests, 'ensureResumed'>;
+  turnSignals: Pick<TurnSignals, 'send'>;
 }
 
+const ANSWERED = 'I answered the question.';
+const DECLINED = 'I declined to answer.';
 const CARD_DELETED = 'The user deleted the request to approve this call. Nothing was changed. Do not repeat it.';
 
 export interface Decided {
@@ -43,6 +48,15 @@ export interface Decided {
   suspendedTurnId?: string;
   /** The turn has ended with its reply so far. */
   stopped?: boolean;
+  /** Replaces the label of the action in the user message. */
+  text?: string;
+}
+
+export interface Choice {
+  cardMessageId: string;
+  actionId: string;
+  /** Of a form, by field. */
+  values?: Readonly<Record<string, FormValue>> | undefined;
 }
 
 export interface Approvals {
@@ -50,9 +64,9 @@ export interface Approvals {
    * Call it after the workspace is locked.
    *
    * @returns undefined if no turn waits for the card
-   * @throws ApiError `approval_closed`
+   * @throws ApiError `approval_closed`, `validation_failed`
    */
-  decide(cardMessageId: string, actionId: string, tx: Transaction): Promise<Decided | undefined>;
+  decide(choice: Choice, tx: Transaction): Promise<Decided | undefined>;
   /** Withdraws a conversation's open cards, because the user sent another message. */
   supersede(conversationId: string, tx: Transaction): Promise<void>;
   /**
@@ -69,7 +83,11 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
 
   async function withdraw(cards: readonly ClosedCard[], tx: Transaction): Promise<void> {
     await withdrawCards(deps, cards, tx);
-    for (const turnId of new Set(cards.map((card) => card.turnId))) await deps.tasks.proceed(turnId, 0, tx);
+    for (const turnId of new Set(cards.map((card) => card.turnId))) {
+      // A running call can wait for it.
+      tx.afterCommit(() => deps.turnSignals.send('answer', turnId));
+      await deps.tasks.proceed(turnId, 0, tx);
+    }
   }
 
   async function decideOnBudget(
@@ -88,16 +106,31 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     return { suspendedTurnId: turnId };
   }
 
+  /** The running call reads the answer. Its label could be an order to the agent, written by the server that asked. */
+  async function answer(
+    { cardMessageId, actionId, values }: Choice,
+    { turnId, question }: { turnId: string; question: StoredQuestion },
+    tx: Transaction,
+  ): Promise<Decided> {
+    const answered = answerOf(question, actionId, values);
+    const accepts = answered.action === 'accept';
+    await decideApproval(tx, cardMessageId, accepts ? 'approved' : 'denied', answered);
+    tx.afterCommit(() => deps.turnSignals.send('answer', turnId));
+    return { text: accepts ? ANSWERED : DECLINED };
+  }
+
   return {
-    async decide(cardMessageId, actionId, tx) {
+    async decide(choice, tx) {
+      const { cardMessageId, actionId } = choice;
       const approval = await lockApproval(tx, cardMessageId);
       if (approval === undefined) {
         // The approval was deleted with its turn.
         if (await isApprovalCard(tx, cardMessageId)) throw new ApiError('approval_closed');
         return undefined;
       }
-      const { status, isExpired, turnEnded, canContinue, turnId, grantedTokens } = approval;
+      const { status, isExpired, turnEnded, canContinue, turnId, grantedTokens, question } = approval;
       if (status !== 'open' || isExpired || (turnEnded && !canContinue)) throw new ApiError('approval_closed');
+      if (question !== null) return answer(choice, { turnId, question }, tx);
       if (grantedTokens !== null) {
         return decideOnBudget(cardMessageId, { turnId, grantedTokens }, actionId === CONTINUE_ACTION, tx);
       }

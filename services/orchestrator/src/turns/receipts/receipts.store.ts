@@ -8,7 +8,7 @@ import { type ListPosition, listPosition } from '../../records/list-cursor.js';
 import type { Effect, ToolCall } from '../tools/platform-tool.js';
 
 export interface NewReceipt {
-  call: Omit<ToolCall, 'signal' | 'depth' | 'userMessageId' | 'answer'>;
+  call: Omit<ToolCall, 'signal' | 'ask' | 'depth' | 'userMessageId' | 'answer'>;
   tool: string;
   effect: Exclude<Effect, 'read' | 'own'>;
   arguments: unknown;
@@ -85,7 +85,7 @@ const BYTES = sql`coalesce(octet_length(jws), octet_length(arguments::text) / 2,
 const approvalOf = ({ turnId, id }: NewReceipt['call'], shown: RawBuilder<unknown>) => sql<string>`(
   SELECT jsonb_build_object('approved_at', a.decided_at) || ${shown}
   FROM tool_approvals a JOIN messages m ON m.id = a.card_message_id
-  WHERE a.turn_id = ${turnId} AND a.call_id = ${id} AND a.status = 'approved')`;
+  WHERE a.turn_id = ${turnId} AND a.call_id = ${id} AND a.status = 'approved' AND a.question IS NULL)`;
 
 export function findReceipt(db: Database, turnId: string, callId: string): Promise<SentReceipt | undefined> {
   return db

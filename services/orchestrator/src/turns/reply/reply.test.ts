@@ -148,6 +148,8 @@ function noted() {
       return { outcome: { text, failed, showsMessage: false }, seq: 2 };
     },
     ask: async () => 2,
+    question: async () => undefined,
+    answer: async () => null,
     startTask: async () => 1,
     handOver: async () => ({ seq: 1, activity: undefined }),
     findCall: async () => ({ isDelegated: false }),
@@ -186,6 +188,7 @@ function noted() {
       receipts: { finish: async () => undefined, recordOwn: async () => undefined },
       rules,
       tokenFor: async () => 'token',
+      watchAnswers: () => () => undefined,
       live,
       bodies: { put: async ({ body }) => ({ body }) },
       markdown: createSafeMarkdown(undefined),

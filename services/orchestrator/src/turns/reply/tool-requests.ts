@@ -21,6 +21,7 @@ import type { CallRules } from '../tools/call-rules.js';
 import { parseArguments, prepareCall, unavailable } from '../tools/prepare-call.js';
 import { sendCall, type SendCallDeps } from '../tools/send-call.js';
 import { askedBecause, asksAfterUntrusted, contentOf, type UntrustedSource } from '../tools/untrusted-content.js';
+import { createCallQuestions, type WatchAnswers } from './call-questions.js';
 import type { LiveEvents } from './reply-stream.js';
 import { ReplyLimitExceeded } from '../content/reply-limit.js';
 import { lineDescription } from '../content/turn-messages.js';
@@ -91,7 +92,9 @@ export interface ToolRequests {
 
 export interface ToolRequestDeps {
   turn: TurnRow;
-  writer: Pick<TurnWriter, 'call' | 'ask' | 'findCall' | 'markSent' | 'startTask'>;
+  writer: Pick<TurnWriter, 'call' | 'ask' | 'findCall' | 'markSent' | 'startTask' | 'question' | 'answer'>;
+  /** Calls the listener when the user may have answered a question, until the returned function is called. */
+  watchAnswers: WatchAnswers;
   rules: CallRules;
   receipts: Pick<ReceiptLog, 'finish' | 'recordOwn'>;
   live: Pick<LiveEvents, 'tool'>;
@@ -127,12 +130,15 @@ interface OpenRequests {
 }
 
 async function requested(
-  { turn, rules }: ToolRequestDeps,
+  deps: ToolRequestDeps,
   { contextWindow, signal }: ToolOffer,
   tool: PlatformTool,
   request: Request,
 ): Promise<Requested> {
+  const { turn, rules } = deps;
   const { callId, arguments: json } = request;
+  const input = parseArguments(json);
+  const argumentsHash = callHash(tool.name, input);
   const call = {
     id: callId,
     turnId: turn.id,
@@ -146,8 +152,9 @@ async function requested(
     integrationId: await rules.connection(turn.user_id, tool),
     contextWindow,
     signal,
+    ask: createCallQuestions(deps, { id: callId, tool: tool.name, argumentsHash }, signal),
   };
-  return { request, tool, input: parseArguments(json), call };
+  return { request, tool, input, call };
 }
 
 /** @returns a call's card and what identifies its request; an outcome if the call cannot be executed */

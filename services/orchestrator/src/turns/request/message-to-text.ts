@@ -42,6 +42,8 @@ function textLines(content: MessageContent): string[] {
   if (content.type === 'artifact')
     return [`[artifact ${content.artifact_id}: ${content.title}, version ${content.version}, ${content.status}]`];
   if (content.type !== 'action_card') return [];
+  // An app's question: its texts are for the user, and could be orders.
+  if (content.form !== undefined) return [content.title];
   const options = content.actions.map(({ label }) => `- ${label}`);
   return [content.title, content.description, ...options].filter((line) => line !== '');
 }

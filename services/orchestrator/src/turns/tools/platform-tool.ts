@@ -1,6 +1,7 @@
 import { safeParseRequest } from '@uswarm/contract';
 import { type AgentToolEntry, serverOfTool } from '@uswarm/contract/agent-tools';
 import type { Picture } from '@uswarm/file-reader';
+import type { Answer as QuestionAnswer, Question } from '@uswarm/mcp-client';
 import { z } from 'zod';
 import type { Transaction } from '../../platform/database/database.js';
 import type { PlacedMessage, Placement } from '../../records/event-log.js';
@@ -28,7 +29,12 @@ export interface ToolCall {
   contextWindow?: number | undefined;
   /** Aborted if the turn is stopped or exceeds a limit. Requests that change something are not aborted. */
   signal: AbortSignal;
+  /** Asks the user a question of the app that the call goes to, and waits. */
+  ask?: AskDuringCall;
 }
+
+/** @param from the app's name, for users */
+export type AskDuringCall = (from: string, question: Question) => Promise<QuestionAnswer>;
 
 /** Enough to look up a call after its turn has ended. */
 export type CallOwner = Pick<ToolCall, 'userId'>;

@@ -94,7 +94,7 @@ export async function sendCall(
     const plan = await planned();
     if ('outcome' in plan) return plan.outcome;
     if (call.signal.aborted) return NOT_SENT.stopped;
-    const { signal: _, ...caller } = call;
+    const { signal: _, ask: __, ...caller } = call;
     const { name, effect } = tool;
     const receipt = { call: caller, tool: name, effect, arguments: input, argumentsHash, key: plan.key };
     const refused = await deps.markSent(receipt);

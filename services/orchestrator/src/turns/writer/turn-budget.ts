@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { LIMITS } from '@uswarm/contract';
 import { budgetCard } from '../../metering/budget-card.js';
 import type { WarnAboutBudget } from '../../metering/budget-warning.js';
@@ -10,6 +11,7 @@ import type { OfferedCard } from '../../records/approval-card.js';
 import { APPROVAL_KEY } from '../../records/approvals.store.js';
 import type * as approvalRecords from '../../records/approvals.store.js';
 import type { PushJobs } from '../../records/push-jobs.js';
+import type { StoredQuestion } from '../../records/question-card.js';
 import type { CountedCall, UsageEntry } from '../../records/usage-rows.js';
 import type { TurnMessages } from '../content/turn-messages.js';
 import type * as turnRecords from '../turns.store.js';
@@ -79,6 +81,7 @@ export function createTurnBudget(deps: TurnBudgetDeps, turn: TurnRow): TurnBudge
 }
 
 const APPROVAL_MS = LIMITS.approvalHours * 3_600_000;
+const QUESTION_MS = LIMITS.questionMinutes * 60_000;
 
 export interface AskedCall {
   id: string;
@@ -90,6 +93,8 @@ export interface AskedCall {
   integrationId?: string | undefined;
   /** Set on a card that asks for more tokens for the turn, not for a call. */
   grantedTokens?: number;
+  /** Set on a card that asks for the call's server. */
+  question?: StoredQuestion;
 }
 
 export interface ApprovalCardDeps {
@@ -97,19 +102,22 @@ export interface ApprovalCardDeps {
   push: PushJobs;
 }
 
-/** @returns the sequence of its event */
+/** @returns the card's message, and the sequence of its event */
 export async function showApproval(
   { approvals, push }: ApprovalCardDeps,
   shown: Pick<TurnMessages, 'ask'>,
   turn: Pick<TurnRow, 'id' | 'conversation_id' | 'workspace_id'>,
   { id: callId, card, ...approved }: AskedCall,
   tx: Transaction,
-): Promise<number> {
-  const expiresAt = await approvals.approvalExpiryAt(tx, APPROVAL_MS);
+): Promise<{ id: string; seq: number }> {
+  const { question } = approved;
+  const expiresAt = await approvals.approvalExpiryAt(tx, question === undefined ? APPROVAL_MS : QUESTION_MS);
   const content = { ...card, expires_at: expiresAt.toISOString() };
-  const { id: cardMessageId, seq } = await shown.ask(`${APPROVAL_KEY}${callId}`, content, tx);
+  // A call can ask several questions.
+  const key = question === undefined ? callId : `${callId}:${randomUUID()}`;
+  const { id: cardMessageId, seq } = await shown.ask(`${APPROVAL_KEY}${key}`, content, tx);
   const call = { cardMessageId, turnId: turn.id, conversationId: turn.conversation_id, callId };
   await approvals.insertApproval(tx, { ...call, ...approved, expiresAt });
   await push.announce({ messageId: cardMessageId, workspaceId: turn.workspace_id, seq }, tx);
-  return seq;
+  return { id: cardMessageId, seq };
 }

@@ -149,7 +149,7 @@ export function createTurnEnding(
 
 export interface TurnLeftoversDeps extends TurnMessagesDeps {
   turns: Pick<typeof turnRecords, 'findOpenCards' | 'findRunningTools'>;
-  approvals: Pick<typeof approvalRecords, 'supersedeApprovalsOf'>;
+  approvals: Pick<typeof approvalRecords, 'supersedeApprovalsOf' | 'closeQuestions'>;
   receipts: Pick<ReceiptLog, 'leave'>;
   push: Pick<PushJobs, 'withdraw'>;
 }
@@ -162,6 +162,8 @@ export interface TurnLeftovers {
   withdrawCards(tx: Transaction): Promise<void>;
   /** Closes approvals for calls that are not executed. Call it before the turn ends, which deletes its calls. */
   closeApprovals(tx: Transaction): Promise<void>;
+  /** Withdraws a call's open questions. */
+  closeQuestions(callId: string, tx: Transaction): Promise<void>;
 }
 
 const failedLine = (line: ToolStatus): ToolStatus => ({ ...line, state: 'failed' });
@@ -203,5 +205,8 @@ export function createTurnLeftovers(deps: TurnLeftoversDeps, turn: TurnRow): Tur
 
     closeApprovals: async (tx) =>
       withdrawCards(deps, await deps.approvals.supersedeApprovalsOf(tx, { turnIds: [turn.id] }), tx),
+
+    closeQuestions: async (callId, tx) =>
+      withdrawCards(deps, await deps.approvals.closeQuestions(tx, turn.id, callId), tx),
   };
 }

@@ -9,7 +9,7 @@ import { ReplyLimitExceeded } from '../content/reply-limit.js';
 import { callKey, runtimeKey, unknownLine } from '../content/turn-messages.js';
 import type { StoredEntry } from '../journal/journal.store.js';
 import { type AppendedEntry, appendEntry, type EntryParts } from '../journal/turn-entries.js';
-import type { ToolOutcome } from '../tools/platform-tool.js';
+import { isServerTool, type ToolOutcome } from '../tools/platform-tool.js';
 import { recordTexts } from '../tools/record-texts.js';
 import { NOT_SENT } from '../tools/send-call.js';
 import type { TurnRow } from '../turns.store.js';
@@ -241,14 +241,15 @@ function outputWrites(
 /** Stores calls that the orchestrator executes. */
 function callWrites(
   writing: Writing,
-): Pick<TurnWriter, 'call' | 'findCall' | 'grant' | 'startTask' | 'markSent' | 'ask'> {
-  const { deps, turn, shownMessages, commit, replySeq, leaving } = writing;
+): Pick<TurnWriter, 'call' | 'findCall' | 'grant' | 'startTask' | 'markSent' | 'ask' | 'question' | 'answer'> {
+  const { deps, turn, leftovers, shownMessages, commit, replySeq, leaving } = writing;
   const { turns, metrics } = deps;
   return {
     async call({ id, tool, description, stoppable, reads }, execute) {
       const called = await leaving(async (tx) => {
         const stored = await deps.toolCalls.findToolCall(tx, turn.id, id);
         if (stored !== undefined) return { outcome: stored, state: undefined };
+        if (isServerTool(tool)) await leftovers.closeQuestions(id, tx);
         const isStopped = stoppable && (await turns.isStopRequested(tx, turn.id));
         const ended: ToolOutcome = isStopped ? NOT_SENT.stopped : await execute(tx);
         const { text, failed, isUnknown, message, showsMessage = message !== undefined, ...texts } = ended;
@@ -300,6 +301,15 @@ function callWrites(
         return undefined;
       }),
 
-    ask: (call) => leaving((tx) => showApproval(deps, shownMessages, turn, call, tx)),
+    ask: (call) => leaving(async (tx) => (await showApproval(deps, shownMessages, turn, call, tx)).seq),
+
+    question: (call, isFirst) =>
+      leaving(async (tx) => {
+        if (await turns.isStopRequested(tx, turn.id)) return undefined;
+        if (isFirst) await leftovers.closeQuestions(call.id, tx);
+        return (await showApproval(deps, shownMessages, turn, call, tx)).id;
+      }),
+
+    answer: (cardMessageId) => commit((tx) => deps.approvals.takeAnswer(tx, cardMessageId)),
   };
 }

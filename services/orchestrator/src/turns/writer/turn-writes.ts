@@ -1,6 +1,7 @@
 import type { UntrustedSource } from '../tools/untrusted-content.js';
 import type { AgentActivity } from '../../platform/database/schema.js';
 import type { FoundApproval } from '../../records/approvals.store.js';
+import type { QuestionAnswer } from '../../records/question-card.js';
 import type { NewReceipt, SentReceipt } from '../receipts/receipts.store.js';
 import type { Commit, StartTask, ToolOutcome } from '../tools/platform-tool.js';
 import type { NotSent } from '../tools/send-call.js';
@@ -147,6 +148,15 @@ export interface TurnWriter {
   markSent(receipt: NewReceipt, description: string): Promise<NotSent | undefined>;
   /** Shows the card for a call that has none. @returns the sequence of its event */
   ask(call: AskedCall): Promise<number>;
+  /**
+   * Shows a question of a running call's server.
+   *
+   * @param isFirst withdraws the questions that another process has asked for this call
+   * @returns the card's message; undefined if the turn is being stopped
+   */
+  question(call: AskedCall, isFirst: boolean): Promise<string | undefined>;
+  /** Reads the answer once. @returns undefined while the question is open; null if it was closed without an answer */
+  answer(cardMessageId: string): Promise<QuestionAnswer | null | undefined>;
   /**
    * Ends the turn until the user decides on calls, and until other agents finish their tasks.
    *

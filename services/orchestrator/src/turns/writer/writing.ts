@@ -59,7 +59,13 @@ export interface TurnWriterDeps extends TurnMessagesDeps, ProgressDeps {
   toolCalls: Pick<typeof toolCallRecords, 'findToolCall' | 'insertToolCall'>;
   approvals: Pick<
     typeof approvalRecords,
-    'approvalExpiryAt' | 'insertApproval' | 'findApproval' | 'areApprovalsOpen' | 'supersedeApprovalsOf'
+    | 'approvalExpiryAt'
+    | 'insertApproval'
+    | 'findApproval'
+    | 'areApprovalsOpen'
+    | 'supersedeApprovalsOf'
+    | 'closeQuestions'
+    | 'takeAnswer'
   >;
   receipts: Pick<ReceiptLog, 'find' | 'count' | 'insert' | 'finish' | 'leave'>;
   delegations: Pick<typeof delegationRecords, 'isDelegationOpen' | 'findOpenDelegations'>;
