@@ -171,10 +171,10 @@ export function createClient({ url, realtimeUrl = url, store, device = {}, ...op
       /** Stops all answers to a user message, by default the newest one. */
       stop: (messageId: string = lastOf(({ role }) => role === 'user') ?? '') =>
         http.api.post('/v1/workspaces/{workspaceId}/messages/{id}/stop', path(messageId)),
-      /** Chooses a card action. */
-      async choose(messageId: string, action_id: string): Promise<void> {
+      /** Chooses a card action. `form`: with the values that the user entered. */
+      async choose(message: string, action_id: string, form: { values?: Record<string, string[]> } = {}) {
         const route = '/v1/workspaces/{workspaceId}/messages/{id}/action';
-        const { data } = await http.api.post(route, { ...path(messageId), body: { action_id } });
+        const { data } = await http.api.post(route, { ...path(message), body: { action_id, ...form } });
         await db.update((draft) => putMessage(draft, workspaceId, data));
       },
     };

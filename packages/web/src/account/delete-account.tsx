@@ -4,14 +4,7 @@ import { useSession } from '../session/use-client.js';
 import { DialogButton, FormDialog } from '../ui/dialog.js';
 import { Field } from '../ui/field.js';
 import { ui } from '../ui/ui.js';
-import { removeAccount } from './remove-account.js';
-
-const CONSEQUENCES = [
-  'All workspaces, conversations, documents, files and memories are deleted. They cannot be restored.',
-  'Replies that agents are writing end. Apps are disconnected, and their access is revoked.',
-  'Receipts and exports are deleted too. Export your data first if you want to keep it.',
-  'You are signed out on all devices. You can sign up again, and then begin with nothing.',
-];
+import { CONSEQUENCES, removeAccount } from './remove-account.js';
 
 /** Typing the e-mail address confirms the deletion. */
 export function DeleteAccount() {

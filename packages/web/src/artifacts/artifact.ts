@@ -1,5 +1,5 @@
 import type { Client, components } from '@uswarm/client';
-import type { MenuEntry } from '../ui/menu.js';
+import type { MenuEntry } from '../ui/menu-entry.js';
 import { notifyError } from '../ui/notify.js';
 import { fileOf } from './file.js';
 

@@ -2,6 +2,7 @@ import { UswarmError, type components, type ShownMessage } from '@uswarm/client'
 import { useState } from 'react';
 import { useClient } from '../session/use-client.js';
 import { notifyError } from '../ui/notify.js';
+import { SUBMIT, valuesOf } from './card-form.js';
 import { usePlace } from './chat.js';
 
 type Content = components['schemas']['ActionCardContent'];
@@ -19,18 +20,19 @@ export function factsOf({ approval, expires_at: end }: Content, isOpen: boolean)
   return [tool, until && `Expires ${until}`].filter(Boolean).join(' · ');
 }
 
-export function useChoice({ id, message }: Pick<ShownMessage, 'id' | 'message'>, { approval }: Content) {
+export function useChoice({ id, message }: Pick<ShownMessage, 'id' | 'message'>, { approval, form: fields }: Content) {
   const client = useClient();
   const { workspaceId, conversationId } = usePlace();
   const [state, setState] = useState<{ isBusy: boolean; chosenHere?: string; refusal?: string }>({ isBusy: false });
-  async function decide(actionId: string, before?: () => Promise<unknown>): Promise<void> {
+  type Values = Record<string, string[]>;
+  async function decide(actionId: string, values?: Values, before?: () => Promise<unknown>): Promise<void> {
     setState({ isBusy: true });
     try {
       await before?.();
       await client
         .workspace(workspaceId)
         .conversation(conversationId)
-        .choose(id ?? '', actionId);
+        .choose(id ?? '', actionId, values && { values });
       setState({ isBusy: false, chosenHere: actionId });
     } catch (error) {
       const code = error instanceof UswarmError ? error.code : '';
@@ -49,8 +51,13 @@ export function useChoice({ id, message }: Pick<ShownMessage, 'id' | 'message'>,
   const allow = () => client.api.patch('/v1/agents/{id}/tools/{name}', { path, body: { permission: 'allow' } });
   return {
     ...state,
-    choose: (actionId: string): void => void decide(actionId),
+    /** Of the button for an action: a form's button sends its fields. */
+    pressed: (actionId: string) =>
+      fields !== undefined && actionId === SUBMIT
+        ? ({ type: 'submit' } as const)
+        : { onClick: (): void => void decide(actionId) },
+    send: (entered: FormData): void => void decide(SUBMIT, valuesOf(fields ?? [], entered)),
     /** Also allows this agent all later calls of the tool. */
-    allowAlways: canAllow ? (): void => void decide(APPROVE, allow) : undefined,
+    allowAlways: canAllow ? (): void => void decide(APPROVE, undefined, allow) : undefined,
   };
 }

@@ -1,12 +1,7 @@
 import { Text } from '../conversation/text.js';
 import { Screen } from '../screen/screen.js';
 import { EmptyState, Problem, Spinner } from '../ui/parts.js';
-import { type Legal, useLegal } from './use-legal.js';
-
-const TITLES: Readonly<Record<string, [title: string, text: (legal: Legal) => string]>> = {
-  terms: ['Terms of service', ({ terms_of_service: text }) => text],
-  privacy: ['Privacy policy', ({ privacy_policy: text }) => text],
-};
+import { TITLES, useLegal } from './use-legal.js';
 
 /** Needs no session. */
 export function LegalScreen({ document }: { document: string }) {

@@ -1,7 +1,13 @@
 import type { components } from '@uswarm/client';
 import { useEffect, useState } from 'react';
 
-export type Legal = components['schemas']['LegalStatus'];
+type Legal = components['schemas']['LegalStatus'];
+
+/** By the document's name in addresses. */
+export const TITLES: Readonly<Record<string, [title: string, text: (legal: Legal) => string]>> = {
+  terms: ['Terms of service', ({ terms_of_service: text }) => text],
+  privacy: ['Privacy policy', ({ privacy_policy: text }) => text],
+};
 
 /** The documents are public, so that people can read them before they sign up. */
 export function useLegal(): { legal?: Legal; error?: string } {

@@ -12,6 +12,15 @@ export interface DeviceNotifications {
   set(on: boolean): void;
 }
 
+/** States, for users. */
+export const EXPLAINED = {
+  unsupported: 'This browser has no notifications. On an iPhone, add the page to the home screen first.',
+  unavailable: 'This installation sends no notifications to browsers.',
+  blocked: 'This browser blocks notifications of this page. Allow them in its settings.',
+  off: 'Learn that an answer is ready or a card waits, also while the page is closed.',
+  on: 'This device learns that an answer is ready or a card waits, also while the page is closed.',
+} as const;
+
 export function useDeviceNotifications(): DeviceNotifications {
   const { client, user } = useSession();
   const [state, setState] = useState<NotificationState>();

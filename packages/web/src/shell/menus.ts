@@ -3,7 +3,7 @@ import { pages } from '../session/pages.js';
 import { useClient, useSession } from '../session/use-client.js';
 import { chooseTheme, chosenTheme, THEMES } from '../theme/theme.js';
 import type { IconName } from '../ui/icons.js';
-import type { MenuEntry } from '../ui/menu.js';
+import type { MenuEntry } from '../ui/menu-entry.js';
 
 export const LINKS: readonly [path: 'agents' | 'connections' | 'usage' | 'receipts', label: string, icon: IconName][] =
   [

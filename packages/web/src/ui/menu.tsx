@@ -1,22 +1,12 @@
 import { Menu as Base } from '@base-ui/react/menu';
 import type { ReactNode } from 'react';
 import { useLocation } from 'wouter';
+import type { MenuEntry } from './menu-entry.js';
 import styles from './overlay.module.css';
 import { ui } from './ui.js';
 
 /** For lists that another control opens: they share the menu code. */
 export { Base as MenuParts };
-
-export interface MenuEntry {
-  label: ReactNode;
-  /** A page path; `external` ones are loaded as documents. */
-  href?: string;
-  external?: boolean;
-  onSelect?: () => void;
-  current?: boolean;
-  /** True for a line above the entry. */
-  separated?: boolean;
-}
 
 /** `trigger` is the button's content. */
 export function Menu(props: {
