@@ -34,7 +34,8 @@ export function createChoices(): Choices {
   return {
     update(message) {
       const { id, content, extended_status: status } = message;
-      if (content.type !== 'action_card' || !isOpenCard(content, status)) {
+      // An app's question is part of a running answer, for which this chat waits.
+      if (content.type !== 'action_card' || !isOpenCard(content, status) || content.form !== undefined) {
         cards.delete(id);
         return [];
       }

@@ -47,17 +47,23 @@ export const transcriptLines = ({ attachments }: Pick<MessageData, 'attachments'
     return [`♪ ${titled(name)}: ${first}`, ...rest.map((line) => `  ${line}`)];
   });
 
-/** A card: with numbered actions while it is open, otherwise with the choice. */
+/**
+ * A card: with numbered actions while it is open, otherwise with the choice.
+ *
+ * @param isQuestion true for an open question of an app
+ */
 export function cardLines(
   { title, description, actions, selected_action_id: selected }: Content<'action_card'>,
   open: readonly NumberedAction[],
+  isQuestion: boolean,
 ): string[] {
   const chosen = actions.find(({ id }) => id === selected);
   if (chosen !== undefined) return [`✓ ${oneLine(title)} You chose: ${oneLine(chosen.label)}`];
-  if (open.length === 0) return [`✗ ${oneLine(title)} This card can no longer be chosen.`];
+  if (open.length === 0 && !isQuestion) return [`✗ ${oneLine(title)} This card can no longer be chosen.`];
   return [
     `? ${oneLine(title)}`,
     ...(description === '' ? [] : visibleLines(description).map((line) => `  ${line}`)),
+    ...(isQuestion ? ['  Answer it on the page or in an app.'] : []),
     ...open.map(({ number, label }) => `  [${number}] ${oneLine(label)}`),
   ];
 }

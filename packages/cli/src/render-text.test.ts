@@ -145,6 +145,16 @@ describe('the contents of a transcript', () => {
     );
   });
 
+  it('leaves the answer to a question of an app to the page', () => {
+    const fields = [{ name: 'guest', label: 'Guest', type: 'text', required: true } as const];
+    const actions = [
+      { id: 'submit', label: 'Send', style: 'primary' } as const,
+      { id: 'decline', label: 'Decline', style: 'secondary' } as const,
+    ];
+    const text = transcript(turn(created(30, { ...card(null), actions, form: fields } as MessageContent)));
+    expect(text).toBe('? Whichone?\n  Both\n  are fine.[2J\n  Answer it on the page or in an app.\n');
+  });
+
   it('shows that a card can no longer be chosen', () => {
     const text = transcript(turn(created(30, card(null)), updated(30, card(null), { status: 'failed' })));
     expect(text.split('\n').at(-2)).toBe('✗ Whichone? This card can no longer be chosen.');

@@ -8,7 +8,7 @@ import type { Renderer } from './renderer.js';
 import { createReplies } from './replies.js';
 import { createScreen } from './screen.js';
 import { createPaint, oneLine, printable } from './terminal-text.js';
-import { contentText, inCreationOrder, isReply, type ServerEvent } from './turn.js';
+import { contentText, inCreationOrder, isOpenCard, isReply, type ServerEvent } from './turn.js';
 
 export interface TextRendererOptions {
   out: Output;
@@ -79,11 +79,12 @@ export function createTextRenderer(options: TextRendererOptions): Renderer {
 
   function card(message: MessageData, content: MessageData['content'] & { type: 'action_card' }): void {
     const open = choices.update(message);
+    const isQuestion = content.form !== undefined && isOpenCard(content, message.extended_status);
     const chosen = content.actions.find(({ id }) => id === content.selected_action_id);
     const before = lines.get(message.id);
-    print(message.id, cardLines(content, open), open.length > 0 ? 'yellow' : 'dim');
+    print(message.id, cardLines(content, open, isQuestion), open.length > 0 || isQuestion ? 'yellow' : 'dim');
     // Listed again after missed events, it is the same choice.
-    if (chosen !== undefined && before !== undefined && before !== lines.get(message.id))
+    if (chosen !== undefined && content.form === undefined && before !== undefined && before !== lines.get(message.id))
       chosenLabels.push(chosen.label);
   }
 
