@@ -50,7 +50,7 @@ export const transcriptLines = ({ attachments }: Pick<MessageData, 'attachments'
 /**
  * A card: with numbered actions while it is open, otherwise with the choice.
  *
- * @param isQuestion true for an open question of an app
+ * @param isQuestion true while an app waits for the answer
  */
 export function cardLines(
   { title, description, actions, selected_action_id: selected }: Content<'action_card'>,

@@ -102,7 +102,6 @@ export const LIMITS = {
   approvalHours: 24,
   /** Minutes for which a call waits for the user's answer to its server's question. */
   questionMinutes: 10,
-  /** Fields of a question, and options of a field. */
   formFields: 20,
   formOptions: 50,
   /** Characters of a field's value. */

@@ -37,8 +37,8 @@ export interface McpConnectionDeps {
   /** Milliseconds per call with progress. The time of questions to the user does not count. */
   maxCallMs: number;
   /**
-   * Whether calls can ask the user. Older servers send questions apart from the call's response: `one user` takes them for questions
-   * of the only call in flight, which could be another user's call on a shared connection. Default: they cannot.
+   * Set if calls can ask the user. Older servers send questions apart from the response to a call: `one user` takes them for the only
+   * call in flight, which could be another user's call on a `shared` connection.
    */
   asks?: 'one user' | 'shared';
 }
@@ -53,7 +53,7 @@ export interface McpConnections {
   /** All tools, from all pages. @throws McpFailure; the reason of `signal` */
   list(token: RequestToken, signal: AbortSignal): Promise<readonly Tool[]>;
   /**
-   * @param ask for connections that ask. Default: nobody answers
+   * @param ask for connections that ask. Default: questions are canceled
    * @throws McpFailure; ProtocolError if the server rejects the call; the reason of `signal`
    */
   call(token: RequestToken, request: CallRequest, signal: AbortSignal, ask?: AskUser): Promise<CallToolResult>;

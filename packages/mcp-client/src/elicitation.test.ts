@@ -82,7 +82,7 @@ describe.each([
     expect(await call([ROOM], () => Promise.resolve({ action: 'decline' }))).toEqual([{ action: 'decline' }]);
   });
 
-  it('is told that nobody decides if the call cannot ask', async () => {
+  it('is told that the question is canceled if the call cannot ask', async () => {
     expect(await call([ROOM])).toEqual([{ action: 'cancel' }]);
   });
 

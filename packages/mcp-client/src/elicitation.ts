@@ -16,7 +16,7 @@ export interface QuestionField {
   /** For `choice` and `choices`. */
   options?: { value: string; label: string }[];
   initial?: string | number | boolean | string[];
-  /** Limits of a text's length, of a number, or of the number of choices. */
+  /** For a text's length, a number, or the count of choices. */
   min?: number;
   max?: number;
 }
@@ -29,7 +29,7 @@ export type Answer =
 /** Asks the user a server's question, and waits. */
 export type AskUser = (question: Question) => Promise<Answer>;
 
-/** Questions of one call: a server that asks again and again is told that nobody answers. */
+/** Questions of one call: a server that asks again and again gets no more answers. */
 const MAX_QUESTIONS = 5;
 const MAX_FIELDS = 20;
 const MAX_OPTIONS = 50;

@@ -12,7 +12,7 @@ export interface AskingServer {
   url: string;
   /** Asked by the next call. */
   questions: { message: string; requestedSchema: ElicitedForm }[];
-  /** Answers of completed calls. */
+  /** From completed calls. */
   answers: unknown[];
   close(): Promise<void>;
 }

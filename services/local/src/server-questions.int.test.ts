@@ -148,7 +148,7 @@ describe.each([
     await world.answer('Result: [{"action":"decline"');
   });
 
-  it('is told that nobody decides if the user stops the answer', async () => {
+  it('is told that the question is canceled if the user stops the answer', async () => {
     await asked();
     const approved = await world.client.shown(({ content }) => content.type === 'text' && content.text === 'Approve');
     const path = `/v1/workspaces/${world.client.workspaceId}/messages/${approved.id}/stop`;
@@ -157,7 +157,7 @@ describe.each([
     expect(server.answers).toEqual([{ action: 'cancel' }]);
   });
 
-  it('is told that nobody decides if the user writes something else', async () => {
+  it('is told that the question is canceled if the user writes something else', async () => {
     const card = await asked();
     await world.client.send('Leave it');
     await eventually(() => server.answers, { until: (answers) => answers.length === 1 });

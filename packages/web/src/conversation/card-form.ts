@@ -3,7 +3,7 @@ import type { components } from '@uswarm/client';
 export type Field = components['schemas']['FormField'];
 export const SUBMIT = 'submit';
 
-/** Attributes of inputs; the other types are a choice. */
+/** Input attributes; the other types are a choice. */
 export const INPUTS: Partial<Record<Field['type'], { type: string; step?: string }>> = {
   text: { type: 'text' },
   email: { type: 'email' },

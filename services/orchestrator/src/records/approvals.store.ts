@@ -2,7 +2,7 @@ import { storable } from '@uswarm/service-kit';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import { answersUser } from './answers-user.js';
-import type { QuestionAnswer, StoredQuestion } from './question-card.js';
+import type { QuestionAnswer, StoredQuestion } from './question.js';
 import { deleteContextAndCalls, insertCalls } from './turn-part-rows.js';
 
 export type ApprovalStatus = 'open' | 'approved' | 'denied' | 'expired' | 'superseded';

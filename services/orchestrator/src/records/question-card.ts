@@ -1,26 +1,17 @@
 import { ApiError, type FormField, type FormFieldType, type FormValue, LIMITS } from '@uswarm/contract';
-import type { Answer, Question, QuestionField } from '@uswarm/mcp-client';
+import type { Question, QuestionField } from '@uswarm/mcp-client';
 import { z } from 'zod';
 import { type OfferedCard, quoted } from './approval-card.js';
+import type { AnswerContent, QuestionAnswer, StoredQuestion } from './question.js';
 import { visibleText } from './visible-text.js';
 
-export type QuestionAnswer = Answer;
-type Content = Extract<Answer, { action: 'accept' }>['content'];
-
-/** What the choices of a card mean. */
-export interface StoredQuestion {
-  fields: readonly QuestionField[];
-  /** Answers by action; `null` declines. The action `submit` sends the fields. */
-  choices: Readonly<Record<string, Content | null>>;
-}
-
-export const SUBMIT_ACTION = 'submit';
+const SUBMIT_ACTION = 'submit';
 const DECLINE_ACTION = 'decline';
 /** More options are a list. */
 const MAX_BUTTONS = 6;
 
 /** One field with few values needs no form: each app shows buttons. */
-function asButtons(fields: readonly QuestionField[]): { label: string; content: Content }[] | undefined {
+function asButtons(fields: readonly QuestionField[]): { label: string; content: AnswerContent }[] | undefined {
   const [only, ...others] = fields;
   if (only === undefined || others.length > 0) return undefined;
   const { name, type, options = [] } = only;
@@ -43,7 +34,7 @@ function shownField({ min: _, max: __, initial, ...field }: QuestionField): Form
   return { ...field, ...(texts === undefined ? {} : { initial: texts }) };
 }
 
-/** The card with a question of a server, and what its choices mean. The server's texts are quoted. */
+/** Shows a server's question; its texts are quoted. */
 export function questionCard(
   from: string,
   { message, fields }: Question,
@@ -97,7 +88,10 @@ const FORMATS: Partial<Record<FormFieldType, { schema: z.ZodType; problem: strin
 };
 
 /** @returns the value; a problem, as a sentence without a subject */
-function valueOf(field: QuestionField, texts: readonly string[]): { value: Content[string] } | { problem: string } {
+function valueOf(
+  field: QuestionField,
+  texts: readonly string[],
+): { value: AnswerContent[string] } | { problem: string } {
   const { type, options = [] } = field;
   if (type === 'choices') {
     if (texts.some((text) => !options.some(({ value }) => value === text)) || new Set(texts).size < texts.length)
@@ -130,12 +124,12 @@ function valueOf(field: QuestionField, texts: readonly string[]): { value: Conte
   }
 }
 
-/** An empty text is no value, as an empty field in a form. */
+/** An empty text means that the field was left empty. */
 const isEmpty = ({ type }: QuestionField, texts: readonly string[] | undefined): texts is undefined =>
   texts === undefined || texts.length === 0 || (type !== 'choice' && texts.length === 1 && texts[0] === '');
 
 /**
- * What a choice answers.
+ * Reads a choice.
  *
  * @throws ApiError `validation_failed` with the fields whose values do not fit
  */
@@ -148,7 +142,7 @@ export function answerOf(
   if (chosen === null) return { action: 'decline' };
   if (chosen !== undefined) return { action: 'accept', content: chosen };
   const problems: { path: string; message: string }[] = [];
-  const content: [string, Content[string]][] = [];
+  const content: [string, AnswerContent[string]][] = [];
   for (const name of Object.keys(values))
     if (!fields.some((field) => field.name === name))
       problems.push({ path: `values.${name}`, message: 'is not a field of the card' });

@@ -36,7 +36,7 @@ export interface ServerTokens {
 export interface ServerClientDeps {
   outgoing: Pick<Outgoing, 'fetch'>;
   tokens: ServerTokens;
-  /** Whether all users share the connection. */
+  /** True if all users share the connection. */
   isShared: boolean;
   version: string;
 }

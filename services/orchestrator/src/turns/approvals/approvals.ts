@@ -24,7 +24,8 @@ import {
   findExpiredApproval,
   expireApproval,
 } from '../../records/approvals.store.js';
-import { answerOf, type StoredQuestion } from '../../records/question-card.js';
+import type { StoredQuestion } from '../../records/question.js';
+import { answerOf } from '../../records/question-card.js';
 import type { TurnSignals } from '../turn-signals.js';
 import { withdrawCards } from './withdraw-cards.js';
 

@@ -19,7 +19,7 @@ const POLL_MS = 5_000;
 const QUESTION_MS = LIMITS.questionMinutes * 60_000;
 const CANCELED: Answer = { action: 'cancel' };
 
-/** Shows a server's questions during one call, and waits for the user, the end of the turn, or the end of the question. */
+/** Shows a server's questions during one call, and waits until the user answers, the turn ends or the question expires. */
 export function createCallQuestions(
   { writer, watchAnswers }: CallQuestionsDeps,
   call: Pick<AskedCall, 'id' | 'tool' | 'argumentsHash'>,

@@ -11,7 +11,7 @@ import type { OfferedCard } from '../../records/approval-card.js';
 import { APPROVAL_KEY } from '../../records/approvals.store.js';
 import type * as approvalRecords from '../../records/approvals.store.js';
 import type { PushJobs } from '../../records/push-jobs.js';
-import type { StoredQuestion } from '../../records/question-card.js';
+import type { StoredQuestion } from '../../records/question.js';
 import type { CountedCall, UsageEntry } from '../../records/usage-rows.js';
 import type { TurnMessages } from '../content/turn-messages.js';
 import type * as turnRecords from '../turns.store.js';

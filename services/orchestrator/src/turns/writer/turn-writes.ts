@@ -1,7 +1,7 @@
 import type { UntrustedSource } from '../tools/untrusted-content.js';
 import type { AgentActivity } from '../../platform/database/schema.js';
 import type { FoundApproval } from '../../records/approvals.store.js';
-import type { QuestionAnswer } from '../../records/question-card.js';
+import type { QuestionAnswer } from '../../records/question.js';
 import type { NewReceipt, SentReceipt } from '../receipts/receipts.store.js';
 import type { Commit, StartTask, ToolOutcome } from '../tools/platform-tool.js';
 import type { NotSent } from '../tools/send-call.js';
