@@ -105,6 +105,9 @@ export const ERRORS = {
   ),
   integration_exchange_failed: entry(502, 'The provider refused to connect the app; see extra.provider_error.'),
   integration_unavailable: entry(503, 'The provider is unavailable; try again later.', true),
+  tool_servers_not_enabled: entry(403, 'This installation does not let users add tool servers.'),
+  tool_server_limit_reached: entry(409, 'Tool server limit reached.'),
+  tool_server_unusable: entry(422, 'The address has no tool server that agents can use; see extra.reason.'),
   redirect_url_not_allowed: entry(400, 'redirect_url is not allowed.'),
 
   turn_queue_full: entry(429, 'Too many turns are queued in this conversation.', true),

@@ -94,6 +94,7 @@ export {
   IntegrationItem,
   OAuthConfiguration,
   ServerTool,
+  UserToolServer,
 } from './resources/integration.js';
 export {
   CLIENT_EVENTS,

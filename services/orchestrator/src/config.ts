@@ -399,6 +399,18 @@ export const OrchestratorConfig = z.object({
   TOOL_SERVERS_FILE: z.string().optional(),
   /** Directory with the tokens for these servers, one file each. */
   TOOL_SERVER_SECRETS: z.string().optional(),
+  /** Users may add tool servers on the internet. */
+  USER_TOOL_SERVERS: flag.default(false),
+  USER_TOOL_SERVERS_PER_USER: z.coerce.number().int().min(1).max(50).default(10),
+  /**
+   * Where authorization servers send the browser back, comma-separated; `{server}` is replaced by the tool server's id.
+   * Apps receive the first one. Without one, users cannot connect accounts.
+   */
+  USER_TOOL_SERVERS_REDIRECT_URLS: list
+    .refine((urls) => urls.every((url) => URL.canParse(url)), 'must be URLs')
+    .default([]),
+  /** Hosts on a private network whose servers users may add nevertheless, comma-separated. Others are refused. */
+  USER_TOOL_SERVERS_PRIVATE_HOSTS: hostList.default([]),
   /** JSON file with the models and their limits. Default: the built-in ones. */
   MODELS_FILE: z.string().optional(),
   /**
@@ -467,6 +479,9 @@ export function checkConfig(config: OrchestratorConfig): OrchestratorConfig {
   checkModelCallsKey(config);
   if (Object.keys(config.INTEGRATION_PROVIDERS).length > 0 && config.INTEGRATION_TOKEN_KEYS === undefined) {
     throw new Error('INTEGRATION_TOKEN_KEYS is not set; INTEGRATION_PROVIDERS needs it');
+  }
+  if (config.USER_TOOL_SERVERS && config.INTEGRATION_TOKEN_KEYS === undefined) {
+    throw new Error('INTEGRATION_TOKEN_KEYS is not set; USER_TOOL_SERVERS needs it');
   }
   requireSecurePush(config);
   requireAllOrNone(config, ['WEB_PUSH_PRIVATE_KEY', 'WEB_PUSH_CONTACT']);

@@ -124,6 +124,8 @@ const TOOL_SERVER_REDIRECT = 'https://app.example.com/connected/linear';
 /** An authorization server for integrations, and a tool server with accounts. */
 export interface ProviderServers extends OAuthServer {
   accounts: AccountServer;
+  /** A server without accounts, which users can add. */
+  wiki: AccountServer;
   /** Settings for an orchestrator that uses both. */
   environment: Record<string, string>;
 }
@@ -131,6 +133,7 @@ export interface ProviderServers extends OAuthServer {
 export async function startProviderServers(): Promise<ProviderServers> {
   const oauth = await startProviderServer();
   const accounts = await startAccountServer();
+  const wiki = await startAccountServer({ needsAccount: false });
   const folder = await mkdtemp(join(tmpdir(), 'uswarm-tool-servers-'));
   const file = join(folder, 'tool-servers.json');
   const auth = { type: 'oauth', redirect_urls: [TOOL_SERVER_REDIRECT] };
@@ -138,9 +141,15 @@ export async function startProviderServers(): Promise<ProviderServers> {
   return {
     ...oauth,
     accounts,
-    environment: { ...integrationEnvironment(oauth), TOOL_SERVERS_FILE: file },
+    wiki,
+    environment: {
+      ...integrationEnvironment(oauth),
+      TOOL_SERVERS_FILE: file,
+      USER_TOOL_SERVERS: 'true',
+      USER_TOOL_SERVERS_PRIVATE_HOSTS: new URL(wiki.url).hostname,
+    },
     async close() {
-      await Promise.all([oauth.close(), accounts.close()]);
+      await Promise.all([oauth.close(), accounts.close(), wiki.close()]);
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -27,7 +27,7 @@ export interface UserResources {
 /** Creates a user with one resource of every type that has an example in the API document. */
 export async function createUserResources(
   uswarm: TestOrchestrator,
-  server: OAuthServer & Partial<Pick<ProviderServers, 'accounts'>>,
+  server: OAuthServer & Partial<Pick<ProviderServers, 'accounts' | 'wiki'>>,
   { connected }: { connected: boolean } = { connected: true },
 ): Promise<UserResources> {
   const user = await uswarm.user();
@@ -85,6 +85,7 @@ export async function createUserResources(
       [EXAMPLE.authorizationCode]: callback.authorization_code,
       [EXAMPLE.codeVerifier]: callback.code_verifier,
       [EXAMPLE.redirectUrl]: callback.redirect_url,
+      ...(server.wiki === undefined ? {} : { [EXAMPLE.userServerUrl]: server.wiki.url }),
       ...(serverCallback === undefined
         ? {}
         : {

@@ -1349,6 +1349,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tool-servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List own tool servers
+         * @description The tool servers that the user has added, in this order. Those of the operator are in `GET /v1/integrations`.
+         */
+        get: operations["listToolServers"];
+        put?: never;
+        /**
+         * Add a tool server
+         * @description Calls the server first, and stores nothing if agents could not use it: `extra.reason` is then `unreachable`, `not_mcp`, `token_rejected` or `account_unsupported`. A server that the user has added before, by its `url`, keeps its id and gets the new name and token, so a request can be repeated.
+         */
+        post: operations["addToolServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tool-servers/{server}/connect": {
         parameters: {
             query?: never;
@@ -1401,7 +1425,7 @@ export interface paths {
         post?: never;
         /**
          * Disconnect a tool server
-         * @description Deletes the stored tokens and revokes them. Agents can no longer use the account.
+         * @description Deletes the stored tokens and revokes them. Agents can no longer use the account. A server that the user has added is removed, with everything that was stored about it.
          */
         delete: operations["disconnectToolServer"];
         options?: never;
@@ -1894,7 +1918,7 @@ export interface components {
          * @description What went wrong, for programs. `x-error-catalogue` of the OpenAPI document describes each code.
          * @enum {string}
          */
-        ErrorCode: "validation_failed" | "request_timeout" | "malformed_json" | "payload_too_large" | "unsupported_media_type" | "route_not_found" | "method_not_allowed" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "reauthentication_required" | "resume_token_invalid" | "resume_token_expired" | "session_user_mismatch" | "token_header_required" | "signature_missing" | "signature_invalid" | "timestamp_invalid" | "timestamp_out_of_window" | "sign_up_required" | "origin_not_allowed" | "operator_not_allowed" | "user_banned" | "user_deleted" | "user_not_found" | "workspace_not_found" | "agent_not_found" | "conversation_not_found" | "message_not_found" | "turn_not_found" | "memory_not_found" | "artifact_not_found" | "workflow_not_found" | "receipt_not_found" | "tool_not_found" | "asset_not_found" | "upload_not_found" | "export_not_found" | "integration_not_found" | "agent_limit_reached" | "agent_is_manager" | "agent_deleted" | "agent_id_required" | "agent_id_not_allowed" | "content_type_not_allowed" | "mention_invalid" | "attachment_invalid" | "cursor_invalid" | "local_id_reused" | "action_not_found" | "approval_closed" | "permission_not_supported" | "tool_forced" | "action_already_chosen" | "legal_version_unknown" | "turn_not_running" | "workflow_not_running" | "turn_running" | "message_not_an_answer" | "message_not_editable" | "message_not_latest" | "resync_required" | "idempotency_key_reused" | "conversation_limit_reached" | "workspace_limit_reached" | "memory_limit_reached" | "memory_too_large" | "upload_too_large" | "upload_quota_exceeded" | "export_limit_reached" | "upload_limit_reached" | "upload_stalled" | "malformed_form" | "upload_file_missing" | "upload_link_invalid" | "range_not_satisfiable" | "integration_not_configured" | "integration_code_invalid" | "integration_permissions_missing" | "integration_exchange_failed" | "integration_unavailable" | "redirect_url_not_allowed" | "turn_queue_full" | "subscription_limit_reached" | "search_timeout" | "rate_limited" | "sign_up_limit_reached" | "token_limit_reached" | "service_unavailable" | "internal_error";
+        ErrorCode: "validation_failed" | "request_timeout" | "malformed_json" | "payload_too_large" | "unsupported_media_type" | "route_not_found" | "method_not_allowed" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "reauthentication_required" | "resume_token_invalid" | "resume_token_expired" | "session_user_mismatch" | "token_header_required" | "signature_missing" | "signature_invalid" | "timestamp_invalid" | "timestamp_out_of_window" | "sign_up_required" | "origin_not_allowed" | "operator_not_allowed" | "user_banned" | "user_deleted" | "user_not_found" | "workspace_not_found" | "agent_not_found" | "conversation_not_found" | "message_not_found" | "turn_not_found" | "memory_not_found" | "artifact_not_found" | "workflow_not_found" | "receipt_not_found" | "tool_not_found" | "asset_not_found" | "upload_not_found" | "export_not_found" | "integration_not_found" | "agent_limit_reached" | "agent_is_manager" | "agent_deleted" | "agent_id_required" | "agent_id_not_allowed" | "content_type_not_allowed" | "mention_invalid" | "attachment_invalid" | "cursor_invalid" | "local_id_reused" | "action_not_found" | "approval_closed" | "permission_not_supported" | "tool_forced" | "action_already_chosen" | "legal_version_unknown" | "turn_not_running" | "workflow_not_running" | "turn_running" | "message_not_an_answer" | "message_not_editable" | "message_not_latest" | "resync_required" | "idempotency_key_reused" | "conversation_limit_reached" | "workspace_limit_reached" | "memory_limit_reached" | "memory_too_large" | "upload_too_large" | "upload_quota_exceeded" | "export_limit_reached" | "upload_limit_reached" | "upload_stalled" | "malformed_form" | "upload_file_missing" | "upload_link_invalid" | "range_not_satisfiable" | "integration_not_configured" | "integration_code_invalid" | "integration_permissions_missing" | "integration_exchange_failed" | "integration_unavailable" | "tool_servers_not_enabled" | "tool_server_limit_reached" | "tool_server_unusable" | "redirect_url_not_allowed" | "turn_queue_full" | "subscription_limit_reached" | "search_timeout" | "rate_limited" | "sign_up_limit_reached" | "token_limit_reached" | "service_unavailable" | "internal_error";
         /** @description A field that the user fills in. */
         FormField: {
             /** @description The key of the value in `values`; unique in the form. */
@@ -2652,6 +2676,17 @@ export interface components {
         AcceptServerToolsBody: {
             /** @description The `name` of each accepted tool. */
             tools: string[];
+        };
+        /** @description A tool server of the user. */
+        AddToolServerBody: {
+            /** @description What the user sees on cards, up to 60 characters. It must not look like the name of another server or app. */
+            name: string;
+            /** @description The MCP endpoint, with https on port 443 of a server on the internet, up to 1,000 characters. */
+            url: string;
+            /** @description A bearer token of the user. It is stored encrypted, and never returned; up to 4,096 characters. Without one, the server needs none, or an account that the user connects then. */
+            token?: string;
+            /** @description A public OAuth client that the user has registered there, for a server that registers none itself; up to 500 characters. Not together with `token`. */
+            client_id?: string;
         };
         /** @description An agent with everything that its profile page shows. */
         AgentDetails: {
@@ -4046,6 +4081,44 @@ export interface components {
             /** @description The resource that was requested, created or changed. */
             data: components["schemas"]["UserProfile"];
         };
+        /** @description A tool server that the user has added. */
+        UserToolServer: {
+            /** @description The `server` of the app in `GET /v1/integrations`, such as `own_k3x9q2ab`. */
+            id: string;
+            /** @description As the user has named it, on one line. */
+            name: string;
+            /** @description The MCP endpoint. */
+            url: string;
+            /**
+             * @description How the service authenticates there: not at all, with the token that the user has entered, or with an account that the user connects with `POST /v1/tool-servers/{server}/connect`.
+             * @enum {string}
+             */
+            auth: "none" | "bearer" | "oauth";
+            /**
+             * @description `connected`: agents can use the tools. `needs_account`: connect the account, or add the server again with a new token. `failed`: the tools could not be listed the last time; see `failure`.
+             * @enum {string}
+             */
+            state: "connected" | "needs_account" | "failed";
+            /** @description What the server did the last time, for developers, such as `could not be reached`; null without a failure. */
+            failure: string | null;
+            /** @description How many tools agents can have. */
+            tools: number;
+            /**
+             * Format: date-time
+             * @description When it was added.
+             */
+            created_at: string;
+        };
+        /** @description A response whose result has the schema `UserToolServer`. */
+        UserToolServerEnvelope: {
+            /** @description The resource that was requested, created or changed. */
+            data: components["schemas"]["UserToolServer"];
+        };
+        /** @description A complete list, without pages, of items with the schema `UserToolServer`. */
+        UserToolServerList: {
+            /** @description All items, in the order that the operation states; empty if there are none. */
+            data: components["schemas"]["UserToolServer"][];
+        };
         /** @description What all workspaces of the user have used this month. */
         UserUsageSummary: {
             /** @description Year and month in UTC that the numbers belong to, such as `2026-11`. */
@@ -4356,6 +4429,7 @@ export type WorkspaceUnsubscribe = components['schemas']['WorkspaceUnsubscribe']
 export type WorkspaceUpdated = components['schemas']['WorkspaceUpdated'];
 export type AcceptLegalBody = components['schemas']['AcceptLegalBody'];
 export type AcceptServerToolsBody = components['schemas']['AcceptServerToolsBody'];
+export type AddToolServerBody = components['schemas']['AddToolServerBody'];
 export type AgentDetails = components['schemas']['AgentDetails'];
 export type AgentDetailsEnvelope = components['schemas']['AgentDetailsEnvelope'];
 export type AgentMemory = components['schemas']['AgentMemory'];
@@ -4472,6 +4546,9 @@ export type UsageReportPage = components['schemas']['UsageReportPage'];
 export type UserPatch = components['schemas']['UserPatch'];
 export type UserProfile = components['schemas']['UserProfile'];
 export type UserProfileEnvelope = components['schemas']['UserProfileEnvelope'];
+export type UserToolServer = components['schemas']['UserToolServer'];
+export type UserToolServerEnvelope = components['schemas']['UserToolServerEnvelope'];
+export type UserToolServerList = components['schemas']['UserToolServerList'];
 export type UserUsageSummary = components['schemas']['UserUsageSummary'];
 export type UserUsageSummaryEnvelope = components['schemas']['UserUsageSummaryEnvelope'];
 export type Workflow = components['schemas']['Workflow'];
@@ -6585,6 +6662,50 @@ export interface operations {
             };
         };
     };
+    listToolServers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserToolServerList"];
+                };
+            };
+        };
+    };
+    addToolServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddToolServerBody"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserToolServerEnvelope"];
+                };
+            };
+        };
+    };
     connectToolServer: {
         parameters: {
             query?: never;
@@ -6638,7 +6759,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The `server` of a connected app. */
+                /** @description The `server` of a connected app, or the `id` of an own tool server. */
                 server: string;
             };
             cookie?: never;
@@ -6780,6 +6901,7 @@ export interface Routes {
     '/v1/receipts/{id}': { path: operations['getReceipt']['parameters']['path']; result: operations['getReceipt']['responses'][200]['content']['application/json'] };
     '/v1/receipt-keys': { result: operations['listReceiptKeys']['responses'][200]['content']['application/json'] };
     '/v1/integrations': { result: operations['listIntegrations']['responses'][200]['content']['application/json'] };
+    '/v1/tool-servers': { result: operations['listToolServers']['responses'][200]['content']['application/json'] };
     '/v1/tool-servers/{server}/tools': { path: operations['listServerTools']['parameters']['path']; result: operations['listServerTools']['responses'][200]['content']['application/json'] };
   };
   post: {
@@ -6803,6 +6925,7 @@ export interface Routes {
     '/v1/workspaces/{workspaceId}/workflows/{id}/cancel': { path: operations['cancelWorkflow']['parameters']['path']; result: undefined };
     '/v1/integrations/connect': { body: NonNullable<operations['connectIntegration']['requestBody']>['content']['application/json']; result: operations['connectIntegration']['responses'][200]['content']['application/json'] };
     '/v1/integrations/callback': { body: NonNullable<operations['completeIntegration']['requestBody']>['content']['application/json']; result: undefined };
+    '/v1/tool-servers': { body: NonNullable<operations['addToolServer']['requestBody']>['content']['application/json']; result: operations['addToolServer']['responses'][201]['content']['application/json'] };
     '/v1/tool-servers/{server}/connect': { path: operations['connectToolServer']['parameters']['path']; result: operations['connectToolServer']['responses'][200]['content']['application/json'] };
     '/v1/tool-servers/{server}/callback': { path: operations['completeToolServer']['parameters']['path']; body: NonNullable<operations['completeToolServer']['requestBody']>['content']['application/json']; result: undefined };
     '/v1/tool-servers/{server}/tools/accept': { path: operations['acceptServerTools']['parameters']['path']; body: NonNullable<operations['acceptServerTools']['requestBody']>['content']['application/json']; result: undefined };

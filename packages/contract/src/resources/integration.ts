@@ -61,6 +61,31 @@ export const ServerTool = z
   .meta({ id: 'ServerTool', description: 'A tool of a connected account, with the definition that was accepted.' });
 export type ServerTool = z.output<typeof ServerTool>;
 
+export const UserToolServer = z
+  .strictObject({
+    id: z.string().meta({ description: 'The `server` of the app in `GET /v1/integrations`, such as `own_k3x9q2ab`.' }),
+    name: z.string().meta({ description: 'As the user has named it, on one line.' }),
+    url: z.string().meta({ description: 'The MCP endpoint.' }),
+    auth: z.enum(['none', 'bearer', 'oauth']).meta({
+      description:
+        'How the service authenticates there: not at all, with the token that the user has entered, or with an account that the ' +
+        'user connects with `POST /v1/tool-servers/{server}/connect`.',
+    }),
+    state: z.enum(['connected', 'needs_account', 'failed']).meta({
+      description:
+        '`connected`: agents can use the tools. `needs_account`: connect the account, or add the server again with a new token. ' +
+        '`failed`: the tools could not be listed the last time; see `failure`.',
+    }),
+    failure: z.string().nullable().meta({
+      description:
+        'What the server did the last time, for developers, such as `could not be reached`; null without a failure.',
+    }),
+    tools: z.int().nonnegative().meta({ description: 'How many tools agents can have.' }),
+    created_at: z.iso.datetime().meta({ description: 'When it was added.' }),
+  })
+  .meta({ id: 'UserToolServer', description: 'A tool server that the user has added.' });
+export type UserToolServer = z.output<typeof UserToolServer>;
+
 export const OAuthConfiguration = z
   .strictObject({
     client_id: z.string().meta({ description: 'Identifies uswarm at the provider.' }),

@@ -44,6 +44,7 @@ export const EXAMPLE = {
   serverCode: 'eyJ0eXAi-example-code',
   serverVerifier: 'M25iVXpKU3puUjFaYWg3T1NDTDQtcW1ROUY5YXlwalNoc0hhakxifmZHag',
   serverRedirectUrl: 'https://app.example.com/connected/linear',
+  userServerUrl: 'https://wiki.example.com/mcp',
 } as const;
 
 export const MORNING = '2026-11-20T08:30:00.000Z';

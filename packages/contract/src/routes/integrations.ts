@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { IntegrationProvider } from '../enums.js';
-import { IntegrationCatalog, OAuthConfiguration, ServerTool } from '../resources/integration.js';
+import { IntegrationCatalog, OAuthConfiguration, ServerTool, UserToolServer } from '../resources/integration.js';
 import { data } from '../resources/primitives.js';
-import { defineRoute, noContent, ok, text } from './define.js';
-import { EXAMPLE } from './examples.js';
+import { created, defineRoute, noContent, ok, text } from './define.js';
+import { EXAMPLE, MORNING } from './examples.js';
 
 const STATE =
   'The server creates the `state` of each flow, also for providers with PKCE. A client must not create its own: a callback with ' +
@@ -28,6 +28,49 @@ const CompleteIntegrationBody = z.object({
       'The value that the provider returned (RFC 9207); checked if the issuer of the provider is configured.',
   }),
 });
+
+const AddToolServerBody = z
+  .object({
+    name: z.string().min(1).max(60).meta({
+      description:
+        'What the user sees on cards, up to 60 characters. It must not look like the name of another server or app.',
+    }),
+    url: z.string().min(1).max(1_000).meta({
+      description: 'The MCP endpoint, with https on port 443 of a server on the internet, up to 1,000 characters.',
+    }),
+    token: z
+      .string()
+      .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
+      .max(4_096)
+      .optional()
+      .meta({
+        description:
+          'A bearer token of the user. It is stored encrypted, and never returned; up to 4,096 characters. Without one, the server ' +
+          'needs none, or an account that the user connects then.',
+      }),
+    client_id: z
+      .string()
+      .min(1)
+      .max(500)
+      .optional()
+      .meta({
+        description:
+          'A public OAuth client that the user has registered there, for a server that registers none itself; up to 500 characters. ' +
+          'Not together with `token`.',
+      }),
+  })
+  .meta({ id: 'AddToolServerBody', description: 'A tool server of the user.' });
+
+const userToolServer: UserToolServer = {
+  id: 'own_k3x9q2ab',
+  name: 'Team wiki',
+  url: EXAMPLE.userServerUrl,
+  auth: 'none',
+  state: 'connected',
+  failure: null,
+  tools: 1,
+  created_at: MORNING,
+};
 
 export const integrationRoutes = [
   defineRoute({
@@ -130,6 +173,40 @@ export const integrationRoutes = [
     example: { params: { provider: 'gmail' } },
   }),
   defineRoute({
+    operationId: 'listToolServers',
+    method: 'get',
+    path: '/v1/tool-servers',
+    auth: 'user',
+    tag: 'integrations',
+    summary: 'List own tool servers',
+    description:
+      'The tool servers that the user has added, in this order. Those of the operator are in `GET /v1/integrations`.',
+    extension: true,
+    responses: ok(data(z.array(UserToolServer))),
+    errors: ['tool_servers_not_enabled'],
+    example: { answer: { data: [userToolServer] } },
+  }),
+  defineRoute({
+    operationId: 'addToolServer',
+    method: 'post',
+    path: '/v1/tool-servers',
+    auth: 'user',
+    tag: 'integrations',
+    summary: 'Add a tool server',
+    description:
+      'Calls the server first, and stores nothing if agents could not use it: `extra.reason` is then `unreachable`, `not_mcp`, ' +
+      '`token_rejected` or `account_unsupported`. A server that the user has added before, by its `url`, keeps its id and gets the ' +
+      'new name and token, so a request can be repeated.',
+    extension: true,
+    body: AddToolServerBody,
+    responses: created(data(UserToolServer)),
+    errors: ['tool_servers_not_enabled', 'tool_server_limit_reached', 'tool_server_unusable'],
+    example: {
+      body: { wiki: { name: 'Team wiki', url: EXAMPLE.userServerUrl } },
+      answer: { data: userToolServer },
+    },
+  }),
+  defineRoute({
     operationId: 'connectToolServer',
     method: 'post',
     path: '/v1/tool-servers/{server}/connect',
@@ -196,9 +273,11 @@ export const integrationRoutes = [
     auth: 'user',
     tag: 'integrations',
     summary: 'Disconnect a tool server',
-    description: 'Deletes the stored tokens and revokes them. Agents can no longer use the account.',
+    description:
+      'Deletes the stored tokens and revokes them. Agents can no longer use the account. A server that the user has added is ' +
+      'removed, with everything that was stored about it.',
     extension: true,
-    params: { server: text('The `server` of a connected app.') },
+    params: { server: text('The `server` of a connected app, or the `id` of an own tool server.') },
     responses: noContent,
     errors: ['integration_not_found'],
     example: { params: { server: 'linear' } },

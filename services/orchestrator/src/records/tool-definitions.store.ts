@@ -113,3 +113,11 @@ export async function acceptChanges(
     RETURNING name`.execute(tx);
   return rows.map(({ name }) => name);
 }
+
+export async function deleteDefinitions(tx: Transaction, { server, ownerId }: DefinitionSource): Promise<void> {
+  await tx
+    .deleteFrom('tool_definitions')
+    .where('server', '=', server)
+    .where('owner_id', 'is not distinct from', ownerId)
+    .execute();
+}

@@ -43,3 +43,11 @@ export async function storeServerClient(
     )
     .execute();
 }
+
+/** Deletes the client of a server that its user has removed, unless tokens must be revoked with it first. */
+export async function deleteUnusedClient(tx: Database, server: string): Promise<void> {
+  await sql`
+    DELETE FROM tool_server_clients WHERE server = ${server} AND starts_with(server, 'own_')
+      AND NOT EXISTS (SELECT FROM user_tool_servers WHERE id = ${server})
+      AND NOT EXISTS (SELECT FROM integration_revocations WHERE provider = ${`mcp:${server}`})`.execute(tx);
+}

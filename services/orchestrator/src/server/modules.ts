@@ -23,6 +23,7 @@ import { createAuthModule } from '../accounts/auth/auth.module.js';
 import type { AuthenticatorDeps } from '../accounts/auth/authenticator.js';
 import { createIdentityHash } from '../accounts/auth/identity-hash.js';
 import { createSessionRevocationPublisher } from '../accounts/auth/session-revocation-publisher.js';
+import { createToolServers } from '../apps/tool-servers/tool-servers.js';
 import { loadToolServers } from '../apps/tool-servers/tool-servers-file.js';
 import { createToolServersModule } from '../apps/tool-servers/tool-servers.module.js';
 import { createConnectedApps } from '../apps/connected-apps/connected-apps.module.js';
@@ -156,7 +157,8 @@ function createPlatform({ config, bus, environment, metrics, logger }: Orchestra
 /** The users' connections to other apps, and the tools for these apps. */
 async function createIntegrationModules({ config, metrics, version, logger }: OrchestratorOptions, platform: Platform) {
   const { requests, background, clock, assets } = platform;
-  const servers = loadToolServers(config.TOOL_SERVERS_FILE);
+  const operators = loadToolServers(config.TOOL_SERVERS_FILE);
+  const servers = createToolServers({ operators, config, database: background.database });
   const integrations = await createIntegrationsModule({
     config,
     assets,
@@ -176,6 +178,8 @@ async function createIntegrationModules({ config, metrics, version, logger }: Or
     config,
     background,
     accessTokens: accessTokens(database),
+    integrations: integrations.service,
+    appNames: integrations.names,
     assets,
     version,
     logger,

@@ -157,6 +157,8 @@ describe('the body of a successful response', () => {
     listTurnSteps: steps,
     listIntegrations: () => user.get('/v1/integrations'),
     connectIntegration: () => user.post('/v1/integrations/connect', { provider: 'gmail' }, 200),
+    listToolServers: () => user.get('/v1/tool-servers'),
+    addToolServer: () => user.post('/v1/tool-servers', { name: 'Wiki', url: server.wiki.url }, 201),
     connectToolServer: () => user.post('/v1/tool-servers/linear/connect', undefined, 200),
     listServerTools: async () => {
       const userId = await uswarm.idOf(user);

@@ -218,6 +218,11 @@ describe('account deletion with a runtime', () => {
     await sql`
       INSERT INTO tool_definitions (server, owner_id, name, definition, hash)
       VALUES ('tracker', ${userId}, ${user.name}, '{}', 'x')`.execute(database);
+    await sql`
+      INSERT INTO user_tool_servers (id, user_id, name, url, auth)
+      VALUES (${`own_${crypto.randomUUID().slice(0, 8)}`}, ${userId}, ${user.name}, 'https://mcp.example.com', 'oauth')`.execute(
+      database,
+    );
     await storeArtifact(uswarm, home, user.name, ['- tea']);
     await storeWorkflow(uswarm, home, { name: user.name });
     const revocationId = crypto.randomUUID();

@@ -18,6 +18,7 @@ async function exported(workflows: ExportedWorkflow[]): Promise<{ workflows: unk
     exportLegalAcceptances: none,
     exportUsage: none,
     exportIntegrations: none,
+    exportToolServers: none,
     exportUploads: none,
     exportWorkspaces: () => Promise.resolve([{ id: 'w' }]),
     exportAgents: none,

@@ -17,6 +17,7 @@ export interface ExportContentDeps {
     | 'exportLegalAcceptances'
     | 'exportUsage'
     | 'exportIntegrations'
+    | 'exportToolServers'
     | 'exportUploads'
     | 'exportWorkspaces'
     | 'exportAgents'
@@ -48,6 +49,7 @@ devices.json             devices that you used; without push tokens
 legal.json               legal documents that you accepted, with version and time
 usage.json               tokens and requests by month and workspace
 integrations.json        apps that you connected; without their tokens
+tool-servers.json        tool servers that you added; without their tokens
 receipts.json            calls of agents that changed something, with signatures
 receipt-keys.json        the public keys of the signatures
 uploads.json             files that you uploaded; "path" is the file in this archive
@@ -179,6 +181,7 @@ export function createExportContent({ database, data, profile, receipts, steps, 
       json('legal.json', () => data.exportLegalAcceptances(database, userId)),
       json('usage.json', () => data.exportUsage(database, userId)),
       json('integrations.json', () => data.exportIntegrations(database, userId)),
+      json('tool-servers.json', () => data.exportToolServers(database, userId)),
       list('receipts.json', () => receipts.all(userId), '{"data":[', ']}'),
       json('receipt-keys.json', () => receipts.keys()),
       json('workspaces.json', async () => workspaces),

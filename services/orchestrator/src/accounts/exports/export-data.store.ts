@@ -70,6 +70,15 @@ export function exportIntegrations(db: Database, userId: string): Rows {
   );
 }
 
+export function exportToolServers(db: Database, userId: string): Rows {
+  return all(
+    db,
+    sql`
+      SELECT id, name, url, auth, client_id, created_at
+      FROM user_tool_servers WHERE user_id = ${userId} ORDER BY created_at, id`,
+  );
+}
+
 export function exportUploads(db: Database, userId: string): Promise<(Listed & { name: string })[]> {
   return all(
     db,

@@ -83,6 +83,11 @@ describe('an export', () => {
     let answer: Downloaded;
     beforeAll(async () => {
       [owner, other] = [await createUserResources(uswarm, server), await createUserResources(uswarm, server)];
+      await sql`
+        INSERT INTO user_tool_servers (id, user_id, name, url, auth)
+        VALUES ('own_abcd1234', ${await uswarm.idOf(owner.user)}, 'Notes', 'https://mcp.example.com/mcp', 'none')`.execute(
+        uswarm.database,
+      );
       const device = owner.user.with({ 'x-device-id': 'the phone' });
       await device.post('/v1/push-token', { push_token: PUSH_TOKEN }, 200);
       for (let n = 0; n < 12; n += 1) {
@@ -130,6 +135,7 @@ describe('an export', () => {
       expect(list('legal.json')).toEqual(expect.any(Array));
       expect(list('usage.json')).toEqual(expect.any(Array));
       expect(list('integrations.json').map(({ provider }) => provider)).toEqual(['gmail']);
+      expect(list('tool-servers.json').map(({ url }) => url)).toEqual(['https://mcp.example.com/mcp']);
     });
 
     it('contains the workspaces with their agents, settings and memories as the API returns them', async () => {

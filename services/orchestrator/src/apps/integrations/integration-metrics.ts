@@ -1,4 +1,6 @@
 import { initializedCounter, type Registry } from '@uswarm/service-kit';
+import { serverOfKey } from '../tool-servers/server-accounts.js';
+import { isUserServerId } from '../tool-servers/user-server-id.js';
 import type { OAuthFailureKind } from './oauth-answer.js';
 import { PROVIDERS } from './providers.js';
 
@@ -19,5 +21,10 @@ export function createIntegrationMetrics(registry: Registry): IntegrationMetrics
       outcome: ['renewed', 'gone', 'refused', 'unavailable', 'sealed'] satisfies RefreshOutcome[],
     },
   );
-  return { refreshed: (provider, outcome) => refreshes.inc({ provider, outcome }) };
+  return {
+    refreshed(provider, outcome) {
+      // A server that a user has added could otherwise raise an alert that no operator can resolve.
+      if (!isUserServerId(serverOfKey(provider) ?? '')) refreshes.inc({ provider, outcome });
+    },
+  };
 }

@@ -10,7 +10,9 @@ import type { Database } from '../../platform/database/database.js';
 import { createOutgoing } from '@uswarm/service-kit/outgoing';
 import { createServerAccounts, serverOfKey } from '../tool-servers/server-accounts.js';
 import { CONNECTION_LISTING_JOB } from '../tool-servers/connection-listing.js';
-import type { ToolServer } from '../tool-servers/tool-servers-file.js';
+import { hostsOf } from '../tool-servers/tool-servers-file.js';
+import type { ToolServers } from '../tool-servers/tool-servers.js';
+import { isUserServerId } from '../tool-servers/user-server-id.js';
 import { createAccessTokens } from './access-tokens.js';
 import { loadIntegrationCatalog, missingToolCategories, withImages, withoutOtherTools } from './catalog.js';
 import { createIntegrationMetrics } from './integration-metrics.js';
@@ -23,6 +25,7 @@ import { createTokenReencryption, TOKEN_REENCRYPTION_JOB, tokenReencryption } fr
 import { createTokenCipher, type TokenCipher } from './token-cipher.js';
 import { createTokenRefresh, REFRESH_JOB } from './token-refresh.js';
 import { createTokenRevocation, REVOCATION_JOB } from './token-revocation.js';
+import { findUserServer } from '../../records/user-tool-servers.store.js';
 import * as integrationRecords from '../../records/integrations.store.js';
 
 export interface IntegrationsModuleDeps {
@@ -33,11 +36,11 @@ export interface IntegrationsModuleDeps {
     | 'INTEGRATION_CATALOG_FILE'
     | 'CODE_RUNNER_ENABLED'
     | 'TOOL_SERVER_SECRETS'
+    | 'USER_TOOL_SERVERS_PRIVATE_HOSTS'
     | 'proxy'
   >;
   assets: Pick<Assets, 'url'>;
-  /** Tool servers of the operator. */
-  servers: readonly ToolServer[];
+  servers: ToolServers;
   serverItems: (userId: string) => Promise<IntegrationItem[]>;
   /** Signs OAuth states. All replicas must have the same secret. */
   stateSecret: string;
@@ -52,15 +55,18 @@ export type IntegrationsModule = Awaited<ReturnType<typeof createIntegrationsMod
 export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
   const { config, clock, logger } = deps;
   const { database, withTransaction, jobs } = deps.connections;
-  if (deps.servers.some(({ auth }) => auth.type === 'oauth') && config.INTEGRATION_TOKEN_KEYS === undefined)
+  const { operators } = deps.servers;
+  if (operators.some(({ auth }) => auth.type === 'oauth') && config.INTEGRATION_TOKEN_KEYS === undefined)
     throw new ConfigError('INTEGRATION_TOKEN_KEYS is not set; tool servers with accounts need it');
   const cipher = cipherOf(config);
   const providers = createProviderClients(config.INTEGRATION_PROVIDERS);
-  const serverHosts = deps.servers.map(({ url }) => new URL(url).hostname);
-  const discovery = createOutgoing(config.proxy, { connectMs: 5_000, publicExcept: serverHosts });
+  const privateHosts = { operators: hostsOf(operators), users: config.USER_TOOL_SERVERS_PRIVATE_HOSTS };
+  const discovery = createOutgoing(config.proxy, { connectMs: 5_000, publicExcept: privateHosts.operators });
+  const publicDiscovery = createOutgoing(config.proxy, { connectMs: 5_000, publicExcept: privateHosts.users });
   const accounts = createServerAccounts({
     servers: deps.servers,
     outgoing: discovery,
+    publicOutgoing: publicDiscovery,
     secrets: config.TOOL_SERVER_SECRETS,
     database,
     cipher,
@@ -68,7 +74,7 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
     logger,
   });
   const clients: ProviderClients = { find: async (name) => providers.get(name) ?? (await accounts.find(name)) };
-  const oauth = createOAuthClient(config.proxy, serverHosts);
+  const oauth = createOAuthClient(config.proxy, privateHosts);
   const metrics = createIntegrationMetrics(deps.metrics);
   const tools = loadTools(config);
   const catalog = withoutOtherTools(loadIntegrationCatalog(config.INTEGRATION_CATALOG_FILE), tools);
@@ -85,6 +91,10 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
     catalog: withImages(catalog, deps.assets.url),
     serverItems: deps.serverItems,
     prepare: accounts.prepare,
+    async exists(provider, userId, tx) {
+      const server = serverOfKey(provider) ?? '';
+      return !isUserServerId(server) || (await findUserServer(tx, userId, server)) !== undefined;
+    },
     connected: async ({ id, provider }, tx) => {
       if (serverOfKey(provider) === undefined) return;
       await jobs.enqueue({ kind: CONNECTION_LISTING_JOB, subjectId: id, workspaceId: id }, tx);
@@ -119,10 +129,12 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
     service,
     providers,
     accessTokens,
-    routes: { ...integrationHandlers(service, deps.servers), ...toolServerHandlers(service, deps.servers) },
+    /** What users see of apps and tools, which no tool server of a user may imitate. */
+    names: catalog.items.map(({ name }) => name),
+    routes: { ...integrationHandlers(service, operators), ...toolServerHandlers(service, deps.servers) },
     jobs: definitions,
     async close() {
-      await Promise.all([oauth.close(), discovery.close()]);
+      await Promise.all([oauth.close(), discovery.close(), publicDiscovery.close()]);
     },
   };
 }

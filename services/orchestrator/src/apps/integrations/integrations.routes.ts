@@ -2,17 +2,12 @@ import type { Handler, Handlers } from '../../platform/http/handlers.js';
 import { ApiError } from '@uswarm/contract';
 import { connectionKey } from '../tool-servers/server-accounts.js';
 import type { ToolServer } from '../tool-servers/tool-servers-file.js';
+import type { ToolServers } from '../tool-servers/tool-servers.js';
 import type { IntegrationService } from './integrations.service.js';
 
 /** An app that is a tool server in this installation is connected there. */
 const connectionOf = (provider: string, servers: readonly ToolServer[]): string =>
   servers.some(({ id, auth }) => id === provider && auth.type === 'oauth') ? connectionKey(provider) : provider;
-
-function requireServer(id: string, servers: readonly ToolServer[]): string {
-  const connection = connectionOf(id, servers);
-  if (connection === id) throw new ApiError('integration_not_found');
-  return connection;
-}
 
 /** REST-036 to REST-038 */
 export function integrationHandlers(service: IntegrationService, servers: readonly ToolServer[]) {
@@ -50,20 +45,24 @@ export function integrationHandlers(service: IntegrationService, servers: readon
 }
 
 /** Accounts on tool servers, including those without a `provider` in the API. */
-export function toolServerHandlers(service: IntegrationService, servers: readonly ToolServer[]) {
+export function toolServerHandlers(service: IntegrationService, servers: Pick<ToolServers, 'find'>) {
+  async function requireAccount(userId: string, id: string): Promise<string> {
+    const server = await servers.find(userId, id);
+    if (server?.auth.type === 'oauth') return connectionKey(id);
+    if (server?.addedBy === undefined) throw new ApiError('integration_not_found');
+    const message = 'This server takes no account. Add it again with a new token if it rejects the one that it has.';
+    throw new ApiError('integration_not_configured', { message });
+  }
+
   const connectToolServer: Handler<'connectToolServer'> = async ({ actor, params }) => ({
     status: 200,
-    body: { data: await service.connect(actor.userId, requireServer(params.server, servers)) },
+    body: { data: await service.connect(actor.userId, await requireAccount(actor.userId, params.server)) },
   });
   const completeToolServer: Handler<'completeToolServer'> = async ({ actor, params, body }) => {
     const { authorization_code: code, code_verifier: codeVerifier, redirect_url: redirectUrl, state, iss } = body;
-    const provider = requireServer(params.server, servers);
+    const provider = await requireAccount(actor.userId, params.server);
     await service.complete(actor, { provider, code, codeVerifier, redirectUrl, state, issuer: iss });
     return { status: 204 };
   };
-  const disconnectToolServer: Handler<'disconnectToolServer'> = async ({ actor, params }) => {
-    await service.disconnect(actor, requireServer(params.server, servers));
-    return { status: 204 };
-  };
-  return { connectToolServer, completeToolServer, disconnectToolServer } satisfies Partial<Handlers>;
+  return { connectToolServer, completeToolServer } satisfies Partial<Handlers>;
 }

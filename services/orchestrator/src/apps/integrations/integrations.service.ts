@@ -1,4 +1,4 @@
-import { createHash, randomUUIDv7 } from 'node:crypto';
+import { createHash, randomBytes, randomUUIDv7 } from 'node:crypto';
 import { ApiError, type IntegrationCatalog, type IntegrationItem, type OAuthConfiguration } from '@uswarm/contract';
 import type { Clock, Logger } from '@uswarm/service-kit';
 import type { Transaction, WithTransaction, Database } from '../../platform/database/database.js';
@@ -24,6 +24,8 @@ import { REFRESH_JOB } from './token-refresh.js';
 import { revokeLater } from './token-revocation.js';
 import { validityOf } from './token-validity.js';
 import { lockUser } from '../../records/lock-user.js';
+import { deleteUnusedClient } from '../../records/tool-server-clients.store.js';
+import { deleteUserServers } from '../../records/user-tool-servers.store.js';
 
 export interface IntegrationServiceDeps {
   withTransaction: WithTransaction;
@@ -35,7 +37,9 @@ export interface IntegrationServiceDeps {
    *
    * @throws ApiError `integration_not_configured`, `integration_unavailable`
    */
-  prepare: (provider: string) => Promise<void>;
+  prepare: (provider: string, userId: string) => Promise<void>;
+  /** False for a tool server that the user has removed. The transaction has locked the user. */
+  exists: (provider: string, userId: string, tx: Transaction) => Promise<boolean>;
   /** Called in the transaction that stores a connection. */
   connected: (row: Pick<SealedRow, 'id' | 'provider'>, tx: Transaction) => Promise<void>;
   oauth: Pick<OAuthClient, 'exchange'>;
@@ -78,6 +82,10 @@ export interface IntegrationService {
   complete(by: ConnectingUser, callback: Callback): Promise<void>;
   /** Deletes the tokens and enqueues their revocation at the provider. @throws ApiError `integration_not_found` */
   disconnect(by: ConnectingUser, provider: string): Promise<void>;
+  /** Like `disconnect`, in a transaction. @returns false if it was not connected */
+  drop(by: ConnectingUser, provider: string, tx: Transaction): Promise<boolean>;
+  /** Stores a token that the user has entered, in place of an earlier one. */
+  keepToken(by: ConnectingUser, provider: string, token: string, tx: Transaction): Promise<void>;
   /** Call it in the transaction that deletes the user. */
   revokeAll(userId: string, tx: Transaction): Promise<void>;
 }
@@ -167,16 +175,23 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     throw new ApiError('integration_permissions_missing', { extra: { missing_permissions: missing } });
   }
 
-  async function keep(by: ConnectingUser, callback: Callback, grant: Grant, codeHash: Buffer): Promise<boolean> {
+  /** @returns why the connection could not be stored */
+  async function keep(
+    by: ConnectingUser,
+    callback: Callback,
+    grant: Grant,
+    codeHash: Buffer,
+  ): Promise<'user_deleted' | 'integration_not_found' | undefined> {
     const { userId } = by;
     const { provider } = callback;
     const row = { id: randomUUIDv7(), userId, provider, ...cipher.seal(grant, { userId, provider }) };
     const validity = validityOf(grant, clock.now());
     return withTransaction(async (tx) => {
-      if (!(await lockUser(tx, userId))) {
-        // The account was deleted during the provider call. Only this process knows the tokens, so revoke them.
+      const hasUser = await lockUser(tx, userId);
+      if (!hasUser || !(await deps.exists(provider, userId, tx))) {
+        // Deleted during the provider call. Only this process knows the tokens, so revoke them.
         await revokeLater(deps, [row], tx);
-        return false;
+        return hasUser ? 'integration_not_found' : 'user_deleted';
       }
       await forget(userId, provider, tx);
       await insertIntegration(tx, { ...row, ...validity, codeHash });
@@ -186,8 +201,15 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
         const dueInMs = validity.refreshAt.getTime() - clock.now().getTime();
         await jobs.enqueue({ kind: REFRESH_JOB, subjectId: row.id, workspaceId: row.id, dueInMs }, tx);
       }
-      return true;
+      return undefined;
     });
+  }
+
+  async function drop(by: ConnectingUser, provider: string, tx: Transaction): Promise<boolean> {
+    const rows = await forget(by.userId, provider, tx);
+    await revokeLater(deps, rows, tx);
+    if (rows.length > 0) await record('disconnect', by, provider, tx);
+    return rows.length > 0;
   }
 
   return {
@@ -200,7 +222,7 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     },
 
     async connect(userId, provider) {
-      await prepare(provider);
+      await prepare(provider, userId);
       return oauthConfiguration(await requireClient(provider), states.issue(userId, provider));
     },
 
@@ -218,21 +240,30 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
       await requireOwnFlow(by.userId, client, callback, codeHash);
       const grant = await exchange(client, callback);
       await requirePermissions(by.userId, client, grant);
-      if (!(await keep(by, callback, grant, codeHash))) throw new ApiError('user_deleted');
+      const problem = await keep(by, callback, grant, codeHash);
+      if (problem !== undefined) throw new ApiError(problem);
     },
 
     async disconnect(by, provider) {
-      const dropped = await withTransaction(async (tx) => {
-        const rows = await forget(by.userId, provider, tx);
-        await revokeLater(deps, rows, tx);
-        if (rows.length > 0) await record('disconnect', by, provider, tx);
-        return rows.length;
-      });
-      if (dropped === 0) throw new ApiError('integration_not_found');
+      const dropped = await withTransaction((tx) => drop(by, provider, tx));
+      if (!dropped) throw new ApiError('integration_not_found');
+    },
+
+    drop,
+
+    async keepToken(by, provider, token, tx) {
+      const { userId } = by;
+      const sealed = cipher.seal({ accessToken: token }, { userId, provider });
+      await forget(userId, provider, tx);
+      // No authorization code belongs to it.
+      const row = { id: randomUUIDv7(), userId, provider, ...sealed, codeHash: randomBytes(32) };
+      await insertIntegration(tx, { ...row, expiresAt: null, refreshAt: null });
+      await record('connect', by, provider, tx);
     },
 
     async revokeAll(userId, tx) {
       await revokeLater(deps, await forget(userId, undefined, tx), tx);
+      for (const server of await deleteUserServers(tx, userId)) await deleteUnusedClient(tx, server);
     },
   };
 }

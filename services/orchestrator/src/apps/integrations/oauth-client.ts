@@ -1,4 +1,4 @@
-import { createOutgoing, type OutgoingProxy } from '@uswarm/service-kit/outgoing';
+import { createOutgoing, type Outgoing, type OutgoingProxy } from '@uswarm/service-kit/outgoing';
 import { readText } from '../../platform/http/read-text.js';
 import { type Grant, OAuthFailure, type ProviderAnswer, readGrant, readRevocation } from './oauth-answer.js';
 import type { ProviderClient } from './provider-clients.js';
@@ -31,14 +31,29 @@ interface Ask {
 const TIMEOUT_MS = 15_000;
 const MAX_RESPONSE_BYTES = 256 * 1024;
 
-/** @param serverHosts may be private, unlike other hosts that a tool server's metadata names */
-export function createOAuthClient(proxy: OutgoingProxy, serverHosts: readonly string[] = []): OAuthClient {
+/** Hosts that may be private, unlike others that a tool server's metadata names. */
+interface PrivateHosts {
+  /** For operators' servers. */
+  operators: readonly string[];
+  /** For servers that users have added. */
+  users: readonly string[];
+}
+
+const NO_HOSTS: PrivateHosts = { operators: [], users: [] };
+
+export function createOAuthClient(proxy: OutgoingProxy, privateHosts = NO_HOSTS): OAuthClient {
   const limits = { connectMs: 5_000, headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS };
   const configured = createOutgoing(proxy, limits);
-  const discovered = createOutgoing(proxy, { ...limits, publicExcept: serverHosts });
+  const discovered = createOutgoing(proxy, { ...limits, publicExcept: privateHosts.operators });
+  const named = createOutgoing(proxy, { ...limits, publicExcept: privateHosts.users });
 
-  async function ask({ resource }: ProviderClient, { url, ...options }: Ask): Promise<ProviderAnswer> {
-    const outgoing = resource === undefined ? configured : discovered;
+  function outgoingOf({ resource, isUserServer = false }: ProviderClient): Outgoing {
+    if (isUserServer) return named;
+    return resource === undefined ? configured : discovered;
+  }
+
+  async function ask(client: ProviderClient, { url, ...options }: Ask): Promise<ProviderAnswer> {
+    const outgoing = outgoingOf(client);
     try {
       // Redirects are not followed, so that secrets are sent only to the configured address.
       const answer = await outgoing.request(url, {
@@ -73,7 +88,7 @@ export function createOAuthClient(proxy: OutgoingProxy, serverHosts: readonly st
       const asked = revocationRequest(client, held);
       if (asked !== undefined) readRevocation(await ask(client, asked));
     },
-    close: async () => void (await Promise.all([configured.close(), discovered.close()])),
+    close: async () => void (await Promise.all([configured, discovered, named].map((outgoing) => outgoing.close()))),
   };
 }
 

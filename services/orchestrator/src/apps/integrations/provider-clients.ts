@@ -94,6 +94,8 @@ export interface ProviderClient extends ProviderDefinition {
   clientId: string;
   clientSecret: string | undefined;
   redirectUrls: readonly [string, ...string[]];
+  /** A server that a user has added names the endpoints, so they must be on the internet. */
+  isUserServer?: boolean;
 }
 
 /** Clients for the configured integrations. */

@@ -33,6 +33,7 @@ const SETTINGS = OrchestratorConfig.pick({
   INTEGRATION_PROVIDERS: true,
   INTEGRATION_TOKEN_KEYS: true,
   CODE_RUNNER_ENABLED: true,
+  USER_TOOL_SERVERS_PRIVATE_HOSTS: true,
 });
 
 describe('stored tokens', () => {
@@ -65,7 +66,7 @@ describe('stored tokens', () => {
     metrics = new Registry();
     const integrations = await createIntegrationsModule({
       assets: { url: (url) => url },
-      servers: [],
+      servers: { operators: [], of: async () => [], find: async () => undefined },
       serverItems: async () => [],
       stateSecret: 'k'.repeat(32),
       config: { ...loadConfig(SETTINGS, { ...environment, ...change }), proxy: DIRECT },

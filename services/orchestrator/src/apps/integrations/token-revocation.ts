@@ -11,6 +11,8 @@ import {
   findRevocation,
   deleteRevocation,
 } from '../../records/integrations.store.js';
+import { deleteUnusedClient } from '../../records/tool-server-clients.store.js';
+import { serverOfKey } from '../tool-servers/server-accounts.js';
 import { OAuthFailure } from './oauth-answer.js';
 import type { OAuthClient } from './oauth-client.js';
 import type { ProviderClient, ProviderClients } from './provider-clients.js';
@@ -94,6 +96,8 @@ export function createTokenRevocation(deps: TokenRevocationDeps) {
     }
     await withTransaction(async (tx) => {
       await deleteRevocation(tx, row.id);
+      const server = serverOfKey(row.provider);
+      if (server !== undefined) await deleteUnusedClient(tx, server);
       await jobs.complete(leased, tx);
     });
     return { done: true };

@@ -4,11 +4,14 @@ import type { AccessTokens } from '../integrations/access-tokens.js';
 import type { ConnectedServer } from './listing.js';
 import { createServerClient, MAX_CALL_MS } from './server-client.js';
 import { sharedTokens, userTokens } from './server-tokens.js';
-import type { ToolServer } from './tool-servers-file.js';
+import { isPersonal, type ToolServer } from './tool-servers-file.js';
 
 export interface ConnectedServersDeps {
+  /** Of the operator. */
   servers: readonly ToolServer[];
   outgoing: Pick<Outgoing, 'fetch'>;
+  /** For servers that users have added: reaches only addresses on the internet. */
+  publicOutgoing: Pick<Outgoing, 'fetch'>;
   /** Directory with the tokens. */
   secrets: string | undefined;
   accessTokens: AccessTokens;
@@ -20,9 +23,10 @@ const MAX_CONNECTIONS = 500;
 const IDLE_MS = 10 * 60_000;
 
 /** One connection per server with a shared account, and one per user of the others. */
-export function createConnectedServers({ servers, outgoing, secrets, accessTokens, version }: ConnectedServersDeps) {
+export function createConnectedServers(deps: ConnectedServersDeps) {
+  const { servers, outgoing, publicOutgoing, secrets, accessTokens, version } = deps;
   const shared: ConnectedServer[] = servers
-    .filter(({ auth }) => auth.type !== 'oauth')
+    .filter((server) => !isPersonal(server))
     .map((server) => {
       const client = createServerClient(server, {
         outgoing,
@@ -37,18 +41,23 @@ export function createConnectedServers({ servers, outgoing, secrets, accessToken
     ttl: IDLE_MS,
     updateAgeOnGet: true,
     ttlAutopurge: true,
-    // Calls in flight end first.
-    dispose: ({ client }) => void setTimeout(() => void client.close(), MAX_CALL_MS).unref(),
+    // Calls in flight end first, unless the user has removed the server.
+    dispose: ({ client }, _key, reason) => {
+      if (reason === 'delete') void client.close();
+      else setTimeout(() => void client.close(), MAX_CALL_MS).unref();
+    },
   });
+  const keyOf = (userId: string, id: string): string => `${userId} ${id}`;
   return {
     shared,
 
     of(server: ToolServer, userId: string): ConnectedServer {
-      const key = `${userId} ${server.id}`;
+      const key = keyOf(userId, server.id);
       const open = users.get(key);
-      if (open !== undefined) return open;
+      // The user may have renamed it.
+      if (open !== undefined) return { ...open, server };
       const client = createServerClient(server, {
-        outgoing,
+        outgoing: server.addedBy === undefined ? outgoing : publicOutgoing,
         tokens: userTokens(server, userId, accessTokens),
         isShared: false,
         version,
@@ -57,6 +66,9 @@ export function createConnectedServers({ servers, outgoing, secrets, accessToken
       users.set(key, connected);
       return connected;
     },
+
+    /** Ends calls in flight, too. */
+    end: (userId: string, id: string): void => void users.delete(keyOf(userId, id)),
 
     async close(): Promise<void> {
       const open = [...shared, ...users.values()];

@@ -4,8 +4,9 @@ import type { Database, WithTransaction } from '../../platform/database/database
 import type { JobDefinition } from '../../platform/jobs/job-definition.js';
 import { pruningRow } from '../../platform/jobs/pruning.js';
 import { findAcceptedHash, type HashedDefinition, storeListing } from '../../records/tool-definitions.store.js';
+import { holdUserServer, noteListing } from '../../records/user-tool-servers.store.js';
 import type { ServerClient } from './server-client.js';
-import { definitionHash, readTools } from './tool-definition.js';
+import { definitionHash, type ReadTool, readTools } from './tool-definition.js';
 import type { ToolServer } from './tool-servers-file.js';
 
 /** A server with the account that all users share, or with a user's account. */
@@ -39,6 +40,10 @@ export interface Listing {
   job: JobDefinition;
 }
 
+/** Definitions to store. */
+export const offered = (read: readonly ReadTool[]): HashedDefinition[] =>
+  read.flatMap((tool) => ('problem' in tool ? [] : [{ definition: tool, hash: definitionHash(tool) }]));
+
 export function createListing({ servers, database, withTransaction, stored, logger }: ListingDeps): Listing {
   /** Failures and refused tools that were logged, by server. */
   const logged = new Map<string, string>();
@@ -49,12 +54,28 @@ export function createListing({ servers, database, withTransaction, stored, logg
     logger.warn({ server, ...details }, message);
   }
 
-  async function refresh({ server: { id }, ownerId, client }: ConnectedServer, signal: AbortSignal): Promise<void> {
+  /** The user sees the failure; an operator can do nothing about it. */
+  async function refreshUserServer({ server: { id }, ownerId, client }: ConnectedServer, signal: AbortSignal) {
+    try {
+      const listed = offered(readTools(id, await client.list(signal)));
+      await withTransaction(async (tx) => {
+        // The user may have removed it meanwhile.
+        if (!(await holdUserServer(tx, id))) return;
+        await storeListing(tx, { server: id, ownerId }, listed);
+        await noteListing(tx, id, null);
+      });
+    } catch (error) {
+      if (error instanceof McpFailure) await noteListing(database, id, error.message);
+      throw error;
+    }
+  }
+
+  async function refresh(connected: ConnectedServer, signal: AbortSignal): Promise<void> {
+    const { server, ownerId, client } = connected;
+    if (server.addedBy !== undefined) return refreshUserServer(connected, signal);
+    const { id } = server;
     const read = readTools(id, await client.list(signal));
-    const listed = read.flatMap((tool) =>
-      'problem' in tool ? [] : [{ definition: tool, hash: definitionHash(tool) }],
-    );
-    const changed = await withTransaction((tx) => storeListing(tx, { server: id, ownerId }, listed));
+    const changed = await withTransaction((tx) => storeListing(tx, { server: id, ownerId }, offered(read)));
     stored();
     if (changed.length > 0)
       logger.warn(

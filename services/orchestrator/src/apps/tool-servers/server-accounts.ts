@@ -19,6 +19,8 @@ import type { ProviderClient } from '../integrations/provider-clients.js';
 import type { TokenCipher } from '../integrations/token-cipher.js';
 import { readServerSecret } from './server-secret.js';
 import type { OAuthSettings, ToolServer } from './tool-servers-file.js';
+import type { ToolServers } from './tool-servers.js';
+import { isUserServerId } from './user-server-id.js';
 
 /** Identifies connections to a tool server among a user's integrations. */
 export const connectionKey = (server: string): string => `mcp:${server}`;
@@ -26,9 +28,11 @@ export const connectionKey = (server: string): string => `mcp:${server}`;
 export const serverOfKey = (key: string): string | undefined => /^mcp:(.+)$/.exec(key)?.[1];
 
 export interface ServerAccountsDeps {
-  servers: readonly ToolServer[];
-  /** Reaches only addresses on the internet, and the servers themselves. */
+  servers: Pick<ToolServers, 'operators' | 'find'>;
+  /** Reaches only addresses on the internet, and the operator's servers. */
   outgoing: Pick<Outgoing, 'fetch'>;
+  /** For servers that users have added: reaches only addresses on the internet. */
+  publicOutgoing: Pick<Outgoing, 'fetch'>;
   /** Directory with the client secrets. */
   secrets: string | undefined;
   database: Database;
@@ -44,7 +48,8 @@ export interface ServerAccounts {
    *
    * @throws ApiError `integration_not_configured`, `integration_unavailable`
    */
-  prepare(key: string): Promise<void>;
+  prepare(key: string, userId: string): Promise<void>;
+  /** A removed server's client is found until the tokens are revoked. */
   find(key: string): Promise<ProviderClient | undefined>;
 }
 
@@ -73,24 +78,26 @@ interface KnownServer {
 }
 
 export function createServerAccounts(deps: ServerAccountsDeps): ServerAccounts {
-  const { outgoing, database, cipher, clock, logger } = deps;
+  const { database, cipher, clock, logger } = deps;
 
-  function settingsOf(key: string): KnownServer | undefined {
-    const server = deps.servers.find(({ id }) => connectionKey(id) === key);
-    return server?.auth.type === 'oauth' ? { server, settings: server.auth } : undefined;
-  }
+  const known = (server: ToolServer | undefined): KnownServer | undefined =>
+    server?.auth.type === 'oauth' ? { server, settings: server.auth } : undefined;
 
   /** Registered secrets belong to no user. */
   const ownerOf = (key: string) => ({ userId: '', provider: key });
 
-  async function operatorSecret({ secret }: OAuthSettings): Promise<string | undefined> {
+  async function operatorSecret(secret: string | undefined): Promise<string | undefined> {
     if (secret === undefined) return undefined;
     return readServerSecret(deps.secrets, secret);
   }
 
   /** @throws Error if it cannot be read or decrypted */
-  async function secretOf(key: string, settings: OAuthSettings, { keyId, secret }: ToolServerClientRow) {
-    if (keyId === null || secret === null) return operatorSecret(settings);
+  async function secretOf(
+    key: string,
+    settings: OAuthSettings | undefined,
+    { keyId, secret }: Pick<ToolServerClientRow, 'keyId' | 'secret'>,
+  ) {
+    if (keyId === null || secret === null) return operatorSecret(settings?.secret);
     return cipher.open({ keyId, sealed: secret }, ownerOf(key)).accessToken;
   }
 
@@ -116,15 +123,19 @@ export function createServerAccounts(deps: ServerAccountsDeps): ServerAccounts {
     return fits && !isExpired && isReadable ? stored : undefined;
   }
 
-  async function prepare(key: string): Promise<void> {
-    const known = settingsOf(key);
-    if (known === undefined) return;
-    const { server, settings } = known;
+  async function prepare(key: string, userId: string): Promise<void> {
+    const asked = known(await deps.servers.find(userId, serverOfKey(key) ?? ''));
+    if (asked !== undefined) await prepareServer(key, asked);
+  }
+
+  async function prepareServer(key: string, asked: KnownServer): Promise<void> {
+    const { server, settings } = asked;
+    const outgoing = server.addedBy === undefined ? deps.outgoing : deps.publicOutgoing;
     const options = { fetch: outgoing.fetch, signal: AbortSignal.timeout(TIMEOUT_MS) };
     const found = await discoverAuthorization({ url: server.url, ...options });
     if (found === undefined) throw new AuthorizationFailure('unsupported', `${server.name} needs no account`);
     const row = await findServerClient(database, server.id);
-    const registered = await fitting(key, known, row, found);
+    const registered = await fitting(key, asked, row, found);
     if (row !== undefined && registered !== undefined) {
       const client = { ...registered, ...discovered(found, settings) };
       await storeServerClient(database, { ...row, client }, row);
@@ -148,9 +159,9 @@ export function createServerAccounts(deps: ServerAccountsDeps): ServerAccounts {
   }
 
   return {
-    async prepare(key) {
+    async prepare(key, userId) {
       try {
-        await prepare(key);
+        await prepare(key, userId);
       } catch (error) {
         if (!(error instanceof AuthorizationFailure)) throw error;
         logger.warn({ server: serverOfKey(key), kind: error.kind, err: error }, 'a tool server cannot be connected');
@@ -160,15 +171,17 @@ export function createServerAccounts(deps: ServerAccountsDeps): ServerAccounts {
     },
 
     async find(key) {
-      const known = settingsOf(key);
-      if (known === undefined) return undefined;
-      const row = await findServerClient(database, known.server.id);
+      const id = serverOfKey(key) ?? '';
+      const isUserServer = isUserServerId(id);
+      const settings = known(deps.servers.operators.find((server) => server.id === id))?.settings;
+      if (settings === undefined && !isUserServer) return undefined;
+      const row = await findServerClient(database, id);
       const { data: stored } = StoredClient.safeParse(row?.client);
       if (row === undefined || stored === undefined) return undefined;
       try {
-        return providerClient(key, stored, await secretOf(key, known.settings, row));
+        return { ...providerClient(key, stored, await secretOf(key, settings, row)), isUserServer };
       } catch (error) {
-        logger.warn({ server: known.server.id, err: error }, 'the client secret of a tool server cannot be read');
+        logger.warn({ server: id, err: error }, 'the client secret of a tool server cannot be read');
         return undefined;
       }
     },

@@ -10,10 +10,11 @@ import type { ConnectedServers } from './connected-servers.js';
 import type { ConnectedServer, Listing } from './listing.js';
 import { connectionKey } from './server-accounts.js';
 import { serverTool } from './server-tools.js';
-import { isAllowed, type ToolServer } from './tool-servers-file.js';
+import { isAllowed, isPersonal, type ToolServer } from './tool-servers-file.js';
+import type { ToolServers } from './tool-servers.js';
 
 export interface ServerOfferDeps {
-  servers: readonly ToolServer[];
+  servers: ToolServers;
   connected: ConnectedServers;
   listing: Pick<Listing, 'isUnchanged' | 'refresh'>;
   database: Database;
@@ -41,7 +42,6 @@ export interface ServerOffer {
 
 export function createServerOffer(deps: ServerOfferDeps): ServerOffer {
   const { servers, connected, database, iconOf, logger } = deps;
-  const withAccounts = servers.filter(({ auth }) => auth.type === 'oauth');
   const sharedIds = connected.shared.map(({ server }) => server.id);
   const refreshed = new LRUCache<string, true>({ max: MAX_REFRESHED, ttl: REFRESH_EVERY_MS });
   let loaded: { at: number; tools: Promise<PlatformTool[]> } | undefined;
@@ -81,14 +81,16 @@ export function createServerOffer(deps: ServerOfferDeps): ServerOffer {
     });
   }
 
-  async function connectedServers(userId: string): Promise<ToolServer[]> {
-    if (withAccounts.length === 0) return [];
-    const keys = new Set(await listConnectedApps(database, userId));
-    return withAccounts.filter(({ id }) => keys.has(connectionKey(id)));
+  /** Servers that can be called with an account, or without one, of this user. */
+  async function connectedOf(userId: string, all: readonly ToolServer[]): Promise<ToolServer[]> {
+    const personal = all.filter(isPersonal);
+    const needsAccount = personal.some(({ auth }) => auth.type !== 'none');
+    const keys = new Set(needsAccount ? await listConnectedApps(database, userId) : []);
+    return personal.filter(({ id, auth }) => auth.type === 'none' || keys.has(connectionKey(id)));
   }
 
-  async function ofAccounts(userId: string): Promise<PlatformTool[]> {
-    const own = await connectedServers(userId);
+  async function personalTools(userId: string): Promise<PlatformTool[]> {
+    const own = await connectedOf(userId, await servers.of(userId));
     if (own.length === 0) return [];
     const ids = own.map(({ id }) => id);
     const rows = await listDefinitions(database, ids, userId);
@@ -112,16 +114,16 @@ export function createServerOffer(deps: ServerOfferDeps): ServerOffer {
   return {
     forget,
 
-    tools: async (userId) => fitting([...(await shared()), ...(await ofAccounts(userId))]),
+    tools: async (userId) => fitting([...(await shared()), ...(await personalTools(userId))]),
 
     async items(userId) {
       const used = new Set((await shared()).map(({ name }) => serverOfTool(name)));
-      const own = new Set((await connectedServers(userId)).map(({ id }) => id));
-      return servers.flatMap((server): IntegrationItem[] => {
-        const { id, name, description, category_id, auth } = server;
+      const all = await servers.of(userId);
+      const own = new Set((await connectedOf(userId, all)).map(({ id }) => id));
+      return all.flatMap((server): IntegrationItem[] => {
+        const { id, name, description, category_id } = server;
         const shown = { name, description, icon_url: iconOf(server), category_id };
-        if (auth.type !== 'oauth')
-          return used.has(id) ? [{ type: 'tool', provider: null, ...shown, enabled: true }] : [];
+        if (!isPersonal(server)) return used.has(id) ? [{ type: 'tool', provider: null, ...shown, enabled: true }] : [];
         const { data: provider = null } = IntegrationProvider.safeParse(id);
         return [{ type: 'app', provider, server: id, ...shown, enabled: own.has(id) }];
       });

@@ -19,7 +19,9 @@ export function sharedTokens({ auth }: ToolServer, directory: string | undefined
 }
 
 /** An account's token, which is renewed when it expires or is rejected. */
-export function userTokens({ id, name }: ToolServer, userId: string, accessTokens: AccessTokens): ServerTokens {
+export function userTokens(server: ToolServer, userId: string, accessTokens: AccessTokens): ServerTokens {
+  const { id, name, auth } = server;
+  if (auth.type === 'none') return { current: async () => undefined };
   const key = connectionKey(id);
   const issued = async (token: Promise<string>): Promise<string> => {
     try {

@@ -1,19 +1,20 @@
 import { ApiError } from '@uswarm/contract';
 import type { Handler, Handlers } from '../../platform/http/handlers.js';
 import type { ToolReview } from './tool-review.js';
-import type { ToolServer } from './tool-servers-file.js';
+import { isPersonal, type ToolServer } from './tool-servers-file.js';
+import type { ToolServers } from './tool-servers.js';
 
 export interface ServerToolHandlersDeps {
-  /** With an account per user. */
-  servers: readonly ToolServer[];
+  servers: Pick<ToolServers, 'find'>;
   review: ToolReview;
-  isConnected: (userId: string, server: string) => Promise<boolean>;
+  isConnected: (userId: string, server: ToolServer) => Promise<boolean>;
 }
 
 export function serverToolHandlers({ servers, review, isConnected }: ServerToolHandlersDeps) {
   async function require(userId: string, id: string): Promise<ToolServer> {
-    const server = servers.find((one) => one.id === id);
-    if (server === undefined || !(await isConnected(userId, id))) throw new ApiError('integration_not_found');
+    const server = await servers.find(userId, id);
+    if (server === undefined || !isPersonal(server) || !(await isConnected(userId, server)))
+      throw new ApiError('integration_not_found');
     return server;
   }
 

@@ -24,7 +24,7 @@ import {
 } from '../../turns/tools/platform-tool.js';
 import type { ServerClient } from './server-client.js';
 import { offeredName } from './tool-definition.js';
-import type { ToolServer } from './tool-servers-file.js';
+import { isPersonal, type ToolServer } from './tool-servers-file.js';
 
 export interface ServerToolDeps {
   server: ToolServer;
@@ -186,8 +186,8 @@ export function serverTool(deps: ServerToolDeps, accepted: HashedDefinition): Pl
   };
 }
 
-function changedTool(title: string, { auth }: ToolServer): ToolOutcome {
-  const who = auth.type === 'oauth' ? 'The user' : 'An administrator';
+function changedTool(title: string, server: ToolServer): ToolOutcome {
+  const who = isPersonal(server) ? 'The user' : 'An administrator';
   return failed(
     `${title} has changed since it was accepted. It was not called. Nothing was changed. ${who} must accept the change first. Tell the user.`,
   );

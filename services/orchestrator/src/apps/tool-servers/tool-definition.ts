@@ -29,7 +29,7 @@ export const offeredName = (server: string, tool: string): string =>
   `${server}${SERVER_SEPARATOR}${tool.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`;
 
 /** Equal for names that look alike, such as `create_issue` and `create_lssue`. */
-const looks = (name: string): string =>
+export const looks = (name: string): string =>
   name
     .replaceAll(/[-./_]/g, '_')
     .toLowerCase()

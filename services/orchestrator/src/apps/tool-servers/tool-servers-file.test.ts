@@ -95,6 +95,11 @@ describe('the file with tool servers', () => {
       /^TOOL_SERVERS_FILE: servers\.0\.name: .*\n.*servers\.0\.url: /,
     ],
     ['two underscores in an id', [{ ...SERVER, id: 'a__b' }], /^TOOL_SERVERS_FILE: servers\.0\.id: must be lower-case/],
+    [
+      'an id like those of users',
+      [{ ...SERVER, id: 'own_tracker' }],
+      'TOOL_SERVERS_FILE: servers.0.id: must not begin with own_, like the servers that users add',
+    ],
     ['another scheme', [{ ...SERVER, url: 'ftp://x' }], /^TOOL_SERVERS_FILE: servers\.0\.url: /],
     ['an unknown field', [{ ...SERVER, tools: [] }], /^TOOL_SERVERS_FILE: servers\.0: Unrecognized key: "tools"/],
     [

@@ -2,6 +2,7 @@ import { isSecureUrl } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { readOperatorFile } from '../../platform/core/operator-file.js';
 import { type ClientSetting, knownServer } from './known-servers.js';
+import { isUserServerId, USER_SERVER_PREFIX } from './user-server-id.js';
 
 const MAX_SERVERS = 50;
 
@@ -80,7 +81,28 @@ const isNear = (url: string): boolean => {
   );
 };
 
-export type ToolServer = z.output<typeof ToolServer>;
+type FileServer = z.output<typeof ToolServer>;
+
+/** An operator's server, or one that a user has added. */
+export interface ToolServer extends Omit<FileServer, 'auth'> {
+  /** `user_token`: the user has entered a token. */
+  auth: FileServer['auth'] | { type: 'user_token' };
+  /** The user who has added it. */
+  addedBy?: string;
+}
+
+/** True if each user has an own connection and own tools. */
+export const isPersonal = ({ auth, addedBy }: ToolServer): boolean => auth.type === 'oauth' || addedBy !== undefined;
+
+/** An address that the server may have although it is not on the internet: operators name their servers. */
+export const hostsOf = (servers: readonly ToolServer[]): string[] => servers.map(({ url }) => new URL(url).hostname);
+
+/** A server that a user has added; nothing that the file can grant applies to it. */
+export const userServer = (addedBy: string, own: Pick<ToolServer, 'id' | 'name' | 'url' | 'auth'>): ToolServer => ({
+  ...ToolServer.parse({ id: own.id, name: own.name, url: own.url }),
+  auth: own.auth,
+  addedBy,
+});
 
 const ToolServersFile = z
   .strictObject({ servers: z.array(z.preprocess(withKnown, ToolServer)).max(MAX_SERVERS) })
@@ -91,6 +113,8 @@ const ToolServersFile = z
       for (const setting of missingSettings(id, url, auth))
         report(`auth.${setting}`, `needed for ${id}, see ${knownServer(id)?.documentation}`);
       if (servers.findIndex((server) => server.id === id) < index) report('id', `${id} is used twice`);
+      if (isUserServerId(id))
+        report('id', `must not begin with ${USER_SERVER_PREFIX}, like the servers that users add`);
       if (auth.type !== 'none' && !isNear(url)) report('url', 'needs https, because the server receives a token');
       const both = allowed.filter((name) => denied.includes(name));
       if (both.length > 0) report('denied_tools', `also allowed: ${both.join(', ')}`);

@@ -6,6 +6,7 @@ import type { JobDefinition } from '../../platform/jobs/job-definition.js';
 import type { Connections } from '../../records/connections.js';
 import { findIntegration, findIntegrationOf } from '../../records/integrations.store.js';
 import type { AccessTokens } from '../integrations/access-tokens.js';
+import type { IntegrationService } from '../integrations/integrations.service.js';
 import { CONNECTION_LISTING_JOB } from './connection-listing.js';
 import { createConnectedServers } from './connected-servers.js';
 import { knownServer } from './known-servers.js';
@@ -16,13 +17,21 @@ import { serverToolHandlers } from './server-tools.routes.js';
 import { createServerOffer } from './server-offer.js';
 import { createToolReview } from './tool-review.js';
 import type { ToolServer } from './tool-servers-file.js';
+import type { ToolServers } from './tool-servers.js';
+import { createServerProbe } from './user-server-probe.js';
+import { userServerHandlers } from './user-servers.routes.js';
+import { createUserServers, type UserServersDeps } from './user-servers.service.js';
 
 export interface ToolServersModuleDeps {
-  servers: readonly ToolServer[];
-  config: Pick<OrchestratorConfig, 'TOOL_SERVER_SECRETS' | 'proxy'>;
+  servers: ToolServers;
+  config: UserServersDeps['config'] &
+    Pick<OrchestratorConfig, 'TOOL_SERVER_SECRETS' | 'USER_TOOL_SERVERS_REDIRECT_URLS' | 'proxy'>;
   /** For tool calls. */
   background: Pick<Connections, 'database' | 'withTransaction'>;
   accessTokens: AccessTokens;
+  integrations: Pick<IntegrationService, 'disconnect' | 'drop' | 'keepToken'>;
+  /** Names of apps. */
+  appNames: readonly string[];
   assets: Pick<Assets, 'url'>;
   version: string;
   logger: Logger;
@@ -32,14 +41,18 @@ export interface ToolServersModuleDeps {
 const ICON = '/v1/assets/icon-plug.svg';
 const CONNECT_MS = 10_000;
 
-/** MCP servers of the operator, whose tools users' agents can use. */
+/** MCP servers, whose tools users' agents can use. */
 export function createToolServersModule(deps: ToolServersModuleDeps) {
   const { servers, config, background, accessTokens, assets, version, logger } = deps;
   const { database, withTransaction } = background;
+  const { operators } = servers;
   const outgoing = createOutgoing(config.proxy, { connectMs: CONNECT_MS });
+  const publicExcept = config.USER_TOOL_SERVERS_PRIVATE_HOSTS;
+  const publicOutgoing = createOutgoing(config.proxy, { connectMs: CONNECT_MS, publicExcept });
   const connected = createConnectedServers({
-    servers,
+    servers: operators,
     outgoing,
+    publicOutgoing,
     secrets: config.TOOL_SERVER_SECRETS,
     accessTokens,
     version,
@@ -64,13 +77,33 @@ export function createToolServersModule(deps: ToolServersModuleDeps) {
     type: CONNECTION_LISTING_JOB,
     async handle({ subjectId }, signal) {
       const row = await findIntegration(database, subjectId);
-      const server = servers.find(({ id }) => id === serverOfKey(row?.provider ?? ''));
+      const id = serverOfKey(row?.provider ?? '');
+      const server = row === undefined || id === undefined ? undefined : await servers.find(row.userId, id);
       if (row !== undefined && server !== undefined) await listing.refresh(connected.of(server, row.userId), signal);
       return { done: true };
     },
   };
 
   const review = createToolReview({ database, withTransaction, accepted: offer.forget });
+
+  const probe = createServerProbe({
+    outgoing: publicOutgoing,
+    canConnect: config.USER_TOOL_SERVERS_REDIRECT_URLS.length > 0,
+    version,
+    logger,
+  });
+  const userServers = createUserServers({
+    config,
+    database,
+    withTransaction,
+    integrations: deps.integrations,
+    probe,
+    reservedNames: [...operators.flatMap(({ id, name }) => [id, name]), ...deps.appNames],
+    endConnections: connected.end,
+  });
+
+  const isConnected = async (userId: string, { id, auth }: ToolServer): Promise<boolean> =>
+    auth.type === 'none' || (await findIntegrationOf(database, userId, connectionKey(id))) !== undefined;
 
   return {
     tools: offer.tools,
@@ -80,16 +113,14 @@ export function createToolServersModule(deps: ToolServersModuleDeps) {
       refreshAll: listing.refreshAll,
       review,
     }),
-    routes: serverToolHandlers({
-      servers: servers.filter(({ auth }) => auth.type === 'oauth'),
-      review,
-      isConnected: async (userId, server) =>
-        (await findIntegrationOf(database, userId, connectionKey(server))) !== undefined,
-    }),
-    jobs: servers.length === 0 ? [] : [listing.job, connectionListing],
+    routes: {
+      ...serverToolHandlers({ servers, review, isConnected }),
+      ...userServerHandlers(userServers, deps.integrations),
+    },
+    jobs: operators.length > 0 || config.USER_TOOL_SERVERS ? [listing.job, connectionListing] : [],
     async close(): Promise<void> {
       await connected.close();
-      await outgoing.close();
+      await Promise.all([outgoing.close(), publicOutgoing.close()]);
     },
   };
 }

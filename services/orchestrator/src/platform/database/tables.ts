@@ -541,6 +541,17 @@ export interface UsagePeriodsTable {
   cost_micros: Generated<number>;
 }
 
+export interface UserToolServersTable {
+  id: string;
+  user_id: string;
+  name: string;
+  url: string;
+  auth: 'none' | 'bearer' | 'oauth';
+  client_id: string | null;
+  failure: string | null;
+  created_at: Generated<Timestamp>;
+}
+
 export interface UsersTable {
   id: string;
   issuer: string;
@@ -686,6 +697,7 @@ export interface Schema {
   uploads: UploadsTable;
   usage_entries: UsageEntriesTable;
   usage_periods: UsagePeriodsTable;
+  user_tool_servers: UserToolServersTable;
   users: UsersTable;
   work: WorkTable;
   workflow_steps: WorkflowStepsTable;
