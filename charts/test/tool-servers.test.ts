@@ -148,6 +148,7 @@ describe('tool servers', () => {
   it.each<[string, object, string]>([
     ['an unknown field', { transport: 'sse' }, "/0': additional properties 'transport' not allowed"],
     ['an id with a hyphen', { id: 'my-wiki' }, "/0/id'"],
+    ['an id like those of users', { id: 'own_wiki' }, "/0/id'"],
     ['an id with 25 characters', { id: 'a'.repeat(25) }, "/0/id'"],
     ['an empty name', { name: '' }, "/0/name'"],
     ['a description with 301 characters', { description: 'a'.repeat(301) }, "/0/description'"],
@@ -171,6 +172,55 @@ describe('tool servers', () => {
     const text = await rejection(withServers([{ ...WIKI, ...wrong }]));
     expect(text).toContain("at '/toolServers/servers/0");
     expect(text).toContain(message);
+  });
+});
+
+describe('tool servers of users', () => {
+  const withUsers = (userServers: object): object =>
+    merge(evaluation, {
+      secrets: { integrations: { existingSecret: 'integrations' } },
+      toolServers: { userServers: { enabled: true, ...userServers } },
+    });
+
+  it.each([
+    ['ten per user and no further addresses', {}, ['10', '', '']],
+    [
+      'what the operator sets',
+      {
+        maxPerUser: 3,
+        redirectUrls: ['https://app.example.com/connected/{server}', 'uswarm://connected'],
+        privateHosts: ['mcp.internal', '10.0.0.7'],
+      },
+      ['3', 'https://app.example.com/connected/{server},uswarm://connected', 'mcp.internal,10.0.0.7'],
+    ],
+  ])('are turned on with %s', async (_case, userServers, [perUser, redirectUrls, privateHosts]) => {
+    expect(orchestratorOf(await render(withUsers(userServers)))).toEqual({
+      checksum: undefined,
+      env: [
+        { name: 'USER_TOOL_SERVERS', value: 'true' },
+        { name: 'USER_TOOL_SERVERS_PER_USER', value: perUser },
+        { name: 'USER_TOOL_SERVERS_REDIRECT_URLS', value: redirectUrls },
+        { name: 'USER_TOOL_SERVERS_PRIVATE_HOSTS', value: privateHosts },
+      ],
+      mounts: [],
+      volumes: [],
+    });
+  });
+
+  it('require the key that encrypts tokens', async () => {
+    const values = merge(evaluation, { toolServers: { userServers: { enabled: true } } });
+    expect((await rejection(values)).trim()).toContain(
+      'secrets.integrations.existingSecret is required with toolServers.userServers.enabled',
+    );
+  });
+
+  it.each([
+    ['no server per user', { maxPerUser: 0 }, '/maxPerUser'],
+    ['51 servers per user', { maxPerUser: 51 }, '/maxPerUser'],
+    ['two addresses in one', { redirectUrls: ['https://a.example,https://b.example'] }, '/redirectUrls/0'],
+    ['a host with a port', { privateHosts: ['mcp.internal:8443'] }, '/privateHosts/0'],
+  ])('cannot have %s', async (_case, wrong, path) => {
+    expect(await rejection(withUsers(wrong))).toContain(`at '/toolServers/userServers${path}'`);
   });
 });
 

@@ -117,6 +117,9 @@
 {{- end }}
 
 {{- define "uswarm.validateToolServers" -}}
+{{- if and .Values.toolServers.userServers.enabled (not .Values.secrets.integrations.existingSecret) }}
+{{- fail "secrets.integrations.existingSecret is required with toolServers.userServers.enabled: users' tokens are encrypted with its key." }}
+{{- end }}
 {{- $ids := list }}
 {{- $knownIds := .Files.Get "files/tool-servers.yaml" | fromYamlArray }}
 {{- range .Values.toolServers.servers }}

@@ -179,6 +179,16 @@
   value: /etc/uswarm/tool-server-secrets
 {{- end }}
 {{- end }}{{- end }}
+{{- with $values.toolServers.userServers }}{{- if .enabled }}
+- name: USER_TOOL_SERVERS
+  value: 'true'
+- name: USER_TOOL_SERVERS_PER_USER
+  value: {{ int .maxPerUser | quote }}
+- name: USER_TOOL_SERVERS_REDIRECT_URLS
+  value: {{ join "," .redirectUrls | quote }}
+- name: USER_TOOL_SERVERS_PRIVATE_HOSTS
+  value: {{ join "," .privateHosts | quote }}
+{{- end }}{{- end }}
 - name: LEGAL_VERSION
   value: {{ .values.legal.version | quote }}
 {{- if .values.legal.existingConfigMap }}
