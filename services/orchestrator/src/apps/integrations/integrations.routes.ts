@@ -50,7 +50,7 @@ export function toolServerHandlers(service: IntegrationService, servers: Pick<To
     const server = await servers.find(userId, id);
     if (server?.auth.type === 'oauth') return connectionKey(id);
     if (server?.addedBy === undefined) throw new ApiError('integration_not_found');
-    const message = 'This server takes no account. Add it again with a new token if it rejects the one that it has.';
+    const message = 'No account can be connected to this server. If it needs a new token, add it again with that.';
     throw new ApiError('integration_not_configured', { message });
   }
 

@@ -85,7 +85,7 @@ type FileServer = z.output<typeof ToolServer>;
 
 /** An operator's server, or one that a user has added. */
 export interface ToolServer extends Omit<FileServer, 'auth'> {
-  /** `user_token`: the user has entered a token. */
+  /** `user_token`: only with a token that is stored already, and no account can be connected. */
   auth: FileServer['auth'] | { type: 'user_token' };
   /** The user who has added it. */
   addedBy?: string;

@@ -25,8 +25,9 @@ export function createToolServers({ operators, config, database }: ToolServersDe
   const taken = new Set(operators.flatMap(({ id, name }) => [lookOfName(id), lookOfName(name)]));
 
   function authOf({ id, auth, clientId }: UserServerRow): ToolServer['auth'] {
-    if (auth === 'bearer') return { type: 'user_token' };
-    if (auth === 'none' || first === undefined) return { type: 'none' };
+    if (auth === 'none') return { type: 'none' };
+    // Connected accounts keep their tokens if the operator has removed the addresses.
+    if (auth === 'bearer' || first === undefined) return { type: 'user_token' };
     const filled = (url: string): string => url.replaceAll('{server}', id);
     const client = clientId === null ? {} : { client_id: clientId };
     return { type: 'oauth', redirect_urls: [filled(first), ...others.map(filled)], ...client };
