@@ -54,8 +54,8 @@ export function createConnectedServers(deps: ConnectedServersDeps) {
     of(server: ToolServer, userId: string): ConnectedServer {
       const key = keyOf(userId, server.id);
       const open = users.get(key);
-      // The user may have renamed it.
-      if (open !== undefined) return { ...open, server };
+      // The user may have renamed it. With another kind of account, the tokens come from elsewhere.
+      if (open?.server.auth.type === server.auth.type) return { ...open, server };
       const client = createServerClient(server, {
         outgoing: server.addedBy === undefined ? outgoing : publicOutgoing,
         tokens: userTokens(server, userId, accessTokens),

@@ -11,6 +11,7 @@ import type { Outgoing } from '@uswarm/service-kit/outgoing';
 import { z } from 'zod';
 import type { Database } from '../../platform/database/database.js';
 import {
+  deleteUnusedClient,
   findServerClient,
   storeServerClient,
   type ToolServerClientRow,
@@ -125,7 +126,10 @@ export function createServerAccounts(deps: ServerAccountsDeps): ServerAccounts {
 
   async function prepare(key: string, userId: string): Promise<void> {
     const asked = known(await deps.servers.find(userId, serverOfKey(key) ?? ''));
-    if (asked !== undefined) await prepareServer(key, asked);
+    if (asked === undefined) return;
+    await prepareServer(key, asked);
+    // The user may have removed the server meanwhile.
+    await deleteUnusedClient(database, asked.server.id);
   }
 
   async function prepareServer(key: string, asked: KnownServer): Promise<void> {

@@ -97,10 +97,12 @@ export const isPersonal = ({ auth, addedBy }: ToolServer): boolean => auth.type 
 /** An address that the server may have although it is not on the internet: operators name their servers. */
 export const hostsOf = (servers: readonly ToolServer[]): string[] => servers.map(({ url }) => new URL(url).hostname);
 
-/** A server that a user has added; nothing that the file can grant applies to it. */
+const DEFAULTS = ToolServer.parse({ id: 'defaults', name: 'Defaults', url: 'https://defaults.invalid' });
+
+/** A server that a user has added. The file's rules are for operators: they neither grant it anything nor refuse it. */
 export const userServer = (addedBy: string, own: Pick<ToolServer, 'id' | 'name' | 'url' | 'auth'>): ToolServer => ({
-  ...ToolServer.parse({ id: own.id, name: own.name, url: own.url }),
-  auth: own.auth,
+  ...DEFAULTS,
+  ...own,
   addedBy,
 });
 

@@ -33,19 +33,17 @@ describe('tool servers of a user', () => {
   async function store(row: Partial<UserServerRow> = {}): Promise<string> {
     const id = newUserServerId();
     const url = `https://mcp.example.com/${randomUUID()}`;
-    await uswarm.database
-      .transaction()
-      .execute((tx) =>
-        insertUserServer(withoutAfterCommit(tx), {
-          id,
-          userId,
-          name: 'Notes',
-          url,
-          auth: 'none',
-          clientId: null,
-          ...row,
-        }),
-      );
+    await uswarm.database.transaction().execute((tx) =>
+      insertUserServer(withoutAfterCommit(tx), {
+        id,
+        userId,
+        name: 'Notes',
+        url,
+        auth: 'none',
+        clientId: null,
+        ...row,
+      }),
+    );
     return id;
   }
 
@@ -72,6 +70,10 @@ describe('tool servers of a user', () => {
     const id = await store({ name: 'Wіki' });
     expect(await open([]).find(userId, id)).toMatchObject({ name: 'Wіki' });
     expect(await open().find(userId, id)).toMatchObject({ name: 'Wіki (mcp.example.com)' });
+    const long = 'w'.repeat(60);
+    const other = await store({ name: long });
+    const taken = await open([{ ...WIKI, name: long }]).find(userId, other);
+    expect(taken).toMatchObject({ name: `${long} (mcp.example.com)` });
   });
 
   it('return to an address with their id, and without one keep only accounts that are connected', async () => {

@@ -1,7 +1,7 @@
 import { ApiError } from '@uswarm/contract';
 import { McpFailure } from '@uswarm/mcp-client';
 import { AuthorizationFailure, discoverAuthorization } from '@uswarm/mcp-client/authorization';
-import type { Logger } from '@uswarm/service-kit';
+import { createTaskQueue, type Logger } from '@uswarm/service-kit';
 import type { Outgoing } from '@uswarm/service-kit/outgoing';
 import type { HashedDefinition } from '../../records/tool-definitions.store.js';
 import { offered } from './listing.js';
@@ -19,6 +19,7 @@ export interface ProbeDeps {
 }
 
 export interface ProbedServer {
+  userId: string;
   id: string;
   url: string;
   token: string | undefined;
@@ -31,6 +32,8 @@ export type Probe = { tools: HashedDefinition[] } | { needsAccount: true };
 type Reason = 'unreachable' | 'not_mcp' | 'token_rejected' | 'account_unsupported';
 
 const TIMEOUT_MS = 15_000;
+/** Servers that are called concurrently: users take turns, so that slow servers of one user delay others little. */
+const CONCURRENT = 16;
 
 const MESSAGES: Readonly<Record<Reason, string>> = {
   // The same for a private address: the answer must not tell what exists in the network.
@@ -50,6 +53,8 @@ const unusable = (reason: Reason, cause: unknown): ApiError =>
  * @throws ApiError `tool_server_unusable`
  */
 export function createServerProbe({ outgoing, canConnect, version, logger }: ProbeDeps) {
+  const queue = createTaskQueue({ concurrent: CONCURRENT });
+
   async function list({ id, url, token }: ProbedServer, signal: AbortSignal): Promise<HashedDefinition[]> {
     const server = userServer('', { id, name: id, url, auth: { type: 'none' } });
     const client = createServerClient(server, {
@@ -100,7 +105,7 @@ export function createServerProbe({ outgoing, canConnect, version, logger }: Pro
   return async (asked: ProbedServer): Promise<Probe> => {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     try {
-      return await probe(asked, signal);
+      return await queue.run(() => probe(asked, signal), { key: asked.userId, signal });
     } catch (error) {
       const reason = signal.aborted ? 'unreachable' : reasonOf(error);
       if (reason === undefined) throw error;

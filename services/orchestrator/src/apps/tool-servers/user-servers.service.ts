@@ -153,7 +153,7 @@ export function createUserServers(deps: UserServersDeps): UserServers {
       // Before the server is called: an attacker could otherwise let the platform call servers without end.
       const existing = requireRoom(name, url, await listUserServers(database, userId));
       const id = existing?.id ?? newUserServerId();
-      const probe = await deps.probe({ id, url, token, clientId });
+      const probe = await deps.probe({ userId, id, url, token, clientId });
       const own = 'needsAccount' in probe ? 'oauth' : token === undefined ? 'none' : 'bearer';
       const server: UserServer = { name, url, auth: own, clientId: own === 'oauth' ? (clientId ?? null) : null };
       const stored = await store(by, id, server, token, probe);
