@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { IntegrationCatalog, OAuthConfiguration, UserToolServer } from '@uswarm/contract';
 import {
@@ -34,6 +35,30 @@ async function startListener(status: number, headers: Record<string, string> = {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return { arrived, port, url: `http://127.0.0.1:${port}/mcp`, close: () => void server.close().closeAllConnections() };
+}
+
+/** Passes token requests on to this server, after their release. */
+async function startHeldTokens(url: string) {
+  const arrived = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await text(request);
+    arrived.resolve();
+    await released.promise;
+    const headers = { 'content-type': request.headers['content-type'] ?? '' };
+    const answer = await fetch(url, { method: 'POST', headers, body });
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+  }
+  const server = createServer((request, response) => {
+    pass(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/token`,
+    arrived: arrived.promise,
+    release: released.resolve,
+    close: () => void server.close().closeAllConnections(),
+  };
 }
 
 describe('a tool server that a user adds', () => {
@@ -211,6 +236,35 @@ describe('a tool server that a user adds', () => {
     await eventually(async () => own().every(({ grant }) => grant.revoked), { until: Boolean });
     await eventually(() => rowsOf(id), { until: (rows) => rows.length === 0 });
     expect(await world.client.api('DELETE', `${PATH}/${id}`)).toMatchObject({ status: 404 });
+  });
+
+  it('is not connected any more by a callback during which it is removed, and the new tokens are revoked', async () => {
+    const held = await startHeldTokens(`${accounts.origin}/token`);
+    accounts.habits.fields = { serverMetadata: { token_endpoint: held.url } };
+    const { id } = await add({ url: accounts.url });
+    const { body } = await world.client.api('POST', `${PATH}/${id}/connect`);
+    const account = world.client.workspaceId;
+    const callback = consentTo(accounts, (body as { data: OAuthConfiguration }).data, { account });
+    const completed = world.client.api('POST', `${PATH}/${id}/callback`, callback);
+    await held.arrived;
+    expect(await world.client.api('DELETE', `${PATH}/${id}`)).toMatchObject({ status: 204 });
+    held.release();
+    expect(await completed).toMatchObject({ status: 404, body: { code: 'integration_not_found' } });
+    const own = () => accounts.tokens.filter(({ grant }) => grant.account === account);
+    await eventually(async () => own().length > 0 && own().every(({ grant }) => grant.revoked), { until: Boolean });
+    await eventually(() => rowsOf(id), { until: (rows) => rows.length === 0 });
+    accounts.habits.fields = {};
+    held.close();
+  });
+
+  it('is deleted with the account of its user, and its tokens are revoked', async () => {
+    const { id } = await add({ url: accounts.url });
+    await connect(id);
+    await untilTools(id, 2);
+    const own = accounts.tokens.filter(({ grant }) => grant.account === world.client.workspaceId);
+    expect(await world.client.api('DELETE', '/v1/auth/delete', {})).toMatchObject({ status: 204 });
+    await eventually(async () => own.every(({ grant }) => grant.revoked), { until: Boolean });
+    await eventually(() => rowsOf(id), { until: (rows) => rows.length === 0 });
   });
 
   it('ends a call in flight when it is removed, and tells that its outcome is unknown', async () => {

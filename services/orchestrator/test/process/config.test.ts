@@ -181,6 +181,15 @@ describe('the configuration', () => {
       expect(() => check({ INTEGRATION_PROVIDERS: slack })).not.toThrow(/hidden/);
     });
 
+    it('requires INTEGRATION_TOKEN_KEYS if users may add tool servers', () => {
+      expect(() => check({ USER_TOOL_SERVERS: 'true' })).toThrow(/INTEGRATION_TOKEN_KEYS is not set/);
+      expect(check({ USER_TOOL_SERVERS: 'true', INTEGRATION_TOKEN_KEYS: keys })).toMatchObject({
+        USER_TOOL_SERVERS: true,
+        USER_TOOL_SERVERS_PER_USER: 10,
+        USER_TOOL_SERVERS_PRIVATE_HOSTS: [],
+      });
+    });
+
     it('rejects an invalid token key without showing it', () => {
       const bad = 'one:c2hvcnQtc2VjcmV0';
       expect(() => read({ INTEGRATION_TOKEN_KEYS: bad })).toThrow(

@@ -42,7 +42,7 @@ export interface IntegrationServiceDeps {
   exists: (provider: string, userId: string, tx: Transaction) => Promise<boolean>;
   /** Called in the transaction that stores a connection. */
   connected: (row: Pick<SealedRow, 'id' | 'provider'>, tx: Transaction) => Promise<void>;
-  oauth: Pick<OAuthClient, 'exchange'>;
+  oauth: Pick<OAuthClient, 'exchange' | 'revoke'>;
   cipher: TokenCipher;
   states: OAuthStates;
   catalog: CatalogFile;
@@ -205,6 +205,19 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     });
   }
 
+  /** A removed server's client is deleted, too, so that a job could not revoke tokens any more. */
+  async function revokeNow(client: ProviderClient, grant: Grant): Promise<void> {
+    try {
+      await oauth.revoke(client, grant);
+    } catch (error) {
+      if (!(error instanceof OAuthFailure)) throw error;
+      logger.info(
+        { provider: client.provider, reason: error.reason },
+        'tokens of a removed tool server are not revoked',
+      );
+    }
+  }
+
   async function drop(by: ConnectingUser, provider: string, tx: Transaction): Promise<boolean> {
     const rows = await forget(by.userId, provider, tx);
     await revokeLater(deps, rows, tx);
@@ -241,7 +254,9 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
       const grant = await exchange(client, callback);
       await requirePermissions(by.userId, client, grant);
       const problem = await keep(by, callback, grant, codeHash);
-      if (problem !== undefined) throw new ApiError(problem);
+      if (problem === undefined) return;
+      if (client.isUserServer) await revokeNow(client, grant);
+      throw new ApiError(problem);
     },
 
     async disconnect(by, provider) {
