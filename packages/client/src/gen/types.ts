@@ -3265,7 +3265,7 @@ export interface components {
             type: components["schemas"]["IntegrationItemType"];
             /** @description What to send to `POST /v1/integrations/connect`; null for tools. */
             provider: components["schemas"]["IntegrationProvider"] | null;
-            /** @description The tool server to which the user can connect an account, for `POST /v1/tool-servers/{server}/connect`. */
+            /** @description The tool server to which the user can connect an account, for `POST /v1/tool-servers/{server}/connect`, or that the user has added; `GET /v1/tool-servers` tells more about the latter. */
             server?: string;
             /** @description Of an app: whether the user has connected it. Tools are always available. */
             enabled: boolean;

@@ -19,10 +19,14 @@ export const IntegrationItem = z
     provider: IntegrationProvider.nullable().meta({
       description: 'What to send to `POST /v1/integrations/connect`; null for tools.',
     }),
-    server: z.string().optional().meta({
-      description:
-        'The tool server to which the user can connect an account, for `POST /v1/tool-servers/{server}/connect`.',
-    }),
+    server: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          'The tool server to which the user can connect an account, for `POST /v1/tool-servers/{server}/connect`, or that the ' +
+          'user has added; `GET /v1/tool-servers` tells more about the latter.',
+      }),
     enabled: z
       .boolean()
       .meta({ description: 'Of an app: whether the user has connected it. Tools are always available.' }),
