@@ -44,7 +44,7 @@ describe('connections to an MCP server', () => {
       ['third', { tools: [toolOf('d')] }],
     ]);
     const { connections } = await setUp({ listPage: (cursor) => pages.get(cursor) ?? { tools: [] } });
-    const tools = await connections.list(token, NEVER);
+    const { tools } = await connections.list(token, NEVER);
     expect(tools.map(({ name }) => name)).toEqual(['a', 'b', 'c', 'd']);
   });
 
@@ -62,7 +62,7 @@ describe('connections to an MCP server', () => {
     const { connections } = await setUp({ listPage });
     await expect(connections.list(token, NEVER)).rejects.toThrow('lists too many tools');
     count = 1_000;
-    expect(await connections.list(token, NEVER)).toHaveLength(1_000);
+    expect((await connections.list(token, NEVER)).tools).toHaveLength(1_000);
   });
 
   it('do not run the regular expressions in an output schema', async () => {
@@ -118,7 +118,7 @@ describe('connections to an MCP server', () => {
       message: 'rejected the token',
       status: 401,
     });
-    expect(await connections.list(token, NEVER)).not.toEqual([]);
+    expect((await connections.list(token, NEVER)).tools).not.toEqual([]);
   });
 
   it('start a new session after the server answers with status 400 that it does not know the session', async () => {
@@ -146,6 +146,6 @@ describe('connections to an MCP server', () => {
 
   it('use the common token for requests without their own', async () => {
     const { connections } = await setUp({}, { token: TOKEN });
-    expect(await connections.list(() => undefined, NEVER)).not.toEqual([]);
+    expect((await connections.list(() => undefined, NEVER)).tools).not.toEqual([]);
   });
 });

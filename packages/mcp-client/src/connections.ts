@@ -4,7 +4,6 @@ import {
   Client,
   type FetchLike,
   type JSONRPCMessage,
-  type JsonSchemaValidator,
   MAX_CACHE_TTL_MS,
   ProtocolError,
   SdkError,
@@ -16,6 +15,9 @@ import { retryAfterOf, unlessAborted } from '@uswarm/service-kit';
 import { createCallTimes } from './call-times.js';
 import { type AskUser, createElicitation } from './elicitation.js';
 import { CLOSED, McpFailure, type Received, toFailure, TOO_MANY_TOOLS, UNREACHABLE } from './mcp-failure.js';
+import { repairMessage } from './repair/message.js';
+import { rewriteResponse } from './repair/response.js';
+import type { Listing, UnusableTool } from './repair/tools.js';
 
 /** The bearer token, read before each HTTP request. */
 export type RequestToken = () => string | undefined;
@@ -49,9 +51,16 @@ export interface CallRequest {
   _meta?: Record<string, unknown>;
 }
 
+/** The tools from all pages. */
+export interface ListedTools {
+  tools: readonly Tool[];
+  /** Entries that cannot be read. A list that is still valid has none. */
+  unusable: readonly UnusableTool[];
+}
+
 export interface McpConnections {
-  /** All tools, from all pages. @throws McpFailure; the reason of `signal` */
-  list(token: RequestToken, signal: AbortSignal): Promise<readonly Tool[]>;
+  /** @throws McpFailure; the reason of `signal` */
+  list(token: RequestToken, signal: AbortSignal): Promise<ListedTools>;
   /**
    * @param ask for connections that ask. Default: questions are canceled
    * @throws McpFailure; ProtocolError if the server rejects the call; the reason of `signal`
@@ -65,6 +74,7 @@ export interface McpConnections {
 interface RequestContext {
   token: RequestToken;
   received: Received;
+  listing?: Listing;
   /** Called when a call's response ends without a result. */
   lost?: () => void;
   elicit?: ReturnType<typeof createElicitation>;
@@ -79,7 +89,7 @@ interface Connection {
 // The SDK requests the token for each HTTP request, and sends it, without a context.
 const requestContext = new AsyncLocalStorage<RequestContext>();
 
-/** Notes the status of each response in the context of its request. */
+/** Notes the status of each response in the context of its request, and repairs its messages. */
 function observed(send: FetchLike): FetchLike {
   return async (url, init) => {
     const response = await send(url, init);
@@ -88,24 +98,17 @@ function observed(send: FetchLike): FetchLike {
       context.received.status = response.status;
       context.received.retryAfterMs = retryAfterOf(Object.fromEntries(response.headers), Date.now());
     }
-    return response;
+    const listing = context?.listing ?? newListing();
+    return rewriteResponse(response, (message) => repairMessage(message, listing));
   };
 }
+
+const newListing = (): Listing => ({ cursors: [], unusable: [] });
 
 const MAX_TOOLS = 1_000;
 const MAX_PAGES = 50;
 /** The longest timer. Calls are limited here, because the SDK's limit would include questions to the user. */
 const UNLIMITED_MS = 2 ** 31 - 1;
-
-/**
- * Accepts everything. The SDK's validator would run regular expressions that the server chose, and one that
- * backtracks for minutes would block the process.
- */
-const anyOutput = {
-  getValidator<T>(): JsonSchemaValidator<T> {
-    return (output) => ({ valid: true, data: output as T, errorMessage: undefined });
-  },
-};
 
 type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1];
 
@@ -133,7 +136,6 @@ export function createMcpConnections(deps: McpConnectionDeps): McpConnections {
       versionNegotiation: { mode: 'auto' },
       capabilities: asks !== undefined ? { elicitation: { form: {} } } : {},
       inputRequired: { autoFulfill: asks !== undefined },
-      jsonSchemaValidator: anyOutput,
       listMaxPages: MAX_PAGES,
       // A list without a time to live is valid as long as the connection.
       defaultCacheTtlMs: deps.listTtlMs ?? MAX_CACHE_TTL_MS,
@@ -193,16 +195,17 @@ export function createMcpConnections(deps: McpConnectionDeps): McpConnections {
     }
   }
 
-  async function list(token: RequestToken): Promise<readonly Tool[]> {
+  async function list(token: RequestToken): Promise<ListedTools> {
     const connected = await connection(token);
     return use(connected, async () => {
       const received: Received = {};
+      const listing = newListing();
       const request = () => connected.client.listTools(undefined, { timeout: listTimeoutMs });
       try {
-        const { tools } = await requestContext.run({ token, received }, request);
+        const { tools } = await requestContext.run({ token, received, listing }, request);
         // The connection keeps this list; a new connection reads the list again.
         if (tools.length > MAX_TOOLS) throw new McpFailure(TOO_MANY_TOOLS, received, { disconnected: true });
-        return tools;
+        return { tools, unusable: listing.unusable };
       } catch (error) {
         throw notExecuted(error, received);
       }

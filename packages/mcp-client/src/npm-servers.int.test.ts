@@ -29,7 +29,7 @@ describe('the MCP servers from npm', () => {
     });
     cleanup.defer(() => connections.close());
     return {
-      list: async () => (await connections.list(noToken, NEVER)).map((tool) => tool.name),
+      list: async () => (await connections.list(noToken, NEVER)).tools.map((tool) => tool.name),
       call: (tool: string, args: Record<string, unknown> = {}) =>
         connections.call(noToken, { name: tool, arguments: args }, NEVER),
       async restart() {

@@ -27,6 +27,6 @@ const connections = createMcpConnections({
   callTimeoutMs: 10_000,
   maxCallMs: 10_000,
 });
-const tools = await connections.list(noToken, signal);
+const { tools } = await connections.list(noToken, signal);
 for (const call of CALLS[scenario]?.(tools) ?? []) await connections.call(noToken, call, signal);
 await connections.close();

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { adminCall } from '../test/admin-call.js';
 import { KILLED } from '../test/separate.js';
 import { useToolServer } from '../test/tool-server-world.js';
-import { CREATE_ISSUE, LIST_ISSUES } from '@uswarm/testkit/tracker-server';
+import { CREATE_ISSUE, LIST_ISSUES, type TrackerTool } from '@uswarm/testkit/tracker-server';
 
 const CREATE = 'tracker__create_issue';
 const LIST = 'tracker__list_issues';
@@ -82,6 +82,17 @@ describe('the tools of a tool server', () => {
     const path = `/v1/workspaces/${world.client.workspaceId}/conversations/${id}/messages`;
     await world.client.api('POST', path, { content: { type: 'text', text: 'Second' } });
     expect(await world.answer('Second: There are no issues.')).toMatchObject({ conversation_id: id });
+  });
+
+  it('are offered although another tool of the list cannot be read', async () => {
+    const odd = [null, { name: 7 }, { ...LIST_ISSUES, name: 'no_schema', inputSchema: null }];
+    const repairable = { ...LIST_ISSUES, title: 3, icons: null, outputSchema: null, _meta: null };
+    world.tracker.tools = [...odd, repairable, CREATE_ISSUE] as TrackerTool[];
+    const listed = (await adminCall(world.services, 'tools.list', {})) as { tools: { name: string; state: string }[] };
+    expect(listed.tools.map(({ name, state }) => ({ name, state }))).toEqual([
+      { name: 'create_issue', state: 'offered' },
+      { name: 'list_issues', state: 'offered' },
+    ]);
   });
 
   describe('that change', () => {

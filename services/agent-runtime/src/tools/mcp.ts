@@ -76,7 +76,7 @@ export function createMcpTools(deps: McpDeps): ToolServer & { close(): Promise<v
       async list(signal) {
         try {
           const list = () => connections.list(tokenOfTurn, signal);
-          const tools = await retry(list, {
+          const { tools } = await retry(list, {
             ...RETRY,
             deadlineMs: listTimeoutMs,
             signal,

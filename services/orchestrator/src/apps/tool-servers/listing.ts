@@ -44,6 +44,16 @@ export interface Listing {
 export const offered = (read: readonly ReadTool[]): HashedDefinition[] =>
   read.flatMap((tool) => ('problem' in tool ? [] : [{ definition: tool, hash: definitionHash(tool) }]));
 
+/** @throws McpFailure */
+export async function listTools(
+  server: string,
+  client: Pick<ServerClient, 'list'>,
+  signal: AbortSignal,
+): Promise<ReadTool[]> {
+  const { tools, unusable } = await client.list(signal);
+  return readTools(server, tools, unusable);
+}
+
 export function createListing({ servers, database, withTransaction, stored, logger }: ListingDeps): Listing {
   /** Failures and refused tools that were logged, by server. */
   const logged = new Map<string, string>();
@@ -57,7 +67,7 @@ export function createListing({ servers, database, withTransaction, stored, logg
   /** The user sees the failure; an operator can do nothing about it. */
   async function refreshUserServer({ server: { id }, ownerId, client }: ConnectedServer, signal: AbortSignal) {
     try {
-      const listed = offered(readTools(id, await client.list(signal)));
+      const listed = offered(await listTools(id, client, signal));
       await withTransaction(async (tx) => {
         // The user may have removed it meanwhile.
         if (!(await holdUserServer(tx, id))) return;
@@ -74,7 +84,7 @@ export function createListing({ servers, database, withTransaction, stored, logg
     const { server, ownerId, client } = connected;
     if (server.addedBy !== undefined) return refreshUserServer(connected, signal);
     const { id } = server;
-    const read = readTools(id, await client.list(signal));
+    const read = await listTools(id, client, signal);
     const changed = await withTransaction((tx) => storeListing(tx, { server: id, ownerId }, offered(read)));
     stored();
     if (changed.length > 0)

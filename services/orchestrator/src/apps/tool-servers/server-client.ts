@@ -3,9 +3,9 @@ import {
   type CallRequest,
   type CallToolResult,
   createMcpConnections,
+  type ListedTools,
   McpFailure,
   type RequestToken,
-  type Tool,
 } from '@uswarm/mcp-client';
 import { createTaskQueue, retry } from '@uswarm/service-kit';
 import type { Outgoing } from '@uswarm/service-kit/outgoing';
@@ -15,7 +15,7 @@ import type { ToolServer } from './tool-servers-file.js';
 /** A server with one account. */
 export interface ServerClient {
   /** @throws McpFailure */
-  list(signal: AbortSignal): Promise<readonly Tool[]>;
+  list(signal: AbortSignal): Promise<ListedTools>;
   /**
    * Repeats a call that the server did not execute, such as after it has ended the session.
    *

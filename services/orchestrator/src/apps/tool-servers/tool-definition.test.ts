@@ -36,6 +36,14 @@ describe('the tools that a server lists', () => {
     expect(problems(tool(one), tool(other), tool('list'))).toEqual([`${one}: ${problem}`, `${other}: ${problem}`]);
   });
 
+  it('include those that cannot be read, with the reason', () => {
+    const unusable = [{ name: 'o\u200Bdd', problem: 'it has no schema for its arguments' }];
+    expect(readTools('tracker', [tool('list')], unusable)).toEqual([
+      expect.objectContaining({ name: 'list' }),
+      { name: 'odd', problem: 'it has no schema for its arguments' },
+    ]);
+  });
+
   it('have no characters that hide or reorder text in descriptions and schemas', () => {
     const inputSchema = {
       type: 'object',

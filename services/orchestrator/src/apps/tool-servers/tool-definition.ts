@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { SERVER_SEPARATOR } from '@uswarm/contract/agent-tools';
-import type { Tool } from '@uswarm/mcp-client';
+import type { Tool, UnusableTool } from '@uswarm/mcp-client';
 import { canonicalJson } from '@uswarm/service-kit';
 import { visibleText } from '../../records/visible-text.js';
 
@@ -80,15 +80,16 @@ function readTool(server: string, tool: Tool): ReadTool {
 }
 
 /** Checks the tools that a server lists. Tools whose names look alike are all refused, because one imitates the other. Pure. */
-export function readTools(server: string, tools: readonly Tool[]): ReadTool[] {
+export function readTools(server: string, tools: readonly Tool[], unusable: readonly UnusableTool[] = []): ReadTool[] {
   const read = tools.map((tool) => readTool(server, tool));
   const names = new Map<string, number>();
   for (const { name } of read) names.set(looks(name), (names.get(looks(name)) ?? 0) + 1);
-  return read.map((tool) =>
+  const checked = read.map((tool) =>
     'problem' in tool || names.get(looks(tool.name)) === 1
       ? tool
       : { name: tool.name, problem: 'another tool has a name that looks the same' },
   );
+  return [...checked, ...unusable.map(({ name, problem }) => ({ name: visibleText(name), problem }))];
 }
 
 /** SHA-256. Equal for definitions that mean the same. */

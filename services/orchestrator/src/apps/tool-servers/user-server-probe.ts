@@ -4,9 +4,8 @@ import { AuthorizationFailure, discoverAuthorization } from '@uswarm/mcp-client/
 import { createTaskQueue, type Logger } from '@uswarm/service-kit';
 import type { Outgoing } from '@uswarm/service-kit/outgoing';
 import type { HashedDefinition } from '../../records/tool-definitions.store.js';
-import { offered } from './listing.js';
+import { listTools, offered } from './listing.js';
 import { createServerClient } from './server-client.js';
-import { readTools } from './tool-definition.js';
 import { userServer } from './tool-servers-file.js';
 
 export interface ProbeDeps {
@@ -64,7 +63,7 @@ export function createServerProbe({ outgoing, canConnect, version, logger }: Pro
       version,
     });
     try {
-      return offered(readTools(id, await client.list(signal)));
+      return offered(await listTools(id, client, signal));
     } finally {
       await client.close();
     }
