@@ -1,5 +1,6 @@
 import { type McpServerOptions, startMcpServer } from '@uswarm/testkit/mcp-server';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '@uswarm/testkit/eventually';
 import { createMcpConnections, type McpConnectionDeps } from './connections.js';
 import { McpFailure } from './mcp-failure.js';
 
@@ -142,6 +143,40 @@ describe('connections to an MCP server', () => {
     await expect(call('lost')).rejects.toMatchObject({ status: 400, disconnected: true, outcomeUnknown: false });
     expect((await call('after')).content).toEqual([{ type: 'text', text: 'after' }]);
     expect(sessions.size).toBe(2);
+  });
+
+  describe.each([{ sessions: false }, { sessions: true }])('to a server whose list changes: %j', ({ sessions }) => {
+    it('tell it if the server reports it on a stream that stays open', async () => {
+      let changes = 0;
+      const listChanged = () => void (changes += 1);
+      const { server, connections } = await setUp({ sessions }, { listChanged, keepsStream: true });
+      await connections.list(token, NEVER);
+      // The stream opens after the list.
+      const report = () => {
+        server.reportChange();
+        return changes;
+      };
+      expect(await eventually(report, { until: (count) => count > 0 })).toBeGreaterThan(0);
+    });
+  });
+
+  it('tell that the list has changed if the server reports it with a call', async () => {
+    let changes = 0;
+    const answer: McpServerOptions['answer'] = async (query, _progress, reportChange) => {
+      await reportChange();
+      return { text: query };
+    };
+    const { call } = await setUp({ sessions: true, answer }, { listChanged: () => void (changes += 1) });
+    await call('word');
+    expect(changes).toBe(1);
+  });
+
+  it('keep no stream open for changes if they are not told to', async () => {
+    const { server, connections, call } = await setUp({}, { listChanged: () => undefined });
+    await connections.list(token, NEVER);
+    await call('word');
+    // To discover the version, to list, and to call.
+    expect(server.requests()).toBe(3);
   });
 
   it('use the common token for requests without their own', async () => {

@@ -43,6 +43,10 @@ export interface McpConnectionDeps {
    * call in flight, which could be another user's call on a `shared` connection.
    */
   asks?: 'one user' | 'shared';
+  /** Called when the server reports that its list has changed: on the stream of a call, or on one that it offers. */
+  listChanged?: () => void;
+  /** True if a stream is kept open for such reports; only for protocol version 2026-07-28, whose calls have none. */
+  keepsStream?: boolean;
 }
 
 export interface CallRequest {
@@ -84,6 +88,8 @@ interface Connection {
   client: Client;
   requests: number;
   retired: boolean;
+  /** True while a stream for changes is open. */
+  listens: boolean;
 }
 
 // The SDK requests the token for each HTTP request, and sends it, without a context.
@@ -146,12 +152,14 @@ export function createMcpConnections(deps: McpConnectionDeps): McpConnections {
         const { elicit } = requestContext.getStore() ?? {};
         return (await (elicit ?? (others.length === 0 ? only : undefined))?.(params)) ?? { action: 'cancel' };
       });
+    if (deps.listChanged !== undefined)
+      client.setNotificationHandler('notifications/tools/list_changed', deps.listChanged);
     const authProvider = { token: () => Promise.resolve(requestContext.getStore()?.token() ?? deps.token) };
     const transport = new CallTransport(new URL(endpoint), { authProvider, fetch: observedFetch });
     const received: Received = {};
     try {
       await requestContext.run({ token, received }, () => client.connect(transport, { timeout: listTimeoutMs }));
-      return { client, requests: 0, retired: false };
+      return { client, requests: 0, retired: false, listens: false };
     } catch (error) {
       await client.close();
       throw notExecuted(error, received);
@@ -197,6 +205,7 @@ export function createMcpConnections(deps: McpConnectionDeps): McpConnections {
 
   async function list(token: RequestToken): Promise<ListedTools> {
     const connected = await connection(token);
+    if (deps.keepsStream === true) listen(connected, token, listTimeoutMs);
     return use(connected, async () => {
       const received: Received = {};
       const listing = newListing();
@@ -252,6 +261,20 @@ export function createMcpConnections(deps: McpConnectionDeps): McpConnections {
       await connected?.client.close();
     },
   };
+}
+
+/** Opens the stream for changes, unless it is open: servers and proxies end it at any time. */
+function listen(connected: Connection, token: RequestToken, timeout: number): void {
+  const { client } = connected;
+  const isOffered = client.getProtocolEra() === 'modern' && client.getServerCapabilities()?.tools?.listChanged === true;
+  if (!isOffered || connected.listens) return;
+  connected.listens = true;
+  requestContext
+    .run({ token, received: {} }, () => client.listen({ toolsListChanged: true }, { timeout }))
+    .then(({ closed }) => closed)
+    // The next list tries again.
+    .catch(() => undefined)
+    .finally(() => (connected.listens = false));
 }
 
 /** A failure without effects. */

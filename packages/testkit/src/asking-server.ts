@@ -52,7 +52,7 @@ export async function startAskingServer(options: AskingServerOptions = {}): Prom
     return server;
   }
 
-  const serve = serveMcp(newServer, sessions !== undefined);
+  const { serve } = serveMcp(newServer, sessions !== undefined);
   const http = createServer((request, response) => {
     const body = request.method === 'POST' ? json(request) : Promise.resolve(undefined);
     body.then((read) => serve(request, response, read)).catch(() => response.destroy());

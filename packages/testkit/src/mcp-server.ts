@@ -23,12 +23,15 @@ export interface McpAnswer {
 /** Sends a progress notification for the running call. */
 export type Progress = () => Promise<void>;
 
+/** Reports on the running call's stream that the list of tools has changed. */
+export type ReportChange = () => Promise<void>;
+
 export interface McpServerOptions {
   /** The name of its tool, which has the argument `query`. */
   tool: string;
   /** The accepted bearer tokens; a set may change. Others get 401. */
   token: string | ReadonlySet<string>;
-  answer: (query: string, progress: Progress) => Promise<McpAnswer> | McpAnswer;
+  answer: (query: string, progress: Progress, reportChange: ReportChange) => Promise<McpAnswer> | McpAnswer;
   /** Handles a call's HTTP request instead of the tool; returns false for the others. */
   fault?: (query: string, response: ServerResponse) => boolean;
   /** Answers the HTTP request for the tool list; returns false to leave it to the server. */
@@ -56,13 +59,17 @@ function createTools({ tool, answer, listPage, readOnly = false, listTtlMs = 3_6
       blocks = [],
       structured,
       isError,
-    } = await answer(query, async () => {
-      const { _meta: meta } = mcpReq;
-      const progressToken = meta?.progressToken;
-      if (progressToken === undefined) return;
-      progress += 1;
-      await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress } });
-    });
+    } = await answer(
+      query,
+      async () => {
+        const { _meta: meta } = mcpReq;
+        const progressToken = meta?.progressToken;
+        if (progressToken === undefined) return;
+        progress += 1;
+        await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress } });
+      },
+      () => mcpReq.notify({ method: 'notifications/tools/list_changed' }),
+    );
     return {
       content: [{ type: 'text', text }, ...blocks],
       ...(structured === undefined ? {} : { structuredContent: structured }),
@@ -76,19 +83,27 @@ function createTools({ tool, answer, listPage, readOnly = false, listTtlMs = 3_6
   return server;
 }
 
-type Serve = (request: IncomingMessage, response: ServerResponse, body: unknown) => Promise<void>;
+interface Served {
+  serve: (request: IncomingMessage, response: ServerResponse, body: unknown) => Promise<void>;
+  reportChange: () => void;
+}
 
-function withoutSessions(create: () => McpServer): Serve {
-  const serve = toNodeHandler(createMcpHandler(create));
-  return (request, response, body) => {
-    const { method = 'GET', url = '/mcp' } = request;
-    return serve(Object.assign(request, { method, url }), response, body);
+function withoutSessions(create: () => McpServer): Served {
+  const handler = createMcpHandler(create);
+  const serve = toNodeHandler(handler);
+  return {
+    serve(request, response, body) {
+      const { method = 'GET', url = '/mcp' } = request;
+      return serve(Object.assign(request, { method, url }), response, body);
+    },
+    reportChange: () => handler.notify.toolsChanged(),
   };
 }
 
-function withSessions(create: () => McpServer): Serve {
+function withSessions(create: () => McpServer): Served {
   const sessions = new Map<string, NodeStreamableHTTPServerTransport>();
-  return async (request, response, body) => {
+  const servers = new Set<McpServer>();
+  async function serve(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void> {
     const id = request.headers['mcp-session-id'];
     const known = typeof id === 'string' ? sessions.get(id) : undefined;
     if (known !== undefined) return known.handleRequest(request, response, body);
@@ -97,13 +112,21 @@ function withSessions(create: () => McpServer): Serve {
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (session) => void sessions.set(session, transport),
     });
-    await create().connect(transport);
+    const server = create();
+    servers.add(server);
+    await server.connect(transport);
     return transport.handleRequest(request, response, body);
+  }
+  return {
+    serve,
+    reportChange() {
+      for (const server of servers) server.sendToolListChanged();
+    },
   };
 }
 
 /** @param sessions speaks the protocol of 2025, with sessions that end with the server */
-export const serveMcp = (create: () => McpServer, sessions: boolean): Serve =>
+export const serveMcp = (create: () => McpServer, sessions: boolean): Served =>
   sessions ? withSessions(create) : withoutSessions(create);
 
 const List = z.object({ method: z.literal('tools/list') });
@@ -119,7 +142,7 @@ export async function startMcpServer(options: McpServerOptions) {
   let requests = 0;
   const shown: (string | undefined)[] = [];
   const accepts = (bearer: string): boolean => (typeof token === 'string' ? bearer === token : token.has(bearer));
-  const serve = serveMcp(() => createTools(options), sessions);
+  const { serve, reportChange } = serveMcp(() => createTools(options), sessions);
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = request.method === 'POST' ? await json(request) : undefined;
     const call = Call.safeParse(body);
@@ -144,6 +167,8 @@ export async function startMcpServer(options: McpServerOptions) {
     endpoint: `http://127.0.0.1:${bound}/mcp`,
     /** The number of HTTP requests. */
     requests: () => requests,
+    /** Reports on open streams that the list of tools has changed. */
+    reportChange,
     /** The bearer token of each request. */
     shown: (): readonly (string | undefined)[] => shown,
     close: () =>

@@ -62,6 +62,8 @@ export interface TrackerServer {
   holdAnswers(): () => void;
   /** Resolves when that many calls have arrived. */
   arrived(count: number): Promise<void>;
+  /** Reports to those who listen that the list of tools has changed. */
+  reportChange(): void;
   /** Serves the same issues elsewhere. */
   create(): McpServer;
   close(): Promise<void>;
@@ -89,7 +91,10 @@ export async function startTrackerServer(): Promise<TrackerServer> {
   }
 
   function newServer(): McpServer {
-    const server = new McpServer({ name: 'tracker', version: '1.0.0' }, { capabilities: { tools: {} } });
+    const server = new McpServer(
+      { name: 'tracker', version: '1.0.0' },
+      { capabilities: { tools: { listChanged: true } } },
+    );
     server.server.setRequestHandler('tools/list', () => ({ tools: tracker.tools }));
     server.server.setRequestHandler('tools/call', ({ params }) => {
       const { name: tool, arguments: args = {}, _meta: meta = {} } = params;
@@ -101,7 +106,8 @@ export async function startTrackerServer(): Promise<TrackerServer> {
     return server;
   }
 
-  const serve = toNodeHandler(createMcpHandler(newServer));
+  const handler = createMcpHandler(newServer);
+  const serve = toNodeHandler(handler);
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = request.method === 'POST' ? await json(request) : undefined;
     const refusal = tracker.refusals.shift();
@@ -124,6 +130,7 @@ export async function startTrackerServer(): Promise<TrackerServer> {
     calls: [],
     results: [],
     refusals: [],
+    reportChange: () => handler.notify.toolsChanged(),
     create: newServer,
     holdAnswers() {
       const { promise, resolve } = Promise.withResolvers<void>();

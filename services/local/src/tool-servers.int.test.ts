@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { adminCall } from '../test/admin-call.js';
 import { KILLED } from '../test/separate.js';
 import { useToolServer } from '../test/tool-server-world.js';
+import { eventually } from '@uswarm/testkit/eventually';
 import { CREATE_ISSUE, LIST_ISSUES, type TrackerTool } from '@uswarm/testkit/tracker-server';
 
 const CREATE = 'tracker__create_issue';
@@ -82,6 +83,19 @@ describe('the tools of a tool server', () => {
     const path = `/v1/workspaces/${world.client.workspaceId}/conversations/${id}/messages`;
     await world.client.api('POST', path, { content: { type: 'text', text: 'Second' } });
     expect(await world.answer('Second: There are no issues.')).toMatchObject({ conversation_id: id });
+  });
+
+  it('are listed again soon after the server reports a change', async () => {
+    await world.untilListed({ all: 2 });
+    world.tracker.tools = [CREATE_ISSUE];
+    const report = async () => {
+      world.tracker.reportChange();
+      return (await world.tools()).map(({ name }) => name);
+    };
+    expect(await eventually(report, { until: (names) => !names.includes(LIST) })).toContain(CREATE);
+    world.tracker.tools = [CREATE_ISSUE, LIST_ISSUES];
+    await adminCall(world.services, 'tools.list', {});
+    await world.untilListed({ all: 2 });
   });
 
   it('are offered although another tool of the list cannot be read', async () => {

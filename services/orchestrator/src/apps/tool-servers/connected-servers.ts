@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Outgoing } from '@uswarm/service-kit/outgoing';
 import type { AccessTokens } from '../integrations/access-tokens.js';
 import type { ConnectedServer } from './listing.js';
-import { createServerClient, MAX_CALL_MS } from './server-client.js';
+import { createServerClient, type ServerTokens } from './server-client.js';
 import { sharedTokens, userTokens } from './server-tokens.js';
 import { isPersonal, type ToolServer } from './tool-servers-file.js';
 
@@ -16,26 +16,35 @@ export interface ConnectedServersDeps {
   secrets: string | undefined;
   accessTokens: AccessTokens;
   version: string;
+  /** Called when a server reports that its tools have changed. */
+  listChanged: (connected: ConnectedServer) => void;
 }
 
 /** Limit of open user connections. */
 const MAX_CONNECTIONS = 500;
 const IDLE_MS = 10 * 60_000;
+/** A call that asks the user lasts as long as its turn at most. */
+const LONGEST_TURN_MS = 30 * 60_000;
 
 /** One connection per server with a shared account, and one per user of the others. */
 export function createConnectedServers(deps: ConnectedServersDeps) {
-  const { servers, outgoing, publicOutgoing, secrets, accessTokens, version } = deps;
-  const shared: ConnectedServer[] = servers
-    .filter((server) => !isPersonal(server))
-    .map((server) => {
-      const client = createServerClient(server, {
-        outgoing,
-        tokens: sharedTokens(server, secrets),
-        isShared: true,
-        version,
-      });
-      return { server, ownerId: null, client };
+  const { servers, outgoing, publicOutgoing, secrets, accessTokens, version, listChanged } = deps;
+
+  function connect(server: ToolServer, ownerId: string | null, tokens: ServerTokens): ConnectedServer {
+    const client = createServerClient(server, {
+      outgoing: server.addedBy === undefined ? outgoing : publicOutgoing,
+      tokens,
+      isShared: ownerId === null,
+      version,
+      listChanged: () => listChanged(connected),
     });
+    const connected: ConnectedServer = { server, ownerId, client };
+    return connected;
+  }
+
+  const shared = servers
+    .filter((server) => !isPersonal(server))
+    .map((server) => connect(server, null, sharedTokens(server, secrets)));
   const users = new LRUCache<string, ConnectedServer>({
     max: MAX_CONNECTIONS,
     ttl: IDLE_MS,
@@ -44,7 +53,7 @@ export function createConnectedServers(deps: ConnectedServersDeps) {
     // Calls in flight end first, unless the user has removed the server.
     dispose: ({ client }, _key, reason) => {
       if (reason === 'delete') void client.close();
-      else setTimeout(() => void client.close(), MAX_CALL_MS).unref();
+      else setTimeout(() => void client.close(), LONGEST_TURN_MS).unref();
     },
   });
   const keyOf = (userId: string, id: string): string => `${userId} ${id}`;
@@ -56,13 +65,7 @@ export function createConnectedServers(deps: ConnectedServersDeps) {
       const open = users.get(key);
       // The user may have renamed it. With another kind of account, the tokens come from elsewhere.
       if (open?.server.auth.type === server.auth.type) return { ...open, server };
-      const client = createServerClient(server, {
-        outgoing: server.addedBy === undefined ? outgoing : publicOutgoing,
-        tokens: userTokens(server, userId, accessTokens),
-        isShared: false,
-        version,
-      });
-      const connected = { server, ownerId: userId, client };
+      const connected = connect(server, userId, userTokens(server, userId, accessTokens));
       users.set(key, connected);
       return connected;
     },

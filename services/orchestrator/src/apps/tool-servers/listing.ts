@@ -33,6 +33,8 @@ const AGAIN_MS = 30_000;
 export interface Listing {
   /** Reads all servers' tools and stores them. @returns false if a server did not answer */
   refreshAll(signal: AbortSignal): Promise<boolean>;
+  /** Reads a server's tools and stores them. A failure is logged. @returns false if the server did not answer */
+  tryRefresh(connected: ConnectedServer, signal: AbortSignal): Promise<boolean>;
   /** Reads a server's tools and stores them. @throws McpFailure */
   refresh(connected: ConnectedServer, signal: AbortSignal): Promise<void>;
   /** False if the tool is not as it was accepted, there or here. @throws McpFailure */
@@ -114,6 +116,7 @@ export function createListing({ servers, database, withTransaction, stored, logg
 
   return {
     refreshAll,
+    tryRefresh,
     refresh,
 
     async isUnchanged(connected, { definition, hash }, signal) {

@@ -39,11 +39,13 @@ export interface ServerClientDeps {
   /** True if all users share the connection. */
   isShared: boolean;
   version: string;
+  /** Called when the server reports that its tools have changed. */
+  listChanged?: () => void;
 }
 
 const LIST_TIMEOUT_MS = 10_000;
 /** Progress notifications extend a call up to this time. */
-export const MAX_CALL_MS = 600_000;
+const MAX_CALL_MS = 600_000;
 const ATTEMPTS = 3;
 const RETRY = { initialMs: 500, maxMs: 4_000, deadlineMs: 20_000 };
 
@@ -67,6 +69,9 @@ export function createServerClient(server: ToolServer, deps: ServerClientDeps): 
     listTimeoutMs: LIST_TIMEOUT_MS,
     callTimeoutMs,
     maxCallMs: Math.max(callTimeoutMs, MAX_CALL_MS),
+    ...(deps.listChanged === undefined ? {} : { listChanged: deps.listChanged }),
+    // Not one for each user.
+    keepsStream: deps.isShared,
   });
 
   /** A rejected request was not executed, so it can be sent with another token. */

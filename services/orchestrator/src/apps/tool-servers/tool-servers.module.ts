@@ -10,6 +10,7 @@ import type { IntegrationService } from '../integrations/integrations.service.js
 import { CONNECTION_LISTING_JOB } from './connection-listing.js';
 import { createConnectedServers } from './connected-servers.js';
 import { knownServer } from './known-servers.js';
+import { createListChanges } from './list-changes.js';
 import { createListing } from './listing.js';
 import { createOperatorReview } from './operator-review.js';
 import { connectionKey, serverOfKey } from './server-accounts.js';
@@ -40,6 +41,8 @@ export interface ToolServersModuleDeps {
 /** Icon of servers without one. */
 const ICON = '/v1/assets/icon-plug.svg';
 const CONNECT_MS = 10_000;
+/** Deadline for a list after a reported change. */
+const CHANGE_MS = 60_000;
 
 /** MCP servers, whose tools users' agents can use. */
 export function createToolServersModule(deps: ToolServersModuleDeps) {
@@ -56,6 +59,7 @@ export function createToolServersModule(deps: ToolServersModuleDeps) {
     secrets: config.TOOL_SERVER_SECRETS,
     accessTokens,
     version,
+    listChanged: (server) => changes.changed(server),
   });
   const listing = createListing({
     servers: connected.shared,
@@ -63,6 +67,12 @@ export function createToolServersModule(deps: ToolServersModuleDeps) {
     withTransaction,
     stored: () => offer.forget(),
     logger,
+  });
+  const changes = createListChanges({
+    refresh: (server) =>
+      listing.tryRefresh(server, AbortSignal.timeout(CHANGE_MS)).catch((error: unknown) => {
+        logger.warn({ server: server.server.id, err: error }, 'the changed tools of a tool server cannot be listed');
+      }),
   });
   const offer = createServerOffer({
     servers,
@@ -119,6 +129,7 @@ export function createToolServersModule(deps: ToolServersModuleDeps) {
     },
     jobs: operators.length > 0 || config.USER_TOOL_SERVERS ? [listing.job, connectionListing] : [],
     async close(): Promise<void> {
+      changes.close();
       await connected.close();
       await Promise.all([outgoing.close(), publicOutgoing.close()]);
     },
