@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { adminCall } from '../test/admin-call.js';
 import { KILLED } from '../test/separate.js';
 import { useToolServer } from '../test/tool-server-world.js';
@@ -8,11 +8,17 @@ import { CREATE_ISSUE, LIST_ISSUES, type TrackerTool } from '@uswarm/testkit/tra
 
 const CREATE = 'tracker__create_issue';
 const LIST = 'tracker__list_issues';
+/** With metadata. */
+const PHOTO = new URL('../../../packages/file-reader/test/fixtures/phone.jpg', import.meta.url);
 const create = (title: string) => [{ toolCalls: [{ name: CREATE, arguments: { title } }] }];
 const list = () => [{ toolCalls: [{ name: LIST, arguments: {} }] }];
 
 describe('the tools of a tool server', () => {
-  const world = useToolServer({ auth: { type: 'bearer', secret: 'tracker' }, trust_hints: true });
+  const world = useToolServer(
+    { auth: { type: 'bearer', secret: 'tracker' }, trust_hints: true },
+    // Its models accept images.
+    { MODEL_PROVIDER: 'openai' },
+  );
 
   it('are settings of each agent, and ask before calls that can change something', async () => {
     await world.untilListed({ all: 2 });
@@ -68,6 +74,25 @@ describe('the tools of a tool server', () => {
     world.tracker.results.push({ isError: true, content: [{ type: 'text', text: 'The project is archived.' }] });
     await world.client.send('What is open?');
     expect(await world.answer('The project is archived.')).toMatchObject({ extended_status: 'delivered' });
+  });
+
+  it.each([
+    ['that reads', list, undefined],
+    ['that changes something', () => create('Chart'), 'approve' as const],
+  ])('show the model the images of a call %s, without metadata', async (_, calls, choice) => {
+    const photo = await readFile(PHOTO, 'base64');
+    const notAnImage = Buffer.from('%PDF-1.7 and no image').toString('base64');
+    const blocks = [photo, notAnImage].map((data) => ({ type: 'image' as const, mimeType: 'image/png', data }));
+    world.tracker.results.push({ content: [{ type: 'text', text: 'The chart:' }, ...blocks] });
+    world.behave = ({ results }) => (results.length === 0 ? calls() : [{ text: 'Seen.' }]);
+    await world.client.send('Show it');
+    if (choice !== undefined) await world.choose(await world.card(), choice);
+    await world.answer('Seen.');
+    const { images, results } = world.calls.at(-1)!;
+    // The bytes decide on the type.
+    expect(images).toEqual([expect.stringMatching(/^data:image\/jpeg;base64,/)]);
+    expect(Buffer.from(images[0]!.split(',')[1]!, 'base64').toString('latin1')).not.toMatch(/exif|gps/i);
+    expect(results[0]).toContain('[The images follow. If you see none, they are not available to you.]');
   });
 
   it('use a token that is replaced, without a restart', async () => {

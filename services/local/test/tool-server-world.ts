@@ -22,7 +22,11 @@ export interface ModelCall {
   definitions: object[];
   /** The whole prompt, as JSON. */
   messages: string;
+  /** Images in all messages, as data URLs. */
+  images: string[];
 }
+
+const DATA_URL = /data:image\/[a-z]+;base64,[A-Za-z0-9+/=]+/g;
 
 /** An orchestrator with a tool server, and a new user for each test. */
 export interface ToolServerWorld {
@@ -82,6 +86,7 @@ export function useToolServer(
           tools: (tools ?? []).map(({ function: { name } }) => name),
           definitions: tools ?? [],
           messages: JSON.stringify(messages),
+          images: JSON.stringify(messages).match(DATA_URL) ?? [],
         };
         world.calls.push(call);
         return world.behave(call);

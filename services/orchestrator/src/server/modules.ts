@@ -16,6 +16,7 @@ import { createAdminModule } from '../accounts/admin/admin.module.js';
 import { createFileWriter } from '@uswarm/file-writer';
 import { createArtifactsModule } from '../workspaces/artifacts/artifacts.module.js';
 import { createFilesModule } from '../workspaces/files/files.module.js';
+import { createReader } from '../workspaces/files/reader.js';
 import { createAgentStatuses } from '../records/agent-statuses.js';
 import { createAgentsModule } from '../workspaces/agents/agents.module.js';
 import { namesFlash, userSwarmModel } from '../workspaces/agents/default-model.js';
@@ -136,6 +137,7 @@ function createPlatform({ config, bus, environment, metrics, logger }: Orchestra
     background: createConnections(databases.background, signals),
     leases: createLeaseKeeper({ store: createJobQueue(databases.leases), logger }),
     clock: systemClock,
+    reader: createReader(logger),
     gateways,
     publisher: createEventPublisher({ bus, gateways, epoch: epochs.current, clock: systemClock }),
     plans: createPlans(loadPlans(config.PLANS_FILE)),
@@ -156,7 +158,7 @@ function createPlatform({ config, bus, environment, metrics, logger }: Orchestra
 
 /** The users' connections to other apps, and the tools for these apps. */
 async function createIntegrationModules({ config, metrics, version, logger }: OrchestratorOptions, platform: Platform) {
-  const { requests, background, clock, assets } = platform;
+  const { requests, background, clock, assets, reader } = platform;
   const operators = loadToolServers(config.TOOL_SERVERS_FILE);
   const servers = createToolServers({ operators, config, database: background.database });
   const integrations = await createIntegrationsModule({
@@ -181,6 +183,7 @@ async function createIntegrationModules({ config, metrics, version, logger }: Or
     integrations: integrations.service,
     appNames: integrations.names,
     assets,
+    reader,
     version,
     logger,
   });
@@ -252,7 +255,7 @@ type WorkspaceModules = Awaited<ReturnType<typeof createWorkspaceModules>>;
 /** Documents and files, which agents read and write besides messages. */
 function createDocumentModules(
   { config, metrics, logger }: OrchestratorOptions,
-  { requests, background }: Platform,
+  { requests, background, reader }: Platform,
   { objects, attachments }: WorkspaceModules['uploads'],
   access: WorkspaceModules['workspaces']['access'],
 ) {
@@ -267,6 +270,7 @@ function createDocumentModules(
     objects,
     attachments,
     transcripts: transcripts.transcripts,
+    reader,
     writer,
     artifactById: artifacts.byId,
     logger,

@@ -136,6 +136,7 @@ export async function startOrchestrator(
     ready: users.core.online,
     async close() {
       await background.close();
+      await platform.reader.close();
       await chat.files.close();
       await chat.transcripts.close();
       workspaces.uploads.close();

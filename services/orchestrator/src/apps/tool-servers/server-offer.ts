@@ -8,6 +8,7 @@ import { type DefinitionRow, listDefinitions } from '../../records/tool-definiti
 import type { PlatformTool } from '../../turns/tools/platform-tool.js';
 import type { ConnectedServers } from './connected-servers.js';
 import type { ConnectedServer, Listing } from './listing.js';
+import type { ResultPictures } from './result-pictures.js';
 import { connectionKey } from './server-accounts.js';
 import { serverTool } from './server-tools.js';
 import { isAllowed, isPersonal, type ToolServer } from './tool-servers-file.js';
@@ -19,6 +20,7 @@ export interface ServerOfferDeps {
   listing: Pick<Listing, 'isUnchanged' | 'refresh'>;
   database: Database;
   iconOf: (server: ToolServer) => string;
+  pictures: ResultPictures;
   logger: Pick<Logger, 'warn' | 'debug'>;
 }
 
@@ -41,7 +43,7 @@ export interface ServerOffer {
 }
 
 export function createServerOffer(deps: ServerOfferDeps): ServerOffer {
-  const { servers, connected, database, iconOf, logger } = deps;
+  const { servers, connected, database, iconOf, pictures, logger } = deps;
   const sharedIds = connected.shared.map(({ server }) => server.id);
   const refreshed = new LRUCache<string, true>({ max: MAX_REFRESHED, ttl: REFRESH_EVERY_MS });
   let loaded: { at: number; tools: Promise<PlatformTool[]> } | undefined;
@@ -52,7 +54,7 @@ export function createServerOffer(deps: ServerOfferDeps): ServerOffer {
     if (changed !== null || !isListed || !isAllowed(server, definition.name)) return [];
     const isUnchanged: Parameters<typeof serverTool>[0]['isUnchanged'] = (tool, signal) =>
       deps.listing.isUnchanged(place, tool, signal);
-    return [serverTool({ server, client, icon: iconOf(server), isUnchanged }, { definition, hash })];
+    return [serverTool({ server, client, icon: iconOf(server), pictures, isUnchanged }, { definition, hash })];
   }
 
   async function shared(): Promise<PlatformTool[]> {

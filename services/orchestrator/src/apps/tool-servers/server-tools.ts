@@ -22,6 +22,7 @@ import {
   type ToolOutcome,
   UncertainOutcome,
 } from '../../turns/tools/platform-tool.js';
+import type { ResultPictures } from './result-pictures.js';
 import type { ServerClient } from './server-client.js';
 import { offeredName } from './tool-definition.js';
 import { isPersonal, type ToolServer } from './tool-servers-file.js';
@@ -30,6 +31,7 @@ export interface ServerToolDeps {
   server: ToolServer;
   client: Pick<ServerClient, 'call'>;
   icon: string;
+  pictures: ResultPictures;
   /** True if the server still lists the tool with this definition, and it is accepted. */
   isUnchanged(tool: HashedDefinition, signal: AbortSignal): Promise<boolean>;
 }
@@ -96,14 +98,20 @@ function outcomeOfFailure({ name }: ToolServer, tool: string, error: unknown): T
   throw new UncertainOutcome(`${name} gave no certain answer`, { cause: error });
 }
 
-function outcomeOf(result: CallToolResult): ToolOutcome {
-  const { text, failed: hasFailed } = toToolResult(result);
-  return { text, failed: hasFailed };
+/** Also true after a restart, when the pictures are lost, and for a model that cannot see them. */
+const PICTURES_FOLLOW = '[The images follow. If you see none, they are not available to you.]';
+
+function outcomeOf(result: CallToolResult, call: ToolCall, pictures: ResultPictures): ToolOutcome {
+  const { text, failed: hasFailed, parts = [] } = toToolResult(result);
+  const images = parts.filter((part) => part.type === 'image');
+  if (images.length === 0) return { text, failed: hasFailed };
+  pictures.keep(call, images);
+  return { text: `${text}\n${PICTURES_FOLLOW}`, failed: hasFailed };
 }
 
 /** A tool server's tool as agents call it: like other apps' tools, at most once, and with a receipt if it can change something. */
 export function serverTool(deps: ServerToolDeps, accepted: HashedDefinition): PlatformTool {
-  const { server, client } = deps;
+  const { server, client, pictures } = deps;
   const { definition, hash } = accepted;
   const isRead = server.trust_hints && definition.readOnly;
   const entry = entryOf(deps, accepted, isRead);
@@ -127,6 +135,7 @@ export function serverTool(deps: ServerToolDeps, accepted: HashedDefinition): Pl
     isForeign: !server.trust_hints,
     describe: () => `Using ${title}`,
     check,
+    pictures: (_input: unknown, call: ToolCall) => pictures.read(call),
     preview: async (input: unknown) => ({
       title: `Use ${title}`,
       changes: shownArguments(isArguments(input) ? input : {}),
@@ -142,7 +151,8 @@ export function serverTool(deps: ServerToolDeps, accepted: HashedDefinition): Pl
         const problem = check(input);
         if (problem !== undefined) return withOutcome(problem);
         try {
-          return withOutcome(outcomeOf(await client.call(userId, request(input), signal, asking(call))));
+          const result = await client.call(userId, request(input), signal, asking(call));
+          return withOutcome(outcomeOf(result, call, pictures));
         } catch (error) {
           signal.throwIfAborted();
           if (error instanceof ProtocolError) return withOutcome(failed(`${name}: ${visibleText(error.message)}`));
@@ -170,14 +180,13 @@ export function serverTool(deps: ServerToolDeps, accepted: HashedDefinition): Pl
       return { key: `${hex}:${randomUUID()}` };
     },
     async send(input, key, call) {
-      const { userId } = call;
       const [approved, callKey] = key.split(':');
       // A request that may change something is not aborted, and its outcome would be unknown.
       const { signal } = new AbortController();
       try {
         if (approved !== hex || !(await deps.isUnchanged(accepted, signal))) return changedTool(title, server);
         const sent = { ...request(input), _meta: { [KEY]: callKey } };
-        return outcomeOf(await client.call(userId, sent, signal, asking(call)));
+        return outcomeOf(await client.call(call.userId, sent, signal, asking(call)), call, pictures);
       } catch (error) {
         return outcomeOfFailure(server, name, error);
       }

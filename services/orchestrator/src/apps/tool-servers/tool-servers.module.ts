@@ -1,3 +1,4 @@
+import type { FileReader } from '@uswarm/file-reader';
 import type { Logger } from '@uswarm/service-kit';
 import { createOutgoing } from '@uswarm/service-kit/outgoing';
 import type { OrchestratorConfig } from '../../config.js';
@@ -13,6 +14,7 @@ import { knownServer } from './known-servers.js';
 import { createListChanges } from './list-changes.js';
 import { createListing } from './listing.js';
 import { createOperatorReview } from './operator-review.js';
+import { createResultPictures } from './result-pictures.js';
 import { connectionKey, serverOfKey } from './server-accounts.js';
 import { serverToolHandlers } from './server-tools.routes.js';
 import { createServerOffer } from './server-offer.js';
@@ -34,6 +36,7 @@ export interface ToolServersModuleDeps {
   /** Names of apps. */
   appNames: readonly string[];
   assets: Pick<Assets, 'url'>;
+  reader: Pick<FileReader, 'picture'>;
   version: string;
   logger: Logger;
 }
@@ -46,7 +49,7 @@ const CHANGE_MS = 60_000;
 
 /** MCP servers, whose tools users' agents can use. */
 export function createToolServersModule(deps: ToolServersModuleDeps) {
-  const { servers, config, background, accessTokens, assets, version, logger } = deps;
+  const { servers, config, background, accessTokens, assets, reader, version, logger } = deps;
   const { database, withTransaction } = background;
   const { operators } = servers;
   const outgoing = createOutgoing(config.proxy, { connectMs: CONNECT_MS });
@@ -80,6 +83,7 @@ export function createToolServersModule(deps: ToolServersModuleDeps) {
     listing,
     database,
     iconOf: ({ id, icon_url: icon }) => assets.url(icon ?? knownServer(id)?.icon ?? ICON),
+    pictures: createResultPictures(reader),
     logger,
   });
 

@@ -238,7 +238,7 @@ async function verdictOn(
 }
 
 async function picturesOf({ turn, logger }: ToolRequestDeps, { tool, input, call }: Requested): Promise<Picture[]> {
-  if (!('pictures' in tool) || tool.pictures === undefined || tool.check(input) !== undefined) return [];
+  if (tool.pictures === undefined || tool.check(input) !== undefined) return [];
   try {
     const pictures = await tool.pictures(input, call);
     return pictures.map(({ type, bytes }) => create(PictureSchema, { mediaType: type, data: bytes }));

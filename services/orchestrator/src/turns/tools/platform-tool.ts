@@ -117,6 +117,8 @@ interface ToolBase {
   check(input: unknown): ToolOutcome | undefined;
   /** Describes in full what the call will do. Changes nothing. The arguments must be valid. */
   preview(input: unknown, call: ToolCall): Promise<CallPreview>;
+  /** Pictures that belong to the outcome. They are not stored, but read again when it is delivered again. */
+  pictures?(input: unknown, call: ToolCall): Promise<Picture[]>;
   /** Greatest depth for a background turn that may call the tool; 0: only replies to the user. Default: all turns. */
   maxDepth?: number;
 }
@@ -124,8 +126,6 @@ interface ToolBase {
 /** Changes nothing, or only orchestrator data. */
 export interface OwnTool extends ToolBase {
   effect: 'read' | 'own';
-  /** Pictures that belong to the outcome. They are not stored, but read again when it is delivered again. */
-  pictures?(input: unknown, call: ToolCall): Promise<Picture[]>;
   /**
    * Prepares a call outside the transaction, for example uploads content. It can run more than once per call.
    *

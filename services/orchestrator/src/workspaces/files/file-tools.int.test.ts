@@ -11,6 +11,7 @@ import { createSafeMarkdown } from '../../turns/content/reply-text.js';
 import { createAttachments } from '../uploads/attachments.js';
 import { createFileObjects } from '../uploads/file-objects.js';
 import { createFilesModule } from './files.module.js';
+import { createReader } from './reader.js';
 
 describe('create_file', () => {
   const world = useTurnFixture();
@@ -32,6 +33,7 @@ describe('create_file', () => {
       objects: createFileObjects(objectDirectory),
       attachments: createAttachments({ links: { url: (id) => id } }),
       transcripts: { read: () => Promise.reject(new Error('no recordings')) },
+      reader: createReader(silentLogger),
       writer: createFileWriter({ timeoutMs: 60_000 }),
       artifactById: () => Promise.resolve(undefined),
       logger: silentLogger,

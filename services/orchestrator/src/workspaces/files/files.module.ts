@@ -1,5 +1,5 @@
 import { createCodeRunner } from '@uswarm/code-runner';
-import { createFileReader } from '@uswarm/file-reader';
+import type { FileReader } from '@uswarm/file-reader';
 import { buffer } from 'node:stream/consumers';
 import type { FileWriter } from '@uswarm/file-writer';
 import type { Logger } from '@uswarm/service-kit';
@@ -30,30 +30,22 @@ export interface FilesModuleDeps {
   objects: ObjectStore;
   attachments: Pick<Attachments, 'resolve' | 'attach'>;
   transcripts: Transcripts;
+  reader: Pick<FileReader, 'text' | 'picture' | 'pages'>;
   writer: FileWriter;
   artifactById: CodeToolDeps['artifactById'];
   logger: Pick<Logger, 'warn' | 'debug'>;
 }
 
 /** Relative to this module, also in a bundle. */
-const READER = new URL('../../file-reader-main.js', import.meta.url);
 const RUNNER = new URL('../../code-runner-main.js', import.meta.url);
-
-/** A longer text would keep this process busy while it is searched. */
-const READ_CHARACTERS = 4 * 1024 * 1024;
 
 /** A call can name a file by its name among this many. */
 const NAMED = 200;
 
 /** Close the module when no turn runs. */
 export function createFilesModule(deps: FilesModuleDeps) {
-  const { config, background, events, objects, attachments, transcripts, writer, artifactById, logger } = deps;
+  const { config, background, events, objects, attachments, transcripts, reader, writer, artifactById, logger } = deps;
   const { database, withTransaction, jobs } = background;
-  const reader = createFileReader({
-    program: READER,
-    limits: { characters: READ_CHARACTERS },
-    onCrash: ({ task, exit }) => logger.warn({ task, exit }, 'the process that reads a file crashed'),
-  });
   const contents = createFileContents({ objects, reader, logger });
   const stored = {
     withTransaction,
@@ -92,8 +84,6 @@ export function createFilesModule(deps: FilesModuleDeps) {
       ...createFileTools({ writer, given, markdown }),
       ...codeTools,
     ],
-    close: async () => {
-      await Promise.all([reader.close(), runner.close()]);
-    },
+    close: () => runner.close(),
   };
 }
