@@ -98,6 +98,26 @@ describe('connections to an MCP server', () => {
     });
   });
 
+  it.each([
+    [403, 'Bearer error="insufficient_scope", scope="read mail:send", error_description="x"', ['read', 'mail:send']],
+    [401, 'Bearer error="insufficient_scope", scope="mail:send"', ['mail:send']],
+    [403, 'Bearer error="insufficient_scope"', []],
+    [403, `Bearer error="insufficient_scope", scope="ok ümlaut ${'x'.repeat(201)}"`, ['ok']],
+    [403, 'Bearer error="invalid_token", scope="mail:send"', undefined],
+    [403, undefined, undefined],
+  ])('name the scopes that a rejected call needs: %i with %j', async (status, challenge, neededScopes) => {
+    const { call } = await setUp({
+      fault(query, response) {
+        if (query !== 'send') return false;
+        // Node.js writes headers as Latin-1.
+        response.writeHead(status, challenge === undefined ? {} : { 'www-authenticate': challenge }).end();
+        return true;
+      },
+    });
+    await expect(call('send')).rejects.toMatchObject({ status, neededScopes, outcomeUnknown: false });
+    expect((await call('word')).content).toEqual([{ type: 'text', text: 'word' }]);
+  });
+
   it.each([{ sessions: false }, { sessions: true }])(
     'introduce the client by its name and version: %j',
     async (options) => {

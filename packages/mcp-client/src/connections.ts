@@ -18,6 +18,7 @@ import { CLOSED, McpFailure, type Received, toFailure, TOO_MANY_TOOLS, UNREACHAB
 import { repairMessage } from './repair/message.js';
 import { rewriteResponse } from './repair/response.js';
 import type { Listing, UnusableTool } from './repair/tools.js';
+import { neededScopesOf } from './scopes.js';
 
 /** The bearer token, read before each HTTP request. */
 export type RequestToken = () => string | undefined;
@@ -102,6 +103,7 @@ function observed(send: FetchLike): FetchLike {
     const context = requestContext.getStore();
     if (context !== undefined) {
       context.received.status = response.status;
+      context.received.neededScopes = neededScopesOf(response);
       context.received.retryAfterMs = retryAfterOf(Object.fromEntries(response.headers), Date.now());
     }
     const listing = context?.listing ?? newListing();
@@ -280,8 +282,12 @@ function listen(connected: Connection, token: RequestToken, timeout: number): vo
 /** A failure without effects. */
 function notExecuted(error: unknown, received: Received): McpFailure {
   const failure = toFailure(error, received);
-  const { status, retryAfterMs, cause } = failure;
+  const { status, retryAfterMs, neededScopes, cause } = failure;
   const isLost = failure.message === CLOSED;
   const disconnected = failure.disconnected || isLost;
-  return new McpFailure(isLost ? UNREACHABLE : failure.message, { status, retryAfterMs }, { cause, disconnected });
+  return new McpFailure(
+    isLost ? UNREACHABLE : failure.message,
+    { status, retryAfterMs, neededScopes },
+    { cause, disconnected },
+  );
 }

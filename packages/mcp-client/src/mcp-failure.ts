@@ -7,6 +7,8 @@ export interface Received {
   status?: number | undefined;
   /** Milliseconds that the server asked to wait. */
   retryAfterMs?: number | undefined;
+  /** The token needs these scopes for the request, which was not executed. */
+  neededScopes?: readonly string[] | undefined;
 }
 
 export const CLOSED = 'closed the connection';
@@ -27,13 +29,15 @@ export class McpFailure extends Error {
   readonly disconnected: boolean;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly neededScopes: readonly string[] | undefined;
 
-  constructor(message: string, { status, retryAfterMs }: Received, details: McpFailureDetails = {}) {
+  constructor(message: string, { status, retryAfterMs, neededScopes }: Received, details: McpFailureDetails = {}) {
     super(message, details);
     this.outcomeUnknown = details.outcomeUnknown ?? false;
     this.disconnected = details.disconnected ?? false;
     this.status = status;
     this.retryAfterMs = retryAfterMs;
+    this.neededScopes = neededScopes;
   }
 }
 
@@ -67,6 +71,8 @@ function ofStatus(status: number, received: Received, cause: unknown): McpFailur
 export function toFailure(error: unknown, received: Received): McpFailure {
   if (error instanceof McpFailure) return error;
   const cause = error;
+  if (received.neededScopes !== undefined)
+    return new McpFailure('rejected the call, because the account lacks a permission', received, { cause });
   if (error instanceof UnauthorizedError) return ofStatus(401, received, cause);
   if (error instanceof SdkHttpError && error.status !== undefined) return ofStatus(error.status, received, cause);
   if (error instanceof SdkError) {

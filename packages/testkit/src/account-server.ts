@@ -17,6 +17,10 @@ type Place = 'mcp' | 'resourceMetadata' | 'serverMetadata' | 'registration' | 't
 export interface AccountServerHabits extends MetadataHabits, ClientHabits, GrantHabits {
   /** False: the MCP endpoint serves requests without a token. */
   needsAccount: boolean;
+  /** Scopes that a call of these tools needs in addition. Without them, it is refused. */
+  callScopes: Record<string, string>;
+  /** `ignoresScopes`: calls with these scopes are refused, too. */
+  refusal: { status: 401 | 403; ignoresScopes: boolean };
   faults: Partial<Record<Place, Fault>>;
   /** The MCP server for an account. */
   serve: (account: string) => McpServer;
@@ -25,6 +29,8 @@ export interface AccountServerHabits extends MetadataHabits, ClientHabits, Grant
 const STANDARD: AccountServerHabits = {
   serve: createTools,
   needsAccount: true,
+  callScopes: {},
+  refusal: { status: 403, ignoresScopes: false },
   challenge: 'metadata',
   challengeScope: undefined,
   resourceMetadata: 'endpoint',
@@ -102,10 +108,17 @@ export async function startAccountServer(changes: Partial<AccountServerHabits> =
   const grants = createAccountGrants(habits, clients, metadata);
 
   async function serveMcp(request: IncomingMessage, response: ServerResponse, body: string): Promise<void> {
-    const account = grants.grantOf(request.headers.authorization?.replace('Bearer ', '') ?? '')?.account;
+    const grant = grants.grantOf(request.headers.authorization?.replace('Bearer ', '') ?? '');
+    const account = grant?.account;
     if (account === undefined && habits.needsAccount) {
       const header = metadata.challenge();
       response.writeHead(401, header === undefined ? {} : { 'www-authenticate': header }).end();
+      return;
+    }
+    const needed = neededScope(habits, body);
+    if (needed !== undefined && (habits.refusal.ignoresScopes || grant?.scopes.includes(needed) === false)) {
+      const header = `Bearer error="insufficient_scope", scope="${needed}", error_description="needs more"`;
+      response.writeHead(habits.refusal.status, { 'www-authenticate': header }).end();
       return;
     }
     const { method = 'GET', url = '' } = request;
@@ -236,6 +249,13 @@ function createTools(account: string): McpServer {
     content: [{ type: 'text', text: account }],
   }));
   return server;
+}
+
+const Call = z.object({ method: z.literal('tools/call'), params: z.object({ name: z.string() }) });
+
+function neededScope({ callScopes }: AccountServerHabits, body: string): string | undefined {
+  const { data } = Call.safeParse(body === '' ? undefined : JSON.parse(body));
+  return data === undefined ? undefined : callScopes[data.params.name];
 }
 
 function send(response: ServerResponse, document: object | undefined): void {

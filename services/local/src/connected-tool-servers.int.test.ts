@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { IntegrationCatalog, OAuthConfiguration } from '@uswarm/contract';
 import type { ModelStep } from '@uswarm/dev-servers';
 import { CREATE_ISSUE, LIST_ISSUES } from '@uswarm/testkit/tracker-server';
@@ -158,6 +158,83 @@ describe('a tool server to which users connect accounts', () => {
         status: 404,
         body: { code: 'integration_not_found' },
       });
+  });
+
+  describe('that needs more scopes for a call', () => {
+    const ACCOUNT = 'Tracker needs you to connect your account again.';
+    const accountCard = () =>
+      world.client.shown(
+        ({ content }) => content.type === 'action_card' && content.description?.includes(ACCOUNT) === true,
+      );
+    let before = {};
+    beforeEach(async () => {
+      before = { ...world.accounts.habits };
+      Object.assign(world.accounts.habits, {
+        scopes: ['read', 'issues'],
+        challengeScope: 'read',
+        callScopes: { create_issue: 'issues', list_issues: 'issues' },
+      });
+      await world.connect();
+      await world.untilTools(2);
+    });
+    afterEach(() => void Object.assign(world.accounts.habits, before));
+
+    it.each([401, 403] as const)('asks the user to connect with them if it answers %i, and goes on', async (status) => {
+      world.accounts.habits.refusal = { status, ignoresScopes: false };
+      world.behave = ({ results }) => (results.length === 0 ? list() : [{ text: `Read: ${results[0]}` }]);
+      await world.client.send('What is open?');
+      const card = await accountCard();
+      expect(world.accounts.tokens.at(-1)?.grant.scopes).toEqual(['read']);
+      expect((await world.connect()).configuration.scopes).toEqual(['read', 'issues']);
+      await world.choose(card, 'approve');
+      await world.answer('Read: There are no issues.');
+      expect((await world.connect()).configuration.scopes).toEqual(['read', 'issues']);
+    });
+
+    it('has changed nothing, and the agent makes the call again to ask the user', async () => {
+      world.behave = ({ results }) =>
+        results.length < 2 ? create('Door') : [{ text: `First: ${results[0]} Then: ${results[1]}` }];
+      await world.client.send('File an issue');
+      await world.choose(await world.card(), 'approve');
+      const card = await accountCard();
+      expect(world.tracker.calls).toEqual([]);
+      await world.connect();
+      await world.choose(card, 'approve');
+      await world.answer('Then: Created the issue 1.');
+      expect(world.tracker.issues).toEqual(['Door']);
+      expect((await world.receipts()).map(({ status }) => status)).toEqual(['failed', 'succeeded']);
+    });
+
+    it('remembers them while the orchestrator is killed', async () => {
+      world.behave = ({ results }) => (results.length === 0 ? list() : [{ text: `Read: ${results[0]}` }]);
+      await world.client.send('What is open?');
+      const card = await accountCard();
+      await world.services.kill('the orchestrator', world.client.workspaceId);
+      await world.services.recover('the orchestrator');
+      expect((await world.connect()).configuration.scopes).toEqual(['read', 'issues']);
+      await world.choose(card, 'approve');
+      await world.answer('Read: There are no issues.');
+    });
+
+    it('is not asked again for scopes that the user has granted, and the agent is told', async () => {
+      world.accounts.habits.refusal = { status: 403, ignoresScopes: true };
+      world.behave = ({ results }) => (results.length === 0 ? list() : [{ text: `Read: ${results[0]}` }]);
+      await world.client.send('What is open?');
+      const card = await accountCard();
+      await world.connect();
+      await world.choose(card, 'approve');
+      await world.answer('the account lacks a permission, and connecting it again does not help. Nothing was changed.');
+      expect(world.tracker.calls).toEqual([]);
+    });
+
+    it('leaves the other tools as they are', async () => {
+      world.accounts.habits.callScopes = { create_issue: 'issues' };
+      world.behave = ({ results }) =>
+        results.length === 0 ? create('Door') : results.length === 1 ? list() : [{ text: `Read: ${results[1]}` }];
+      await world.client.send('File an issue');
+      await world.choose(await world.card(), 'approve');
+      expect(await world.answer('Read: There are no issues.')).toMatchObject({ extended_status: 'delivered' });
+    });
   });
 
   describe.each(KILLED)('while %s is killed', (killed) => {

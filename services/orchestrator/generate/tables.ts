@@ -11,6 +11,7 @@ const COLUMN_TYPES: Record<string, string> = {
   'agents.prompts': 'AgentPrompt[]',
   'audit_log.details': 'Record<string, unknown>',
   'devices.push_keys': 'PushKeys',
+  'integrations.needed_scopes': 'Record<string, string[]>',
   'legal_acceptances.document': 'LegalDocumentName',
   'messages.attachments': "Omit<Attachment, 'url'>[]",
   'messages.content': 'MessageContent',

@@ -1,4 +1,5 @@
 import { extractWWWAuthenticateParams, LATEST_PROTOCOL_VERSION } from '@modelcontextprotocol/client';
+import { isScope } from '../scopes.js';
 import { AuthorizationFailure, quoted } from './authorization-failure.js';
 import { ask, isPassing, isRedirect, type RequestOptions } from './limited-request.js';
 import { readResourceMetadata, readServerMetadata, secureUrl, type ServerMetadata } from './server-metadata.js';
@@ -56,7 +57,7 @@ export async function discoverAuthorization(request: DiscoveryRequest): Promise<
   return {
     ...(metadata === undefined ? withoutMetadata(url) : fromMetadata(metadata)),
     resource: resource?.resource ?? canonicalUrl(url),
-    scopes: (challenge.scopes ?? resource?.scopes_supported ?? []).filter((scope) => SCOPE.test(scope)),
+    scopes: (challenge.scopes ?? resource?.scopes_supported ?? []).filter(isScope),
   };
 }
 
@@ -64,9 +65,6 @@ interface Challenge {
   resourceMetadata?: URL | undefined;
   scopes?: string[] | undefined;
 }
-
-/** RFC 6749 §3.3 */
-const SCOPE = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 
 const INITIALIZE = JSON.stringify({
   jsonrpc: '2.0',

@@ -17,6 +17,14 @@ export interface Validity {
 
 export interface ConnectionRow extends SealedRow, Validity {}
 
+/** Scopes that not all users are asked for. */
+export interface ConnectionScopes {
+  /** By tool. */
+  needed: Record<string, readonly string[]>;
+  /** The user was asked for these when the account was connected. */
+  asked: readonly string[];
+}
+
 export interface RevocationRow extends SealedRow {
   ageMs: number;
 }
@@ -27,6 +35,8 @@ const SEALED = ['id', 'user_id as userId', 'provider', 'key_id as keyId', 'token
 /** An expired token that cannot be renewed is of no use: the user must connect again. */
 const isUsable = sql<boolean>`(i.expires_at IS NULL OR i.expires_at > now() OR i.refresh_at IS NOT NULL)`;
 const CONNECTION = [...SEALED, 'expires_at as expiresAt', 'refresh_at as refreshAt'] as const;
+
+const SCOPES = ['needed_scopes as needed', 'asked_scopes as asked'] as const;
 
 const connections = (db: Database) => db.selectFrom('integrations').select(CONNECTION);
 
@@ -97,13 +107,21 @@ export async function claimAuthorizationState(
 
 export async function insertIntegration(
   db: Database,
-  { id, userId, provider, keyId, sealed, codeHash, expiresAt, refreshAt }: ConnectionRow & { codeHash: Buffer },
+  row: ConnectionRow & { codeHash: Buffer; askedScopes?: readonly string[] },
 ): Promise<void> {
+  const { id, userId, provider, keyId, sealed, codeHash, expiresAt, refreshAt, askedScopes = [] } = row;
   const owner = { id, user_id: userId, provider };
   const validity = { expires_at: expiresAt, refresh_at: refreshAt };
   await db
     .insertInto('integrations')
-    .values({ ...owner, key_id: keyId, tokens: sealed, code_hash: codeHash, ...validity })
+    .values({
+      ...owner,
+      key_id: keyId,
+      tokens: sealed,
+      code_hash: codeHash,
+      asked_scopes: [...askedScopes],
+      ...validity,
+    })
     .execute();
 }
 
@@ -113,6 +131,38 @@ export function findIntegration(db: Database, id: string): Promise<ConnectionRow
 
 export function findIntegrationOf(db: Database, userId: string, provider: string): Promise<ConnectionRow | undefined> {
   return connections(db).where('user_id', '=', userId).where('provider', '=', provider).executeTakeFirst();
+}
+
+export function findConnectionScopes(
+  db: Database,
+  userId: string,
+  provider: string,
+): Promise<ConnectionScopes | undefined> {
+  return db
+    .selectFrom('integrations')
+    .select(SCOPES)
+    .where('user_id', '=', userId)
+    .where('provider', '=', provider)
+    .executeTakeFirst();
+}
+
+/** All of them, to ask the user for. */
+export const extraScopes = ({ needed, asked }: ConnectionScopes): string[] => [
+  ...new Set([...asked, ...Object.values(needed).flat()]),
+];
+
+export async function storeNeededScopes(
+  db: Database,
+  { userId, provider }: Pick<SealedRow, 'userId' | 'provider'>,
+  tool: string,
+  scopes: readonly string[],
+): Promise<void> {
+  await db
+    .updateTable('integrations')
+    .set({ needed_scopes: sql<string>`needed_scopes || ${JSON.stringify({ [tool]: scopes })}::jsonb` })
+    .where('user_id', '=', userId)
+    .where('provider', '=', provider)
+    .execute();
 }
 
 /** Like `find`, and locks the connection. */

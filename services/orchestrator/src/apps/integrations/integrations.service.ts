@@ -10,6 +10,8 @@ import {
   type SealedRow,
   claimAuthorizationState,
   dropIntegrations,
+  extraScopes,
+  findConnectionScopes,
   insertIntegration,
   listConnectedApps,
   hasAuthorizationCode,
@@ -100,6 +102,12 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
     const client = await clients.find(provider);
     if (client === undefined) throw new ApiError('integration_not_configured');
     return client;
+  }
+
+  /** Scopes that the server has named for some calls. */
+  async function extraScopesOf(db: Database, userId: string, provider: string): Promise<string[]> {
+    const scopes = await findConnectionScopes(db, userId, provider);
+    return scopes === undefined ? [] : extraScopes(scopes);
   }
 
   async function exchange(client: ProviderClient, callback: Callback): Promise<Grant> {
@@ -193,8 +201,9 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
         await revokeLater(deps, [row], tx);
         return hasUser ? 'integration_not_found' : 'user_deleted';
       }
+      const askedScopes = await extraScopesOf(tx, userId, provider);
       await forget(userId, provider, tx);
-      await insertIntegration(tx, { ...row, ...validity, codeHash });
+      await insertIntegration(tx, { ...row, ...validity, codeHash, askedScopes });
       await record('connect', by, provider, tx);
       await deps.connected(row, tx);
       if (validity.refreshAt !== null) {
@@ -236,7 +245,9 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
 
     async connect(userId, provider) {
       await prepare(provider, userId);
-      return oauthConfiguration(await requireClient(provider), states.issue(userId, provider));
+      const client = await requireClient(provider);
+      const scopes = [...new Set([...client.scopes, ...(await extraScopesOf(database, userId, provider))])];
+      return oauthConfiguration({ ...client, scopes }, states.issue(userId, provider));
     },
 
     async complete(by, callback) {

@@ -1,8 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { Outgoing } from '@uswarm/service-kit/outgoing';
+import type { Database } from '../../platform/database/database.js';
 import type { AccessTokens } from '../integrations/access-tokens.js';
 import type { ConnectedServer } from './listing.js';
 import { createServerClient, type ServerTokens } from './server-client.js';
+import { createServerScopes } from './server-scopes.js';
 import { sharedTokens, userTokens } from './server-tokens.js';
 import { isPersonal, type ToolServer } from './tool-servers-file.js';
 
@@ -15,6 +17,7 @@ export interface ConnectedServersDeps {
   /** Directory with the tokens. */
   secrets: string | undefined;
   accessTokens: AccessTokens;
+  database: Database;
   version: string;
   /** Called when a server reports that its tools have changed. */
   listChanged: (connected: ConnectedServer) => void;
@@ -28,13 +31,14 @@ const LONGEST_TURN_MS = 30 * 60_000;
 
 /** One connection per server with a shared account, and one per user of the others. */
 export function createConnectedServers(deps: ConnectedServersDeps) {
-  const { servers, outgoing, publicOutgoing, secrets, accessTokens, version, listChanged } = deps;
+  const { servers, outgoing, publicOutgoing, secrets, accessTokens, database, version, listChanged } = deps;
 
   function connect(server: ToolServer, ownerId: string | null, tokens: ServerTokens): ConnectedServer {
     const client = createServerClient(server, {
       outgoing: server.addedBy === undefined ? outgoing : publicOutgoing,
       tokens,
       isShared: ownerId === null,
+      ...(ownerId === null ? {} : { scopes: createServerScopes(server, ownerId, database) }),
       version,
       listChanged: () => listChanged(connected),
     });

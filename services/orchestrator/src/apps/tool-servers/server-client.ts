@@ -10,17 +10,20 @@ import {
 import { createTaskQueue, retry } from '@uswarm/service-kit';
 import type { Outgoing } from '@uswarm/service-kit/outgoing';
 import { limitedFetch } from './limited-fetch.js';
+import type { ServerScopes } from './server-scopes.js';
 import type { ToolServer } from './tool-servers-file.js';
 
 /** A server with one account. */
 export interface ServerClient {
   /** @throws McpFailure */
   list(signal: AbortSignal): Promise<ListedTools>;
+  /** @throws AccountNeeded if the account lacks permissions for the tool */
+  requireScopes(tool: string): Promise<void>;
   /**
    * Repeats a call that the server did not execute, such as after it has ended the session.
    *
    * @param ask answers the server's questions
-   * @throws McpFailure; ProtocolError if the server rejects the call; the reason of `signal`
+   * @throws McpFailure; ProtocolError if the server rejects the call; AccountNeeded; the reason of `signal`
    */
   call(userId: string, request: CallRequest, signal: AbortSignal, ask?: AskUser): Promise<CallToolResult>;
   close(): Promise<void>;
@@ -38,6 +41,8 @@ export interface ServerClientDeps {
   tokens: ServerTokens;
   /** True if all users share the connection. */
   isShared: boolean;
+  /** Of a user's account. */
+  scopes?: ServerScopes;
   version: string;
   /** Called when the server reports that its tools have changed. */
   listChanged?: () => void;
@@ -57,6 +62,7 @@ const waitAtLeastMs = (error: unknown): number => (error instanceof McpFailure ?
 
 export function createServerClient(server: ToolServer, deps: ServerClientDeps): ServerClient {
   const { url, limits } = server;
+  const { scopes } = deps;
   const queue = createTaskQueue({ concurrent: limits.max_concurrent });
   const callTimeoutMs = limits.call_timeout_s * 1_000;
   const connections = createMcpConnections({
@@ -82,6 +88,8 @@ export function createServerClient(server: ToolServer, deps: ServerClientDeps): 
       return await request(() => token);
     } catch (error) {
       if (replacing === undefined || !(error instanceof McpFailure) || error.status !== 401) throw error;
+      // Another token has no other scopes.
+      if (error.neededScopes !== undefined) throw error;
       const newToken = await replacing(token, signal);
       return request(() => newToken);
     }
@@ -99,8 +107,20 @@ export function createServerClient(server: ToolServer, deps: ServerClientDeps): 
 
   return {
     list: (signal) => repeated((own) => connections.list(own, signal), signal),
-    call: (userId, request, signal, ask) =>
-      repeated((own) => queue.run(() => connections.call(own, request, signal, ask), { key: userId, signal }), signal),
+    requireScopes: async (tool) => scopes?.require(tool),
+
+    async call(userId, request, signal, ask) {
+      const send = (own: RequestToken) =>
+        queue.run(() => connections.call(own, request, signal, ask), { key: userId, signal });
+      try {
+        return await repeated(send, signal);
+      } catch (error) {
+        if (error instanceof McpFailure && error.neededScopes !== undefined)
+          await scopes?.need(request.name, error.neededScopes);
+        throw error;
+      }
+    },
+
     close: () => connections.close(),
   };
 }

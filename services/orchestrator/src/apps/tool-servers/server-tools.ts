@@ -29,7 +29,7 @@ import { isPersonal, type ToolServer } from './tool-servers-file.js';
 
 export interface ServerToolDeps {
   server: ToolServer;
-  client: Pick<ServerClient, 'call'>;
+  client: Pick<ServerClient, 'call' | 'requireScopes'>;
   icon: string;
   pictures: ResultPictures;
   /** True if the server still lists the tool with this definition, and it is accepted. */
@@ -85,14 +85,24 @@ function entryOf({ server, icon }: ServerToolDeps, { definition }: HashedDefinit
   };
 }
 
+/** The call that asks the user has another id: this one is stored as sent. */
 const needsAccount = (name: string): ToolOutcome =>
-  failed(`${name} needs the user to connect an account again. ${NOTHING_CHANGED} Tell the user.`);
+  failed(
+    `${name} needs the user to connect an account again. ${NOTHING_CHANGED} Make the same call once more: then the user is asked to connect it.`,
+  );
+
+/** After the user was asked, or if the server names no scopes. */
+const lacksPermission = (name: string, { message }: McpFailure): ToolOutcome =>
+  failed(
+    `${name} ${message}, and connecting it again does not help. ${NOTHING_CHANGED} Do not repeat the call. Tell the user.`,
+  );
 
 /** @throws UncertainOutcome if the tool may have been executed */
 function outcomeOfFailure({ name }: ToolServer, tool: string, error: unknown): ToolOutcome {
   if (error instanceof ProtocolError && NOT_CALLED.has(error.code))
     return failed(`${tool}: ${visibleText(error.message)} ${NOTHING_CHANGED}`);
   if (error instanceof AccountNeeded) return needsAccount(name);
+  if (error instanceof McpFailure && error.neededScopes !== undefined) return lacksPermission(name, error);
   if (error instanceof McpFailure && !error.outcomeUnknown)
     return failed(`${name} ${error.message}. ${NOTHING_CHANGED} Tell the user, or try again later.`);
   throw new UncertainOutcome(`${name} gave no certain answer`, { cause: error });
@@ -151,11 +161,14 @@ export function serverTool(deps: ServerToolDeps, accepted: HashedDefinition): Pl
         const problem = check(input);
         if (problem !== undefined) return withOutcome(problem);
         try {
+          await client.requireScopes(definition.name);
           const result = await client.call(userId, request(input), signal, asking(call));
           return withOutcome(outcomeOf(result, call, pictures));
         } catch (error) {
           signal.throwIfAborted();
           if (error instanceof ProtocolError) return withOutcome(failed(`${name}: ${visibleText(error.message)}`));
+          if (error instanceof McpFailure && error.neededScopes !== undefined)
+            return withOutcome(lacksPermission(server.name, error));
           if (error instanceof McpFailure) return withOutcome(failed(`${server.name} ${error.message}.`));
           throw error;
         }
@@ -172,6 +185,7 @@ export function serverTool(deps: ServerToolDeps, accepted: HashedDefinition): Pl
       if (problem !== undefined) return { outcome: problem };
       try {
         if (!(await deps.isUnchanged(accepted, signal))) return { outcome: changedTool(title, server) };
+        await client.requireScopes(definition.name);
       } catch (error) {
         if (!(error instanceof McpFailure)) throw error;
         return { outcome: failed(`${server.name} ${error.message}. ${NOTHING_CHANGED}`) };

@@ -61,6 +61,7 @@ export function createToolServersModule(deps: ToolServersModuleDeps) {
     publicOutgoing,
     secrets: config.TOOL_SERVER_SECRETS,
     accessTokens,
+    database,
     version,
     listChanged: (server) => changes.changed(server),
   });

@@ -237,6 +237,8 @@ export interface IntegrationsTable {
   refresh_at: Timestamp | null;
   created_at: Generated<Timestamp>;
   updated_at: Generated<Timestamp>;
+  needed_scopes: Generated<Json<Record<string, string[]>>>;
+  asked_scopes: Generated<string[]>;
 }
 
 export interface LegalAcceptancesTable {

@@ -51,7 +51,9 @@ const accountText = (account: string): string =>
 
 /** After an approval without a new account. */
 const notConnected = (account: string): ToolOutcome =>
-  refusal(`The user has not connected an account of ${account}. Nothing was changed. Tell the user.`);
+  refusal(
+    `The user has not connected an account of ${account} with permission for this call. Nothing was changed. Tell the user.`,
+  );
 
 export interface ToolOffer {
   tools: readonly PlatformTool[];
