@@ -3023,7 +3023,7 @@ export interface components {
             redirect_url: string;
             /** @description The value that the provider returned. Required for providers without `code_challenge_method`; always checked if present. */
             state?: string;
-            /** @description The value that the provider returned (RFC 9207); checked if the issuer of the provider is configured. */
+            /** @description The value that the provider returned (RFC 9207); checked if the issuer of the provider is known. Required if a tool server announces it. */
             iss?: string;
         };
         /** @description What the authorization server returned to the client. */
@@ -3036,7 +3036,7 @@ export interface components {
             redirect_url: string;
             /** @description The value that the provider returned. Required for providers without `code_challenge_method`; always checked if present. */
             state?: string;
-            /** @description The value that the provider returned (RFC 9207); checked if the issuer of the provider is configured. */
+            /** @description The value that the provider returned (RFC 9207); checked if the issuer of the provider is known. Required if a tool server announces it. */
             iss?: string;
         };
         /** @description Which app to connect. */

@@ -25,7 +25,7 @@ const CompleteIntegrationBody = z.object({
   }),
   iss: z.string().max(2_048).optional().meta({
     description:
-      'The value that the provider returned (RFC 9207); checked if the issuer of the provider is configured.',
+      'The value that the provider returned (RFC 9207); checked if the issuer of the provider is known. Required if a tool server announces it.',
   }),
 });
 

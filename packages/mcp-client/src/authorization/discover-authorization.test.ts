@@ -71,8 +71,14 @@ describe('discovery of how accounts of an MCP server are connected', () => {
   );
 
   it('returns undefined if the server serves requests without a token', async () => {
-    expect(await discovered({ needsAccount: false })).toBeUndefined();
-    expect(paths()).toEqual(['POST /v2/mcp']);
+    expect(await discovered({ needsAccount: false, resourceMetadata: 'none' })).toBeUndefined();
+  });
+
+  it('follows the metadata of a server that serves the first request without a token', async () => {
+    expect(await discovered({ needsAccount: false })).toMatchObject({
+      issuer: server.origin,
+      scopes: ['read', 'write'],
+    });
   });
 
   it('requests the scopes of the challenge before those of the metadata', async () => {
@@ -279,7 +285,7 @@ describe('discovery of how accounts of an MCP server are connected', () => {
   });
 
   it('does not wait for the end of a stream that answers the first request', async () => {
-    expect(await discovered({ faults: { mcp: 'slow' } })).toBeUndefined();
+    expect(await discovered({ faults: { mcp: 'slow' }, resourceMetadata: 'none' })).toBeUndefined();
   });
 
   it.each([
@@ -287,7 +293,7 @@ describe('discovery of how accounts of an MCP server are connected', () => {
     [400, 'an account', 'Bearer error="invalid_request"'],
     [403, 'an account', 'Bearer error="insufficient_scope", scope="mail:read"'],
   ])('understands the first answer of a server: %s, %s', async (status, _, header) => {
-    server = await startAccountServer();
+    server = await startAccountServer({ resourceMetadata: header === undefined ? 'none' : 'endpoint' });
     const answering: typeof fetch = (url, init) =>
       init?.method === 'POST'
         ? Promise.resolve(new Response(null, { status, headers: header ? { 'www-authenticate': header } : {} }))

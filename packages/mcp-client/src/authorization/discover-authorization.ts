@@ -1,7 +1,13 @@
-import { extractWWWAuthenticateParams, LATEST_PROTOCOL_VERSION } from '@modelcontextprotocol/client';
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  extractWWWAuthenticateParams,
+  LATEST_PROTOCOL_VERSION,
+  PROTOCOL_VERSION_META_KEY,
+} from '@modelcontextprotocol/client';
 import { isScope } from '../scopes.js';
 import { AuthorizationFailure, quoted } from './authorization-failure.js';
-import { ask, isPassing, isRedirect, type RequestOptions } from './limited-request.js';
+import { type Answer, ask, isPassing, isRedirect, type RequestOptions } from './limited-request.js';
 import { readResourceMetadata, readServerMetadata, secureUrl, type ServerMetadata } from './server-metadata.js';
 
 /** Everything that a client needs to connect an MCP server's accounts. */
@@ -42,12 +48,16 @@ export async function discoverAuthorization(request: DiscoveryRequest): Promise<
   if (url.username !== '' || url.password !== '')
     throw new AuthorizationFailure('invalid', 'the address of the server contains credentials');
   const challenge = await challengeOf(url, request);
-  if (challenge === undefined) return undefined;
+  const resource = await readResourceMetadata(url, challenge?.resourceMetadata, request).catch((error: unknown) => {
+    // Without a challenge, the address may be any page.
+    if (challenge === undefined && error instanceof AuthorizationFailure && error.kind === 'invalid') return undefined;
+    throw error;
+  });
+  const [named] = resource?.authorization_servers ?? [];
+  if (challenge === undefined && named === undefined) return undefined;
   // A server on the platform's network may do without https, but not if tokens are sent to it.
   secureUrl(request.url, 'the server wants an account, so its address');
 
-  const resource = await readResourceMetadata(url, challenge.resourceMetadata, request);
-  const [named] = resource?.authorization_servers ?? [];
   const issuer = named === undefined ? new URL(url.origin) : secureUrl(named, 'the authorization server');
   const metadata = await readServerMetadata(issuer, request);
   if (metadata === undefined && named !== undefined) {
@@ -57,7 +67,7 @@ export async function discoverAuthorization(request: DiscoveryRequest): Promise<
   return {
     ...(metadata === undefined ? withoutMetadata(url) : fromMetadata(metadata)),
     resource: resource?.resource ?? canonicalUrl(url),
-    scopes: (challenge.scopes ?? resource?.scopes_supported ?? []).filter(isScope),
+    scopes: (challenge?.scopes ?? resource?.scopes_supported ?? []).filter(isScope),
   };
 }
 
@@ -66,26 +76,46 @@ interface Challenge {
   scopes?: string[] | undefined;
 }
 
-const INITIALIZE = JSON.stringify({
-  jsonrpc: '2.0',
-  id: 0,
-  method: 'initialize',
-  params: {
-    protocolVersion: LATEST_PROTOCOL_VERSION,
-    capabilities: {},
-    clientInfo: { name: 'account discovery', version: '1' },
+const CLIENT = { name: 'account discovery', version: '1' };
+const MODERN = '2026-07-28';
+
+/** Some servers want an account only for the second one, which has the form of the protocol without sessions. */
+const PROBES = [
+  {
+    headers: {},
+    method: 'initialize',
+    params: { protocolVersion: LATEST_PROTOCOL_VERSION, capabilities: {}, clientInfo: CLIENT },
   },
-});
+  {
+    headers: { 'mcp-protocol-version': MODERN, 'mcp-method': 'tools/list' },
+    method: 'tools/list',
+    params: {
+      _meta: {
+        [PROTOCOL_VERSION_META_KEY]: MODERN,
+        [CLIENT_INFO_META_KEY]: CLIENT,
+        [CLIENT_CAPABILITIES_META_KEY]: {},
+      },
+    },
+  },
+];
 
 /** Undefined if the server answers requests without a token. */
 async function challengeOf(url: URL, options: RequestOptions): Promise<Challenge | undefined> {
-  const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
-  const init = { method: 'POST', headers, body: INITIALIZE };
-  const { status, headers: answered } = await ask({ url, init, readsBody: false }, options);
+  for (const { headers, method, params } of PROBES) {
+    const types = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method, params });
+    const init = { method: 'POST', headers: { ...types, ...headers }, body };
+    const challenge = challengeIn(await ask({ url, init, readsBody: false }, options), url);
+    if (challenge !== undefined) return challenge;
+  }
+  return undefined;
+}
+
+function challengeIn({ status, headers }: Answer, url: URL): Challenge | undefined {
   const address = quoted(url.href);
   if (isPassing(status)) throw new AuthorizationFailure('unreachable', `${address} answered status ${status}`);
-  if (status === 401 || (status >= 400 && answered.has('www-authenticate'))) {
-    const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(new Response(null, { headers: answered }));
+  if (status === 401 || (status >= 400 && headers.has('www-authenticate'))) {
+    const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(new Response(null, { headers }));
     const scopes = scope?.split(' ').filter((part) => part !== '');
     if (resourceMetadataUrl === undefined) return { scopes };
     return { scopes, resourceMetadata: secureUrl(resourceMetadataUrl.href, 'the metadata of the server') };

@@ -27,6 +27,7 @@ describe('registration of a client', () => {
       {
         client_name: 'Our app',
         redirect_uris: [REDIRECT],
+        application_type: 'web',
         grant_types: ['authorization_code', 'refresh_token'],
         response_types: ['code'],
         token_endpoint_auth_method: 'none',

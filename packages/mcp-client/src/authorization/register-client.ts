@@ -56,6 +56,7 @@ export async function registerClient(
   const body = JSON.stringify({
     client_name: clientName,
     redirect_uris: redirectUrls,
+    application_type: redirectUrls.every(isWebUrl) ? 'web' : 'native',
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
     token_endpoint_auth_method: method,
@@ -63,6 +64,9 @@ export async function registerClient(
   const answer = await ask({ url: new URL(registrationEndpoint), init: { method: 'POST', headers, body } }, options);
   return readClient(answer, method);
 }
+
+/** OpenID Connect Registration §2: the others belong to an installed app. */
+const isWebUrl = (url: string): boolean => /^https:\/\/(?!localhost[:/])/i.test(url);
 
 function readClient({ status, body }: Answer, requested: TokenAuthMethod): RegisteredClient {
   if (isPassing(status)) {

@@ -141,13 +141,14 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
   /** Must run before the provider is called: a code from another user's flow must not be redeemed. */
   async function requireOwnFlow(
     userId: string,
-    { provider, pkce, issuer }: ProviderClient,
+    { provider, pkce, issuer, requiresIssuer = false }: ProviderClient,
     callback: Callback,
     codeHash: Buffer,
   ): Promise<void> {
     const { state, issuer: returned } = callback;
     const isOtherIssuer = returned !== undefined && issuer !== undefined && returned !== issuer;
-    if (isOtherIssuer || (state === undefined && !pkce)) throw new ApiError('integration_code_invalid');
+    const lacksIssuer = returned === undefined && requiresIssuer;
+    if (isOtherIssuer || lacksIssuer || (state === undefined && !pkce)) throw new ApiError('integration_code_invalid');
     if (state === undefined) return;
     const known = states.verify(state, userId, provider);
     if (known === undefined || !(await claimAuthorizationState(database, known, codeHash)))

@@ -91,6 +91,8 @@ export interface ProviderClient extends ProviderDefinition {
   pkce: boolean;
   /** Sent with each token request (RFC 8707). */
   resource?: string;
+  /** Callbacks without `iss` are refused: the server has announced it (RFC 9207). */
+  requiresIssuer?: boolean;
   clientId: string;
   clientSecret: string | undefined;
   redirectUrls: readonly [string, ...string[]];

@@ -62,6 +62,7 @@ const StoredClient = z.object({
   authorizationEndpoint: z.string(),
   tokenEndpoint: z.string(),
   revocationEndpoint: z.string().optional(),
+  requiresIssuer: z.boolean().optional(),
   resource: z.string(),
   scopes: z.array(z.string()),
   clientId: z.string(),
@@ -194,11 +195,13 @@ export function createServerAccounts(deps: ServerAccountsDeps): ServerAccounts {
 
 function discovered(found: AuthorizationServer, settings: OAuthSettings) {
   const { issuer, authorizationEndpoint, tokenEndpoint, revocationEndpoint, resource, scopes } = found;
+  const { issuesCallbackIssuer: requiresIssuer } = found;
   return {
     authorizationEndpoint,
     tokenEndpoint,
     resource,
     scopes: settings.scopes ?? scopes,
+    requiresIssuer,
     ...(issuer === undefined ? {} : { issuer }),
     ...(revocationEndpoint === undefined ? {} : { revocationEndpoint }),
   };
@@ -214,9 +217,11 @@ function methodOf(
 }
 
 function providerClient(key: string, stored: StoredClient, clientSecret: string | undefined): ProviderClient {
-  const { issuer, revocationEndpoint, secretExpiresAt: _, isRegistered: __, ...client } = stored;
+  const { issuer, revocationEndpoint, requiresIssuer = false, ...others } = stored;
+  const { secretExpiresAt: _, isRegistered: __, ...client } = others;
   return {
     ...client,
+    requiresIssuer,
     provider: key,
     clientSecret,
     // Servers may grant less: then the tool that needs more fails.
