@@ -115,7 +115,8 @@ describe('accounts of tool servers in the conformance suite of the protocol', ()
     const own = clientId === undefined ? {} : { client_id: clientId, secret: 'suite' };
     const auth = { type: 'oauth', redirect_urls: [REDIRECT], ...own };
     await writeFile(file, JSON.stringify({ servers: [{ id: 'suite', name: 'Suite', url, auth }] }));
-    const servers = loadToolServers(file);
+    const operators = loadToolServers(file);
+    const servers = { operators, of: async () => operators, find: async () => operators[0] };
     await db.database.deleteFrom('tool_server_clients').execute();
     const integrations = await createIntegrationsModule({
       config: {
@@ -124,6 +125,7 @@ describe('accounts of tool servers in the conformance suite of the protocol', ()
         INTEGRATION_CATALOG_FILE: undefined,
         CODE_RUNNER_ENABLED: false,
         TOOL_SERVER_SECRETS: folder,
+        USER_TOOL_SERVERS_PRIVATE_HOSTS: [],
         proxy: DIRECT,
       },
       assets: { url: (name) => name },
@@ -137,8 +139,9 @@ describe('accounts of tool servers in the conformance suite of the protocol', ()
     });
     const { service } = integrations;
     const connected = createConnectedServers({
-      servers,
+      servers: operators,
       outgoing: { fetch },
+      publicOutgoing: { fetch },
       secrets: folder,
       accessTokens: integrations.accessTokens(db.database),
       database: db.database,
@@ -165,7 +168,7 @@ describe('accounts of tool servers in the conformance suite of the protocol', ()
       });
     try {
       await connect();
-      const { client } = connected.of(servers[0]!, userId);
+      const { client } = connected.of(operators[0]!, userId);
       const { tools } = await connecting(() => client.list(SIGNAL));
       for (const { name } of tools) await connecting(() => client.call(userId, { name, arguments: {} }, SIGNAL));
       // Once more, for a server that has changed meanwhile.

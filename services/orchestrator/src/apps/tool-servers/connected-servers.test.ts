@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Database } from '../../platform/database/database.js';
 import { createConnectedServers } from './connected-servers.js';
 import { type ToolServer, userServer } from './tool-servers-file.js';
 
@@ -33,7 +34,9 @@ describe('the connection to a server that a user has added', () => {
       publicOutgoing,
       secrets: undefined,
       accessTokens: { current: async () => 'secret', replacing: async () => 'secret' },
+      database: {} as Database,
       version: '1',
+      listChanged: () => undefined,
     });
 
   it('is shared by calls, and has the new name after the user has renamed the server', async () => {

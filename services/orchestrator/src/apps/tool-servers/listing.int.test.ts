@@ -33,7 +33,8 @@ describe('the tools of a server that a user has added', () => {
     const server = userServer(userId, { ...row, auth: { type: 'none' } });
     answer = async () => [READ];
     const client = {
-      list: () => answer(),
+      list: async () => ({ tools: await answer(), unusable: [] }),
+      requireScopes: async () => undefined,
       call: () => Promise.reject(new Error('no call')),
       close: async () => undefined,
     };
