@@ -215,6 +215,17 @@ describe('egress from the cluster', () => {
     expect(ports('uswarm-test')).toEqual([443, 6443]);
   });
 
+  it('includes the port of an issuer of operators', async () => {
+    const rules = [{ claim: 'groups', value: 'sre', rights: ['show'] }];
+    const issuers = [{ issuer: 'https://dex.example.com:5556', audience: 'uswarmctl', rules }];
+    const reaches = async (values: object): Promise<boolean> => {
+      const rendered = await render(merge(external, values));
+      return leaves(policiesOf(rendered), podOf(rendered, 'uswarm-orchestrator'), '198.51.100.7', 5556);
+    };
+    expect(await reaches({})).toBe(false);
+    expect(await reaches({ operators: { issuers } })).toBe(true);
+  });
+
   it('is denied for the stores', () => {
     for (const name of ['uswarm-postgres', 'uswarm-valkey']) {
       expect(

@@ -1,8 +1,9 @@
+import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '@uswarm/service-kit';
 import { MigrationConfig, readConfig } from '@uswarm/orchestrator/config';
 import { environment, FULL, renderEnvironments } from './support/environment.js';
-import { container, evaluation, type Manifest, render } from './support/rendering.js';
+import { CHART, container, evaluation, type Manifest, render } from './support/rendering.js';
 import { merge } from './support/value-paths.js';
 
 // The orchestrator's own configuration reads the environment that the chart renders.
@@ -51,6 +52,16 @@ describe('the orchestrator', () => {
           id: 'main',
         },
       ],
+      OPERATOR_ISSUERS: [
+        {
+          issuer: 'https://staff.example.com/realms/company',
+          audience: 'uswarmctl',
+          authorized_parties: ['kubelogin'],
+          jwks_uri: 'https://staff.example.com/keys',
+          algorithms: ['RS256'],
+          rules: [{ claim: 'realm_access.roles', value: 'uswarm-sre', rights: ['show', 'requeue'] }],
+        },
+      ],
       RUNTIME_DEFAULT_PROVIDER: 'openai',
       RUNTIME_DEFAULT_MODEL: 'opus',
       IDLE_SUSPEND_AFTER_S: 0,
@@ -92,6 +103,20 @@ describe('the orchestrator', () => {
       name: 'ADMIN_API_KEY',
       valueFrom: { secretKeyRef: { name: 'operators', key: 'admin-api-key' } },
     });
+  });
+
+  it('knows exactly the rights of operators that the schema of the values allows', async () => {
+    const schema = JSON.parse(await readFile(`${CHART}/values.schema.json`, 'utf8'));
+    const { rules } = schema.properties.operators.properties.issuers.items.properties;
+    const rights: string[] = rules.items.properties.rights.items.enum;
+    const settings = (right: string) => ({
+      ...environment(full, 'orchestrator'),
+      OPERATOR_ISSUERS: JSON.stringify([
+        { issuer: 'https://a', audience: 'a', rules: [{ claim: 'groups', value: 'sre', rights: [right] }] },
+      ]),
+    });
+    for (const right of rights) expect(readConfig(settings(right)).OPERATOR_ISSUERS).toHaveLength(1);
+    expect(() => readConfig(settings('everything'))).toThrow(rights.map((right) => `"${right}"`).join('|'));
   });
 
   it('stores files of an evaluation in its pod, and otherwise in the bucket', () => {

@@ -188,6 +188,29 @@ it('rejects values without an issuer', async () => {
   expect(await rejection({ ...evaluation, oidc: {} })).toMatch(/^oidc\.issuers is required: .*\.$/);
 });
 
+describe('an audience of operators', () => {
+  const operators = (issuer: string, audience: string | string[]) => ({
+    ...evaluation,
+    oidc: { issuers: [{ issuer: 'https://login.example.com', audience: ['app', 'web'] }] },
+    operators: { issuers: [{ issuer, audience, rules: [{ claim: 'groups', value: 'sre', rights: ['show'] }] }] },
+  });
+
+  it.each(['web', ['uswarmctl', 'web']])('cannot be one of users of the same issuer: %j', async (audience) => {
+    expect(await rejection(operators('https://login.example.com', audience))).toBe(
+      'operators.issuers: web is an audience of https://login.example.com in oidc.issuers. Use a separate client for operators.',
+    );
+  });
+
+  it('can be another one, or one of another issuer', async () => {
+    for (const values of [
+      operators('https://login.example.com', 'uswarmctl'),
+      operators('https://staff.example.com', 'web'),
+    ]) {
+      await expect(render(values)).resolves.not.toEqual([]);
+    }
+  });
+});
+
 describe('an evaluation', () => {
   it('creates Postgres, Valkey, their Secret and an empty Secret for model keys', async () => {
     const manifests = await render(evaluation);

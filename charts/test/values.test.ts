@@ -91,6 +91,17 @@ describe('values.schema.json', () => {
       "at '/oidc/issuers/0/audience'",
     ],
     [
+      'an unknown right of operators',
+      {
+        operators: {
+          issuers: [
+            { issuer: 'https://a', audience: 'a', rules: [{ claim: 'groups', value: 'sre', rights: ['everything'] }] },
+          ],
+        },
+      },
+      "at '/operators/issuers/0/rules/0/rights/0'",
+    ],
+    [
       'root as the user',
       { searxng: { podSecurityContext: { runAsUser: 0 } } },
       "at '/searxng/podSecurityContext/runAsUser'",

@@ -33,6 +33,18 @@ export const FULL = merge(evaluation, {
       },
     ],
   },
+  operators: {
+    issuers: [
+      {
+        issuer: 'https://staff.example.com/realms/company',
+        audience: 'uswarmctl',
+        authorizedParties: ['kubelogin'],
+        jwksUri: 'https://staff.example.com/keys',
+        algorithms: ['RS256'],
+        rules: [{ claim: 'realm_access.roles', value: 'uswarm-sre', rights: ['show', 'requeue'] }],
+      },
+    ],
+  },
   http: { trustedProxies: ['10.0.0.0/8', 'loopback'], corsOrigins: ['https://a.example.com', 'https://b.example.com'] },
   ingress: { enabled: true, host: 'api.example.com', tls: { secretName: 'tls' } },
   objectStorage: {

@@ -40,7 +40,7 @@
 {{- fail "web.issuer must be the issuer of an entry of oidc.issuers: the API trusts no others." }}
 {{- end }}
 {{- end }}
-{{- if not (has .clientId (kindIs "string" $issuer.audience | ternary (list $issuer.audience) $issuer.audience)) }}
+{{- if not (has .clientId (include "uswarm.audiences" $issuer | fromJsonArray)) }}
 {{- fail (printf "web.clientId must be an audience of %s in oidc.issuers: the API would refuse the tokens of the page." $issuer.issuer) }}
 {{- end }}
 {{- end }}
@@ -99,4 +99,23 @@
 {{- if and (not .Values.objectStorage.bucket) (gt (int (include "uswarm.mostReplicas" (dict "values" .Values.orchestrator))) 1) }}
 {{- fail "objectStorage.bucket is required: with orchestrator.replicas above 1, or orchestrator.autoscaling, each replica would store its own files." }}
 {{- end }}
+{{- end }}
+
+{{/* Apps and their servers have the tokens of users, so none of these may be a token of an operator. */}}
+{{- define "uswarm.validateOperators" -}}
+{{- range $operators := .Values.operators.issuers }}
+{{- range $users := $.Values.oidc.issuers }}
+{{- if eq $operators.issuer $users.issuer }}
+{{- range $audience := include "uswarm.audiences" $operators | fromJsonArray }}
+{{- if has $audience (include "uswarm.audiences" $users | fromJsonArray) }}
+{{- fail (printf "operators.issuers: %s is an audience of %s in oidc.issuers. Use a separate client for operators." $audience $users.issuer) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "uswarm.audiences" -}}
+{{- kindIs "string" .audience | ternary (list .audience) .audience | toJson }}
 {{- end }}

@@ -33,6 +33,7 @@
 {{- include "uswarm.validateEdge" . }}
 {{- include "uswarm.validateTraffic" . }}
 {{- include "uswarm.validateWeb" . }}
+{{- include "uswarm.validateOperators" . }}
 {{- if and .Values.nonProduction.e2eBypass (not .Values.evaluation.enabled) (not .Values.nonProduction.e2eBypassBesideKeptData) }}
 {{- fail "nonProduction.e2eBypass requires evaluation.enabled: anyone with the token could act as any user of persistent stores. Unset it, or also set nonProduction.e2eBypassBesideKeptData=true." }}
 {{- end }}

@@ -278,6 +278,7 @@ function orchestratorEnvironment(options: OrchestratorSettings) {
     SIGNATURE_SECRET: settings.signature.secret,
     INTERNAL_API_KEY: secrets.internal_api_key,
     ADMIN_API_KEY: secrets.admin_api_key,
+    OPERATOR_ISSUERS: settings.environment['OPERATOR_ISSUERS'],
     CURSOR_KEY: secrets.cursor_key,
     IDENTITY_HASH_KEY: secrets.identity_key,
     CALL_PRIVATE_KEY: secrets.call_private_key,

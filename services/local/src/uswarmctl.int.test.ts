@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type OidcIssuer, startOidcIssuer } from '@uswarm/dev-servers';
 import { developmentToken } from '@uswarm/testkit/test-client';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
 import { runProgram } from '../test/program.js';
@@ -12,14 +13,18 @@ interface Answer {
 
 describe('npm run ctl beside local mode', () => {
   let local: RunningProgram;
+  let company: OidcIssuer;
   let token: string;
   const email = 'ada@example.com';
   beforeAll(async () => {
-    local = await runLocalMode();
+    company = await startOidcIssuer();
+    const rules = [{ claim: 'groups', value: 'sre', rights: ['show', 'audit'] }];
+    const issuers = [{ issuer: company.issuer, audience: 'uswarmctl', rules }];
+    local = await runLocalMode({ OPERATOR_ISSUERS: JSON.stringify(issuers) });
     token = await developmentToken(local.issuer, email);
     await api('POST', '/v1/auth/sign-up');
   });
-  afterAll(() => local?.stop());
+  afterAll(() => Promise.all([local?.stop(), company?.close()]));
 
   async function api(method: string, route: string): Promise<Answer> {
     const response = await fetch(`${local.url}${route}`, { method, headers: { 'x-token': token } });
@@ -108,6 +113,42 @@ describe('npm run ctl beside local mode', () => {
     const entries = (await json('audit', '--user', email)) as { actor: string; action: string }[];
     expect(entries.find(({ action }) => action === 'user.ban')?.actor).toBe('oscar');
     expect(entries.some(({ actor, action }) => actor === 'olivia' && action === 'user.plan')).toBe(true);
+  });
+
+  describe('with the token of an issuer', () => {
+    const person = { email: 'olivia@example.com', name: 'Olivia', subject: 'olivia-at-work', audience: 'uswarmctl' };
+    const sre = (more: object = {}) => company.issueToken({ ...person, claims: { groups: ['sre'] }, ...more });
+    async function asPerson(args: string[], env: Record<string, string> = {}) {
+      const info = JSON.parse(await readFile(path.join(local.directory, 'admin.json'), 'utf8')) as { url: string };
+      return ctl([...args, '--url', info.url], env);
+    }
+
+    it('acts as the person, with the rights of the person', async () => {
+      const env = { USWARM_TOKEN: await sre() };
+      const { code, stdout } = await asPerson(['audit', '--json', '--limit', '1'], env);
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toHaveLength(1);
+      const [newest] = (await json('audit', '--limit', '1')) as { actor: string; action: string }[];
+      expect(newest).toMatchObject({ actor: `${company.issuer}#olivia-at-work`, action: 'audit.list' });
+      expect(await asPerson(['user', 'ban', email], env)).toMatchObject({
+        code: 1,
+        stderr: 'The operator is not permitted to perform this action.\n',
+      });
+    });
+
+    it('gets the token from a command', async () => {
+      const file = path.join(local.directory, '..', 'token.json');
+      await writeFile(file, JSON.stringify({ kind: 'ExecCredential', status: { token: await sre() } }));
+      const { stdout } = await asPerson(['user', 'show', email, '--token-command', `cat '${file}'`]);
+      expect(stdout).toMatch(/^ {2}e-mail {6}ada@example\.com$/m);
+    });
+
+    it('explains in one sentence why the token is refused', async () => {
+      const expired = { USWARM_TOKEN: await sre({ expiresInSeconds: -60 }) };
+      expect((await asPerson(['turns', 'list'], expired)).stderr).toBe('The token has expired: sign in again.\n');
+      const other = { USWARM_TOKEN: await sre({ audience: 'grafana' }) };
+      expect((await asPerson(['turns', 'list'], other)).stderr).toMatch(/^Authentication failed: token rejected\./);
+    });
   });
 
   it.each<[string, string[], Record<string, string>, RegExp]>([

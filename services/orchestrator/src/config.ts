@@ -23,8 +23,9 @@ import {
 } from '@uswarm/service-kit';
 import { type OutgoingProxy, readProxy } from '@uswarm/service-kit/outgoing';
 import { z } from 'zod';
+import { OperatorIssuers } from './accounts/admin/operator-tokens.js';
 import { OperatorKeys } from './accounts/admin/operators.js';
-import { TOKEN_ALGORITHMS } from './accounts/auth/oidc-verifier.js';
+import { IssuerSettings } from './accounts/auth/issuer-tokens.js';
 import { connectionsOf } from './platform/database/databases.js';
 import { objectSettings } from './workspaces/uploads/object-settings.js';
 import { policiesOf } from './platform/rate-limits/policies.js';
@@ -34,21 +35,13 @@ import { ServiceAccount } from './accounts/push/service-account.js';
 import { VapidKeys } from './accounts/push/vapid.js';
 import { pageSettings } from './platform/http/page-settings.js';
 
-/** Strict: without a misspelled restriction, more tokens would be accepted. */
-const Issuer = z.strictObject({
+const Issuer = IssuerSettings.extend({
   /** Identifies the issuer in stored users; keep it when the issuer's URL changes. Default: the URL. */
   id: z
     .string()
     .min(1)
     .refine((id) => id !== 'e2e', 'is reserved for the end-to-end bypass')
     .optional(),
-  issuer: z.url(),
-  audience: z.union([z.string(), z.array(z.string()).min(1)]),
-  /** Accepted `azp` values besides the audience. */
-  authorized_parties: z.array(z.string().min(1)).optional(),
-  jwks_uri: z.url().optional(),
-  /** Accepted signature algorithms. Default: all asymmetric ones. */
-  algorithms: z.array(z.enum(TOKEN_ALGORITHMS)).min(1).optional(),
 });
 
 const areUnique = (values: readonly string[]): boolean => new Set(values).size === values.length;
@@ -178,11 +171,13 @@ export const OrchestratorConfig = z.object({
   /** `<id>:<secret>`; the model gateway has the same one. Required with MODEL_TOKEN_SIGNING_KEY. */
   MODEL_CALLS_KEY: secret(secretText(32).optional()),
   MODEL_CALLS_KEY_PREVIOUS: secret(previousSecrets(32).default([])),
-  /** `<id>:<secret>` for operators with uswarmctl. Without a key the admin API is disabled. */
+  /** `<id>:<secret>` for operators with uswarmctl. Without a key or OPERATOR_ISSUERS, the admin API is disabled. */
   ADMIN_API_KEY: secret(secretText(32).optional()),
   ADMIN_API_KEY_PREVIOUS: secret(previousSecrets(32).default([])),
   /** Operators' keys by name: see `OperatorKeys`. */
   ADMIN_API_KEYS: secret(json(OperatorKeys).optional()),
+  /** Issuers that sign operators in, with the rights that claims give: see `OperatorIssuers`. */
+  OPERATOR_ISSUERS: json(OperatorIssuers).default([]),
   /** Logs contain client addresses or their keyed hashes. */
   LOG_SOURCE_ADDRESS: z.enum(SOURCE_ADDRESSES).default('hash'),
   CURSOR_KEY: secret(secretText(32)),
@@ -487,6 +482,7 @@ export function checkConfig(config: OrchestratorConfig): OrchestratorConfig {
   requireAllOrNone(config, ['WEB_PUSH_PRIVATE_KEY', 'WEB_PUSH_CONTACT']);
   requireAllOrNone(config, ['APNS_KEY', 'APNS_KEY_ID', 'APNS_TEAM_ID', 'APNS_TOPIC']);
   requireSecureIssuers(config);
+  requireOperatorAudiences(config);
   pageSettings(config);
   objectSettings(config);
   policiesOf(config);
@@ -495,12 +491,25 @@ export function checkConfig(config: OrchestratorConfig): OrchestratorConfig {
 }
 
 /** An attacker who can replace an issuer's keys in transit can sign in as any user. */
-function requireSecureIssuers({ OIDC_ISSUERS, OIDC_ALLOW_HTTP }: OrchestratorConfig): void {
+function requireSecureIssuers({ OIDC_ISSUERS, OPERATOR_ISSUERS, OIDC_ALLOW_HTTP }: OrchestratorConfig): void {
   if (OIDC_ALLOW_HTTP) return;
-  const urls = OIDC_ISSUERS.flatMap(({ issuer, jwks_uri: keys = issuer }) => [issuer, keys]);
-  const insecure = urls.find((url) => !isSecureUrl(url));
-  if (insecure !== undefined) {
-    throw new Error(`OIDC_ISSUERS: ${insecure} needs https; OIDC_ALLOW_HTTP=true allows http, for test issuers only`);
+  for (const [name, issuers] of Object.entries({ OIDC_ISSUERS, OPERATOR_ISSUERS })) {
+    const urls = issuers.flatMap(({ issuer, jwks_uri: keys = issuer }) => [issuer, keys]);
+    const insecure = urls.find((url) => !isSecureUrl(url));
+    if (insecure !== undefined) {
+      throw new Error(`${name}: ${insecure} needs https; OIDC_ALLOW_HTTP=true allows http, for test issuers only`);
+    }
+  }
+}
+
+/** Apps and their servers have the tokens of their users: none of these may be a token of an operator. @throws Error */
+function requireOperatorAudiences({ OIDC_ISSUERS, OPERATOR_ISSUERS }: OrchestratorConfig): void {
+  for (const { issuer, audience } of OPERATOR_ISSUERS) {
+    const ofApp = OIDC_ISSUERS.find((each) => each.issuer === issuer);
+    const shared = [audience].flat().find((each) => [ofApp?.audience ?? []].flat().includes(each));
+    if (shared !== undefined) {
+      throw new Error(`OPERATOR_ISSUERS: ${shared} is an audience of ${issuer} in OIDC_ISSUERS; use a separate client`);
+    }
   }
 }
 

@@ -10,6 +10,7 @@ export interface TestAdmin {
   call<Call extends AdminCall>(
     call: Call,
     body: z.input<(typeof ADMIN_CALLS)[Call]['body']>,
+    token?: string,
   ): Promise<AdminAnswer<Call>>;
   /** @returns the error code @throws Error if the call succeeds */
   refusal(call: string, body: unknown, token?: string): Promise<string>;
@@ -27,8 +28,8 @@ export function createTestAdmin({ internalUrl }: TestOrchestrator, operator = 'o
     return { status: answer.statusCode, body: await answer.body.json() };
   }
   return {
-    async call(call, body) {
-      const answer = await send(call, body);
+    async call(call, body, token) {
+      const answer = await send(call, body, token);
       if (answer.status !== 200) throw new Error(`${call} returned ${answer.status}: ${JSON.stringify(answer.body)}`);
       return ADMIN_CALLS[call].answer.strict().parse(answer.body) as AdminAnswer<typeof call>;
     },

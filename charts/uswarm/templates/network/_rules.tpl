@@ -183,7 +183,7 @@ app.kubernetes.io/part-of: uswarm
 {{/* Issuers, object storage and integrations, on the ports from other values. */}}
 {{- define "uswarm.network.toWeb" -}}
 {{- $urls := list .Values.objectStorage.endpoint }}
-{{- range .Values.oidc.issuers }}
+{{- range concat .Values.oidc.issuers .Values.operators.issuers }}
 {{- $urls = concat $urls (list .issuer .jwksUri) }}
 {{- end }}
 {{- $ports := .Values.networkPolicy.web.ports }}

@@ -44,6 +44,10 @@
 {{- end }}
 - name: OIDC_ISSUERS
   value: {{ include "uswarm.oidcIssuers" .root | quote }}
+{{- if $values.operators.issuers }}
+- name: OPERATOR_ISSUERS
+  value: {{ include "uswarm.operatorIssuers" .root | quote }}
+{{- end }}
 {{- if $values.nonProduction.oidcAllowHttp }}
 - name: OIDC_ALLOW_HTTP
   value: 'true'
@@ -267,12 +271,25 @@
 {{- define "uswarm.oidcIssuers" -}}
 {{- $issuers := list }}
 {{- range .Values.oidc.issuers }}
-{{- $issuer := dict "issuer" .issuer "audience" .audience }}
-{{- with .authorizedParties }}{{ $_ := set $issuer "authorized_parties" . }}{{ end }}
-{{- with .jwksUri }}{{ $_ := set $issuer "jwks_uri" . }}{{ end }}
+{{- $issuer := include "uswarm.issuer" . | fromJson }}
 {{- with .id }}{{ $_ := set $issuer "id" . }}{{ end }}
-{{- with .algorithms }}{{ $_ := set $issuer "algorithms" . }}{{ end }}
 {{- $issuers = append $issuers $issuer }}
 {{- end }}
 {{- toJson $issuers }}
+{{- end }}
+
+{{- define "uswarm.operatorIssuers" -}}
+{{- $issuers := list }}
+{{- range .Values.operators.issuers }}
+{{- $issuers = append $issuers (set (include "uswarm.issuer" . | fromJson) "rules" .rules) }}
+{{- end }}
+{{- toJson $issuers }}
+{{- end }}
+
+{{- define "uswarm.issuer" -}}
+{{- $issuer := dict "issuer" .issuer "audience" .audience }}
+{{- with .authorizedParties }}{{ $_ := set $issuer "authorized_parties" . }}{{ end }}
+{{- with .jwksUri }}{{ $_ := set $issuer "jwks_uri" . }}{{ end }}
+{{- with .algorithms }}{{ $_ := set $issuer "algorithms" . }}{{ end }}
+{{- toJson $issuer }}
 {{- end }}

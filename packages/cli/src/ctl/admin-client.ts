@@ -13,19 +13,21 @@ export interface AdminClient {
   ): Promise<AdminAnswer<Call>>;
 }
 
-export function createAdminClient({ url, key, operator }: Connection, http: Pick<HttpClient, 'send'>): AdminClient {
+export function createAdminClient(connection: Connection, http: Pick<HttpClient, 'send'>): AdminClient {
+  const { url } = connection;
+  const isPerson = 'token' in connection;
   return {
     async call(call, body) {
       const checked = ADMIN_CALLS[call].body.safeParse(body);
       if (!checked.success) throw new Failure(issuesText(checked.error));
-      const token = await signAdminToken(key, operator);
+      const token = isPerson ? connection.token : await signAdminToken(connection.key, connection.operator);
       const headers = { authorization: `Bearer ${token}` };
       const response = await http
         .send({ method: 'POST', url: `${url}${adminPath(call)}`, headers, json: checked.data })
         .catch((cause: unknown) => {
           throw unreachable(cause, url);
         });
-      if (response.status !== 200) throw errorOf(response.status, response.body, url);
+      if (response.status !== 200) throw errorOf(response.status, response.body, url, isPerson);
       const parsed = ADMIN_CALLS[call].answer.safeParse(response.body);
       if (!parsed.success) throw new Failure(`Server version mismatch: the response of ${url} is invalid.`);
       return parsed.data as AdminAnswer<typeof call>;
@@ -45,16 +47,21 @@ function unreachable(cause: unknown, url: string): unknown {
   });
 }
 
-function errorOf(status: number, body: unknown, url: string): Failure {
+const KEY_REJECTED =
+  'Authentication failed: key rejected. Check the key, that --as is the operator of the key, and the clocks.';
+const TOKEN_REJECTED =
+  'Authentication failed: token rejected. Check that its issuer and audience are in operators.issuers, and the clocks.';
+
+function errorOf(status: number, body: unknown, url: string, isPerson: boolean): Failure {
   const parsed = ErrorBody.safeParse(body);
   if (!parsed.success) return new Failure(`${url} is not the internal API (status ${status}).`);
   const { code, message, extra } = parsed.data;
-  if (code === 'token_invalid')
-    return new Failure(
-      'Authentication failed: key rejected. Check the key, that --as is the operator of the key, and the clocks.',
-    );
+  if (code === 'token_invalid') return new Failure(isPerson ? TOKEN_REJECTED : KEY_REJECTED);
+  if (code === 'token_expired') return new Failure('The token has expired: sign in again.');
   if (code === 'route_not_found') {
-    return new Failure('The administration API is disabled: ADMIN_API_KEYS of the orchestrator is not set.');
+    return new Failure(
+      'The administration API is disabled: neither ADMIN_API_KEYS nor OPERATOR_ISSUERS of the orchestrator is set.',
+    );
   }
   if (code === 'service_unavailable' || code === 'internal_error') {
     return new Failure(`${message} (${code}, request ${extra?.request_id ?? 'unknown'})`);

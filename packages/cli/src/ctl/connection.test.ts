@@ -5,8 +5,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { findConnection } from './connection.js';
 
 const KEY = `ops:${'k'.repeat(32)}`;
+const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+const TOKEN = `${part({ alg: 'RS256' })}.${part({ sub: 'olivia' })}.AAAA`;
 const URL = 'http://127.0.0.1:8082';
-const NO_OPTIONS = { url: undefined, keyFile: undefined, dataDir: undefined, as: undefined };
+const NO_OPTIONS = { url: undefined, keyFile: undefined, tokenCommand: undefined, dataDir: undefined, as: undefined };
 
 let folder: string;
 beforeEach(async () => {
@@ -50,10 +52,10 @@ describe('the connection of uswarmctl', () => {
   });
 
   it('uses the name of the operating system user by default', async () => {
-    const { operator } = await findConnection(NO_OPTIONS, { USWARM_ADMIN_URL: URL, USWARM_ADMIN_KEY: KEY });
-    expect(operator).not.toBe('');
-    const env = { USWARM_ADMIN_URL: URL, USWARM_ADMIN_KEY: KEY, USWARM_OPERATOR: '' };
-    expect(await findConnection(NO_OPTIONS, env)).toMatchObject({ operator });
+    const settings = { USWARM_ADMIN_URL: URL, USWARM_ADMIN_KEY: KEY };
+    const connection = await findConnection(NO_OPTIONS, settings);
+    expect(connection).toMatchObject({ operator: expect.stringMatching(/./) });
+    expect(await findConnection(NO_OPTIONS, { ...settings, USWARM_OPERATOR: '' })).toEqual(connection);
   });
 
   it('needs --as for an operating system user without a name, as in a container', async () => {
@@ -67,8 +69,57 @@ describe('the connection of uswarmctl', () => {
     expect(await findConnection({ ...NO_OPTIONS, as: 'olivia' }, env, noName)).toMatchObject({ operator: 'olivia' });
   });
 
+  describe('with a token', () => {
+    it('has the one from the environment, which goes before a key there', async () => {
+      const env = { USWARM_ADMIN_URL: URL, USWARM_ADMIN_KEY: KEY, USWARM_TOKEN: `${TOKEN}\n` };
+      expect(await findConnection(NO_OPTIONS, env)).toEqual({ url: URL, token: TOKEN });
+    });
+
+    it('has the key of an option instead of a token in the environment', async () => {
+      await write('key', KEY);
+      const args = { ...NO_OPTIONS, url: URL, keyFile: join(folder, 'key') };
+      expect(await findConnection(args, { USWARM_TOKEN: TOKEN })).toMatchObject({ key: { id: 'ops' } });
+    });
+
+    it('runs the command that prints it, which goes before the environment', async () => {
+      await write('token', `${TOKEN}\n`);
+      const args = { ...NO_OPTIONS, url: URL, tokenCommand: `cat ${join(folder, 'token')}` };
+      expect(await findConnection(args, { USWARM_TOKEN: 'x', USWARM_ADMIN_KEY: KEY })).toEqual({
+        url: URL,
+        token: TOKEN,
+      });
+    });
+
+    it('reads the credential that plugins of kubectl print', async () => {
+      await write('token', JSON.stringify({ kind: 'ExecCredential', status: { token: TOKEN } }));
+      const args = { ...NO_OPTIONS, url: URL, tokenCommand: `cat ${join(folder, 'token')}` };
+      expect(await findConnection(args, {})).toEqual({ url: URL, token: TOKEN });
+    });
+
+    it.each<[string, object, Record<string, string>, RegExp]>([
+      ['without a URL', {}, { USWARM_TOKEN: TOKEN }, /^The URL is missing: /],
+      ['with an operator name', { url: URL, as: 'oscar' }, { USWARM_TOKEN: TOKEN }, /^--as needs a key: /],
+      ['with a key file as well', { url: URL, keyFile: 'k', tokenCommand: 't' }, {}, /exclude each other/],
+      ['if it is not a JWT', { url: URL }, { USWARM_TOKEN: 'secret' }, /^The token is not a JWT\.$/],
+      ['if the command fails', { url: URL, tokenCommand: 'exit 3' }, {}, /^The token command failed \(3\)\.$/],
+      [
+        'if the command prints nothing',
+        { url: URL, tokenCommand: 'true' },
+        {},
+        /^The token command printed nothing\.$/,
+      ],
+    ])('is rejected %s', async (_what, args, env, sentence) => {
+      await expect(findConnection({ ...NO_OPTIONS, ...args }, env)).rejects.toThrow(sentence);
+    });
+  });
+
   it.each<[string, object, Record<string, string>, RegExp]>([
-    ['a URL without a key', { url: URL }, {}, /^The key is missing: set --key-file or USWARM_ADMIN_KEY\.$/],
+    [
+      'a URL without a key',
+      { url: URL },
+      {},
+      /^The key is missing: set --key-file or USWARM_ADMIN_KEY\. For a token, set --token-command or USWARM_TOKEN\.$/,
+    ],
     ['a key without a URL', {}, { USWARM_ADMIN_KEY: KEY }, /^The URL is missing: set --url or USWARM_ADMIN_URL\.$/],
     [
       'a URL without http in the environment',

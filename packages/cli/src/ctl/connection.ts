@@ -3,18 +3,15 @@ import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { processIsAlive } from '@uswarm/file-lock/process-identity';
-import { parseJson, parseSigningKey, type SigningKey, TokenError } from '@uswarm/service-kit';
+import { isCanonicalToken, parseJson, parseSigningKey, type SigningKey, TokenError } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { originOf } from '../command-line.js';
 import { Failure } from '../failure.js';
 import type { CtlArguments } from './ctl-arguments.js';
+import { runTokenCommand } from './token-command.js';
 
-/** The internal API and the credentials for it. */
-export interface Connection {
-  url: string;
-  key: SigningKey;
-  operator: string;
-}
+/** The internal API, and the credential for it: a key, or a person's token from an OpenID Connect issuer. */
+export type Connection = { url: string } & ({ key: SigningKey; operator: string } | { token: string });
 
 const AdminFile = z.object({ url: z.url(), key: z.string(), pid: z.int().positive() });
 
@@ -22,21 +19,48 @@ const DEFAULT_DATA_DIR = fileURLToPath(new URL('../../../../.data', import.meta.
 const NOT_RUNNING =
   'uswarm is not running here. Start it with npm start, or set --url and --key-file, or USWARM_ADMIN_URL and USWARM_ADMIN_KEY.';
 
+type ConnectionArguments = Pick<CtlArguments, 'url' | 'keyFile' | 'tokenCommand' | 'dataDir' | 'as'>;
+type Environment = Record<string, string | undefined>;
+
 /** Uses the options, else the environment, else the data folder of running local mode. @throws Failure */
 export async function findConnection(
-  args: Pick<CtlArguments, 'url' | 'keyFile' | 'dataDir' | 'as'>,
-  env: Record<string, string | undefined>,
+  args: ConnectionArguments,
+  env: Environment,
   userName: () => string = () => userInfo().username,
 ): Promise<Connection> {
+  const url = args.url ?? urlOf(nonEmpty(env['USWARM_ADMIN_URL']));
+  const token = await findToken(args, env);
+  if (token !== undefined) {
+    if (args.as !== undefined) throw new Failure('--as needs a key: a token names its operator itself.');
+    if (url === undefined) throw new Failure('The URL is missing: set --url or USWARM_ADMIN_URL.');
+    return { url, token };
+  }
   const operator = (args.as ?? nonEmpty(env['USWARM_OPERATOR']) ?? nameOf(userName)).trim();
   if (operator === '' || operator.length > 100) throw new Failure('--as must be 1 to 100 characters long.');
-  const url = args.url ?? urlOf(nonEmpty(env['USWARM_ADMIN_URL']));
   const key = args.keyFile === undefined ? nonEmpty(env['USWARM_ADMIN_KEY']) : await readKey(args.keyFile);
   if (url !== undefined && key !== undefined) return { url, key: parseKey(key), operator };
-  if (url !== undefined) throw new Failure('The key is missing: set --key-file or USWARM_ADMIN_KEY.');
+  if (url !== undefined) {
+    throw new Failure(
+      'The key is missing: set --key-file or USWARM_ADMIN_KEY. For a token, set --token-command or USWARM_TOKEN.',
+    );
+  }
   if (key !== undefined) throw new Failure('The URL is missing: set --url or USWARM_ADMIN_URL.');
   const local = await readAdminFile(resolve(args.dataDir ?? nonEmpty(env['USWARM_DATA_DIR']) ?? DEFAULT_DATA_DIR));
   return { url: local.url, key: parseKey(local.key), operator };
+}
+
+/** No option contains a token: other users of a machine can read its command lines. */
+async function findToken(
+  { keyFile, tokenCommand }: ConnectionArguments,
+  env: Environment,
+): Promise<string | undefined> {
+  if (keyFile !== undefined && tokenCommand !== undefined) {
+    throw new Failure('--key-file and --token-command exclude each other.');
+  }
+  if (keyFile !== undefined) return undefined;
+  const text = tokenCommand === undefined ? nonEmpty(env['USWARM_TOKEN']?.trim()) : await runTokenCommand(tokenCommand);
+  if (text !== undefined && !isCanonicalToken(text)) throw new Failure('The token is not a JWT.');
+  return text;
 }
 
 const nonEmpty = (text: string | undefined): string | undefined => (text === '' ? undefined : text);

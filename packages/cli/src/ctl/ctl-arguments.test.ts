@@ -88,11 +88,16 @@ describe('the command line of uswarmctl', () => {
   });
 
   it('accepts the general options before and after the command', () => {
-    expect(parse('--json user show ada --url http://127.0.0.1:8082/x --key-file k --data-dir d --as olivia')).toEqual({
+    expect(
+      parse(
+        '--json user show ada --url http://127.0.0.1:8082/x --key-file k --token-command t --data-dir d --as olivia',
+      ),
+    ).toEqual({
       command: { name: 'user show', user: 'ada' },
       json: true,
       url: 'http://127.0.0.1:8082',
       keyFile: 'k',
+      tokenCommand: 't',
       dataDir: 'd',
       as: 'olivia',
     });

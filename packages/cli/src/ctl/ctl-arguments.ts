@@ -32,6 +32,7 @@ export interface CtlArguments {
   /** Internal API; by default from the environment or the data folder. */
   url: string | undefined;
   keyFile: string | undefined;
+  tokenCommand: string | undefined;
   dataDir: string | undefined;
   as: string | undefined;
 }
@@ -60,8 +61,8 @@ export function parseCtlArguments(args: readonly string[], output: CommandLineOu
   addExplainCommand(program, select);
   program.parse(args.length === 0 ? ['--help'] : args, { from: 'user' });
   if (selected === undefined) return program.help({ error: true });
-  const { json = false, url, keyFile, dataDir, as } = program.opts<GeneralOptions>();
-  return { command: selected, json, url, keyFile, dataDir, as };
+  const { json = false, url, keyFile, tokenCommand, dataDir, as } = program.opts<GeneralOptions>();
+  return { command: selected, json, url, keyFile, tokenCommand, dataDir, as };
 }
 
 function newProgram(output: CommandLineOutput): Command {
@@ -74,6 +75,10 @@ function newProgram(output: CommandLineOutput): Command {
     .option('--as <name>', 'operator name for the audit log (default: your user name on this machine)')
     .option('--url <url>', 'internal API (default: USWARM_ADMIN_URL)', httpOrigin)
     .option('--key-file <file>', 'file with the operator key (default: USWARM_ADMIN_KEY contains the key)')
+    .option(
+      '--token-command <command>',
+      'command that prints a token of an OpenID Connect issuer (default: USWARM_TOKEN contains the token)',
+    )
     .option('--data-dir <dir>', 'data folder of npm start, used without --url (default: USWARM_DATA_DIR, else .data)')
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('See: npm run ctl -- --help')

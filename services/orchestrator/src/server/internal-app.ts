@@ -41,7 +41,7 @@ export interface InternalAppDeps {
   keys: readonly SigningKey[];
   gateways: Pick<Gateways, 'announced'>;
   authenticator: Authenticator;
-  /** Admin API routes; undefined if no operator key is configured. */
+  /** Admin API routes; undefined if neither an operator key nor an issuer of operators is configured. */
   adminRouter: Router | undefined;
   modelCallRouter: Router;
   users: { isBanned(userId: string): Promise<boolean | undefined> };

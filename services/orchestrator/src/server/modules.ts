@@ -466,6 +466,7 @@ function createUserModules(
     plans,
     epochs: platform.epochs,
     toolReview: integrations.toolServers.operatorReview,
+    issuerAccess: auth.issuerAccess,
     security,
     sourceName,
     clock,

@@ -111,6 +111,32 @@ describe('the configuration', () => {
     },
   );
 
+  const operatorsAt = (issuer: string, audience: string | string[]) => ({
+    SIGNATURE_MODE: 'off',
+    OPERATOR_ISSUERS: JSON.stringify([
+      { issuer, audience, rules: [{ claim: 'groups', value: 'sre', rights: ['show'] }] },
+    ]),
+  });
+
+  it('rejects an issuer of operators over http unless OIDC_ALLOW_HTTP is set', () => {
+    const settings = operatorsAt('http://login.example.com', 'uswarmctl');
+    expect(() => checkConfig(read(settings))).toThrow(/OPERATOR_ISSUERS: http:\S+ needs https; OIDC_ALLOW_HTTP/);
+    expect(checkConfig(read({ ...settings, OIDC_ALLOW_HTTP: 'true' })).OPERATOR_ISSUERS).toHaveLength(1);
+  });
+
+  it('rejects an audience of the app for operators of the same issuer', () => {
+    for (const audience of ['app', ['uswarmctl', 'app']]) {
+      const settings = operatorsAt('https://idp.example.com', audience);
+      expect(() => checkConfig(read(settings))).toThrow(/OPERATOR_ISSUERS: app is an audience of .* separate client/);
+    }
+    for (const settings of [
+      operatorsAt('https://idp.example.com', 'uswarmctl'),
+      operatorsAt('https://staff.example.com', 'app'),
+    ]) {
+      expect(checkConfig(read(settings)).OPERATOR_ISSUERS).toHaveLength(1);
+    }
+  });
+
   it('accepts a private key with escaped line breaks', () => {
     expect(read().CALL_PRIVATE_KEY.split('\n')).toHaveLength(3);
   });

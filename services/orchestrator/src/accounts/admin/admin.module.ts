@@ -5,6 +5,7 @@ import type { Database, WithTransaction } from '../../platform/database/database
 import type { JobDefinition } from '../../platform/jobs/job-definition.js';
 import { createPruning, pruningRow } from '../../platform/jobs/pruning.js';
 import type { JobSignals } from '../../platform/jobs/job-signals.js';
+import type { IssuerAccess } from '../auth/issuer-tokens.js';
 import type { SessionRevocationPublisher } from '../auth/session-revocation-publisher.js';
 import type { OperatorReview } from '../../apps/tool-servers/operator-review.js';
 import type { Epochs } from '../../events/epoch.js';
@@ -14,6 +15,7 @@ import { TURN_JOB } from '../../records/turn-job.js';
 import { createAdminRouter } from './admin.routes.js';
 import { createAdminService } from './admin.service.js';
 import { AUDIT_PRUNING_JOB, pruneAuditSessions } from '../../records/audit.store.js';
+import { createOperatorTokens } from './operator-tokens.js';
 import { createOperators } from './operators.js';
 import { createRequeue } from './requeue.service.js';
 
@@ -27,6 +29,7 @@ export interface AdminModuleDeps {
   plans: Plans;
   epochs: Pick<Epochs, 'bump'>;
   toolReview: OperatorReview;
+  issuerAccess: IssuerAccess;
   security: SecurityLog;
   /** Formats an address for logs. */
   sourceName: (address: string) => string;
@@ -53,7 +56,9 @@ export function createAdminModule(deps: AdminModuleDeps) {
     toolReview: deps.toolReview,
     clock,
   });
-  const operators = createOperators(config);
+  const { OPERATOR_ISSUERS: issuers } = config;
+  const people = issuers.length === 0 ? undefined : createOperatorTokens(issuers, deps.issuerAccess);
+  const operators = createOperators(config, people);
   const pruning: JobDefinition = {
     type: AUDIT_PRUNING_JOB,
     handle: createPruning({
@@ -66,7 +71,7 @@ export function createAdminModule(deps: AdminModuleDeps) {
     atStart: pruningRow(AUDIT_PRUNING_JOB),
   };
   return {
-    /** Undefined without an operator key. */
+    /** Undefined without an operator key and an issuer of operators. */
     router: operators === undefined ? undefined : createAdminRouter({ operators, service, security, sourceName }),
     jobs: [pruning],
   };

@@ -67,6 +67,7 @@ describe('named operators', () => {
     ['no rights', [{ ...OPERATORS[0], rights: [] }]],
     ['a short key', [{ ...OPERATORS[0], key: 'a:b' }]],
     ['a blank name', [{ ...OPERATORS[0], operator: ' ' }]],
+    ['the name of a person at an issuer', [{ ...OPERATORS[0], operator: 'https://login.example.com#olivia' }]],
   ])('are rejected at start-up if they contain %s', (_what, keys) => {
     const environment = testEnvironment('postgres://localhost/x', uswarm.issuer);
     const read = () => loadConfig(OrchestratorConfig, { ...environment, ADMIN_API_KEYS: JSON.stringify(keys) });

@@ -8,25 +8,9 @@ import {
   verifyAdminToken,
 } from '@uswarm/service-kit';
 import { z } from 'zod';
-
-const ADMIN_RIGHTS = ['show', 'audit', 'ban', 'plan', 'legal', 'requeue', 'epoch', 'tools'] as const;
-export type AdminRight = (typeof ADMIN_RIGHTS)[number];
-
-const RIGHT_OF: Record<AdminCall, AdminRight> = {
-  'user.show': 'show',
-  'workspace.show': 'show',
-  'turns.list': 'show',
-  'legal.list': 'show',
-  'audit.list': 'audit',
-  'user.ban': 'ban',
-  'user.unban': 'ban',
-  'user.plan': 'plan',
-  'legal.publish': 'legal',
-  'turns.requeue': 'requeue',
-  'epoch.bump': 'epoch',
-  'tools.list': 'tools',
-  'tools.accept': 'tools',
-};
+import type { IssuerTokens } from '../auth/issuer-tokens.js';
+import { ADMIN_RIGHTS, type AdminRight, type Operator, RIGHT_OF } from './operator-rights.js';
+import { isPersonName } from './operator-tokens.js';
 
 /** Same key id as `parseSigningKey`, which throws for a short key; short keys are reported separately. */
 const keyId = (key: string): string => /^([^:]+):/.exec(key)?.[1] ?? 'default';
@@ -35,7 +19,12 @@ const keyId = (key: string): string => /^([^:]+):/.exec(key)?.[1] ?? 'default';
 export const OperatorKeys = z
   .array(
     z.strictObject({
-      operator: z.string().trim().min(1).max(100),
+      operator: z
+        .string()
+        .trim()
+        .min(1)
+        .max(100)
+        .refine((name) => !isPersonName(name), 'must not be a URL'),
       key: secretText(32),
       rights: z.array(z.enum(ADMIN_RIGHTS)).min(1),
     }),
@@ -52,8 +41,9 @@ interface OperatorKey {
 
 export interface Operators {
   /**
-   * @returns the operator who signed the token
-   * @throws ApiError `token_invalid`, also if the token names another operator than the key; `operator_not_allowed`
+   * @returns the operator's name for the audit log
+   * @throws ApiError `token_invalid`, also if the token names another operator than the key; `token_expired`,
+   *   `operator_not_allowed`, `service_unavailable`
    */
   authenticate(token: string, call: AdminCall): Promise<string>;
 }
@@ -65,23 +55,35 @@ export interface OperatorSettings {
   ADMIN_API_KEY_PREVIOUS?: readonly string[];
 }
 
-/** @returns undefined if no key is configured */
-export function createOperators(settings: OperatorSettings): Operators | undefined {
+/**
+ * @param people undefined if no issuer is configured
+ * @returns undefined if neither a key nor an issuer is configured
+ */
+export function createOperators(
+  settings: OperatorSettings,
+  people: IssuerTokens<Operator> | undefined,
+): Operators | undefined {
   const { ADMIN_API_KEYS = [], ADMIN_API_KEY, ADMIN_API_KEY_PREVIOUS = [] } = settings;
   const keys: OperatorKey[] = ADMIN_API_KEYS.map(({ key, ...rest }) => ({ ...rest, key: parseSigningKey(key) }));
   if (ADMIN_API_KEY !== undefined) {
     const shared = parseSigningKeys(ADMIN_API_KEY, ADMIN_API_KEY_PREVIOUS);
     keys.push(...shared.map((key) => ({ key, operator: undefined, rights: ADMIN_RIGHTS })));
   }
-  if (keys.length === 0) return undefined;
+  if (keys.length === 0 && people === undefined) return undefined;
   return {
     async authenticate(token, call) {
-      const { name, used } = await verify(keys, token);
-      if (used.operator !== undefined && used.operator !== name) throw new ApiError('token_invalid');
-      if (!used.rights.includes(RIGHT_OF[call])) throw new ApiError('operator_not_allowed');
-      return name;
+      const { actor, rights } = people?.areFrom(token) ? await people.verify(token) : await keyHolder(keys, token);
+      if (!rights.includes(RIGHT_OF[call])) throw new ApiError('operator_not_allowed');
+      return actor;
     },
   };
+}
+
+async function keyHolder(keys: readonly OperatorKey[], token: string): Promise<Operator> {
+  const { name, used } = await verify(keys, token);
+  const isOther = used.operator !== undefined && used.operator !== name;
+  if (isOther || isPersonName(name)) throw new ApiError('token_invalid');
+  return { actor: name, rights: used.rights };
 }
 
 /** Tries all keys: two operators may use the same key id. */

@@ -1,10 +1,11 @@
 import type { Clock, Registry, SecurityLog } from '@uswarm/service-kit';
-import { createOutgoing, type Outgoing } from '@uswarm/service-kit/outgoing';
+import { createOutgoing } from '@uswarm/service-kit/outgoing';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Database } from '../../platform/database/database.js';
 import { createAuthMetrics } from './auth-metrics.js';
 import { type AuthenticatorDeps, createAuthenticator } from './authenticator.js';
 import type { IdentityHash } from './identity-hash.js';
+import { type IssuerAccess, tokenIssuer } from './issuer-tokens.js';
 import { createOidcVerifier } from './oidc-verifier.js';
 import { createSignatureCheck, noSignatureCheck } from './signature.js';
 
@@ -24,8 +25,20 @@ export interface AuthModuleDeps {
 export function createAuthModule(deps: AuthModuleDeps) {
   const { config, database, users, devices, identityHash, security, bypass, metrics, clock } = deps;
   const outgoing = createOutgoing(config.proxy);
+  const issuers = config.OIDC_ISSUERS.map((settings) => tokenIssuer(settings.id ?? settings.issuer, settings));
+  const authMetrics = createAuthMetrics(metrics, [
+    ...issuers.map(({ id }) => id),
+    ...config.OPERATOR_ISSUERS.map(({ issuer }) => issuer),
+  ]);
+  const issuerAccess: IssuerAccess = {
+    outgoing,
+    onFetch: authMetrics.fetchedKeys,
+    cooldownMs: config.OIDC_JWKS_COOLDOWN_MS,
+    clockToleranceS: config.OIDC_CLOCK_TOLERANCE_S,
+    allowHttp: config.OIDC_ALLOW_HTTP,
+  };
   const authenticator = createAuthenticator({
-    verifier: createVerifier(config, outgoing, metrics),
+    verifier: authMetrics.measure(createOidcVerifier({ ...issuerAccess, issuers })),
     signature:
       config.SIGNATURE_MODE === 'required'
         ? createSignatureCheck([config.SIGNATURE_SECRET ?? '', ...config.SIGNATURE_SECRET_PREVIOUS], clock)
@@ -37,29 +50,5 @@ export function createAuthModule(deps: AuthModuleDeps) {
     security,
     ...(bypass === undefined ? {} : { bypass }),
   });
-  return { authenticator, close: outgoing.destroy };
-}
-
-function createVerifier(config: OrchestratorConfig, outgoing: Outgoing, registry: Registry) {
-  const issuers = config.OIDC_ISSUERS.map(({ id, issuer, audience, authorized_parties, jwks_uri, algorithms }) => ({
-    id: id ?? issuer,
-    issuer,
-    audience,
-    ...(authorized_parties === undefined ? {} : { authorizedParties: authorized_parties }),
-    ...(jwks_uri === undefined ? {} : { jwksUri: jwks_uri }),
-    ...(algorithms === undefined ? {} : { algorithms }),
-  }));
-  const metrics = createAuthMetrics(
-    registry,
-    issuers.map(({ id }) => id),
-  );
-  const verifier = createOidcVerifier({
-    issuers,
-    outgoing,
-    onFetch: metrics.fetchedKeys,
-    cooldownMs: config.OIDC_JWKS_COOLDOWN_MS,
-    clockToleranceS: config.OIDC_CLOCK_TOLERANCE_S,
-    allowHttp: config.OIDC_ALLOW_HTTP,
-  });
-  return metrics.measure(verifier);
+  return { authenticator, issuerAccess, close: outgoing.destroy };
 }
