@@ -1,6 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
+import { describedList, secretList } from '@uswarm/cli/production-secrets';
+import { readConfig } from '@uswarm/orchestrator/config';
 import { parse } from 'yaml';
+import { environment } from './support/environment.js';
 import { referencesOf } from './support/references.js';
 import { enters, networkPod, policiesOf } from './support/network-model.js';
 import {
@@ -11,6 +14,7 @@ import {
   helm,
   type Manifest,
   ofKind,
+  parseManifests,
   podTemplates,
   render,
   repositoryFile,
@@ -62,13 +66,13 @@ describe('example values', () => {
     },
   );
 
-  it('refer only to objects that the chart or the commands of deploy/README.md create', async () => {
+  it('refer only to objects that the chart, `secrets create` or the commands of deploy/README.md create', async () => {
     const manifests = await render({}, { files: [repositoryFile('deploy/production/values.yaml')] });
     const references = referencesOf(manifests);
     expect(references).toEqual(
       expect.arrayContaining([
         'Secret backend/uswarm-keys sync-token',
-        'Secret backend/api-example-com-tls tls.key',
+        'Secret backend/uswarm-tls tls.key',
         'Secret backend/registry .dockerconfigjson',
         'Secret userswarms/registry .dockerconfigjson',
         'Secret userswarms/uswarm-runtime-stores SVC_SPACES_KEY',
@@ -77,10 +81,101 @@ describe('example values', () => {
         'ConfigMap backend/uswarm-policy',
       ]),
     );
-    const made = new Set([...rendered(manifests), ...(await shownIn('deploy/README.md'))]);
+    const secrets = createdSecrets();
+    const made = new Set([...rendered(manifests), ...(await shownIn('deploy/README.md')), ...secrets]);
     expect(references.filter((reference) => !made.has(reference))).toEqual([]);
+    // A pod of the runtimes mounts no single key.
+    const used = new Set(references.flatMap((reference) => [reference, reference.replace(/ \S+$/, '')]));
+    expect(secrets.filter((secret) => !used.has(secret))).toEqual([]);
+  });
+
+  it('are accepted by the orchestrator with the values that `secrets create` generates', async () => {
+    const manifests = await render({}, { files: [repositoryFile('deploy/production/values.yaml')] });
+    const { items } = secretList(TARGET, INPUTS) as { items: Manifest[] };
+    const config = readConfig(environment([...manifests, ...items], 'orchestrator'));
+    expect(config).toMatchObject({
+      DATABASE_URL: INPUTS.DATABASE_URL,
+      OPERATOR_ISSUERS: [{ audience: 'uswarmctl' }],
+      INTEGRATION_TOKEN_KEYS: [{ id: 'k1' }],
+    });
   });
 });
+
+describe('deploy/production/external-secrets.yaml', () => {
+  interface ExternalSecret extends Manifest {
+    spec: {
+      refreshPolicy: string;
+      secretStoreRef: { kind: string; name: string };
+      target: { creationPolicy: string; template?: { type: string } };
+      data: { secretKey: string; remoteRef: { key: string } }[];
+    };
+  }
+  const readAll = async (): Promise<ExternalSecret[]> =>
+    parseManifests(await readFile(repositoryFile('deploy/production/external-secrets.yaml'), 'utf8')) as never;
+
+  it('makes the same Secrets, types and keys as `secrets create`', async () => {
+    const found = (await readAll()).flatMap(({ metadata, spec }) => {
+      const keys = spec.data.map(({ secretKey }) => secretKey);
+      return typed(metadata, spec.target.template?.type ?? 'Opaque', keys);
+    });
+    const { items } = describedList(TARGET) as { items: (Manifest & { type: string; stringData: object })[] };
+    const wanted = items.flatMap(({ metadata, type, stringData }) => typed(metadata, type, Object.keys(stringData)));
+    expect(found.toSorted()).toEqual(wanted.toSorted());
+  });
+
+  it('makes the Secrets of the release in an earlier wave, and those in the namespace that the chart creates in the same', async () => {
+    for (const { metadata } of await readAll()) {
+      const wave = metadata.annotations?.['argocd.argoproj.io/sync-wave'];
+      const { name, namespace } = metadata;
+      expect({ name, namespace, wave }).toEqual({ name, namespace, wave: namespace === 'backend' ? '-1' : undefined });
+    }
+  });
+
+  it('neither changes values in place, nor deletes Secrets with itself', async () => {
+    for (const { spec } of await readAll()) {
+      expect(spec).toMatchObject({
+        refreshPolicy: 'OnChange',
+        secretStoreRef: { kind: 'ClusterSecretStore' },
+        target: { creationPolicy: 'Orphan' },
+      });
+    }
+  });
+
+  it('reads each Secret from one entry of the store, so that both namespaces get the same values', async () => {
+    for (const { metadata, spec } of await readAll()) {
+      const entries = new Set(spec.data.map(({ remoteRef }) => remoteRef.key));
+      expect([...entries]).toEqual([`uswarm/${metadata.name}`]);
+    }
+  });
+});
+
+const TARGET = { release: 'uswarm', namespace: 'backend', runtimeNamespace: 'userswarms', skip: [] };
+const INPUTS = {
+  DATABASE_URL: 'postgres://uswarm:password@db.example.com:5432/uswarm?sslmode=verify-full',
+  REALTIME_REDIS_URL: 'rediss://uswarm:password@valkey.example.com:6379',
+  FILES_ACCESS_KEY_ID: 'id',
+  FILES_SECRET_ACCESS_KEY: 'secret',
+  OPENAI_API_KEY: 'key',
+  INTEGRATION_PROVIDERS: '{}',
+  TLS_CERTIFICATE: 'certificate',
+  TLS_PRIVATE_KEY: 'key',
+  REGISTRY_SERVER: 'registry.example.com',
+  REGISTRY_USERNAME: 'puller',
+  REGISTRY_PASSWORD: 'password',
+  RUNTIME_SPACES_KEY: 'id',
+  RUNTIME_SPACES_SECRET: 'secret',
+};
+
+/** The Secrets of `uswarmctl secrets create`, as in `named`. */
+function createdSecrets(): string[] {
+  const { items } = describedList(TARGET) as { items: (Manifest & { stringData: object })[] };
+  return items.flatMap(({ metadata, stringData }) =>
+    named('Secret', metadata.namespace!, metadata.name, Object.keys(stringData)),
+  );
+}
+
+const typed = ({ namespace, name }: Manifest['metadata'], type: string, keys: readonly string[]): string[] =>
+  keys.map((key) => `${namespace}/${name} ${type} ${key}`);
 
 /** Renders values on top of deploy/production/values.yaml. */
 const onTopOfProduction = (path: string): Promise<Manifest[]> =>

@@ -88,6 +88,12 @@ describeWith('go', 'rendered manifests validated against the schemas of Kubernet
     );
   });
 
+  it('include the Secrets of a production installation from a secret manager', async () => {
+    const resources = await check([repositoryFile('deploy/production/external-secrets.yaml')]);
+    expect(resources.length).toBeGreaterThan(8);
+    expect(resources.filter(({ kind, status }) => kind !== 'ExternalSecret' || status !== 'statusValid')).toEqual([]);
+  });
+
   it.each([
     ['a field that does not exist', 'v1', 'Service', 'spec: { portz: [] }', "'portz'"],
     [
@@ -105,6 +111,13 @@ describeWith('go', 'rendered manifests validated against the schemas of Kubernet
       'parentRefs/0/name',
     ],
     ['an unknown field', 'uswarm.dev/v1alpha1', 'UserSwarm', 'spec: { userId: a, image: b }', "'image'"],
+    [
+      'a policy that External Secrets does not have',
+      'external-secrets.io/v1',
+      'ExternalSecret',
+      'spec: { refreshPolicy: Never }',
+      'refreshPolicy',
+    ],
     ['an unknown kind', 'example.com/v1', 'Thing', 'spec: {}', 'could not find schema'],
     ['a key twice', 'v1', 'ConfigMap', 'data: { a: b, a: c }', 'already set'],
   ])('are invalid with %s', async (_fault, apiVersion, kind, body, says) => {

@@ -26,6 +26,11 @@ async function modules(): Promise<GoModule[]> {
       version: 'v0.85.0',
       files: monitoring.map((file) => `example/prometheus-operator-crd/${file}`),
     },
+    {
+      path: 'github.com/external-secrets/external-secrets',
+      version: 'v1.3.2',
+      files: ['config/crds/bases/external-secrets.io_externalsecrets.yaml'],
+    },
   ];
 }
 

@@ -4,6 +4,7 @@ import { createAdminClient } from './ctl/admin-client.js';
 import { type CommandResult, runCommand } from './ctl/commands.js';
 import { findConnection } from './ctl/connection.js';
 import { type CtlArguments, parseCtlArguments } from './ctl/ctl-arguments.js';
+import { createAsk } from './ctl/secrets/ask.js';
 import { verifyReceipts } from './ctl/receipts.js';
 import { Failure } from './failure.js';
 import { createHttpClient, type HttpClient } from './http-client.js';
@@ -35,6 +36,11 @@ async function run(args: CtlArguments, client: HttpClient): Promise<CommandResul
     // The Kubernetes client takes most of the start time, and no other command needs it.
     const { explain } = await import('./ctl/explain/explain.js');
     return explain(command, process.env);
+  }
+  if (command.name === 'secrets create') {
+    const { createProductionSecrets } = await import('./ctl/secrets/secrets.js');
+    const ask = process.stdin.isTTY ? createAsk(process.stdin, process.stderr) : undefined;
+    return createProductionSecrets(command, process.env, ask);
   }
   if (command.name === 'receipt verify') return verifyReceipts(command);
   return runCommand(command, createAdminClient(await findConnection(args, process.env), client));

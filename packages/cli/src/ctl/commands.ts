@@ -12,7 +12,7 @@ export interface CommandResult {
   partial?: boolean;
 }
 
-export type AdminCommand = Exclude<CtlCommand, { name: 'explain' | 'receipt verify' }>;
+export type AdminCommand = Exclude<CtlCommand, { name: 'explain' | 'receipt verify' | 'secrets create' }>;
 
 /** @throws Failure */
 export async function runCommand(command: AdminCommand, admin: AdminClient): Promise<CommandResult> {

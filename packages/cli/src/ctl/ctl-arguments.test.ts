@@ -82,6 +82,20 @@ describe('the command line of uswarmctl', () => {
       'explain workspace-alder --kubeconfig k',
       { name: 'explain', swarm: 'workspace-alder', kubeconfig: 'k', context: undefined },
     ],
+    [
+      'secrets create --skip uswarm-tls registry --dry-run',
+      {
+        name: 'secrets create',
+        namespace: 'backend',
+        runtimeNamespace: 'userswarms',
+        release: 'uswarm',
+        skip: ['uswarm-tls', 'registry'],
+        dryRun: true,
+        out: undefined,
+        kubeconfig: undefined,
+        context: undefined,
+      },
+    ],
     ['audit --user ada --limit 500', { name: 'audit', user: 'ada', limit: 500 }],
   ])('parses %s', (line, command) => {
     expect(parse(line).command).toEqual(command);

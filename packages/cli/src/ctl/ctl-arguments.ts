@@ -2,6 +2,8 @@ import { AdminTurnStatus, LegalDocumentName } from '@uswarm/contract';
 import { USERSWARM_NAME, USERSWARM_NAME_LENGTH, userSwarmName } from '@uswarm/contract/userswarm';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { type CommandLineOutput, httpOrigin } from '../command-line.js';
+import type { ClusterOptions } from './cluster.js';
+import type { Target } from './secrets/secret-manifests.js';
 
 /** A command with its operands and options. */
 export type CtlCommand =
@@ -24,7 +26,8 @@ export type CtlCommand =
   | { name: 'tools accept'; server: string; tools: string[] | undefined }
   | { name: 'audit'; user: string | undefined; limit: number }
   | { name: 'receipt verify'; file: string; keys: string | undefined }
-  | { name: 'explain'; swarm: string; kubeconfig: string | undefined; context: string | undefined };
+  | ({ name: 'explain'; swarm: string } & ClusterOptions)
+  | ({ name: 'secrets create'; dryRun: boolean; out: string | undefined } & Target & ClusterOptions);
 
 export interface CtlArguments {
   command: CtlCommand;
@@ -59,6 +62,7 @@ export function parseCtlArguments(args: readonly string[], output: CommandLineOu
   addAuditCommand(program, select);
   addReceiptCommands(program, select);
   addExplainCommand(program, select);
+  addSecretsCommand(program, select);
   program.parse(args.length === 0 ? ['--help'] : args, { from: 'user' });
   if (selected === undefined) return program.help({ error: true });
   const { json = false, url, keyFile, tokenCommand, dataDir, as } = program.opts<GeneralOptions>();
@@ -240,6 +244,48 @@ function addReceiptCommands(program: Command, select: Select): void {
     .action((file: string, { keys }: { keys?: string }) => select({ name: 'receipt verify', file, keys }));
 }
 
+const kubeconfigOption = () => new Option('--kubeconfig <file>', 'kubeconfig (default: KUBECONFIG)');
+const contextOption = () => new Option('--context <name>', 'context of the kubeconfig (default: its current context)');
+
+type SecretsOptions = Target & Partial<ClusterOptions> & { dryRun?: boolean; out?: string };
+
+function addSecretsCommand(program: Command, select: Select): void {
+  addGroup(program, 'secrets', 'create the Secrets of an installation')
+    .command('create')
+    .summary('create the Secrets of deploy/production that do not exist')
+    .description(
+      'Create the Secrets of deploy/production that do not exist, and the namespaces. Existing Secrets are kept.\n' +
+        'Keys are generated. Other values are in variables such as USWARM_DATABASE_URL, or in the file that\n' +
+        'USWARM_DATABASE_URL_FILE names; at a terminal, the command asks for them. --dry-run lists all. No value is printed.',
+    )
+    .option('--namespace <name>', "the release's namespace", 'backend')
+    .option('--runtime-namespace <name>', 'namespace of the runtimes', 'userswarms')
+    .option('--release <name>', 'name of the Helm release', 'uswarm')
+    .option('--skip <name...>', 'Secrets that something else creates, such as uswarm-tls', [])
+    .addOption(
+      new Option('--out <file>', 'write new Secrets with their values to a file instead of the cluster').conflicts(
+        'dryRun',
+      ),
+    )
+    .option('--dry-run', 'print the Secrets without their values, and create nothing')
+    .addOption(kubeconfigOption())
+    .addOption(contextOption())
+    .action(
+      ({ namespace, runtimeNamespace, release, skip, dryRun = false, out, kubeconfig, context }: SecretsOptions) =>
+        select({
+          name: 'secrets create',
+          namespace,
+          runtimeNamespace,
+          release,
+          skip,
+          dryRun,
+          out,
+          kubeconfig,
+          context,
+        }),
+    );
+}
+
 function addExplainCommand(program: Command, select: Select): void {
   program
     .command('explain')
@@ -249,8 +295,8 @@ function addExplainCommand(program: Command, select: Select): void {
         'Reads Kubernetes with your kubeconfig and does not need the orchestrator.',
     )
     .argument('<name>', 'workspace id, or name of the UserSwarm', swarmName)
-    .option('--kubeconfig <file>', 'kubeconfig (default: KUBECONFIG)')
-    .option('--context <name>', 'context of the kubeconfig (default: its current context)')
+    .addOption(kubeconfigOption())
+    .addOption(contextOption())
     .action((swarm: string, { kubeconfig, context }: { kubeconfig?: string; context?: string }) =>
       select({ name: 'explain', swarm, kubeconfig, context }),
     );
