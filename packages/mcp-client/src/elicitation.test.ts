@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type AskingServer, type AskingServerOptions, startAskingServer } from '@uswarm/testkit/asking-server';
+import { startRawMcpServer } from '@uswarm/testkit/raw-mcp-server';
 import { createMcpConnections, type McpConnectionDeps } from './connections.js';
 import type { AskUser, Question } from './elicitation.js';
 
@@ -133,6 +134,45 @@ describe.each([
       message: 'Safeelif?',
       fields: [{ name: 'a', label: '?', required: false, type: 'boolean' }],
     });
+  });
+});
+
+describe('a question with nulls', () => {
+  it('is shown as if the fields were absent', async () => {
+    const property = { type: 'string', title: null, description: null, default: null, minLength: null, format: null };
+    const requestedSchema = { type: 'object', properties: { guest: property }, required: null };
+    const params = { mode: null, message: 'Who?', requestedSchema };
+    const server = await startRawMcpServer({
+      isModern: true,
+      results: {
+        'tools/list': { tools: [] },
+        'tools/call': ({ inputResponses: answers }: { inputResponses?: object }) =>
+          answers === undefined
+            ? { resultType: 'input_required', inputRequests: { q: { method: 'elicitation/create', params } } }
+            : { content: [{ type: 'text', text: JSON.stringify(answers) }] },
+      },
+    });
+    const connections = createMcpConnections({
+      endpoint: server.endpoint,
+      client: { name: 'test', version: '1.0.0' },
+      listTimeoutMs: 5_000,
+      callTimeoutMs: 5_000,
+      maxCallMs: 5_000,
+      asks: 'shared',
+    });
+    let shown: Question | undefined;
+    const ask: AskUser = (question) => {
+      shown = question;
+      return Promise.resolve({ action: 'accept', content: { guest: 'Ada' } });
+    };
+    const result = await connections.call(() => undefined, { name: 'ask', arguments: {} }, NEVER, ask);
+    expect(result.content).toEqual([{ type: 'text', text: '{"q":{"action":"accept","content":{"guest":"Ada"}}}' }]);
+    expect(shown).toEqual({
+      message: 'Who?',
+      fields: [{ name: 'guest', label: 'guest', required: false, type: 'text' }],
+    });
+    await connections.close();
+    await server.close();
   });
 });
 

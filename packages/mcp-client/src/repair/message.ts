@@ -1,5 +1,5 @@
 import { repairCallResult } from './call-result.js';
-import { fieldsOfType, isObject, type Json, withoutNulls } from './json.js';
+import { fieldsOfType, isObject, type Json, withoutNulls, withoutNullsIn } from './json.js';
 import { type Listing, repairToolList } from './tools.js';
 
 const INTERNAL_ERROR = -32_603;
@@ -38,6 +38,7 @@ function repairResult(result: Json, listing: Listing): Json {
   const kept = resultType === undefined ? others : { ...others, resultType };
   const described = 'protocolVersion' in fields || 'supportedVersions' in fields;
   if (described) return repairServerDescription(kept);
+  if ('inputRequests' in kept) return { ...kept, inputRequests: withoutNullsIn(kept['inputRequests']) };
   // Earlier versions have no type of results.
   if ('tools' in result) return { resultType: 'complete', ...repairToolList(kept, listing) };
   if (['content', 'structuredContent', 'isError'].some((name) => name in result))
@@ -54,13 +55,15 @@ function repairError({ code, message, data }: Json): Json {
 }
 
 /**
- * Repairs a response from a server that sends null or another type where the protocol has an optional field. Otherwise
+ * Repairs a response, or a question to the user, from a server that sends null or another type where the protocol has an optional field. Otherwise
  * the SDK would reject the whole response because of one entry. Other messages stay as they are. Pure, except that
  * `listing` collects the unusable tools.
  */
 export function repairMessage(message: unknown, listing: Listing): unknown {
   if (Array.isArray(message)) return message.map((one) => repairMessage(one, listing));
-  if (!isObject(message) || 'method' in message) return message;
+  if (!isObject(message)) return message;
+  if (message['method'] === 'elicitation/create') return { ...message, params: withoutNullsIn(message['params']) };
+  if ('method' in message) return message;
   const { id, result, error } = message;
   const base = { jsonrpc: '2.0', ...(id === null || id === undefined ? {} : { id }) };
   if (isObject(result) && (error === null || error === undefined))
