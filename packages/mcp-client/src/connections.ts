@@ -10,10 +10,11 @@ import {
   SdkErrorCode,
   StreamableHTTPClientTransport,
   type Tool,
+  UrlElicitationRequiredError,
 } from '@modelcontextprotocol/client';
 import { retryAfterOf, unlessAborted } from '@uswarm/service-kit';
 import { createCallTimes } from './call-times.js';
-import { type AskUser, createElicitation } from './elicitation.js';
+import { type AskUser, createElicitation, type Elicit, openRequired } from './elicitation.js';
 import { CLOSED, McpFailure, type Received, toFailure, TOO_MANY_TOOLS, UNREACHABLE } from './mcp-failure.js';
 import { repairMessage } from './repair/message.js';
 import { rewriteResponse } from './repair/response.js';
@@ -82,7 +83,7 @@ interface RequestContext {
   listing?: Listing;
   /** Called when a call's response ends without a result. */
   lost?: () => void;
-  elicit?: ReturnType<typeof createElicitation>;
+  elicit?: Elicit;
 }
 
 interface Connection {
@@ -115,6 +116,7 @@ const newListing = (): Listing => ({ cursors: [], unusable: [] });
 
 const MAX_TOOLS = 1_000;
 const MAX_PAGES = 50;
+const NOT_OPENED = 'needs the user to open an address first, which did not happen';
 /** The longest timer. Calls are limited here, because the SDK's limit would include questions to the user. */
 const UNLIMITED_MS = 2 ** 31 - 1;
 
@@ -129,20 +131,72 @@ class CallTransport extends StreamableHTTPClientTransport {
   }
 }
 
+interface SentCall {
+  deps: Pick<McpConnectionDeps, 'callTimeoutMs' | 'maxCallMs'>;
+  client: Client;
+  /** One per call in flight. */
+  inFlight: Set<Elicit>;
+  token: RequestToken;
+  request: CallRequest;
+  signal: AbortSignal;
+  ask: AskUser | undefined;
+}
+
+async function sendCall({ deps, client, inFlight, token, request, signal, ask }: SentCall): Promise<CallToolResult> {
+  const received: Received = {};
+  let end = new AbortController();
+  const times = createCallTimes({ idleMs: deps.callTimeoutMs, totalMs: deps.maxCallMs }, () =>
+    end.abort(new SdkError(SdkErrorCode.RequestTimeout, 'the call took too long')),
+  );
+  const elicit = ask && createElicitation((question) => times.without(() => ask(question)));
+  // Also a call that cannot ask: whose question it is would be unknown.
+  const asked: Elicit = elicit ?? (() => Promise.resolve({ action: 'cancel' }));
+  inFlight.add(asked);
+
+  function send(): Promise<CallToolResult> {
+    // The response of a rejected attempt ends later.
+    const attempt = (end = new AbortController());
+    const lost = (): void => attempt.abort(new SdkError(SdkErrorCode.ConnectionClosed, 'the response ended'));
+    const context = { token, received, lost, ...(elicit === undefined ? {} : { elicit }) };
+    const options = {
+      signal: AbortSignal.any([signal, attempt.signal]),
+      timeout: UNLIMITED_MS,
+      onprogress: times.progress,
+    };
+    return requestContext.run(context, () => client.callTool(request, options));
+  }
+
+  try {
+    return await send().catch(async (error: unknown) => {
+      // The server rejects the call until the user has opened an address.
+      if (!(error instanceof UrlElicitationRequiredError) || elicit === undefined) throw error;
+      if (!(await openRequired(error.elicitations, elicit))) throw new McpFailure(NOT_OPENED, received);
+      return send();
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof UrlElicitationRequiredError) throw new McpFailure(NOT_OPENED, received, { cause: error });
+    throw error instanceof ProtocolError ? error : toFailure(error, received);
+  } finally {
+    inFlight.delete(asked);
+    times.end();
+  }
+}
+
 /**
  * Connections to an MCP server over streamable HTTP. Requests share a connection, and a failed one affects no other: a
  * connection that is broken is replaced, and closed after its last request.
  */
 export function createMcpConnections(deps: McpConnectionDeps): McpConnections {
-  const { endpoint, listTimeoutMs, callTimeoutMs, maxCallMs, asks } = deps;
+  const { endpoint, listTimeoutMs, asks } = deps;
   const observedFetch = observed(deps.fetch ?? fetch);
   let current: Promise<Connection> | undefined;
-  const inFlight = new Set<RequestContext['elicit']>();
+  const inFlight = new Set<Elicit>();
 
   async function connect(token: RequestToken): Promise<Connection> {
     const client = new Client(deps.client, {
       versionNegotiation: { mode: 'auto' },
-      capabilities: asks !== undefined ? { elicitation: { form: {} } } : {},
+      capabilities: asks !== undefined ? { elicitation: { form: {}, url: {} } } : {},
       inputRequired: { autoFulfill: asks !== undefined },
       listMaxPages: MAX_PAGES,
       // A list without a time to live is valid as long as the connection.
@@ -228,33 +282,7 @@ export function createMcpConnections(deps: McpConnectionDeps): McpConnections {
 
     async call(token, request, signal, ask) {
       const connected = await unlessAborted(connection(token), signal);
-      return use(connected, async () => {
-        const received: Received = {};
-        const end = new AbortController();
-        const lost = (): void => end.abort(new SdkError(SdkErrorCode.ConnectionClosed, 'the response ended'));
-        const times = createCallTimes({ idleMs: callTimeoutMs, totalMs: maxCallMs }, () =>
-          end.abort(new SdkError(SdkErrorCode.RequestTimeout, 'the call took too long')),
-        );
-        const elicit = ask && createElicitation((question) => times.without(() => ask(question)));
-        const options = {
-          signal: AbortSignal.any([signal, end.signal]),
-          timeout: UNLIMITED_MS,
-          onprogress: times.progress,
-        };
-        const context = { token, received, lost, ...(elicit === undefined ? {} : { elicit }) };
-        // Also a call that cannot ask: whose question it is would be unknown.
-        const call = elicit ?? (() => Promise.resolve({ action: 'cancel' } as const));
-        inFlight.add(call);
-        try {
-          return await requestContext.run(context, () => connected.client.callTool(request, options));
-        } catch (error) {
-          signal.throwIfAborted();
-          throw error instanceof ProtocolError ? error : toFailure(error, received);
-        } finally {
-          inFlight.delete(call);
-          times.end();
-        }
-      });
+      return use(connected, () => sendCall({ deps, client: connected.client, inFlight, token, request, signal, ask }));
     },
 
     async close() {

@@ -5,7 +5,7 @@ import { createMcpConnections, type McpConnectionDeps } from './connections.js';
 import type { AskUser, Question } from './elicitation.js';
 
 const NEVER = new AbortController().signal;
-const IDLE_MS = 200;
+const CALL_MS = 2_000;
 
 function useAskingServer(options: AskingServerOptions, asks: McpConnectionDeps['asks']) {
   let stack = new AsyncDisposableStack();
@@ -22,8 +22,8 @@ function useAskingServer(options: AskingServerOptions, asks: McpConnectionDeps['
         endpoint: server.url,
         client: { name: 'test', version: '1.0.0' },
         listTimeoutMs: 5_000,
-        callTimeoutMs: IDLE_MS,
-        maxCallMs: IDLE_MS,
+        callTimeoutMs: CALL_MS,
+        maxCallMs: CALL_MS,
         ...(asks === undefined ? {} : { asks }),
       });
       stack.defer(() => connections.close());
@@ -44,7 +44,7 @@ describe.each([
     let shown: Question | undefined;
     const answered = await call([ROOM], async (question) => {
       shown = question;
-      await new Promise((resolve) => setTimeout(resolve, 2 * IDLE_MS));
+      await new Promise((resolve) => setTimeout(resolve, 1.25 * CALL_MS));
       return { action: 'accept', content: { name: 'Ada', nights: 2 } };
     });
     expect(answered).toEqual([{ action: 'accept', content: { name: 'Ada', nights: 2 } }]);
@@ -114,6 +114,26 @@ describe.each([
       { action: 'cancel' },
       { action: 'cancel' },
     ]);
+  });
+
+  it('asks to open an https address, and is told without content that the user did', async () => {
+    let shown: Question | undefined;
+    const ask: AskUser = (question) => {
+      shown = question;
+      return Promise.resolve({ action: 'accept', content: {} });
+    };
+    expect(await call([{ message: 'Pay', url: 'https://pay.exämple/a' }], ask)).toEqual([{ action: 'accept' }]);
+    expect(shown).toEqual({ message: 'Pay', fields: [], address: 'https://pay.xn--exmple-cua/a' });
+  });
+
+  it.each([
+    'http://pay.example/a',
+    'javascript:alert(1)',
+    'https://user:word@pay.example/',
+    `https://a/${'x'.repeat(2_000)}`,
+  ])('cannot ask to open another address: %j', async (url) => {
+    const ask = () => Promise.reject(new Error('was asked'));
+    expect(await call([{ message: 'Pay', url }], ask)).toEqual([{ action: 'cancel' }]);
   });
 
   it('cannot hide characters', async () => {

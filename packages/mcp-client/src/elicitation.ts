@@ -1,10 +1,13 @@
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 import { visibleText } from '@uswarm/service-kit';
+import { z } from 'zod';
 
 /** A server's question to the user, during a call. All texts are the server's, and untrusted. */
 export interface Question {
   message: string;
   fields: readonly QuestionField[];
+  /** The user is asked to open this https address in a browser, and to say when it is done. */
+  address?: string;
 }
 
 export interface QuestionField {
@@ -35,6 +38,7 @@ const MAX_FIELDS = 20;
 const MAX_OPTIONS = 50;
 const MAX_MESSAGE = 4_000;
 const MAX_LABEL = 200;
+const MAX_ADDRESS = 2_000;
 
 type Form = Extract<ElicitRequest['params'], { requestedSchema: unknown }>;
 type FieldSchema = Form['requestedSchema']['properties'][string];
@@ -78,12 +82,22 @@ function kindOf(schema: FieldSchema): Kind {
   return { type: schema.type, ...limits(schema.minimum, schema.maximum), ...initial };
 }
 
-/** @returns undefined if the question cannot be shown: it asks to open an address, or is too large */
+function toAddress(text: string): string | undefined {
+  const url = URL.parse(text);
+  const isPlain = url?.protocol === 'https:' && url.username === '' && url.password === '';
+  return isPlain && url.href.length <= MAX_ADDRESS ? url.href : undefined;
+}
+
+/** @returns undefined if the question cannot be shown: it is too large, or its address is not https */
 function toQuestion(params: ElicitRequest['params']): Question | undefined {
-  if (!('requestedSchema' in params)) return undefined;
+  if (params.message.length > MAX_MESSAGE) return undefined;
+  if (!('requestedSchema' in params)) {
+    const address = toAddress(params.url);
+    return address === undefined ? undefined : { message: shown(params.message, MAX_MESSAGE), fields: [], address };
+  }
   const { properties, required = [] } = params.requestedSchema;
   const all = Object.entries(properties);
-  if (all.length > MAX_FIELDS || params.message.length > MAX_MESSAGE) return undefined;
+  if (all.length > MAX_FIELDS) return undefined;
   const fields = all.map(([name, schema]): QuestionField => {
     const help = schema.description === undefined ? '' : shown(schema.description, MAX_MESSAGE);
     return {
@@ -99,12 +113,27 @@ function toQuestion(params: ElicitRequest['params']): Question | undefined {
   return fields.every(isChoosable) ? { message: shown(params.message, MAX_MESSAGE), fields } : undefined;
 }
 
+export type Elicit = (params: ElicitRequest['params']) => Promise<ElicitResult>;
+
 /** The answers to the questions of one call. */
-export function createElicitation(ask: AskUser): (params: ElicitRequest['params']) => Promise<ElicitResult> {
+export function createElicitation(ask: AskUser): Elicit {
   let asked = 0;
   return async (params) => {
     const question = toQuestion(params);
     if (question === undefined || (asked += 1) > MAX_QUESTIONS) return { action: 'cancel' };
-    return await ask(question);
+    const answer = await ask(question);
+    return question.address === undefined ? answer : { action: answer.action };
   };
+}
+
+const Required = z.array(z.object({ message: z.string(), url: z.string() })).min(1);
+
+/** Asks the user to open what a rejected call needs. @returns false if the user does not */
+export async function openRequired(elicitations: unknown, elicit: Elicit): Promise<boolean> {
+  const { data = [] } = Required.safeParse(elicitations);
+  for (const { message, url } of data) {
+    const { action } = await elicit({ mode: 'url', elicitationId: '', message, url });
+    if (action !== 'accept') return false;
+  }
+  return data.length > 0;
 }

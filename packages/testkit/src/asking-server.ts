@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
@@ -11,11 +12,14 @@ type ElicitedForm = Exclude<Asked['requestedSchema'], { '~standard': unknown }>;
 export interface AskingServer {
   url: string;
   /** Asked by the next call. */
-  questions: { message: string; requestedSchema: ElicitedForm }[];
+  questions: ({ message: string; requestedSchema: ElicitedForm } | { message: string; url: string })[];
   /** From completed calls. */
   answers: unknown[];
   close(): Promise<void>;
 }
+
+const requestOf = (question: AskingServer['questions'][number]) =>
+  'url' in question ? { mode: 'url' as const, elicitationId: randomUUID(), ...question } : question;
 
 export interface AskingServerOptions {
   /**
@@ -41,12 +45,15 @@ export async function startAskingServer(options: AskingServerOptions = {}): Prom
       if (sessions !== undefined) {
         const answers = [];
         const related = sessions === 'related' ? { relatedRequestId: mcpReq.id } : {};
-        for (const question of asking.questions) answers.push(await mcpReq.elicitInput(question, related));
+        for (const question of asking.questions) answers.push(await mcpReq.elicitInput(requestOf(question), related));
         return answered(answers);
       }
       const { inputResponses } = mcpReq;
       if (inputResponses !== undefined) return answered(Object.values(inputResponses));
-      const requests = asking.questions.map((question, at) => [`q${at}`, inputRequired.elicit(question)]);
+      const requests = asking.questions.map((question, at) => [
+        `q${at}`,
+        'url' in question ? inputRequired.elicitUrl(question) : inputRequired.elicit(question),
+      ]);
       return inputRequired({ inputRequests: Object.fromEntries(requests) });
     });
     return server;

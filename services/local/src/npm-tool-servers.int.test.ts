@@ -181,6 +181,29 @@ describe('tool servers from npm', () => {
     expect(results.join()).toContain('Favorite Number: 2.5');
   });
 
+  it.each([
+    ['submit', 'User completed the URL elicitation flow'],
+    ['decline', 'needs the user to open an address first, which did not happen. Nothing was changed.'],
+  ])('ask the user to open addresses, before and during a call: %s', async (action, result) => {
+    const tool = 'everything__trigger-url-elicitation';
+    const url = `https://shop.example/pay/${randomUUID()}`;
+    await say({ name: tool, arguments: { url, errorPath: true } });
+    await approve(tool);
+    const asked = (address: string) =>
+      client.shown(({ content }) => content.type === 'action_card' && content.open_url === address);
+    const answer = ({ id }: { id: string }) =>
+      client.api('POST', `/v1/workspaces/${client.workspaceId}/messages/${id}/action`, { action_id: action });
+    const first = await asked('https://modelcontextprotocol.io/');
+    expect(first.content).toMatchObject({
+      description: expect.stringContaining('It asks you to open https://modelcontextprotocol.io/'),
+      actions: [{ id: 'submit', label: 'I have opened it' }, { label: 'Decline' }],
+    });
+    expect((await answer(first)).status).toBe(200);
+    if (action === 'submit') await answer(await asked(url));
+    await ended();
+    expect(results).toEqual([expect.stringContaining(result)]);
+  });
+
   it('may work longer than a call without progress, if they report progress', async () => {
     const duration = 1.5 * TIMEOUT_S;
     await say({ name: 'everything__trigger-long-running-operation', arguments: { duration, steps: 6 } });

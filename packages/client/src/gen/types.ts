@@ -1523,6 +1523,11 @@ export interface components {
             /** @description Present on a question that an app asks during a call, whose answer goes to the app: fields to fill in before the button `submit` is chosen, or none if the buttons are enough. A client that cannot show fields shows the other buttons. */
             form?: components["schemas"]["FormField"][];
             /**
+             * Format: uri
+             * @description An https address that the app asks the user to open in a browser before the button `submit`; absent if there is none. Show it in full, and open it only when the user taps it. The description names it too.
+             */
+            open_url?: string;
+            /**
              * Format: date-time
              * @description When the card is withdrawn if nothing is chosen; absent if it is not.
              */

@@ -124,6 +124,15 @@ const actionCard = kind(
           '`submit` is chosen, or none if the buttons are enough. A client that cannot show fields shows the other buttons.',
         'x-extension': true,
       }),
+    open_url: z
+      .url()
+      .optional()
+      .meta({
+        description:
+          'An https address that the app asks the user to open in a browser before the button `submit`; absent if there is none. Show it in ' +
+          'full, and open it only when the user taps it. The description names it too.',
+        'x-extension': true,
+      }),
     expires_at: Timestamp.optional().meta({
       description: 'When the card is withdrawn if nothing is chosen; absent if it is not.',
       'x-extension': true,

@@ -20,21 +20,21 @@ export function Card(props: { shown: Pick<ShownMessage, 'id' | 'message'>; conte
   const withdrawn = shown.message?.error;
   const isOpen = chosen === undefined && !withdrawn && refusal === undefined;
   const facts = factsOf(content, isOpen);
-  const { form: fields = [] } = content;
+  const { title, form: fields = [], open_url: url } = content;
   const outcome = chosen && (chosenHere === chosen.id ? `You chose: ${chosen.label}` : `Chosen: ${chosen.label}`);
   return (
-    <section
-      className={ui('card', styles['narrow'])}
-      data-open={isOpen || undefined}
-      data-card
-      aria-label={content.title}
-    >
+    <section className={ui('card', styles['narrow'])} data-open={isOpen || undefined} data-card aria-label={title}>
       <header className={ui('row between')}>
-        <Heading>{visibleText(content.title)}</Heading>
+        <Heading>{visibleText(title)}</Heading>
         {isOpen && <Badge tone="attention">Waits for you</Badge>}
       </header>
       {facts !== '' && <p className={ui('lead')}>{facts}</p>}
       {content.description !== '' && <p className={ui('plain')}>{visibleText(content.description)}</p>}
+      {isOpen && url && (
+        <a href={url} target="_blank" rel="noreferrer noopener">
+          {url}
+        </a>
+      )}
       {isOpen && (
         <Form className={ui('stack')} onSubmit={(entered) => send(entered)}>
           {fields.map((field) => (

@@ -47,6 +47,14 @@ describe('the card with a question', () => {
     expect(answerOf(question, 'decline')).toEqual({ action: 'decline' });
   });
 
+  it('names an address in full', () => {
+    const address = 'https://pay.example/a?b=c';
+    const { card, question } = questionCard('Hotel', { message: 'Pay', fields: [], address });
+    expect(card).toMatchObject({ open_url: address, form: [], actions: [{ label: 'I have opened it' }, {}] });
+    expect(card.description).toContain(`\nIt asks you to open ${address}`);
+    expect(answerOf(question, 'submit')).toEqual({ action: 'accept', content: {} });
+  });
+
   it('has a form for one field with many options', () => {
     const options = Array.from({ length: 7 }, (_one, at) => ({ value: `${at}`, label: `${at}` }));
     const { card } = questionCard('Hotel', { message: '?', fields: [field('choice', { options, initial: '3' })] });

@@ -37,21 +37,28 @@ function shownField({ min: _, max: __, initial, ...field }: QuestionField): Form
 /** Shows a server's question; its texts are quoted. */
 export function questionCard(
   from: string,
-  { message, fields }: Question,
+  { message, fields, address }: Question,
 ): { card: OfferedCard; question: StoredQuestion } {
   const buttons = asButtons(fields);
   const why = `${from} asks this during a call. Your answer goes to ${from}, not to the agent. Do not enter passwords.`;
   const [only] = fields;
   const labels =
     buttons === undefined || only === undefined ? [] : [only.label, only.help].filter((text) => text !== undefined);
-  const shown = (buttons ?? [{ label: fields.length === 0 ? 'Continue' : 'Send', content: undefined }]).map(
+  const submit = address === undefined ? 'Continue' : 'I have opened it';
+  const shown = (buttons ?? [{ label: fields.length === 0 ? submit : 'Send', content: undefined }]).map(
     ({ label, content }, at) => ({ id: content === undefined ? SUBMIT_ACTION : `option-${at}`, label, content }),
   );
   return {
     card: {
       type: 'action_card',
       title: visibleText(`${from} asks you`),
-      description: visibleText([why, quoted([message, ...labels].join('\n'))].join('\n')),
+      description: visibleText(
+        [
+          why,
+          quoted([message, ...labels].join('\n')),
+          ...(address === undefined ? [] : [`It asks you to open ${address}`]),
+        ].join('\n'),
+      ),
       actions: [
         ...shown.map(({ id, label }, at) => ({
           id,
@@ -62,6 +69,7 @@ export function questionCard(
       ],
       selected_action_id: null,
       form: buttons === undefined ? fields.map(shownField) : [],
+      ...(address === undefined ? {} : { open_url: address }),
     },
     question: {
       fields,
