@@ -165,7 +165,7 @@ async function createIntegrationModules({ config, metrics, version, logger }: Or
     config,
     assets,
     servers,
-    serverItems: (userId) => toolServers.items(userId),
+    serverItems: (userId, connections) => toolServers.items(userId, connections),
     stateSecret: config.CURSOR_KEY,
     connections: requests,
     metrics,

@@ -41,7 +41,7 @@ export interface IntegrationsModuleDeps {
   >;
   assets: Pick<Assets, 'url'>;
   servers: ToolServers;
-  serverItems: (userId: string) => Promise<IntegrationItem[]>;
+  serverItems: (userId: string, connections: ReadonlySet<string>) => Promise<IntegrationItem[]>;
   /** Signs OAuth states. All replicas must have the same secret. */
   stateSecret: string;
   connections: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;

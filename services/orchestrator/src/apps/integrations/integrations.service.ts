@@ -49,7 +49,7 @@ export interface IntegrationServiceDeps {
   states: OAuthStates;
   catalog: CatalogFile;
   /** Tool servers whose tools agents can use. */
-  serverItems: (userId: string) => Promise<IntegrationItem[]>;
+  serverItems: (userId: string, connections: ReadonlySet<string>) => Promise<IntegrationItem[]>;
   clock: Clock;
   logger: Logger;
 }
@@ -237,8 +237,9 @@ export function createIntegrationService(deps: IntegrationServiceDeps): Integrat
 
   return {
     async list(userId) {
-      const { categories, items } = catalogOf(catalog, new Set(await listConnectedApps(database, userId)));
-      const servers = await deps.serverItems(userId);
+      const connections = new Set(await listConnectedApps(database, userId));
+      const { categories, items } = catalogOf(catalog, connections);
+      const servers = await deps.serverItems(userId, connections);
       const replaced = new Set(servers.flatMap(({ provider }) => provider ?? []));
       const others = items.filter(({ provider }) => provider === null || !replaced.has(provider));
       return { categories, items: [...others, ...servers] };

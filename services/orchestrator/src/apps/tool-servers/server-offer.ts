@@ -36,11 +36,18 @@ const FRESH_MS = 2_000;
 /** Tools and servers that a user's agents can use. */
 export interface ServerOffer {
   tools(userId: string): Promise<readonly PlatformTool[]>;
-  /** Servers with tools, and servers to which the user can connect an account. */
-  items(userId: string): Promise<IntegrationItem[]>;
+  /**
+   * Servers with tools, and servers to which the user can connect an account.
+   *
+   * @param connections what the user has connected, by key
+   */
+  items(userId: string, connections: ReadonlySet<string>): Promise<IntegrationItem[]>;
   /** Forgets shared definitions that were read before. */
   forget(): void;
 }
+
+const hasAccount = ({ id, auth }: ToolServer, connections: ReadonlySet<string>): boolean =>
+  auth.type === 'none' || connections.has(connectionKey(id));
 
 export function createServerOffer(deps: ServerOfferDeps): ServerOffer {
   const { servers, connected, database, iconOf, pictures, logger } = deps;
@@ -87,8 +94,8 @@ export function createServerOffer(deps: ServerOfferDeps): ServerOffer {
   async function connectedOf(userId: string, all: readonly ToolServer[]): Promise<ToolServer[]> {
     const personal = all.filter(isPersonal);
     const needsAccount = personal.some(({ auth }) => auth.type !== 'none');
-    const keys = new Set(needsAccount ? await listConnectedApps(database, userId) : []);
-    return personal.filter(({ id, auth }) => auth.type === 'none' || keys.has(connectionKey(id)));
+    const connections = new Set(needsAccount ? await listConnectedApps(database, userId) : []);
+    return personal.filter((server) => hasAccount(server, connections));
   }
 
   async function personalTools(userId: string): Promise<PlatformTool[]> {
@@ -118,16 +125,15 @@ export function createServerOffer(deps: ServerOfferDeps): ServerOffer {
 
     tools: async (userId) => fitting([...(await shared()), ...(await personalTools(userId))]),
 
-    async items(userId) {
+    async items(userId, connections) {
       const used = new Set((await shared()).map(({ name }) => serverOfTool(name)));
       const all = await servers.of(userId);
-      const own = new Set((await connectedOf(userId, all)).map(({ id }) => id));
       return all.flatMap((server): IntegrationItem[] => {
         const { id, name, description, category_id } = server;
         const shown = { name, description, icon_url: iconOf(server), category_id };
         if (!isPersonal(server)) return used.has(id) ? [{ type: 'tool', provider: null, ...shown, enabled: true }] : [];
         const { data: provider = null } = IntegrationProvider.safeParse(id);
-        return [{ type: 'app', provider, server: id, ...shown, enabled: own.has(id) }];
+        return [{ type: 'app', provider, server: id, ...shown, enabled: hasAccount(server, connections) }];
       });
     },
   };
