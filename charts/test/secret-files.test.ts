@@ -48,6 +48,8 @@ beforeAll(async () => {
       search: { existingSecret: '' },
     },
     runtime: { stores: { existingSecret: '', database: { host: '', name: '', user: '' }, spaces: { endpoint: '' } } },
+    // It needs the Secret of the integrations.
+    toolServers: { userServers: { enabled: false } },
     trustedCA: { existingConfigMap: '' },
   };
   const stores = { spaces: { endpoint: '', region: '', bucket: '' } };
