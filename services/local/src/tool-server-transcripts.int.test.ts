@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import type { Receipt } from '@uswarm/contract';
 import type { ModelStep } from '@uswarm/dev-servers';
 import { CREATE_ISSUE, LIST_ISSUES } from '@uswarm/testkit/tracker-server';
+import { eventually } from '@uswarm/testkit/eventually';
 import { useAccountServer } from '../test/account-server-world.js';
 import { type ToolServerWorld, useToolServer } from '../test/tool-server-world.js';
 import { transcriptOf } from '../test/transcript.js';
@@ -30,8 +31,10 @@ afterAll(async () => {
   await writeFile(PAGE, `${before?.trimEnd()}\n\n${sections.join('\n')}`);
 });
 
+/** Waits for the final receipt: without an answer, an outcome is looked for after the turn. */
 async function receiptLine(world: ToolServerWorld): Promise<string> {
-  const { data } = (await world.client.api('GET', '/v1/receipts')).body as { data: Receipt[] };
+  const receipts = async () => ((await world.client.api('GET', '/v1/receipts')).body as { data: Receipt[] }).data;
+  const data = await eventually(receipts, { until: (all) => all.every(({ status }) => status !== 'sent') });
   const lines = data.map(({ tool, status, arguments: args }) => `receipt: ${tool} ${JSON.stringify(args)}: ${status}`);
   return [...lines, `issues of the tracker: ${world.tracker.issues.length}`].join('\n');
 }
