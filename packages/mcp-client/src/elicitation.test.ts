@@ -5,7 +5,7 @@ import { createMcpConnections, type McpConnectionDeps } from './connections.js';
 import type { AskUser, Question } from './elicitation.js';
 
 const NEVER = new AbortController().signal;
-const CALL_MS = 2_000;
+const CALL_MS = 3_000;
 
 function useAskingServer(options: AskingServerOptions, asks: McpConnectionDeps['asks']) {
   let stack = new AsyncDisposableStack();
@@ -44,7 +44,7 @@ describe.each([
     let shown: Question | undefined;
     const answered = await call([ROOM], async (question) => {
       shown = question;
-      await new Promise((resolve) => setTimeout(resolve, 1.25 * CALL_MS));
+      await new Promise((resolve) => setTimeout(resolve, 1.1 * CALL_MS));
       return { action: 'accept', content: { name: 'Ada', nights: 2 } };
     });
     expect(answered).toEqual([{ action: 'accept', content: { name: 'Ada', nights: 2 } }]);

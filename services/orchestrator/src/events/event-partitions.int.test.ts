@@ -22,8 +22,11 @@ async function startNineDaysAgo(database: Database): Promise<void> {
   await sql`DROP TABLE workspace_events_before`.execute(database);
   for (let offset = -9; offset <= 0; offset += 1) {
     const [from, until] = [dayOf(offset), dayOf(offset + 1)];
+    // Today's exists if a day has begun since the migration.
     await sql
-      .raw(`CREATE TABLE ${nameOf(offset)} PARTITION OF workspace_events FOR VALUES FROM ('${from}') TO ('${until}')`)
+      .raw(
+        `CREATE TABLE IF NOT EXISTS ${nameOf(offset)} PARTITION OF workspace_events FOR VALUES FROM ('${from}') TO ('${until}')`,
+      )
       .execute(database);
   }
 }
