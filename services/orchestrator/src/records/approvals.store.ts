@@ -216,17 +216,22 @@ export async function decideApproval(
     .execute();
 }
 
-/** Reads the answer to a question and deletes it. @returns undefined while the question is open; null without an answer */
+/**
+ * Reads the answer to a question and deletes it.
+ *
+ * @returns undefined while the question is open; null if it ended without an answer, also with its conversation
+ */
 export async function takeAnswer(db: Database, cardMessageId: string): Promise<QuestionAnswer | null | undefined> {
-  const { rows } = await sql<{ answer: QuestionAnswer | null }>`
-    WITH closed AS (
-      SELECT card_message_id, answer FROM tool_approvals
-      WHERE card_message_id = ${cardMessageId} AND (status <> 'open' OR expires_at <= now()) FOR UPDATE
+  const { rows } = await sql<{ isClosed: boolean; answer: QuestionAnswer | null }>`
+    WITH found AS (
+      SELECT card_message_id, answer, status <> 'open' OR expires_at <= now() AS "isClosed" FROM tool_approvals
+      WHERE card_message_id = ${cardMessageId} FOR UPDATE
     ), emptied AS (
-      UPDATE tool_approvals SET answer = NULL WHERE card_message_id IN (SELECT card_message_id FROM closed)
+      UPDATE tool_approvals SET answer = NULL WHERE card_message_id IN (SELECT card_message_id FROM found WHERE "isClosed")
     )
-    SELECT answer FROM closed`.execute(db);
-  return rows[0]?.answer;
+    SELECT "isClosed", answer FROM found`.execute(db);
+  const { isClosed = true, answer = null } = rows[0] ?? {};
+  return isClosed ? answer : undefined;
 }
 
 /** Closes a call's open questions: it has ended, or another process executes it again. */
@@ -278,7 +283,7 @@ export function supersedeApprovalsOf(db: Database, { turnIds, messageIds = [] }:
 export async function refuseApprovals(db: Database, cardMessageIds: readonly string[], text: string): Promise<void> {
   await insertCalls(sql`
     SELECT a.turn_id, a.call_id, a.tool, ${text}, true, false FROM tool_approvals a
-    WHERE a.card_message_id = ANY(${[...cardMessageIds]}::uuid[]) AND a.status = 'superseded' AND a.granted_tokens IS NULL
+    WHERE a.card_message_id = ANY(${[...cardMessageIds]}::uuid[]) AND a.status = 'superseded' AND a.granted_tokens IS NULL AND a.question IS NULL
       AND ${NOT_EXECUTED}`).execute(db);
 }
 
