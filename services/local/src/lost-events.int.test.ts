@@ -44,7 +44,8 @@ describeWith('valkey', 'a connected client that knows only the specification, af
     const turns = () =>
       services.query<{ status: string }>('SELECT status FROM turns WHERE workspace_id = $1', [client.workspaceId]);
     await eventually(turns, { until: ([turn]) => turn?.status === 'done' });
-    expect(client.shown(conversation)).toEqual([]);
+    // A gateway can have repaired the beginning by now.
+    expect(client.shown(conversation)).not.toEqual(await client.listed(conversation));
     bus.heal();
     await eventually(() => client.shown(conversation), { until: ({ length }) => length === 2, timeoutMs: 20_000 });
     expect(client.shown(conversation)).toEqual(await client.listed(conversation));
