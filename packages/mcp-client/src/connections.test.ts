@@ -1,7 +1,8 @@
 import { type McpServerOptions, startMcpServer } from '@uswarm/testkit/mcp-server';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '@uswarm/testkit/eventually';
-import { createMcpConnections, type McpConnectionDeps } from './connections.js';
+import { testConnections } from '../test/test-connections.js';
+import type { McpConnectionDeps } from './connections.js';
 import { McpFailure } from './mcp-failure.js';
 
 const NEVER = new AbortController().signal;
@@ -25,14 +26,7 @@ describe('connections to an MCP server', () => {
     const answer = (query: string) => ({ text: query });
     const server = await startMcpServer({ tool: 'echo_tool', token: TOKEN, answer, ...options });
     cleanup.defer(server.close);
-    const connections = createMcpConnections({
-      endpoint: server.endpoint,
-      client: { name: 'test-client', version: '1.2.3' },
-      listTimeoutMs: 5_000,
-      callTimeoutMs: 5_000,
-      maxCallMs: 5_000,
-      ...deps,
-    });
+    const connections = testConnections(server.endpoint, deps);
     cleanup.defer(() => connections.close());
     const call = (query: string) => connections.call(token, { name: 'echo_tool', arguments: { query } }, NEVER);
     return { server, connections, call };

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type AskingServer, type AskingServerOptions, startAskingServer } from '@uswarm/testkit/asking-server';
 import { startRawMcpServer } from '@uswarm/testkit/raw-mcp-server';
-import { createMcpConnections, type McpConnectionDeps } from './connections.js';
+import { testConnections } from '../test/test-connections.js';
+import type { McpConnectionDeps } from './connections.js';
 import type { AskUser, Question } from './elicitation.js';
 
 const NEVER = new AbortController().signal;
@@ -18,10 +19,7 @@ function useAskingServer(options: AskingServerOptions, asks: McpConnectionDeps['
       const server = await startAskingServer(options);
       stack.defer(server.close);
       server.questions = questions;
-      const connections = createMcpConnections({
-        endpoint: server.url,
-        client: { name: 'test', version: '1.0.0' },
-        listTimeoutMs: 5_000,
+      const connections = testConnections(server.url, {
         callTimeoutMs: CALL_MS,
         maxCallMs: CALL_MS,
         ...(asks === undefined ? {} : { asks }),
@@ -172,14 +170,7 @@ describe('a question with nulls', () => {
             : { content: [{ type: 'text', text: JSON.stringify(answers) }] },
       },
     });
-    const connections = createMcpConnections({
-      endpoint: server.endpoint,
-      client: { name: 'test', version: '1.0.0' },
-      listTimeoutMs: 5_000,
-      callTimeoutMs: 5_000,
-      maxCallMs: 5_000,
-      asks: 'shared',
-    });
+    const connections = testConnections(server.endpoint, { asks: 'shared' });
     let shown: Question | undefined;
     const ask: AskUser = (question) => {
       shown = question;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type RawMcpServerOptions, type RawResults, startRawMcpServer } from '@uswarm/testkit/raw-mcp-server';
-import { createMcpConnections } from './connections.js';
+import { testConnections } from '../test/test-connections.js';
 import { toToolResult } from './tool-result.js';
 
 const NEVER = new AbortController().signal;
@@ -26,13 +26,7 @@ describe.each(KINDS)('a server that does not keep to the protocol: %j', (kind) =
   async function setUp(results: RawResults, options: RawMcpServerOptions = {}) {
     const server = await startRawMcpServer({ ...kind, ...options, results });
     cleanup.defer(server.close);
-    const connections = createMcpConnections({
-      endpoint: server.endpoint,
-      client: { name: 'test-client', version: '1.2.3' },
-      listTimeoutMs: 5_000,
-      callTimeoutMs: 5_000,
-      maxCallMs: 5_000,
-    });
+    const connections = testConnections(server.endpoint);
     cleanup.defer(() => connections.close());
     const list = () => connections.list(noToken, NEVER);
     const call = () => connections.call(noToken, { name: 'good', arguments: {} }, NEVER);
@@ -318,13 +312,7 @@ describe('a server of version 2026-07-28', () => {
       ...started,
       [Symbol.asyncDispose]: started.close,
     }));
-    const connections = createMcpConnections({
-      endpoint: server.endpoint,
-      client: { name: 'test-client', version: '1.2.3' },
-      listTimeoutMs: 5_000,
-      callTimeoutMs: 5_000,
-      maxCallMs: 5_000,
-    });
+    const connections = testConnections(server.endpoint);
     expect((await connections.list(noToken, NEVER)).tools).toEqual([GOOD]);
     await connections.close();
   });

@@ -502,7 +502,7 @@ function requireSecureIssuers({ OIDC_ISSUERS, OPERATOR_ISSUERS, OIDC_ALLOW_HTTP 
   }
 }
 
-/** Apps and their servers have the tokens of their users: none of these may be a token of an operator. @throws Error */
+/** App servers hold user tokens: with a shared audience, an operator's would be among them. @throws Error */
 function requireOperatorAudiences({ OIDC_ISSUERS, OPERATOR_ISSUERS }: OrchestratorConfig): void {
   for (const { issuer, audience } of OPERATOR_ISSUERS) {
     const ofApp = OIDC_ISSUERS.find((each) => each.issuer === issuer);

@@ -4,7 +4,7 @@ import { parseJson } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { Failure } from '../failure.js';
 
-/** What credential plugins of kubectl print, such as `kubectl oidc-login get-token`. */
+/** Output of kubectl credential plugins, such as `kubectl oidc-login get-token`. */
 const ExecCredential = z.object({ kind: z.literal('ExecCredential'), status: z.object({ token: z.string() }) });
 
 /** Time for a person to sign in with a browser. */

@@ -158,7 +158,7 @@ const withoutMetadata = ({ origin }: URL): Endpoints => ({
   issuesCallbackIssuer: false,
 });
 
-/** Canonical form in the MCP specification: without a fragment, and without a slash if there is no path. */
+/** Canonical as the MCP specification defines it: no fragment, and no slash without a path. */
 function canonicalUrl({ origin, pathname, search }: URL): string {
   return `${origin}${pathname === '/' ? '' : pathname}${search}`;
 }

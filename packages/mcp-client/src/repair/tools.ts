@@ -41,7 +41,7 @@ function repairSchema(schema: Json): Json | undefined {
 }
 
 /**
- * Keeps what clients of this package use. Output schemas are left out: the SDK would run regular expressions that the
+ * Keeps the fields that this package reads. Output schemas are left out: the SDK would run regular expressions that the
  * server chose, and would report a call that was executed as rejected because it has no structured content.
  */
 function repairTool(tool: unknown): Json | UnusableTool {

@@ -3,7 +3,7 @@ import { ui } from '../ui/ui.js';
 import { type Field, INPUTS, optionsOf } from './card-form.js';
 import { visibleText } from './visible-text.js';
 
-/** What a tool's server wants to know. */
+/** A field of a tool server's question. */
 export function CardField({ field }: { field: Field }) {
   const { name, required, initial = [] } = field;
   const label = visibleText([field.label, field.help].filter(Boolean).join(': '));

@@ -50,7 +50,7 @@ import type { TurnWriterDeps } from './writer/writing.js';
 import type { Begun, TurnWriter } from './writer/turn-writes.js';
 
 const RETRY = { initialMs: 250, maxMs: 2_000 };
-const DEADLINE_MS = 30 * 60_000;
+export const TURN_DEADLINE_MS = 30 * 60_000;
 
 /** Errors of a runtime that a retry cannot change. */
 const FINAL_CODES = new Set([
@@ -264,7 +264,7 @@ function replyOf({ reply }: Attempt): Reply {
 
 /** Effects on the stored turn. */
 function writeEffects(deps: TurnWorkerDeps, attempt: Attempt): Effects<Writes> {
-  const { clock, logger, deadlineMs = DEADLINE_MS } = deps;
+  const { clock, logger, deadlineMs = TURN_DEADLINE_MS } = deps;
   const { turn, writer } = attempt;
   return {
     async merge() {

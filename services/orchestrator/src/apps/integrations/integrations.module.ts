@@ -129,7 +129,7 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
     service,
     providers,
     accessTokens,
-    /** What users see of apps and tools, which no tool server of a user may imitate. */
+    /** App and tool names that users see: a user's tool server must not imitate them. */
     names: catalog.items.map(({ name }) => name),
     routes: { ...integrationHandlers(service, operators), ...toolServerHandlers(service, deps.servers) },
     jobs: definitions,

@@ -84,7 +84,7 @@ interface Check {
   description: string;
 }
 
-/** What an app and a browser do, in which the user agrees. */
+/** Acts as the app and as a browser whose user agrees. */
 async function consent(configuration: OAuthConfiguration) {
   const { additional_parameters: additional, client_id, redirect_url, scopes } = configuration;
   const codeVerifier = randomBytes(32).toString('base64url');

@@ -7,6 +7,7 @@ import { createServerClient, type ServerTokens } from './server-client.js';
 import { createServerScopes } from './server-scopes.js';
 import { sharedTokens, userTokens } from './server-tokens.js';
 import { isPersonal, type ToolServer } from './tool-servers-file.js';
+import { TURN_DEADLINE_MS } from '../../turns/worker.js';
 
 export interface ConnectedServersDeps {
   /** Of the operator. */
@@ -26,8 +27,6 @@ export interface ConnectedServersDeps {
 /** Limit of open user connections. */
 const MAX_CONNECTIONS = 500;
 const IDLE_MS = 10 * 60_000;
-/** A call that asks the user lasts as long as its turn at most. */
-const LONGEST_TURN_MS = 30 * 60_000;
 
 /** One connection per server with a shared account, and one per user of the others. */
 export function createConnectedServers(deps: ConnectedServersDeps) {
@@ -54,10 +53,10 @@ export function createConnectedServers(deps: ConnectedServersDeps) {
     ttl: IDLE_MS,
     updateAgeOnGet: true,
     ttlAutopurge: true,
-    // Calls in flight end first, unless the user has removed the server.
+    // Calls in flight end first, unless the user has removed the server. One that asks the user can last as long as its turn.
     dispose: ({ client }, _key, reason) => {
       if (reason === 'delete') void client.close();
-      else setTimeout(() => void client.close(), LONGEST_TURN_MS).unref();
+      else setTimeout(() => void client.close(), TURN_DEADLINE_MS).unref();
     },
   });
   const keyOf = (userId: string, id: string): string => `${userId} ${id}`;

@@ -12,7 +12,7 @@ export interface KnownServer {
   documentation: string;
   /** Without them, no account can be connected. None: the server registers a client itself (RFC 7591). */
   needs: readonly ClientSetting[];
-  /** What the operator has to do or to know, for the docs. */
+  /** Steps for the operator, shown in the docs. */
   notes: string;
   /** How the server in the tests behaves, for the docs. */
   tested: string;

@@ -33,7 +33,7 @@ export interface ToolServersModuleDeps {
   background: Pick<Connections, 'database' | 'withTransaction'>;
   accessTokens: AccessTokens;
   integrations: Pick<IntegrationService, 'disconnect' | 'drop' | 'keepToken'>;
-  /** Names of apps. */
+  /** Users' servers must not have them. */
   appNames: readonly string[];
   assets: Pick<Assets, 'url'>;
   reader: Pick<FileReader, 'picture'>;
