@@ -4,10 +4,11 @@ import pg from 'pg';
 import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
 import { TURN_JOB } from '../records/turn-job.js';
 
-const LEASE_MS = 3_000;
+/** Longer than a busy test machine stops a process. */
+const LEASE_MS = 6_000;
 const SLOW_REQUESTS = 40;
-/** The demo model streams this for about 15 seconds, which is many lease periods. */
-const LONG = Array.from({ length: 150 }, (_, n) => `word${n}`).join(' ');
+/** The demo model streams this for about 20 seconds, which is several lease periods. */
+const LONG = Array.from({ length: 200 }, (_, n) => `word${n}`).join(' ');
 
 describe('a running turn while requests use all connections of their pool', () => {
   let uswarm: TestOrchestrator;
