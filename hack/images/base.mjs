@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { nodeBinary, repositoryRoot } from '../run/environment.mjs';
-import { tail } from '../run/quiet.mjs';
+import { nodeBinary, repositoryRoot, serviceEnvironment } from '../run/environment.mjs';
+import { runQuietly, tail } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
-import { debianImage } from './debian.mjs';
+import { debianImage, imageCache, OWN_PLATFORM } from './debian.mjs';
 import { inspectImage, tryDocker } from './docker.mjs';
 
 export const dockerfile = join(repositoryRoot, 'Dockerfile');
@@ -26,7 +26,7 @@ export function defaultBase(text = readFileSync(dockerfile, 'utf8')) {
  * @throws RunError
  */
 export async function baseImage(wanted, { mayFallBack, platform, report = console.log }) {
-  if (wanted === 'local') return localBase(report);
+  if (wanted === 'local') return localBase(platform, report);
   const ref = wanted ?? defaultBase();
   const present = platform === undefined ? await inspectImage(ref) : undefined;
   if (present !== undefined) return { ref, name: ref, id: present.id };
@@ -40,28 +40,65 @@ export async function baseImage(wanted, { mayFallBack, platform, report = consol
     throw new RunError(`${reason}\n\nThe base image ${ref} cannot be pulled; select another one with --base.`);
   }
   report(`  cannot be pulled (${reason}): building the base from Debian packages`);
-  return localBase(report);
+  return localBase(platform, report);
 }
 
-/** Debian's C and C++ libraries, certificates and time zones with the Node.js of this checkout. */
-async function localBase(report) {
-  const ref = await debianImage(nodeRoot(), { report });
+async function localBase(platform = OWN_PLATFORM, report) {
+  const { root, node } = await localRoot(platform, report);
+  const ref = await debianImage(root, { report });
   const image = await inspectImage(ref);
-  return { ref, name: ref, id: image.id, node: nodeBinary };
+  return { ref, name: ref, id: image.id, ...(node === undefined ? {} : { node }) };
 }
 
-function nodeRoot() {
+/**
+ * Debian's C and C++ libraries, certificates and time zones with the Node.js of this checkout, or with the same version for
+ * another processor.
+ *
+ * @param {string} platform such as `linux/arm64`
+ * @returns {Promise<{ root: import('./debian.mjs').DebianRoot, node?: string }>} `node`: its Node.js, if it runs on this machine
+ * @throws RunError
+ */
+export async function localRoot(platform, report = console.log) {
+  const architecture = platform.split('/')[1];
+  const isOwn = platform === OWN_PLATFORM;
+  const node = isOwn ? nodeBinary : await foreignNode(architecture, report);
+  return { root: nodeRoot(node, architecture), ...(isOwn ? { node } : {}) };
+}
+
+/** The npm package with this checkout's version of Node.js for another processor. @returns the path of its program */
+async function foreignNode(architecture, report) {
+  const { version } = JSON.parse(readFileSync(join(repositoryRoot, 'node_modules/node/package.json'), 'utf8'));
+  const name = `node-linux-${architecture === 'amd64' ? 'x64' : architecture}`;
+  const folder = join(imageCache(), `${name}-${version}`);
+  const file = join(folder, 'package/bin/node');
+  if (existsSync(file)) return file;
+  report(`Downloading ${name}@${version}…`);
+  const draft = `${folder}.new`;
+  rmSync(draft, { recursive: true, force: true });
+  mkdirSync(draft, { recursive: true });
+  const options = { cwd: draft, env: serviceEnvironment() };
+  const packed = await runQuietly('npm', ['pack', '--silent', `${name}@${version}`], options);
+  if (packed.code !== 0) throw new RunError(`${tail(packed.output, 5)}\n\n${name}@${version} could not be downloaded.`);
+  const [archive] = readdirSync(draft);
+  const unpacked = await runQuietly('tar', ['-xzf', archive, 'package/bin/node'], options);
+  if (unpacked.code !== 0) throw new RunError(`${tail(unpacked.output, 5)}\n\n${archive} could not be unpacked.`);
+  renameSync(draft, folder);
+  return file;
+}
+
+function nodeRoot(node, architecture) {
   return {
     name: 'node',
+    architecture,
     packages: ['libc6', 'libstdc++6', 'libgcc-s1', 'ca-certificates', 'tzdata', 'netbase'],
-    inputs: [createHash('sha256').update(readFileSync(nodeBinary)).digest('hex')],
+    inputs: [createHash('sha256').update(readFileSync(node)).digest('hex')],
     // Node.js includes OpenSSL.
     remove: ['usr/{bin,sbin}', 'usr/lib/ssl', 'usr/lib/*/{libssl,libcrypto}*', 'usr/lib/*/{engines-3,ossl-modules}'],
     commands: [
       'mkdir -p nodejs/bin etc/ssl/certs',
-      `cp -- ${JSON.stringify(nodeBinary)} nodejs/bin/node; chmod 755 nodejs/bin/node`,
-      // Debugging symbols are a seventh of its size.
-      'if command -v strip >/dev/null; then strip --strip-all nodejs/bin/node; fi',
+      `cp -- ${JSON.stringify(node)} nodejs/bin/node; chmod 755 nodejs/bin/node`,
+      // Debugging symbols are a seventh of its size. `strip` may not know the format of another processor.
+      'if command -v strip >/dev/null; then strip --strip-all nodejs/bin/node || true; fi',
       'cat usr/share/ca-certificates/mozilla/*.crt > etc/ssl/certs/ca-certificates.crt',
       'rm -rf usr/share/ca-certificates',
     ],

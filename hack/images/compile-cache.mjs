@@ -85,13 +85,14 @@ const PLACES = ['/nodejs/bin/node', '/usr/local/bin/node', '/usr/bin/node'];
 export async function withNodeOf({ ref, node }, use) {
   if (node !== undefined) return use(node);
   const folder = mkdtempSync(join(tmpdir(), 'uswarm-node-'));
-  const container = await docker(['create', ref, 'node']);
+  // Docker warns first when the image is for another processor.
+  const container = (await docker(['create', ref, 'node'])).split('\n').at(-1);
   try {
     const copy = join(folder, 'node');
     for (const place of PLACES) {
       if ((await tryDocker(['cp', '--follow-link', `${container}:${place}`, copy])).code === 0) break;
     }
-    const { code } = await runQuietly(copy, ['--version']);
+    const { code } = await runQuietly(copy, ['--version'], {});
     return await use(code === 0 ? copy : undefined);
   } finally {
     await tryDocker(['rm', container]);

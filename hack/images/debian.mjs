@@ -10,6 +10,9 @@ import { docker, inspectImage } from './docker.mjs';
 const SUITE = 'bookworm';
 /** Package sources on a machine with this release; other machines use mmdebstrap's defaults. */
 const OWN_SOURCES = '/etc/apt/sources.list.d/debian.sources';
+const OWN_ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch;
+/** Platform of images that run on this machine. */
+export const OWN_PLATFORM = `linux/${OWN_ARCHITECTURE}`;
 
 /** Excluded from every root: documents except licences, package manager data, charset converters. */
 const NEVER_NEEDED = [
@@ -27,6 +30,7 @@ const NEVER_NEEDED = [
  * @typedef {object} DebianRoot
  * @property {string} name
  * @property {string[]} packages installed with their dependencies
+ * @property {string} [architecture] Debian's name; by default this machine's
  * @property {string[]} [inputs] hashes for files that the commands add
  * @property {string[]} [remove] additional path patterns to remove
  * @property {string[]} [commands] final shell commands in the root's folder
@@ -39,8 +43,8 @@ export function imageCache() {
 
 /** @param {DebianRoot} root */
 export function rootHash(root) {
-  const { packages, inputs = [] } = root;
-  const recipe = [SUITE, process.arch, finishingScript(root), packages, inputs];
+  const { packages, inputs = [], architecture = OWN_ARCHITECTURE } = root;
+  const recipe = [SUITE, architecture, finishingScript(root), packages, inputs];
   return createHash('sha256').update(JSON.stringify(recipe)).digest('hex').slice(0, 12);
 }
 
@@ -52,6 +56,17 @@ export function rootHash(root) {
 export async function debianImage(root, { report = console.log, cache = imageCache() } = {}) {
   const ref = `localhost/uswarm-base/${root.name}:${rootHash(root)}`;
   if ((await inspectImage(ref)) !== undefined) return ref;
+  const platform = `linux/${root.architecture ?? OWN_ARCHITECTURE}`;
+  await withDebianArchive(
+    root,
+    (archive) => docker(['import', '--platform', platform, '--message', root.packages.join(' '), archive, ref]),
+    { report, cache },
+  );
+  return ref;
+}
+
+/** Calls `use` with the root as tar file, which exists only during the call. */
+export async function withDebianArchive(root, use, { report = console.log, cache = imageCache() } = {}) {
   const started = performance.now();
   report(`Building ${root.name} from Debian packages…`);
   mkdirSync(cache, { recursive: true });
@@ -59,17 +74,17 @@ export async function debianImage(root, { report = console.log, cache = imageCac
   try {
     const archive = join(draft, 'root.tar');
     await writeRoot(root, archive);
-    await docker(['import', '--message', root.packages.join(' '), archive, ref]);
+    await use(archive);
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
   report(`  ${root.name} (${seconds(performance.now() - started)})`);
-  return ref;
 }
 
 async function writeRoot(root, archive) {
   // Docker creates device files itself, and a rootless Docker cannot unpack them.
-  const options = ['--variant=extract', '--skip=output/dev'];
+  const { architecture = OWN_ARCHITECTURE } = root;
+  const options = ['--variant=extract', '--skip=output/dev', `--architectures=${architecture}`];
   options.push('--aptopt=Acquire::Languages "none"', '--aptopt=Acquire::Retries "3"');
   const what = [`--include=${root.packages.join(',')}`, `--extract-hook=${hook(finishingScript(root))}`];
   const sources = isOwnSuite() ? [OWN_SOURCES] : [];

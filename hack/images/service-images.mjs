@@ -154,7 +154,7 @@ async function addCompileCache(folder, service, { on, report = console.log }) {
   });
 }
 
-async function planImage(service, { on, revision, platform }) {
+export async function planImage(service, { on, revision, platform }) {
   const { name, nodeOptions = '' } = service;
   const { description, version } = JSON.parse(readFileSync(join(folderOf(name), 'package.json'), 'utf8'));
   const entries = await serviceContent(service);

@@ -1,5 +1,7 @@
-import { parseArgs } from 'node:util';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { repositoryRoot } from './environment.mjs';
 import { runQuietly } from './quiet.mjs';
 import { RunError } from './run-error.mjs';
@@ -7,6 +9,7 @@ import { RunError } from './run-error.mjs';
 export const CHART_USAGE = `Usage: npm run chart -- [options]
   --out FOLDER         folder of the packaged chart (default: dist/charts)
   --version VERSION    version of the chart (default: that of Chart.yaml)
+  --registry REGISTRY  default registry of the chart's images
   --sign NAME          sign the chart with the OpenPGP key of this name, and write a provenance file
   --keyring FILE       file with the key, not armored (gpg --export-secret-keys > FILE)
   --passphrase-file F  file with the passphrase of the key
@@ -21,7 +24,7 @@ export async function chart(args) {
 
 /** @throws RunError with the usage */
 export function parseOptions(args) {
-  const names = ['out', 'version', 'sign', 'keyring', 'passphrase-file', 'push'];
+  const names = ['out', 'version', 'registry', 'sign', 'keyring', 'passphrase-file', 'push'];
   const known = Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
   const flags = { 'plain-http': { type: 'boolean' } };
   try {
@@ -41,14 +44,34 @@ export function parseOptions(args) {
 }
 
 /** @returns the output of helm. @throws RunError */
-export async function packChart({ out, push, ...options }) {
+export async function packChart({ out, push, registry, ...options }) {
   const { kubeTools } = await import('../../packages/testkit/dist/kube-tools.js');
   const { helm } = await kubeTools();
-  const packed = await run(helm, ['package', join(repositoryRoot, 'charts/uswarm'), '-d', out, ...signing(options)]);
+  const draft = mkdtempSync(join(tmpdir(), 'uswarm-chart-'));
+  let packed;
+  try {
+    const folder = join(draft, 'uswarm');
+    cpSync(join(repositoryRoot, 'charts/uswarm'), folder, { recursive: true });
+    if (registry !== undefined) setRegistry(join(folder, 'values.yaml'), registry);
+    packed = await run(helm, ['package', folder, '-d', out, ...signing(options)]);
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
   const file = /saved it to: (.+)$/m.exec(packed)[1];
   if (push === undefined) return [file];
   const pushed = await run(helm, ['push', file, push, ...(options['plain-http'] ? ['--plain-http'] : [])]);
   return [file, ...pushed.split('\n').filter((line) => /^(Pushed|Digest):/.test(line))];
+}
+
+/** Sets the default of `images.registry`, which is empty in this repository. */
+function setRegistry(file, registry) {
+  const [before, after] = [
+    "  registry: ''\n  # -- Registry that replaces",
+    `  registry: ${JSON.stringify(registry)}\n  # -- Registry that replaces`,
+  ];
+  const values = readFileSync(file, 'utf8');
+  if (values.split(before).length !== 2) throw new Error('values.yaml has no empty images.registry');
+  writeFileSync(file, values.replace(before, after));
 }
 
 function signing({ version, sign, keyring, 'passphrase-file': passphrase }) {

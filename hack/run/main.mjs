@@ -14,6 +14,7 @@ import { endWithParent } from './parent-watch.mjs';
 import { PICTURES_USAGE, runPictures } from './pictures.mjs';
 import { PROSE_USAGE, runProse } from './prose.mjs';
 import { quietChildren } from './quiet.mjs';
+import { release, RELEASE_USAGE } from './release.mjs';
 import { RunError } from './run-error.mjs';
 import { runScale, SCALE_USAGE } from './scale.mjs';
 import { runSoak, SOAK_USAGE } from './soak.mjs';
@@ -43,6 +44,7 @@ const tasks = {
   'lint:prose': { run: runProse, usage: PROSE_USAGE },
   images: { run: images, usage: IMAGES_USAGE },
   chart: { run: chart, usage: CHART_USAGE },
+  release: { run: release, usage: RELEASE_USAGE },
   pictures: { run: runPictures, usage: PICTURES_USAGE },
   guarantees: { run: runGuarantees, usage: GUARANTEES_USAGE },
   build: { run: () => 0 },

@@ -84,7 +84,7 @@
 {{- end }}
 {{- end }}
 
-{{/* No public registry has the images of this project, so there is no default. */}}
+{{/* Only a released chart has a default registry. */}}
 {{- define "uswarm.validateImages" -}}
 {{- $missing := list }}
 {{- range $name := list "orchestrator" "gateway" "modelGateway" "webhook" "controller" "searxngClient" "runtime" }}

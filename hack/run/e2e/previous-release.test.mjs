@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
+import { exampleVersions, versionedDocuments, versionedPackages } from '../../release/versions.mjs';
 import { repositoryRoot } from '../environment.mjs';
 
 const ARCHIVE = 'e2e/fixtures/previous-release.tar.gz';
@@ -48,19 +49,14 @@ describe('the release from which upgrades are tested', () => {
 
 describe('the version of the chart', () => {
   it('is that of its images and of all packages', () => {
-    const packages = [
-      'package.json',
-      ...files('{bench,charts,e2e,evals}/package.json'),
-      ...files('{packages,services}/*/package.json'),
-    ];
+    const packages = versionedPackages(files);
     const different = packages.filter((name) => JSON.parse(file(name)).version !== version);
     expect({ appVersion, different }).toEqual({ appVersion: version, different: [] });
   });
 
   it('is the one in the examples of the documentation', () => {
-    const examples = /(?:uswarm\/[a-z-]+:|targetRevision: v?|^uswarm |has its own version \()(\d+\.\d+\.\d+)/gm;
-    const found = files('docs/**/*.md').flatMap((name) =>
-      [...file(name).matchAll(examples)].map(([, each]) => `${name} ${each}`),
+    const found = versionedDocuments(files).flatMap((name) =>
+      exampleVersions(file(name)).map((each) => `${name} ${each}`),
     );
     expect(found.length).toBeGreaterThan(5);
     expect(found.filter((each) => !each.endsWith(` ${version}`))).toEqual([]);

@@ -1,6 +1,7 @@
 export { ARGO_VERSIONS, type ArgoVerdict, type ArgoVersion, askArgoCd } from './argocd.js';
 export { createCertificate, type ServerCertificate } from './certificate.js';
 export { chartReadme, crane, kubeconform, kubeScore } from './go/chart-programs.js';
+export { cosign } from './go/cosign.js';
 export { copyGoModule, type GoModule } from './go/go-module.js';
 export { kubeTools } from './kube-tools.js';
 export {
