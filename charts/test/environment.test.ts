@@ -73,8 +73,18 @@ describe('the webhook', () => {
   it('receives all settings of runtime pods', async () => {
     const env = { ...environment(full, 'webhook'), POLICY_DIRECTORY: await mountedPolicy(full) };
     const { pods, policy } = (await loadWebhookConfig(env)).settings;
-    const { runtime } = FULL as { runtime: { pods: object } };
-    expect(pods).toMatchObject(runtime.pods);
+    const { runtime } = FULL as { runtime: { pods: { tolerations: object[] } } };
+    const { tolerations, ...others } = runtime.pods;
+    expect(pods).toMatchObject(others);
+    expect(pods.tolerations).toEqual([
+      ...tolerations,
+      ...['not-ready', 'unreachable'].map((state) => ({
+        key: `node.kubernetes.io/${state}`,
+        operator: 'Exists',
+        effect: 'NoExecute',
+        tolerationSeconds: 30,
+      })),
+    ]);
     expect(policy).toEqual({
       runtimeNamespaces: new Set(['userswarms', 'team-a']),
       imagePrefixes: [`${REGISTRY}/uswarm/agent-runtime`, 'registry.example.com/agents/'],

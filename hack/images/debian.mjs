@@ -44,7 +44,8 @@ export function imageCache() {
 /** @param {DebianRoot} root */
 export function rootHash(root) {
   const { packages, inputs = [], architecture = OWN_ARCHITECTURE } = root;
-  const recipe = [SUITE, architecture, finishingScript(root), packages, inputs];
+  const processor = architecture === OWN_ARCHITECTURE ? process.arch : architecture;
+  const recipe = [SUITE, processor, finishingScript(root), packages, inputs];
   return createHash('sha256').update(JSON.stringify(recipe)).digest('hex').slice(0, 12);
 }
 

@@ -15,6 +15,16 @@ maxMemory: {{ .Values.runtime.maxResources.memory | quote }}
 {{- if not $pods.imagePullPolicy }}
 {{- $_ := set $pods "imagePullPolicy" (include "uswarm.pullPolicy" (dict "root" . "image" .Values.runtime.image)) }}
 {{- end }}
+{{- /* The API server's default is five minutes. */}}
+{{- $tolerations := default list $pods.tolerations }}
+{{- range $key := list "node.kubernetes.io/not-ready" "node.kubernetes.io/unreachable" }}
+{{- $own := false }}
+{{- range $tolerations }}{{ if or (not .key) (eq .key $key) }}{{ $own = or $own (not .effect) (eq .effect "NoExecute") }}{{ end }}{{ end }}
+{{- if not $own }}
+{{- $tolerations = append $tolerations (dict "key" $key "operator" "Exists" "effect" "NoExecute" "tolerationSeconds" (int $.Values.runtime.lostNodeSeconds)) }}
+{{- end }}
+{{- end }}
+{{- $_ := set $pods "tolerations" $tolerations }}
 {{- with .Values.runtime }}
 {{- $_ := set $pods "terminationGracePeriodSeconds" (int .terminationGracePeriodSeconds) }}
 {{- if .trustedCA.existingConfigMap }}
