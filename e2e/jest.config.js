@@ -26,7 +26,7 @@ export default {
       ...project,
       displayName: 'cluster',
       testMatch: ['<rootDir>/e2e/**/*.e2e.test.ts'],
-      testPathIgnorePatterns: ['/node_modules/', '<rootDir>/e2e/(platform|scale|uninstall)/'],
+      testPathIgnorePatterns: ['/node_modules/', '<rootDir>/e2e/(nodes|platform|scale|uninstall)/'],
     },
     // Also needs the cluster alone. It loads the cluster, so nothing else runs with it.
     { ...project, displayName: 'scale', testMatch: ['<rootDir>/e2e/scale/**/*.e2e.test.ts'] },
@@ -43,6 +43,8 @@ export default {
       displayName: 'disruptive',
       testMatch: ['<rootDir>/e2e/platform/**/*.serial.e2e.test.ts'],
     },
+    // Needs a cluster with three nodes, which it drains and stops.
+    { ...platform, displayName: 'nodes', testMatch: ['<rootDir>/e2e/nodes/**/*.e2e.test.ts'] },
     // Removes the release and installs it again: last, because its data is deleted with it.
     {
       ...platform,

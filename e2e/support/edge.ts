@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createCertificate } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
-import { edgeConfig } from './edge-config.js';
-import { EDGE_PORT, fixtureObjects, HOST, NAMESPACE, RELEASE } from './fixtures.js';
+import { edgeConfig, type Resolve } from './edge-config.js';
+import { EDGE_PORT, fixtureNode, fixtureObjects, HOST, NAMESPACE, RELEASE } from './fixtures.js';
 import type { KubeApi } from './kube-api.js';
 import { secretValue } from './secrets.js';
 import type { Tools } from './tools.js';
@@ -39,8 +39,12 @@ export function edgeAuthority(api: Pick<KubeApi, 'get'>): Promise<string> {
   return secretValue(api, { name: CA_SECRET, namespace: NAMESPACE.edge }, 'ca.crt');
 }
 
-/** Deploys nginx as the ingress controller, configured from the release's Ingress. */
-export async function deployEdge({ api, tools }: EdgeDeps, image: string): Promise<void> {
+/**
+ * Deploys nginx as the ingress controller, configured from the release's Ingress.
+ *
+ * @param nodes with several nodes, which tests stop, nginx uses Service addresses, whose pods kube-proxy keeps current
+ */
+export async function deployEdge({ api, tools }: EdgeDeps, image: string, nodes = 1): Promise<void> {
   const ingress = await api.get('Ingress', { name: RELEASE, namespace: NAMESPACE.release });
   const tlsSecret = ingress.spec?.tls?.[0]?.secretName;
   if (tlsSecret !== TLS_SECRET) throw new Error(`the Ingress names the TLS secret ${tlsSecret}, not ${TLS_SECRET}`);
@@ -49,7 +53,7 @@ export async function deployEdge({ api, tools }: EdgeDeps, image: string): Promi
     async () =>
       edgeConfig({
         ingress,
-        resolve: await resolver(api),
+        resolve: await (nodes === 1 ? resolver(api) : serviceAddresses(api)),
         port: EDGE_PORT,
         certificateFile: '/etc/edge-tls/tls.crt',
         keyFile: '/etc/edge-tls/tls.key',
@@ -65,6 +69,7 @@ export async function deployEdge({ api, tools }: EdgeDeps, image: string): Promi
   const objects = fixtureObjects({
     name: 'edge',
     namespace: NAMESPACE.edge,
+    ...fixtureNode(nodes),
     image,
     port: EDGE_PORT,
     nodePort: true,
@@ -83,8 +88,19 @@ export async function deployEdge({ api, tools }: EdgeDeps, image: string): Promi
   });
 }
 
+/** A Service's cluster address. */
+async function serviceAddresses(api: KubeApi): Promise<Resolve> {
+  const services = await api.list('Service', { namespace: NAMESPACE.release });
+  return (service, port) => {
+    const spec = services.find(({ metadata }) => metadata?.name === service)?.spec;
+    const number = spec?.ports?.find((entry) => entry.name === port || entry.port === port)?.port;
+    if (number === undefined) throw new Error(`there is no Service ${service} with port ${port}`);
+    return [`${spec?.clusterIP}:${number}`];
+  };
+}
+
 /** A Service's pod addresses, which session affinity needs. */
-async function resolver(api: KubeApi): Promise<(service: string, port: string | number) => string[]> {
+async function resolver(api: KubeApi): Promise<Resolve> {
   const slices = await api.list('EndpointSlice', { namespace: NAMESPACE.release });
   const services = await api.list('Service', { namespace: NAMESPACE.release });
   return (service, port) => {

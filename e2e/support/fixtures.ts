@@ -23,6 +23,8 @@ export const SEARCH_UPSTREAM = `http://upstream.${NAMESPACE.search}.svc.cluster.
 export const MODEL_SERVER = `http://models.${NAMESPACE.models}.svc.cluster.local:8080/v1`;
 /** Secret with the model provider's key. */
 export const PROVIDER_SECRET = { name: 'e2e-model-providers', namespace: NAMESPACE.release };
+/** Secret with credentials of a bucket that does not exist. */
+export const STORAGE_SECRET = { name: 'e2e-object-storage', namespace: NAMESPACE.release };
 export const PROVIDER_KEY = 'e2e-provider-key';
 export const EDGE_PORT = 8443;
 const EDGE_NODE_PORT = 30_080;
@@ -39,11 +41,30 @@ export interface FixtureOptions {
   /** A change replaces the pod. */
   revision?: string;
   nodePort?: boolean;
+  nodeSelector?: Record<string, string>;
 }
+
+/** The node that tests never stop: it has the API server, and in a cluster with several nodes all fixtures. */
+export const KEPT_NODE = { 'node-role.kubernetes.io/control-plane': '' };
+
+/** Where fixtures run in a cluster with this many nodes. */
+export const fixtureNode = (nodes: number): Pick<FixtureOptions, 'nodeSelector'> =>
+  nodes === 1 ? {} : { nodeSelector: KEPT_NODE };
 
 /** A Deployment with one container, and its Service. */
 export function fixtureObjects(options: FixtureOptions): object[] {
-  const { command, env = {}, image, mounts = [], name, namespace, nodePort = false, port, revision = '1' } = options;
+  const {
+    command,
+    env = {},
+    image,
+    mounts = [],
+    name,
+    namespace,
+    nodePort = false,
+    nodeSelector,
+    port,
+    revision = '1',
+  } = options;
   const labels = { app: name };
   const container = {
     name,
@@ -90,6 +111,7 @@ export function fixtureObjects(options: FixtureOptions): object[] {
             enableServiceLinks: false,
             automountServiceAccountToken: false,
             terminationGracePeriodSeconds: 1,
+            ...(nodeSelector === undefined ? {} : { nodeSelector }),
             containers: [container],
             volumes,
           },

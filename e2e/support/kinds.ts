@@ -11,6 +11,7 @@ import type {
   V1LimitRange,
   V1Namespace,
   V1NetworkPolicy,
+  V1Node,
   V1PersistentVolumeClaim,
   V1Pod,
   V1ReplicaSet,
@@ -47,6 +48,7 @@ export interface Kinds {
   LimitRange: Plain<V1LimitRange>;
   Namespace: Plain<V1Namespace>;
   NetworkPolicy: Plain<V1NetworkPolicy>;
+  Node: Plain<V1Node>;
   PersistentVolumeClaim: Plain<V1PersistentVolumeClaim>;
   Pod: Plain<V1Pod>;
   ReplicaSet: Plain<V1ReplicaSet>;
@@ -74,6 +76,7 @@ export const API_PATHS: Record<Kind, { prefix: string; plural: string }> = {
   LimitRange: { prefix: '/api/v1', plural: 'limitranges' },
   Namespace: { prefix: '/api/v1', plural: 'namespaces' },
   NetworkPolicy: { prefix: '/apis/networking.k8s.io/v1', plural: 'networkpolicies' },
+  Node: { prefix: '/api/v1', plural: 'nodes' },
   PersistentVolumeClaim: { prefix: '/api/v1', plural: 'persistentvolumeclaims' },
   Pod: { prefix: '/api/v1', plural: 'pods' },
   ReplicaSet: { prefix: '/apis/apps/v1', plural: 'replicasets' },

@@ -4,12 +4,14 @@ import { eventually } from '@uswarm/testkit/eventually';
 import {
   EXTRA_RUNTIME_NAMESPACES,
   HOST,
+  KEPT_NODE,
   MODEL_SERVER,
   NAMESPACE,
   OIDC_ISSUER,
   PROVIDER_SECRET,
   RELEASE,
   SEARCH_UPSTREAM,
+  STORAGE_SECRET,
 } from './fixtures.js';
 import { imageOf, type Images, type Settings } from './settings.js';
 import type { Tools } from './tools.js';
@@ -52,7 +54,7 @@ export function serviceImages(images: Images, prefix = ''): Record<Service, { im
 }
 
 /** The values of the release: evaluation mode, local images, fixtures instead of external services. */
-export function releaseValues(images: Images): object {
+export function releaseValues(images: Images) {
   const image = (name: string): { image: ImageValues } => ({ image: imageValues(imageOf(images, name)) });
   const { runtime, ...services } = serviceImages(images);
   return {
@@ -97,6 +99,27 @@ export function releaseValues(images: Images): object {
   };
 }
 
+/** Two replicas on any nodes, and stores on the node that tests never stop. */
+function severalNodes(values: ReturnType<typeof releaseValues>): object {
+  const anywhere = { nodeSelector: { 'kubernetes.io/os': 'linux' } };
+  const twice = { ...anywhere, replicas: 2 };
+  return {
+    ...values,
+    defaults: { nodeSelector: KEPT_NODE },
+    orchestrator: { ...values.orchestrator, ...twice },
+    gateway: { ...values.gateway, ...twice },
+    webhook: { ...values.webhook, ...twice },
+    controller: { ...values.controller, ...twice },
+    modelGateway: { ...values.modelGateway, ...twice },
+    searxngClient: { ...values.searxngClient, ...twice },
+    // Longer than a test, so that no runtime is suspended for idleness.
+    runtime: { ...values.runtime, idleSuspendAfterSeconds: 36_000 },
+    // The orchestrator's replicas need a bucket. These tests send no files.
+    objectStorage: { bucket: 'unused', endpoint: 'http://unused.invalid' },
+    secrets: { ...values.secrets, objectStorage: { existingSecret: STORAGE_SECRET.name } },
+  };
+}
+
 const inNamespace = (name: string): object => ({
   namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } },
 });
@@ -120,7 +143,7 @@ const controlledEngine = {
 
 interface ReleaseDeps {
   tools: Tools;
-  settings: Pick<Settings, 'artifacts' | 'images'>;
+  settings: Pick<Settings, 'artifacts' | 'images' | 'nodes'>;
 }
 
 const valuesFile = ({ artifacts }: Pick<Settings, 'artifacts'>): string => path.join(artifacts, 'values.json');
@@ -137,7 +160,8 @@ export async function isInstalled(tools: Tools): Promise<boolean> {
 export async function ensureRelease({ settings, tools }: ReleaseDeps): Promise<'install' | 'upgrade'> {
   await mkdir(settings.artifacts, { recursive: true });
   const values = valuesFile(settings);
-  await writeFile(values, JSON.stringify(releaseValues(settings.images), undefined, 2));
+  const base = releaseValues(settings.images);
+  await writeFile(values, JSON.stringify(settings.nodes === 1 ? base : severalNodes(base), undefined, 2));
   const verb = (await isInstalled(tools)) ? 'upgrade' : 'install';
   const started = performance.now();
   const { stdout, stderr } = await tools.helm(

@@ -21,6 +21,8 @@ const Environment = z.object({
   E2E_AUDIT_LOG: z.string().min(1).optional(),
   /** Folder for diagnostics. */
   E2E_ARTIFACTS: z.string().default('.cache/e2e'),
+  /** The cluster's node count. */
+  E2E_NODES: z.coerce.number().int().min(1).default(1),
   /** Enables tests that stop platform parts. */
   E2E_DISRUPTIVE: flag.default(false),
 });
@@ -33,6 +35,7 @@ export interface Settings {
   edgePort: number;
   auditLog: string | undefined;
   artifacts: string;
+  nodes: number;
   disruptive: boolean;
 }
 
@@ -47,6 +50,7 @@ export function loadSettings(env: NodeJS.ProcessEnv = process.env): Settings {
     edgePort: config.E2E_EDGE_PORT,
     auditLog: config.E2E_AUDIT_LOG,
     artifacts: path.resolve(config.E2E_ARTIFACTS),
+    nodes: config.E2E_NODES,
     disruptive: config.E2E_DISRUPTIVE,
   };
 }

@@ -3,6 +3,7 @@ import { deployEdge, ensureCertificate } from './edge.js';
 import {
   EXTRA_RUNTIME_NAMESPACES,
   FIXTURE_LABEL,
+  fixtureNode,
   fixtureObjects,
   HOST,
   NAMESPACE,
@@ -11,6 +12,7 @@ import {
   PROVIDER_KEY,
   PROVIDER_SECRET,
   RELEASE,
+  STORAGE_SECRET,
 } from './fixtures.js';
 import { createKubeApi, type KubeApi, loadKubeConfig } from './kube-api.js';
 import { type Recorder, startRecorder } from './recorder.js';
@@ -29,7 +31,7 @@ export async function setUpPlatform(settings: Settings = loadSettings()): Promis
   await ensureCertificate({ api });
   const done = await ensureRelease({ tools, settings });
   const recorder = await startRecorder(api, tools, `${settings.artifacts}/cluster`);
-  await deployEdge({ api, tools }, imageOf(settings.images, 'edge'));
+  await deployEdge({ api, tools }, imageOf(settings.images, 'edge'), settings.nodes);
   for (const [namespace, name] of [
     [NAMESPACE.oidc, 'oidc'],
     [NAMESPACE.search, 'upstream'],
@@ -63,13 +65,14 @@ async function refuseForeignRelease(tools: Tools, api: KubeApi): Promise<void> {
   );
 }
 
-async function applyFixtures(tools: Tools, { images }: Settings): Promise<void> {
+async function applyFixtures(tools: Tools, { images, nodes }: Settings): Promise<void> {
   const items = [
     ...[NAMESPACE.release, NAMESPACE.oidc, NAMESPACE.search, NAMESPACE.models, NAMESPACE.edge].map((name) =>
       namespaceObject(name),
     ),
     ...EXTRA_RUNTIME_NAMESPACES.map((name) => namespaceObject(name, true)),
     ...fixtureObjects({
+      ...fixtureNode(nodes),
       name: 'oidc',
       namespace: NAMESPACE.oidc,
       image: imageOf(images, 'oidc'),
@@ -77,12 +80,14 @@ async function applyFixtures(tools: Tools, { images }: Settings): Promise<void> 
       env: { ISSUER_URL: OIDC_ISSUER, REDIRECT_URIS: `https://${HOST}/signed-in` },
     }),
     ...fixtureObjects({
+      ...fixtureNode(nodes),
       name: 'upstream',
       namespace: NAMESPACE.search,
       image: imageOf(images, 'search-upstream'),
       port: 8080,
     }),
     ...fixtureObjects({
+      ...fixtureNode(nodes),
       name: 'models',
       namespace: NAMESPACE.models,
       image: imageOf(images, 'model-server'),
@@ -93,6 +98,12 @@ async function applyFixtures(tools: Tools, { images }: Settings): Promise<void> 
       kind: 'Secret',
       metadata: PROVIDER_SECRET,
       stringData: { OPENAI_API_KEY: PROVIDER_KEY },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: STORAGE_SECRET,
+      stringData: { 'access-key-id': 'unused', 'secret-access-key': 'unused' },
     },
   ];
   await tools.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], {

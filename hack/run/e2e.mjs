@@ -104,7 +104,9 @@ async function makeImages(state) {
   state.previousChart = join(previous, 'charts/uswarm');
   if (state.provided.load) {
     const local = state.provided.localImages;
-    state.images = { ...(await buildImages({ local })), ...(await buildPreviousImages({ folder: previous, local })) };
+    // Upgrades are tested on one node.
+    const before = state.settings.nodes === 1 ? await buildPreviousImages({ folder: previous, local }) : {};
+    state.images = { ...(await buildImages({ local })), ...before };
     return { ok: true };
   }
   const file = process.env.E2E_IMAGES_FILE;
@@ -134,8 +136,8 @@ function projectStep(project, state) {
       state.skipped += 1;
       return { ok: true, output: '' };
     }
-    const { disruptive, all } = settings;
-    const variables = testVariables({ ...state, disruptive, all, ledger });
+    const { disruptive, all, nodes } = settings;
+    const variables = testVariables({ ...state, disruptive, all, nodes, ledger });
     const { ok, ran, skipped } = await runProject(project, { variables, artifacts });
     state.ran += ran;
     state.skipped += skipped;

@@ -47,7 +47,7 @@ describe('the artifacts of a run on a cluster', () => {
 });
 
 describe('the variables of tests', () => {
-  const run = { imagesFile: '/a/images.json', previousChart: '/p', artifacts: '/a', disruptive: false };
+  const run = { nodes: 1, imagesFile: '/a/images.json', previousChart: '/p', artifacts: '/a', disruptive: false };
 
   it('testVariables name the cluster and omit missing features', () => {
     const cluster = { kubeconfig: '/k', context: 'c', node: undefined, edgePort: undefined, auditLog: undefined };
@@ -58,6 +58,7 @@ describe('the variables of tests', () => {
       E2E_PREVIOUS_CHART: '/p',
       E2E_DISRUPTIVE: '0',
       E2E_ARTIFACTS: '/a',
+      E2E_NODES: '1',
     });
   });
 

@@ -29,13 +29,14 @@ export async function provideCluster({ settings, tools, folder, report = console
   try {
     const { kind, image, built } = await chooseNode(settings.choice, { docker, tools, folder, report });
     const name = clusterName(repositoryRoot);
-    const { limitsLifted } = settings;
+    const { limitsLifted, nodes } = settings;
     const ours = createKindCluster({
       kind,
       image,
       name,
       kubectl: tools.kubectl,
       folder: join(folder, 'cluster'),
+      nodes,
       limitsLifted,
       report,
     });

@@ -17,15 +17,18 @@ const RUNC_WITHOUT_SYSTEMD = `[plugins."io.containerd.grpc.v1.cri".containerd.ru
 /** The defaults are 20 and 30 per controller, 50 and 100 for the scheduler. */
 const NO_LIMITS = { 'kube-api-qps': '5000', 'kube-api-burst': '10000' };
 
+/** The zone label's values. */
+const ZONES = ['a', 'b', 'c'];
+
 /**
- * The test cluster: one node, the admission plugin OwnerReferencesPermissionEnforcement, because the controller's RBAC
+ * The test cluster: one node or three in different zones, the admission plugin OwnerReferencesPermissionEnforcement, because the controller's RBAC
  * rules must satisfy it, and an audit log.
  *
- * @param {{ policyFolder: string, logFolder: string, limitsLifted?: boolean }} options folders on this machine;
+ * @param {{ policyFolder: string, logFolder: string, nodes?: number, limitsLifted?: boolean }} options folders on this machine;
  * `limitsLifted`: removes the request limits for the cluster's controllers and scheduler
  * @returns {string} kind's configuration; JSON is YAML
  */
-export function kindConfig({ policyFolder, logFolder, limitsLifted = false }) {
+export function kindConfig({ policyFolder, logFolder, nodes = 1, limitsLifted = false }) {
   const apiServer = {
     extraArgs: {
       'enable-admission-plugins': 'NodeRestriction,OwnerReferencesPermissionEnforcement',
@@ -42,6 +45,9 @@ export function kindConfig({ policyFolder, logFolder, limitsLifted = false }) {
   };
   const lifted = { controllerManager: { extraArgs: NO_LIMITS }, scheduler: { extraArgs: NO_LIMITS } };
   const components = { apiServer, ...(limitsLifted && lifted) };
+  const zone = (index) => (nodes === 1 ? {} : { labels: { 'topology.kubernetes.io/zone': ZONES[index] } });
+  // kind permits pods on the control plane only in a cluster with one node.
+  const untainted = JSON.stringify({ kind: 'InitConfiguration', nodeRegistration: { taints: [] } });
   return JSON.stringify({
     kind: 'Cluster',
     apiVersion: 'kind.x-k8s.io/v1alpha4',
@@ -54,6 +60,8 @@ export function kindConfig({ policyFolder, logFolder, limitsLifted = false }) {
     nodes: [
       {
         role: 'control-plane',
+        ...zone(0),
+        ...(nodes === 1 ? {} : { kubeadmConfigPatches: [untainted] }),
         extraMounts: [
           { hostPath: policyFolder, containerPath: AUDIT_POLICY, readOnly: true },
           { hostPath: logFolder, containerPath: AUDIT_LOG },
@@ -61,6 +69,7 @@ export function kindConfig({ policyFolder, logFolder, limitsLifted = false }) {
         // 0: any free port of this machine.
         extraPortMappings: [{ containerPort: EDGE_NODE_PORT, hostPort: 0, listenAddress: '127.0.0.1' }],
       },
+      ...Array.from({ length: nodes - 1 }, (_, index) => ({ role: 'worker', ...zone(index + 1) })),
     ],
   });
 }

@@ -37,6 +37,15 @@ describe('the test cluster', () => {
     expect(patch.match(/SystemdCgroup = \w+/g)).toEqual(['SystemdCgroup = false', 'SystemdCgroup = false']);
   });
 
+  it('has three nodes that run pods, each in its own zone, if three are wanted', () => {
+    const { nodes } = JSON.parse(kindConfig({ policyFolder: '', logFolder: '', nodes: 3 }));
+    expect(nodes.map(({ role }) => role)).toEqual(['control-plane', 'worker', 'worker']);
+    expect(nodes.map(({ labels }) => labels['topology.kubernetes.io/zone'])).toEqual(['a', 'b', 'c']);
+    expect(JSON.parse(nodes[0].kubeadmConfigPatches[0]).nodeRegistration.taints).toEqual([]);
+    expect(config.nodes).toHaveLength(1);
+    expect(config.nodes[0]).not.toHaveProperty('labels');
+  });
+
   it('opens ports on loopback only', () => {
     expect(config.networking.apiServerAddress).toBe('127.0.0.1');
     expect(config.nodes).toHaveLength(1);

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from 'node:path';
 import { RunError } from '../run-error.mjs';
 import { mustRun, run } from './commands.mjs';
+import { connectNodes } from './node-network.mjs';
 import { auditPolicy, EDGE_NODE_PORT, kindConfig } from './kind-config.mjs';
 
 /**
@@ -18,18 +19,30 @@ import { auditPolicy, EDGE_NODE_PORT, kindConfig } from './kind-config.mjs';
 /**
  * Manages a kind cluster; its files are in `folder`.
  *
- * @param {{ kind: string, kubectl: string, name: string, image: string, folder: string, limitsLifted?: boolean,
+ * @param {{ kind: string, kubectl: string, name: string, image: string, folder: string, nodes?: number, limitsLifted?: boolean,
  *   report?: (line: string) => void }} deps
  */
-export function createKindCluster({ kind, kubectl, name, image, folder, limitsLifted, report = console.log }) {
+export function createKindCluster({
+  kind,
+  kubectl,
+  name,
+  image,
+  folder,
+  nodes = 1,
+  limitsLifted,
+  report = console.log,
+}) {
   const kubeconfig = join(folder, 'kubeconfig');
   const policyFolder = join(folder, 'audit-policy');
   const logFolder = join(folder, 'audit-log');
   const auditLog = join(logFolder, 'audit.log');
   const made = join(folder, 'made.json');
-  const config = kindConfig({ policyFolder, logFolder, limitsLifted });
+  const config = kindConfig({ policyFolder, logFolder, nodes, limitsLifted });
   const identity = JSON.stringify({ image, config, auditPolicy });
   const env = { ...process.env, KUBECONFIG: kubeconfig };
+  // kind's names: worker, worker2, …
+  const workers = Array.from({ length: nodes - 1 }, (_, index) => `${name}-worker${index === 0 ? '' : index + 1}`);
+  const containers = [`${name}-control-plane`, ...workers];
 
   /** @returns {Promise<Cluster>} */
   async function describe() {
@@ -61,7 +74,8 @@ export function createKindCluster({ kind, kubectl, name, image, folder, limitsLi
       failure: 'kind could not create the cluster',
     });
     // kind's policy would start an interrupted run's node with the next Docker daemon.
-    await mustRun('docker', ['update', '--restart=no', `${name}-control-plane`], { limitS: 30 });
+    await mustRun('docker', ['update', '--restart=no', ...containers], { limitS: 30 });
+    if (nodes > 1) await connectNodes({ kubectl, env });
     await settled();
     writeFileSync(made, identity);
     return describe();
@@ -91,8 +105,8 @@ export function createKindCluster({ kind, kubectl, name, image, folder, limitsLi
     report(`  loading ${images.length} images`);
     await mustRun(kind, ['load', 'docker-image', ...images, '--name', name], {
       env,
-      limitS: 300,
-      failure: 'The images could not be loaded into the node',
+      limitS: 300 * nodes,
+      failure: 'The images could not be loaded into the nodes',
     });
   }
 

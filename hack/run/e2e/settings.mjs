@@ -14,11 +14,15 @@ export const CLUSTER_USAGE = `Environment variables that select the cluster:
   E2E_CLUSTER=built           a new kind cluster with a node image built from sources (Linux on x64, root)
   none of these               E2E_CLUSTER=kind if the public node image is available, else E2E_CLUSTER=built`;
 
-export const E2E_USAGE = `Usage: npm run e2e -- [--all] [--keep] [pattern…]
+export const E2E_USAGE = `Usage: npm run e2e -- [--all | --nodes 3] [--keep] [pattern…]
 Runs the core tests; with patterns, the test files that match one of them.
-  --all    run all tests, including the disruptive ones and the scale test
-  --keep   keep the cluster, and reuse the one that an earlier run kept
+  --all      run all tests, including the disruptive ones and the scale test
+  --nodes 3  run the tests that drain and stop nodes, on a new kind cluster with three nodes in three zones
+  --keep     keep the cluster, and reuse the one that an earlier run kept
 ${CLUSTER_USAGE}`;
+
+/** Possible node counts for a new cluster. */
+const NODE_COUNTS = ['1', '3'];
 
 const CHOICES = ['auto', 'kind', 'built'];
 
@@ -28,6 +32,7 @@ const CHOICES = ['auto', 'kind', 'built'];
  * @typedef {object} Settings
  * @property {boolean} all run all tests rather than the core
  * @property {boolean} keep
+ * @property {number} nodes in the cluster
  * @property {string[]} test file patterns; none selects the core or all tests
  * @property {{ kubeconfig: string, context: string } | undefined} given an existing cluster
  * @property {'auto' | 'kind' | 'built'} choice how to create a cluster when none is given
@@ -37,11 +42,17 @@ const CHOICES = ['auto', 'kind', 'built'];
 
 /** @returns {Settings} @throws RunError with the usage */
 export function readSettings(args, env = process.env) {
-  const { all, keep, patterns } = readArguments(args);
+  const { all, keep, nodes, patterns } = readArguments(args);
   const { given, choice } = readClusterSettings(env, E2E_USAGE);
+  if (!NODE_COUNTS.includes(nodes))
+    throw new RunError(`--nodes must be one of ${NODE_COUNTS.join(', ')}.\n\n${E2E_USAGE}`);
+  if (nodes !== '1' && (all || given !== undefined)) {
+    throw new RunError(`--nodes needs its own cluster, and cannot be used with --all.\n\n${E2E_USAGE}`);
+  }
   return {
     all,
     keep,
+    nodes: Number(nodes),
     patterns,
     given,
     choice,
@@ -62,7 +73,11 @@ function readArguments(args) {
   try {
     const { values, positionals } = parseArgs({
       args,
-      options: { all: { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
+      options: {
+        all: { type: 'boolean', default: false },
+        keep: { type: 'boolean', default: false },
+        nodes: { type: 'string', default: '1' },
+      },
       allowPositionals: true,
     });
     return { ...values, patterns: positionals };

@@ -18,6 +18,7 @@ describe('npm run e2e', () => {
     expect(readSettings([], {})).toEqual({
       all: false,
       keep: false,
+      nodes: 1,
       patterns: [],
       given: undefined,
       choice: 'auto',
@@ -44,6 +45,14 @@ describe('npm run e2e', () => {
     expect(() => readSettings(['--nothing'], {})).toThrow(/--nothing[^]*Usage: npm run e2e -- /);
     expect(() => readSettings([], { E2E_CLUSTER: 'docker' })).toThrow('E2E_CLUSTER must be one of auto, kind, built.');
     expect(() => readSettings([], { KUBECONFIG: '/nowhere/config', E2E_CONTEXT: 'x' })).toThrow('/nowhere/config');
+  });
+
+  it('accepts three nodes for its own cluster only', () => {
+    expect(readSettings(['--nodes', '3'], {})).toMatchObject({ nodes: 3, all: false });
+    expect(() => readSettings(['--nodes', '2'], {})).toThrow('--nodes must be one of 1, 3.');
+    expect(() => readSettings(['--nodes', '3', '--all'], {})).toThrow('cannot be used with --all');
+    const env = { KUBECONFIG: kubeconfig, E2E_CONTEXT: 'mine' };
+    expect(() => readSettings(['--nodes', '3'], env)).toThrow('--nodes needs its own cluster');
   });
 
   it('names the cluster after the checkout and puts the cache in XDG_CACHE_HOME', () => {

@@ -40,6 +40,8 @@ export const PROJECTS = [
     disruptive: true,
     core: ['e2e/platform/rollout.serial.e2e.test.ts'],
   },
+  // A cluster with this many nodes has only these tests.
+  { project: 'nodes', workers: '--runInBand', disruptive: true, nodes: 3, core: [] },
   {
     project: 'uninstall',
     workers: '--runInBand',
@@ -52,13 +54,18 @@ export const PROJECTS = [
  * The projects to run, each with its test file patterns. Patterns apply to all projects and take precedence over `all`;
  * without both only the core runs.
  */
-export function selectProjects({ patterns, all }) {
-  if (patterns.length > 0 || all) return PROJECTS.map((project) => ({ ...project, patterns, limitMs: LIMIT_MS }));
-  return PROJECTS.filter(({ core }) => core.length > 0).map((project) => ({
-    ...project,
-    limitMs: CORE_LIMIT_MS,
-    patterns: project.core.map((file) => `/${file.replaceAll('.', String.raw`\.`)}$`),
-  }));
+export function selectProjects({ patterns, all, nodes = 1 }) {
+  const fitting = PROJECTS.filter((project) => (project.nodes ?? 1) === nodes);
+  if (patterns.length > 0 || all || nodes > 1) {
+    return fitting.map((project) => ({ ...project, patterns, limitMs: LIMIT_MS }));
+  }
+  return fitting
+    .filter(({ core }) => core.length > 0)
+    .map((project) => ({
+      ...project,
+      limitMs: CORE_LIMIT_MS,
+      patterns: project.core.map((file) => `/${file.replaceAll('.', String.raw`\.`)}$`),
+    }));
 }
 
 /** File with jest's results for a project. */
@@ -99,7 +106,7 @@ export function counts({ numTotalTests, numPendingTests, numTodoTests }) {
 }
 
 /** The variables that describe the cluster to tests. */
-export function testVariables({ cluster, imagesFile, previousChart, artifacts, disruptive, all, ledger }) {
+export function testVariables({ cluster, imagesFile, previousChart, artifacts, disruptive, all, nodes, ledger }) {
   return {
     E2E_KUBECONFIG: cluster.kubeconfig,
     E2E_CONTEXT: cluster.context,
@@ -109,6 +116,7 @@ export function testVariables({ cluster, imagesFile, previousChart, artifacts, d
     ...(cluster.auditLog && { E2E_AUDIT_LOG: cluster.auditLog }),
     E2E_DISRUPTIVE: disruptive ? '1' : '0',
     E2E_ARTIFACTS: artifacts,
+    E2E_NODES: String(nodes),
     ...(all && { USWARM_ALL_TESTS: '1' }),
     ...(ledger && { USWARM_LEDGER_FILE: ledger }),
   };

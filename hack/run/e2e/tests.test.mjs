@@ -17,6 +17,8 @@ const selectedFiles = ({ patterns }) =>
 const names = (projects) => projects.map(({ project }) => project);
 
 describe('the selection of e2e tests', () => {
+  const onOneNode = PROJECTS.filter(({ nodes }) => nodes === undefined);
+
   it('the projects are those of the jest configuration', () => {
     expect(names(PROJECTS)).toEqual(config.projects.map(({ displayName }) => displayName));
   });
@@ -38,12 +40,17 @@ describe('the selection of e2e tests', () => {
   it('selectProjects returns every file of every project with --all', () => {
     const selected = selectProjects({ patterns: [], all: true });
     expect(selected.map(({ project, patterns }) => ({ project, patterns }))).toEqual(
-      PROJECTS.map(({ project }) => ({ project, patterns: [] })),
+      onOneNode.map(({ project }) => ({ project, patterns: [] })),
     );
   });
 
   it('selectProjects returns the files that match the patterns, in every project', () => {
     const selected = selectProjects({ patterns: ['crd', 'phases'], all: false });
-    expect(selected.map(({ patterns }) => patterns)).toEqual(PROJECTS.map(() => ['crd', 'phases']));
+    expect(selected.map(({ patterns }) => patterns)).toEqual(onOneNode.map(() => ['crd', 'phases']));
+  });
+
+  it('selectProjects returns only the tests of nodes for a cluster with three nodes', () => {
+    expect(names(selectProjects({ patterns: [], all: false, nodes: 3 }))).toEqual(['nodes']);
+    expect(names(onOneNode)).not.toContain('nodes');
   });
 });
