@@ -60,6 +60,13 @@ function sourcesAtStart(service, program) {
   return [...seen].flatMap((file) => JSON.parse(readFileSync(join(dist, `${file}.map`), 'utf8')).sources);
 }
 
+/** A service's source files, in all its programs. */
+function sourcesIn(service) {
+  const dist = join(app(service), 'dist');
+  const maps = readdirSync(dist).filter((file) => file.endsWith('.map'));
+  return maps.flatMap((file) => JSON.parse(readFileSync(join(dist, file), 'utf8')).sources);
+}
+
 // A thread does nothing without the program that starts it.
 const programs = services.flatMap(({ name, programs: own }) =>
   own.filter((program) => !program.endsWith('-worker')).map((program) => [name, program]),
@@ -138,6 +145,19 @@ describe('the bundles of the images', () => {
     expect(
       sources.filter((path) => /node_modules\/(?:@kubernetes\/client-node|@aws-sdk|@smithy)\//.test(path)),
     ).toEqual([]);
+  });
+
+  it.each(['orchestrator', 'realtime-gateway', 'model-gateway'])(
+    'the bundle of the %s has the SDK of OpenTelemetry in files that it loads lazily',
+    (service) => {
+      const ofSdk = (sources) => sources.filter((path) => /@opentelemetry\/(?:sdk|exporter|otlp)-/.test(path));
+      expect(ofSdk(sourcesAtStart(service, 'main'))).toEqual([]);
+      expect(ofSdk(sourcesIn(service))).not.toEqual([]);
+    },
+  );
+
+  it('the bundle of the runtime has no SDK of OpenTelemetry', () => {
+    expect(sourcesIn('agent-runtime').filter((path) => /@opentelemetry\/(?!api\/)/.test(path))).toEqual([]);
   });
 
   it('no code of the runtime runs so often at its start that TurboFan optimizes it', async () => {

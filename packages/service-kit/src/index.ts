@@ -86,7 +86,7 @@ export {
 export { type ClosableWork, createClosableWork } from './closable-work.js';
 export { createTaskQueue, QueueFull, type TaskOptions, type TaskQueue, type TaskQueueLimits } from './task-queue.js';
 export { createTokenBuckets, type TokenBuckets } from './token-buckets.js';
-export { currentTraceId, failSpan, inSpan, type Span, traceHeaders } from './tracing.js';
+export { currentTraceId, currentTraceparent, failSpan, inSpan, type Span, startSpan, traceHeaders } from './tracing.js';
 export { hstsMaxAge, transportSecurity } from './transport-security.js';
 export { unlessAborted } from './unless-aborted.js';
 export {

@@ -40,6 +40,8 @@ export interface RunServiceOptions {
   logger: Logger;
   /** Milliseconds until the process exits even if the shutdown is not complete; a function is called when it begins. */
   shutdownDeadlineMs?: number | (() => number);
+  /** Starts the export of spans before anything else; see `startTracing`. Stopped last. */
+  tracing?: () => Promise<Closer | undefined>;
 }
 
 /**
@@ -47,7 +49,7 @@ export interface RunServiceOptions {
  * A failed start logs one line and exits with 1.
  */
 export async function runService(
-  { logger, shutdownDeadlineMs = 15_000 }: RunServiceOptions,
+  { logger, shutdownDeadlineMs = 15_000, tracing }: RunServiceOptions,
   start: (stack: CloseStack) => Promise<void>,
 ): Promise<void> {
   const stack = new CloseStack(logger);
@@ -63,6 +65,8 @@ export async function runService(
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
   try {
+    const endTracing = await tracing?.();
+    if (endTracing !== undefined) stack.defer('tracing', endTracing);
     await start(stack);
   } catch (error) {
     logger.fatal({ err: error }, error instanceof Error ? error.message : 'start failed');

@@ -162,6 +162,8 @@ export interface ModelTokenTurn {
    * recording, which the orchestrator sends itself; no runtime has such a token.
    */
   purpose: ModelTokenPurpose;
+  /** The turn's span. Signed, so that a runtime cannot choose another trace. */
+  traceparent?: string | undefined;
 }
 
 export const MODEL_TOKEN_PURPOSES = ['turn', 'summary', 'transcription'] as const;
@@ -170,9 +172,9 @@ export type ModelTokenPurpose = (typeof MODEL_TOKEN_PURPOSES)[number];
 /** An HS256 token with which a workspace's runtime calls the model gateway; valid for 240 s. */
 export function signModelToken(
   key: SigningKey,
-  { workspaceId, agentId, turnId, purpose }: ModelTokenTurn,
+  { workspaceId, agentId, turnId, purpose, traceparent }: ModelTokenTurn,
 ): Promise<string> {
-  return new SignJWT({ agent: agentId, turn: turnId, purpose })
+  return new SignJWT({ agent: agentId, turn: turnId, purpose, ...(traceparent === undefined ? {} : { traceparent }) })
     .setProtectedHeader({ alg: 'HS256', kid: key.id })
     .setSubject(workspaceId)
     .setAudience(MODEL_AUDIENCE)
@@ -181,15 +183,21 @@ export function signModelToken(
     .sign(key.secret);
 }
 
-const modelClaims = z.object({ agent: z.string(), turn: z.string(), purpose: z.enum(MODEL_TOKEN_PURPOSES) });
+const modelClaims = z.object({
+  agent: z.string(),
+  turn: z.string(),
+  purpose: z.enum(MODEL_TOKEN_PURPOSES),
+  traceparent: z.string().optional(),
+});
 
 /** @param keys the current key and, during a rotation, the previous one. @throws TokenError */
 export async function verifyModelToken(keys: readonly SigningKey[], token: string): Promise<ModelTokenTurn> {
   const payload = await verifiedClaims(() => verifySharedKey(keys, token, MODEL_AUDIENCE, ['exp']));
   const claims = modelClaims.safeParse(payload);
   if (!claims.success) throw new TokenError('the token names no turn');
-  const { agent, turn, purpose } = claims.data;
-  return { workspaceId: payload.sub, agentId: agent, turnId: turn, purpose };
+  const { agent, turn, purpose, traceparent } = claims.data;
+  const trace = traceparent === undefined ? {} : { traceparent };
+  return { workspaceId: payload.sub, agentId: agent, turnId: turn, purpose, ...trace };
 }
 
 const INTERNAL_AUDIENCE = 'orchestrator-internal';

@@ -14,22 +14,28 @@ import {
 export type { Span };
 
 /**
- * Spans through the OpenTelemetry API. Without an SDK (loaded with `node --import`), these functions do nothing.
+ * Spans through the OpenTelemetry API. Without an SDK (see `startTracing`), these functions do nothing.
  */
 const tracer = trace.getTracer('uswarm');
 
 export interface SpanOptions {
   attributes?: Attributes;
-  /** Request headers from one of our services, whose trace the span continues. */
-  parent?: Headers;
+  /** Default: `server` with `parent` or `client`, otherwise `internal`. */
+  kind?: 'client' | 'internal' | 'server';
+  /** Headers from one of our services, or a stored `traceparent`, whose trace the span continues. */
+  parent?: Headers | undefined;
   /**
-   * Request headers from a client. The span starts a new trace, which only links to the client's trace: a client must
-   * not control our trace ids or our sampling.
+   * Request headers from a client. The span only links to the client's trace, and starts a new one unless it has a
+   * `parent`: a client must not control our trace ids or our sampling.
    */
-  client?: Headers;
+  client?: Headers | undefined;
+  /** Asked at the end. True: the span is not exported. */
+  discard?: () => boolean;
 }
 
 type Headers = Record<string, string | string[] | undefined>;
+
+const KINDS = { client: SpanKind.CLIENT, internal: SpanKind.INTERNAL, server: SpanKind.SERVER };
 
 /** A link to the client's span. Never sampled, so that no sampler follows the client's decision. */
 function linksTo(client: Headers): Link[] {
@@ -38,10 +44,11 @@ function linksTo(client: Headers): Link[] {
 }
 
 /** A span's parent context, kind and links. */
-function originOf({ parent, client }: SpanOptions) {
-  if (client !== undefined) return { within: ROOT_CONTEXT, kind: SpanKind.SERVER, links: linksTo(client) };
-  if (parent !== undefined) return { within: propagation.extract(ROOT_CONTEXT, parent), kind: SpanKind.SERVER };
-  return { within: context.active(), kind: SpanKind.INTERNAL };
+function originOf({ parent, client, kind }: SpanOptions) {
+  if (parent === undefined && client === undefined)
+    return { within: context.active(), kind: KINDS[kind ?? 'internal'] };
+  const within = parent === undefined ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, parent);
+  return { within, kind: KINDS[kind ?? 'server'], ...(client === undefined ? {} : { links: linksTo(client) }) };
 }
 
 /**
@@ -58,9 +65,20 @@ export function inSpan<T>(name: string, options: SpanOptions, run: (span: Span) 
       failSpan(span, typeof code === 'string' ? code : 'exception');
       throw error;
     } finally {
-      span.end();
+      // Only ended spans are exported.
+      if (options.discard?.() !== true) span.end();
     }
   });
+}
+
+/** Starts a span within the current one. `startedAt`: if it began earlier. */
+export function startSpan(name: string, { attributes = {}, kind = 'internal', startedAt }: StartedSpan): Span {
+  const times = startedAt === undefined ? {} : { startTime: startedAt };
+  return tracer.startSpan(name, { attributes, kind: KINDS[kind], ...times });
+}
+
+export interface StartedSpan extends Pick<SpanOptions, 'attributes' | 'kind'> {
+  startedAt?: Date | undefined;
 }
 
 /** Sets the span status, and `error.type`. */
@@ -80,3 +98,6 @@ export function traceHeaders(): Record<string, string> {
   propagation.inject(context.active(), headers);
   return headers;
 }
+
+/** The current span, to continue its trace later or elsewhere; undefined without an SDK. */
+export const currentTraceparent = (): string | undefined => traceHeaders()['traceparent'];

@@ -8,6 +8,7 @@ import {
 } from '@uswarm/dev-servers';
 import { missingChromium } from './chromium.js';
 import { missingJava } from './java/java.js';
+import { missingCollector } from './otel-collector.js';
 import { missingPrometheus } from './prometheus.js';
 
 /** Parts that some machines cannot run. Postgres and the OIDC issuer are npm packages, which run everywhere. */
@@ -21,7 +22,8 @@ type PartName =
   | 'go'
   | 'java'
   | 'prometheus'
-  | 'chromium';
+  | 'chromium'
+  | 'otel-collector';
 
 const checks: Record<PartName, () => MissingPart | undefined> = {
   valkey: () => (process.env['TEST_REDIS_URL'] === undefined ? missingValkey() : undefined),
@@ -34,6 +36,7 @@ const checks: Record<PartName, () => MissingPart | undefined> = {
   java: missingJava,
   prometheus: missingPrometheus,
   chromium: missingChromium,
+  'otel-collector': missingCollector,
 };
 
 /** `describe` for tests that need a part that this machine may lack; see `describeWithPart`. */

@@ -19,6 +19,7 @@ import {
   startOpsServer,
 } from '@uswarm/service-kit';
 import { createOutgoing } from '@uswarm/service-kit/outgoing';
+import { startTracing } from '@uswarm/service-kit/start-tracing';
 import {
   DEVELOPMENT_CLIENT_ID,
   startOidcIssuer,
@@ -68,6 +69,8 @@ export async function startLocalMode(deps: LocalModeDeps): Promise<RunningLocal>
   stack.defer('data folder', folder.close);
   await checkPortsFree(settings);
   const logger = createLog(folder.file('uswarm.log'));
+  const endTracing = await startTracing('local', logger, settings.environment);
+  if (endTracing !== undefined) stack.defer('tracing', endTracing);
 
   const databaseUrl = await startDatabase(folder, deps, logger);
   const search = await prepareSearch(folder, deps);

@@ -115,9 +115,11 @@ export function gatewayEnvironment({
   internalPort,
   redis,
   secrets,
+  tracing = {},
 }: {
   internalPort: number;
   redis: string;
+  tracing?: Record<string, string>;
   secrets: Pick<ServiceSecrets, 'internalKey'>;
 }): Record<string, string> {
   return {
@@ -126,6 +128,7 @@ export function gatewayEnvironment({
     INTERNAL_API_URL: `http://127.0.0.1:${internalPort}`,
     INTERNAL_API_KEY: secrets.internalKey,
     REALTIME_REDIS_URL: redis,
+    ...tracing,
   };
 }
 
@@ -183,10 +186,11 @@ export async function startSeparateServices(
       'listening',
     );
   const orchestrators = [await runOrchestrator(restPort, internalPort)];
+  const tracing = Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith('OTEL_')));
   const runGateway = () =>
     listening(
       runProgram('services/realtime-gateway/dist/main.js', [], {
-        ...gatewayEnvironment({ internalPort, redis, secrets }),
+        ...gatewayEnvironment({ internalPort, redis, secrets, tracing }),
         GATEWAY_PORT: String(socketPort),
       }),
       'serving /socket.io/',

@@ -6,6 +6,7 @@ import {
   runService,
   startOpsServer,
 } from '@uswarm/service-kit';
+import { startTracing } from '@uswarm/service-kit/start-tracing';
 import { loadModelGatewayConfig } from './config.js';
 import { createModelGatewayMetrics } from './metrics.js';
 import { createModelCallClient } from './model-call-client.js';
@@ -17,7 +18,9 @@ const logger = createLogger({ service });
 const CLOSING_MS = 10_000;
 
 let graceMs = 0;
-await runService({ logger, shutdownDeadlineMs: () => graceMs + CLOSING_MS }, async (stack) => {
+const shutdownDeadlineMs = (): number => graceMs + CLOSING_MS;
+const tracing = () => startTracing(service, logger);
+await runService({ logger, shutdownDeadlineMs, tracing }, async (stack) => {
   const config = loadModelGatewayConfig(process.env);
   logger.level = config.logLevel;
   graceMs = config.shutdownGraceMs;

@@ -86,7 +86,7 @@ export function createModelGateway({ config, calls, metrics, logger }: ModelGate
     const end = limiter.begin(turn.workspaceId);
     try {
       const attributes = { 'gen_ai.operation.name': 'transcription', 'gen_ai.provider.name': TRANSCRIPTION_PROVIDER };
-      await inSpan('transcription', { client: request.headers, attributes }, () =>
+      await inSpan('transcription', { ...originOf(turn, request), attributes }, () =>
         transcribe(turn, { request, response }),
       );
       return 'completed';
@@ -100,7 +100,7 @@ export function createModelGateway({ config, calls, metrics, logger }: ModelGate
     const end = limiter.begin(turn.workspaceId);
     try {
       const attributes = { 'gen_ai.operation.name': 'chat', 'gen_ai.provider.name': provider.name };
-      return await inSpan('chat', { client: request.headers, attributes }, (span) =>
+      return await inSpan('chat', { ...originOf(turn, request), attributes }, (span) =>
         runCall(provider, turn, { request, response, span }),
       );
     } finally {
@@ -153,6 +153,16 @@ export function createModelGateway({ config, calls, metrics, logger }: ModelGate
     },
   };
 }
+
+/**
+ * A call belongs to the trace that the orchestrator signed for its turn. A runtime's own headers only lead to a link: it runs
+ * untrusted code.
+ */
+const originOf = ({ traceparent }: ModelTokenTurn, { headers }: IncomingMessage) => ({
+  kind: 'client' as const,
+  client: headers,
+  ...(traceparent === undefined ? {} : { parent: { traceparent } }),
+});
 
 /** A request that its client aborted is cut. */
 function resultOf(error: unknown, request: IncomingMessage): CallResult {

@@ -52,4 +52,6 @@ export const QUEUED: TurnRow = {
   in_reply_to: 'question',
   task_depth: null,
   task_prompt: null,
+  traceparent: null,
+  agent_slug: 'manager',
 };

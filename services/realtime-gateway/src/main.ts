@@ -13,6 +13,7 @@ import {
   runService,
   startOpsServer,
 } from '@uswarm/service-kit';
+import { startTracing } from '@uswarm/service-kit/start-tracing';
 import { GatewayConfig } from './config.js';
 import { createGateway } from './gateway.js';
 import { createGatewayMetrics, registerBus } from './metrics/gateway-metrics.js';
@@ -31,7 +32,9 @@ const logger = createLogger({ service });
 const SHUTDOWN_MARGIN_MS = 8_000;
 let shutdownWindowMs = 0;
 
-await runService({ logger, shutdownDeadlineMs: () => shutdownWindowMs + SHUTDOWN_MARGIN_MS }, async (stack) => {
+const shutdownDeadlineMs = (): number => shutdownWindowMs + SHUTDOWN_MARGIN_MS;
+const tracing = () => startTracing(service, logger);
+await runService({ logger, shutdownDeadlineMs, tracing }, async (stack) => {
   const config = loadConfig(GatewayConfig, process.env);
   shutdownWindowMs = config.SHUTDOWN_WINDOW_MS;
   logger.level = config.LOG_LEVEL;

@@ -30,6 +30,8 @@ export interface UserMessage {
   bodyHash?: Buffer;
   /** True if it reaches an agent that works on an earlier message. */
   steers?: boolean;
+  /** The span of its request. */
+  traceparent?: string | undefined;
 }
 
 export interface StoredUserMessage {
@@ -48,7 +50,7 @@ interface Item {
 
 /** Without `*`, so that the statement is prepared. */
 const COLUMNS = sql`subject_id, workspace_id, conversation_id, user_id, text, mentions, attachments, title, local_id, body_hash, turns,
-  deadline, steers, n`;
+  deadline, steers, traceparent, n`;
 
 const localIdIsUsed = (
   workspaceId: RawBuilder<unknown>,
@@ -66,7 +68,7 @@ const localIdIsUsed = (
 const UNLOCKED = sql`
   free AS MATERIALIZED (
     SELECT s.subject_id, s.workspace_id, s.conversation_id, s.user_id, s.text, s.mentions, s.attachments, s.title, s.local_id,
-      s.body_hash, s.turns, s.deadline, s.steers, s.n, w.last_seq, (
+      s.body_hash, s.turns, s.deadline, s.steers, s.traceparent, s.n, w.last_seq, (
         SELECT seen.last_seq FROM workspaces seen WHERE seen.id = s.workspace_id
       ) AS seen_seq
     FROM sends s
@@ -112,7 +114,8 @@ async function insert(
         (SELECT ${column(({ bodyHash = null }) => bodyHash)}::bytea[]),
         (SELECT ${column(({ agentIds }) => agentIds.length)}::int[]),
         (SELECT ${column(({ deadline }) => deadline)}::timestamptz[]),
-        (SELECT ${column(({ steers = false }) => steers)}::boolean[])
+        (SELECT ${column(({ steers = false }) => steers)}::boolean[]),
+        (SELECT ${column(({ traceparent = null }) => traceparent)}::text[])
       ) WITH ORDINALITY AS s (${COLUMNS})
     ), ${candidates}, possible AS (
       SELECT ${COLUMNS}, row_number() OVER (PARTITION BY workspace_id, local_id ORDER BY n) AS nth_use,
@@ -138,7 +141,8 @@ async function insert(
       RETURNING id, workspace_id, conversation_id, seq, rev, before_seq, error_code, role, content, status, local_id, mentions,
         attachments, created_at, updated_at, edited_at, agent_id, answer_turn_id, in_reply_to, answered_with
     ), queued AS (
-      SELECT t.turn_id, t.agent_id, s.workspace_id, s.conversation_id, s.user_id, s.subject_id, s.steers
+      SELECT t.turn_id, t.agent_id, s.workspace_id, s.conversation_id, s.user_id, s.subject_id, s.steers,
+        s.traceparent
       FROM ready s JOIN unnest(
         (SELECT ${turns.map(({ messageId }) => messageId)}::uuid[]),
         (SELECT ${turns.map(({ id }) => id)}::uuid[]),

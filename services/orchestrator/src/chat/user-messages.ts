@@ -1,4 +1,5 @@
 import { ApiError } from '@uswarm/contract';
+import { currentTraceparent } from '@uswarm/service-kit';
 import pg from 'pg';
 import type { Transaction, WithTransaction } from '../platform/database/database.js';
 import { createGroups, SENDS } from '../platform/database/groups.js';
@@ -91,7 +92,9 @@ export function createUserMessages(deps: UserMessagesDeps): UserMessages {
 
   return {
     async storeTogether(message, deadline) {
-      return (await storeInGroup({ message, deadline }))?.row;
+      // Here, because the group runs in the context of its first message.
+      const traceparent = currentTraceparent();
+      return (await storeInGroup({ message: { ...message, traceparent }, deadline }))?.row;
     },
 
     async prepare(workspaceId, tx) {
@@ -102,7 +105,7 @@ export function createUserMessages(deps: UserMessagesDeps): UserMessages {
       const { workspaceId, conversationId, agentIds } = message;
       await events.lock(workspaceId, tx);
       const [stored] = await pipelined(tx, (sender) => [
-        insertLocked(sender, message),
+        insertLocked(sender, { ...message, traceparent: currentTraceparent() }),
         ...(agentIds.length === 0 ? [] : [limits.requireTokensLeft(workspaceId, sender)]),
       ]);
       if (stored === undefined)

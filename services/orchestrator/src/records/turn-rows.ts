@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { currentTraceparent } from '@uswarm/service-kit';
 import type { Database } from '../platform/database/database.js';
 import type { AgentActivity, TurnStatus } from '../platform/database/schema.js';
 import { heldLease, insertJobs, type LeasedJob } from '../platform/jobs/job-queue.js';
@@ -60,15 +61,18 @@ export const queuedTurnsOf = (conversationId: RawBuilder<unknown>): RawBuilder<n
 
 /** Inserts a turn for each row in `messages`, which has a turn's columns, and the message as `subject_id`. */
 export const insertTurns = (messages: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, steers)
-  SELECT turn_id, workspace_id, conversation_id, agent_id, subject_id, steers FROM ${messages}`;
+  INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, steers, traceparent)
+  SELECT turn_id, workspace_id, conversation_id, agent_id, subject_id, steers, traceparent FROM ${messages}`;
+
+/** The turn continues the trace of the code that inserts it. */
+const traced = (): RawBuilder<unknown> => sql`${currentTraceparent() ?? null}::text`;
 
 /** @returns false if the conversation already has `most` queued or running turns */
 export async function insertTurn(db: Database, turn: NewTurn, most: number): Promise<boolean> {
   const { rows: inserted } = await sql`
-    INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, repeats_from_message_id)
+    INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, repeats_from_message_id, traceparent)
     SELECT ${turn.id}, ${turn.workspaceId}, ${turn.conversationId}, ${turn.agentId}, ${turn.userMessageId},
-      ${turn.repeatsFromMessageId ?? null}::uuid
+      ${turn.repeatsFromMessageId ?? null}::uuid, ${traced()}
     WHERE ${queuedTurnsOf(sql`${turn.conversationId}`)} < ${most}
     RETURNING id`.execute(db);
   return inserted.length === 1;
@@ -77,9 +81,10 @@ export async function insertTurn(db: Database, turn: NewTurn, most: number): Pro
 export async function insertTask(db: Database, id: string, task: NewTask): Promise<void> {
   await sql`
     WITH turn AS (
-      INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, reply_message_id, tokens_budget)
+      INSERT INTO turns
+        (id, workspace_id, conversation_id, agent_id, user_message_id, reply_message_id, tokens_budget, traceparent)
       VALUES (${id}, ${task.workspaceId}, ${task.conversationId}, ${task.agentId}, ${task.userMessageId},
-        ${task.messageId}, ${task.budget})
+        ${task.messageId}, ${task.budget}, ${traced()})
       RETURNING id
     )
     ${insertTasks(sql`SELECT id, ${task.depth}, ${task.prompt} FROM turn`)}`.execute(db);
@@ -374,7 +379,8 @@ export async function moveTurnParts(db: Database, id: string, suspendedId: strin
       reply_message_id = CASE WHEN EXISTS (SELECT FROM tasks) THEN suspended.reply_message_id END,
       first_turn_id = coalesce(suspended.first_turn_id, suspended.id),
       resumes_message_id = coalesce(suspended.resumes_message_id, suspended.user_message_id),
-      repeats_from_message_id = suspended.repeats_from_message_id
+      repeats_from_message_id = suspended.repeats_from_message_id,
+      traceparent = coalesce(suspended.traceparent, t.traceparent)
     FROM turns suspended WHERE t.id = ${id} AND suspended.id = ${suspendedId}
     RETURNING (SELECT count(*) FROM contexts) AS contexts`.execute(db);
   // The turn would start from the beginning and repeat the calls.

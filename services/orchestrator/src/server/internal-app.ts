@@ -19,7 +19,7 @@ import {
   type SessionsAnswer,
   type SubscriptionsAnswer,
 } from '@uswarm/contract';
-import { type Logger, requireUtf8, type SigningKey } from '@uswarm/service-kit';
+import { inSpan, type Logger, requireUtf8, type SigningKey } from '@uswarm/service-kit';
 import express, { type Express, type Request, type RequestHandler, type Router } from 'express';
 import { isId } from '../platform/database/id.js';
 import type { Authenticator } from '../accounts/auth/authenticator.js';
@@ -101,7 +101,10 @@ export function createInternalApp(deps: InternalAppDeps): Express {
       if (!isId(id)) throw new ApiError(code);
     }
     const target = { userId, workspaceId: workspace_id, conversationId: conversation_id, localId: local_id };
-    const message = await deps.messages.send(target, draft, deadline).catch(async (error: unknown) => {
+    // The caller is a gateway: its token was checked above.
+    const message = await inSpan('internalSend', { parent: request.headers }, () =>
+      deps.messages.send(target, draft, deadline),
+    ).catch(async (error: unknown) => {
       // Also the error for a user that does not exist.
       if (error instanceof ApiError && error.code === 'workspace_not_found') await requireActive(userId, deps);
       throw error;

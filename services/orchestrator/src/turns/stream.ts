@@ -5,6 +5,7 @@ import { RENEW_TOOL_TOKEN_MS } from '../records/tool-tokens.js';
 import type { RuntimeClient, RuntimeTarget } from '../runtimes/runtime-client.js';
 import type { MachineEvent } from './machine.js';
 import type { Reply } from './reply/reply-state.js';
+import { createRuntimeSpans } from './reply/runtime-spans.js';
 import { type LoadedRequest, tokenTurn, type TurnRequestDeps } from './request/load-turn-request.js';
 import type { TurnSignals } from './turn-signals.js';
 import type * as turnRecords from './turns.store.js';
@@ -74,6 +75,7 @@ export function openStream(deps: StreamDeps, followed: FollowedTurn, loaded: Loa
     contextWindow: loaded.contextWindow,
     signal: AbortSignal.any([leave.signal, stop.signal]),
   });
+  const spans = createRuntimeSpans({ tools: reply.tools, hasGateway: request.modelToken !== '' });
   let silence: NodeJS.Timeout | undefined;
   const deadline = setTimeout(() => leave.abort(), Math.max(0, followed.deadlineAt - clock.now().getTime()));
   const stopPoll = pollForCancellation({
@@ -106,6 +108,7 @@ export function openStream(deps: StreamDeps, followed: FollowedTurn, loaded: Loa
       const received = await events.next().finally(() => clearTimeout(silence));
       if (received.done === true) return { type: 'interrupted', events: reply.events, now: now() };
       const event = received.value;
+      if (event.number > reply.events) spans.see(event);
       if (await reply.apply(event)) {
         if (reply.waitMs !== undefined) return { type: 'postponed', waitMs: reply.waitMs, now: now() };
         return { type: reply.suspended ? 'suspended' : 'completed' };
@@ -129,6 +132,7 @@ export function openStream(deps: StreamDeps, followed: FollowedTurn, loaded: Loa
       } catch (error) {
         logger.debug({ err: error, turn: turn.id }, 'the stream of a turn did not close cleanly');
       } finally {
+        spans.end();
         clearTimeout(silence);
         clearTimeout(deadline);
         endWatch();

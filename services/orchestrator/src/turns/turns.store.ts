@@ -65,6 +65,9 @@ export interface TurnRow {
   task_depth: number | null;
   /** A background turn's only history message. */
   task_prompt: string | null;
+  /** The span that queued it; null without tracing. */
+  traceparent: string | null;
+  agent_slug: string;
   /** Absent if it was not read with the row. */
   known?: KnownOfTurn | undefined;
 }
@@ -107,6 +110,8 @@ const rows = (db: Database) =>
       't.resumes_message_id',
       't.shown_entries',
       't.waits_until',
+      't.traceparent',
+      'agent.slug as agent_slug',
       sql<string>`coalesce(t.first_turn_id, t.id)`.as('usage_turn_id'),
       sql<string>`coalesce(t.repeats_from_message_id, t.resumes_message_id, t.user_message_id)`.as(
         'repeats_from_message_id',

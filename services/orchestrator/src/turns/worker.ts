@@ -94,6 +94,8 @@ interface Attempt {
   signal: AbortSignal;
   /** Jobs that follow an answered turn. */
   needed: { summary: boolean };
+  /** The error with which the turn has ended. */
+  outcome: { error?: string | null };
   stops: { poll?: CancellationPoller };
   /** Clock time in ms. Set once the turn has begun, like `reply`. */
   deadlineAt: number;
@@ -127,13 +129,17 @@ export function createTurnWorker(deps: TurnWorkerDeps) {
       throw failure;
     };
     try {
-      const begun = await drive(leased, perform, failed, ({ at, run }) => at === 'ended' || run !== undefined);
-      if (begun.state.at === 'ended') return resultOf(begun);
-      return await spanned('turn', { attributes: { 'uswarm.turn': turn.id } }, async (span) => {
+      // A lease that ends before the turn runs is not worth a span.
+      let isRun = false;
+      const discard = (): boolean => !isRun;
+      return await spanned(`invoke_agent ${turn.agent_slug}`, { ...invocation(turn), discard }, async (span) => {
+        const begun = await drive(leased, perform, failed, ({ at, run }) => at === 'ended' || run !== undefined);
+        if (begun.state.at === 'ended') return resultOf(begun);
+        isRun = true;
         const driven = await drive(begun, perform, failed, ({ at }) => at === 'ended');
         const result = resultOf(driven);
-        const left = driven.last && LEFT[driven.last.type];
-        if (left !== undefined) failSpan(span, left);
+        const error = attempt.outcome.error ?? (driven.last && LEFT[driven.last.type]);
+        if (error !== undefined) failSpan(span, error);
         return result;
       });
     } finally {
@@ -142,6 +148,20 @@ export function createTurnWorker(deps: TurnWorkerDeps) {
     }
   };
 }
+
+/** A turn's span continues the trace in which it was queued, whichever process runs it. */
+const invocation = ({ id, agent_id, agent_slug, conversation_id, traceparent, generation }: TurnToRun) => ({
+  kind: 'client' as const,
+  parent: traceparent === null ? {} : { traceparent },
+  attributes: {
+    'gen_ai.operation.name': 'invoke_agent',
+    'gen_ai.agent.id': agent_id,
+    'gen_ai.agent.name': agent_slug,
+    'gen_ai.conversation.id': conversation_id,
+    'uswarm.turn': id,
+    'uswarm.turn.generation': generation,
+  },
+});
 
 /** Error types of a turn's span, by the event with which a worker leaves the turn to a later lease. */
 const LEFT: Partial<Record<MachineEvent['type'], string>> = {
@@ -217,7 +237,28 @@ function createAttempt(deps: TurnWorkerDeps, turn: TurnToRun, job: LeasedJob, si
   const followUp = (tx: Transaction) => deps.followUps?.(turn, needed, tx) ?? Promise.resolve();
   const textSaved = ({ stopRequested }: SavedText): void => stops.poll?.known(stopRequested);
   const writer = createTurnWriter({ ...deps, followUp, textSaved }, turn, job);
-  return { turn, writer, signal, needed, stops, deadlineAt: 0, to: targetOf(turn.workspace_id, turn.runtime) };
+  const outcome: Attempt['outcome'] = {};
+  const noting: TurnWriter = {
+    ...writer,
+    finish(reply) {
+      outcome.error = reply.errorCode;
+      return writer.finish(reply);
+    },
+    abandon(code, ...rest) {
+      outcome.error = code;
+      return writer.abandon(code, ...rest);
+    },
+  };
+  return {
+    turn,
+    writer: noting,
+    signal,
+    needed,
+    outcome,
+    stops,
+    deadlineAt: 0,
+    to: targetOf(turn.workspace_id, turn.runtime),
+  };
 }
 
 /** @param saved another process's progress on this turn */

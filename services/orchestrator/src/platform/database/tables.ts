@@ -484,6 +484,7 @@ export interface TurnsTable {
   repeats_from_message_id: string | null;
   merged_into_turn_id: string | null;
   steers: Generated<boolean>;
+  traceparent: string | null;
 }
 
 export interface UntrustedContentsTable {

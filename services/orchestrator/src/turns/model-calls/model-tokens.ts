@@ -1,11 +1,11 @@
-import { type ModelTokenTurn, type SigningKey, signModelToken } from '@uswarm/service-kit';
+import { currentTraceparent, type ModelTokenTurn, type SigningKey, signModelToken } from '@uswarm/service-kit';
 
 /**
  * Creates the token with which the runtime calls the model gateway; empty if this orchestrator has no key, because
- * there is no gateway.
+ * there is no gateway. The calls belong to the trace of the code that creates the token.
  */
 export type ModelTokens = (turn: ModelTokenTurn) => Promise<string>;
 
 export function createModelTokens(key: SigningKey | undefined): ModelTokens {
-  return async (turn) => (key === undefined ? '' : signModelToken(key, turn));
+  return async (turn) => (key === undefined ? '' : signModelToken(key, { ...turn, traceparent: currentTraceparent() }));
 }

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { LIMITS } from '@uswarm/contract';
 import { serverOfTool } from '@uswarm/contract/agent-tools';
 import { type Picture, PictureSchema, type Request, type Resolution, ResolutionSchema } from '@uswarm/runtime-proto';
-import { storable, type Logger } from '@uswarm/service-kit';
+import { failSpan, inSpan, storable, type Logger } from '@uswarm/service-kit';
 import { approvalCard, type AskedTool, callHash, type OfferedCard } from '../../records/approval-card.js';
 import type { FoundApproval } from '../../records/approvals.store.js';
 import type { StoredOutcome } from '../tools/tool-calls.store.js';
@@ -23,6 +23,7 @@ import { sendCall, type SendCallDeps } from '../tools/send-call.js';
 import { askedBecause, asksAfterUntrusted, contentOf, type UntrustedSource } from '../tools/untrusted-content.js';
 import { createCallQuestions, type WatchAnswers } from './call-questions.js';
 import type { LiveEvents } from './reply-stream.js';
+import { executionOf } from './runtime-spans.js';
 import { ReplyLimitExceeded } from '../content/reply-limit.js';
 import { lineDescription } from '../content/turn-messages.js';
 import type { TurnRow } from '../turns.store.js';
@@ -423,12 +424,17 @@ export function createToolRequests(deps: ToolRequestDeps): ToolRequests {
         throw new ReplyLimitExceeded('runtime_output_invalid', 'arguments_changed');
       const verdict = await verdictOn(deps, offer, parsed, stored);
       if (verdict === 'execute') {
-        try {
-          return await prepareAndRun(parsed, stored);
-        } catch (error) {
-          if (!(error instanceof AccountNeeded)) throw error;
-          return await askForAccount(parsed, stored, error.message);
-        }
+        const span = { attributes: executionOf(name, callId) };
+        return await inSpan(`execute_tool ${name}`, span, async (execution) => {
+          try {
+            return await prepareAndRun(parsed, stored);
+          } catch (error) {
+            if (!(error instanceof AccountNeeded)) throw error;
+            return await askForAccount(parsed, stored, error.message);
+          } finally {
+            if (open.resolutions.some((one) => one.callId === callId && one.failed)) failSpan(execution, 'tool_failed');
+          }
+        });
       }
       if (typeof verdict !== 'string' && 'text' in verdict) return await run(parsed, withOutcome(verdict));
       const seq = verdict === 'wait' ? undefined : await ask(parsed, verdict);

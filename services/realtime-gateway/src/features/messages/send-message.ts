@@ -1,4 +1,5 @@
 import { ApiError, MessageSend, safeParseRequest, validationError } from '@uswarm/contract';
+import { inSpan } from '@uswarm/service-kit';
 import { type CallOutcome, type GatewayMetrics, outcomeOf } from '../../metrics/gateway-metrics.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Emit } from '../../server-events.js';
@@ -50,7 +51,10 @@ export function createSendMessage({
       try {
         const message = parse(payload);
         endHold = holdEvents(message.workspace_id);
-        const { message_id } = await orchestrator.send(userId, message, requestId);
+        // A new trace, which the orchestrator continues.
+        const { message_id } = await inSpan('message.send', { client: {} }, () =>
+          orchestrator.send(userId, message, requestId),
+        );
         const ack = { local_id: message.local_id, message_id, status: 'received' } as const;
         emit('message.send.ack', ack);
         acknowledge(ack);
