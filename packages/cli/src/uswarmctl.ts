@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { exitWhenOutputCloses, usageExitCode } from './command-line.js';
-import { createAdminClient } from './ctl/admin-client.js';
+import { type AdminClient, createAdminClient } from './ctl/admin-client.js';
 import { type CommandResult, runCommand } from './ctl/commands.js';
 import { findConnection } from './ctl/connection.js';
 import { type CtlArguments, parseCtlArguments } from './ctl/ctl-arguments.js';
@@ -35,7 +35,7 @@ async function run(args: CtlArguments, client: HttpClient): Promise<CommandResul
   if (command.name === 'explain') {
     // The Kubernetes client takes most of the start time, and no other command needs it.
     const { explain } = await import('./ctl/explain/explain.js');
-    return explain(command, process.env);
+    return explain(command, process.env, new Date(), await adminOf(args, client));
   }
   if (command.name === 'secrets create') {
     const { createProductionSecrets } = await import('./ctl/secrets/secrets.js');
@@ -44,4 +44,10 @@ async function run(args: CtlArguments, client: HttpClient): Promise<CommandResul
   }
   if (command.name === 'receipt verify') return verifyReceipts(command);
   return runCommand(command, createAdminClient(await findConnection(args, process.env), client));
+}
+
+/** The orchestrator, if options or environment name it: `explain` works without it. */
+async function adminOf(args: CtlArguments, client: HttpClient): Promise<AdminClient | undefined> {
+  if (args.url === undefined && (process.env['USWARM_ADMIN_URL'] ?? '') === '') return undefined;
+  return createAdminClient(await findConnection(args, process.env), client);
 }

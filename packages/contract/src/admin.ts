@@ -76,6 +76,8 @@ export const AdminTurn = z.object({
   /** True if an orchestrator has the lease. */
   leased: z.boolean(),
   failures: z.int(),
+  /** Null without tracing, and from earlier releases. */
+  trace_id: z.string().nullable().default(null),
 });
 export type AdminTurn = z.output<typeof AdminTurn>;
 

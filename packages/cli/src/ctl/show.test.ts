@@ -46,7 +46,14 @@ describe('the text output of uswarmctl', () => {
   });
 
   it('aligns the columns of a table', () => {
-    const turn = { workspace_id: 'w', conversation_id: 'c', generation: 1, leased: false, failures: 0 } as const;
+    const turn = {
+      workspace_id: 'w',
+      conversation_id: 'c',
+      generation: 1,
+      leased: false,
+      failures: 0,
+      trace_id: null,
+    } as const;
     expect(
       turns([
         { ...turn, id: 'one', status: 'queued', age_s: 30, error_code: null },
@@ -54,9 +61,9 @@ describe('the text output of uswarmctl', () => {
       ]),
     ).toBe(
       [
-        'TURN     AGE  STATUS  LEASED  GENERATION  FAILURES  ERROR         WORKSPACE',
-        'one      30s  queued  no      1           0         -             w',
-        'another  2h   failed  yes     1           0         runtime_lost  w',
+        'TURN     AGE  STATUS  LEASED  GENERATION  FAILURES  ERROR         WORKSPACE  TRACE',
+        'one      30s  queued  no      1           0         -             w          -',
+        'another  2h   failed  yes     1           0         runtime_lost  w          -',
       ].join('\n'),
     );
   });

@@ -135,8 +135,9 @@ export function turns(list: readonly AdminTurn[]): string {
     String(turn.failures),
     orNone(turn.error_code),
     turn.workspace_id,
+    orNone(turn.trace_id),
   ]);
-  return table(['TURN', 'AGE', 'STATUS', 'LEASED', 'GENERATION', 'FAILURES', 'ERROR', 'WORKSPACE'], rows);
+  return table(['TURN', 'AGE', 'STATUS', 'LEASED', 'GENERATION', 'FAILURES', 'ERROR', 'WORKSPACE', 'TRACE'], rows);
 }
 
 export function requeued({ requeued: done, refused }: AdminAnswer<'turns.requeue'>): string {

@@ -2198,6 +2198,13 @@ export interface components {
             retryable: boolean;
             /** @description An English message, for clients without a translation of the code. */
             message: string;
+            /** @description Only from servers with tracing. */
+            extra?: components["schemas"]["MessageErrorExtra"];
+        };
+        /** @description Details for support. More fields may be added. */
+        MessageErrorExtra: {
+            /** @description The question's OpenTelemetry trace; name it in support requests. */
+            trace_id: string;
         };
         /** @description A message that did not exist before. */
         MessageNew: {
@@ -4392,6 +4399,7 @@ export type MessageData = components['schemas']['MessageData'];
 export type MessageDeleted = components['schemas']['MessageDeleted'];
 export type MessageDone = components['schemas']['MessageDone'];
 export type MessageError = components['schemas']['MessageError'];
+export type MessageErrorExtra = components['schemas']['MessageErrorExtra'];
 export type MessageNew = components['schemas']['MessageNew'];
 export type MessageRole = components['schemas']['MessageRole'];
 export type MessageSend = components['schemas']['MessageSend'];

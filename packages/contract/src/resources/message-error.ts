@@ -42,6 +42,12 @@ export type MessageErrorCode = keyof typeof MESSAGE_ERRORS;
 
 export const MESSAGE_ERROR_CODES = Object.keys(MESSAGE_ERRORS) as [MessageErrorCode, ...MessageErrorCode[]];
 
+const MessageErrorExtra = z
+  .strictObject({
+    trace_id: z.string().meta({ description: "The question's OpenTelemetry trace; name it in support requests." }),
+  })
+  .meta({ id: 'MessageErrorExtra', description: 'Details for support. More fields may be added.' });
+
 export const MessageError = z
   .strictObject({
     code: z.enum(MESSAGE_ERROR_CODES).meta({
@@ -49,12 +55,14 @@ export const MessageError = z
     }),
     retryable: z.boolean().meta({ description: 'Whether a retry of the same message may succeed.' }),
     message: z.string().meta({ description: 'An English message, for clients without a translation of the code.' }),
+    extra: MessageErrorExtra.optional().meta({ description: 'Only from servers with tracing.' }),
   })
   .meta({ id: 'MessageError', description: 'Why a message failed or is incomplete.' });
 export type MessageError = z.output<typeof MessageError>;
 
-/** The error for this code; unknown codes become `internal_error`. */
-export function messageError(code: string): MessageError {
+/** The error for this code; unknown codes become `internal_error`. `traceId`: the failed turn's. */
+export function messageError(code: string, traceId: string | null = null): MessageError {
   const known = Object.hasOwn(MESSAGE_ERRORS, code) ? (code as MessageErrorCode) : 'internal_error';
-  return { code: known, ...MESSAGE_ERRORS[known] };
+  const extra = traceId === null ? {} : { extra: { trace_id: traceId } };
+  return { code: known, ...MESSAGE_ERRORS[known], ...extra };
 }

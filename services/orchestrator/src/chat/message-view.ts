@@ -27,6 +27,8 @@ export interface MessageRow extends Position {
   content: MessageContent;
   status: MessageStatus;
   error_code: string | null;
+  /** Null without tracing. */
+  error_trace_id: string | null;
   local_id: string | null;
   mentions: Mention[];
   attachments: StoredAttachment[];
@@ -93,8 +95,12 @@ function agentOf(row: MessageRow, viewContext: ViewContext): MessageData['agent'
 }
 
 /** The error of a failed message. The previous release stored no code. */
-export function errorOf({ status, error_code }: Pick<MessageRow, 'status' | 'error_code'>): MessageData['error'] {
-  return status === 'failed' || status === 'incomplete' ? messageError(error_code ?? 'internal_error') : null;
+export function errorOf({
+  status,
+  error_code: code,
+  error_trace_id: traceId = null,
+}: Pick<MessageRow, 'status' | 'error_code'> & Partial<Pick<MessageRow, 'error_trace_id'>>): MessageData['error'] {
+  return status === 'failed' || status === 'incomplete' ? messageError(code ?? 'internal_error', traceId) : null;
 }
 
 /** Fills empty replies, so that clients show no empty bubble. Such a reply is stored without text, and is never unread or found. */

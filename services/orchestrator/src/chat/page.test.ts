@@ -23,6 +23,7 @@ const row = ({ seq, before_seq }: Position): MessageRow => ({
   content: { type: 'text', text: '' },
   status: 'sent',
   error_code: null,
+  error_trace_id: null,
   edited_at: null,
   answer_turn_id: null,
   in_reply_to: null,

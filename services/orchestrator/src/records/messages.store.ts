@@ -8,13 +8,20 @@ import type { ChangedMessageRow, MessageRow, PageRow } from '../chat/message-vie
 import { keysetAfter, keysetBehind, listOrder, type Position, type PageDirection } from './position.js';
 import { bounded, BOUNDED_COLUMNS, JOIN_BOUNDED } from './stored-bytes.js';
 import { removedMessages } from './message-rows.js';
+import { traceIdOf } from './turn-rows.js';
 
 export { updateMessage } from './message-rows.js';
+
+/** The failed turn's trace. */
+const ERROR_TRACE = sql`CASE WHEN m.status IN ('failed', 'incomplete') THEN (
+  SELECT ${traceIdOf('t')} FROM turns t WHERE t.id = m.answer_turn_id
+) END AS error_trace_id`;
 
 /** The columns of a message `m`. */
 export const ownColumns = (content: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   m.id, m.workspace_id, m.conversation_id, m.seq, greatest(m.rev, m.seq) AS rev, m.before_seq, m.error_code, m.role, ${content} AS content, m.status, m.local_id,
-  m.mentions, m.attachments, m.created_at, m.updated_at, m.edited_at, m.agent_id, m.answer_turn_id, m.in_reply_to, m.answered_with`;
+  m.mentions, m.attachments, m.created_at, m.updated_at, m.edited_at, m.agent_id, m.answer_turn_id, m.in_reply_to, m.answered_with,
+  ${ERROR_TRACE}`;
 
 /** A message `m` with its agent and the workspace's runtime. */
 export const messageColumns = (content: RawBuilder<unknown>): RawBuilder<unknown> => sql`

@@ -54,6 +54,10 @@ export interface TurnProcess {
   context?: object | undefined;
 }
 
+/** From its `traceparent`: version, trace id, span id and flags. */
+export const traceIdOf = (turn: string): RawBuilder<string | null> =>
+  sql`split_part(${sql.ref(`${turn}.traceparent`)}, '-', 2)`;
+
 export const queuedTurnsOf = (conversationId: RawBuilder<unknown>): RawBuilder<number> => sql<number>`(
   SELECT count(*) FROM turns t WHERE t.conversation_id = ${conversationId} AND t.status IN ('queued', 'running')
     AND ${answersUser('t.id')}

@@ -48,6 +48,7 @@ export function createReport(findings: Findings, now: Date): Report {
     pods: pods.map((pod) => podView(pod, ageOf)),
     exhausted: quotas.flatMap(exhausted),
     events: eventViews(findings.events, ageOf),
+    failed_turns: findings.failedTurns ?? null,
     unreadable: findings.unreadable,
   };
   return { ...known, next: nextSteps(known) };

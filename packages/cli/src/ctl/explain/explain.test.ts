@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Failure } from '../../failure.js';
 import { explain } from './explain.js';
 
 const SWARM = '/apis/uswarm.dev/v1alpha1/userswarms/workspace-a';
@@ -84,6 +85,31 @@ describe('uswarmctl explain', () => {
       {},
       new Date('2026-11-21T10:05:00Z'),
     );
+
+  it('lists the last failed turns with their traces if it can ask the orchestrator', async () => {
+    const asked: unknown[] = [];
+    const failed = { id: 't-1', age_s: 90, error_code: 'model_timeout', trace_id: 'a'.repeat(32) };
+    const call = (async (_name: string, body: unknown) => {
+      asked.push(body);
+      return { turns: [failed] };
+    }) as never;
+    const command = { name: 'explain', swarm: 'workspace-a', kubeconfig: join(folder, 'config'), context: undefined };
+    const { json, text } = await explain(command as never, {}, new Date('2026-11-21T10:05:00Z'), { call });
+    expect(asked).toEqual([{ status: 'failed', workspace_id: 'a', older_than_s: 0, limit: 5 }]);
+    expect(json.failed_turns).toEqual([{ id: 't-1', age_s: 90, error: 'model_timeout', trace_id: 'a'.repeat(32) }]);
+    expect(text).toMatch(/Failed turns, newest first\n +TURN .*TRACE\n +t-1 .*model_timeout +a{32}/);
+  });
+
+  it('explains the runtime although the orchestrator is down', async () => {
+    const call = () => Promise.reject(new Failure('The orchestrator is unreachable.'));
+    const command = { name: 'explain', swarm: 'workspace-a', kubeconfig: join(folder, 'config'), context: undefined };
+    const { json } = await explain(command as never, {}, new Date('2026-11-21T10:05:00Z'), { call });
+    expect({ phase: json.phase, failed: json.failed_turns, unreadable: json.unreadable }).toMatchObject({
+      phase: 'Pending',
+      failed: null,
+      unreadable: [{ what: 'Failed turns', why: 'The orchestrator is unreachable.' }],
+    });
+  });
 
   it('reads the UserSwarm, its children, and the Deployments that manage it', async () => {
     responses[PODS] = list([{ metadata: { name: 'agent-1', namespace: 'userswarms' } }]);

@@ -56,6 +56,14 @@ export interface Unreadable {
   why: string;
 }
 
+export interface FailedTurn {
+  id: string;
+  age_s: number;
+  error: string | null;
+  /** Null without tracing. */
+  trace_id: string | null;
+}
+
 /** All objects that belong to one UserSwarm. */
 export interface Findings {
   /** Has no status before the first reconcile. */
@@ -71,5 +79,7 @@ export interface Findings {
   /** The CompositeController, if Metacontroller replaces the controller. */
   composite: KubernetesObject | undefined;
   lease: Lease | undefined;
+  /** Newest first; absent if the orchestrator was not asked. */
+  failedTurns?: FailedTurn[];
   unreadable: Unreadable[];
 }

@@ -1,4 +1,4 @@
-import type { Unreadable } from './objects.js';
+import type { FailedTurn, Unreadable } from './objects.js';
 
 /** The output of `--json`. Ages are whole seconds. */
 export interface Report {
@@ -33,6 +33,8 @@ export interface Report {
   /** Resources whose quota in the namespace is exhausted. */
   exhausted: { quota: string; resource: string; used: string; hard: string }[];
   events: { age_s: number | null; type: string; reason: string; about: string; count: number; message: string }[];
+  /** Newest first; null if the orchestrator was not asked. */
+  failed_turns: FailedTurn[] | null;
   next: string[];
   unreadable: Unreadable[];
 }

@@ -11,7 +11,7 @@ const indent = (text: string): string =>
 
 /** Renders the report as text, without control characters. */
 export function showReport(report: Report): string {
-  const { conditions, events, pods, unreadable } = report;
+  const { conditions, events, pods, unreadable, failed_turns: turns } = report;
   return [
     summary(report),
     section('Recommended actions', report.next.map((step) => `- ${plain(step)}`).join('\n')),
@@ -27,6 +27,7 @@ export function showReport(report: Report): string {
     section('Sync', syncText(report)),
     section('Pods', pods.length === 0 ? 'None.' : pods.map(podText).join('\n')),
     section('Events, newest first', events.length === 0 ? 'None.' : eventTable(events)),
+    ...(turns === null || turns.length === 0 ? [] : [section('Failed turns, newest first', turnTable(turns))]),
     ...(unreadable.length === 0
       ? []
       : [section('Unreadable', unreadable.map(({ what, why }) => `${what}: ${plain(why)}`).join('\n'))]),
@@ -100,5 +101,16 @@ const eventTable = (events: Report['events']): string =>
       plain(reason),
       plain(about),
       `${count > 1 ? `(${count} times) ` : ''}${plain(message)}`,
+    ]),
+  );
+
+const turnTable = (turns: NonNullable<Report['failed_turns']>): string =>
+  table(
+    ['TURN', 'AGE', 'ERROR', 'TRACE'],
+    turns.map(({ id, age_s, error, trace_id: trace }) => [
+      id,
+      age(age_s),
+      plain(error ?? 'none'),
+      plain(trace ?? 'none'),
     ]),
   );

@@ -1,5 +1,6 @@
 import type { AdminTurn, AdminTurnStatus } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
+import { traceIdOf } from '../../records/turn-rows.js';
 import type { Database } from '../../platform/database/database.js';
 import { isId } from '../../platform/database/id.js';
 import type { StoredPlan } from '../../metering/plans.js';
@@ -96,6 +97,7 @@ export async function findWorkspaceOfAdmin(db: Database, workspaceId: string): P
 export async function findAdminTurns(db: Database, filter: TurnFilter): Promise<AdminTurn[]> {
   const { rows } = await sql<AdminTurn>`
     SELECT t.id, t.workspace_id, t.conversation_id, t.status, t.generation, t.error_code,
+      ${traceIdOf('t')} AS trace_id,
       extract(epoch FROM now() - t.created_at)::float8 AS age_s,
       coalesce(w.lease_expires_at > now(), false) AS leased,
       coalesce(w.failures, 0) AS failures

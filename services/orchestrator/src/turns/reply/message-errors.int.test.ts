@@ -73,4 +73,20 @@ describe('the error of a message', () => {
       .execute();
     expect((await list())[0]?.error).toEqual(errorOf('internal_error'));
   });
+
+  it('has the trace of the failed turn in lists and events if the turn has one', async () => {
+    await ended(async (writer) => {
+      const traceparent = '00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01';
+      await world.uswarm.database
+        .updateTable('turns')
+        .set({ traceparent })
+        .where('workspace_id', '=', world.home.workspaceId)
+        .execute();
+      await writer.finish(FAILED);
+    });
+    const expected = { ...errorOf('model_timeout'), extra: { trace_id: '0af7651916cd43dd8448eb211c80319c' } };
+    expect((await list())[0]?.error).toEqual(expected);
+    const done = (await events()).find(({ event }) => event === 'message.done');
+    expect(done?.payload).toMatchObject({ error: expected });
+  });
 });
