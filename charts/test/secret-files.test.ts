@@ -46,6 +46,7 @@ beforeAll(async () => {
       integrations: { existingSecret: '' },
       push: { existingSecret: '' },
       search: { existingSecret: '' },
+      tracing: { existingSecret: '' },
     },
     runtime: { stores: { existingSecret: '', database: { host: '', name: '', user: '' }, spaces: { endpoint: '' } } },
     // It needs the Secret of the integrations.

@@ -188,6 +188,31 @@ lifecycle:
 {{- end }}
 {{- end }}
 
+{{/* For services that work on questions. */}}
+{{- define "uswarm.tracing.env" -}}
+{{- with .Values.tracing }}
+{{- if .otlp.endpoint }}
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ .otlp.endpoint | quote }}
+{{- if $.Values.secrets.tracing.existingSecret }}
+{{ include "uswarm.secretEnv" (dict "root" $ "name" "tracing" "variable" "OTEL_EXPORTER_OTLP_HEADERS" "field" "headers") | trim }}
+{{- end }}
+- name: OTEL_TRACES_SAMPLER
+  value: parentbased_traceidratio
+- name: OTEL_TRACES_SAMPLER_ARG
+  value: {{ .ratio | quote }}
+{{- with .resourceAttributes }}
+{{- $attributes := list }}
+{{- range $name, $value := . }}
+{{- $attributes = append $attributes (printf "%s=%s" $name (urlquery $value | replace "+" "%20")) }}
+{{- end }}
+- name: OTEL_RESOURCE_ATTRIBUTES
+  value: {{ join "," $attributes | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "uswarm.trustedCA.mount" -}}
 {{- if include "uswarm.hasTrustedCA" . }}
 - name: trusted-ca

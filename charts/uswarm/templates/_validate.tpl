@@ -27,6 +27,9 @@
 {{- if and .Values.secrets.proxy.existingSecret (not (or .Values.proxy.https .Values.proxy.http)) }}
 {{- fail "secrets.proxy has no effect without proxy.https or proxy.http." }}
 {{- end }}
+{{- if and .Values.secrets.tracing.existingSecret (not .Values.tracing.otlp.endpoint) }}
+{{- fail "secrets.tracing has no effect without tracing.otlp.endpoint." }}
+{{- end }}
 {{- if and .Values.secrets.search.existingSecret (not .Values.searxngClient.endpoint) }}
 {{- fail "secrets.search has no effect without searxngClient.endpoint: the SearXNG of this chart needs no credentials." }}
 {{- end }}

@@ -77,6 +77,25 @@ describe('the start of tracing', () => {
     expect(lines.filter(({ warning }) => warning !== undefined)).toHaveLength(1);
   });
 
+  it('sends the headers in the file that a variable names', async () => {
+    const sent = Promise.withResolvers<{ path: string | undefined; authorization: string | undefined }>();
+    const collector = createServer(({ url, headers: { authorization } }, response) => {
+      sent.resolve({ path: url, authorization });
+      response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
+    }).listen(0, '127.0.0.1');
+    await once(collector, 'listening');
+    const { port } = collector.address() as AddressInfo;
+    const folder = mkdtempSync(join(tmpdir(), 'uswarm-headers-'));
+    writeFileSync(join(folder, 'headers'), 'authorization=Bearer%20secret\n');
+    await run(PROGRAM + END, {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      OTEL_EXPORTER_OTLP_HEADERS_FILE: join(folder, 'headers'),
+    });
+    expect(await sent.promise).toEqual({ path: '/v1/traces', authorization: 'Bearer secret' });
+    collector.close();
+    rmSync(folder, { recursive: true });
+  });
+
   it('ends within two seconds if the collector accepts connections and never answers', async () => {
     const silent = createServer(() => undefined).listen(0, '127.0.0.1');
     await once(silent, 'listening');

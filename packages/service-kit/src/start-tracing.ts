@@ -1,8 +1,12 @@
 import { isSpanContextValid, trace } from '@opentelemetry/api';
+import { ConfigError } from './config.js';
 import type { Logger } from './logger.js';
+import { resolveSecretFiles } from './secret-files.js';
 
 type Environment = Record<string, string | undefined>;
 
+/** A secret: can be read from a file. */
+const HEADERS = 'OTEL_EXPORTER_OTLP_HEADERS';
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
 
 /**
@@ -10,6 +14,7 @@ const ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_END
  * program, by `node --import`, receives the spans instead.
  *
  * @returns sends the remaining spans; undefined without our SDK
+ * @throws ConfigError if the file with the headers cannot be read
  */
 export async function startTracing(
   service: string,
@@ -17,8 +22,20 @@ export async function startTracing(
   environment: Environment = process.env,
 ): Promise<(() => Promise<void>) | undefined> {
   if (!namesCollector(environment) || hasSdk()) return undefined;
+  const headers = headersInFile(environment);
   const { startSdk } = await import('./tracing-sdk.js');
-  return startSdk(service, logger);
+  return startSdk(service, logger, headers);
+}
+
+/** The SDK itself reads the variable, but no file. */
+function headersInFile(environment: Environment): Record<string, string> {
+  const { environment: resolved, problems } = resolveSecretFiles([HEADERS], environment);
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  if ((environment[HEADERS] ?? '') !== '') return {};
+  const pairs = (resolved[HEADERS] ?? '').split(',').map((pair) => pair.split(/=(.*)/s).map((part) => part.trim()));
+  return Object.fromEntries(
+    pairs.flatMap(([name = '', value = '']) => (name === '' ? [] : [[name, decodeURIComponent(value)]])),
+  );
 }
 
 function namesCollector(environment: Environment): boolean {

@@ -14,16 +14,21 @@ const WARN_EVERY_MS = 5 * 60_000;
  * Registers the OpenTelemetry SDK, which reads the standard variables for exporter, sampler and limits. A full queue drops
  * spans.
  *
+ * @param headers in addition to those in the environment
  * @returns sends the remaining spans, in at most two seconds
  */
-export function startSdk(service: string, logger: Pick<Logger, 'warn'>): () => Promise<void> {
+export function startSdk(
+  service: string,
+  logger: Pick<Logger, 'warn'>,
+  headers: Record<string, string>,
+): () => Promise<void> {
   diag.setLogger(createDiagLogger(logger), DiagLogLevel.WARN);
   const provider = new NodeTracerProvider({
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win.
     resource: defaultResource()
       .merge(resourceFromAttributes({ 'service.name': `uswarm-${service}`, 'service.namespace': 'uswarm' }))
       .merge(detectResources({ detectors: [envDetector] })),
-    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter({ headers }))],
   });
   provider.register();
   return async () => {

@@ -120,6 +120,21 @@ describe('with an SDK', () => {
     expect({ handedOn, traceId }).toEqual({ handedOn: { traceparent: `00-${TRACE}-${idOf(1)}-01` }, traceId: TRACE });
   });
 
+  it('continues the trace of a trusted parent, and only links to the trace that the caller names', async () => {
+    const parent = { traceparent: `00-${TRACE}-${PARENT}-01` };
+    const client = { traceparent: `00-${'a'.repeat(32)}-${idOf(9)}-01` };
+    await inSpan('chat', { parent, client, kind: 'client' }, async () => undefined);
+    expect(spans).toMatchObject([{ options: { kind: SpanKind.CLIENT }, parent: PARENT }]);
+    expect(spans[0]?.options.links).toEqual([
+      { context: expect.objectContaining({ traceId: 'a'.repeat(32), spanId: idOf(9) }) },
+    ]);
+  });
+
+  it('does not end a span that is discarded', async () => {
+    await inSpan('turn', { discard: () => true }, async () => undefined);
+    expect(spans).toMatchObject([{ name: 'turn', ended: false }]);
+  });
+
   it('ignores the sampling flag of a client', async () => {
     await inSpan('getProfile', { client: { traceparent: `00-${TRACE}-${PARENT}-01` } }, async () => undefined);
     const flags = spans.flatMap(({ options }) => options.links ?? []).map((link) => link.context.traceFlags);

@@ -168,15 +168,25 @@ app.kubernetes.io/part-of: uswarm
 {{- end }}
 {{- end }}
 
-{{/* The forward proxy. Its URL selects an address only if it contains one. */}}
-{{- define "uswarm.network.toProxy" -}}
-{{- range $url := include "uswarm.proxy.urls" . | fromJsonArray }}
-{{- $to := $.Values.networkPolicy.proxy.to }}
-{{- $host := regexReplaceAll ":[0-9]+$" (urlParse $url).host "" }}
+{{/* Egress to a server: url, to. The URL selects an address only if it contains one. */}}
+{{- define "uswarm.network.toServer" -}}
+{{- $to := .to }}
+{{- $host := regexReplaceAll ":[0-9]+$" (urlParse .url).host "" }}
 {{- if and (empty $to) (regexMatch "^[0-9.]+$" $host) }}
 {{- $to = list (dict "ipBlock" (dict "cidr" (printf "%s/32" $host))) }}
 {{- end }}
-{{ include "uswarm.network.egress" (dict "ports" (list (include "uswarm.network.portOf" (trimSuffix "/" $url) | int)) "to" $to) | trim }}
+{{ include "uswarm.network.egress" (dict "ports" (list (include "uswarm.network.portOf" (trimSuffix "/" .url) | int)) "to" $to) | trim }}
+{{- end }}
+
+{{- define "uswarm.network.toProxy" -}}
+{{- range $url := include "uswarm.proxy.urls" . | fromJsonArray }}
+{{- include "uswarm.network.toServer" (dict "url" $url "to" $.Values.networkPolicy.proxy.to) }}
+{{- end }}
+{{- end }}
+
+{{- define "uswarm.network.toCollector" -}}
+{{- with .Values.tracing.otlp.endpoint }}
+{{- include "uswarm.network.toServer" (dict "url" . "to" $.Values.networkPolicy.tracing.to) }}
 {{- end }}
 {{- end }}
 

@@ -193,6 +193,7 @@
 - name: USER_TOOL_SERVERS_PRIVATE_HOSTS
   value: {{ join "," .privateHosts | quote }}
 {{- end }}{{- end }}
+{{- include "uswarm.tracing.env" .root }}
 - name: LEGAL_VERSION
   value: {{ .values.legal.version | quote }}
 {{- if .values.legal.existingConfigMap }}
