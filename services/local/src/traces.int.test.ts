@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type ModelServer, startModelServer } from '@uswarm/dev-servers';
@@ -9,15 +9,19 @@ import {
   type RunningCollector,
   startCollector,
 } from '@uswarm/testkit';
+import { parseSigningKey, signModelToken } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import { modelSettings } from '../test/model-settings.js';
 import { type SeparateServices, startSeparateServices } from '../test/separate.js';
 import { startToolServer, type TestToolServer } from '../test/tool-server.js';
+import { tracePicture } from '../test/trace-picture.js';
 import { traceOf, traceTree } from '../test/trace-tree.js';
 import { CONTENTS, QUESTION, startTracedModel } from '../test/traced-question.js';
 
 const PAGE = new URL('../../../docs/tracing.md', import.meta.url);
+
+const PICTURE = new URL('../../../docs/pictures/trace.svg', import.meta.url);
 
 const tracing = ({ url }: RunningCollector) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_BSP_SCHEDULE_DELAY: '100' });
 
@@ -33,7 +37,14 @@ describeWith('otel-collector', 'a question with a tool and a delegation', () => 
     collector = await startCollector();
     model = await startTracedModel();
     tools = await startToolServer();
-    const environment = { ...modelSettings(model), ...tools.env, ...tracing(collector), SUMMARY_WORKERS: '0' };
+    const environment = {
+      ...modelSettings(model),
+      ...tools.env,
+      ...tracing(collector),
+      SUMMARY_WORKERS: '0',
+      // On a busy machine, another process would take the turn over, which is another span.
+      WORK_LEASE_MS: '300000',
+    };
     services = await startSeparateServices(environment, { modelGateway: true });
     const token = await services.issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' });
     client = await startTestClient({ ...services, token });
@@ -62,6 +73,8 @@ describeWith('otel-collector', 'a question with a tool and a delegation', () => 
     await expect(eventually(complete, { until: (tree) => tree === documented, timeoutMs: 10_000 })).resolves.toBe(
       documented,
     );
+    if (process.env['WRITE_TRACE_PICTURE'] === '1')
+      await writeFile(PICTURE, tracePicture(traceOf(collector.spans(), 'message.send')));
   });
 
   it('has no span outside of the trace that names an agent, a model or a tool', () => {
@@ -94,6 +107,22 @@ describeWith('otel-collector', 'a question with a tool and a delegation', () => 
       kind: 'internal',
       attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'web_search_tool' },
     });
+  });
+
+  it('does not let a runtime choose the trace of its model calls', async () => {
+    const { url, tokenKey } = services.modelGateway!;
+    const turn = { workspaceId: client.workspaceId, agentId: randomUUID(), turnId: randomUUID() };
+    const [signed, chosen] = ['5'.repeat(32), '6'.repeat(32)];
+    const traceparent = `00-${signed}-${'7'.repeat(16)}-01`;
+    const token = await signModelToken(parseSigningKey(tokenKey), { ...turn, purpose: 'turn', traceparent });
+    await fetch(`${url}/openai/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, traceparent: `00-${chosen}-${'8'.repeat(16)}-01` },
+      body: JSON.stringify({ model: 'scripted', stream: true, messages: [{ role: 'user', content: 'Hello' }] }),
+    });
+    const call = await eventually(() => collector.spans().find(({ traceId }) => traceId === signed));
+    expect(call).toMatchObject({ service: 'uswarm-model-gateway', parentSpanId: '7'.repeat(16) });
+    expect(collector.spans().filter(({ traceId }) => traceId === chosen)).toEqual([]);
   });
 
   it('has no contents and no secrets in its spans', () => {

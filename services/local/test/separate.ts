@@ -22,6 +22,8 @@ export interface SeparateServices {
   /** Internal API of the orchestrator that clients reach, and its service token key. */
   internal: { url: string; key: string };
   issuer: OidcIssuer;
+  /** With a model gateway: its base URL and the key of its tokens. */
+  modelGateway?: { url: string; tokenKey: string } | undefined;
   orchestrators: Program[];
   /** The running gateway. */
   gateway: Program;
@@ -211,6 +213,10 @@ export async function startSeparateServices(
     socketUrl: `http://127.0.0.1:${socketPort}`,
     internal: { url: internalUrl, key: secrets.internalKey },
     issuer,
+    modelGateway: modelGateway && {
+      url: modelGateway.settings.MODEL_GATEWAY_URL,
+      tokenKey: modelGateway.settings.MODEL_TOKEN_SIGNING_KEY,
+    },
     orchestrators,
     gateway,
     operations,

@@ -4,9 +4,9 @@ import type { CollectedSpan } from '@uswarm/testkit';
 export function traceTree(spans: readonly CollectedSpan[], parent = '', indent = ''): string {
   return spans
     .filter(({ parentSpanId }) => parentSpanId === parent)
-    .map(({ name, service, spanId, failed }) => {
+    .map(({ name, service, spanId, failed, attributes }) => {
       const line = `${indent}${name}`.padEnd(48);
-      const end = failed ? ' (failed)' : '';
+      const end = failed ? ` (${attributes['error.type']})` : '';
       return `${line}${service.replace('uswarm-', '')}${end}\n${traceTree(spans, spanId, `${indent}  `)}`;
     })
     .join('');

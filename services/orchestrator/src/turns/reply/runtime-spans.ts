@@ -14,6 +14,8 @@ export interface RuntimeSpansOptions {
   tools: Pick<ReadonlySet<string>, 'has'>;
   /** True if the model gateway traces the model calls. */
   hasGateway: boolean;
+  /** Default: a span of OpenTelemetry. */
+  start?: typeof startSpan;
 }
 
 /** A provider without a server. */
@@ -28,7 +30,7 @@ export const executionOf = (tool: string, callId: string) => ({
   'gen_ai.tool.call.id': callId.slice(0, MAX_NAME_LENGTH),
 });
 
-export function createRuntimeSpans({ tools, hasGateway }: RuntimeSpansOptions): RuntimeSpans {
+export function createRuntimeSpans({ tools, hasGateway, start = startSpan }: RuntimeSpansOptions): RuntimeSpans {
   const toolSpans = new Map<string, Span>();
   const callSpans = new Map<number, Span>();
   /** The next model call cannot have begun before. */
@@ -38,7 +40,7 @@ export function createRuntimeSpans({ tools, hasGateway }: RuntimeSpansOptions): 
     if (state === ToolState.RUNNING) {
       const name = tools.has(tool) ? tool : UNKNOWN_TOOL;
       if (!toolSpans.has(callId))
-        toolSpans.set(callId, startSpan(`execute_tool ${name}`, { attributes: executionOf(name, callId) }));
+        toolSpans.set(callId, start(`execute_tool ${name}`, { attributes: executionOf(name, callId) }));
       return;
     }
     const span = toolSpans.get(callId);
@@ -57,7 +59,7 @@ export function createRuntimeSpans({ tools, hasGateway }: RuntimeSpansOptions): 
       'gen_ai.provider.name': provider.slice(0, MAX_NAME_LENGTH),
       'gen_ai.request.model': name,
     };
-    return startSpan(`chat ${name}`, { attributes, kind: 'client', startedAt });
+    return start(`chat ${name}`, { attributes, kind: 'client', startedAt });
   }
 
   function seeUsage(usage: Usage): void {
