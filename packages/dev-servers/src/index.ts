@@ -54,3 +54,6 @@ export { type SearchUpstream, startSearchUpstream, type UpstreamResult } from '.
 export { type RunningSearxng, startSearxng } from './searxng/searxng.js';
 export { missingValkey } from './valkey/valkey-binary.js';
 export { type RunningValkey, startValkey } from './valkey/valkey.js';
+export { startValkeyCluster, type ValkeyCluster } from './valkey/valkey-cluster.js';
+export { untilValkey, valkeyCommand } from './valkey/valkey-command.js';
+export { startValkeySentinels, type ValkeySentinels } from './valkey/valkey-sentinels.js';

@@ -34,8 +34,10 @@ export interface EventBus {
    * As `onSessionEnd`, for user events. Undefined with a `socketAdapter`, whose servers receive them as `USER_EVENT`.
    */
   onUserEvent?(listener: UserEventListener): Promise<Unsubscribe>;
-  /** Calls `listener` each time events are delivered again after a disconnect, in which some may have been lost. */
-  onReconnect(listener: () => void): Unsubscribe;
+  /**
+   * Calls `listener` with workspaces whose events are delivered again after a disconnect, in which some may have been lost.
+   */
+  onReconnect(listener: (workspaceIds: ReadonlySet<string>) => void): Unsubscribe;
   /** As `publish`, to all orchestrators: something of this topic may wait for them. A lost signal only causes a delay. */
   publishSignal(topic: string): Promise<boolean>;
   /** As `subscribe`, for signals. */

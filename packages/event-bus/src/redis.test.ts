@@ -6,8 +6,8 @@ import { shardedTransport } from './redis.js';
 
 const ignore = (): void => undefined;
 
-/** A client whose connection fails during the commands for which `fails` is true. */
-function fakeClient(fails: (command: string, attempt: number) => boolean) {
+/** Subscriptions whose connection fails during the commands for which `fails` is true. */
+function fakeSubscriptions(fails: (command: string, attempt: number) => boolean) {
   const attempts = new Map<string, number>();
   const done: string[] = [];
   const run = async (command: string): Promise<void> => {
@@ -16,15 +16,17 @@ function fakeClient(fails: (command: string, attempt: number) => boolean) {
     if (fails(command, attempt)) throw new Error('Socket closed unexpectedly');
     done.push(command);
   };
-  const sSubscribe = (channel: string | string[]): Promise<void> => run(`subscribe ${String(channel)}`);
-  const sUnsubscribe = (channel?: string | string[]): Promise<void> => run(`unsubscribe ${String(channel)}`);
-  return { done, client: { sSubscribe, sUnsubscribe } };
+  const subscribe = (channel: string): Promise<void> => run(`subscribe ${channel}`);
+  const unsubscribe = (channel: string): Promise<void> => run(`unsubscribe ${channel}`);
+  return { done, subscriptions: { subscribe, unsubscribe } };
 }
 
 describe('the subscriptions of the Redis bus', () => {
   it('are open if a channel is opened again while its close is retried', async () => {
-    const { client, done } = fakeClient((command, attempt) => attempt <= (command.startsWith('unsubscribe') ? 3 : 1));
-    const transport = shardedTransport(client, silentLogger, new AbortController().signal);
+    const { subscriptions, done } = fakeSubscriptions(
+      (command, attempt) => attempt <= (command.startsWith('unsubscribe') ? 3 : 1),
+    );
+    const transport = shardedTransport(subscriptions, silentLogger, new AbortController().signal);
     await transport.open('a', ignore);
     transport.close('a', ignore);
     const again = transport.open('a', ignore);
@@ -39,20 +41,20 @@ describe('the subscriptions of the Redis bus', () => {
   });
 
   it('are opened after a close that the server has refused', async () => {
-    const { client, done } = fakeClient(() => false);
-    const sUnsubscribe = async (): Promise<void> => {
+    const { subscriptions, done } = fakeSubscriptions(() => false);
+    const unsubscribe = async (): Promise<void> => {
       throw new ErrorReply('NOPERM');
     };
-    const transport = shardedTransport({ ...client, sUnsubscribe }, silentLogger, new AbortController().signal);
+    const transport = shardedTransport({ ...subscriptions, unsubscribe }, silentLogger, new AbortController().signal);
     transport.close('a', ignore);
     await transport.open('a', ignore);
     expect(done).toEqual(['subscribe ws:a']);
   });
 
   it('are rejected when the bus is closed while an earlier command is retried', async () => {
-    const { client } = fakeClient(() => true);
+    const { subscriptions } = fakeSubscriptions(() => true);
     const stop = new AbortController();
-    const transport = shardedTransport(client, silentLogger, stop.signal);
+    const transport = shardedTransport(subscriptions, silentLogger, stop.signal);
     transport.close('a', ignore);
     const opened = transport.open('a', ignore);
     stop.abort();

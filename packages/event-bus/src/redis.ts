@@ -1,13 +1,17 @@
-import { createClient, ErrorReply } from '@redis/client';
 import type { BusEnvelope } from '@uswarm/contract';
-import { backoffDelay, type Logger, retry, startHeartbeat } from '@uswarm/service-kit';
+import { type Logger, parseValkeyUrl, retry } from '@uswarm/service-kit';
 import { decodeEnvelope, decodeSignal, decodeSessionEnd, encodeEnvelope, encodeSessionEndOf02 } from './codec.js';
 import type { BusOptions, EventBus } from './event-bus.js';
 import { createFanOut, SIGNALS, SESSIONS, type Transport } from './fan-out.js';
 import { type AdapterCommands, createGatewayEmitter, createSocketAdapter } from './socket-adapter.js';
+import { type Connections, connectToPrimaries, isRetryable } from './valkey/connections.js';
+import type { ConnectionLog, LinkTiming } from './valkey/link.js';
+import { createSubscriptions, type Subscriptions } from './valkey/subscriptions.js';
+import { createTopology } from './valkey/topology.js';
+import { withinDeadline } from './valkey/within-deadline.js';
 
 export interface RedisBusOptions extends BusOptions {
-  /** `redis://` or `rediss://`: a dedicated instance, or an ACL user that is limited to the channels `ws:*`. */
+  /** See `parseValkeyUrl`. A dedicated instance, or an ACL user that is limited to the channels `ws:*`. */
   url: string;
   logger: Logger;
   /** Milliseconds between two heartbeats. Default: 1 s */
@@ -16,100 +20,30 @@ export interface RedisBusOptions extends BusOptions {
   answerDeadlineMs?: number;
 }
 
-type Timing = Required<Pick<RedisBusOptions, 'heartbeatMs' | 'answerDeadlineMs'>>;
-type Client = ReturnType<typeof createRedisClient>;
-interface Connection {
-  client: Client;
-  /** Closes the connection; pending commands are written first if it is established. */
-  close(): Promise<void>;
-}
-
+const CHANNEL_PREFIX = 'ws:';
 /** Sharded channel for a workspace, or for session ends. */
-export const channelName = (channel: string): string => `ws:${channel}`;
+export const channelName = (channel: string): string => `${CHANNEL_PREFIX}${channel}`;
 
 const RECONNECT = { initialMs: 50, maxMs: 2_000 };
 /** Milliseconds that an envelope waits for a connection. The relay retries durable events that were not published. */
 const PUBLISH_DEADLINE_MS = 2_000;
 /** Maximum envelopes that wait for a connection; further ones are dropped. */
 const PUBLISH_QUEUE = 10_000;
-const TIMING: Timing = { heartbeatMs: 1_000, answerDeadlineMs: 4_000 };
-
-/** @throws Error if the URL is malformed */
-const createRedisClient = (url: string, role: string, answerDeadlineMs: number) =>
-  createClient({
-    url,
-    name: `uswarm-bus-${role}`,
-    commandsQueueMaxLength: PUBLISH_QUEUE,
-    // Applies until a command is written. The heartbeat detects commands without a response.
-    commandOptions: { timeout: PUBLISH_DEADLINE_MS },
-    socket: {
-      connectTimeout: answerDeadlineMs,
-      // Ends a handshake without a response. Later, each heartbeat resets it.
-      socketTimeout: answerDeadlineMs,
-      reconnectStrategy: (retries) => backoffDelay(RECONNECT, retries),
-    },
-  });
+const TIMING: LinkTiming = { heartbeatMs: 1_000, answerDeadlineMs: 4_000 };
 
 /**
- * Connects in the background and reconnects without limit; commands wait meanwhile. A connection without responses is
- * replaced: commands in flight fail, and subscriptions are renewed.
- * @throws Error if the URL is malformed
- */
-function connect(url: string, role: string, logger: Logger, { heartbeatMs, answerDeadlineMs }: Timing): Connection {
-  const client = createRedisClient(url, role, answerDeadlineMs);
-  let reported = false;
-  client.on('error', (error) => {
-    // One log line per outage, not one per attempt.
-    if (!reported) logger.warn({ err: error, role }, 'event bus disconnected');
-    reported = true;
-  });
-  client.on('ready', () => {
-    if (reported) logger.info({ role }, 'event bus reconnected');
-    reported = false;
-  });
-  const open = (): void => {
-    client.connect().catch((error: unknown) => {
-      if (client.isOpen) logger.error({ err: error, role }, 'event bus connection failed');
-    });
-  };
-  open();
-  const heartbeat = startHeartbeat({
-    connected: () => client.isReady,
-    ping: () => client.ping(),
-    replace() {
-      logger.warn({ role }, 'event bus unresponsive; replacing the connection');
-      reported = true;
-      client.destroy();
-      open();
-    },
-    intervalMs: heartbeatMs,
-    deadlineMs: answerDeadlineMs,
-  });
-  return {
-    client,
-    close() {
-      heartbeat.stop();
-      return disconnect(client);
-    },
-  };
-}
-
-/** An error reply from the server is final; all other errors concern the connection. */
-const connectionFailed = (error: unknown): boolean => !(error instanceof ErrorReply);
-
-/**
- * The client restores confirmed subscriptions. Those in flight during a disconnect are retried here. Commands on a
- * channel run one after the other, so that a retried SUNSUBSCRIBE does not end a later subscription.
+ * Retries what fails while a node is unreachable or a slot moves. Commands on a channel run one after the other, so that
+ * a retried SUNSUBSCRIBE does not end a later subscription.
  */
 export function shardedTransport(
-  client: Pick<Client, 'sSubscribe' | 'sUnsubscribe'>,
+  subscriptions: Pick<Subscriptions, 'subscribe' | 'unsubscribe'>,
   logger: Pick<Logger, 'warn'>,
   signal: AbortSignal,
 ): Transport {
   /** The last command of each channel, until it is done. */
   const running = new Map<string, Promise<void>>();
   const untilDone = (command: () => Promise<void>): Promise<void> =>
-    retry(command, { ...RECONNECT, deadlineMs: Infinity, signal, retryable: connectionFailed });
+    retry(command, { ...RECONNECT, deadlineMs: Infinity, signal, retryable: isRetryable });
 
   function inOrder(channel: string, command: () => Promise<void>): Promise<void> {
     const run = (): Promise<void> => untilDone(command);
@@ -123,109 +57,108 @@ export function shardedTransport(
   }
 
   return {
-    open: (channel, receive) => inOrder(channel, () => client.sSubscribe(channelName(channel), receive)),
-    close(channel, receive) {
-      inOrder(channel, () => client.sUnsubscribe(channelName(channel), receive)).catch((error: unknown) => {
+    open: (channel, receive) =>
+      inOrder(channel, () => subscriptions.subscribe(channelName(channel), { text: receive })),
+    close(channel) {
+      inOrder(channel, () => subscriptions.unsubscribe(channelName(channel))).catch((error: unknown) => {
         if (!signal.aborted) logger.warn({ err: error, channel }, 'unsubscribing failed');
       });
     },
   };
 }
 
-/** Retries until the subscription is active; the client restores it afterwards. Never rejects. */
-async function subscribeForAdapter(
-  client: Client,
+/** Retries a message that was in flight during a disconnect: receivers detect or tolerate duplicates. */
+const publishWithRetry = (
+  publishing: Pick<Connections, 'run'>,
   channel: string,
-  listener: (message: Buffer, channel: Buffer) => void,
+  message: string | Buffer,
   signal: AbortSignal,
-): Promise<void> {
-  const options = { ...RECONNECT, deadlineMs: Infinity, signal, retryable: connectionFailed };
-  await retry(() => client.sSubscribe(channel, listener, true), options).catch(() => undefined);
-}
+): Promise<unknown> => {
+  const options = { ...RECONNECT, deadlineMs: PUBLISH_DEADLINE_MS, signal, retryable: isRetryable };
+  return retry(() => publishOnce(publishing, channel, message), options);
+};
 
-/** @throws Error if `work` takes longer than `ms`: node-redis has no timeout for a command that was written */
-async function withinDeadline<T>(work: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('Redis did not respond in time')), ms).unref();
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-    work.catch(() => undefined);
-  }
-}
+const publishOnce = (publishing: Pick<Connections, 'run'>, channel: string, message: string | Buffer) =>
+  withinDeadline(
+    publishing.run(channel, (client) => client.sPublish(channel, message)),
+    PUBLISH_DEADLINE_MS,
+  );
 
-async function disconnect(client: Client): Promise<void> {
-  if (client.isReady) {
-    const closed = client.close();
-    const force = setTimeout(() => client.destroy(), 1_000);
-    await closed;
-    clearTimeout(force);
-  } else if (client.isOpen) client.destroy();
-}
-
-/** The client is ready once it has restored its subscriptions. */
-function watchReconnects(client: Client): EventBus['onReconnect'] {
-  const listeners = new Set<() => void>();
-  let connected = false;
-  client.on('ready', () => {
-    if (connected) for (const listener of listeners) listener();
-    connected = true;
-  });
-  return (listener) => {
-    const entry = () => listener();
-    listeners.add(entry);
-    return () => void listeners.delete(entry);
+/** Only `command` may reject. */
+function adapterCommandsFor(
+  publishing: Connections,
+  subscriptions: Subscriptions,
+  signal: AbortSignal,
+): AdapterCommands {
+  const untilActive = { ...RECONNECT, deadlineMs: Infinity, signal, retryable: isRetryable };
+  return {
+    publish: (channel, message) => publishWithRetry(publishing, channel, message, signal),
+    subscribe: (channel, raw) =>
+      retry(() => subscriptions.subscribe(channel, { raw }), untilActive).catch(() => undefined),
+    unsubscribe: (channel) => subscriptions.unsubscribe(channel).catch(() => undefined),
+    // `PUBSUB SHARDNUMSUB` counts at the primary of the channel alone.
+    command: (args) =>
+      withinDeadline(
+        publishing.run(args.at(-1) ?? '', (client) => client.sendCommand([...args])),
+        PUBLISH_DEADLINE_MS,
+      ),
   };
 }
 
-/** A bus that uses sharded Pub/Sub of Redis or Valkey (7 or newer). */
+/**
+ * A bus that uses sharded Pub/Sub of Redis or Valkey (7 or newer): one server, a cluster, or a primary that sentinels know.
+ * @throws Error if the URL is malformed
+ */
 export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...options }: RedisBusOptions): EventBus {
   const stop = new AbortController();
-  const timing: Timing = {
+  const { signal } = stop;
+  const timing: LinkTiming = {
     heartbeatMs: heartbeatMs ?? TIMING.heartbeatMs,
     answerDeadlineMs: answerDeadlineMs ?? TIMING.answerDeadlineMs,
   };
-  // Two connections, so that a burst of one direction does not delay the other.
-  const publishing = connect(url, 'publish', logger, timing);
-  const subscribing = connect(url, 'subscribe', logger, timing);
-  const publisher = publishing.client;
-  const subscriber = subscribing.client;
-  const reconnects = watchReconnects(subscriber);
-  const transport = shardedTransport(subscriber, logger, stop.signal);
+  const target = parseValkeyUrl(url);
+  const log: ConnectionLog = {
+    disconnected: (about, err) => logger.warn({ err, ...about }, 'event bus disconnected'),
+    reconnected: (about) => logger.info(about, 'event bus reconnected'),
+    unresponsive: (about) => logger.warn(about, 'event bus unresponsive; replacing the connection'),
+  };
+  const topology = createTopology({ target, name: 'uswarm-bus', log });
+  // Two connections per node, so that a burst of one direction does not delay the other.
+  const connect = (role: string): Connections =>
+    connectToPrimaries(topology, {
+      target,
+      name: `uswarm-bus-${role}`,
+      role,
+      log,
+      timing,
+      queue: { length: PUBLISH_QUEUE, deadlineMs: PUBLISH_DEADLINE_MS },
+    });
+  const publishing = connect('publish');
+  const subscribing = connect('subscribe');
+  const subscriptions = createSubscriptions({
+    connections: subscribing,
+    topology,
+    logger,
+    reconnect: RECONNECT,
+    auditMs: target.kind === 'cluster' ? timing.heartbeatMs : undefined,
+    signal,
+  });
+  const transport = shardedTransport(subscriptions, logger, signal);
   const envelopes = createFanOut({ ...options, logger, transport, decode: decodeEnvelope });
   const sessionEnds = createFanOut({ ...options, logger, transport, decode: decodeSessionEnd });
 
   const signals = createFanOut({ ...options, logger, transport, decode: decodeSignal });
 
-  /** Retries a message that was in flight during a disconnect: receivers detect or tolerate duplicates. */
-  const publishWithRetry = (channel: string, message: string | Buffer): Promise<unknown> =>
-    retry(() => withinDeadline(publisher.sPublish(channel, message), PUBLISH_DEADLINE_MS), {
-      ...RECONNECT,
-      deadlineMs: PUBLISH_DEADLINE_MS,
-      signal: stop.signal,
-      retryable: connectionFailed,
-    });
-
   const sendWithRetry = (channel: string, text: string): Promise<unknown> =>
-    publishWithRetry(channelName(channel), text);
+    publishWithRetry(publishing, channelName(channel), text, signal);
 
-  const adapterCommands: AdapterCommands = {
-    publish: publishWithRetry,
-    subscribe: (channel, listener) => subscribeForAdapter(subscriber, channel, listener, stop.signal),
-    unsubscribe: async (channel) => {
-      if (subscriber.isReady) await subscriber.sUnsubscribe(channel).catch(() => undefined);
-    },
-    command: (args) => withinDeadline(publisher.sendCommand([...args]), PUBLISH_DEADLINE_MS),
-  };
+  const adapterCommands = adapterCommandsFor(publishing, subscriptions, signal);
   const gateways = createGatewayEmitter(adapterCommands);
 
   // Ephemeral events are not retried: a late chunk is worthless.
   const send = (envelope: BusEnvelope, text: string): Promise<unknown> =>
     envelope.kind === 'ephemeral'
-      ? withinDeadline(publisher.sPublish(channelName(envelope.workspace_id), text), PUBLISH_DEADLINE_MS)
+      ? publishOnce(publishing, channelName(envelope.workspace_id), text)
       : sendWithRetry(envelope.workspace_id, text);
 
   return {
@@ -255,22 +188,26 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
         return false;
       }
     },
-    onReconnect: reconnects,
+    onReconnect: (listener) =>
+      subscriptions.onRestored((channels) => {
+        listener(new Set([...channels].map((channel) => channel.slice(CHANNEL_PREFIX.length))));
+      }),
     onSessionEnd: (listener) => sessionEnds.subscribe(SESSIONS, listener),
     publishUserEvent: gateways.userEvent,
     publishSignal: (topic) =>
-      publisher.sPublish(channelName(SIGNALS), topic).then(
+      publishOnce(publishing, channelName(SIGNALS), topic).then(
         () => true,
         () => false,
       ),
     onSignal: (listener) => signals.subscribe(SIGNALS, listener),
     socketAdapter: createSocketAdapter(adapterCommands),
-    healthy: () => !stop.signal.aborted && publisher.isReady && subscriber.isReady,
+    healthy: () => !signal.aborted && publishing.ready() && subscribing.ready(),
     async close() {
       stop.abort();
       envelopes.close();
       sessionEnds.close();
       signals.close();
+      topology.close();
       await Promise.all([publishing.close(), subscribing.close()]);
     },
   };

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { BusEnvelope, SessionEnd } from '@uswarm/contract';
+import { eventually } from '@uswarm/testkit/eventually';
 import type { BusOptions, EventBus } from '../src/event-bus.js';
 
 /** A valid durable envelope. */
@@ -221,7 +222,7 @@ export function describeBus(open: (options: BusOptions) => { publisher: EventBus
     it('a closed bus is unhealthy, rejects subscriptions and returns false for publications', async () => {
       await subscriber.subscribe(workspaceId, () => {});
       await subscriber.publish(deleted(workspaceId, 1));
-      expect(subscriber.healthy()).toBe(true);
+      expect(await eventually(() => subscriber.healthy())).toBe(true);
       await subscriber.close();
       expect(subscriber.healthy()).toBe(false);
       await expect(subscriber.subscribe(workspaceId, () => {})).rejects.toThrow('closed');

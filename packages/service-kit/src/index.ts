@@ -111,3 +111,10 @@ export {
 } from './service-credential.js';
 export { untrustedText } from './untrusted-text.js';
 export { capped, visibleJson, visibleText } from './visible-text.js';
+export {
+  parseValkeyUrl,
+  type ValkeyAddress,
+  type ValkeyCredentials,
+  type ValkeyTarget,
+  valkeyUrl,
+} from './valkey-url.js';

@@ -20,6 +20,7 @@ import {
   type SigningKey,
   signingKey,
   SOURCE_ADDRESSES,
+  valkeyUrl,
 } from '@uswarm/service-kit';
 import { type OutgoingProxy, readProxy } from '@uswarm/service-kit/outgoing';
 import { z } from 'zod';
@@ -103,8 +104,11 @@ export const OrchestratorConfig = z.object({
   ...migrationSettings,
   /** `off` for a pooler that changes a session's connection and does not support prepared statements. */
   DATABASE_PREPARED_STATEMENTS: z.enum(['on', 'off']).default('on'),
-  /** Carries realtime events; optional only if the gateway runs in the same process. */
-  REALTIME_REDIS_URL: secret(z.string().min(1).optional()),
+  /**
+   * Carries realtime events and counts for rate limits: one server, `redis-cluster://` or `redis-sentinel://`. Optional only
+   * if the gateway runs in the same process.
+   */
+  REALTIME_REDIS_URL: secret(valkeyUrl.optional()),
 
   HTTP_HOST: z.string().optional(),
   HTTP_PORT: port.default(8080),

@@ -7,6 +7,7 @@ import {
   proxyList,
   secret,
   secretText,
+  valkeyUrl,
 } from '@uswarm/service-kit';
 import { z } from 'zod';
 import { DEFAULT_SETTINGS } from './settings.js';
@@ -30,8 +31,8 @@ export const GatewayConfig = z.object({
   INTERNAL_API_KEY: secret(secretText(32)),
   /** Previous keys, whose resume tokens are accepted during a rotation. */
   INTERNAL_API_KEY_PREVIOUS: secret(previousSecrets(32).default([])),
-  /** The event bus. */
-  REALTIME_REDIS_URL: secret(z.url({ protocol: /^rediss?$/ })),
+  /** The event bus: one server, `redis-cluster://` or `redis-sentinel://`. */
+  REALTIME_REDIS_URL: secret(valkeyUrl),
   /** `polling`, `websocket` or both, comma-separated. */
   TRANSPORTS: list.pipe(z.array(z.enum(['polling', 'websocket'])).min(1)).default([...DEFAULT_SETTINGS.transports]),
   /**

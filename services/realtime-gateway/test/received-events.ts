@@ -31,7 +31,7 @@ export function textOf(client: TestClient): string {
 
 /** A memory bus that can pretend to have been disconnected. */
 export function createReconnectingBus(): EventBus & { reconnect(): void } {
-  const listeners = new Set<() => void>();
+  const listeners = new Set<(workspaceIds: ReadonlySet<string>) => void>();
   return {
     ...createMemoryBus(),
     onReconnect(listener) {
@@ -39,7 +39,7 @@ export function createReconnectingBus(): EventBus & { reconnect(): void } {
       return () => void listeners.delete(listener);
     },
     reconnect() {
-      for (const listener of listeners) listener();
+      for (const listener of listeners) listener(new Set([WORKSPACE]));
     },
   };
 }

@@ -14,6 +14,10 @@ export interface ValkeyOptions {
   directory: string;
   /** Default: a free port, which `restart()` keeps. */
   port?: number;
+  /** Further settings, by name. */
+  settings?: Readonly<Record<string, string>>;
+  /** A configuration file that the server rewrites; it makes the server a sentinel. */
+  sentinelFile?: string;
 }
 
 export interface RunningValkey {
@@ -34,7 +38,7 @@ export async function startValkey(options: ValkeyOptions): Promise<RunningValkey
   const directory = resolve(options.directory);
   await mkdir(directory, { recursive: true });
   const port = options.port ?? (await freePort());
-  const start = (): Promise<ChildProcess> => launch(found.program, directory, port);
+  const start = (): Promise<ChildProcess> => launch(found.program, { ...options, directory, port });
   let child = await start();
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
     const exited = exitOf(child);
@@ -70,18 +74,21 @@ function exitOf(child: ChildProcess): Promise<void> {
 }
 
 /** Writes each command to the append-only file before it responds, so that a kill loses no data. */
-async function launch(program: string, directory: string, port: number): Promise<ChildProcess> {
+const DURABLE = { save: '', appendonly: 'yes', appendfsync: 'always' };
+
+async function launch(program: string, options: ValkeyOptions & { port: number }): Promise<ChildProcess> {
+  const { directory, port, sentinelFile } = options;
   const logFile = join(directory, 'valkey.log');
   const settings = {
     port: String(port),
     bind: '127.0.0.1',
     dir: directory,
     logfile: logFile,
-    save: '',
-    appendonly: 'yes',
-    appendfsync: 'always',
+    ...(sentinelFile === undefined && DURABLE),
+    ...options.settings,
   };
-  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  const args = sentinelFile === undefined ? flags : [sentinelFile, '--sentinel', ...flags];
   const child = spawn(program, args, { cwd: directory, detached: true, stdio: 'ignore' });
   await new Promise<void>((spawned, failed) => {
     child.once('spawn', spawned);

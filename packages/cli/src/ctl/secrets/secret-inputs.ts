@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { parseJson } from '@uswarm/service-kit';
+import { parseJson, parseValkeyUrl } from '@uswarm/service-kit';
 import { Failure } from '../../failure.js';
 
 interface Input {
@@ -34,10 +34,19 @@ const isObject = (text: string): string | undefined => {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? undefined : 'must be a JSON object';
 };
 
+const valkeyUrlProblem = (text: string): string | undefined => {
+  try {
+    parseValkeyUrl(text);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
 /** Values that come from elsewhere, by the name of their variable without `USWARM_`. */
 const INPUTS = {
   DATABASE_URL: { label: 'Postgres URL', problem: urlOf('postgres:', 'postgresql:') },
-  REALTIME_REDIS_URL: { label: 'Valkey or Redis URL', problem: urlOf('rediss:', 'redis:') },
+  REALTIME_REDIS_URL: { label: 'Valkey or Redis URL', problem: valkeyUrlProblem },
   FILES_ACCESS_KEY_ID: { label: 'access key id of the bucket for files', isPublic: true },
   FILES_SECRET_ACCESS_KEY: { label: 'secret access key of the bucket for files' },
   OPENAI_API_KEY: { label: 'API key of the model provider' },

@@ -147,7 +147,10 @@ describeWith('valkey', 'rate limits of several replicas', () => {
     });
     const ready = () => redis.client.isReady;
     expect(await eventually(ready, { until: Boolean })).toBe(true);
-    const traffic = setInterval(() => void redis.client.get('uswarm:rate:none').catch(() => undefined), 20);
+    const traffic = setInterval(
+      () => void redis.client.eval('return 1', { keys: ['none'], arguments: [] }).catch(() => undefined),
+      20,
+    );
     try {
       process.kill(valkey.pid, 'SIGSTOP');
       expect(await eventually(ready, { until: (isReady) => !isReady })).toBe(false);

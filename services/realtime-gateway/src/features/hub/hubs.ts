@@ -46,8 +46,8 @@ export function createHubs(deps: HubsDeps): Hubs {
     everyMs: options.positionCheckMs,
     hubs: () => [...hubs.values()].map(({ hub }) => hub),
   });
-  const stopWatching = bus.onReconnect(() => {
-    for (const { hub } of hubs.values()) hub.suspectState();
+  const stopWatching = bus.onReconnect((workspaceIds) => {
+    for (const workspaceId of workspaceIds) hubs.get(workspaceId)?.hub.suspectState();
     check.now();
   });
 
