@@ -41,6 +41,7 @@ beforeAll(async () => {
       mcpSigning: { previousKey: 'cursor-key' },
       callKey: { previousPrivateKey: 'call-private-key' },
       admin: { existingSecret: '' },
+      databaseRead: { existingSecret: '' },
       migrations: { existingSecret: '' },
       objectStorage: { existingSecret: '' },
       integrations: { existingSecret: '' },

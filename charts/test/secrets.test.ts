@@ -15,7 +15,17 @@ import {
 
 const MESSAGE = /^Required: [^\n]+\. Name existing Secrets in namespace backend, or [^\n]+\.$/;
 /** Secrets for optional features. */
-const OPTIONAL = ['admin', 'e2e', 'integrations', 'migrations', 'modelProviders', 'objectStorage', 'push', 'search'];
+const OPTIONAL = [
+  'admin',
+  'databaseRead',
+  'e2e',
+  'integrations',
+  'migrations',
+  'modelProviders',
+  'objectStorage',
+  'push',
+  'search',
+];
 const without = (name: string): object => ({ ...external, secrets: { ...external.secrets, [name]: {} } });
 
 /** Secrets that the release's pods refer to, by name. */

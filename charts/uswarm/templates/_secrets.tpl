@@ -21,7 +21,7 @@
 
 {{- define "uswarm.needsSecret" -}}
 {{- if eq .name "signature" }}{{ if eq .root.Values.signature.mode "required" }}true{{ end }}
-{{- else if has .name (list "admin" "migrations" "objectStorage" "integrations" "push" "modelProviders" "search" "proxy" "tracing") }}
+{{- else if has .name (list "admin" "databaseRead" "migrations" "objectStorage" "integrations" "push" "modelProviders" "search" "proxy" "tracing") }}
 {{- else if has .name (list "modelToken" "modelCalls") }}{{ if include "uswarm.gatewayProviders" .root }}true{{ end }}
 {{- else if eq .name "e2e" }}{{ if .root.Values.nonProduction.e2eBypass }}true{{ end }}
 {{- else }}true{{ end }}

@@ -1,5 +1,5 @@
 import type { BusEnvelope } from '@uswarm/contract';
-import { type Logger, parseValkeyUrl, retry } from '@uswarm/service-kit';
+import { type Logger, parseValkeyUrl, retry, withinDeadline } from '@uswarm/service-kit';
 import { decodeEnvelope, decodeSignal, decodeSessionEnd, encodeEnvelope, encodeSessionEndOf02 } from './codec.js';
 import type { BusOptions, EventBus } from './event-bus.js';
 import { createFanOut, SIGNALS, SESSIONS, type Transport } from './fan-out.js';
@@ -8,7 +8,6 @@ import { type Connections, connectToPrimaries, isRetryable } from './valkey/conn
 import type { ConnectionLog, LinkTiming } from './valkey/link.js';
 import { createSubscriptions, type Subscriptions } from './valkey/subscriptions.js';
 import { createTopology } from './valkey/topology.js';
-import { withinDeadline } from './valkey/within-deadline.js';
 
 export interface RedisBusOptions extends BusOptions {
   /** See `parseValkeyUrl`. A dedicated instance, or an ACL user that is limited to the channels `ws:*`. */
@@ -78,6 +77,7 @@ const publishWithRetry = (
   return retry(() => publishOnce(publishing, channel, message), options);
 };
 
+/** node-redis has no timeout for a command that was written. */
 const publishOnce = (publishing: Pick<Connections, 'run'>, channel: string, message: string | Buffer) =>
   withinDeadline(
     publishing.run(channel, (client) => client.sPublish(channel, message)),

@@ -18,6 +18,7 @@ const REQUEST_HEADERS = [
   'traceparent',
   'x-request-id',
   'x-resume-token',
+  POSITION_HEADER.toLowerCase(),
 ];
 
 /** Response headers that pages may read in addition to the safelist of browsers. */

@@ -118,3 +118,4 @@ export {
   type ValkeyTarget,
   valkeyUrl,
 } from './valkey-url.js';
+export { withinDeadline } from './within-deadline.js';

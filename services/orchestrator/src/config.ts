@@ -95,6 +95,10 @@ const hostList = z.string().transform((hosts) =>
 /** Environment variables; secrets can also be files. No secret has a default. */
 export const OrchestratorConfig = z.object({
   DATABASE_URL: secret(z.string().min(1)),
+  /** A standby for message lists and searches of clients that send the position that they have seen. */
+  DATABASE_READ_URL: secret(z.string().min(1).optional()),
+  /** This process's connections to the standby, besides `DATABASE_MAX_CONNECTIONS`. */
+  DATABASE_READ_MAX_CONNECTIONS: z.coerce.number().int().min(1).default(10),
   /** This process's connections to Postgres; `connectionsOf` divides them. */
   DATABASE_MAX_CONNECTIONS: z.coerce.number().int().min(3).default(20),
   /** Connections reserved for turns, runtimes and events. Default: 30 %, at least one. */

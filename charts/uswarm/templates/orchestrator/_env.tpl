@@ -1,6 +1,9 @@
 {{- define "uswarm.orchestrator.env" -}}
 {{- $values := .root.Values }}
 {{- include "uswarm.database.env" . }}
+{{- if $values.secrets.databaseRead.existingSecret }}
+{{ include "uswarm.secretEnv" (dict "root" .root "name" "databaseRead" "variable" "DATABASE_READ_URL") }}
+{{- end }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "realtime" "variable" "REALTIME_REDIS_URL") }}
 {{ include "uswarm.secretEnv" (dict "root" .root "name" "internalApi" "variable" "INTERNAL_API_KEY") }}
 {{- if $values.secrets.internalApi.previousKey }}

@@ -6028,7 +6028,10 @@ export interface operations {
                 /** @description Returns the messages before this one. Mutually exclusive with `scrollId`, `around` and `after`. */
                 before?: string;
             };
-            header?: never;
+            header?: {
+                /** @description The highest position that the client has seen in this workspace. With it, the response can come from a standby that has all events up to it; without it, never. */
+                "x-workspace-position"?: string;
+            };
             path: {
                 /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
                 workspaceId: string;
@@ -6090,7 +6093,10 @@ export interface operations {
                 /** @description Up to 8 different words, separated by spaces; every character is matched literally. */
                 q: string;
             };
-            header?: never;
+            header?: {
+                /** @description The highest position that the client has seen in this workspace. With it, the response can come from a standby that has all events up to it; without it, never. */
+                "x-workspace-position"?: string;
+            };
             path: {
                 /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
                 workspaceId: string;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../errors.js';
 import { LIMITS } from '../limits.js';
+import { EpochSeq } from '../resources/primitives.js';
 import type { Example } from './examples.js';
 
 /** A path parameter: an id, or free text (memory keys, tool names). */
@@ -66,6 +67,15 @@ export const idempotencyKey = z.object({
     .meta({
       description: `Chosen by the client, for example a UUID. For ${LIMITS.idempotencyKeptHours} hours, the same request with the same key returns the first result, and a different request with the same key fails with \`idempotency_key_reused\`.`,
     }),
+});
+
+/** Header with the position that a client has seen. */
+export const seenPosition = z.object({
+  'x-workspace-position': EpochSeq.optional().meta({
+    description:
+      'The highest position that the client has seen in this workspace. With it, the response can come from a standby that has all events up to it; without it, never.',
+    'x-extension': true,
+  }),
 });
 
 /** Preserves the literal types, which type the handlers. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LIMITS } from '../limits.js';
 import { EditMessageBody, FormValue, MessageData, MessagePage, SendMessageBody } from '../resources/message.js';
 import { data, STRICT } from '../resources/primitives.js';
-import { created, defineRoute, id, noContent, ok } from './define.js';
+import { created, defineRoute, id, noContent, ok, seenPosition } from './define.js';
 import * as examples from './examples.js';
 import { EXAMPLE } from './examples.js';
 import { messageListQuery, pageQuery } from './pages.js';
@@ -25,6 +25,7 @@ export const messageRoutes = [
       'their pages are in the order of `direction`.',
     params: conversation,
     query: messageListQuery,
+    headers: seenPosition,
     position: { of: 'workspace', parameter: 'workspaceId' },
     responses: ok(MessagePage),
     errors: ['cursor_invalid', 'message_not_found'],
@@ -53,6 +54,7 @@ export const messageRoutes = [
           description: `Up to ${LIMITS.searchWords} different words, separated by spaces; every character is matched literally.`,
         }),
     }),
+    headers: seenPosition,
     position: { of: 'workspace', parameter: 'workspaceId' },
     responses: ok(MessagePage),
     errors: ['cursor_invalid', 'search_timeout'],

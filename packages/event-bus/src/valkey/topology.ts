@@ -1,8 +1,7 @@
-import type { ValkeyTarget } from '@uswarm/service-kit';
+import { type ValkeyTarget, withinDeadline } from '@uswarm/service-kit';
 import { type ConnectionLog, createQuestioner } from './link.js';
 import { SLOTS, slotOf } from './slot.js';
 import { addressOf } from './address.js';
-import { withinDeadline } from './within-deadline.js';
 
 /** Where the primaries are. */
 export interface Topology {

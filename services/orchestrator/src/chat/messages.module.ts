@@ -1,6 +1,6 @@
 import type { OrchestratorConfig } from '../config.js';
 import { createGroups, SENDS } from '../platform/database/groups.js';
-import type { BoundedRead } from '../platform/database/bounded-read.js';
+import type { ReadFromStandby } from '../platform/database/standby-reads.js';
 import type { Connections } from '../records/connections.js';
 import { backfill } from '../platform/jobs/backfill.js';
 import { approvalExpiry, createApprovals } from '../turns/approvals/approvals.js';
@@ -37,7 +37,7 @@ import { createWithdraw } from './withdrawal.js';
 export interface MessagesModuleDeps {
   config: Pick<OrchestratorConfig, 'SEARCH_TIMEOUT_MS' | 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS'>;
   connections: Connections;
-  boundedRead: BoundedRead;
+  readFromStandby: ReadFromStandby;
   /** Connections that requests may use. */
   requestConnections: number;
   runtimes: RuntimeRequests;
@@ -96,7 +96,6 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
   const service = createMessageService({ database, send, access, cursors, createViewContext });
   const search = createMessageSearch({
     rates,
-    read: deps.boundedRead,
     slots: createSearchSlots(maxConcurrentSearches(deps.requestConnections)),
     timeoutMs: deps.config.SEARCH_TIMEOUT_MS,
     cursors,
@@ -145,7 +144,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
   });
   return {
     service,
-    routes: messageHandlers(service, search, actions, deps.stops, deletion, revision, openCards),
+    routes: messageHandlers(service, search, actions, deps.stops, deletion, revision, openCards, deps.readFromStandby),
     jobs: [
       approvalExpiry(approvals, withTransaction),
       backfill({ type: SEARCH_FOLD_JOB, withTransaction, jobs, rewrite: (after, db) => foldMessagesAgain(db, after) }),

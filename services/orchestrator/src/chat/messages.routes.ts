@@ -1,4 +1,5 @@
-import type { Handler, HandlerInput, PositionedHandler } from '../platform/http/handlers.js';
+import type { ReadFromStandby, StandbyRead } from '../platform/database/standby-reads.js';
+import type { Handler, HandlerInput, PositionedHandler, ReadRoutePosition } from '../platform/http/handlers.js';
 import type { StopService } from '../turns/stop.service.js';
 import type { ActionService } from './actions.service.js';
 import type { MessageDeletion } from './message-deletion.js';
@@ -12,6 +13,13 @@ function requestedConversation({ actor, params }: Pick<HandlerInput<'listMessage
   return { userId: actor.userId, workspaceId: params.workspaceId, conversationId: params.id };
 }
 
+function standbyRead(
+  { params, headers }: Pick<HandlerInput<'listMessages'>, 'params' | 'headers'>,
+  readPosition: ReadRoutePosition,
+): StandbyRead {
+  return { workspaceId: params.workspaceId, seen: headers['x-workspace-position'], readPosition };
+}
+
 const positioned = ({ page, position }: PositionedPage) => ({ answer: { status: 200 as const, body: page }, position });
 
 // REST-032 to REST-035
@@ -23,10 +31,15 @@ export function messageHandlers(
   deletion: MessageDeletion,
   revision: MessageRevision,
   openCards: OpenCardService,
+  readFromStandby: ReadFromStandby,
 ) {
   const listMessages: PositionedHandler<'listMessages'> = {
     async handle(input, readPosition) {
-      return positioned(await service.list(requestedConversation(input), input.query, readPosition));
+      return positioned(
+        await readFromStandby(standbyRead(input, readPosition), (source) =>
+          service.list(requestedConversation(input), input.query, source),
+        ),
+      );
     },
   };
   const sendMessage: Handler<'sendMessage'> = async ({ actor, params, body }) => {
@@ -36,7 +49,11 @@ export function messageHandlers(
   };
   const searchMessages: PositionedHandler<'searchMessages'> = {
     async handle(input, readPosition) {
-      return positioned(await search(requestedConversation(input), input.query, readPosition, input.signal));
+      return positioned(
+        await readFromStandby(standbyRead(input, readPosition), (source) =>
+          search(requestedConversation(input), input.query, source, input.signal),
+        ),
+      );
     },
   };
   const getMessage: Handler<'getMessage'> = async ({ actor, params }) => ({

@@ -1,7 +1,7 @@
 import { ApiError, type MessageData, type MessagePage, type MessageListQuery } from '@uswarm/contract';
 import type { Database } from '../platform/database/database.js';
 import { pipelined } from '../platform/database/pipelined.js';
-import type { ReadRoutePosition } from '../platform/http/handlers.js';
+import type { ReadSource } from '../platform/database/standby-reads.js';
 import { type RequestedConversation, requireConversation } from './require-conversation.js';
 import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import type { CursorCodec } from '../records/cursor.js';
@@ -23,7 +23,7 @@ export interface MessageService {
   list(
     requested: RequestedConversation,
     query: MessageListQuery,
-    readPosition: ReadRoutePosition,
+    source: Pick<ReadSource, 'database' | 'readPosition'>,
   ): Promise<PositionedPage>;
   /** One message as a list shows it. @throws ApiError `workspace_not_found`, `message_not_found` */
   get(userId: string, workspaceId: string, messageId: string): Promise<MessageData>;
@@ -47,7 +47,7 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
   }
 
   return {
-    async list(requested, query, readPosition) {
+    async list(requested, query, source) {
       const { userId, conversationId } = requested;
       const read = async (db: Database): Promise<MessagePage> => {
         const options = { start: await startOf(conversationId, query, db), resumable: true };
@@ -58,8 +58,8 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
         };
         return readPage({ messages, cursors: deps.cursors }, query, where, createViewContext(), options);
       };
-      const [position, , page] = await pipelined(database, (db) => [
-        readPosition(db),
+      const [position, , page] = await pipelined(source.database, (db) => [
+        source.readPosition(db),
         requireConversation(db, requested),
         read(db),
       ]);

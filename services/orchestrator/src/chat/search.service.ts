@@ -1,8 +1,9 @@
 import { ApiError, LIMITS, type PageQuery } from '@uswarm/contract';
-import { type BoundedRead, ReadTimeout } from '../platform/database/bounded-read.js';
+import { ReadTimeout } from '../platform/database/bounded-read.js';
 import type { Database } from '../platform/database/database.js';
 import { allInOrder } from '../platform/database/pipelined.js';
 import type { ReadRoutePosition } from '../platform/http/handlers.js';
+import type { ReadSource } from '../platform/database/standby-reads.js';
 import { type RequestedConversation, requireConversation } from './require-conversation.js';
 import type { RateLimits } from '../platform/rate-limits/rate-limits.js';
 import type { CursorCodec } from '../records/cursor.js';
@@ -16,7 +17,6 @@ export type SearchQuery = Omit<PageQuery, 'direction'> & { q: string };
 
 export interface MessageSearchDeps {
   rates: Pick<RateLimits, 'search'>;
-  read: BoundedRead;
   slots: SearchSlots;
   /** The limit in milliseconds for waiting for a slot, and again for the query itself. */
   timeoutMs: number;
@@ -33,14 +33,14 @@ export interface MessageSearchDeps {
 export type MessageSearch = (
   requested: RequestedConversation,
   query: SearchQuery,
-  readPosition: ReadRoutePosition,
+  source: Pick<ReadSource, 'boundedRead' | 'readPosition'>,
   signal: AbortSignal,
 ) => Promise<PositionedPage>;
 
 const RETRY_MS = 1_000;
 
 export function createMessageSearch(deps: MessageSearchDeps): MessageSearch {
-  const { rates, read, slots, timeoutMs, cursors, createViewContext } = deps;
+  const { rates, slots, timeoutMs, cursors, createViewContext } = deps;
 
   async function find(
     requested: RequestedConversation,
@@ -68,12 +68,12 @@ export function createMessageSearch(deps: MessageSearchDeps): MessageSearch {
     return { position, page: await readPage({ messages, cursors }, pageOf, where, createViewContext()) };
   }
 
-  return async (requested, query, readPosition, signal) => {
+  return async (requested, query, { boundedRead, readPosition }, signal) => {
     await rates.search(requested.userId);
     const waiting = AbortSignal.timeout(timeoutMs);
     try {
       return await slots.run(requested.userId, AbortSignal.any([signal, waiting]), () =>
-        read({ timeoutMs, signal }, (db) => find(requested, query, readPosition, db)),
+        boundedRead({ timeoutMs, signal }, (db) => find(requested, query, readPosition, db)),
       );
     } catch (error) {
       if (!(error instanceof ReadTimeout) && error !== waiting.reason) throw error;

@@ -7,6 +7,8 @@ import { createPollLoop, type PollLoop } from '../platform/jobs/poll-loop.js';
 export interface Epochs {
   /** SQL for statements that read the epoch together with a position. */
   sql: RawBuilder<string>;
+  /** As `sql` and `noted`, for a standby: it does not change the epoch of events. */
+  standby: Pick<Epochs, 'sql' | 'noted'>;
   read(db: Database): Promise<string>;
   /** Changes the epoch; processes use the new one within 5 s. @returns the new epoch */
   bump(db: Database): Promise<string>;
@@ -25,16 +27,28 @@ const READ_MS = 5_000;
 /** Both functions need no rights. They report the current timeline; the last checkpoint's timeline changes later. */
 const HISTORY = `(SELECT system_identifier FROM pg_control_system()) || '.' || left(pg_walfile_name(pg_current_wal_lsn()), 8)`;
 
+/** A standby reports no WAL file. Its control file has the timeline of the last checkpoint, so it is late, but never early. */
+const STANDBY_HISTORY = `(SELECT system_identifier FROM pg_control_system()) || '.' ||
+  (SELECT lpad(upper(to_hex(timeline_id)), 8, '0') FROM pg_control_checkpoint())`;
+
+/** The epoch in the history that Postgres reports. */
+const epochOf = (history: string): string =>
+  `left(encode(sha256(convert_to(${history} || '.' || (SELECT bumps FROM event_epoch), 'UTF8')), 'hex'), 16)`;
+
+const epochIn = (row: { epoch: string } | undefined): string => {
+  if (row === undefined) throw new Error('Postgres returned no epoch');
+  return row.epoch;
+};
+
 /** @param fixed replaces the history that Postgres reports: for installations whose failover loses nothing */
 export function createEpochs(fixed?: string): Epochs {
-  const history = fixed === undefined ? HISTORY : `'${fixed}'`;
-  const text = `left(encode(sha256(convert_to(${history} || '.' || (SELECT bumps FROM event_epoch), 'UTF8')), 'hex'), 16)`;
+  const fixedHistory = fixed === undefined ? undefined : `'${fixed}'`;
+  const text = epochOf(fixedHistory ?? HISTORY);
   const expression = sql.raw<string>(text);
   let last: string | undefined;
 
   const noted = (row: { epoch: string } | undefined): string => {
-    if (row === undefined) throw new Error('Postgres returned no epoch');
-    last = row.epoch;
+    last = epochIn(row);
     return last;
   };
 
@@ -47,6 +61,7 @@ export function createEpochs(fixed?: string): Epochs {
   return {
     sql: expression,
     noted,
+    standby: { sql: sql.raw<string>(epochOf(fixedHistory ?? STANDBY_HISTORY)), noted: epochIn },
 
     read,
 

@@ -11,3 +11,12 @@ export function createReadPosition(database: Database, epochs: Epochs): ReadPosi
     return head === undefined ? undefined : `${epoch}:${head.lastSeq}`;
   };
 }
+
+/** As `createReadPosition`, on a standby. */
+export function createStandbyPosition({ standby }: Pick<Epochs, 'standby'>) {
+  return async (workspaceId: string, db: Database): Promise<string | undefined> => {
+    const { epoch, heads } = await readHeads(db, standby, [workspaceId]);
+    const [head] = heads;
+    return head === undefined ? undefined : `${epoch}:${head.lastSeq}`;
+  };
+}

@@ -2,6 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import type { Epochs } from './epoch.js';
 
+type EpochSource = Pick<Epochs, 'sql' | 'noted'>;
+
 /** The workspace's last event. */
 export interface WorkspaceHead {
   workspaceId: string;
@@ -14,7 +16,7 @@ export interface Heads {
   heads: WorkspaceHead[];
 }
 
-async function read(db: Database, epochs: Epochs, where: RawBuilder<unknown>): Promise<Heads> {
+async function read(db: Database, epochs: EpochSource, where: RawBuilder<unknown>): Promise<Heads> {
   const { rows } = await sql<{ epoch: string; id: string | null; owner_id: string; last_seq: number }>`
     WITH current AS MATERIALIZED (SELECT ${epochs.sql} AS epoch)
     SELECT current.epoch, w.id, w.owner_id, w.last_seq FROM current LEFT JOIN workspaces w ON ${where}`.execute(db);
@@ -27,11 +29,11 @@ async function read(db: Database, epochs: Epochs, where: RawBuilder<unknown>): P
 }
 
 /** Deleted workspaces are absent. Does not check the owner. */
-export function readHeads(db: Database, epochs: Epochs, workspaceIds: readonly string[]): Promise<Heads> {
+export function readHeads(db: Database, epochs: EpochSource, workspaceIds: readonly string[]): Promise<Heads> {
   return read(db, epochs, sql`w.id = ANY(${[...workspaceIds]}::uuid[])`);
 }
 
 /** Does not check the owner. */
-export function readHeadOfAgent(db: Database, epochs: Epochs, agentId: string): Promise<Heads> {
+export function readHeadOfAgent(db: Database, epochs: EpochSource, agentId: string): Promise<Heads> {
   return read(db, epochs, sql`w.id = (SELECT a.workspace_id FROM agents a WHERE a.id = ${agentId})`);
 }

@@ -11,6 +11,7 @@ import { modelCallsKeys, type OrchestratorConfig } from '../config.js';
 import { createBoundedRead } from '../platform/database/bounded-read.js';
 import { createConnections } from '../records/connections.js';
 import { connectionsOf, openDatabases } from '../platform/database/databases.js';
+import { createStandbyReads } from '../platform/database/standby-reads.js';
 import { createAccountModule } from '../accounts/account/account.module.js';
 import { createAdminModule } from '../accounts/admin/admin.module.js';
 import { createFileWriter } from '@uswarm/file-writer';
@@ -298,12 +299,13 @@ function createCallModule(
 function createChatModules(
   options: OrchestratorOptions,
   platform: Platform,
-  { usage, idempotency, uploads, createViewContext, runtimes, workspaces }: WorkspaceModules,
+  { usage, idempotency, uploads, createViewContext, replay, runtimes, workspaces }: WorkspaceModules,
   { apps, toolServers }: IntegrationModules,
 ) {
   const { config, environment, metrics, logger } = options;
   const { requests, background, publisher, clock, plans, models, rates, assets } = platform;
   const { database } = requests;
+  const { standby } = platform.databases;
   const { attachments } = uploads;
   const { access } = workspaces;
   const cursors = createCursorCodec(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS);
@@ -376,7 +378,12 @@ function createChatModules(
   const messages = createMessagesModule({
     config,
     connections: requests,
-    boundedRead: createBoundedRead(database),
+    readFromStandby: createStandbyReads({
+      primary: database,
+      ...(standby !== undefined && { standby: { database: standby, readPosition: replay.readPositionOfStandby } }),
+      metrics,
+      logger,
+    }),
     requestConnections: connectionsOf(config).requests,
     runtimes: runtimes.requests,
     limits: usage.limits,

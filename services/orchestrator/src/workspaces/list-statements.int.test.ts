@@ -8,6 +8,7 @@ import { statementsOf } from '../../test/query-plans.js';
 import { currentViewContext } from '../../test/view-context.js';
 import type { Database, WithTransaction } from '../platform/database/database.js';
 import { pipelined } from '../platform/database/pipelined.js';
+import type { ReadSource } from '../platform/database/standby-reads.js';
 import type { ReadRoutePosition } from '../platform/http/handlers.js';
 import { createStores } from '../../test/stores.js';
 import { createConversationCursors } from '../chat/conversation-cursor.js';
@@ -24,7 +25,16 @@ import { createWorkspaceService } from './workspaces.service.js';
 import { withoutAfterCommit } from '../../test/transaction.js';
 import { createEpochs } from '../events/epoch.js';
 
-const noPosition = async (): Promise<undefined> => undefined;
+/** A source that reads as the primary, in one transaction. */
+const sourceOf = (database: Database, readPosition: ReadRoutePosition): ReadSource => ({
+  database,
+  async boundedRead(_bounds, run) {
+    const [result] = await pipelined(database, (sender) => [run(sender)]);
+    return result;
+  },
+  readPosition,
+});
+const noPosition = (database: Database): ReadSource => sourceOf(database, async () => undefined);
 const never = (): never => {
   throw new Error('reading does not do that');
 };
@@ -35,6 +45,7 @@ function services(database: Database) {
   const withTransaction: WithTransaction = (run) => run(withoutAfterCommit(database));
   const shared = { ...stores, database, withTransaction, access, createViewContext: currentViewContext };
   return {
+    database,
     workspaces: createWorkspaceService({ database: stores.database, clock: systemClock }),
     conversations: createConversationService({
       ...shared,
@@ -52,10 +63,6 @@ function services(database: Database) {
     search: createMessageSearch({
       ...shared,
       rates: { search: async () => undefined },
-      async read(_bounds, run) {
-        const [result] = await pipelined(database, (sender) => [run(sender)]);
-        return result;
-      },
       slots: createSearchSlots(1),
       timeoutMs: 60_000,
       cursors: createCursorCodec('k'.repeat(32)),
@@ -110,7 +117,7 @@ describe('the number of statements does not depend on the amount of data', () =>
       ({ conversations }, { userId, workspaceId, conversationId }) =>
         conversations.get(userId, workspaceId, conversationId),
     ],
-    ['a page of messages', 2, ({ messages }, context) => messages.list(context, query, noPosition)],
+    ['a page of messages', 2, ({ messages, database }, context) => messages.list(context, query, noPosition(database))],
   ])('is for %s: %i', async (_what, count, use) => {
     expect(contexts).toHaveLength(2);
     for (const context of contexts) {
@@ -119,21 +126,21 @@ describe('the number of statements does not depend on the amount of data', () =>
     }
   });
 
-  it.each<[string, (of: Services, context: Context, readPosition: ReadRoutePosition) => Promise<unknown>]>([
-    ['a page of messages', ({ messages }, context, readPosition) => messages.list(context, query, readPosition)],
+  it.each<[string, (of: Services, context: Context, source: ReadSource) => Promise<unknown>]>([
+    ['a page of messages', ({ messages }, context, source) => messages.list(context, query, source)],
     [
       'a search',
-      ({ search }, context, readPosition) =>
-        search(context, { q: 'hi', limit: 10 }, readPosition, new AbortController().signal),
+      ({ search }, context, source) => search(context, { q: 'hi', limit: 10 }, source, new AbortController().signal),
     ],
   ])('reads the position of %s before its messages', async (_what, use) => {
     const [context] = contexts;
     if (context === undefined) throw new Error('The database has no workspace.');
     const statements = await statementsOf(db.database, (database) => {
-      return use(services(database), context, async (connection) => {
-        const { heads } = await readHeads(connection ?? db.database, createEpochs(), [context.workspaceId]);
+      const readPosition: ReadRoutePosition = async (connection = database) => {
+        const { heads } = await readHeads(connection, createEpochs(), [context.workspaceId]);
         return String(heads[0]?.lastSeq);
-      });
+      };
+      return use(services(database), context, sourceOf(database, readPosition));
     });
     const [first, ...others] = statements.map(({ sql: text }) => text);
     expect(first).toContain('last_seq');
@@ -144,7 +151,8 @@ describe('the number of statements does not depend on the amount of data', () =>
     [
       'a search',
       8,
-      ({ search }, context) => search(context, { q: 'hi there', limit: 10 }, noPosition, new AbortController().signal),
+      ({ search, database }, context) =>
+        search(context, { q: 'hi there', limit: 10 }, noPosition(database), new AbortController().signal),
     ],
     ['events', 5, ({ events }, { userId, workspaceId }) => events.after(userId, workspaceId, '0')],
   ])('is for %s: at most %i', async (_what, most, use) => {

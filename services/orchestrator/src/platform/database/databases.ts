@@ -11,9 +11,13 @@ export interface Databases {
   background: Database;
   /** Only extends leases. */
   leases: Database;
+  /** A standby for reads; undefined without one. */
+  standby: Database | undefined;
   close(): Promise<void>;
 }
 
+/** Short, because the primary can answer too. */
+const STANDBY_CONNECT_DEADLINE_MS = 1_000;
 /** Much shorter than a lease: a hanging connection is closed before the next attempt. */
 const LEASE_DEADLINE_MS = 2_000;
 
@@ -25,6 +29,8 @@ interface PoolConfig {
 
 interface DatabasesConfig extends PoolConfig {
   DATABASE_URL: string;
+  DATABASE_READ_URL?: string | undefined;
+  DATABASE_READ_MAX_CONNECTIONS: number;
   DATABASE_PREPARED_STATEMENTS: 'on' | 'off';
 }
 
@@ -49,14 +55,24 @@ export function openDatabases(
   onConnect: (client: ConnectedClient) => void,
 ): Databases {
   const connections = connectionsOf(config);
+  const prepare = config.DATABASE_PREPARED_STATEMENTS === 'on';
   const open = (pool: keyof typeof connections, deadlines = {}): Database =>
     openDatabase({
       url: config.DATABASE_URL,
       maxConnections: connections[pool],
-      prepare: config.DATABASE_PREPARED_STATEMENTS === 'on',
+      prepare,
       metrics,
       pool,
       ...deadlines,
+    });
+  const openStandby = (url: string): Database =>
+    openDatabase({
+      url,
+      maxConnections: config.DATABASE_READ_MAX_CONNECTIONS,
+      prepare,
+      metrics,
+      pool: 'standby',
+      connectDeadlineMs: STANDBY_CONNECT_DEADLINE_MS,
     });
   const databases = {
     requests: open('requests', { onConnect }),
@@ -67,10 +83,12 @@ export function openDatabases(
       answerDeadlineMs: LEASE_DEADLINE_MS,
     }),
   };
+  const standby = config.DATABASE_READ_URL === undefined ? undefined : openStandby(config.DATABASE_READ_URL);
   return {
     ...databases,
+    standby,
     async close() {
-      await Promise.all(Object.values(databases).map((database) => database.destroy()));
+      await Promise.all([...Object.values(databases), standby].map((database) => database?.destroy()));
     },
   };
 }

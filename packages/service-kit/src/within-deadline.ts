@@ -1,8 +1,12 @@
-/** @throws Error if `work` takes longer than `ms`: node-redis has no timeout for a command that was written */
+/**
+ * For work that cannot be cancelled: its result is ignored after `ms`.
+ *
+ * @throws Error if `work` takes longer than `ms`
+ */
 export async function withinDeadline<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('Redis did not respond in time')), ms).unref();
+    timer = setTimeout(() => reject(new Error(`no response within ${ms} ms`)), ms).unref();
   });
   try {
     return await Promise.race([work, late]);
