@@ -140,13 +140,14 @@ describe('the ClusterRoles of Kubernetes for users', () => {
       .filter(({ metadata }) => metadata.labels?.[`rbac.authorization.k8s.io/aggregate-to-${role}`] === 'true')
       .flatMap(rights);
 
-  it('may read UserSwarms, and edit and admin may change them', () => {
+  it('may read UserSwarms and who leads, and edit and admin may change them', () => {
     const read = 'userswarms.uswarm.dev: get list watch';
     const change = 'userswarms.uswarm.dev: patch update';
+    const leader = 'leases.coordination.k8s.io[uswarm-controller]: get';
     expect(Object.fromEntries(['view', 'edit', 'admin'].map((role) => [role, granted(manifests, role)]))).toEqual({
-      view: [read],
-      edit: [read, change],
-      admin: [read, change],
+      view: [read, leader],
+      edit: [read, leader, change],
+      admin: [read, leader, change],
     });
   });
 

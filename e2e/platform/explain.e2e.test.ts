@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { REASON_ADVICE } from '@uswarm/contract/userswarm';
 import { eventually } from '@uswarm/testkit/eventually';
-import { openSession, type Session } from '../support/index.js';
+import { NAMESPACE, openSession, type Session } from '../support/index.js';
 
 const PROGRAM = path.resolve(import.meta.dirname, '../../packages/cli/dist/uswarmctl.js');
 const run = promisify(execFile);
@@ -16,14 +16,15 @@ beforeAll(async () => {
 afterAll(() => session?.close());
 
 /** Runs with a kubeconfig only, without the orchestrator's URL and key. */
-async function explain(...args: string[]): Promise<string> {
+async function ctl(command: 'explain' | 'why', ...args: string[]): Promise<string> {
   const { context, kubeconfig } = session.settings;
-  const { stdout } = await run(process.execPath, [PROGRAM, 'explain', ...args, '--context', context], {
+  const { stdout } = await run(process.execPath, [PROGRAM, command, ...args, '--context', context], {
     env: { KUBECONFIG: kubeconfig },
     timeout: 30_000,
   });
   return stdout;
 }
+const explain = (...args: string[]): Promise<string> => ctl('explain', ...args);
 
 describe('uswarmctl explain', () => {
   it('shows the cause and the fix for a runtime whose image does not exist', async () => {
@@ -67,5 +68,25 @@ describe('uswarmctl explain', () => {
       code: 1,
       stderr: expect.stringMatching(/^UserSwarm workspace-\S+ not found\. .*\n$/),
     });
+  });
+});
+
+describe('uswarmctl why', () => {
+  it('shows the log line of a runtime that crashes', async () => {
+    const name = session.newName();
+    const secret = { name: `${name}-env`, namespace: NAMESPACE.runtime };
+    const stringData = { USWARM_MODEL_TIMEOUT_MS: 'soon' };
+    await session.api.create('Secret', { metadata: secret, stringData });
+    session.onClose(() => session.api.delete('Secret', secret));
+    await session.create({ config: { envSecretRef: { name: secret.name } } }, name);
+    await session.shows(name, 'Progressing', 'CrashLoopBackOff', 60_000);
+    const { chain, next } = JSON.parse(await ctl('why', name, '--json')) as {
+      chain: { kind: string; reason: string | null; message: string }[];
+      next: { runbook: string };
+    };
+    expect(chain[0]).toMatchObject({ kind: 'condition', reason: 'CrashLoopBackOff' });
+    expect(chain.map(({ kind }) => kind)).toContain('pod');
+    expect(chain.at(-1)).toMatchObject({ kind: 'log', message: expect.stringContaining('USWARM_MODEL_TIMEOUT_MS') });
+    expect(next.runbook).toBe('docs/runbooks/UswarmRuntimesStuckProgressing.md');
   });
 });

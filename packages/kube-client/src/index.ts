@@ -13,4 +13,5 @@ export { loadKubeConfig, loadOperatorKubeConfig } from './kube-config.js';
 export type { KubernetesObject, ManagedFields, OwnerReference, StatusCondition } from '@uswarm/kube-types';
 export { apiVersionOf, type ObjectName, type Resource } from './resource.js';
 export { type Change, createStore, keyOf, type Store } from './store.js';
+export { type PodLogOptions, readPodLog } from './pod-log.js';
 export { createWatch, type Watch } from './watch.js';

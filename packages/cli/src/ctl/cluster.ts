@@ -1,13 +1,14 @@
 import {
   createCredentials,
   createKubeClient,
+  type Credentials,
   type KubeClient,
   KubeError,
   loadOperatorKubeConfig,
 } from '@uswarm/kube-client';
 import { Failure } from '../failure.js';
 
-const REQUEST_TIMEOUT_MS = 10_000;
+export const REQUEST_TIMEOUT_MS = 10_000;
 
 /** Options that select a cluster as with kubectl. */
 export interface ClusterOptions {
@@ -21,12 +22,13 @@ type Environment = Record<string, string | undefined>;
 export async function inCluster<Result>(
   { kubeconfig, context }: ClusterOptions,
   environment: Environment,
-  use: (client: KubeClient) => Promise<Result>,
+  use: (client: KubeClient, credentials: Credentials) => Promise<Result>,
 ): Promise<Result> {
   const env = kubeconfig === undefined ? environment : { ...environment, KUBECONFIG: kubeconfig };
   const credentials = await openCluster(env, context);
   try {
-    return await use(createKubeClient({ credentials, fieldManager: 'uswarmctl', timeoutMs: REQUEST_TIMEOUT_MS }));
+    const client = createKubeClient({ credentials, fieldManager: 'uswarmctl', timeoutMs: REQUEST_TIMEOUT_MS });
+    return await use(client, credentials);
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
     if (cause instanceof KubeError) throw new Failure(`The API server refused: ${cause.message}.`, { cause });

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { AdminUser } from '@uswarm/contract';
 import { Failure } from '../failure.js';
 import type { AdminClient } from './admin-client.js';
+import type { ClusterCommand } from './cluster-arguments.js';
 import type { CtlCommand } from './ctl-arguments.js';
 import * as show from './show.js';
 
@@ -12,7 +13,7 @@ export interface CommandResult {
   partial?: boolean;
 }
 
-export type AdminCommand = Exclude<CtlCommand, { name: 'explain' | 'receipt verify' | 'secrets create' }>;
+export type AdminCommand = Exclude<CtlCommand, ClusterCommand | { name: 'receipt verify' | 'secrets create' }>;
 
 /** @throws Failure */
 export async function runCommand(command: AdminCommand, admin: AdminClient): Promise<CommandResult> {

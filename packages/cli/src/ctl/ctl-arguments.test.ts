@@ -28,7 +28,18 @@ describe('the command line of uswarmctl', () => {
     const { code, stdout, stderr } = failedParse(line);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^Usage: npm run ctl -- \[options\] \[command\]\n/);
-    for (const command of ['user', 'workspace', 'legal', 'turns', 'epoch', 'tools', 'audit', 'receipt', 'explain']) {
+    for (const command of [
+      'user',
+      'workspace',
+      'legal',
+      'turns',
+      'epoch',
+      'tools',
+      'audit',
+      'receipt',
+      'explain',
+      'why',
+    ]) {
       expect(stdout).toMatch(new RegExp(`^ {2}${command} `, 'm'));
     }
   });
@@ -76,11 +87,22 @@ describe('the command line of uswarmctl', () => {
     ['audit', { name: 'audit', user: undefined, limit: 50 }],
     [
       `explain ${ID} --context prod`,
-      { name: 'explain', swarm: `workspace-${ID}`, kubeconfig: undefined, context: 'prod' },
+      { name: 'explain', swarm: `workspace-${ID}`, namespace: undefined, kubeconfig: undefined, context: 'prod' },
+    ],
+    [
+      'why workspace-alder -n backend -o json --runbooks https://r.test',
+      {
+        name: 'why',
+        swarm: 'workspace-alder',
+        namespace: 'backend',
+        runbooks: 'https://r.test',
+        kubeconfig: undefined,
+        context: undefined,
+      },
     ],
     [
       'explain workspace-alder --kubeconfig k',
-      { name: 'explain', swarm: 'workspace-alder', kubeconfig: 'k', context: undefined },
+      { name: 'explain', swarm: 'workspace-alder', namespace: undefined, kubeconfig: 'k', context: undefined },
     ],
     [
       'secrets create --skip uswarm-tls registry --dry-run',
@@ -139,7 +161,7 @@ describe('the command line of uswarmctl', () => {
     ['user plan a pro --until 2027-02-30', /--until <date>.* It must be a date such as/],
     ['user plan a pro --until 2027-06-31T12:00:00+02:00', /--until <date>.* It must be a date such as/],
     ['audit --url ftp://x', /--url <url>.* It must be an http or https URL\./],
-    ['explain', /^error: missing required argument 'name'/],
+    ['explain', /^error: missing required argument 'workspace'/],
     ['explain a/b', /'a\/b'.* It must be a workspace id or the name of a UserSwarm\./],
     ['audit --context c', /^error: unknown option '--context'/],
     ['audit --nope', /^error: unknown option '--nope'/],

@@ -1,8 +1,8 @@
 import { AdminTurnStatus, LegalDocumentName } from '@uswarm/contract';
-import { USERSWARM_NAME, USERSWARM_NAME_LENGTH, userSwarmName } from '@uswarm/contract/userswarm';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { type CommandLineOutput, httpOrigin } from '../command-line.js';
 import type { ClusterOptions } from './cluster.js';
+import { addClusterCommands, type ClusterCommand, contextOption, kubeconfigOption } from './cluster-arguments.js';
 import type { Target } from './secrets/secret-manifests.js';
 
 /** A command with its operands and options. */
@@ -26,7 +26,7 @@ export type CtlCommand =
   | { name: 'tools accept'; server: string; tools: string[] | undefined }
   | { name: 'audit'; user: string | undefined; limit: number }
   | { name: 'receipt verify'; file: string; keys: string | undefined }
-  | ({ name: 'explain'; swarm: string } & ClusterOptions)
+  | ClusterCommand
   | ({ name: 'secrets create'; dryRun: boolean; out: string | undefined } & Target & ClusterOptions);
 
 export interface CtlArguments {
@@ -41,16 +41,21 @@ export interface CtlArguments {
 }
 
 type Select = (command: CtlCommand) => void;
-type GeneralOptions = Partial<Omit<CtlArguments, 'command' | 'json'>> & { json?: boolean };
+type GeneralOptions = Partial<Omit<CtlArguments, 'command' | 'json'>> & { json?: boolean; output?: 'json' | 'text' };
 
 /**
- * Parses the command line of `npm run ctl`. Without arguments it prints the help.
+ * Parses the command line of `uswarmctl`. Without arguments it prints the help.
  *
+ * @param name how the program is called, for its help
  * @throws CommanderError after help or a usage error was printed
  */
-export function parseCtlArguments(args: readonly string[], output: CommandLineOutput = {}): CtlArguments {
+export function parseCtlArguments(
+  args: readonly string[],
+  output: CommandLineOutput = {},
+  name = 'npm run ctl --',
+): CtlArguments {
   let selected: CtlCommand | undefined;
-  const program = newProgram(output);
+  const program = newProgram(name, output);
   program.addHelpText('before', ({ error }) => (error ? missingCommand('command', program) : ''));
   const select: Select = (command) => (selected = command);
   addUserCommands(program, select);
@@ -61,21 +66,22 @@ export function parseCtlArguments(args: readonly string[], output: CommandLineOu
   addToolCommands(program, select);
   addAuditCommand(program, select);
   addReceiptCommands(program, select);
-  addExplainCommand(program, select);
+  addClusterCommands(program, select);
   addSecretsCommand(program, select);
   program.parse(args.length === 0 ? ['--help'] : args, { from: 'user' });
   if (selected === undefined) return program.help({ error: true });
-  const { json = false, url, keyFile, tokenCommand, dataDir, as } = program.opts<GeneralOptions>();
-  return { command: selected, json, url, keyFile, tokenCommand, dataDir, as };
+  const { json = false, output: format, url, keyFile, tokenCommand, dataDir, as } = program.opts<GeneralOptions>();
+  return { command: selected, json: json || format === 'json', url, keyFile, tokenCommand, dataDir, as };
 }
 
-function newProgram(output: CommandLineOutput): Command {
-  return new Command('npm run ctl --')
+function newProgram(name: string, output: CommandLineOutput): Command {
+  return new Command(name)
     .description(
       'uswarmctl: administer a running uswarm through the internal API of its orchestrator.\n' +
         'The audit log records each access to user data and each change.',
     )
     .option('--json', 'print JSON')
+    .addOption(new Option('-o, --output <format>', 'json or text, as with kubectl').choices(['json', 'text']))
     .option('--as <name>', 'operator name for the audit log (default: your user name on this machine)')
     .option('--url <url>', 'internal API (default: USWARM_ADMIN_URL)', httpOrigin)
     .option('--key-file <file>', 'file with the operator key (default: USWARM_ADMIN_KEY contains the key)')
@@ -85,7 +91,7 @@ function newProgram(output: CommandLineOutput): Command {
     )
     .option('--data-dir <dir>', 'data folder of npm start, used without --url (default: USWARM_DATA_DIR, else .data)')
     .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError('See: npm run ctl -- --help')
+    .showHelpAfterError(`See: ${name} --help`)
     .configureOutput(output)
     .exitOverride();
 }
@@ -244,9 +250,6 @@ function addReceiptCommands(program: Command, select: Select): void {
     .action((file: string, { keys }: { keys?: string }) => select({ name: 'receipt verify', file, keys }));
 }
 
-const kubeconfigOption = () => new Option('--kubeconfig <file>', 'kubeconfig (default: KUBECONFIG)');
-const contextOption = () => new Option('--context <name>', 'context of the kubeconfig (default: its current context)');
-
 type SecretsOptions = Target & Partial<ClusterOptions> & { dryRun?: boolean; out?: string };
 
 function addSecretsCommand(program: Command, select: Select): void {
@@ -284,29 +287,6 @@ function addSecretsCommand(program: Command, select: Select): void {
           context,
         }),
     );
-}
-
-function addExplainCommand(program: Command, select: Select): void {
-  program
-    .command('explain')
-    .summary('explain the state of a runtime')
-    .description(
-      'Explain the state of a runtime and recommend actions, from its conditions, pods and Events.\n' +
-        'Reads Kubernetes with your kubeconfig and does not need the orchestrator. With --url or USWARM_ADMIN_URL, also\n' +
-        'lists the last failed turns with their traces.',
-    )
-    .argument('<name>', 'workspace id, or name of the UserSwarm', swarmName)
-    .addOption(kubeconfigOption())
-    .addOption(contextOption())
-    .action((swarm: string, { kubeconfig, context }: { kubeconfig?: string; context?: string }) =>
-      select({ name: 'explain', swarm, kubeconfig, context }),
-    );
-}
-
-function swarmName(text: string): string {
-  const name = text.startsWith('workspace-') ? text : userSwarmName(text.toLowerCase());
-  if (USERSWARM_NAME.test(name) && name.length <= USERSWARM_NAME_LENGTH) return name;
-  throw new InvalidArgumentError('It must be a workspace id or the name of a UserSwarm.');
 }
 
 const SECONDS_PER_UNIT: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 };

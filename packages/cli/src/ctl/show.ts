@@ -88,7 +88,7 @@ export function serverTools(tools: readonly AdminServerTool[]): string {
     return [
       `${server} ${plain(name)} has changed:`,
       ...lines,
-      `  accept: npm run ctl -- tools accept ${server} ${plain(name)}`,
+      `  accept: uswarmctl tools accept ${server} ${plain(name)}`,
     ];
   });
   return [overview, ...changes].join('\n');

@@ -39,7 +39,7 @@ export {
   WEBHOOK_FAILURES,
 } from './conditions.js';
 export { deletionMessage, foreignFinalizers, FRAMEWORK_FINALIZERS } from './deletion.js';
-export { adviceFor, REASON_ADVICE } from './advice.js';
+export { adviceFor, type Reason, REASON_ADVICE } from './advice.js';
 export { canonicalQuantity, exceeds, parseQuantity } from './quantity.js';
 export { Condition, type UserSwarm, UserSwarmSpec, UserSwarmStatus } from './resource.js';
 export {

@@ -29,6 +29,7 @@ import {
 
 const core = (plural: string, kind: string): Resource => ({ group: '', version: 'v1', plural, kind });
 const DEPLOYMENTS: Resource = { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment' };
+const REPLICA_SETS: Resource = { group: 'apps', version: 'v1', plural: 'replicasets', kind: 'ReplicaSet' };
 const LEASES: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease' };
 const COMPOSITES: Resource = {
   group: 'metacontroller.k8s.io',
@@ -46,22 +47,28 @@ type Reader = Pick<KubeClient, 'get' | 'list'>;
 /**
  * Reads a UserSwarm and its related objects. Objects other than the UserSwarm are optional: read errors are reported.
  *
+ * @param platformNamespace the release's namespace. Default: all, which needs rights in all namespaces
  * @throws Failure when the UserSwarm does not exist or cannot be read
  */
-export async function collectFindings(client: Reader, name: string): Promise<Findings> {
+export async function collectFindings(client: Reader, name: string, platformNamespace?: string): Promise<Findings> {
   const swarm = await readSwarm(client, name);
   const namespace = swarm.spec.placement?.runtimeNamespace ?? DEFAULT_RUNTIME_NAMESPACE;
   const unreadable: Unreadable[] = [];
   const { find, list } = tolerantReader(client, unreadable);
   const child = { name: childName(name), namespace };
-  const selector = Object.entries(runtimeSelector(name)).map(([label, value]) => `${label}=${value}`);
-  const [serviceAccount, service, deployment, pods, quotas, platform] = await Promise.all([
+  const labels = Object.entries(runtimeSelector(name)).map(([label, value]) => `${label}=${value}`);
+  const selected = { namespace, labelSelector: labels.join(',') };
+  const [serviceAccount, service, deployment, replicaSets, pods, quotas, platform] = await Promise.all([
     find('ServiceAccount', core('serviceaccounts', 'ServiceAccount'), child),
     find('Service', core('services', 'Service'), child),
     find('Deployment', DEPLOYMENTS, child) as Promise<Deployment | undefined>,
-    list('Pods', core('pods', 'Pod'), { namespace, labelSelector: selector.join(',') }) as Promise<Pod[]>,
+    list('ReplicaSets', REPLICA_SETS, selected),
+    list('Pods', core('pods', 'Pod'), selected) as Promise<Pod[]>,
     list('ResourceQuotas', core('resourcequotas', 'ResourceQuota'), { namespace }) as Promise<Quota[]>,
-    list(PLATFORM_DEPLOYMENTS, DEPLOYMENTS, { labelSelector: PLATFORM }) as Promise<Deployment[]>,
+    list(PLATFORM_DEPLOYMENTS, DEPLOYMENTS, {
+      namespace: platformNamespace,
+      labelSelector: PLATFORM,
+    }) as Promise<Deployment[]>,
   ]);
   const eventsOf = (kind: string, object: string, eventNamespace: string): Promise<KubernetesObject[]> =>
     list(`Events of ${kind} ${object}`, EVENTS, {
@@ -71,20 +78,23 @@ export async function collectFindings(client: Reader, name: string): Promise<Fin
   const events = await Promise.all([
     eventsOf(USERSWARM_KIND, name, EVENTS_NAMESPACE),
     eventsOf('Deployment', child.name, namespace),
+    ...replicaSets.map(({ metadata }) => eventsOf('ReplicaSet', metadata.name, namespace)),
     ...pods.map(({ metadata }) => eventsOf('Pod', metadata.name, namespace)),
   ]);
+  const knowsPlatform = !unreadable.some(({ what }) => what === PLATFORM_DEPLOYMENTS);
   const controller = platform.find(({ metadata }) => metadata.labels?.[LABEL.component] === 'controller');
   return {
     swarm,
     serviceAccount,
     service,
     deployment,
+    replicaSets,
     pods,
     quotas,
     platform,
     events: events.flat() as RecordedEvent[],
     composite:
-      controller === undefined
+      controller === undefined && knowsPlatform
         ? await find('CompositeController', COMPOSITES, { name: 'userswarm-controller' })
         : undefined,
     lease:
@@ -111,7 +121,7 @@ async function readSwarm(client: Reader, name: string): Promise<UserSwarm> {
 
 const notFound = (name: string): string =>
   `UserSwarm ${name} not found. The orchestrator creates one per workspace: ` +
-  `see npm run ctl -- workspace show <id>, and the log of uswarm-orchestrator.`;
+  `see uswarmctl workspace show <id>, and the log of uswarm-orchestrator.`;
 const NO_CRD = 'The CRD UserSwarm is not installed. Install uswarm, or select another cluster.';
 
 /** Reads that record errors in `unreadable` instead of throwing. */

@@ -85,6 +85,7 @@ const findings = (over: Partial<Findings> = {}): Findings => ({
   serviceAccount: undefined,
   service: undefined,
   deployment: undefined,
+  replicaSets: [],
   pods: [],
   events: [],
   quotas: [],

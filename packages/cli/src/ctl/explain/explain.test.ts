@@ -81,7 +81,14 @@ describe('uswarmctl explain', () => {
   };
   const run = (options: { context?: string; kubeconfig?: string } = {}) =>
     explain(
-      { name: 'explain', swarm: 'workspace-a', kubeconfig: join(folder, 'config'), context: undefined, ...options },
+      {
+        name: 'explain',
+        swarm: 'workspace-a',
+        namespace: undefined,
+        kubeconfig: join(folder, 'config'),
+        context: undefined,
+        ...options,
+      },
       {},
       new Date('2026-11-21T10:05:00Z'),
     );

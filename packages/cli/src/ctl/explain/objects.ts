@@ -71,6 +71,7 @@ export interface Findings {
   serviceAccount: KubernetesObject | undefined;
   service: KubernetesObject | undefined;
   deployment: Deployment | undefined;
+  replicaSets: KubernetesObject[];
   pods: Pod[];
   events: RecordedEvent[];
   quotas: Quota[];

@@ -1,0 +1,61 @@
+import { basename } from 'node:path';
+import { CommanderError } from 'commander';
+import { exitWhenOutputCloses, usageExitCode } from '../command-line.js';
+import { Failure } from '../failure.js';
+import { createHttpClient, type HttpClient } from '../http-client.js';
+import { createAdminClient } from './admin-client.js';
+import { type CommandResult, runCommand } from './commands.js';
+import { findConnection } from './connection.js';
+import { type CtlArguments, parseCtlArguments } from './ctl-arguments.js';
+import { verifyReceipts } from './receipts.js';
+import { createAsk } from './secrets/ask.js';
+
+/** Runs a command line. Sets the exit code: 0 on success, 2 after a usage error, else 1. */
+export async function runCtl([, program = '', ...line]: readonly string[]): Promise<void> {
+  exitWhenOutputCloses(process);
+  const http = createHttpClient();
+  try {
+    const args = parseCtlArguments(line, {}, programName(program));
+    const { json, text, partial = false } = await run(args, http);
+    process.stdout.write(`${args.json ? JSON.stringify(json, undefined, 2) : text}\n`);
+    process.exitCode = partial ? 1 : 0;
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      process.exitCode = usageExitCode(error);
+    } else if (error instanceof Failure) {
+      process.stderr.write(`${error.message}\n`);
+      process.exitCode = 1;
+    } else {
+      throw error;
+    }
+  } finally {
+    await http.close();
+  }
+}
+
+/** kubectl runs its plugins by file name. */
+function programName(file: string): string {
+  const name = basename(file);
+  if (name.startsWith('kubectl-uswarm')) return 'kubectl uswarm';
+  return name === 'uswarmctl.js' ? 'npm run ctl --' : 'uswarmctl';
+}
+
+async function run(args: CtlArguments, client: HttpClient): Promise<CommandResult> {
+  const { command } = args;
+  // The Kubernetes client takes most of the start time, and other commands do not need it.
+  if (command.name === 'explain') {
+    const { explain } = await import('./explain/explain.js');
+    return explain(command, process.env);
+  }
+  if (command.name === 'why') {
+    const { why } = await import('./why/why.js');
+    return why(command, process.env);
+  }
+  if (command.name === 'secrets create') {
+    const { createProductionSecrets } = await import('./secrets/secrets.js');
+    const ask = process.stdin.isTTY ? createAsk(process.stdin, process.stderr) : undefined;
+    return createProductionSecrets(command, process.env, ask);
+  }
+  if (command.name === 'receipt verify') return verifyReceipts(command);
+  return runCommand(command, createAdminClient(await findConnection(args, process.env), client));
+}
