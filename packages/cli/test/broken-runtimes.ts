@@ -25,7 +25,7 @@ const resource = (group: string, version: string, plural: string, kind: string):
   kind,
 });
 const NAMESPACES = resource('', 'v1', 'namespaces', 'Namespace');
-const PODS = resource('', 'v1', 'pods', 'Pod');
+export const PODS = resource('', 'v1', 'pods', 'Pod');
 const EVENTS = resource('', 'v1', 'events', 'Event');
 const DEPLOYMENTS = resource('apps', 'v1', 'deployments', 'Deployment');
 const REPLICA_SETS = resource('apps', 'v1', 'replicasets', 'ReplicaSet');
@@ -55,6 +55,8 @@ export const PULLING: Container = {
 interface RuntimeState {
   /** Reason and message of `Ready: False`. Default: ready */
   ready?: readonly [reason: string, message: string];
+  /** The revision for which the runtime waits. */
+  pendingRevision?: string;
   /** Without one and without `unschedulable`, no pod exists. */
   container?: Container;
   /** The scheduler's message. */
@@ -63,6 +65,7 @@ interface RuntimeState {
 }
 
 export interface BrokenRuntimes {
+  client: KubeClient;
   /** Writes what controller, scheduler and kubelet write about a runtime in this state. */
   create(state: RuntimeState): Promise<{ name: string; pod: string }>;
   /** Binds the group `support` to the roles that docs/operations.md lists. */
@@ -94,6 +97,7 @@ export async function brokenRuntimes(kubeconfig: string, crd: string): Promise<B
   );
   let count = 0;
   return {
+    client,
     create: (state) => createRuntime(client, `workspace-${(count += 1)}`, state),
     bindDocumentedRoles: () => bindRoles(client, kubeconfig),
     close: () => credentials.close(),
@@ -117,7 +121,7 @@ async function createController(client: KubeClient): Promise<void> {
 async function createRuntime(client: KubeClient, name: string, state: RuntimeState) {
   const child = childName(name);
   const names = { Deployment: child, ReplicaSet: `${child}-1`, Pod: `${child}-1-x` };
-  await createSwarm(client, name, state.ready);
+  await createSwarm(client, name, state);
   const labels = runtimeSelector(name);
   const template = {
     metadata: { labels },
@@ -139,7 +143,16 @@ async function createRuntime(client: KubeClient, name: string, state: RuntimeSta
   return { name, pod: names.Pod };
 }
 
-async function createSwarm(client: KubeClient, name: string, ready: RuntimeState['ready']): Promise<void> {
+const WAITS = {
+  type: 'UpToDate',
+  status: 'False',
+  reason: 'RolloutPending',
+  message: 'The pod waits for a revision.',
+  lastTransitionTime: new Date().toISOString(),
+  observedGeneration: 1,
+};
+
+async function createSwarm(client: KubeClient, name: string, { ready, pendingRevision }: RuntimeState): Promise<void> {
   const object = await client.create(USERSWARMS, {
     apiVersion: 'uswarm.dev/v1alpha1',
     kind: 'UserSwarm',
@@ -158,7 +171,8 @@ async function createSwarm(client: KubeClient, name: string, ready: RuntimeState
   const status = {
     observedGeneration: 1,
     phase: ready === undefined ? 'Ready' : 'Progressing',
-    conditions: [condition],
+    conditions: [condition, ...(pendingRevision === undefined ? [] : [WAITS])],
+    ...(pendingRevision === undefined ? {} : { pendingRevision }),
   };
   await client.replace(USERSWARMS, { ...object, status } as KubernetesObject, 'status');
 }

@@ -1,6 +1,7 @@
 import { USERSWARM_NAME, USERSWARM_NAME_LENGTH, userSwarmName } from '@uswarm/contract/userswarm';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { ClusterOptions } from './cluster.js';
+import { durationS } from './duration.js';
 
 /** A runtime, and where to read about it. */
 interface SwarmTarget extends ClusterOptions {
@@ -16,7 +17,19 @@ export type ClusterCommand =
       name: 'why';
       /** Prefix of runbook links. */
       runbooks: string;
-    } & SwarmTarget);
+    } & SwarmTarget)
+  | ({
+      name: 'drain';
+      swarms: string[];
+      /** Drains the runtimes on this node. */
+      node: string | undefined;
+      all: boolean;
+      /** Releases the runtimes instead. */
+      undo: boolean;
+      waitS: number;
+    } & ClusterOptions)
+  | ({ name: 'rollout status' } & ClusterOptions)
+  | ({ name: 'rollout force'; swarm: string } & ClusterOptions);
 
 type Select = (command: ClusterCommand) => void;
 type ClusterFlags = Partial<ClusterOptions> & { namespace?: string };
@@ -31,6 +44,8 @@ const swarmArgument = () => new Argument('<workspace>', 'workspace id, or name o
 export function addClusterCommands(program: Command, select: Select): void {
   addExplainCommand(program, select);
   addWhyCommand(program, select);
+  addDrainCommand(program, select);
+  addRolloutCommands(program, select);
 }
 
 function addExplainCommand(program: Command, select: Select): void {
@@ -67,6 +82,65 @@ function addWhyCommand(program: Command, select: Select): void {
     .addOption(contextOption())
     .action((swarm: string, { runbooks, namespace, kubeconfig, context }: ClusterFlags & { runbooks: string }) =>
       select({ name: 'why', swarm, runbooks, namespace, kubeconfig, context }),
+    );
+}
+
+type DrainFlags = ClusterFlags & { node?: string; all?: boolean; undo?: boolean; wait: number };
+
+function addDrainCommand(program: Command, select: Select): void {
+  const command = program
+    .command('drain')
+    .summary('hold runtimes suspended until --undo, for maintenance')
+    .description(
+      'Hold runtimes suspended, and wait until their pods have ended. Running turns end first, messages wait.\n' +
+        'With --undo, the orchestrator manages the runtimes again: the next message resumes them.',
+    )
+    .argument('[workspace...]', 'workspace ids, or names of UserSwarms')
+    .option('--node <name>', 'the runtimes that run on this node')
+    .option('--all', 'all runtimes')
+    .option('--undo', 'release the runtimes')
+    .addOption(
+      new Option('--wait <duration>', 'maximum wait for the pods, such as 90s or 5m')
+        .argParser(durationS)
+        .default(150, '150s'),
+    )
+    .addOption(kubeconfigOption())
+    .addOption(contextOption());
+  command.action((texts: string[], { node, all = false, undo = false, wait, kubeconfig, context }: DrainFlags) => {
+    const selections = [texts.length > 0, node !== undefined, all].filter(Boolean).length;
+    if (selections !== 1) command.error('error: name workspaces, or use either --node or --all');
+    // Nothing runs on the node that was drained.
+    if (undo && node !== undefined) command.error('error: --undo needs workspaces or --all');
+    const swarms = texts.map((text) => swarmOperand(command, text));
+    select({ name: 'drain', swarms, node, all, undo, waitS: wait, kubeconfig, context });
+  });
+}
+
+/** An argument parser gets each value of a list with the previous result, so the list is parsed here. */
+function swarmOperand(command: Command, text: string): string {
+  try {
+    return swarmName(text);
+  } catch (error) {
+    return command.error(`error: '${text}' is invalid. ${(error as Error).message}`);
+  }
+}
+
+function addRolloutCommands(program: Command, select: Select): void {
+  const rollout = program.command('rollout').description('follow the rollout of runtimes');
+  rollout
+    .command('status')
+    .description('show which runtimes wait for the current revision of image, keys and pod settings')
+    .addOption(kubeconfigOption())
+    .addOption(contextOption())
+    .action(({ kubeconfig, context }: ClusterFlags) => select({ name: 'rollout status', kubeconfig, context }));
+  rollout
+    .command('force')
+    .description('change a runtime to the current revision now, even during a turn')
+    .addArgument(swarmArgument())
+    .addOption(kubeconfigOption())
+    .addOption(contextOption())
+    .action((swarm: string, { kubeconfig, context }: ClusterFlags) =>
+      select({ name: 'rollout force', swarm, kubeconfig, context }),
     );
 }
 

@@ -37,6 +37,8 @@ describe('the command line of uswarmctl', () => {
       'tools',
       'audit',
       'receipt',
+      'drain',
+      'rollout',
       'explain',
       'why',
     ]) {
@@ -88,6 +90,37 @@ describe('the command line of uswarmctl', () => {
     [
       `explain ${ID} --context prod`,
       { name: 'explain', swarm: `workspace-${ID}`, namespace: undefined, kubeconfig: undefined, context: 'prod' },
+    ],
+    [
+      'drain workspace-alder a --wait 5m',
+      {
+        name: 'drain',
+        swarms: ['workspace-alder', 'workspace-a'],
+        node: undefined,
+        all: false,
+        undo: false,
+        waitS: 300,
+        kubeconfig: undefined,
+        context: undefined,
+      },
+    ],
+    [
+      'drain --all --undo',
+      {
+        name: 'drain',
+        swarms: [],
+        node: undefined,
+        all: true,
+        undo: true,
+        waitS: 150,
+        kubeconfig: undefined,
+        context: undefined,
+      },
+    ],
+    ['rollout status', { name: 'rollout status', kubeconfig: undefined, context: undefined }],
+    [
+      'rollout force workspace-alder',
+      { name: 'rollout force', swarm: 'workspace-alder', kubeconfig: undefined, context: undefined },
     ],
     [
       'why workspace-alder -n backend -o json --runbooks https://r.test',
@@ -162,6 +195,10 @@ describe('the command line of uswarmctl', () => {
     ['user plan a pro --until 2027-06-31T12:00:00+02:00', /--until <date>.* It must be a date such as/],
     ['audit --url ftp://x', /--url <url>.* It must be an http or https URL\./],
     ['explain', /^error: missing required argument 'workspace'/],
+    ['drain', /^error: name workspaces, or use either --node or --all/],
+    ['drain a --all', /^error: name workspaces, or use either/],
+    ['drain --undo --node n', /^error: --undo needs workspaces or --all/],
+    ['drain a/b', /^error: 'a\/b' is invalid\. It must be a workspace id/],
     ['explain a/b', /'a\/b'.* It must be a workspace id or the name of a UserSwarm\./],
     ['audit --context c', /^error: unknown option '--context'/],
     ['audit --nope', /^error: unknown option '--nope'/],

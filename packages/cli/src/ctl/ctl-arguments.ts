@@ -3,6 +3,7 @@ import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { type CommandLineOutput, httpOrigin } from '../command-line.js';
 import type { ClusterOptions } from './cluster.js';
 import { addClusterCommands, type ClusterCommand, contextOption, kubeconfigOption } from './cluster-arguments.js';
+import { durationS } from './duration.js';
 import type { Target } from './secrets/secret-manifests.js';
 
 /** A command with its operands and options. */
@@ -183,7 +184,7 @@ function addTurnCommands(program: Command, select: Select): void {
     .option('--workspace <id>', 'only turns of this workspace')
     .addOption(
       new Option('--older-than <duration>', 'minimum age, such as 90s, 5m, 2h or 1d')
-        .argParser(seconds)
+        .argParser(durationS)
         .default(0, '0s'),
     )
     .addOption(limitOption())
@@ -287,17 +288,6 @@ function addSecretsCommand(program: Command, select: Select): void {
           context,
         }),
     );
-}
-
-const SECONDS_PER_UNIT: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 };
-
-function seconds(text: string): number {
-  const [, amount, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  const factor = SECONDS_PER_UNIT[unit];
-  if (amount === undefined || factor === undefined) {
-    throw new InvalidArgumentError('It must be a duration such as 90s, 5m, 2h or 1d.');
-  }
-  return Number(amount) * factor;
 }
 
 function rowLimit(text: string): number {

@@ -11,11 +11,11 @@ import { verifyReceipts } from './receipts.js';
 import { createAsk } from './secrets/ask.js';
 
 /** Runs a command line. Sets the exit code: 0 on success, 2 after a usage error, else 1. */
-export async function runCtl([, program = '', ...line]: readonly string[]): Promise<void> {
+export async function runCtl([, script = '', ...line]: readonly string[]): Promise<void> {
   exitWhenOutputCloses(process);
   const http = createHttpClient();
   try {
-    const args = parseCtlArguments(line, {}, programName(program));
+    const args = parseCtlArguments(line, {}, programName([process.argv0, script]));
     const { json, text, partial = false } = await run(args, http);
     process.stdout.write(`${args.json ? JSON.stringify(json, undefined, 2) : text}\n`);
     process.exitCode = partial ? 1 : 0;
@@ -33,11 +33,11 @@ export async function runCtl([, program = '', ...line]: readonly string[]): Prom
   }
 }
 
-/** kubectl runs its plugins by file name. */
-function programName(file: string): string {
-  const name = basename(file);
-  if (name.startsWith('kubectl-uswarm')) return 'kubectl uswarm';
-  return name === 'uswarmctl.js' ? 'npm run ctl --' : 'uswarmctl';
+/** kubectl runs a plugin by its file name, which may be a link: a single executable file sees only its first argument. */
+function programName(files: readonly string[]): string {
+  const names = files.map((file) => basename(file));
+  if (names.some((name) => name.startsWith('kubectl-uswarm'))) return 'kubectl uswarm';
+  return names.includes('uswarmctl.js') ? 'npm run ctl --' : 'uswarmctl';
 }
 
 async function run(args: CtlArguments, client: HttpClient): Promise<CommandResult> {
@@ -50,6 +50,14 @@ async function run(args: CtlArguments, client: HttpClient): Promise<CommandResul
   if (command.name === 'why') {
     const { why } = await import('./why/why.js');
     return why(command, process.env);
+  }
+  if (command.name === 'drain') {
+    const { drain } = await import('./drain/drain.js');
+    return drain(command, process.env);
+  }
+  if (command.name === 'rollout status' || command.name === 'rollout force') {
+    const { rolloutForce, rolloutStatus } = await import('./rollout/rollout.js');
+    return command.name === 'rollout status' ? rolloutStatus(command, process.env) : rolloutForce(command, process.env);
   }
   if (command.name === 'secrets create') {
     const { createProductionSecrets } = await import('./secrets/secrets.js');
