@@ -1,5 +1,6 @@
 import { build, buildIfChanged } from './build.mjs';
 import { chart, CHART_USAGE } from './chart.mjs';
+import { ctlBinaries, CTL_BINARIES_USAGE } from './ctl-binaries.mjs';
 import { E2E_USAGE } from './e2e/settings.mjs';
 import { runE2e } from './e2e.mjs';
 import { checkCheckout, nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
@@ -45,6 +46,7 @@ const tasks = {
   images: { run: images, usage: IMAGES_USAGE },
   chart: { run: chart, usage: CHART_USAGE },
   release: { run: release, usage: RELEASE_USAGE },
+  'ctl-binaries': { run: ctlBinaries, usage: CTL_BINARIES_USAGE },
   pictures: { run: runPictures, usage: PICTURES_USAGE },
   guarantees: { run: runGuarantees, usage: GUARANTEES_USAGE },
   build: { run: () => 0 },
