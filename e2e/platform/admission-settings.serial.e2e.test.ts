@@ -50,6 +50,7 @@ const ALL_SETTINGS = {
       ],
       priorityClassName: 'low',
       runtimeClassName: 'gvisor',
+      hostUsers: false,
       resources: { requests: { cpu: 0.5, memory: '1024Mi' }, limits: { cpu: 2, memory: '1Gi' } },
       labels: { team: 'a', empty: '' },
       annotations: { 'note.test/a': 'a "quoted" text' },
@@ -83,6 +84,7 @@ describe('a Deployment of a release with all settings of runtimes', () => {
 
   it.each<[string, (pod: Pod) => void, RegExp]>([
     ['the sandbox', (pod) => void delete pod['runtimeClassName'], /missing: runtimeClassName/],
+    ['the user namespace', (pod) => void delete pod['hostUsers'], /missing: hostUsers/],
     ['the node pool', (pod) => void delete pod['nodeSelector'], /missing: nodeSelector/],
     ['the toleration', (pod) => void (pod['tolerations'] = [{ operator: 'Exists' }]), /these fields/],
     ['the proxy', setVariableOf('HTTPS_PROXY', 'http://evil.test'), /has variables/],

@@ -31,6 +31,12 @@ async function modules(): Promise<GoModule[]> {
       version: 'v1.3.2',
       files: ['config/crds/bases/external-secrets.io_externalsecrets.yaml'],
     },
+    { path: 'github.com/kedacore/keda/v2', version: 'v2.18.0', files: ['config/crd/bases/keda.sh_scaledobjects.yaml'] },
+    {
+      path: 'github.com/cert-manager/cert-manager',
+      version: 'v1.19.1',
+      files: ['deploy/crds/cert-manager.io_clusterissuers.yaml'],
+    },
   ];
 }
 

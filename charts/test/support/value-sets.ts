@@ -7,7 +7,14 @@ export const SCENARIOS = [
   'deploy/kind/values.yaml',
   'deploy/production/values.yaml',
   // On top of other values.
-  ...['eks/values', 'gke/values', 'gke/ingress-values', 'openshift/values'].map(
-    (name) => `deploy/production/values.yaml deploy/${name}.yaml`,
-  ),
+  ...[
+    'eks/values',
+    'gke/values',
+    'gke/ingress-values',
+    'openshift/values',
+    'cert-manager/values',
+    'keda/values',
+    'isolation/user-namespaces-values',
+    'isolation/gvisor-values',
+  ].map((name) => `deploy/production/values.yaml deploy/${name}.yaml`),
 ];

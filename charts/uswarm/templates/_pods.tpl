@@ -50,6 +50,12 @@ tolerations:
 {{- with coalesce .values.priorityClassName $defaults.priorityClassName (include "uswarm.priorityClass" .) }}
 priorityClassName: {{ . | quote }}
 {{- end }}
+{{- with $defaults.runtimeClassName }}
+runtimeClassName: {{ . | quote }}
+{{- end }}
+{{- if not $defaults.hostUsers }}
+hostUsers: false
+{{- end }}
 {{- include "uswarm.topologySpread" . }}
 {{- end }}
 

@@ -1,12 +1,13 @@
 {{/* A component's maximum replica count. */}}
 {{- define "uswarm.mostReplicas" -}}
 {{- $autoscaling := default dict .values.autoscaling }}
-{{- ternary $autoscaling.maxReplicas .values.replicas (default false $autoscaling.enabled) | default 1 | int }}
+{{- ternary $autoscaling.maxReplicas .values.replicas (or $autoscaling.enabled $autoscaling.external | default false) | default 1 | int }}
 {{- end }}
 
 {{/* Omitted with an autoscaler, whose decision an upgrade would overwrite. */}}
 {{- define "uswarm.replicas" -}}
-{{- if not (default dict .values.autoscaling).enabled }}
+{{- $autoscaling := default dict .values.autoscaling }}
+{{- if not (or $autoscaling.enabled $autoscaling.external) }}
 replicas: {{ int .values.replicas }}
 {{- end }}
 {{- end }}

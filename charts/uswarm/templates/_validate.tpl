@@ -17,6 +17,7 @@
 {{- fail "objectStorage.bucket is required: name the S3 bucket for uploaded files." }}
 {{- end }}
 {{- include "uswarm.validateScaling" . }}
+{{- include "uswarm.validatePods" . }}
 {{- include "uswarm.validateModels" . }}
 {{- include "uswarm.validateDns" . }}
 {{- with .Values.trustedCA }}

@@ -168,6 +168,7 @@ What the webhook renders for every runtime, from its own settings:
 {{- range $name := list "imagePullSecrets" "nodeSelector" "tolerations" "affinity" "topologySpreadConstraints" "priorityClassName" "runtimeClassName" }}
 {{- with get $ $name }}{{ $_ := set $fields $name . }}{{ end }}
 {{- end }}
+{{- if hasKey . "hostUsers" }}{{ $_ := set $fields "hostUsers" .hostUsers }}{{ end }}
 {{- toJson $fields }}
 {{- end }}
 

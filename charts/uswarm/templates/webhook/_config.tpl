@@ -12,6 +12,9 @@ maxMemory: {{ .Values.runtime.maxResources.memory | quote }}
 {{- range $key, $value := .Values.runtime.pods }}
 {{- if $value }}{{ $_ := set $pods $key $value }}{{ end }}
 {{- end }}
+{{- /* The API server stores no hostUsers that is the default, but it stores `false`. */}}
+{{- $pods = omit $pods "hostUsers" }}
+{{- if not .Values.runtime.pods.hostUsers }}{{ $_ := set $pods "hostUsers" false }}{{ end }}
 {{- if not $pods.imagePullPolicy }}
 {{- $_ := set $pods "imagePullPolicy" (include "uswarm.pullPolicy" (dict "root" . "image" .Values.runtime.image)) }}
 {{- end }}

@@ -30,6 +30,8 @@ export const runtimePods = z.strictObject({
   topologySpreadConstraints: z.array(untouched).default([]),
   priorityClassName: z.string().optional(),
   runtimeClassName: z.string().optional(),
+  /** `false` gives each pod a separate user namespace. The API server does not store `true`. */
+  hostUsers: z.literal(false).optional(),
   resources: z.strictObject({ requests: quantities.optional(), limits: quantities.optional() }).default({}),
   /** Termination grace period in seconds. */
   terminationGracePeriodSeconds: z.int().min(2).max(3600).default(5),

@@ -109,6 +109,7 @@ export function renderTemplate(input: TemplateInput): object {
         ...trustedVolumes(pods),
       ],
       ...scheduling(pods),
+      ...(pods.hostUsers === undefined ? {} : { hostUsers: pods.hostUsers }),
       ...dnsFields(input.spec, input.settings),
     },
   };

@@ -35,6 +35,7 @@ const POD_FIELDS = [
   'topologySpreadConstraints',
   'priorityClassName',
   'runtimeClassName',
+  'hostUsers',
 ];
 
 /** The UserSwarm's observed children; with `stopped`, with 0 replicas. */

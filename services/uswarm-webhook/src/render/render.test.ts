@@ -241,6 +241,16 @@ describe('rendering of a UserSwarm', () => {
     expect(container.env.slice(-2)).toEqual([{ name: 'EMPTY' }, { name: 'TZ', value: 'UTC' }]);
   });
 
+  it.each([[{ hostUsers: false }], [{}]])(
+    'the pod of a runtime with %j is in a user namespace only then',
+    async (settings) => {
+      const pods = runtimePods.parse({ ...settings, runtimeClassName: 'kata' });
+      const { deployment } = await rendered(userSwarm(), testSettings({ pods }));
+      const { hostUsers, runtimeClassName } = deployment.spec.template.spec as Record<string, unknown>;
+      expect({ hostUsers, runtimeClassName }).toEqual({ ...settings, runtimeClassName: 'kata' });
+    },
+  );
+
   it('a suspended UserSwarm has zero replicas', async () => {
     const { deployment, status } = await rendered(userSwarm({ suspend: true }));
     expect(deployment.spec.replicas).toBe(0);
