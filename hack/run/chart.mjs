@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { annotateChart } from '../artifact-hub/annotate-chart.mjs';
 import { repositoryRoot } from './environment.mjs';
 import { runQuietly } from './quiet.mjs';
 import { RunError } from './run-error.mjs';
@@ -9,7 +10,7 @@ import { RunError } from './run-error.mjs';
 export const CHART_USAGE = `Usage: npm run chart -- [options]
   --out FOLDER         folder of the packaged chart (default: dist/charts)
   --version VERSION    version of the chart (default: that of Chart.yaml)
-  --registry REGISTRY  default registry of the chart's images
+  --registry REGISTRY  default registry of the chart's images, which adds Artifact Hub's annotations
   --sign NAME          sign the chart with the OpenPGP key of this name, and write a provenance file
   --keyring FILE       file with the key, not armored (gpg --export-secret-keys > FILE)
   --passphrase-file F  file with the passphrase of the key
@@ -52,7 +53,10 @@ export async function packChart({ out, push, registry, ...options }) {
   try {
     const folder = join(draft, 'uswarm');
     cpSync(join(repositoryRoot, 'charts/uswarm'), folder, { recursive: true });
-    if (registry !== undefined) setRegistry(join(folder, 'values.yaml'), registry);
+    if (registry !== undefined) {
+      setRegistry(join(folder, 'values.yaml'), registry);
+      await annotateChart({ folder, helm, registry });
+    }
     packed = await run(helm, ['package', folder, '-d', out, ...signing(options)]);
   } finally {
     rmSync(draft, { recursive: true, force: true });
