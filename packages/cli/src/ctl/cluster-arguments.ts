@@ -54,7 +54,8 @@ function addExplainCommand(program: Command, select: Select): void {
     .summary('explain the state of a runtime')
     .description(
       'Explain the state of a runtime and recommend actions, from its conditions, pods and Events.\n' +
-        'Reads Kubernetes with your kubeconfig and does not need the orchestrator.',
+        'Reads Kubernetes with your kubeconfig and does not need the orchestrator. With --url or USWARM_ADMIN_URL, also\n' +
+        'lists the last failed turns with their traces.',
     )
     .addArgument(swarmArgument())
     .addOption(namespaceOption())

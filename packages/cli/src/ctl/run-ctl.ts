@@ -3,7 +3,7 @@ import { CommanderError } from 'commander';
 import { exitWhenOutputCloses, usageExitCode } from '../command-line.js';
 import { Failure } from '../failure.js';
 import { createHttpClient, type HttpClient } from '../http-client.js';
-import { createAdminClient } from './admin-client.js';
+import { type AdminClient, createAdminClient } from './admin-client.js';
 import { type CommandResult, runCommand } from './commands.js';
 import { findConnection } from './connection.js';
 import { type CtlArguments, parseCtlArguments } from './ctl-arguments.js';
@@ -45,7 +45,7 @@ async function run(args: CtlArguments, client: HttpClient): Promise<CommandResul
   // The Kubernetes client takes most of the start time, and other commands do not need it.
   if (command.name === 'explain') {
     const { explain } = await import('./explain/explain.js');
-    return explain(command, process.env);
+    return explain(command, process.env, new Date(), await adminOf(args, client));
   }
   if (command.name === 'why') {
     const { why } = await import('./why/why.js');
@@ -66,4 +66,10 @@ async function run(args: CtlArguments, client: HttpClient): Promise<CommandResul
   }
   if (command.name === 'receipt verify') return verifyReceipts(command);
   return runCommand(command, createAdminClient(await findConnection(args, process.env), client));
+}
+
+/** The orchestrator, if options or environment name it: `explain` works without it. */
+async function adminOf(args: CtlArguments, client: HttpClient): Promise<AdminClient | undefined> {
+  if (args.url === undefined && (process.env['USWARM_ADMIN_URL'] ?? '') === '') return undefined;
+  return createAdminClient(await findConnection(args, process.env), client);
 }
