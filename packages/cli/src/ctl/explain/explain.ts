@@ -23,7 +23,9 @@ export async function explain(
   now: Date = new Date(),
   admin?: Pick<AdminClient, 'call'>,
 ): Promise<{ json: Report; text: string }> {
-  const findings = await inCluster(command, environment, (client) => collectFindings(client, command.swarm, command.namespace));
+  const findings = await inCluster(command, environment, (client) =>
+    collectFindings(client, command.swarm, command.namespace),
+  );
   if (admin !== undefined) await addFailedTurns(findings, admin);
   const report = createReport(findings, now);
   return { json: report, text: showReport(report) };
