@@ -81,6 +81,41 @@ export const AdminTurn = z.object({
 });
 export type AdminTurn = z.output<typeof AdminTurn>;
 
+/** A step without what users, agents and tools wrote. */
+const TraceStep = z.object({
+  /** As in `TurnStep`; later releases may have more. */
+  type: z.string(),
+  /** Model, tool, or the agent's slug for a task. */
+  name: z.string().nullable(),
+  status: z.string().nullable(),
+  started_at: Timestamp,
+  finished_at: Timestamp.nullable(),
+  tokens: z.int().nullable(),
+  cost_micros: z.int().nullable(),
+  /** The other agent's turn, for a task. */
+  turn_id: Id.nullable(),
+});
+export type TraceStep = z.output<typeof TraceStep>;
+
+export const TurnTrace = z.object({
+  turn_id: Id,
+  workspace_id: Id,
+  conversation_id: Id,
+  /** Slug. */
+  agent: z.string(),
+  status: z.string(),
+  error_code: z.string().nullable(),
+  delegated_by: Id.nullable(),
+  created_at: Timestamp,
+  started_at: Timestamp.nullable(),
+  finished_at: Timestamp.nullable(),
+  /** Oldest first. */
+  steps: z.array(TraceStep),
+  /** True if the turn has more steps. */
+  truncated: z.boolean(),
+});
+export type TurnTrace = z.output<typeof TurnTrace>;
+
 export const AuditEntry = z.object({
   id: Id,
   at: Timestamp,
@@ -132,6 +167,8 @@ export const ADMIN_CALLS = {
     }),
     answer: z.object({ turns: z.array(AdminTurn) }),
   },
+  /** The turn, or a workspace's newest turn, by id. */
+  'turns.trace': { body: z.strictObject({ id: Id }), answer: TurnTrace },
   'turns.requeue': {
     body: z.strictObject({ turn_ids: z.array(Id).min(1).max(100), reason }),
     answer: z.object({ requeued: z.array(Id), refused: z.array(z.object({ id: Id, why: z.string() })) }),

@@ -42,6 +42,8 @@ export {
   AdminUser,
   AdminWorkspace,
   AuditEntry,
+  type TraceStep,
+  TurnTrace,
 } from './admin.js';
 export {
   BUS_VERSION_HEADER,

@@ -5,6 +5,7 @@ import type { AdminClient } from './admin-client.js';
 import type { ClusterCommand } from './cluster-arguments.js';
 import type { CtlCommand } from './ctl-arguments.js';
 import * as show from './show.js';
+import { showTrace } from './show-trace.js';
 
 export interface CommandResult {
   json: unknown;
@@ -54,6 +55,10 @@ export async function runCommand(command: AdminCommand, admin: AdminClient): Pro
         limit,
       });
       return { json: turns, text: show.turns(turns) };
+    }
+    case 'trace': {
+      const answer = await admin.call('turns.trace', { id: command.id });
+      return { json: answer, text: showTrace(answer) };
     }
     case 'turns requeue': {
       const answer = await admin.call('turns.requeue', { turn_ids: command.turnIds, reason: command.reason });

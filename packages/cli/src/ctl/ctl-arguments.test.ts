@@ -39,6 +39,7 @@ describe('the command line of uswarmctl', () => {
       'receipt',
       'drain',
       'rollout',
+      'trace',
       'explain',
       'why',
     ]) {
@@ -117,6 +118,7 @@ describe('the command line of uswarmctl', () => {
         context: undefined,
       },
     ],
+    [`trace ${ID}`, { name: 'trace', id: ID }],
     ['rollout status', { name: 'rollout status', kubeconfig: undefined, context: undefined }],
     [
       'rollout force workspace-alder',

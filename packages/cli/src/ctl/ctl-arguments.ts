@@ -21,6 +21,7 @@ export type CtlCommand =
       olderThanS: number;
       limit: number;
     }
+  | { name: 'trace'; id: string }
   | { name: 'turns requeue'; turnIds: string[]; reason: string }
   | { name: 'epoch bump'; reason: string }
   | { name: 'tools list' }
@@ -63,6 +64,7 @@ export function parseCtlArguments(
   addWorkspaceCommands(program, select);
   addLegalCommands(program, select);
   addTurnCommands(program, select);
+  addTraceCommand(program, select);
   addEpochCommand(program, select);
   addToolCommands(program, select);
   addAuditCommand(program, select);
@@ -197,6 +199,15 @@ function addTurnCommands(program: Command, select: Select): void {
     .argument('<id...>', 'turn ids')
     .addOption(reasonOption())
     .action((turnIds: string[], { reason }: { reason: string }) => select({ name: 'turns requeue', turnIds, reason }));
+}
+
+function addTraceCommand(program: Command, select: Select): void {
+  program
+    .command('trace')
+    .summary('show when a turn did what')
+    .description('Show when a turn did what: model calls, tools, decisions and tasks, without what anyone wrote.')
+    .argument('<id>', 'turn id, or workspace id for its newest turn')
+    .action((id: string) => select({ name: 'trace', id }));
 }
 
 function addEpochCommand(program: Command, select: Select): void {

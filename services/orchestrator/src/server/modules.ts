@@ -473,6 +473,7 @@ function createUserModules(
     plans,
     epochs: platform.epochs,
     toolReview: integrations.toolServers.operatorReview,
+    steps: steps.service,
     issuerAccess: auth.issuerAccess,
     security,
     sourceName,

@@ -18,6 +18,8 @@ import { AUDIT_PRUNING_JOB, pruneAuditSessions } from '../../records/audit.store
 import { createOperatorTokens } from './operator-tokens.js';
 import { createOperators } from './operators.js';
 import { createRequeue } from './requeue.service.js';
+import type { StepService } from '../../turns/steps/steps.service.js';
+import { createTurnTrace } from './turn-trace.js';
 
 export interface AdminModuleDeps {
   config: OrchestratorConfig;
@@ -29,6 +31,7 @@ export interface AdminModuleDeps {
   plans: Plans;
   epochs: Pick<Epochs, 'bump'>;
   toolReview: OperatorReview;
+  steps: Pick<StepService, 'list'>;
   issuerAccess: IssuerAccess;
   security: SecurityLog;
   /** Formats an address for logs. */
@@ -52,6 +55,7 @@ export function createAdminModule(deps: AdminModuleDeps) {
     plans,
     sessionEnds,
     requeue,
+    trace: createTurnTrace({ database, steps: deps.steps }),
     epochs: deps.epochs,
     toolReview: deps.toolReview,
     clock,

@@ -26,6 +26,7 @@ import {
 } from './admin.store.js';
 import { appendAudit, listAudit } from '../../records/audit.store.js';
 import type { Requeue } from './requeue.service.js';
+import type { TraceTurn } from './turn-trace.js';
 import * as users from '../../records/users.store.js';
 
 export interface AdminServiceDeps {
@@ -34,6 +35,7 @@ export interface AdminServiceDeps {
   plans: Plans;
   sessionEnds: SessionRevocationPublisher;
   requeue: Requeue;
+  trace: TraceTurn;
   epochs: Pick<Epochs, 'bump'>;
   toolReview: OperatorReview;
   clock: Clock;
@@ -128,6 +130,8 @@ export function createAdminService(deps: AdminServiceDeps): AdminService {
       await appendAudit(database, { actor, action: 'turns.list', details });
       return { turns: await findAdminTurns(database, { status, workspaceId, olderThanSeconds, limit }) };
     },
+
+    'turns.trace': (actor, { id }) => deps.trace(actor, id),
 
     'turns.requeue': (actor, { turn_ids, reason }) => deps.requeue(actor, turn_ids, reason),
 

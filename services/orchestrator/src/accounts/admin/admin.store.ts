@@ -110,6 +110,24 @@ export async function findAdminTurns(db: Database, filter: TurnFilter): Promise<
   return rows;
 }
 
+export interface TracedTurn {
+  id: string;
+  workspace_id: string;
+  conversation_id: string;
+  owner_id: string;
+}
+
+/** By turn id, else a workspace's newest turn. */
+export async function findTracedTurn(db: Database, id: string): Promise<TracedTurn | undefined> {
+  const found = (condition: RawBuilder<unknown>) =>
+    sql<TracedTurn>`
+      SELECT t.id, t.workspace_id, t.conversation_id, w.owner_id
+      FROM turns t JOIN workspaces w ON w.id = t.workspace_id
+      WHERE ${condition} ORDER BY t.created_at DESC LIMIT 1`.execute(db);
+  const { rows } = await found(sql`t.id = ${id}`);
+  return rows[0] ?? (await found(sql`t.workspace_id = ${id}`)).rows[0];
+}
+
 /** Active turns have a job. The job table stays small however many turns there are. */
 const ACTIVE = sql`FROM work w JOIN turns t ON t.id = w.subject_id WHERE w.kind = 'turn'`;
 const FAILED = sql`

@@ -7,6 +7,7 @@ export const RIGHT_OF: Record<AdminCall, AdminRight> = {
   'user.show': 'show',
   'workspace.show': 'show',
   'turns.list': 'show',
+  'turns.trace': 'show',
   'legal.list': 'show',
   'audit.list': 'audit',
   'user.ban': 'ban',
