@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseTarGzip } from 'nanotar';
 import { parse } from 'yaml';
 import { repositoryRoot } from '../run/environment.mjs';
-import { parseOptions } from '../run/ctl-binaries.mjs';
+import { parseOptions } from './options.mjs';
 import { buildCtl } from './build-ctl.mjs';
 import { createExecutable } from './executable.mjs';
 import { bundleCtl, licencesOf, OLDEST_NODE } from './bundle.mjs';

@@ -1,6 +1,5 @@
 import { build, buildIfChanged } from './build.mjs';
 import { chart, CHART_USAGE } from './chart.mjs';
-import { ctlBinaries, CTL_BINARIES_USAGE } from './ctl-binaries.mjs';
 import { E2E_USAGE } from './e2e/settings.mjs';
 import { runE2e } from './e2e.mjs';
 import { checkCheckout, nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
@@ -27,6 +26,7 @@ const programs = {
   searxng: { script: 'services/local/dist/searxng-main.js', interactive: false },
   chat: { script: 'packages/cli/dist/chat.js', interactive: true },
   ctl: { script: 'packages/cli/dist/uswarmctl.js', interactive: true },
+  'ctl-binaries': { script: 'hack/ctl/main.mjs', interactive: false },
   bench: { script: 'bench/dist/main.js', interactive: false },
   eval: { script: 'evals/dist/main.js', interactive: false },
   'client-conformance': { script: 'packages/client-conformance/dist/main.js', interactive: false },
@@ -46,7 +46,6 @@ const tasks = {
   images: { run: images, usage: IMAGES_USAGE },
   chart: { run: chart, usage: CHART_USAGE },
   release: { run: release, usage: RELEASE_USAGE },
-  'ctl-binaries': { run: ctlBinaries, usage: CTL_BINARIES_USAGE },
   pictures: { run: runPictures, usage: PICTURES_USAGE },
   guarantees: { run: runGuarantees, usage: GUARANTEES_USAGE },
   build: { run: () => 0 },

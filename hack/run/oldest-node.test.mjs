@@ -7,7 +7,7 @@ import { repositoryRoot } from './environment.mjs';
 
 // Statements begin a line; a bundled module's text can contain others.
 const IMPORT = /(?:^(?:import|export)\b[^;]*?\bfrom|\bimport\()\s*'([^']+)'/gm;
-const LOADABLE = /^node:|^fflate$|^esbuild$/;
+const LOADABLE = /^node:|^fflate$|^esbuild$|^yaml$/;
 
 /** The packages that a file imports directly or transitively. */
 function packagesOf(file, seen = new Set()) {

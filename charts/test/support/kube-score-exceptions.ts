@@ -36,6 +36,12 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason: 'These third-party images require fixed ids, which are not root. Values can change them.',
   },
   {
+    check: 'deployment-replicas',
+    objects: ['uswarm-orchestrator'],
+    scenarios: /keda/,
+    reason: 'KEDA sets the number of replicas, of which the ScaledObject has a minimum.',
+  },
+  {
     check: 'pod-probes-identical',
     objects: THIRD_PARTY,
     reason: 'They have a single endpoint for probes; the liveness probe waits much longer.',

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { buildCtl } from '../ctl/build-ctl.mjs';
-import { PLATFORMS } from '../ctl/platforms.mjs';
-import { repositoryRoot } from './environment.mjs';
-import { RunError } from './run-error.mjs';
+import { repositoryRoot } from '../run/environment.mjs';
+import { RunError } from '../run/run-error.mjs';
+import { PLATFORMS } from './platforms.mjs';
 
 export const CTL_BINARIES_USAGE = `Usage: npm run ctl-binaries -- [options]
   --out FOLDER         folder of the files (default: dist/ctl)
@@ -11,12 +10,6 @@ export const CTL_BINARIES_USAGE = `Usage: npm run ctl-binaries -- [options]
                        ${PLATFORMS.map(({ name }) => name).join(', ')}
   --base-url URL       folder from which krew downloads the archives
   --homepage URL       homepage in the krew manifest`;
-
-/** `npm run ctl-binaries`: writes uswarmctl as one file per platform, and its krew manifest. @returns the exit code */
-export async function ctlBinaries(args) {
-  for (const { sha256, file } of await buildCtl(parseOptions(args))) console.log(`${sha256}  ${file}`);
-  return 0;
-}
 
 /** @throws RunError with the usage */
 export function parseOptions(args) {
