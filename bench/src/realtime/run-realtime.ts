@@ -12,6 +12,7 @@ import { questionPart } from './question-part.js';
 import { relayPart } from './relay-part.js';
 import { restartPart } from './restart-part.js';
 import { resumePart } from './resume-part.js';
+import { shardsPart } from './shards-part.js';
 import { socketsPart } from './sockets-part.js';
 import { stalledPart } from './stalled-part.js';
 import { takeoverPart } from './takeover-part.js';
@@ -21,6 +22,7 @@ const FOLDER = fileURLToPath(new URL('../../../.cache/bench-realtime', import.me
 /** In the order in which they are measured. */
 const PARTS: readonly RealtimePart[] = [
   relayPart,
+  shardsPart,
   deliveryPart,
   eventsPart,
   socketsPart,

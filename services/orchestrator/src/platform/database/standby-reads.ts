@@ -54,7 +54,7 @@ export function createStandbyReads({ primary, standby, metrics, logger }: Standb
   const outcomes = initializedCounter(
     metrics,
     'uswarm_standby_reads_total',
-    'Total reads that clients permit from a standby: served by it, or by the primary because it was behind or unavailable.',
+    'Total message lists and searches that a standby may serve, by outcome.',
     { outcome: ['standby', 'behind', 'unavailable'] },
   );
   if (standby === undefined) {
