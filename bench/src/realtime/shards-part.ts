@@ -122,7 +122,7 @@ async function measureShards(context: PartContext): Promise<Figures[]> {
 /** A server uses one core. */
 const perServer = ({ busiest }: Figures): number => 1_000 / busiest;
 
-export function shardsResult(figures: readonly Figures[]): PartResult {
+function shardsResult(figures: readonly Figures[]): PartResult {
   const [one, three] = figures;
   const ratio = one === undefined || three === undefined ? Number.NaN : perServer(three) / perServer(one);
   return {
