@@ -1,5 +1,6 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { buildCtl } from '../ctl/build-ctl.mjs';
 import { sbomFile } from '../images/sbom.mjs';
 import { packChart } from '../run/chart.mjs';
 import { repositoryRoot } from '../run/environment.mjs';
@@ -25,6 +26,7 @@ import { provenance } from './provenance.mjs';
  * @param {ReturnType<typeof import('./signing.mjs').createSigner>} options.signer
  * @param {boolean} [options.plainHttp]
  * @param {{ registry?: string, dryRun: boolean }} options.npm
+ * @param {{ platforms?: string[], baseUrl?: string, homepage?: string }} [options.ctl] options of `buildCtl`
  * @returns {Promise<{ images: import('./images.mjs').ReleasedImage[], chart: string }>} `chart`: reference with digest
  * @throws RunError
  */
@@ -74,6 +76,9 @@ export async function publishRelease(options) {
   );
 
   const chart = await publishChart({ prefix, out, signer, statement, plainHttp, report });
+  report('Building uswarmctl…');
+  await buildCtl({ out, ...options.ctl });
+
   const packages = publishedPackages();
   report(`${npm.dryRun ? 'Checking' : 'Publishing'} the npm packages…`);
   for (const folder of packages) await packPackage(folder, out);

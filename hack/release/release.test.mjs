@@ -81,6 +81,7 @@ describeWith('go', 'a release in a registry', () => {
       signer: createSigner({ program: programs.cosign, folder, key: keys.key, log: false, plainHttp: true }),
       plainHttp: true,
       npm: { dryRun: true },
+      ctl: { platforms: ['linux/amd64'], baseUrl: 'https://downloads.example' },
       report: () => {},
     });
   }, 300_000);
@@ -180,7 +181,15 @@ describeWith('go', 'a release in a registry', () => {
     const sums = join(out, 'SHA256SUMS');
     const names = lines(readFileSync(sums, 'utf8')).map((line) => line.slice(66));
     expect(names).toEqual(
-      expect.arrayContaining(['images.txt', 'notes.md', 'provenance.json', `sboms/${service.name}.cdx.json`]),
+      expect.arrayContaining([
+        'images.txt',
+        'notes.md',
+        'provenance.json',
+        `sboms/${service.name}.cdx.json`,
+        'uswarm.yaml',
+        'uswarmctl-linux-amd64.tar.gz',
+        'uswarmctl.mjs',
+      ]),
     );
     expect(names.filter((name) => name.endsWith('.tgz'))).toEqual([
       `uswarm-${VERSION}.tgz`,

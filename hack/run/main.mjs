@@ -14,7 +14,6 @@ import { endWithParent } from './parent-watch.mjs';
 import { PICTURES_USAGE, runPictures } from './pictures.mjs';
 import { PROSE_USAGE, runProse } from './prose.mjs';
 import { quietChildren } from './quiet.mjs';
-import { release, RELEASE_USAGE } from './release.mjs';
 import { RunError } from './run-error.mjs';
 import { runScale, SCALE_USAGE } from './scale.mjs';
 import { runSoak, SOAK_USAGE } from './soak.mjs';
@@ -27,6 +26,7 @@ const programs = {
   chat: { script: 'packages/cli/dist/chat.js', interactive: true },
   ctl: { script: 'packages/cli/dist/uswarmctl.js', interactive: true },
   'ctl-binaries': { script: 'hack/ctl/main.mjs', interactive: false },
+  release: { script: 'hack/release/main.mjs', interactive: false },
   bench: { script: 'bench/dist/main.js', interactive: false },
   eval: { script: 'evals/dist/main.js', interactive: false },
   'client-conformance': { script: 'packages/client-conformance/dist/main.js', interactive: false },
@@ -45,7 +45,6 @@ const tasks = {
   'lint:prose': { run: runProse, usage: PROSE_USAGE },
   images: { run: images, usage: IMAGES_USAGE },
   chart: { run: chart, usage: CHART_USAGE },
-  release: { run: release, usage: RELEASE_USAGE },
   pictures: { run: runPictures, usage: PICTURES_USAGE },
   guarantees: { run: runGuarantees, usage: GUARANTEES_USAGE },
   build: { run: () => 0 },

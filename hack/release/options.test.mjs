@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseOptions, sourceOf } from './release.mjs';
+import { parseOptions } from './options.mjs';
+import { sourceOf } from './revision.mjs';
 
 describe('npm run release', () => {
   it('builds both platforms, and lets npm only check the packages', () => {

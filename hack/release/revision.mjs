@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { repositoryRoot } from '../run/environment.mjs';
+import { runQuietly } from '../run/quiet.mjs';
+import { RunError } from '../run/run-error.mjs';
+import { notesOf } from './changelog.mjs';
+
+/** The commit of the version's tag, and the address of its repository. @throws RunError unless the checkout is that commit */
+export async function currentRevision(version, dryRun) {
+  const git = async (...args) => {
+    const { code, output } = await runQuietly('git', args, { cwd: repositoryRoot });
+    return code === 0 ? output.trim() : undefined;
+  };
+  const commit = await git('rev-parse', 'HEAD');
+  const isClean = (await git('status', '--porcelain')) === '';
+  const source = sourceOf((await git('config', '--get', 'remote.origin.url')) ?? `file://${repositoryRoot}`);
+  if (dryRun) return { commit: `${commit}${isClean ? '' : '-dirty'}`, source };
+  if (!isClean)
+    throw new RunError('The checkout has changes that are not committed: a release is built from a commit.');
+  const tagged = await git('rev-parse', '--verify', '--quiet', `v${version}^{commit}`);
+  if (tagged !== commit)
+    throw new RunError(`This commit is not v${version}: check out the tag that \`npm run release -- --cut\` made.`);
+  return { commit, source };
+}
+
+/** The address of the release's files; empty if it is not known. */
+export function downloadsOf({ version, downloadUrl }, env = process.env) {
+  if (downloadUrl !== undefined) return { baseUrl: downloadUrl };
+  if (env.GITHUB_REPOSITORY === undefined) return {};
+  const homepage = `${env.GITHUB_SERVER_URL}/${env.GITHUB_REPOSITORY}`;
+  return { baseUrl: `${homepage}/releases/download/v${version}`, homepage };
+}
+
+/** A repository's address without credentials. */
+export function sourceOf(remote, env = process.env) {
+  if (env.GITHUB_REPOSITORY !== undefined) return `${env.GITHUB_SERVER_URL}/${env.GITHUB_REPOSITORY}`;
+  return remote.replace(/^(https?:\/\/)[^/@]*@/, '$1').replace(/^(?:[^/@]+@)?([^/:]+):(?!\/)/, 'ssh://$1/');
+}
+
+/** The version's section of the changelog. @throws RunError if it is not released */
+export function releaseNotes(version, dryRun) {
+  const changelog = readFileSync(join(repositoryRoot, 'CHANGELOG.md'), 'utf8');
+  try {
+    return notesOf(changelog, version);
+  } catch (error) {
+    if (dryRun) return `${version} is not released.`;
+    throw error;
+  }
+}
