@@ -23,7 +23,7 @@ export async function currentRevision(version, dryRun) {
   return { commit, source };
 }
 
-/** The address of the release's files; empty if it is not known. */
+/** Where the release's files can be downloaded; empty if it is not known. */
 export function downloadsOf({ version, downloadUrl }, env = process.env) {
   if (downloadUrl !== undefined) return { baseUrl: downloadUrl };
   if (env.GITHUB_REPOSITORY === undefined) return {};
@@ -37,7 +37,7 @@ export function sourceOf(remote, env = process.env) {
   return remote.replace(/^(https?:\/\/)[^/@]*@/, '$1').replace(/^(?:[^/@]+@)?([^/:]+):(?!\/)/, 'ssh://$1/');
 }
 
-/** The version's section of the changelog. @throws RunError if it is not released */
+/** The version's section in the changelog. @throws RunError if it is not released */
 export function releaseNotes(version, dryRun) {
   const changelog = readFileSync(join(repositoryRoot, 'CHANGELOG.md'), 'utf8');
   try {
