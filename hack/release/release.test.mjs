@@ -14,6 +14,8 @@ import { createSigner, generateKey } from './signing.mjs';
 const VERSION = currentVersion();
 const PLATFORMS = ['linux/amd64', 'linux/arm64'];
 const COMMIT = 'c'.repeat(40);
+/** The first run on a machine builds cosign and crane. */
+const PROGRAMS_MS = 25 * 60_000;
 const run = promisify(execFile);
 const lines = (text) => text.trim().split('\n');
 
@@ -84,7 +86,7 @@ describeWith('go', 'a release in a registry', () => {
       ctl: { platforms: ['linux/amd64'], baseUrl: 'https://downloads.example' },
       report: () => {},
     });
-  }, 300_000);
+  }, PROGRAMS_MS);
   afterAll(() => {
     end();
     rmSync(folder, { recursive: true });
