@@ -29,6 +29,7 @@ describe('cutting a release', () => {
     write('charts/uswarm/Chart.yaml', 'name: uswarm\nversion: 0.3.0\nappVersion: 0.3.0\n');
     write('docs/a.md', 'Run uswarm/orchestrator:0.3.0; other/thing:0.3.0 stays.\n');
     write('docs/generated.txt', '0.3.0\n');
+    write('README.md', 'helm install --version 0.3.0\n');
     write('e2e/fixtures/README.md', 'For 0.2.0 it is `ee95d860`:\n\n    e2e/fixtures/archive.sh ee95d860 | gzip\n');
     cpSync(join(repositoryRoot, 'e2e/fixtures/archive.sh'), join(root, 'e2e/fixtures/archive.sh'));
     git('add', '--all');
@@ -51,6 +52,7 @@ describe('cutting a release', () => {
     expect(read('packages/a/package.json')).toContain('"version": "0.4.0",\n  "dependencies": { "b": "0.3.0" }');
     expect(read('charts/uswarm/Chart.yaml')).toBe('name: uswarm\nversion: 0.4.0\nappVersion: 0.4.0\n');
     expect(read('docs/a.md')).toBe('Run uswarm/orchestrator:0.4.0; other/thing:0.3.0 stays.\n');
+    expect(read('README.md')).toBe('helm install --version 0.4.0\n');
     expect(git('show', 'HEAD:docs/generated.txt')).toBe('0.4.0');
     expect(read('e2e/fixtures/README.md')).toContain(
       `For 0.3.0 it is \`${released}\`:\n\n    e2e/fixtures/archive.sh ${released} |`,

@@ -1,5 +1,6 @@
 /** Places where documentation names the current version, such as image references. */
-const EXAMPLES = /(?:uswarm\/[a-z-]+:|targetRevision: v?|^uswarm |has its own version \(|--version )(\d+\.\d+\.\d+)/gm;
+const EXAMPLES =
+  /(?:uswarm(?:\/[a-z-]+)?:|targetRevision: v?|^uswarm |has its own version \(|--version |(?:uswarm\/|checkout )v)(\d+\.\d+\.\d+)/gm;
 
 /** The minor version after `version`, which is what the main branch has after a release. */
 export function nextMinor(version) {
@@ -15,7 +16,7 @@ export const versionedPackages = (glob, root) => [
 ];
 
 /** Documents with examples of the version, relative to `root`. */
-export const versionedDocuments = (glob, root) => glob('docs/**/*.md', { cwd: root });
+export const versionedDocuments = (glob, root) => glob('{README.md,{deploy,docs}/**/*.md}', { cwd: root });
 
 /** All files with the version that are not generated, relative to `root`. */
 export const versionedFiles = (glob, root) => [
