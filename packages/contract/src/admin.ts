@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Export } from './resources/export.js';
 import { ServerTool } from './resources/integration.js';
 import { LegalDocumentName } from './resources/legal.js';
 import { Epoch, Id, Period, Timestamp } from './resources/primitives.js';
@@ -143,6 +144,14 @@ export const ADMIN_CALLS = {
     answer: z.object({ users: z.array(AdminUser) }),
   },
   'user.ban': { body: z.strictObject({ user_id: Id, reason }), answer: z.object({ changed: z.boolean() }) },
+  /**
+   * Starts a data export, or returns the newest one if the user could not start another. `export_id`: returns that one, whose
+   * `url` downloads it without an account once it is ready.
+   */
+  'user.export': {
+    body: z.strictObject({ user_id: Id, export_id: Id.optional(), reason }),
+    answer: z.object({ export: Export }),
+  },
   'user.unban': { body: z.strictObject({ user_id: Id, reason }), answer: z.object({ changed: z.boolean() }) },
   'user.plan': {
     body: z.strictObject({ user_id: Id, plan: z.string().max(100), expires_at: Timestamp.nullable(), reason }),

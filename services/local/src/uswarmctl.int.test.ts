@@ -108,6 +108,25 @@ describe('npm run ctl beside local mode', () => {
     });
   });
 
+  it('writes a data export to an archive, and does not replace a file', async () => {
+    const file = path.join(local.directory, '..', 'ada.zip');
+    const { code, stdout } = await ctl(['export', email, '--out', file, '--reason', 'asked by letter']);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/ada\.zip has the data of .+ \(\d+ bytes\)\.\n$/),
+    });
+    expect((await readFile(file)).subarray(0, 4).toString('latin1')).toBe('PK\u0003\u0004');
+    // The user has an export of today, which is used again.
+    const again = await ctl(['export', email, '--out', file]);
+    expect(again).toMatchObject({ code: 1, stderr: `${file} exists: name another file with --out.\n` });
+    const entries = (await json('audit', '--user', email)) as { action: string; details: { reason: string } }[];
+    const recorded = entries.filter(({ action }) => action === 'user.export');
+    expect(recorded.length).toBeGreaterThanOrEqual(2);
+    expect(recorded.some(({ details }) => details.reason === 'asked by letter')).toBe(true);
+    const unknown = await ctl(['export', 'nobody@example.com']);
+    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('not found') });
+  });
+
   it('records each action and its actor in the audit log', async () => {
     await ctl(['user', 'ban', email, '--as', 'oscar']);
     const entries = (await json('audit', '--user', email)) as { actor: string; action: string }[];

@@ -4,6 +4,7 @@ import { Failure } from '../failure.js';
 import type { AdminClient } from './admin-client.js';
 import type { ClusterCommand } from './cluster-arguments.js';
 import type { CtlCommand } from './ctl-arguments.js';
+import { exportUser } from './export-user.js';
 import * as show from './show.js';
 import { showTrace } from './show-trace.js';
 
@@ -32,6 +33,12 @@ export async function runCommand(command: AdminCommand, admin: AdminClient): Pro
       const { id } = await oneUser(user, admin);
       const answer = await admin.call('user.plan', { user_id: id, plan, expires_at: until, reason });
       return { json: answer, text: show.plan(user, answer) };
+    }
+    case 'export': {
+      const { user, reason, file } = command;
+      const { id: userId } = await oneUser(user, admin);
+      const written = await exportUser({ userId, reason, file }, admin);
+      return { json: written, text: `${written.file} has the data of ${user} (${written.export.size ?? 0} bytes).` };
     }
     case 'workspace show': {
       const answer = await admin.call('workspace.show', { workspace_id: command.workspaceId });

@@ -30,6 +30,7 @@ describe('the command line of uswarmctl', () => {
     expect(stdout).toMatch(/^Usage: npm run ctl -- \[options\] \[command\]\n/);
     for (const command of [
       'user',
+      'export',
       'workspace',
       'legal',
       'turns',
@@ -58,6 +59,8 @@ describe('the command line of uswarmctl', () => {
 
   it.each<[string, object]>([
     ['user show ada@example.com', { name: 'user show', user: 'ada@example.com' }],
+    ['export a --out a.zip --reason asked', { name: 'export', user: 'a', file: 'a.zip', reason: 'asked' }],
+    ['export a', { name: 'export', user: 'a', file: undefined, reason: '' }],
     ['user ban ada --reason spam', { name: 'user ban', user: 'ada', reason: 'spam' }],
     ['user unban ada', { name: 'user unban', user: 'ada', reason: '' }],
     ['user plan ada pro', { name: 'user plan', user: 'ada', plan: 'pro', until: null, reason: '' }],
@@ -204,7 +207,7 @@ describe('the command line of uswarmctl', () => {
     ['explain a/b', /'a\/b'.* It must be a workspace id or the name of a UserSwarm\./],
     ['audit --context c', /^error: unknown option '--context'/],
     ['audit --nope', /^error: unknown option '--nope'/],
-    ['--json', /^error: missing command\. Expected one of: user, workspace, /],
+    ['--json', /^error: missing command\. Expected one of: user, export, workspace, /],
   ])('prints a usage error to stderr and exits with 2 for %j', (line, message) => {
     const { code, stdout, stderr } = failedParse(line);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -11,6 +11,7 @@ export type CtlCommand =
   | { name: 'user show'; user: string }
   | { name: 'user ban' | 'user unban'; user: string; reason: string }
   | { name: 'user plan'; user: string; plan: string; until: string | null; reason: string }
+  | { name: 'export'; user: string; file: string | undefined; reason: string }
   | { name: 'workspace show'; workspaceId: string }
   | { name: 'legal list' }
   | { name: 'legal publish'; document: LegalDocumentName; version: string; file: string }
@@ -61,6 +62,7 @@ export function parseCtlArguments(
   program.addHelpText('before', ({ error }) => (error ? missingCommand('command', program) : ''));
   const select: Select = (command) => (selected = command);
   addUserCommands(program, select);
+  addExportCommand(program, select);
   addWorkspaceCommands(program, select);
   addLegalCommands(program, select);
   addTurnCommands(program, select);
@@ -113,6 +115,18 @@ const userArgument = () => new Argument('<user>', 'id, e-mail address, or uid at
 const reasonOption = () => new Option('--reason <text>', 'reason for the audit log').default('', 'none');
 const limitOption = () =>
   new Option('--limit <number>', 'maximum number of rows, 1 to 500').argParser(rowLimit).default(50);
+
+function addExportCommand(program: Command, select: Select): void {
+  program
+    .command('export')
+    .description("write a user's data to a ZIP archive, as the user's own data export does")
+    .addArgument(userArgument())
+    .option('--out <file>', 'archive (default: a new file in the current folder)')
+    .addOption(reasonOption())
+    .action((name: string, { out, reason }: { out?: string; reason: string }) =>
+      select({ name: 'export', user: name, file: out, reason }),
+    );
+}
 
 function addUserCommands(program: Command, select: Select): void {
   const user = addGroup(program, 'user', 'manage users');

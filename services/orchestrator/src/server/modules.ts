@@ -474,6 +474,7 @@ function createUserModules(
     epochs: platform.epochs,
     toolReview: integrations.toolServers.operatorReview,
     steps: steps.service,
+    exports: exports.service,
     issuerAccess: auth.issuerAccess,
     security,
     sourceName,

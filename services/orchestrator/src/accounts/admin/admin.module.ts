@@ -17,6 +17,7 @@ import { createAdminService } from './admin.service.js';
 import { AUDIT_PRUNING_JOB, pruneAuditSessions } from '../../records/audit.store.js';
 import { createOperatorTokens } from './operator-tokens.js';
 import { createOperators } from './operators.js';
+import type { ExportService } from '../exports/exports.service.js';
 import { createRequeue } from './requeue.service.js';
 import type { StepService } from '../../turns/steps/steps.service.js';
 import { createTurnTrace } from './turn-trace.js';
@@ -32,6 +33,7 @@ export interface AdminModuleDeps {
   epochs: Pick<Epochs, 'bump'>;
   toolReview: OperatorReview;
   steps: Pick<StepService, 'list'>;
+  exports: Pick<ExportService, 'current' | 'get'>;
   issuerAccess: IssuerAccess;
   security: SecurityLog;
   /** Formats an address for logs. */
@@ -56,6 +58,7 @@ export function createAdminModule(deps: AdminModuleDeps) {
     sessionEnds,
     requeue,
     trace: createTurnTrace({ database, steps: deps.steps }),
+    exports: deps.exports,
     epochs: deps.epochs,
     toolReview: deps.toolReview,
     clock,

@@ -25,6 +25,7 @@ import {
   findAdminTurns,
 } from './admin.store.js';
 import { appendAudit, listAudit } from '../../records/audit.store.js';
+import type { ExportService } from '../exports/exports.service.js';
 import type { Requeue } from './requeue.service.js';
 import type { TraceTurn } from './turn-trace.js';
 import * as users from '../../records/users.store.js';
@@ -36,6 +37,7 @@ export interface AdminServiceDeps {
   sessionEnds: SessionRevocationPublisher;
   requeue: Requeue;
   trace: TraceTurn;
+  exports: Pick<ExportService, 'current' | 'get'>;
   epochs: Pick<Epochs, 'bump'>;
   toolReview: OperatorReview;
   clock: Clock;
@@ -96,6 +98,16 @@ export function createAdminService(deps: AdminServiceDeps): AdminService {
         await appendAudit(tx, { actor, action: 'user.plan', userId, details: { plan, expires_at: ends, reason } });
       });
       return { plan, expires_at: ends };
+    },
+
+    async 'user.export'(actor, { user_id: userId, export_id: exportId, reason }) {
+      const found = await (exportId === undefined ? deps.exports.current(userId) : deps.exports.get(userId, exportId));
+      // Waiting for a link is not recorded, but each start and each link is.
+      if (exportId === undefined || found.url !== null) {
+        const details = { reason, status: found.status };
+        await appendAudit(database, { actor, action: 'user.export', userId, subjectId: found.id, details });
+      }
+      return { export: found };
     },
 
     async 'workspace.show'(actor, { workspace_id: id }) {

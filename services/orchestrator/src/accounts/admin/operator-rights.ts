@@ -1,6 +1,6 @@
 import type { AdminCall } from '@uswarm/contract';
 
-export const ADMIN_RIGHTS = ['show', 'audit', 'ban', 'plan', 'legal', 'requeue', 'epoch', 'tools'] as const;
+export const ADMIN_RIGHTS = ['show', 'audit', 'ban', 'plan', 'legal', 'requeue', 'epoch', 'tools', 'export'] as const;
 export type AdminRight = (typeof ADMIN_RIGHTS)[number];
 
 export const RIGHT_OF: Record<AdminCall, AdminRight> = {
@@ -13,6 +13,7 @@ export const RIGHT_OF: Record<AdminCall, AdminRight> = {
   'user.ban': 'ban',
   'user.unban': 'ban',
   'user.plan': 'plan',
+  'user.export': 'export',
   'legal.publish': 'legal',
   'turns.requeue': 'requeue',
   'epoch.bump': 'epoch',

@@ -66,5 +66,5 @@ export function createExportsModule(deps: ExportsModuleDeps) {
       clock,
     }),
   };
-  return { routes: exportHandlers(service), jobs: [building] };
+  return { service, routes: exportHandlers(service), jobs: [building] };
 }

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { ApiError, type Export } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
-import type { WithTransaction, Database } from '../../platform/database/database.js';
+import type { Database, Transaction, WithTransaction } from '../../platform/database/database.js';
 import type { JobQueue } from '../../platform/jobs/job-queue.js';
 import type { DownloadRequest, LinkedFile, OpenedFile } from '../../workspaces/uploads/download.js';
 import type { FileLinks } from '../../workspaces/uploads/upload-links.js';
@@ -23,6 +23,8 @@ export interface ExportServiceDeps {
 export interface ExportService {
   /** Starts an export, or returns the unfinished one. @throws ApiError `export_limit_reached` */
   request(userId: string): Promise<Export>;
+  /** As `request`, but returns the newest export if the user may not start another. @throws ApiError `user_not_found` */
+  current(userId: string): Promise<Export>;
   list(userId: string): Promise<Export[]>;
   /** @throws ApiError `export_not_found` */
   get(userId: string, id: string): Promise<Export>;
@@ -46,20 +48,33 @@ export function createExportService(deps: ExportServiceDeps): ExportService {
     url: row.status === 'ready' ? links.url(row.id) : null,
   });
 
+  /** `waitMs`: until the user may start another one, if `row` is the last one. */
+  async function startOrFind(tx: Transaction, userId: string): Promise<{ row: ExportRow; waitMs: number }> {
+    const rows = await listExports(tx, userId);
+    const unfinished = rows.find(isUnfinished);
+    if (unfinished !== undefined) return { row: unfinished, waitMs: 0 };
+    const last = rows.find(({ status }) => status === 'ready');
+    const waitMs = last === undefined ? 0 : last.created_at.getTime() + intervalMs - clock.now().getTime();
+    if (last !== undefined && waitMs > 0) return { row: last, waitMs };
+    const row = await insertExport(tx, randomUUIDv7(), userId);
+    await jobs.enqueue({ kind: EXPORT_JOB, subjectId: row.id, workspaceId: row.id }, tx);
+    return { row, waitMs: 0 };
+  }
+
   return {
     request: (userId) =>
       withTransaction(async (tx) => {
         // Serialize requests per user, so that the second one finds the first one's export.
         if (!(await lockUser(tx, userId))) throw new ApiError('user_deleted');
-        const rows = await listExports(tx, userId);
-        const unfinished = rows.find(isUnfinished);
-        if (unfinished !== undefined) return view(unfinished);
-        const last = rows.find(({ status }) => status === 'ready');
-        const waitMs = last === undefined ? 0 : last.created_at.getTime() + intervalMs - clock.now().getTime();
+        const { row, waitMs } = await startOrFind(tx, userId);
         if (waitMs > 0) throw new ApiError('export_limit_reached', { extra: { retry_after_ms: waitMs } });
-        const row = await insertExport(tx, randomUUIDv7(), userId);
-        await jobs.enqueue({ kind: EXPORT_JOB, subjectId: row.id, workspaceId: row.id }, tx);
         return view(row);
+      }),
+
+    current: (userId) =>
+      withTransaction(async (tx) => {
+        if (!(await lockUser(tx, userId))) throw new ApiError('user_not_found');
+        return view((await startOrFind(tx, userId)).row);
       }),
 
     list: async (userId) => (await listExports(database, userId)).filter((row) => !expired(row)).map(view),
