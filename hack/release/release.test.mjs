@@ -83,7 +83,7 @@ describeWith('go', 'a release in a registry', () => {
       signer: createSigner({ program: programs.cosign, folder, key: keys.key, log: false, plainHttp: true }),
       plainHttp: true,
       npm: { dryRun: true },
-      ctl: { platforms: ['linux/amd64'], baseUrl: 'https://downloads.example' },
+      ctl: { platforms: [], baseUrl: 'https://downloads.example' },
       report: () => {},
     });
   }, PROGRAMS_MS);
@@ -189,7 +189,6 @@ describeWith('go', 'a release in a registry', () => {
         'provenance.json',
         `sboms/${service.name}.cdx.json`,
         'uswarm.yaml',
-        'uswarmctl-linux-amd64.tar.gz',
         'uswarmctl.mjs',
       ]),
     );
