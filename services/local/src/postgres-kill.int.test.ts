@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type RunningPostgres, startPostgres } from '@uswarm/dev-servers';
+import { identifyProcess, type RunningPostgres, startPostgres } from '@uswarm/dev-servers';
 import { eventually } from '@uswarm/testkit/eventually';
 import type { Card } from '../test/app-servers.js';
 import { CallFixture, EVENT_CREATED, INSERT, MAIL_SENT, SEND } from '../test/call-fixture.js';
@@ -32,6 +32,8 @@ describe('invariant 4: a call that changes another system', () => {
   });
 
   const restart = async (): Promise<void> => {
+    // A killed process may run for some milliseconds on a busy machine.
+    await eventually(() => identifyProcess(postgres.pid), { until: (running) => running === undefined });
     postgres = await startPostgres({ directory: join(folder, 'postgres'), port: postgres.port });
   };
   const killAndRestart = async (): Promise<void> => {
