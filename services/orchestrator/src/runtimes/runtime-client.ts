@@ -1,4 +1,5 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { connect as connectSocket, type Socket } from 'node:net';
 import { type Client, Code, ConnectError, createClient, type Interceptor } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import {
@@ -105,6 +106,22 @@ interface Followed {
   commits: () => CommitStream;
 }
 
+/** Milliseconds for a connection. */
+const CONNECT_MS = 5_000;
+
+/**
+ * Opens a socket. Packets to a pod that has just left its node can be dropped, and kube-proxy keeps sending a connection to
+ * the same pod: without a limit, TCP would try for two minutes. A new connection reaches the next pod.
+ */
+function connectInTime({ hostname, port }: URL): Socket {
+  const socket = connectSocket({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port === '' ? 80 : port) });
+  // The client reports this code as UNAVAILABLE.
+  const late = Object.assign(new Error(`no connection within ${CONNECT_MS} ms`), { code: 'ETIMEDOUT' });
+  const timer = setTimeout(() => socket.destroy(late), CONNECT_MS);
+  const stop = (): void => clearTimeout(timer);
+  return socket.once('connect', stop).once('close', stop);
+}
+
 const isUnavailable = (error: unknown): boolean => error instanceof ConnectError && error.code === Code.Unavailable;
 const isRefused = (error: unknown): boolean => error instanceof ConnectError && error.code === Code.Unauthenticated;
 
@@ -141,7 +158,7 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
     const session = new Http2SessionManager(
       address,
       { pingIntervalMs: 5_000, pingTimeoutMs: 5_000, idleConnectionTimeoutMs: 60_000 },
-      { maxSessionMemory: SESSION_MB },
+      { maxSessionMemory: SESSION_MB, createConnection: connectInTime },
     );
     const transport = createGrpcTransport({
       baseUrl: address,
