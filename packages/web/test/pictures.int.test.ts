@@ -183,7 +183,7 @@ describePictures('the pictures', () => {
 describe('the pictures in docs', () => {
   it('are one of each scene, small, and shown somewhere', async () => {
     const names = (await readdir(PUBLISHED)).toSorted();
-    // The trace is no picture of the page: a test of local mode draws it.
+    // The trace is not a picture of the page: a test of local mode draws it.
     expect(names.filter((name) => name.endsWith('.webp'))).toEqual(
       Object.keys(SCENES)
         .map((scene) => `${scene}.webp`)
