@@ -1,4 +1,4 @@
-import type { ReadFromStandby, StandbyRead } from '../platform/database/standby-reads.js';
+import type { ReadAnywhere, ReadFromStandby, ReadSource } from '../platform/database/standby-reads.js';
 import type { Handler, HandlerInput, PositionedHandler, ReadRoutePosition } from '../platform/http/handlers.js';
 import type { StopService } from '../turns/stop.service.js';
 import type { ActionService } from './actions.service.js';
@@ -11,13 +11,6 @@ import type { MessageSearch } from './search.service.js';
 
 function requestedConversation({ actor, params }: Pick<HandlerInput<'listMessages'>, 'actor' | 'params'>) {
   return { userId: actor.userId, workspaceId: params.workspaceId, conversationId: params.id };
-}
-
-function standbyRead(
-  { params, headers }: Pick<HandlerInput<'listMessages'>, 'params' | 'headers'>,
-  readPosition: ReadRoutePosition,
-): StandbyRead {
-  return { workspaceId: params.workspaceId, seen: headers['x-workspace-position'], readPosition };
 }
 
 const positioned = ({ page, position }: PositionedPage) => ({ answer: { status: 200 as const, body: page }, position });
@@ -33,13 +26,17 @@ export function messageHandlers(
   openCards: OpenCardService,
   readFromStandby: ReadFromStandby,
 ) {
+  const anywhere =
+    (
+      { params, headers }: Pick<HandlerInput<'listMessages'>, 'params' | 'headers'>,
+      readPosition: ReadRoutePosition,
+    ): ReadAnywhere =>
+    (read) =>
+      readFromStandby({ workspaceId: params.workspaceId, seen: headers['x-workspace-position'], readPosition }, read);
   const listMessages: PositionedHandler<'listMessages'> = {
     async handle(input, readPosition) {
-      return positioned(
-        await readFromStandby(standbyRead(input, readPosition), (source) =>
-          service.list(requestedConversation(input), input.query, source),
-        ),
-      );
+      const list = (source: ReadSource) => service.list(requestedConversation(input), input.query, source);
+      return positioned(await anywhere(input, readPosition)(list));
     },
   };
   const sendMessage: Handler<'sendMessage'> = async ({ actor, params, body }) => {
@@ -49,11 +46,8 @@ export function messageHandlers(
   };
   const searchMessages: PositionedHandler<'searchMessages'> = {
     async handle(input, readPosition) {
-      return positioned(
-        await readFromStandby(standbyRead(input, readPosition), (source) =>
-          search(requestedConversation(input), input.query, source, input.signal),
-        ),
-      );
+      const source = anywhere(input, readPosition);
+      return positioned(await search(requestedConversation(input), input.query, source, input.signal));
     },
   };
   const getMessage: Handler<'getMessage'> = async ({ actor, params }) => ({

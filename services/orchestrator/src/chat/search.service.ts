@@ -3,7 +3,7 @@ import { ReadTimeout } from '../platform/database/bounded-read.js';
 import type { Database } from '../platform/database/database.js';
 import { allInOrder } from '../platform/database/pipelined.js';
 import type { ReadRoutePosition } from '../platform/http/handlers.js';
-import type { ReadSource } from '../platform/database/standby-reads.js';
+import type { ReadAnywhere } from '../platform/database/standby-reads.js';
 import { type RequestedConversation, requireConversation } from './require-conversation.js';
 import type { RateLimits } from '../platform/rate-limits/rate-limits.js';
 import type { CursorCodec } from '../records/cursor.js';
@@ -33,7 +33,7 @@ export interface MessageSearchDeps {
 export type MessageSearch = (
   requested: RequestedConversation,
   query: SearchQuery,
-  source: Pick<ReadSource, 'boundedRead' | 'readPosition'>,
+  anywhere: ReadAnywhere,
   signal: AbortSignal,
 ) => Promise<PositionedPage>;
 
@@ -68,12 +68,15 @@ export function createMessageSearch(deps: MessageSearchDeps): MessageSearch {
     return { position, page: await readPage({ messages, cursors }, pageOf, where, createViewContext()) };
   }
 
-  return async (requested, query, { boundedRead, readPosition }, signal) => {
+  return async (requested, query, anywhere, signal) => {
     await rates.search(requested.userId);
     const waiting = AbortSignal.timeout(timeoutMs);
     try {
       return await slots.run(requested.userId, AbortSignal.any([signal, waiting]), () =>
-        boundedRead({ timeoutMs, signal }, (db) => find(requested, query, readPosition, db)),
+        // Within, so that a second attempt on the primary does not count as another search.
+        anywhere(({ boundedRead, readPosition }) =>
+          boundedRead({ timeoutMs, signal }, (db) => find(requested, query, readPosition, db)),
+        ),
       );
     } catch (error) {
       if (!(error instanceof ReadTimeout) && error !== waiting.reason) throw error;

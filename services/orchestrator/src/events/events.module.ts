@@ -9,7 +9,7 @@ import { createEventPages } from './event-pages.js';
 import { createEventRenderer } from './event-payloads.js';
 import { createEventPruning, EVENT_PRUNING, EVENT_PRUNING_JOB } from './event-pruning.js';
 import { createEventService } from './events.service.js';
-import { createReadPosition, createStandbyPosition } from './position-header.js';
+import { createReadPosition } from './position-header.js';
 import { readStreams } from '../turns/reply/turn-streams.js';
 import type { TurnSignals } from '../turns/turn-signals.js';
 import { createSubscriptionService } from './subscriptions.service.js';
@@ -58,7 +58,6 @@ export function createEventsModule(deps: EventsModuleDeps) {
     }),
     readPage: createEventPages({ withTransaction, store: events, epochs, render }),
     readPosition: createReadPosition(database, epochs),
-    readPositionOfStandby: createStandbyPosition(epochs),
     jobs: [pruning],
   };
 }

@@ -2,7 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import type { Epochs } from './epoch.js';
 
-type EpochSource = Pick<Epochs, 'sql' | 'noted'>;
+/** The epochs of the database that is read: the primary, or `standby`. */
+export type EpochSource = Pick<Epochs, 'sql' | 'noted'>;
 
 /** The workspace's last event. */
 export interface WorkspaceHead {

@@ -11,6 +11,7 @@ import { modelCallsKeys, type OrchestratorConfig } from '../config.js';
 import { createBoundedRead } from '../platform/database/bounded-read.js';
 import { createConnections } from '../records/connections.js';
 import { connectionsOf, openDatabases } from '../platform/database/databases.js';
+import { createReadPosition } from '../events/position-header.js';
 import { createStandbyReads } from '../platform/database/standby-reads.js';
 import { createAccountModule } from '../accounts/account/account.module.js';
 import { createAdminModule } from '../accounts/admin/admin.module.js';
@@ -296,16 +297,28 @@ function createCallModule(
   });
 }
 
+function createReadFromStandby(
+  { metrics, logger }: Pick<OrchestratorOptions, 'metrics' | 'logger'>,
+  { requests, databases: { standby }, epochs }: Pick<Platform, 'requests' | 'databases' | 'epochs'>,
+) {
+  return createStandbyReads({
+    primary: requests.database,
+    ...(standby !== undefined && {
+      standby: { database: standby, readPosition: createReadPosition(standby, epochs.standby) },
+    }),
+    metrics,
+    logger,
+  });
+}
+
 function createChatModules(
   options: OrchestratorOptions,
   platform: Platform,
-  { usage, idempotency, uploads, createViewContext, replay, runtimes, workspaces }: WorkspaceModules,
+  { usage, idempotency, uploads, createViewContext, runtimes, workspaces }: WorkspaceModules,
   { apps, toolServers }: IntegrationModules,
 ) {
   const { config, environment, metrics, logger } = options;
   const { requests, background, publisher, clock, plans, models, rates, assets } = platform;
-  const { database } = requests;
-  const { standby } = platform.databases;
   const { attachments } = uploads;
   const { access } = workspaces;
   const cursors = createCursorCodec(config.CURSOR_KEY, config.CURSOR_KEY_PREVIOUS);
@@ -378,12 +391,7 @@ function createChatModules(
   const messages = createMessagesModule({
     config,
     connections: requests,
-    readFromStandby: createStandbyReads({
-      primary: database,
-      ...(standby !== undefined && { standby: { database: standby, readPosition: replay.readPositionOfStandby } }),
-      metrics,
-      logger,
-    }),
+    readFromStandby: createReadFromStandby(options, platform),
     requestConnections: connectionsOf(config).requests,
     runtimes: runtimes.requests,
     limits: usage.limits,

@@ -130,7 +130,8 @@ describe('the number of statements does not depend on the amount of data', () =>
     ['a page of messages', ({ messages }, context, source) => messages.list(context, query, source)],
     [
       'a search',
-      ({ search }, context, source) => search(context, { q: 'hi', limit: 10 }, source, new AbortController().signal),
+      ({ search }, context, source) =>
+        search(context, { q: 'hi', limit: 10 }, (read) => read(source), new AbortController().signal),
     ],
   ])('reads the position of %s before its messages', async (_what, use) => {
     const [context] = contexts;
@@ -152,7 +153,12 @@ describe('the number of statements does not depend on the amount of data', () =>
       'a search',
       8,
       ({ search, database }, context) =>
-        search(context, { q: 'hi there', limit: 10 }, noPosition(database), new AbortController().signal),
+        search(
+          context,
+          { q: 'hi there', limit: 10 },
+          (read) => read(noPosition(database)),
+          new AbortController().signal,
+        ),
     ],
     ['events', 5, ({ events }, { userId, workspaceId }) => events.after(userId, workspaceId, '0')],
   ])('is for %s: at most %i', async (_what, most, use) => {

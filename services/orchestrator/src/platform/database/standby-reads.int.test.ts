@@ -13,6 +13,9 @@ import {
   type TestUser,
 } from '../../../test/test-orchestrator.js';
 
+/** Searches that a user may send in this test. */
+const SEARCHES = 6;
+
 type Outcome = 'standby' | 'behind' | 'unavailable';
 
 describe('message lists and searches with a standby', () => {
@@ -31,7 +34,7 @@ describe('message lists and searches with a standby', () => {
     primary = await startPostgres({ directory: join(folder, 'primary'), durable: false });
     standby = await startStandby({ primary, directory: join(folder, 'standby') });
     process.env['TEST_POSTGRES_URL'] = primary.url;
-    const environment: Record<string, string> = {};
+    const environment: Record<string, string> = { RATE_SEARCH_PER_S: String(1 / 64), RATE_SEARCH_BURST: `${SEARCHES}` };
     uswarm = await startTestOrchestrator({
       environment,
       reachDatabaseBy(url) {
@@ -147,6 +150,22 @@ describe('message lists and searches with a standby', () => {
     } finally {
       await onStandby('SELECT pg_wal_replay_resume()');
     }
+  });
+
+  it('count once and fail once if the answer is not about what the standby lacks', async () => {
+    await say('hello');
+    const seen = await position();
+    await replayed(seen);
+    const ask = (path: string) => user.raw({ method: 'GET', path, headers: { 'x-workspace-position': seen } });
+    // Found neither here nor there: one search of the user's rate, although both were asked.
+    const unknown = home.messages.replace(/conversations\/[^/]+/, `conversations/${crypto.randomUUID()}`);
+    const { outcomes } = await outcomesOf(async () => {
+      for (let n = 0; n < SEARCHES - 1; n += 1) expect((await ask(`${unknown}/search?q=hello`)).status).toBe(404);
+    });
+    expect(outcomes).toEqual({ behind: SEARCHES - 1 });
+    expect((await ask(`${home.messages}/search?q=%20`)).status).toBe(400);
+    const refused = await outcomesOf(() => ask(`${home.messages}/search?q=hello`));
+    expect({ outcomes: refused.outcomes, status: refused.result.status }).toEqual({ outcomes: {}, status: 429 });
   });
 
   it('come from the primary while the standby hangs or is down, and from the standby again afterwards', async () => {

@@ -1,6 +1,7 @@
 import { ApiError } from '@uswarm/contract';
 import { initializedCounter, type Logger, type Registry, withinDeadline } from '@uswarm/service-kit';
 import type { ReadRoutePosition } from '../http/handlers.js';
+import type { ReadPosition } from '../http/routes.js';
 import { type BoundedRead, createBoundedRead, ReadTimeout } from './bounded-read.js';
 import type { Database } from './database.js';
 
@@ -26,13 +27,13 @@ export interface StandbyRead {
  */
 export type ReadFromStandby = <T>(request: StandbyRead, read: (source: ReadSource) => Promise<T>) => Promise<T>;
 
+/** `ReadFromStandby` for one request. */
+export type ReadAnywhere = <T>(read: (source: ReadSource) => Promise<T>) => Promise<T>;
+
 export interface StandbyReadsDeps {
   primary: Database;
   /** Absent: all reads use the primary. */
-  standby?: {
-    database: Database;
-    readPosition: (workspaceId: string, db: Database) => Promise<string | undefined>;
-  };
+  standby?: { database: Database; readPosition: ReadPosition };
   metrics: Registry;
   logger: Pick<Logger, 'warn' | 'info'>;
 }
@@ -78,7 +79,7 @@ export function createStandbyReads({ primary, standby, metrics, logger }: Standb
       return false;
     }
     try {
-      const position = await withinDeadline(standbyPosition(workspaceId, database), POSITION_DEADLINE_MS);
+      const position = await withinDeadline(standbyPosition('workspace', workspaceId), POSITION_DEADLINE_MS);
       if (reported) logger.info('reading from the standby again');
       reported = false;
       if (covers(position, seen)) return true;
@@ -92,15 +93,16 @@ export function createStandbyReads({ primary, standby, metrics, logger }: Standb
   return async ({ workspaceId, seen, readPosition }, read) => {
     if (seen !== undefined && (await isAt(workspaceId, seen))) {
       try {
-        const readOwn: ReadRoutePosition = (db = database) => standbyPosition(workspaceId, db);
+        const readOwn: ReadRoutePosition = (db) => standbyPosition('workspace', workspaceId, db);
         const result = await read({ database, boundedRead: boundedStandby, readPosition: readOwn });
         outcomes.inc({ outcome: 'standby' });
         return result;
       } catch (error) {
         if (error instanceof ReadTimeout) throw error;
+        if (!(error instanceof ApiError)) failed(error);
         // The primary may have what the standby does not have yet, such as a message that the client has just sent.
-        if (error instanceof ApiError) outcomes.inc({ outcome: 'behind' });
-        else failed(error);
+        else if (error.status === 404) outcomes.inc({ outcome: 'behind' });
+        else throw error;
       }
     }
     return read({ database: primary, boundedRead: boundedPrimary, readPosition });
