@@ -1,3 +1,5 @@
+import { RELEASED_PLATFORMS } from '../images/services.mjs';
+import { newestNotes } from '../release/changelog.mjs';
 import { RunError } from '../run/run-error.mjs';
 
 /** Artifact Hub's kind of change by heading in CHANGELOG.md. */
@@ -10,9 +12,6 @@ const KINDS = {
   Fixed: 'fixed',
   Security: 'security',
 };
-
-/** For the images that `npm run release` builds. Other projects' registries list their platforms. */
-const OWN_PLATFORMS = ['linux/amd64', 'linux/arm64'];
 
 /** A minimal UserSwarm. */
 const EXAMPLE = {
@@ -49,7 +48,7 @@ export function chartAnnotations({ changelog, version, rendered, ownPrefix, crd,
  * @throws RunError if a heading has no kind
  */
 export function changesOf(changelog, version) {
-  return sectionOf(changelog, version)
+  return newestNotes(changelog, version)
     .split(/^### /m)
     .slice(1)
     .flatMap((part) => {
@@ -59,15 +58,6 @@ export function changesOf(changelog, version) {
       const entries = part.split(/^- /m).slice(1);
       return entries.map((entry) => ({ kind, description: firstSentence(entry) }));
     });
-}
-
-function sectionOf(changelog, version) {
-  const sections = changelog.split(/^## /m).slice(1);
-  const found =
-    sections.find((section) => section.startsWith(`${version} `)) ??
-    sections.find((section) => section.startsWith('Unreleased'));
-  if (found === undefined) throw new RunError(`CHANGELOG.md has no section for ${version}.`);
-  return found;
 }
 
 /** Without links and code marks. A dot within a name or number ends no sentence, so a space must follow. */
@@ -92,7 +82,8 @@ export function imagesOf(rendered, ownPrefix) {
   return [...new Set(references)].toSorted().map((image) => ({
     name: image.replace(/@.*$/, '').split('/').at(-1).split(':')[0],
     image,
-    ...(image.startsWith(ownPrefix) ? { platforms: OWN_PLATFORMS } : {}),
+    // Other projects' registries list their platforms.
+    ...(image.startsWith(ownPrefix) ? { platforms: RELEASED_PLATFORMS } : {}),
   }));
 }
 

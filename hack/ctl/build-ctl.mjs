@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { repositoryRoot } from '../run/environment.mjs';
+import { currentVersion, repositoryRoot } from '../run/environment.mjs';
 import { RunError } from '../run/run-error.mjs';
 import { tarGz, zip } from './archive.mjs';
 import { bundleCtl, licencesOf } from './bundle.mjs';
@@ -30,7 +30,6 @@ import { PLATFORMS, requireOwnPlatform } from './platforms.mjs';
  */
 export async function buildCtl({ out, platforms = PLATFORMS.map(({ name }) => name), baseUrl, homepage }) {
   const wanted = platforms.map(findPlatform);
-  const { version } = JSON.parse(await readFile(join(repositoryRoot, 'package.json'), 'utf8'));
   await mkdir(out, { recursive: true });
   const write = async (name, content, platform = 'any') => {
     await writeFile(join(out, name), content, { mode: name.endsWith('.mjs') ? 0o755 : 0o644 });
@@ -44,7 +43,7 @@ export async function buildCtl({ out, platforms = PLATFORMS.map(({ name }) => na
     const { name, content } = await archiveOf(platform, { program, licences });
     archives.push(await write(name, content, platform.name));
   }
-  const manifest = await krewManifest({ version, archives, baseUrl, homepage });
+  const manifest = await krewManifest({ version: currentVersion(), archives, baseUrl, homepage });
   return [await write('uswarmctl.mjs', module.text), ...archives, await write('uswarm.yaml', manifest)];
 }
 

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { nodeBinary, repositoryRoot, serviceEnvironment } from '../run/environment.mjs';
-import { runQuietly, tail } from '../run/quiet.mjs';
+import { nodeBinary, repositoryRoot } from '../run/environment.mjs';
+import { unpackNpmPackage } from '../run/npm-package.mjs';
+import { tail } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
-import { debianImage, imageCache, OWN_PLATFORM } from './debian.mjs';
+import { debianImage, OWN_PLATFORM } from './debian.mjs';
 import { inspectImage, tryDocker } from './docker.mjs';
 
 export const dockerfile = join(repositoryRoot, 'Dockerfile');
@@ -51,8 +52,7 @@ async function localBase(platform = OWN_PLATFORM, report) {
 }
 
 /**
- * Debian's C and C++ libraries, certificates and time zones with the Node.js of this checkout, or with the same version for
- * another processor.
+ * Debian's C and C++ libraries, certificates and time zones, and this checkout's Node.js or its build for another processor.
  *
  * @param {string} platform such as `linux/arm64`
  * @returns {Promise<{ root: import('./debian.mjs').DebianRoot, node?: string }>} `node`: its Node.js, if it runs on this machine
@@ -69,21 +69,7 @@ export async function localRoot(platform, report = console.log) {
 async function foreignNode(architecture, report) {
   const { version } = JSON.parse(readFileSync(join(repositoryRoot, 'node_modules/node/package.json'), 'utf8'));
   const name = `node-linux-${architecture === 'amd64' ? 'x64' : architecture}`;
-  const folder = join(imageCache(), `${name}-${version}`);
-  const file = join(folder, 'package/bin/node');
-  if (existsSync(file)) return file;
-  report(`Downloading ${name}@${version}…`);
-  const draft = `${folder}.new`;
-  rmSync(draft, { recursive: true, force: true });
-  mkdirSync(draft, { recursive: true });
-  const options = { cwd: draft, env: serviceEnvironment() };
-  const packed = await runQuietly('npm', ['pack', '--silent', `${name}@${version}`], options);
-  if (packed.code !== 0) throw new RunError(`${tail(packed.output, 5)}\n\n${name}@${version} could not be downloaded.`);
-  const [archive] = readdirSync(draft);
-  const unpacked = await runQuietly('tar', ['-xzf', archive, 'package/bin/node'], options);
-  if (unpacked.code !== 0) throw new RunError(`${tail(unpacked.output, 5)}\n\n${archive} could not be unpacked.`);
-  renameSync(draft, folder);
-  return file;
+  return join(await unpackNpmPackage({ name, version, report }), 'bin/node');
 }
 
 function nodeRoot(node, architecture) {

@@ -71,7 +71,8 @@ function settle(cache, user) {
   }
 }
 
-const PLACES = ['/nodejs/bin/node', '/usr/local/bin/node', '/usr/bin/node'];
+/** Where base images have Node.js. */
+export const NODE_PLACES = ['/nodejs/bin/node', '/usr/local/bin/node', '/usr/bin/node'];
 
 /**
  * Calls `use` with a base image's Node.js, which must create the compile cache, or with undefined if it does not run
@@ -89,7 +90,7 @@ export async function withNodeOf({ ref, node }, use) {
   const container = (await docker(['create', ref, 'node'])).split('\n').at(-1);
   try {
     const copy = join(folder, 'node');
-    for (const place of PLACES) {
+    for (const place of NODE_PLACES) {
       if ((await tryDocker(['cp', '--follow-link', `${container}:${place}`, copy])).code === 0) break;
     }
     const { code } = await runQuietly(copy, ['--version'], {});

@@ -44,6 +44,7 @@ export function imageCache() {
 /** @param {DebianRoot} root */
 export function rootHash(root) {
   const { packages, inputs = [], architecture = OWN_ARCHITECTURE } = root;
+  // Node's name of this machine's processor, so that bases built before other processors were possible stay valid.
   const processor = architecture === OWN_ARCHITECTURE ? process.arch : architecture;
   const recipe = [SUITE, processor, finishingScript(root), packages, inputs];
   return createHash('sha256').update(JSON.stringify(recipe)).digest('hex').slice(0, 12);

@@ -154,10 +154,11 @@ async function addCompileCache(folder, service, { on, report = console.log }) {
   });
 }
 
-export async function planImage(service, { on, revision, platform }) {
+/** @param {{ entries?: import('./content.mjs').Entry[] }} options `entries`: the service's content, which is the same for all platforms */
+export async function planImage(service, { on, revision, platform, entries }) {
   const { name, nodeOptions = '' } = service;
   const { description, version } = JSON.parse(readFileSync(join(folderOf(name), 'package.json'), 'utf8'));
-  const entries = await serviceContent(service);
+  const files = entries ?? (await serviceContent(service));
   const args = {
     BASE_IMAGE: on.ref,
     BASE_NAME: on.name,
@@ -167,7 +168,7 @@ export async function planImage(service, { on, revision, platform }) {
     REVISION: revision,
     NODE_OPTIONS: nodeOptions,
   };
-  return { entries, args, content: contentHash(entries, [recipe(), on.id, platform ?? null, args]) };
+  return { entries: files, args, content: contentHash(files, [recipe(), on.id, platform ?? null, args]) };
 }
 
 /** The build recipe: images with the same recipe differ only in content and base. */
@@ -177,7 +178,7 @@ function recipe() {
 }
 
 /** The commit, with `-dirty` when the checkout differs from it; empty outside of git. */
-async function gitRevision() {
+export async function gitRevision() {
   const options = { cwd: repositoryRoot };
   const commit = await runQuietly('git', ['rev-parse', 'HEAD'], options);
   if (commit.code !== 0) return '';

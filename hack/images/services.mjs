@@ -72,3 +72,6 @@ export const services = [
     },
   },
 ];
+
+/** For which images are released. */
+export const RELEASED_PLATFORMS = ['linux/amd64', 'linux/arm64'];

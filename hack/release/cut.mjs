@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { generate } from '../run/generate.mjs';
-import { repositoryRoot } from '../run/environment.mjs';
+import { currentVersion, repositoryRoot } from '../run/environment.mjs';
 import { RunError } from '../run/run-error.mjs';
 import { releaseSection, withUnreleased } from './changelog.mjs';
 import { nextMinor, setVersion, versionedFiles } from './versions.mjs';
@@ -22,7 +22,7 @@ export async function cutRelease({ root = repositoryRoot, date = new Date(), reg
     (await promisify(execFile)('git', args, { cwd: root, maxBuffer: 2 ** 28 })).stdout.trim();
   if ((await git('status', '--porcelain')) !== '')
     throw new RunError('The checkout has changes that are not committed.');
-  const version = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version;
+  const version = currentVersion(root);
   const next = nextMinor(version);
   const edit = (file, change) => writeFileSync(join(root, file), change(readFileSync(join(root, file), 'utf8')));
 

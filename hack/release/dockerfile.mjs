@@ -18,7 +18,7 @@ import { DockerfileParser } from 'dockerfile-ast';
  * Evaluates a Dockerfile that only copies folders and sets metadata.
  *
  * @param {string} file
- * @param {Record<string, string>} args values of its `ARG`s
+ * @param {Record<string, string>} args by name of the `ARG`
  * @returns {ImageConfig}
  * @throws Error for an instruction that needs a container
  */

@@ -2,12 +2,11 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defaultBase, dockerfile, localRoot } from '../images/base.mjs';
-import { writeCompileCache } from '../images/compile-cache.mjs';
+import { NODE_PLACES, writeCompileCache } from '../images/compile-cache.mjs';
 import { setTimes, writeContext } from '../images/content.mjs';
 import { rootHash, withDebianArchive } from '../images/debian.mjs';
-import { planImage } from '../images/service-images.mjs';
-import { serviceEnvironment } from '../run/environment.mjs';
-import { runQuietly, tail } from '../run/quiet.mjs';
+import { planImage, serviceContent } from '../images/service-images.mjs';
+import { mustRunQuietly, runQuietly } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
 import { imageConfig } from './dockerfile.mjs';
 
@@ -47,14 +46,28 @@ export async function releaseImages({
   report = console.log,
 }) {
   const digests = new Map(services.map(({ name }) => [name, []]));
+  const contents = new Map();
+  for (const service of services) {
+    report(`Bundling ${service.name}…`);
+    contents.set(service.name, await serviceContent(service));
+  }
   for (const platform of platforms) {
     await withBase({ registry, prefix, platform, base, report }, async (on) => {
       for (const service of services) {
         report(`Building ${service.name} for ${platform}…`);
         const repository = repositoryOf(prefix, service);
-        digests
-          .get(service.name)
-          .push(await pushImage({ registry, repository, service, platform, on, revision, report }));
+        digests.get(service.name).push(
+          await pushImage({
+            registry,
+            repository,
+            service,
+            entries: contents.get(service.name),
+            platform,
+            on,
+            revision,
+            report,
+          }),
+        );
       }
     });
   }
@@ -75,8 +88,8 @@ export async function releaseImages({
 
 const repositoryOf = (prefix, { name }) => `${prefix}/uswarm/${name}`;
 
-async function pushImage({ registry, repository, service, platform, on, revision, report }) {
-  const { entries, args, content } = await planImage(service, { on, revision, platform });
+async function pushImage({ registry, repository, service, entries, platform, on, revision, report }) {
+  const { args, content } = await planImage(service, { on, revision, platform, entries });
   const config = imageConfig(dockerfile, { ...args, CONTENT: content });
   const draft = mkdtempSync(join(tmpdir(), 'uswarm-release-'));
   try {
@@ -102,11 +115,8 @@ async function layerArchive({ draft, context, layer, workdir }) {
   setTimes(root);
   const file = join(draft, `${layer}.tar`);
   const same = ['--sort=name', '--format=gnu', '--owner=0', '--group=0', '--numeric-owner'];
-  await mustSucceed(
-    'tar',
-    [...same, '-cf', file, '-C', root, workdir.slice(1)],
-    `The layer ${layer} could not be written`,
-  );
+  const failure = `The layer ${layer} could not be written`;
+  await mustRunQuietly('tar', [...same, '-cf', file, '-C', root, workdir.slice(1)], { failure });
   return file;
 }
 
@@ -143,17 +153,11 @@ async function withBase({ registry, prefix, platform, base = defaultBase(), repo
 async function nodeOf({ registry, base, platform, folder }) {
   const files = join(folder, 'base.tar');
   await registry.exportFiles(base, platform, files);
-  const places = ['nodejs/bin/node', 'usr/local/bin/node', 'usr/bin/node'];
-  for (const place of places) {
-    const { code } = await runQuietly('tar', ['-xf', files, '-C', folder, place], {});
+  for (const place of NODE_PLACES) {
+    const { code } = await runQuietly('tar', ['-xf', files, '-C', folder, place.slice(1)], {});
     if (code !== 0) continue;
     const node = join(folder, place);
     return (await runQuietly(node, ['--version'], {})).code === 0 ? node : undefined;
   }
-  throw new RunError(`The base image ${base} has no Node.js in ${places.map((place) => `/${place}`).join(', ')}.`);
-}
-
-async function mustSucceed(command, args, failure) {
-  const { code, output } = await runQuietly(command, args, { env: serviceEnvironment() });
-  if (code !== 0) throw new RunError(`${tail(output, 5)}\n\n${failure}.`);
+  throw new RunError(`The base image ${base} has no Node.js in ${NODE_PLACES.join(', ')}.`);
 }

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crane } from '../../packages/testkit/dist/go/chart-programs.js';
 import { cosign } from '../../packages/testkit/dist/go/cosign.js';
-import { seconds } from '../run/environment.mjs';
+import { currentVersion, seconds } from '../run/environment.mjs';
 import { RunError } from '../run/run-error.mjs';
 import { cutRelease } from './cut.mjs';
 import { parseOptions, RELEASE_USAGE } from './options.mjs';
-import { currentVersion, publishRelease } from './publish.mjs';
-import { openRegistry, withTemporaryRegistry } from './registry.mjs';
+import { publishRelease } from './publish.mjs';
+import { openRegistry, startRegistry } from './registry.mjs';
 import { currentRevision, downloadsOf, releaseNotes } from './revision.mjs';
 import { createSigner, generateKey } from './signing.mjs';
 
@@ -55,9 +55,8 @@ async function inRegistry(options, programs) {
     if (!options.dryRun) return await publish(options);
     const { key } = await generateKey(programs.cosign, folder);
     process.env.COSIGN_PASSWORD = '';
-    return await withTemporaryRegistry(programs.crane, (prefix) =>
-      publish({ prefix, plainHttp: true, key, log: false }),
-    );
+    const { address: prefix, close } = await startRegistry(programs.crane);
+    return await publish({ prefix, plainHttp: true, key, log: false }).finally(close);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,11 +1,9 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { services } from '../images/services.mjs';
+import { RELEASED_PLATFORMS, services } from '../images/services.mjs';
 import { chosenServices } from '../images/service-images.mjs';
 import { repositoryRoot } from '../run/environment.mjs';
 import { RunError } from '../run/run-error.mjs';
-
-const PLATFORMS = ['linux/amd64', 'linux/arm64'];
 
 export const RELEASE_USAGE = `Usage: npm run release -- --cut
        npm run release -- --registry REGISTRY (--key KEY | --keyless) [options]
@@ -18,7 +16,7 @@ export const RELEASE_USAGE = `Usage: npm run release -- --cut
   --npm                publish the npm packages; without it, npm only checks them
   --download-url URL   where the release's files can be downloaded, for the krew manifest; known in GitHub Actions
   --npm-registry URL   registry of the npm packages
-  --platforms A,B      platforms of the images (default: ${PLATFORMS.join(',')})
+  --platforms A,B      platforms of the images (default: ${RELEASED_PLATFORMS.join(',')})
   --base IMAGE         base image with Node.js; "local" builds one from Debian packages
   --only A,B           only these services: ${services.map(({ name }) => name).join(', ')}
   --plain-http         use http, for a registry on this machine
@@ -76,9 +74,9 @@ export function parseOptions(args) {
 }
 
 function platformsOf(list) {
-  const platforms = list?.split(',').map((platform) => platform.trim()) ?? PLATFORMS;
-  const unknown = platforms.find((platform) => !PLATFORMS.includes(platform));
+  const platforms = list?.split(',').map((platform) => platform.trim()) ?? RELEASED_PLATFORMS;
+  const unknown = platforms.find((platform) => !RELEASED_PLATFORMS.includes(platform));
   if (unknown !== undefined)
-    throw new Error(`Unknown platform ${JSON.stringify(unknown)}. Expected: ${PLATFORMS.join(', ')}.`);
+    throw new Error(`Unknown platform ${JSON.stringify(unknown)}. Expected: ${RELEASED_PLATFORMS.join(', ')}.`);
   return platforms;
 }

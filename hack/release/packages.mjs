@@ -2,8 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { repositoryRoot, serviceEnvironment } from '../run/environment.mjs';
 import { PNPM } from '../run/install.mjs';
-import { runQuietly, tail } from '../run/quiet.mjs';
-import { RunError } from '../run/run-error.mjs';
+import { mustRunQuietly } from '../run/quiet.mjs';
 
 /** Folders with a published package, which is not private. */
 export function publishedPackages(root = repositoryRoot) {
@@ -11,17 +10,6 @@ export function publishedPackages(root = repositoryRoot) {
     .toSorted()
     .filter((file) => JSON.parse(readFileSync(join(root, file), 'utf8')).private !== true)
     .map((file) => dirname(file));
-}
-
-/** Writes the package as it is published. @returns the tarball's path */
-export async function packPackage(folder, into) {
-  const output = await pnpm(folder, ['pack', '--json', '--pack-destination', into], `${folder} could not be packed`);
-  return join(
-    into,
-    JSON.parse(output.slice(output.indexOf('{')))
-      .filename.split('/')
-      .at(-1),
-  );
 }
 
 /**
@@ -37,12 +25,10 @@ export async function publishPackages(folders, { registry, dryRun }) {
   if (dryRun) args.push('--dry-run');
   // npm signs where a CI job has an identity.
   else if (process.env.ACTIONS_ID_TOKEN_REQUEST_URL !== undefined) args.push('--provenance');
-  return pnpm('.', args, 'The npm packages could not be published');
-}
-
-async function pnpm(folder, args, failure) {
-  const options = { cwd: join(repositoryRoot, folder), env: serviceEnvironment() };
-  const { code, output } = await runQuietly('npx', ['--yes', PNPM, ...args], options);
-  if (code !== 0) throw new RunError(`${tail(output, 10)}\n\n${failure}.`);
-  return output;
+  const options = {
+    cwd: repositoryRoot,
+    env: serviceEnvironment(),
+    failure: 'The npm packages could not be published',
+  };
+  await mustRunQuietly('npx', ['--yes', PNPM, ...args], options);
 }

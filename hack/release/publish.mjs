@@ -1,12 +1,13 @@
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { packPackage } from '../../packages/testkit/dist/packed-package.js';
 import { buildCtl } from '../ctl/build-ctl.mjs';
 import { sbomFile } from '../images/sbom.mjs';
 import { packChart } from '../run/chart.mjs';
 import { repositoryRoot } from '../run/environment.mjs';
 import { writeChecksums } from './checksums.mjs';
 import { releaseImages } from './images.mjs';
-import { packPackage, publishedPackages, publishPackages } from './packages.mjs';
+import { publishedPackages, publishPackages } from './packages.mjs';
 import { provenance } from './provenance.mjs';
 
 /**
@@ -95,9 +96,4 @@ async function publishChart({ prefix, out, signer, statement, plainHttp, report 
   await signer.sign(ref);
   await signer.attest(ref, 'slsaprovenance1', statement);
   return ref;
-}
-
-/** The version of all packages, images and the chart. */
-export function currentVersion() {
-  return JSON.parse(readFileSync(join(repositoryRoot, 'package.json'), 'utf8')).version;
 }

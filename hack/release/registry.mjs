@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { serviceEnvironment } from '../run/environment.mjs';
-import { runQuietly, tail } from '../run/quiet.mjs';
+import { mustRunQuietly } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
 
 /**
@@ -13,8 +13,7 @@ import { RunError } from '../run/run-error.mjs';
 export function openRegistry(program, { plainHttp = false } = {}) {
   const crane = async (args, failure) => {
     const flags = plainHttp ? ['--insecure'] : [];
-    const { code, output } = await runQuietly(program, [...args, ...flags], { env: serviceEnvironment() });
-    if (code !== 0) throw new RunError(`${tail(output, 10)}\n\n${failure}.`);
+    const output = await mustRunQuietly(program, [...args, ...flags], { env: serviceEnvironment(), failure });
     // Warnings and progress come first.
     return output.trim().split('\n').at(-1);
   };
@@ -82,18 +81,17 @@ export function openRegistry(program, { plainHttp = false } = {}) {
   };
 }
 
-/** Calls `use` with the address of a registry that exists on this machine during the call. */
-export async function withTemporaryRegistry(program, use) {
+/** Starts a registry on this machine, which keeps nothing. @returns {Promise<{ address: string, close: () => Promise<void> }>} */
+export async function startRegistry(program) {
   const server = spawn(program, ['registry', 'serve', '--address', '127.0.0.1:0'], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const exit = once(server, 'exit');
-  try {
-    return await use(await listeningAddress(server));
-  } finally {
+  const close = async () => {
     server.kill();
     await exit;
-  }
+  };
+  return { address: await listeningAddress(server), close };
 }
 
 function listeningAddress(server) {

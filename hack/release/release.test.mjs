@@ -6,9 +6,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { cosign, crane, describeWith, kubeTools } from '../../packages/testkit/dist/index.js';
 import { services } from '../images/services.mjs';
-import { nodeBinary } from '../run/environment.mjs';
-import { currentVersion, publishRelease } from './publish.mjs';
-import { openRegistry, withTemporaryRegistry } from './registry.mjs';
+import { currentVersion, nodeBinary } from '../run/environment.mjs';
+import { publishRelease } from './publish.mjs';
+import { openRegistry, startRegistry } from './registry.mjs';
 import { createSigner, generateKey } from './signing.mjs';
 
 const VERSION = currentVersion();
@@ -61,13 +61,7 @@ describeWith('go', 'a release in a registry', () => {
     folder = mkdtempSync(join(tmpdir(), 'uswarm-release-'));
     out = join(folder, 'out');
     programs = { cosign: await cosign(), crane: await crane() };
-    const opened = new Promise((resolve) => {
-      void withTemporaryRegistry(programs.crane, (address) => {
-        resolve(address);
-        return new Promise((close) => (end = close));
-      });
-    });
-    prefix = await opened;
+    ({ address: prefix, close: end } = await startRegistry(programs.crane));
     keys = await generateKey(programs.cosign, folder);
     process.env.COSIGN_PASSWORD = '';
     released = await publishRelease({
@@ -87,8 +81,8 @@ describeWith('go', 'a release in a registry', () => {
       report: () => {},
     });
   }, PROGRAMS_MS);
-  afterAll(() => {
-    end();
+  afterAll(async () => {
+    await end();
     rmSync(folder, { recursive: true });
   });
 

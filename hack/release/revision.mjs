@@ -1,21 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gitRevision } from '../images/service-images.mjs';
 import { repositoryRoot } from '../run/environment.mjs';
 import { runQuietly } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
 import { notesOf } from './changelog.mjs';
 
-/** The commit of the version's tag, and the address of its repository. @throws RunError unless the checkout is that commit */
+/**
+ * The checkout's commit, and its repository's address. A dry run accepts any commit, also with changes.
+ *
+ * @throws RunError unless the version's tag is this commit
+ */
 export async function currentRevision(version, dryRun) {
   const git = async (...args) => {
     const { code, output } = await runQuietly('git', args, { cwd: repositoryRoot });
     return code === 0 ? output.trim() : undefined;
   };
-  const commit = await git('rev-parse', 'HEAD');
-  const isClean = (await git('status', '--porcelain')) === '';
+  const commit = await gitRevision();
   const source = sourceOf((await git('config', '--get', 'remote.origin.url')) ?? `file://${repositoryRoot}`);
-  if (dryRun) return { commit: `${commit}${isClean ? '' : '-dirty'}`, source };
-  if (!isClean)
+  if (dryRun) return { commit, source };
+  if (commit.endsWith('-dirty'))
     throw new RunError('The checkout has changes that are not committed: a release is built from a commit.');
   const tagged = await git('rev-parse', '--verify', '--quiet', `v${version}^{commit}`);
   if (tagged !== commit)

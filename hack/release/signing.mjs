@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { serviceEnvironment } from '../run/environment.mjs';
-import { runQuietly, tail } from '../run/quiet.mjs';
-import { RunError } from '../run/run-error.mjs';
+import { mustRunQuietly } from '../run/quiet.mjs';
 
 /** A signing configuration without services: neither a transparency log nor a time stamp authority. */
 const NO_SERVICES = { mediaType: 'application/vnd.dev.sigstore.signingconfig.v0.2+json' };
@@ -26,10 +25,7 @@ export function createSigner({ program, folder, key, log = true, plainHttp = fal
     ...(log ? [] : ['--signing-config', signingConfig]),
   ];
   const remote = plainHttp ? ['--allow-http-registry'] : [];
-  const cosign = async (args, failure) => {
-    const { code, output } = await runQuietly(program, args, { env: serviceEnvironment() });
-    if (code !== 0) throw new RunError(`${tail(output, 5)}\n\n${failure}.`);
-  };
+  const cosign = (args, failure) => mustRunQuietly(program, args, { env: serviceEnvironment(), failure });
   return {
     /** Signs an artefact in a registry; an index with its images. */
     sign: (ref) => cosign(['sign', '--recursive', ...identity, ...remote, ref], `${ref} could not be signed`),
@@ -50,7 +46,6 @@ export function createSigner({ program, folder, key, log = true, plainHttp = fal
 /** Writes `cosign.key` and `cosign.pub` to the folder, without a password. */
 export async function generateKey(program, folder) {
   const env = { ...serviceEnvironment(), COSIGN_PASSWORD: '' };
-  const { code, output } = await runQuietly(program, ['generate-key-pair'], { cwd: folder, env });
-  if (code !== 0) throw new RunError(`${tail(output, 5)}\n\nA key could not be generated.`);
+  await mustRunQuietly(program, ['generate-key-pair'], { cwd: folder, env, failure: 'A key could not be generated' });
   return { key: join(folder, 'cosign.key'), publicKey: join(folder, 'cosign.pub') };
 }

@@ -1,13 +1,12 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { generateKey } from 'openpgp';
-import { freePort } from '../../packages/dev-servers/dist/index.js';
 import { crane, describeWith, kubeTools } from '../../packages/testkit/dist/index.js';
+import { startRegistry } from '../release/registry.mjs';
 import { packChart, parseOptions } from './chart.mjs';
 
 describe('npm run chart', () => {
@@ -35,20 +34,15 @@ describeWith('go', 'the chart in a registry', () => {
   let program;
   let folder;
   let registry;
-  let port;
   beforeAll(async () => {
     program = await crane();
   });
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'uswarm-registry-'));
-    port = await freePort();
-    registry = spawn(program, ['registry', 'serve', '--address', `127.0.0.1:${port}`], { stdio: 'ignore' });
-    await answering(`http://127.0.0.1:${port}/v2/`);
+    registry = await startRegistry(program);
   });
   afterEach(async () => {
-    const exit = once(registry, 'exit');
-    registry.kill();
-    await exit;
+    await registry.close();
     rmSync(folder, { recursive: true });
   });
 
@@ -65,7 +59,7 @@ describeWith('go', 'the chart in a registry', () => {
   it('helm verifies a signed chart only with the signing key', async () => {
     const [owner, stranger] = [await keyOf('owner'), await keyOf('stranger')];
     const { sign, keyring } = owner;
-    const push = `oci://127.0.0.1:${port}/charts`;
+    const push = `oci://${registry.address}/charts`;
     const lines = await packChart({
       out: join(folder, 'out'),
       version: '1.2.3',
@@ -105,13 +99,3 @@ describeWith('go', 'the chart in a registry', () => {
     expect(names.filter((name) => /\/ci\/|gotmpl/.test(name))).toEqual([]);
   });
 });
-
-async function answering(url) {
-  const deadline = performance.now() + 10_000;
-  for (;;) {
-    const answer = await fetch(url).catch(() => undefined);
-    if (answer?.ok) return;
-    if (performance.now() > deadline) throw new Error(`${url} does not answer`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}

@@ -1,9 +1,14 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { RunError } from './run-error.mjs';
 
 export const repositoryRoot = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+
+/** The version of all packages, images and the chart. */
+export function currentVersion(root = repositoryRoot) {
+  return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version;
+}
 
 /** The pinned Node.js from the installed packages. */
 export const nodeBinary = join(repositoryRoot, 'node_modules/node/bin/node');

@@ -1,11 +1,11 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { docker, megabytes } from '../images/docker.mjs';
 import { buildServiceImages } from '../images/service-images.mjs';
 import { sbomFile } from '../images/sbom.mjs';
 import { services } from '../images/services.mjs';
-import { repositoryRoot, seconds } from './environment.mjs';
+import { currentVersion, repositoryRoot, seconds } from './environment.mjs';
 import { withLock } from './lock.mjs';
 import { RunError } from './run-error.mjs';
 
@@ -54,7 +54,7 @@ function references(built) {
 }
 
 /** @throws RunError with the usage */
-export function parseOptions(args, version = packageVersion()) {
+export function parseOptions(args, version = currentVersion()) {
   const names = ['tag', 'registry', 'push', 'base', 'only', 'platform', 'list', 'save'];
   const known = Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
   const flags = { 'test-images': { type: 'boolean', default: false } };
@@ -85,8 +85,4 @@ export function report(built) {
     (image) =>
       `${image.ref.padEnd(width)}  ${megabytes(image.bytes).padStart(9)}  ${image.built ? 'built' : 'unchanged'}`,
   );
-}
-
-function packageVersion() {
-  return JSON.parse(readFileSync(join(repositoryRoot, 'package.json'), 'utf8')).version;
 }

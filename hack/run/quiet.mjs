@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { RunError } from './run-error.mjs';
 
 /** Running commands, except those with their own process group. */
 export const quietChildren = new Set();
@@ -13,6 +14,17 @@ export function runQuietly(command, args, { onOutput, ...options }) {
   child.once('close', () => quietChildren.delete(child));
   child.once('error', () => quietChildren.delete(child));
   return collectOutput(child, { onOutput });
+}
+
+/**
+ * Runs a command without printing its output.
+ *
+ * @returns the output. @throws RunError with its last lines and `failure`, without a dot at the end
+ */
+export async function mustRunQuietly(command, args, { failure, ...options }) {
+  const { code, output } = await runQuietly(command, args, options);
+  if (code !== 0) throw new RunError(`${tail(output, 10)}\n\n${failure}.`);
+  return output;
 }
 
 /** Waits for a started program. @returns its exit code and its output */
