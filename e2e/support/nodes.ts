@@ -49,15 +49,8 @@ export function openNodes({ api, tools }: Session) {
     /** Switches the node off. */
     powerOff: (node: string) => run('docker', ['kill', node]),
 
-    /** Switches it on again. A node image from sources has lost its routes to pods on other nodes. */
     async powerOn(node: string): Promise<void> {
       await run('docker', ['start', node]);
-      for (const other of await list()) {
-        const address = other.status?.addresses?.find(({ type }) => type === 'InternalIP')?.address;
-        const { podCIDR } = other.spec ?? {};
-        if (other.metadata?.name === node || address === undefined || podCIDR === undefined) continue;
-        await run('docker', ['exec', node, 'ip', 'route', 'replace', podCIDR, 'via', address]);
-      }
       await until(node, true);
     },
 

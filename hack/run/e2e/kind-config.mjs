@@ -21,8 +21,8 @@ const NO_LIMITS = { 'kube-api-qps': '5000', 'kube-api-burst': '10000' };
 const ZONES = ['a', 'b', 'c'];
 
 /**
- * The test cluster: one node or three in different zones, the admission plugin OwnerReferencesPermissionEnforcement, because the controller's RBAC
- * rules must satisfy it, and an audit log.
+ * The test cluster: one node, or three in different zones; the admission plugin OwnerReferencesPermissionEnforcement, because
+ * the controller's RBAC rules must satisfy it; and an audit log.
  *
  * @param {{ policyFolder: string, logFolder: string, nodes?: number, limitsLifted?: boolean }} options folders on this machine;
  * `limitsLifted`: removes the request limits for the cluster's controllers and scheduler

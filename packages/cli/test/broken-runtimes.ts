@@ -233,7 +233,7 @@ async function bindRoles(client: KubeClient, kubeconfig: string): Promise<void> 
   });
   await client.create(CLUSTER_BINDINGS, bind('ClusterRoleBinding', { metadata, roleRef: roleRef('uswarm-view') }));
   for (const namespace of [NAMESPACE, 'backend', 'default']) {
-    // The stock role `view` consists of this one, but only kube-controller-manager fills it.
+    // kube-controller-manager would fill the stock role `view` with this one, and does not run here.
     const roleBinding = { metadata: { ...metadata, namespace }, roleRef: roleRef('system:aggregate-to-view') };
     await client.create(BINDINGS, bind('RoleBinding', roleBinding));
   }

@@ -132,11 +132,11 @@ export type AuditEntry = z.output<typeof AuditEntry>;
 
 const LegalVersion = z.object({ document: LegalDocumentName, version: z.string(), published_at: Timestamp });
 
-/** Each is a POST to `/internal/v1/admin/<name>` with an operator token, which contains the actor. */
 /** A tool with a shared account. */
 const AdminServerTool = ServerTool.extend({ server: z.string() });
 export type AdminServerTool = z.output<typeof AdminServerTool>;
 
+/** Each is a POST to `/internal/v1/admin/<name>` with an operator token, which contains the actor. */
 export const ADMIN_CALLS = {
   'user.show': {
     /** An id, an email address, or the uid at the identity provider. */
@@ -144,6 +144,11 @@ export const ADMIN_CALLS = {
     answer: z.object({ users: z.array(AdminUser) }),
   },
   'user.ban': { body: z.strictObject({ user_id: Id, reason }), answer: z.object({ changed: z.boolean() }) },
+  'user.unban': { body: z.strictObject({ user_id: Id, reason }), answer: z.object({ changed: z.boolean() }) },
+  'user.plan': {
+    body: z.strictObject({ user_id: Id, plan: z.string().max(100), expires_at: Timestamp.nullable(), reason }),
+    answer: z.object({ plan: z.string(), expires_at: Timestamp.nullable() }),
+  },
   /**
    * Starts a data export, or returns the newest one if the user could not start another. `export_id`: returns that one, whose
    * `url` downloads it without an account once it is ready.
@@ -151,11 +156,6 @@ export const ADMIN_CALLS = {
   'user.export': {
     body: z.strictObject({ user_id: Id, export_id: Id.optional(), reason }),
     answer: z.object({ export: Export }),
-  },
-  'user.unban': { body: z.strictObject({ user_id: Id, reason }), answer: z.object({ changed: z.boolean() }) },
-  'user.plan': {
-    body: z.strictObject({ user_id: Id, plan: z.string().max(100), expires_at: Timestamp.nullable(), reason }),
-    answer: z.object({ plan: z.string(), expires_at: Timestamp.nullable() }),
   },
   'workspace.show': { body: z.strictObject({ workspace_id: Id }), answer: AdminWorkspace },
   'legal.list': { body: z.strictObject({}), answer: z.object({ versions: z.array(LegalVersion) }) },

@@ -6,6 +6,8 @@ export interface Part {
   name: string;
   /** @returns `undefined` if this machine can run the part */
   missing: () => MissingPart | undefined;
+  /** True if the tests are skipped in CI too, because other tests there have the same cases. */
+  isOptional?: boolean;
 }
 
 interface TestGlobals {
@@ -19,7 +21,8 @@ const checked = new Map<string, MissingPart | undefined>();
 
 /**
  * `describe` for tests that need `part`. If it is missing, the tests are skipped and the reason is appended as a JSON line
- * to the file named by `USWARM_SKIPS_FILE`. With `CI=true` they fail instead, because a skip would hide missing coverage.
+ * to the file named by `USWARM_SKIPS_FILE`. With `CI=true` they fail instead unless the part is optional, because a skip would
+ * hide missing coverage.
  */
 export function describeWithPart(part: Part, suite: string, body: () => void): void {
   // The globals, because `@jest/globals` fails outside of tests, and local mode imports this package.
@@ -29,7 +32,7 @@ export function describeWithPart(part: Part, suite: string, body: () => void): v
     describe(suite, body);
     return;
   }
-  if (process.env['CI'] === 'true') {
+  if (process.env['CI'] === 'true' && part.isOptional !== true) {
     describe(suite, () => {
       it(`has ${part.name}`, () => {
         throw new Error(`${missing.reason} ${missing.install}`);

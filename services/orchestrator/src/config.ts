@@ -95,7 +95,7 @@ const hostList = z.string().transform((hosts) =>
 /** Environment variables; secrets can also be files. No secret has a default. */
 export const OrchestratorConfig = z.object({
   DATABASE_URL: secret(z.string().min(1)),
-  /** A standby for message lists and searches of clients that send the position that they have seen. */
+  /** A standby. Only clients that send a position read from it, so that they never read less than they have seen. */
   DATABASE_READ_URL: secret(z.string().min(1).optional()),
   /** This process's connections to the standby, besides `DATABASE_MAX_CONNECTIONS`. */
   DATABASE_READ_MAX_CONNECTIONS: z.coerce.number().int().min(1).default(10),

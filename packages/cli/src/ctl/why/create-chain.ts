@@ -7,7 +7,7 @@ import { runbookOf } from './runbooks.js';
 export interface ChainInput {
   /** Undefined if all containers are ready, or no pod exists. */
   broken: BrokenContainer | undefined;
-  /** Undefined if there is no log to read. */
+  /** Absent: the container has no log. */
   log: LogLine | undefined;
   /** Prefix of runbook links. */
   runbooks: string;

@@ -6,7 +6,7 @@ export interface BrokenContainer {
   container: string;
   /** True if the previous run's log explains more than the current one. */
   previous: boolean;
-  /** False if no container has run, so that there is no log. */
+  /** A container that has never run has no log. */
   hasLog: boolean;
   /** Log lines that the kubelet stored with the last termination. */
   lastWords: string | null;

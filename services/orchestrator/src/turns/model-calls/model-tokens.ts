@@ -2,7 +2,7 @@ import { currentTraceparent, type ModelTokenTurn, type SigningKey, signModelToke
 
 /**
  * Creates the token with which the runtime calls the model gateway; empty if this orchestrator has no key, because
- * there is no gateway. The calls belong to the trace of the code that creates the token.
+ * there is no gateway. Model calls continue the current trace.
  */
 export type ModelTokens = (turn: ModelTokenTurn) => Promise<string>;
 
