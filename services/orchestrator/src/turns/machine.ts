@@ -71,8 +71,8 @@ export function step(state: TurnState, event: MachineEvent): Step {
 
 /** A turn fails after this many lost generations in a row without progress. */
 export const GENERATIONS = 2;
-/** A turn fails if its runtime is unreachable for this long. */
-export const REACHABLE_WITHIN_MS = 60_000;
+/** A turn fails if its runtime is unreachable for this long. Replacing a runtime on a lost node takes up to 100 seconds. */
+export const REACHABLE_WITHIN_MS = 2 * 60_000;
 /** A turn fails if its runtime is not ready within this time. */
 export const READY_WITHIN_MS = 10 * 60_000;
 /** A turn is made due when its runtime becomes ready. This delay covers a crash in the process that noticed it. */
