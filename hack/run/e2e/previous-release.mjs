@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { nodeBinary, repositoryRoot } from '../environment.mjs';
 import { mustRun, run } from './commands.mjs';
 import { cacheFolder } from './settings.mjs';
@@ -19,8 +19,16 @@ export async function unpackPreviousRelease() {
   rmSync(cache, { recursive: true, force: true });
   mkdirSync(draft, { recursive: true });
   await mustRun('tar', ['-xzf', archive, '-C', draft], { failure: 'The release before could not be unpacked' });
+  keepArchivedProjects(join(draft, 'tsconfig.json'));
   renameSync(draft, folder);
   return folder;
+}
+
+/** `tsc -b` fails without a project's sources, and the archive omits packages that no image contains. */
+function keepArchivedProjects(file) {
+  const { references, ...config } = JSON.parse(readFileSync(file, 'utf8'));
+  const archived = references.filter(({ path }) => existsSync(join(dirname(file), path, 'tsconfig.json')));
+  writeFileSync(file, JSON.stringify({ ...config, references: archived }));
 }
 
 /**

@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
@@ -19,6 +20,17 @@ const versionsOf = (chart) =>
 const [version, appVersion] = versionsOf(file('charts/uswarm/Chart.yaml'));
 const numbers = (text) => text.split('.').map(Number);
 
+/** Starts the command for images in an unpacked archive: nothing that the command imports is missing. */
+function usageOfImages(archive) {
+  const cwd = mkdtempSync(join(tmpdir(), 'uswarm-archive-'));
+  try {
+    execFileSync('tar', ['-x', '-C', cwd], { input: archive });
+    return execFileSync(process.execPath, ['hack/run.mjs', 'images', '--help'], { cwd, encoding: 'utf8' });
+  } finally {
+    rmSync(cwd, { recursive: true });
+  }
+}
+
 describe('the release from which upgrades are tested', () => {
   it('is the newest one of the changelog', () => {
     const versions = [
@@ -28,16 +40,35 @@ describe('the release from which upgrades are tested', () => {
     expect(versions).toEqual([released, released, released]);
   });
 
-  it('consists of the files that archive.sh takes from its commit, in a clone that has the commit', () => {
+  it('has no file that differs from its commit, in a clone that has the commit', () => {
     const stored = gunzipSync(readFileSync(join(repositoryRoot, ARCHIVE)));
     const options = { cwd: repositoryRoot, maxBuffer: 2 ** 27 };
     // Git reads only the first two blocks.
     const input = stored.subarray(0, 1_024);
     const commit = execFileSync('git', ['get-tar-commit-id'], { input, encoding: 'utf8' }).trim();
     const hasCommit = spawnSync('git', ['cat-file', '-e', commit], options).status === 0;
-    const archives = hasCommit ? [execFileSync(WRITER, [commit], options)] : [];
+    const paths = execFileSync('tar', ['-t'], { input: stored, encoding: 'utf8' }).split('\n');
+    const archivedFiles = paths.filter((path) => path !== '' && !path.endsWith('/'));
+    const git = [
+      '--literal-pathspecs',
+      '-c',
+      'tar.umask=0002',
+      'archive',
+      '--format=tar',
+      commit,
+      '--',
+      ...archivedFiles,
+    ];
+    const archives = hasCommit ? [execFileSync('git', git, options)] : [];
     expect(commit).toMatch(/^[0-9a-f]{40}$/);
     expect(archives.map((archive) => archive.equals(stored))).toEqual(archives.map(() => true));
+  });
+
+  it('has all files that the command for images imports, if this commit is the next one', () => {
+    const options = { cwd: repositoryRoot, maxBuffer: 2 ** 27 };
+    const isClone = spawnSync('git', ['rev-parse', '--verify', 'HEAD'], options).status === 0;
+    const archives = isClone ? [execFileSync(WRITER, ['HEAD'], options)] : [];
+    expect(archives.map(usageOfImages)).toEqual(archives.map(() => expect.stringMatching(/^Usage: npm run images/)));
   });
 
   it('is older than this version', () => {
