@@ -16,6 +16,9 @@ export function notesOf(changelog, version) {
   return sectionAt(changelog, index, heading);
 }
 
+/** Without the line breaks within a paragraph, which GitHub shows in the description of a release. */
+export const unwrapped = (notes) => notes.replaceAll(/\n {2,}(?! |- |\d+\. )/g, ' ');
+
 /** As `notesOf`, or the unreleased section's text. @throws RunError without both */
 export function newestNotes(changelog, version) {
   for (const pattern of [released(version), UNRELEASED]) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { notesOf, releaseSection, withUnreleased } from './changelog.mjs';
+import { notesOf, releaseSection, unwrapped, withUnreleased } from './changelog.mjs';
 
 const CHANGELOG = `# Changelog
 
@@ -33,6 +33,11 @@ describe('the changelog of a release', () => {
     const next = withUnreleased(releaseSection(CHANGELOG, '0.3.0', '2026-12-01'), '0.4.0');
     expect(next).toContain('# Changelog\n\n## Unreleased (0.4)\n\n## 0.3.0 - 2026-12-01\n');
     expect(() => releaseSection(next, '0.4.0', '2026-12-02')).toThrow('CHANGELOG.md lists no unreleased change.');
+  });
+
+  it('has notes with one line for each entry', () => {
+    const notes = '### Added\n\n- One\n  [two](a.md).\n  - Three\n    four.\n- Five.\n\n| a | b |\n| - | - |';
+    expect(unwrapped(notes)).toBe('### Added\n\n- One [two](a.md).\n  - Three four.\n- Five.\n\n| a | b |\n| - | - |');
   });
 
   it('has no notes for a version that is not released', () => {

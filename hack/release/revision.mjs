@@ -4,7 +4,7 @@ import { gitRevision } from '../images/service-images.mjs';
 import { repositoryRoot } from '../run/environment.mjs';
 import { runQuietly } from '../run/quiet.mjs';
 import { RunError } from '../run/run-error.mjs';
-import { notesOf } from './changelog.mjs';
+import { notesOf, unwrapped } from './changelog.mjs';
 
 /**
  * The checkout's commit, and its repository's address. A dry run accepts any commit, also with changes.
@@ -41,11 +41,11 @@ export function sourceOf(remote, env = process.env) {
   return remote.replace(/^(https?:\/\/)[^/@]*@/, '$1').replace(/^(?:[^/@]+@)?([^/:]+):(?!\/)/, 'ssh://$1/');
 }
 
-/** The version's section in the changelog. @throws RunError if it is not released */
+/** The version's section in the changelog, with one line for each entry. @throws RunError if it is not released */
 export function releaseNotes(version, dryRun) {
   const changelog = readFileSync(join(repositoryRoot, 'CHANGELOG.md'), 'utf8');
   try {
-    return notesOf(changelog, version);
+    return unwrapped(notesOf(changelog, version));
   } catch (error) {
     if (dryRun) return `${version} is not released.`;
     throw error;
