@@ -57,9 +57,10 @@ describe('the webhook', () => {
   it('accepts the environment of the smallest values, without stores', async () => {
     const env = { ...environment(minimal, 'webhook'), POLICY_DIRECTORY: await mountedPolicy(minimal) };
     const { settings, port, database } = await loadWebhookConfig(env);
+    const { version } = JSON.parse(await readFile(repositoryFile('package.json'), 'utf8')) as { version: string };
     expect({ port, database }).toEqual({ port: 8080, database: undefined });
     expect(settings).toMatchObject({
-      image: `${REGISTRY}/uswarm/agent-runtime:0.3.0`,
+      image: `${REGISTRY}/uswarm/agent-runtime:${version}`,
       orchestratorEndpoint: 'http://uswarm-orchestrator.backend.svc.cluster.local:8080',
       mcpEndpoint: 'http://uswarm-searxng-client.backend.svc.cluster.local:8080/mcp',
       callPublicKey: expect.stringMatching(/^-----BEGIN PUBLIC KEY-----\n/),

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
+import { services } from '../../images/services.mjs';
 import { exampleVersions, versionedDocuments, versionedPackages } from '../../release/versions.mjs';
 import { repositoryRoot } from '../environment.mjs';
 
@@ -71,6 +72,18 @@ describe('the release from which upgrades are tested', () => {
     expect(archives.map(usageOfImages)).toEqual(archives.map(() => expect.stringMatching(/^Usage: npm run images/)));
   });
 
+  it('has all that images copy from their services, if this commit is the next one', () => {
+    const git = (args) => spawnSync('git', args, { cwd: repositoryRoot, encoding: 'utf8', maxBuffer: 2 ** 27 }).stdout;
+    const copied = services.flatMap(({ name, files: folders = [] }) =>
+      folders.flatMap((folder) =>
+        git(['ls-tree', '-r', '--name-only', 'HEAD', `services/${name}/${folder}/`]).split('\n'),
+      ),
+    );
+    const archive = spawnSync(WRITER, ['HEAD'], { cwd: repositoryRoot, maxBuffer: 2 ** 27 }).stdout;
+    const paths = new Set(spawnSync('tar', ['-t'], { input: archive, encoding: 'utf8' }).stdout.split('\n'));
+    expect(copied.filter((path) => path !== '' && !paths.has(path))).toEqual([]);
+  });
+
   it('is older than this version', () => {
     const [ours, theirs] = [numbers(version), numbers(released)];
     const first = ours.findIndex((number, index) => number !== theirs[index]);
@@ -83,6 +96,13 @@ describe('the version of the chart', () => {
     const packages = versionedPackages(files);
     const different = packages.filter((name) => JSON.parse(file(name)).version !== version);
     expect({ appVersion, different }).toEqual({ appVersion: version, different: [] });
+  });
+
+  it('is in no reference to an image in a test, which would fail with the next version', () => {
+    const tests = files('{bench,charts,e2e,evals,packages,services}/**/*.test.ts');
+    expect(tests.length).toBeGreaterThan(100);
+    const literal = new RegExp(`:${version.replaceAll('.', String.raw`\.`)}\\b`);
+    expect(tests.filter((name) => literal.test(file(name)))).toEqual([]);
   });
 
   it('is the one in the examples of the documentation', () => {

@@ -165,7 +165,7 @@ describe('the rules of a UserSwarm', () => {
     it.each([
       'x',
       'uswarm/agent-runtime',
-      'localhost/uswarm/agent-runtime:0.3.0',
+      'localhost/uswarm/agent-runtime:1.2.3',
       'localhost:5000/a',
       'registry.example.com:443/team/agent-runtime:1.2.3-rc.1',
       'Registry.Example.com/team/a',
