@@ -20,7 +20,7 @@ import {
   send,
   stoppedAt,
 } from '../support/rolling-swarms.js';
-import { queryReleaseDatabase, storedJournal } from '../support/stored-journal.js';
+import { storedJournal } from '../support/stored-journal.js';
 
 const SWARMS = 5;
 /** Seconds, shorter than the default so that the test does not wait long for resyncs. */
@@ -80,8 +80,6 @@ describe('an upgrade from the previous release with five runtimes, one of them d
     expect(waited?.at).toBeLessThan(doneAt);
     await session.swarms.until(busy.name, 'Ready and up to date', isUpToDate, 120_000);
     expect(stoppedAt(session, workedWith)).toBeGreaterThan(doneAt);
-    // The queued turn started after the upgrade: the runtime of release 0.2 answered it without a journal.
-    expect(await storedJournal(session, busy)).toEqual([]);
   });
 
   it('replaces all pods, at most two concurrently, without losing a message', async () => {
@@ -92,7 +90,7 @@ describe('an upgrade from the previous release with five runtimes, one of them d
     await everyUserIsAnswered(users, (nonce) => `Repeat ${nonce}`);
   });
 
-  it('uses journals in a workspace whose runtime was replaced', async () => {
+  it('uses tools in a workspace whose runtime was replaced', async () => {
     const findsWithSearch = await openSearchEngine(session);
     await findsWithSearch(busy);
     expect(await storedJournal(session, busy)).toEqual(['step', 'result web_search_tool']);
@@ -108,8 +106,6 @@ describe('a rollback to the previous release and the next upgrade, during which 
 
   it('run the images of the previous release, then those of this one', async () => {
     await release.rollBack();
-    // As in docs/operations.md.
-    await queryReleaseDatabase(session, `UPDATE work SET run_at = now() WHERE kind = 'runtime'`);
     await allUpToDate(session, users, 240_000);
     expect(await imagesOf(session, users)).toEqual(users.map(() => oldImage));
     await release.upgrade({ runtime: AWAKE, controller: CONTROLLER });

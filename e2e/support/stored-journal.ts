@@ -3,7 +3,7 @@ import type { RuntimeUser } from './rolling-swarms.js';
 import type { Session } from './session.js';
 
 /** Runs a statement in the release's evaluation Postgres. @returns the answer's lines */
-export async function queryReleaseDatabase({ tools }: Session, query: string): Promise<string[]> {
+async function queryReleaseDatabase({ tools }: Session, query: string): Promise<string[]> {
   const psql = ['psql', '-h', '/var/run/postgresql', '-U', 'uswarm', '-d', 'uswarm', '-X', '-A', '-t', '-c', query];
   const pod = ['-n', NAMESPACE.release, `deployment/${RELEASE}-postgres`, '-c', 'postgres'];
   const { stdout } = await tools.kubectl(['exec', ...pod, '--', ...psql]);

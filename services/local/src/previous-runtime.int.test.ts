@@ -29,13 +29,9 @@ describe('a workspace whose runtime is of the previous release', () => {
     ]);
     return row!.pid;
   };
-  const entries = () =>
-    ofWorkspace(
-      `SELECT e.kind FROM turn_entries e JOIN turns t ON t.id = e.turn_id WHERE t.workspace_id = $1 ORDER BY t.id, e.number`,
-    );
 
   /** Asks for options, which the demo model shows on a card, and waits until the turn has ended. */
-  async function cards(): Promise<unknown[]> {
+  async function askForCard(): Promise<void> {
     const ended = `SELECT FROM turns WHERE workspace_id = $1 AND status NOT IN ('queued', 'running')`;
     const replies = () => client.events.filter(({ name }) => name === 'message.done').length;
     const before = { turns: (await ofWorkspace(ended)).length, replies: replies() };
@@ -43,30 +39,47 @@ describe('a workspace whose runtime is of the previous release', () => {
     await eventually(() => ofWorkspace(ended), { until: (turns) => turns.length > before.turns, timeoutMs: 60_000 });
     // The next question must not take the end of this reply for its own.
     await eventually(async () => replies(), { until: (seen) => seen > before.replies });
-    return ofWorkspace(
-      `SELECT status FROM messages WHERE workspace_id = $1 AND content ->> 'type' = 'action_card' ORDER BY seq`,
-    );
   }
+  /** All journals, and the cards. */
+  const stored = async () => ({
+    entries: await ofWorkspace(
+      `SELECT e.kind FROM turn_entries e JOIN turns t ON t.id = e.turn_id WHERE t.workspace_id = $1 ORDER BY t.id, e.number`,
+    ),
+    cards: await ofWorkspace(
+      `SELECT status FROM messages WHERE workspace_id = $1 AND content ->> 'type' = 'action_card' ORDER BY seq`,
+    ),
+  });
+  const CARD = { entries: [{ kind: 'step' }, { kind: 'result' }], cards: [{ status: 'delivered' }] };
+  const twice = <Row>(rows: readonly Row[]): Row[] => [...rows, ...rows];
 
-  it('is answered without a journal, and with tools of the runtime', async () => {
+  it('is answered, and uses tools with a journal', async () => {
     const { answer } = await client.ask('Hello there');
     expect(answer).toMatchObject({ status: 'delivered', content: { text: expect.stringContaining('Hello there') } });
-    expect(await cards()).toEqual([{ status: 'delivered' }]);
-    expect(await ofWorkspace('SELECT status, error_code FROM turns WHERE workspace_id = $1')).toEqual([
-      { status: 'done', error_code: null },
-      { status: 'done', error_code: null },
-    ]);
-    expect(await entries()).toEqual([]);
+    await askForCard();
+    expect(await stored()).toEqual(CARD);
   });
 
-  it('uses journals after its runtime was replaced', async () => {
+  it('has the whole answer, once, if the runtime is replaced by the current one meanwhile', async () => {
+    const words = Array.from({ length: 300 }, (_, at) => `w${at}`).join(' ');
     const former = await process();
+    const chunks = client.events.filter(({ name }) => name === 'message.chunk');
+    const answered = client.ask(`Repeat: ${words}`);
+    await eventually(async () => client.events.filter(({ name }) => name === 'message.chunk').length, {
+      until: (seen) => seen > chunks.length,
+    });
     await runtime.replace();
     killIfAlive(former);
-    const { answer } = await client.ask('Hello again');
-    expect(answer).toMatchObject({ status: 'delivered', content: { text: expect.stringContaining('Hello again') } });
+    const { answer, streamed } = await answered;
     expect(await process()).not.toBe(former);
-    expect(await cards()).toHaveLength(2);
-    expect(await entries()).toEqual([{ kind: 'step' }, { kind: 'result' }]);
+    expect(answer).toMatchObject({ status: 'delivered', content: { text: expect.stringContaining(words) } });
+    expect(answer.content).toMatchObject({ text: streamed });
+    expect(
+      await ofWorkspace(`SELECT FROM messages WHERE workspace_id = $1 AND content ->> 'text' LIKE '%w299%'`),
+    ).toHaveLength(2);
+  });
+
+  it('uses tools in the current runtime too', async () => {
+    await askForCard();
+    expect(await stored()).toEqual({ entries: twice(CARD.entries), cards: twice(CARD.cards) });
   });
 });

@@ -15,16 +15,10 @@ export interface ReplaceableRuntime {
   remove(): Promise<void>;
 }
 
-/** Builds the previous release's runtime from its sources, with the demo model only. */
+/** Builds the previous release's runtime from its sources. */
 export async function buildPreviousRuntime(): Promise<ReplaceableRuntime> {
   const folder = await mkdtemp(path.join(tmpdir(), 'uswarm-replaceable-'));
-  const openai = path.join(folder, 'no-openai.mjs');
-  await writeFile(openai, 'export default class {}');
-  const previous = await buildPreviousProgram({
-    service: 'agent-runtime',
-    packages: ['runtime-proto', 'service-kit'],
-    replaced: { openai },
-  });
+  const previous = await buildPreviousProgram('agent-runtime');
   const program = path.join(folder, 'runtime.mjs');
   const use = (main: string): Promise<void> => writeFile(program, `await import(${JSON.stringify(main)});\n`);
   await use(previous.main);

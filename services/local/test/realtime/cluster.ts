@@ -25,10 +25,8 @@ import { buildPreviousProgram, type PreviousProgram } from '../previous-release.
 import { scriptedAnswers } from './scripted-answers.js';
 import { createServiceProcess, type ServiceProcess } from './service-process.js';
 
-const VALKEY_CLIENT = join(import.meta.dirname, '../../../../packages/event-bus/node_modules/@redis/client');
-
 /** Index of the gateway that can have the previous release. */
-export const PREVIOUS_GATEWAY = 1;
+const PREVIOUS_GATEWAY = 1;
 const CURRENT_GATEWAY = 'services/realtime-gateway/dist/main.js';
 
 export interface ModelCall {
@@ -50,7 +48,7 @@ export interface RealtimeCluster {
   postgres: Pick<OwnPostgres, 'restart' | 'promoteStandby' | 'lost'>;
   /** The requests that the model server has received. */
   modelCalls: readonly ModelCall[];
-  /** Replaces the gateway with the index `PREVIOUS_GATEWAY` by the previous release. */
+  /** Replaces the gateway with the highest index by the previous release. */
   runPreviousGateway(): Promise<void>;
   runCurrentGateways(): Promise<void>;
   restartValkey(): Promise<void>;
@@ -176,19 +174,10 @@ export async function startRealtimeCluster(random: () => number): Promise<Realti
     postgres,
     modelCalls,
     async runPreviousGateway() {
-      previousGateway ??= await buildPreviousProgram({
-        service: 'realtime-gateway',
-        packages: ['contract', 'event-bus', 'service-kit'],
-        // It adds modules of Valkey to this client, which the gateway does not use.
-        replaced: { redis: VALKEY_CLIENT },
-      });
+      previousGateway ??= await buildPreviousProgram('realtime-gateway');
       await replaceGateway(previousGateway.main);
     },
-    async runCurrentGateways() {
-      await replaceGateway(CURRENT_GATEWAY);
-      // Orchestrators would publish for it for some more minutes.
-      await pool.query(`DELETE FROM gateways WHERE id = 'release-0.2'`);
-    },
+    runCurrentGateways: () => replaceGateway(CURRENT_GATEWAY),
     restartValkey: () => (restarting = restarting.then(() => valkey.restart())),
     pauseValkey: () => void process.kill(valkey.pid, 'SIGSTOP'),
     resumeValkey: () => void process.kill(valkey.pid, 'SIGCONT'),

@@ -74,10 +74,10 @@ export class FoldingClient {
   readonly endings: string[] = [];
   /** The reasons for which it had to read a new snapshot. */
   readonly resyncs: string[] = [];
-  protected readonly socket: Socket;
-  protected readonly loading = new Map<string, Promise<void>>();
+  private readonly socket: Socket;
+  private readonly loading = new Map<string, Promise<void>>();
   private readonly gone = new Set<string>();
-  protected readonly closing = new AbortController();
+  private readonly closing = new AbortController();
 
   readonly token: string;
   readonly rest: RestClient;
@@ -97,7 +97,7 @@ export class FoldingClient {
     this.socket.onAny((name: string, payload: Payload) => this.receive(name, payload));
   }
 
-  protected connected(): void {
+  private connected(): void {
     this.subscribe([...this.known.keys()].filter((id) => !this.loading.has(id)));
     // The next connect reads the list again.
     this.refresh().catch(() => undefined);
@@ -177,7 +177,7 @@ export class FoldingClient {
     this.socket.emit('workspace.subscribe', { workspace_ids: workspaceIds, since });
   }
 
-  protected receive(name: string, payload: Payload): void {
+  private receive(name: string, payload: Payload): void {
     if (name === 'session.ending') this.endings.push(String(payload['code']));
     if (name === 'workspace.subscribed') return this.subscribed(payload);
     if (name === 'workspace.new') {
@@ -323,7 +323,7 @@ export class FoldingClient {
     return this.socket.connected;
   }
 
-  protected async pause(ms: number): Promise<void> {
+  private async pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.closing.signal });
   }
 

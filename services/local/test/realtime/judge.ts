@@ -11,9 +11,7 @@ import {
   type Workspace,
 } from './folded-workspace.js';
 import { FoldingClient, type Place, USER_NAME } from './folding-client.js';
-import { plainDifferences, untilReloaded } from './judge-plain.js';
 import { canBeLost } from './lost-commits.js';
-import { PlainClient } from './plain-client.js';
 import type { SpecificationDevice } from './specification-device.js';
 
 /** Time without any new event in which every loss is found, in milliseconds. */
@@ -35,8 +33,6 @@ export async function judge(
   listEventsCanBeLost: boolean,
 ): Promise<string[]> {
   await untilAnswered(cluster);
-  for (const client of clients) if (client instanceof PlainClient) await untilReloaded(client, ENDS_WITHIN_MS);
-  await untilAnswered(cluster);
   await device.settled(ENDS_WITHIN_MS);
   await sleep(QUIET_MS);
   return [
@@ -46,7 +42,7 @@ export async function judge(
     ...(await lostSends(cluster, clients)),
     ...(await lostChoices(cluster, clients)),
     ...(await repeatedCalls(cluster, clients)),
-    ...(await missingHints(clients.filter((client) => !(client instanceof PlainClient)))),
+    ...(await missingHints(clients)),
   ];
 }
 
@@ -128,10 +124,7 @@ export async function differencesFromSnapshot(place: Place, clients: readonly Fo
         const lines =
           folded === undefined
             ? ['a workspace is missing']
-            : [
-                ...(client instanceof PlainClient ? plainDifferences : exactDifferences)(folded, snapshot),
-                ...wrongStates(folded, agents),
-              ];
+            : [...exactDifferences(folded, snapshot), ...wrongStates(folded, agents)];
         wrong.push(...lines.map((line) => `client ${number}: ${line}`));
       }
     }

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unlessAborted } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
-import { PREVIOUS_GATEWAY, type RealtimeCluster } from './cluster.js';
+import type { RealtimeCluster } from './cluster.js';
 import { FoldingClient, signUp } from './folding-client.js';
 import { ENDS_WITHIN_MS, judge } from './judge.js';
-import { PlainClient } from './plain-client.js';
 import { SpecificationDevice } from './specification-device.js';
 import { CLIENTS, type Fault, isFault, type Schedule, type Step } from './schedule.js';
 import { ASK_FOR_CARD } from './scripted-answers.js';
@@ -35,11 +34,7 @@ export async function runSchedule(
   if (previousGateway) await cluster.runPreviousGateway();
   const token = await cluster.newToken();
   await signUp(cluster, token);
-  const clients = Array.from({ length: CLIENTS }, (_, number) => {
-    const Client =
-      previousGateway && number % cluster.gateways.length === PREVIOUS_GATEWAY ? PlainClient : FoldingClient;
-    return new Client(cluster, token, number);
-  });
+  const clients = Array.from({ length: CLIENTS }, (_, number) => new FoldingClient(cluster, token, number));
   const device = new SpecificationDevice(cluster, token, 0);
   const judged = async (): Promise<string[]> => {
     // The last client joins in the middle.
