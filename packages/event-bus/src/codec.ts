@@ -1,14 +1,14 @@
 import { type BusEnvelope, type BusVersion, parseEnvelope, SessionEnd, UserEvent } from '@uswarm/contract';
-import { toVersion1 } from './version-1.js';
 
-/** Version 2 omits the workspace, which the channel names. Version 1 is undefined for envelopes that it cannot express. */
-export function encodeEnvelope(envelope: BusEnvelope, version: 2): string;
-export function encodeEnvelope(envelope: BusEnvelope, version: BusVersion): string | undefined;
-export function encodeEnvelope(envelope: BusEnvelope, version: BusVersion): string | undefined {
-  if (version === 1) return JSON.stringify(toVersion1(envelope));
-  const { workspace_id: _channel, ...content } = envelope;
-  return JSON.stringify(content);
-}
+const ENCODERS: Readonly<Record<BusVersion, (envelope: BusEnvelope) => object>> = {
+  /** Omits the workspace, which the channel names. */
+  2({ workspace_id: _channel, ...content }) {
+    return content;
+  },
+};
+
+export const encodeEnvelope = (envelope: BusEnvelope, version: BusVersion): string =>
+  JSON.stringify(ENCODERS[version](envelope));
 
 /** Returns `undefined` for anything but an envelope of this workspace: every transport client can write to it. */
 export function decodeEnvelope(text: string, workspaceId: string): BusEnvelope | undefined {

@@ -12,7 +12,7 @@ export type UserEventListener = (event: UserEvent) => void;
 export interface EventBus {
   /**
    * Never rejects. Sequential calls keep their order.
-   * @param version that the oldest running gateway reads, by default 2. Envelopes that it cannot read are not sent.
+   * @param version that the oldest running gateway reads, by default 2
    * @returns whether the transport accepted the envelope; a failure is logged.
    */
   publish(envelope: BusEnvelope, version?: BusVersion): Promise<boolean>;

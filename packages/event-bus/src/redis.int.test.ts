@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createClient } from '@redis/client';
-import type { BusEnvelope } from '@uswarm/contract';
 import { createLogger, silentLogger } from '@uswarm/service-kit';
 import { type RunningValkey, startValkey } from '@uswarm/dev-servers';
 import { describeWith } from '@uswarm/testkit';
@@ -100,18 +99,6 @@ describeWith('valkey', 'createRedisBus', () => {
       await inbox.until(2);
       expect(seqs(inbox.received)).toEqual([2]);
       expect(onInvalid).toHaveBeenCalledTimes(2);
-    });
-
-    it('delivers an envelope of version 1 without an epoch, and none that version 1 cannot express', async () => {
-      const inbox = collect();
-      await bus.subscribe(workspaceId, inbox.listener);
-      const envelope = deleted(workspaceId, 2);
-      const skip = { v: 2, kind: 'skip', workspace_id: workspaceId, epoch: 'e0', seq: 1, at: '' } as const;
-      expect(await bus.publish(skip, 1)).toBe(true);
-      expect(await bus.publish({ ...envelope, event: 'message.deleted' } as BusEnvelope, 1)).toBe(true);
-      expect(await bus.publish(envelope, 1)).toBe(true);
-      await inbox.until(2);
-      expect(inbox.received).toEqual([{ ...envelope, epoch: '', at: expect.any(String) }]);
     });
 
     it('restores its subscriptions after the server closed its connections, and reports it', async () => {

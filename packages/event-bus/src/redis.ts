@@ -163,10 +163,8 @@ export function createRedisBus({ url, logger, heartbeatMs, answerDeadlineMs, ...
 
   return {
     async publish(envelope, version = 2) {
-      const text = encodeEnvelope(envelope, version);
-      if (text === undefined) return true;
       try {
-        await send(envelope, text);
+        await send(envelope, encodeEnvelope(envelope, version));
         return true;
       } catch (error) {
         const level = envelope.kind === 'ephemeral' ? 'debug' : 'warn';

@@ -67,45 +67,6 @@ describe('parseEnvelope', () => {
       }),
     );
   });
-
-  describe('with version 1', () => {
-    const now = new Date('2026-11-24T12:00:00.000Z');
-    const workspace_id = '01931a5e-7c00-7000-8000-000000000001';
-    const read = (fields: object) => parseEnvelope({ v: 1, workspace_id, ...fields }, () => now);
-
-    it.each([
-      ['message.new', { workspace_id, message: { id: 'm1', conversation_id: 'c1' } }, 'm1'],
-      ['message.done', { workspace_id, message_id: 'm1', conversation_id: 'c1' }, 'm1'],
-      ['conversation.updated', { workspace_id, conversation: { id: 'c1' } }, 'c1'],
-      ['conversation.deleted', { workspace_id, conversation_id: 'c1' }, 'c1'],
-      ['workspace.updated', { workspace_id, workspace: { id: 'w1' } }, 'w1'],
-    ])('returns the time of receipt and the subject of the payload, without an epoch: %s', (name, body, subject) => {
-      expect(read({ kind: 'durable', seq: 3, event: name, payload: body })).toEqual({
-        v: 2,
-        kind: 'durable',
-        workspace_id,
-        epoch: '',
-        seq: 3,
-        event: name,
-        subject_id: subject,
-        at: now.toISOString(),
-        payload: body,
-      });
-    });
-
-    it('returns no subject for ephemeral events', () => {
-      expect(read({ kind: 'ephemeral', after_seq: 3, event: 'agent.status', payload: {} })).toEqual({
-        v: 2,
-        kind: 'ephemeral',
-        workspace_id,
-        epoch: '',
-        after_seq: 3,
-        event: 'agent.status',
-        at: now.toISOString(),
-        payload: {},
-      });
-    });
-  });
 });
 
 function without(record: Record<string, unknown>, name: string): Record<string, unknown> {

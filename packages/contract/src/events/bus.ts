@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { Id } from '../resources/primitives.js';
 import type { DurableEventName, EphemeralEventName, ServerEventPayload } from './server.js';
 
-/** Envelope versions between orchestrator and gateways. Release 0.2 reads only version 1. */
-export const BUS_VERSIONS = [1, 2] as const;
+/** Envelope versions between orchestrator and gateways that this release reads and publishes. */
+export const BUS_VERSIONS = [2] as const;
 export type BusVersion = (typeof BUS_VERSIONS)[number];
 
 /** Headers for calls to the internal API: the version that the gateway reads, and its process id. */
@@ -13,7 +13,7 @@ export const GATEWAY_ID_HEADER = 'x-gateway-id';
 interface Header {
   v: 2;
   workspace_id: string;
-  /** The history that the sequence belongs to; empty if unknown, as in version 1. */
+  /** The history that the sequence belongs to. */
   epoch: string;
   /** Event time. */
   at: string;
@@ -69,7 +69,7 @@ const content = { event: z.string().min(1).max(100), payload };
 const header = {
   v: z.literal(2),
   workspace_id: Id,
-  epoch: z.string().regex(/^[a-z\d]{0,32}$/),
+  epoch: z.string().regex(/^[a-z\d]{1,32}$/),
   at: z.string(),
 };
 
@@ -86,30 +86,8 @@ const Version2 = z.discriminatedUnion('kind', [
   z.object({ ...header, ...content, kind: z.literal('ephemeral'), after_seq: afterSeq }),
 ]);
 
-const Version1 = z.discriminatedUnion('kind', [
-  z.object({ v: z.literal(1), workspace_id: Id, ...content, kind: z.literal('durable'), seq }),
-  z.object({ v: z.literal(1), workspace_id: Id, ...content, kind: z.literal('ephemeral'), after_seq: afterSeq }),
-]);
-
-/** The fields of version 1 payloads that identify their subject, with the objects first. */
-const SUBJECTS = ['message', 'conversation', 'workspace', 'message_id', 'conversation_id', 'workspace_id'];
-
-function subjectOf(body: OpaquePayload): string {
-  const subject = SUBJECTS.map((name) => body[name]).find((value) => value !== undefined);
-  return typeof subject === 'object' && subject !== null && 'id' in subject ? String(subject.id) : String(subject);
-}
-
 /**
- * Parses a bus message of any version.
- * @param now time for an envelope without one
+ * Parses a bus message.
  * @throws z.ZodError if it is not an envelope
  */
-export function parseEnvelope(value: unknown, now: () => Date = () => new Date()): BusEnvelope {
-  const isVersion1 = typeof value === 'object' && value !== null && 'v' in value && value.v === 1;
-  if (!isVersion1) return Version2.parse(value) as BusEnvelope;
-  const envelope = Version1.parse(value);
-  const since = { v: 2, epoch: '', at: now().toISOString() } as const;
-  return envelope.kind === 'durable'
-    ? { ...envelope, ...since, subject_id: subjectOf(envelope.payload) }
-    : { ...envelope, ...since };
-}
+export const parseEnvelope = (value: unknown): BusEnvelope => Version2.parse(value) as BusEnvelope;

@@ -18,19 +18,15 @@ describe('the store of gateways', () => {
     expect(await findOldestGatewayVersion(db.database)).toBeNull();
     await recordGateway(db.database, 'new', 2);
     expect(await findOldestGatewayVersion(db.database)).toBe(2);
-    await recordGateway(db.database, 'release-0.2', 1);
-    await recordGateway(db.database, 'release-0.2', 1);
+    await recordGateway(db.database, 'old', 1);
+    await recordGateway(db.database, 'old', 1);
     expect(await findOldestGatewayVersion(db.database)).toBe(1);
   });
 
-  it('ignores gateways that have not called for 3 minutes, and release 0.2 after 10 minutes', async () => {
+  it('ignores gateways that have not called for 3 minutes', async () => {
     await recordGateway(db.database, 'new', 2);
     await recordGateway(db.database, 'old', 1);
-    await recordGateway(db.database, 'release-0.2', 1);
     await age('old', 4);
-    await age('release-0.2', 9);
-    expect(await findOldestGatewayVersion(db.database)).toBe(1);
-    await age('release-0.2', 11);
     expect(await findOldestGatewayVersion(db.database)).toBe(2);
     await recordGateway(db.database, 'old', 1);
     expect(await findOldestGatewayVersion(db.database)).toBe(1);

@@ -1,13 +1,8 @@
 import { sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 
-/** Represents all gateways from release 0.2, which do not announce themselves. */
-export const RELEASE_02 = 'release-0.2';
-
 /** A gateway with sockets calls each minute. */
 const RUNNING = sql`interval '3 minutes'`;
-/** During a roll-out, its gateways may call only orchestrators of release 0.2, which record nothing. */
-const RUNNING_02 = sql`interval '10 minutes'`;
 
 export async function recordGateway(db: Database, id: string, busVersion: number): Promise<void> {
   await sql`
@@ -19,7 +14,7 @@ export async function recordGateway(db: Database, id: string, busVersion: number
 export async function findOldestGatewayVersion(db: Database): Promise<number | null> {
   const { rows } = await sql<{ version: number | null }>`
     SELECT min(bus_version) AS version FROM gateways
-    WHERE seen_at > now() - CASE WHEN id = ${RELEASE_02} THEN ${RUNNING_02} ELSE ${RUNNING} END`.execute(db);
+    WHERE seen_at > now() - ${RUNNING}`.execute(db);
   return rows[0]?.version ?? null;
 }
 

@@ -25,7 +25,6 @@ describe('the gateways', () => {
   it.each([
     ['without gateways', null, 2],
     ['with gateways of this release', 2, 2],
-    ['with a gateway of release 0.2', 1, 1],
     ['with gateways of later releases only', 7, 2],
   ])('determine the version to publish %s', async (_case, oldest, version) => {
     const { gateways } = setUp(oldest);
@@ -63,20 +62,9 @@ describe('the gateways', () => {
     ['an invalid id', { id: 'a b', busVersion: '2' }],
     ['no version', { id: 'a', busVersion: undefined }],
     ['an invalid version', { id: 'a', busVersion: 'two' }],
-  ])(
-    'are recognized as release 0.2 by %s, and this process publishes version 1 from then on',
-    (_case, announcement) => {
-      const { gateways, records } = setUp();
-      gateways.announced(announcement);
-      expect({ records, version: gateways.version() }).toEqual({ records: [['release-0.2', 1]], version: 1 });
-    },
-  );
-
-  it('are forgotten by the next read when those of release 0.2 have left', async () => {
-    const { gateways, state } = setUp();
-    gateways.announced({ id: undefined, busVersion: undefined });
-    state.oldest = 2;
-    await gateways.refresh();
-    expect(gateways.version()).toBe(2);
+  ])('are not recorded with %s', (_case, announcement) => {
+    const { gateways, records } = setUp();
+    gateways.announced(announcement);
+    expect({ records, version: gateways.version() }).toEqual({ records: [], version: 2 });
   });
 });

@@ -1,11 +1,10 @@
 import { BUS_VERSIONS, type BusVersion } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
 import { createPollLoop, type PollLoop } from '../platform/jobs/poll-loop.js';
-import { RELEASE_02 } from './gateways.store.js';
 import type * as gatewayRecords from './gateways.store.js';
 import type { Database } from '../platform/database/database.js';
 
-/** Sent by a gateway on each call; without headers it comes from release 0.2. */
+/** Sent by a gateway on each call. */
 export interface Announcement {
   id: string | undefined;
   busVersion: string | undefined;
@@ -54,15 +53,14 @@ export function createGateways({ database, store, logger, now = () => performanc
   return {
     announced({ id, busVersion }) {
       const version = Number(busVersion);
-      const isKnown = id !== undefined && ID.test(id) && Number.isInteger(version) && version > 0;
-      const gateway = isKnown ? { id, version } : { id: RELEASE_02, version: 1 };
-      const last = recordedAt.get(gateway.id);
+      if (id === undefined || !ID.test(id) || !Number.isInteger(version) || version < 1) return;
+      const last = recordedAt.get(id);
       if (last !== undefined && now() - last < RECORD_MS) return;
       forgetOld();
-      recordedAt.set(gateway.id, now());
-      current = supported(Math.min(current, gateway.version));
-      store.recordGateway(database, gateway.id, gateway.version).catch((error: unknown) => {
-        recordedAt.delete(gateway.id);
+      recordedAt.set(id, now());
+      current = supported(Math.min(current, version));
+      store.recordGateway(database, id, version).catch((error: unknown) => {
+        recordedAt.delete(id);
         logger.warn({ err: error }, 'recording a gateway failed');
       });
     },

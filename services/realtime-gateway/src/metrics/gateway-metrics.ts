@@ -134,7 +134,7 @@ function counters(registry: Registry) {
     fills: initializedCounter(
       registry,
       'uswarm_gateway_fills_total',
-      'Total reads of the event log that replaced events the bus did not deliver, or delivered in version 1, by evidence.',
+      'Total reads of the event log that replaced events the bus did not deliver, by evidence.',
       { evidence: EVIDENCES },
     ),
     resyncs: initializedCounter(

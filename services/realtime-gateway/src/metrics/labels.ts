@@ -1,7 +1,7 @@
 import { DURABLE_EVENTS, EPHEMERAL_EVENTS } from '@uswarm/contract';
 
 /** Why the log is read. */
-export const EVIDENCES = ['gap', 'after_seq', 'epoch', 'check', 'subscribe', 'version'] as const;
+export const EVIDENCES = ['gap', 'after_seq', 'epoch', 'check', 'subscribe'] as const;
 export type Evidence = (typeof EVIDENCES)[number];
 
 /** The reasons of `workspace.resync`. */

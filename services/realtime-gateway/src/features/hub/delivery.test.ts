@@ -6,7 +6,6 @@ import {
   agentStatus,
   chunk,
   CONVERSATION,
-  type DurableEnvelope,
   messageDone,
   messageNew,
   skip,
@@ -28,13 +27,7 @@ const subscribed = async (since?: number | string): Promise<TestClient> => {
   await subscribe(client, since);
   return client;
 };
-/** As gateways read an envelope of version 1. */
-const version1 = (envelope: BusEnvelope): BusEnvelope => ({ ...envelope, epoch: '' });
-/** As the log has it. */
-function withRevision(event: DurableEnvelope): DurableEnvelope {
-  const message = { ...(event.payload['message'] as object), rev: event.seq };
-  return { ...event, payload: { ...event.payload, message } };
-}
+
 /** Stores events that the bus loses. */
 const lose = (...envelopes: BusEnvelope[]): void => gateway.log.add(...envelopes);
 
@@ -70,40 +63,6 @@ describe('a client whose events the bus loses', () => {
     gateway.log.agents.push({ agent_id: AGENT, status: 'pending', conversation_id: CONVERSATION, until_ms: 60_000 });
     lose(messageDone(2));
     expect(await client.next('agent.status')).toMatchObject({ agent_id: AGENT, status: 'pending' });
-  });
-
-  it('I3: receives the complete events of the log, with revisions, if the bus has those of version 1', async () => {
-    await start();
-    const client = await subscribed();
-    const complete = [messageNew(1), messageNew(2)].map(withRevision);
-    lose(...complete);
-    for (const seq of [1, 2]) await gateway.bus.publish(version1(messageNew(seq)));
-    for (const { payload } of complete) expect(await client.next('message.new')).toEqual(payload);
-    expect(await gateway.metric('uswarm_gateway_fills_total')).toContain('{evidence="gap"} 0');
-  });
-
-  it('I3: receives the complete event also if it arrives in version 1 before the orchestrator has answered', async () => {
-    const complete = withRevision(messageNew(1));
-    await start({
-      orchestrator: {
-        async subscriptions(...request) {
-          const answer = await gateway.log.orchestrator.subscriptions(...request);
-          lose(complete);
-          await gateway.bus.publish(version1(messageNew(1)));
-          return answer;
-        },
-      },
-    });
-    const client = await subscribed();
-    expect(await client.next('message.new')).toEqual(complete.payload);
-  });
-
-  it('receives events of version 1 if the orchestrator is of release 0.2, which has no epoch', async () => {
-    const accepted = [{ workspace_id: WORKSPACE, last_seq: 0 }];
-    await start({ orchestrator: { subscriptions: async () => ({ accepted, rejected: [] }) } });
-    const client = await subscribed();
-    await gateway.bus.publish(version1(messageNew(1)));
-    expect(await client.next('message.new')).toMatchObject({ seq: 1 });
   });
 
   it('has the whole text from offset 0 if the message.new of the reply is lost', async () => {

@@ -7,7 +7,7 @@ import { type ReceivedText, type StreamChunk, StreamTexts } from './stream-texts
 
 /** An event from the bus. The payload is not read, except for the text and agent statuses. */
 export type HubEvent = {
-  /** Empty if unknown, as in release 0.2. */
+  /** Absent if unknown. */
   epoch?: string;
 } & (
   | { kind: 'durable'; seq: number; event: string; subject_id?: string; payload: Record<string, unknown> }
@@ -46,9 +46,6 @@ const PAGES = 8;
 const NOTHING: Change = { wake: undefined, doubtful: false };
 const NOW: Change = { wake: 'now', doubtful: false };
 
-/** Whether it is of version 1, which has only what release 0.2 knows. */
-export const isReduced = ({ epoch }: HubEvent): boolean => epoch === '';
-
 /** A process' knowledge about a workspace with sockets. No I/O and no timers. */
 export class HubState {
   readonly workspaceId: string;
@@ -59,8 +56,6 @@ export class HubState {
   #epoch: string | undefined;
   /** Epoch of the events that arrived before the orchestrator named one. */
   #receivedEpoch: string | undefined;
-  /** True if the log may have got an event of version 1 before the orchestrator was known to have complete ones. */
-  #hasReduced = false;
   #pages: LogEntry[][] = [];
   #pageBytes = 0;
   #lastChunk: { messageId: string; generation: number; chunkSeq: number; offset: number; frame: Frame } | undefined;
@@ -95,14 +90,6 @@ export class HubState {
       this.#receivedEpoch = event.epoch;
     }
     if (event.kind === 'ephemeral') return this.#receiveEphemeral(event, now);
-    if (isReduced(event)) {
-      // Clients cannot order objects without revisions. The log has the complete event, if its orchestrator has an epoch.
-      if (this.#epoch !== undefined) {
-        this.log.note(event.seq);
-        return NOTHING;
-      }
-      this.#hasReduced = true;
-    }
     const entry = event.kind === 'skip' ? { seq: event.seq } : entryOf(event);
     // An event that arrives after the snapshot that has it still ends its text.
     if (entry.seq <= (this.position ?? 0)) this.#endStreams([entry]);
@@ -116,10 +103,6 @@ export class HubState {
     const { last_seq, epoch, agents, streams } = snapshot;
     if (!this.#isSameHistory(epoch, last_seq, moment)) return 'diverged';
     this.#nameEpoch(epoch);
-    if (this.#hasReduced && epoch !== undefined) {
-      this.#hasReduced = false;
-      this.log.forgetAhead();
-    }
     if (this.position === undefined) {
       this.streams.doubtAll(last_seq);
       this.#endStreams(this.log.start(last_seq));

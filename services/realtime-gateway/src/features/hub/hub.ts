@@ -7,7 +7,7 @@ import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Timers } from '../../timers.js';
 import type { EventLogLimits } from './event-log.js';
 import type { HistoryBudget, HistoryOwner } from './history-budget.js';
-import { type HubEvent, HubState, isReduced, type Moment, type WorkspaceSnapshot } from './hub-state.js';
+import { type HubEvent, HubState, type Moment, type WorkspaceSnapshot } from './hub-state.js';
 import type { Evidence, ResyncReason } from '../../metrics/labels.js';
 import { createTextPace, type TextPace } from './text-pace.js';
 
@@ -200,7 +200,7 @@ export class Hub implements HistoryOwner {
     if (this.#isClosed) return;
     const { wake, doubtful } = this.state.receive(event, this.#deps.now());
     if (event.kind !== 'ephemeral') this.#deps.budget.used(this);
-    this.#after(isReduced(event) ? 'version' : event.kind === 'ephemeral' ? 'after_seq' : 'gap');
+    this.#after(event.kind === 'ephemeral' ? 'after_seq' : 'gap');
     if (doubtful) this.fill('epoch');
     if (wake === 'now') this.#wake();
     else if (wake === 'text') this.#textChanged();
