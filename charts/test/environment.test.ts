@@ -155,7 +155,6 @@ it('the search tool accepts tokens of the current and the previous signing key',
   });
   expect(config.keys.map(({ id }) => id)).toEqual(['k1', 'default']);
   expect(loadSearchConfig(environment(minimal, 'searxng-client'), []).keys).toHaveLength(1);
-  expect(config.acceptUnlimitedTokens).toBe(true);
 });
 
 describe('the model gateway', () => {

@@ -23,11 +23,3 @@ export function tokenHash(token: string): Buffer {
     .update(token.slice(0, token.lastIndexOf('.')))
     .digest();
 }
-
-/**
- * SHA-256 of the whole token text, the token identity in release 0.2. Remove it in the release after the next, which no
- * longer runs beside 0.2.
- */
-export function tokenTextHash(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
-}

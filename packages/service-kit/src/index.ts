@@ -14,7 +14,7 @@ export { requireUtf8 } from './json-body.js';
 export { answerSlowBody, type BodyRules } from './slow-bodies.js';
 export { listen, type ListenOptions, openPort, type RunningServer } from './http-server.js';
 export { isCurrent } from './if-none-match.js';
-export { isCanonicalToken, tokenHash, tokenTextHash } from './id-token.js';
+export { isCanonicalToken, tokenHash } from './id-token.js';
 export { createLogger, type Logger, openOutput, silentLogger } from './logger.js';
 export { boundedLabel, createMetrics, initializedCounter, readGauge, Registry } from './metrics.js';
 export {
@@ -54,7 +54,6 @@ export {
   generateCallKeys,
   type McpCaller,
   type McpGrant,
-  type McpTokenRules,
   MODEL_TOKEN_PURPOSES,
   type ModelTokenTurn,
   parseSigningKey,

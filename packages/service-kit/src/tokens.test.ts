@@ -101,14 +101,13 @@ describe('the token that runtimes show to MCP servers', () => {
     expect(await refusal(verifyMcpToken([key], token))).toBeInstanceOf(TokenError);
   });
 
-  it('requires an expiry unless tokens of release 0.2 are allowed, and is always rejected after its expiry', async () => {
+  it('requires an expiry, and is rejected after it', async () => {
     const unlimited = new SignJWT().setProtectedHeader({ alg: 'HS256', kid: key.id }).setSubject(WORKSPACE);
     const token = await unlimited.setAudience('mcp').sign(key.secret);
     const ofTurn = await signMcpToken(key, TURN);
     expect(await refusal(verifyMcpToken([key], token))).toBeInstanceOf(TokenError);
-    expect(await verifyMcpToken([key], token, { allowUnlimited: true })).toEqual({ ...CALLER, query: 'any' });
     jest.advanceTimersByTime(240 * SECOND);
-    expect(await refusal(verifyMcpToken([key], ofTurn, { allowUnlimited: true }))).toBeInstanceOf(TokenError);
+    expect(await refusal(verifyMcpToken([key], ofTurn))).toBeInstanceOf(TokenError);
   });
 
   it.each([

@@ -112,39 +112,29 @@ export function signMcpToken(
     .sign(key.secret);
 }
 
-export interface McpTokenRules {
-  /** Also accept tokens without an expiry, which pods of release 0.2 have in their environment. */
-  allowUnlimited?: boolean;
-}
-
 /** Caller of a tool server. */
 export interface McpCaller {
   workspaceId: string;
-  /** The hash of the only query that it may send. A token without an expiry is valid for `any`. */
-  query: 'none' | 'any' | { hash: string };
+  /** The hash of the only query that it may send. */
+  query: 'none' | { hash: string };
   /** The hash of the only page address that it may read. */
   page: 'none' | { hash: string };
 }
 
 /** True if a token is valid for this query. */
 export const allowsQuery = ({ query: allowed }: McpCaller, query: string): boolean =>
-  allowed === 'any' || (allowed !== 'none' && allowed.hash === hashOf(query));
+  allowed !== 'none' && allowed.hash === hashOf(query);
 
 /** True if a token is valid for this page address. */
 export const allowsPage = ({ page: allowed }: McpCaller, page: string): boolean =>
   allowed !== 'none' && allowed.hash === hashOf(page);
 
 /** @throws TokenError */
-export async function verifyMcpToken(
-  keys: readonly SigningKey[],
-  token: string,
-  { allowUnlimited = false }: McpTokenRules = {},
-): Promise<McpCaller> {
-  const required = allowUnlimited ? [] : ['exp'];
-  const { sub, exp, query, page } = await verifiedClaims(() => verifySharedKey(keys, token, TOOL_AUDIENCE, required));
+export async function verifyMcpToken(keys: readonly SigningKey[], token: string): Promise<McpCaller> {
+  const { sub, query, page } = await verifiedClaims(() => verifySharedKey(keys, token, TOOL_AUDIENCE, ['exp']));
   if (typeof query === 'string') return { workspaceId: sub, query: { hash: query }, page: 'none' };
   if (typeof page === 'string') return { workspaceId: sub, query: 'none', page: { hash: page } };
-  return { workspaceId: sub, query: exp === undefined ? 'any' : 'none', page: 'none' };
+  return { workspaceId: sub, query: 'none', page: 'none' };
 }
 
 const MODEL_AUDIENCE = 'model-gateway';

@@ -10,7 +10,6 @@ describe('loadSearchConfig', () => {
     expect(loadSearchConfig(env, [])).toMatchObject({
       endpoint: 'http://searxng.backend.svc.cluster.local:8080',
       keys: [{ id: 'k2' }],
-      acceptUnlimitedTokens: false,
       port: 8080,
       opsPort: 8081,
     });

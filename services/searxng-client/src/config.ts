@@ -27,8 +27,6 @@ const schema = z.object({
   ...credentialSettings,
   SVC_MCP_SIGNING_KEY: secret(signingKey),
   SVC_MCP_SIGNING_KEY_PREVIOUS: secret(signingKey.optional()),
-  /** Accept tokens without an expiry. Pods of release 0.2 use them until they are replaced. */
-  ACCEPT_UNLIMITED_TOKENS: flag.default(false),
   /** Port for runtimes. */
   HTTP_PORT: port.default(8080),
   /** `/livez`, `/readyz`, `/metrics`. */
@@ -47,7 +45,6 @@ export interface SearchServiceConfig {
   /** For an endpoint that contains none. */
   credentials: Credentials | undefined;
   keys: readonly SigningKey[];
-  acceptUnlimitedTokens: boolean;
   /** For a SearXNG outside the cluster. */
   proxy: OutgoingProxy;
   port: number;
@@ -75,7 +72,6 @@ export function loadSearchConfig(
     endpoint: resolveEndpoint({ flag: endpointFlag(argv), env }),
     credentials: credentialsOf(settings),
     keys,
-    acceptUnlimitedTokens: settings.ACCEPT_UNLIMITED_TOKENS,
     proxy: readProxy(env),
     port: settings.HTTP_PORT,
     opsPort: settings.OPS_PORT,

@@ -30,7 +30,6 @@ await runService({ logger }, async (stack) => {
     search,
     pages: reader && measurePages(reader, metrics),
     keys: config.keys,
-    acceptUnlimitedTokens: config.acceptUnlimitedTokens,
     logger,
     limits: config.limits,
     onLimited: metrics.limited,

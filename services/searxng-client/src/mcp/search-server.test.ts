@@ -303,12 +303,6 @@ describe('access to the MCP server', () => {
     expect(await statusWith(await start(unset), tokenWith(claims))).toBe(status);
   });
 
-  it('is granted without an expiry only if configured, and never for an expired token', async () => {
-    const url = await start(unset, { acceptUnlimitedTokens: true });
-    expect(await statusWith(url, tokenWith({ sub: 'w1', aud: 'mcp' }))).toBe(200);
-    expect(await statusWith(url, tokenWith({ sub: 'w1', aud: 'mcp', exp: seconds(-1) }))).toBe(401);
-  });
-
   it('is denied for a request with an Origin header', async () => {
     const headers = { authorization: `Bearer ${await tokenOf('w1')}`, origin: 'https://evil.example' };
     expect((await fetch(await start(unset), { method: 'POST', body: '{}', headers })).status).toBe(403);

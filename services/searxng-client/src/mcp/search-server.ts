@@ -25,8 +25,6 @@ export interface SearchServerDeps {
   pages?: Pick<PageReader, 'readPage'> | undefined;
   /** Keys that sign tool tokens: the current one and, during a rotation, the previous one. */
   keys: readonly SigningKey[];
-  /** Also accept tokens without an expiry; see `McpTokenRules`. */
-  acceptUnlimitedTokens?: boolean;
   logger: Pick<Logger, 'error' | 'warn'>;
   limits?: WorkspaceLimits;
   /** Called for each search above its workspace's limits. */
@@ -134,8 +132,7 @@ export function createSearchServer(deps: SearchServerDeps): SearchServer {
       return;
     }
     if (!guards.every((accepts) => accepts(request, response))) return;
-    const rules = { allowUnlimited: deps.acceptUnlimitedTokens ?? false };
-    const caller = await authenticate(deps.keys, request, response, rules);
+    const caller = await authenticate(deps.keys, request, response);
     if (caller === undefined) return;
     // Handlers do not need the token itself.
     const auth = { token: '', clientId: caller.workspaceId, scopes: [], extra: { caller } };

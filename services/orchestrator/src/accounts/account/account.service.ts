@@ -4,10 +4,10 @@ import type { Clock } from '@uswarm/service-kit';
 import type { Database, Transaction, WithTransaction } from '../../platform/database/database.js';
 import type { JobQueue } from '../../platform/jobs/job-queue.js';
 import { appendAudit } from '../../records/audit.store.js';
-import { type Identity, type Session, tokenHashes } from '../auth/actor.js';
+import type { Identity, Session } from '../auth/actor.js';
 import type { IdentityHash } from '../auth/identity-hash.js';
 import type { SessionRevocationPublisher } from '../auth/session-revocation-publisher.js';
-import { revokeTokens } from '../auth/sessions.store.js';
+import { revokeToken } from '../auth/sessions.store.js';
 import { forgetPushToken, forgetPushTokens } from '../devices/devices.store.js';
 import type { EventLog } from '../../records/event-log.js';
 import type { IntegrationService } from '../../apps/integrations/integrations.service.js';
@@ -143,12 +143,6 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
     if (age > maximum * 1000) throw new ApiError('reauthentication_required');
   }
 
-  /** Also revokes the presented token individually, because replicas of release 0.2 check only that. */
-  async function revokeAll(userId: string, identity: Identity, session: Session, tx: Transaction): Promise<void> {
-    await rejectTokens(tx, userId, identity.issuedAt);
-    if (identity.expiresAt !== null) await revokeTokens(tx, tokenHashes(session), identity.expiresAt);
-  }
-
   return {
     wasDeleted,
 
@@ -170,23 +164,19 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
 
     async logout(identity, session) {
       const userId = await requireUser(identity);
-      // Replicas and gateways of release 0.2 identify the token by the other hash.
-      const hashes = tokenHashes(session);
+      const { tokenHash } = session;
       await withTransaction(async (tx) => {
-        if (hashes.length > 0 && identity.expiresAt !== null) {
-          await revokeTokens(tx, hashes, identity.expiresAt);
-        }
+        if (tokenHash !== null && identity.expiresAt !== null) await revokeToken(tx, tokenHash, identity.expiresAt);
         await forgetPushToken(tx, userId, session.device.id);
         await record('account.logout', identity, { userId, session, db: tx });
       });
-      if (hashes.length === 0) deps.sessionEnds.publish(userId, null, 'logged_out');
-      for (const tokenHash of hashes) deps.sessionEnds.publish(userId, tokenHash, 'logged_out');
+      deps.sessionEnds.publish(userId, tokenHash, 'logged_out');
     },
 
     async logoutEverywhere(identity, session) {
       const userId = await requireUser(identity);
       await withTransaction(async (tx) => {
-        if (!isBypass(identity)) await revokeAll(userId, identity, session, tx);
+        if (!isBypass(identity)) await rejectTokens(tx, userId, identity.issuedAt);
         await forgetPushTokens(tx, userId);
         await record('account.logout_all', identity, { userId, session, db: tx });
       });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { INTERNAL_PATHS, type SessionEnd } from '@uswarm/contract';
-import { parseSigningKey, signInternalToken, tokenHash, tokenTextHash } from '@uswarm/service-kit';
+import { parseSigningKey, signInternalToken, tokenHash } from '@uswarm/service-kit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { sql } from 'kysely';
 import { request } from 'undici';
@@ -106,15 +106,9 @@ describe('logout', () => {
     const user = await uswarm.user();
     const userId = await uswarm.idOf(user);
     await user.post(LOGOUT, undefined, 204);
-    const ends = await eventually(() => endsOf(userId), { until: (found) => found.length > 1 });
-    expect(ends).toEqual(
-      [tokenHash(user.token), tokenTextHash(user.token)].map((hash) => ({
-        v: 1,
-        user_id: userId,
-        token_hash: hash.toString('hex'),
-        code: 'logged_out',
-      })),
-    );
+    const ends = await eventually(() => endsOf(userId), { until: (found) => found.length > 0 });
+    const token_hash = tokenHash(user.token).toString('hex');
+    expect(ends).toEqual([{ v: 1, user_id: userId, token_hash, code: 'logged_out' }]);
   });
 
   it('removes the push token of this device only', async () => {

@@ -23,8 +23,6 @@ export interface Identity {
 export interface Session {
   /** Identifies the token (`tokenHash`); null on the bypass, whose credential is shared and cannot be revoked. */
   tokenHash: Buffer | null;
-  /** The hash that release 0.2 uses (see `tokenTextHash`, also for its removal). */
-  tokenTextHash: Buffer | null;
   device: Device;
   /** The client address as logged; null if unknown. */
   source: string | null;
@@ -39,9 +37,4 @@ export interface IdentityActor {
 /** Calls all other routes: a registered user. */
 export interface UserActor extends IdentityActor {
   userId: string;
-}
-
-/** The session's token may be revoked under any of these hashes. */
-export function tokenHashes({ tokenHash, tokenTextHash }: Pick<Session, 'tokenHash' | 'tokenTextHash'>): Buffer[] {
-  return [tokenHash, tokenTextHash].filter((hash) => hash !== null);
 }

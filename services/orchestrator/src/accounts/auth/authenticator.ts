@@ -1,6 +1,6 @@
 import { ApiError, type RouteAuth } from '@uswarm/contract';
-import { type Device, readDevice, type SecurityLog, tokenHash, tokenTextHash } from '@uswarm/service-kit';
-import { type Identity, type IdentityActor, type Session, tokenHashes, type UserActor } from './actor.js';
+import { type Device, readDevice, type SecurityLog, tokenHash } from '@uswarm/service-kit';
+import { type Identity, type IdentityActor, type Session, type UserActor } from './actor.js';
 import { bearerToken, type Credentials } from '../../platform/http/credentials.js';
 import type { IdentityHash } from './identity-hash.js';
 import type { IdentityVerifier } from './oidc-verifier.js';
@@ -101,11 +101,10 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     if (bypassed) await users.ensure(identity);
     const session: Session = {
       tokenHash: bypassed ? null : tokenHash(token),
-      tokenTextHash: bypassed ? null : tokenTextHash(token),
       device: readDevice(credentials),
       source,
     };
-    const { user, revoked } = await lookUpCaller(database, identity, tokenHashes(session));
+    const { user, revoked } = await lookUpCaller(database, identity, session.tokenHash);
     if (revoked) throw new ApiError('token_revoked');
     const actor =
       auth === 'user' ? { userId: await requireUser(user, identity), identity, session } : { identity, session };

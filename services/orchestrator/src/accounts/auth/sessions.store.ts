@@ -30,11 +30,11 @@ const REVOKED_TOKENS_BATCH = 100;
 export async function lookUpCaller(
   db: Database,
   { issuer, subject, issuedAt }: Pick<Identity, 'issuer' | 'subject' | 'issuedAt'>,
-  tokenHashes: readonly Buffer[],
+  tokenHash: Buffer | null,
 ): Promise<Caller> {
   const { rows } = await sql<{ id: string | null; is_banned: boolean | null; revoked: boolean }>`
     SELECT u.id, u.is_banned,
-      EXISTS (SELECT FROM revoked_tokens r WHERE r.token_hash = ANY (${tokenHashes}::bytea[]))
+      EXISTS (SELECT FROM revoked_tokens r WHERE r.token_hash = ${tokenHash}::bytea)
         OR coalesce(coalesce(${issuedAt}::timestamptz, '-infinity') <= u.sessions_valid_after, false) AS revoked
     FROM (SELECT) AS caller
     LEFT JOIN users u ON u.issuer = ${issuer} AND u.subject = ${subject}`.execute(db);
@@ -42,11 +42,11 @@ export async function lookUpCaller(
   return { user: id === null ? undefined : { id, isBanned: is_banned === true }, revoked };
 }
 
-/** Rejects the tokens until they expire, and deletes some entries for expired tokens. */
-export async function revokeTokens(db: Database, tokenHashes: readonly Buffer[], expiresAt: Date): Promise<void> {
+/** Rejects the token until it expires, and deletes some entries for expired tokens. */
+export async function revokeToken(db: Database, tokenHash: Buffer, expiresAt: Date): Promise<void> {
   await db
     .insertInto('revoked_tokens')
-    .values(tokenHashes.map((token_hash) => ({ token_hash, expires_at: expiresAt })))
+    .values({ token_hash: tokenHash, expires_at: expiresAt })
     .onConflict((conflict) => conflict.column('token_hash').doNothing())
     .execute();
   // Skip rows that a concurrent logout is deleting.
