@@ -75,11 +75,35 @@ export type Fetch = typeof globalThis.fetch;
 export type Headers = (refresh: boolean) => Promise<Record<string, string>>;
 type Request = CallOptions & { path?: object; query?: object; body?: unknown; fetch?: Fetch; retries?: number };
 
+/** Reads that may lack what the client has not seen: a standby answers them. */
+const SEEN_ROUTES = /\/conversations\/\{id\}\/messages(\/search)?$/;
+export type Seen = ReturnType<typeof createSeen>;
+/** The highest position that the client has seen in each workspace, in answers and events. Another epoch replaces it. */
+export function createSeen() {
+  const all = new Map<string, { epoch: string; seq: number }>();
+  return {
+    add(w: string, epoch: string, seq: number): void {
+      const known = all.get(w);
+      if (known?.epoch !== epoch || known.seq < seq) all.set(w, { epoch, seq });
+    },
+    /** A change without a position: the next read must not come from a standby. */
+    changed(w: string, rev?: number): void {
+      const known = all.get(w);
+      if (known && rev !== undefined) this.add(w, known.epoch, rev);
+      else all.delete(w);
+    },
+    of(w: string): string | undefined {
+      const known = all.get(w);
+      return known && `${known.epoch}:${known.seq}`;
+    },
+  };
+}
+
 /** Longer waits are left to the app. */
 const [TIMEOUT_MS, LONGEST_WAIT_MS] = [60_000, 30_000];
 
 export type Http = ReturnType<typeof createHttp>;
-export function createHttp(url: string, fetch: Fetch, credentials: Headers, closing: AbortSignal) {
+export function createHttp(url: string, fetch: Fetch, credentials: Headers, closing: AbortSignal, seen: Seen) {
   async function once(method: string, path: string, request: Request, refresh: boolean) {
     const { body, query = {}, idempotencyKey: key, signal } = request;
     const names = (request.path ?? {}) as Record<string, string>;
@@ -87,7 +111,14 @@ export function createHttp(url: string, fetch: Fetch, credentials: Headers, clos
     const given = Object.entries(query).filter(([, value]) => value !== undefined) as [string, string][];
     const isForm = body instanceof FormData;
     const type = body !== undefined && !isForm && { 'content-type': 'application/json' };
-    const headers = { ...(await credentials(refresh)), ...type, ...(key !== undefined && { 'idempotency-key': key }) };
+    const w = names['workspaceId'] ?? (path === '/v1/workspaces/{id}' ? names['id'] : undefined) ?? '';
+    const position = method === 'get' && SEEN_ROUTES.test(path) ? seen.of(w) : undefined;
+    const headers = {
+      ...(await credentials(refresh)),
+      ...type,
+      ...(key !== undefined && { 'idempotency-key': key }),
+      ...(position !== undefined && { 'x-workspace-position': position }),
+    };
     const ending = new AbortController();
     const end = (): void => ending.abort();
     const timer = setTimeout(end, TIMEOUT_MS);
@@ -105,7 +136,11 @@ export function createHttp(url: string, fetch: Fetch, credentials: Headers, clos
       const isJson = response.headers.get('content-type')?.includes('json');
       const content: unknown = await (response.status === 204 ? undefined : isJson ? response.json() : response.blob());
       if (!response.ok) throw errorOf(isJson ? content : null, response.status, response.headers.get('retry-after'));
-      return { body: content, position: response.headers.get('x-workspace-position') };
+      const at = response.headers.get('x-workspace-position');
+      const [epoch = '', seq] = at?.split(':') ?? [];
+      if (at !== null) seen.add(w, epoch, Number(seq));
+      else if (method !== 'get') seen.changed(w, (content as { data?: { rev?: number } } | undefined)?.data?.rev);
+      return { body: content, position: at };
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', end);

@@ -33,17 +33,17 @@ async function bundle(entry: string, options: BuildOptions): Promise<{ text: str
 }
 
 describe('the package @uswarm/client', () => {
-  it('has at most 12 files, 1,130 lines of code, and 110 in its optional entries', async () => {
+  it('has at most 12 files, 1,165 lines of code, and 110 in its optional entries', async () => {
     const core = files.filter((name) => !ENTRIES.includes(name));
     expect(files.length).toBeLessThanOrEqual(12);
-    expect(await linesOf(core)).toBeLessThanOrEqual(1_130);
+    expect(await linesOf(core)).toBeLessThanOrEqual(1_165);
     expect(await linesOf(ENTRIES)).toBeLessThanOrEqual(110);
     expect(await linesOf(['assistant-ui.ts'])).toBeLessThanOrEqual(80);
   });
 
-  it('has at most 22.5 KiB with socket.io-client, minified and compressed', async () => {
+  it('has at most 23 KiB with socket.io-client, minified and compressed', async () => {
     const { text } = await bundle('index.ts', { platform: 'browser' });
-    expect(gzipSync(text, { level: 9 }).length).toBeLessThanOrEqual(22.5 * 1024);
+    expect(gzipSync(text, { level: 9 }).length).toBeLessThanOrEqual(23 * 1024);
   });
 
   it('depends only on socket.io-client, and on idb and react if the app uses their entries', async () => {

@@ -1,6 +1,6 @@
-import { backOff, createHttp, delay, type Fetch } from './api.js';
+import { backOff, createHttp, createSeen, delay, type Fetch } from './api.js';
 import { createConnection } from './connection.js';
-import { conversationsOf, copyOf, fold, putMessage, swarmOf, valuesIn, type Records } from './fold.js';
+import { conversationsOf, copyOf, fold, putMessage, swarmOf, valuesIn, type Position, type Records } from './fold.js';
 import type { MessageData, ServerEvents, Workspace } from './gen/types.js';
 import { createOutbox, type NewMessage, type OutboxItem } from './outbox.js';
 import { computed, createDatabase, type Store } from './store.js';
@@ -38,7 +38,8 @@ export function createClient({ url, realtimeUrl = url, store, device = {}, ...op
   let leavePage = (): void => undefined;
 
   const db = createDatabase(store, shown);
-  const http = createHttp(url, fetch, headers, closing.signal);
+  const seen = createSeen();
+  const http = createHttp(url, fetch, headers, closing.signal, seen);
   const loader = createLoader(db, http, opened);
   const outbox = createOutbox({ db, closing: closing.signal, ready, send, upload: http.upload });
   const open = options.transport === 'sse' ? openStream : openSocket;
@@ -113,6 +114,8 @@ export function createClient({ url, realtimeUrl = url, store, device = {}, ...op
       for (const id of ids) fold(draft, id, name, payload, performance.now());
       if (name === 'workspace.resync') draft.set(`${w}/position`);
     });
+    const applied = db.records.get(`${w}/position`) as Position | undefined;
+    if (seq !== undefined && applied) seen.add(w, applied.epoch, seq);
     emit(name, payload);
     const isAwaited = name === 'message.done' || message?.content.type === 'action_card';
     if (seq !== undefined && device.id !== undefined) connection.report(w, seq, isAwaited);

@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createClient } from '@uswarm/client';
 import type { MessageData, MessagePage } from '@uswarm/contract';
 import { type RunningPostgres, type RunningStandby, startPostgres, startStandby } from '@uswarm/dev-servers';
 import { eventually } from '@uswarm/testkit/eventually';
@@ -132,6 +133,30 @@ describe('message lists and searches with a standby', () => {
       }
     } finally {
       await onStandby('SELECT pg_wal_replay_resume()');
+    }
+  });
+
+  it('come from the standby for @uswarm/client, and never lack what it has seen and sent', async () => {
+    const client = createClient({ url: uswarm.url, token: () => user.token });
+    const route = '/v1/workspaces/{workspaceId}/conversations/{id}/messages';
+    const path = { workspaceId: home.workspaceId, id: home.conversationId };
+    const send = (text: string) => client.api.post(route, { path, body: { content: { type: 'text', text } } });
+    const shown = ({ data }: { data: { content: object }[] }) =>
+      data.map(({ content }) => ('text' in content ? content.text : undefined));
+    const listed = async () => shown(await client.api.get(route, { path }));
+    const found = async () => shown(await client.api.get(`${route}/search`, { path, query: { q: 'hello' } }));
+    await send('hello early');
+    expect(await outcomesOf(listed)).toEqual({ outcomes: {}, result: ['hello early'] });
+    const outcomes = async () => (await outcomesOf(listed)).outcomes;
+    expect(await eventually(outcomes, { until: ({ standby: some }) => some === 1 })).toEqual({ standby: 1 });
+    await onStandby('SELECT pg_wal_replay_pause()');
+    try {
+      await send('hello late');
+      for (const ask of [listed, found])
+        expect(await outcomesOf(ask)).toEqual({ outcomes: { behind: 1 }, result: ['hello late', 'hello early'] });
+    } finally {
+      await onStandby('SELECT pg_wal_replay_resume()');
+      await client.close();
     }
   });
 
