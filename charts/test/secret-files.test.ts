@@ -50,7 +50,8 @@ beforeAll(async () => {
       tracing: { existingSecret: '' },
     },
     runtime: { stores: { existingSecret: '', database: { host: '', name: '', user: '' }, spaces: { endpoint: '' } } },
-    // It needs the Secret of the integrations.
+    // They need the Secret of the integrations.
+    userWebhooks: { enabled: false },
     toolServers: { userServers: { enabled: false } },
     trustedCA: { existingConfigMap: '' },
   };

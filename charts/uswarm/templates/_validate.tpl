@@ -122,6 +122,9 @@
 {{- end }}
 
 {{- define "uswarm.validateToolServers" -}}
+{{- if and .Values.userWebhooks.enabled (not .Values.secrets.integrations.existingSecret) }}
+{{- fail "secrets.integrations.existingSecret is required with userWebhooks.enabled: webhook secrets are encrypted with its key." }}
+{{- end }}
 {{- if and .Values.toolServers.userServers.enabled (not .Values.secrets.integrations.existingSecret) }}
 {{- fail "secrets.integrations.existingSecret is required with toolServers.userServers.enabled: users' tokens are encrypted with its key." }}
 {{- end }}

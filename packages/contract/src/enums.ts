@@ -184,3 +184,16 @@ export const PushService = z.enum(['fcm', 'apns', 'web_push']).meta({
     'Who delivers push notifications: Firebase Cloud Messaging (`fcm`), Apple without Firebase (`apns`), or the push service of a browser (`web_push`).',
 });
 export type PushService = z.output<typeof PushService>;
+
+/** Socket events that the log stores. */
+export const DURABLE_EVENTS = [
+  'message.new',
+  'message.updated',
+  'message.done',
+  'message.deleted',
+  'workspace.updated',
+  'conversation.new',
+  'conversation.updated',
+  'conversation.deleted',
+] as const;
+export type DurableEventName = (typeof DURABLE_EVENTS)[number];

@@ -58,6 +58,8 @@ export const ERRORS = {
   upload_not_found: entry(404, 'Upload not found.'),
   export_not_found: entry(404, 'Export not found, or its archive has expired.'),
   integration_not_found: entry(404, 'Integration not found.'),
+  webhook_not_found: entry(404, 'Webhook not found.'),
+  webhook_delivery_not_found: entry(404, 'Delivery not found, or no longer kept.'),
 
   agent_limit_reached: entry(409, 'Agent limit reached.'),
   agent_is_manager: entry(409, 'The manager cannot be deleted; a workspace always has one.'),
@@ -108,6 +110,8 @@ export const ERRORS = {
   tool_servers_not_enabled: entry(403, 'This installation does not let users add tool servers.'),
   tool_server_limit_reached: entry(409, 'Tool server limit reached.'),
   tool_server_unusable: entry(422, 'The address has no tool server that agents can use; see extra.reason.'),
+  webhooks_not_enabled: entry(403, 'This installation has no webhooks for users.'),
+  webhook_limit_reached: entry(409, 'Webhook limit reached.'),
   redirect_url_not_allowed: entry(400, 'redirect_url is not allowed.'),
 
   turn_queue_full: entry(429, 'Too many turns are queued in this conversation.', true),

@@ -9,6 +9,8 @@ export {
   AgentStatus,
   AttachmentType,
   ConversationType,
+  DURABLE_EVENTS,
+  type DurableEventName,
   FormFieldType,
   IntegrationProvider,
   ListedMessageStatus,
@@ -26,6 +28,14 @@ export { LIMITS } from './limits.js';
 export { exceedsDepth } from './depth.js';
 export { Receipt, ReceiptKeySet, ReceiptPage, type ReceiptStatus, SignedReceipt } from './resources/receipt.js';
 export { TurnStep, TurnStepPage, TurnSteps } from './resources/turn-step.js';
+export {
+  Webhook,
+  WebhookAttempt,
+  WebhookDelivery,
+  WebhookDeliveryPage,
+  WebhookFailure,
+  WebhookWithSecret,
+} from './resources/webhook.js';
 export { Workflow, WorkflowPage, WorkflowStep, WorkflowSummary } from './resources/workflow.js';
 export { Artifact, ArtifactPage, ArtifactSummary, ArtifactVersion } from './resources/artifact.js';
 export { Health, ModelCapabilities, ModelCatalogItem } from './resources/core.js';
@@ -106,8 +116,6 @@ export {
   WorkspaceUnsubscribe,
 } from './events/client.js';
 export {
-  DURABLE_EVENTS,
-  type DurableEventName,
   type EphemeralEventName,
   EPHEMERAL_EVENTS,
   SERVER_EVENTS,

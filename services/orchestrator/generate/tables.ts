@@ -18,6 +18,8 @@ const COLUMN_TYPES: Record<string, string> = {
   'messages.mentions': 'Mention[]',
   'receipts.approval': '{ approved_at: string; title: string | null; description: string | null }',
   'receipts.arguments': 'Record<string, unknown>',
+  'webhook_deliveries.type': 'DurableEventName',
+  'webhooks.events': 'DurableEventName[]',
   'usage_entries.prices': '{ input: number; cached_input: number; output: number }',
   'tool_approvals.answer': 'Record<string, unknown>',
   'tool_approvals.question': 'Record<string, unknown>',

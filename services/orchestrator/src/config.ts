@@ -414,6 +414,13 @@ export const OrchestratorConfig = z.object({
     .default([]),
   /** Hosts on a private network whose servers users may add nevertheless, comma-separated. Others are refused. */
   USER_TOOL_SERVERS_PRIVATE_HOSTS: hostList.default([]),
+  /** Users may have the events of their workspaces sent to servers on the internet. */
+  USER_WEBHOOKS: flag.default(false),
+  USER_WEBHOOKS_PER_WORKSPACE: z.coerce.number().int().min(1).max(50).default(10),
+  /** Hosts on a private network that users may name nevertheless, comma-separated. Others are refused. */
+  USER_WEBHOOKS_PRIVATE_HOSTS: hostList.default([]),
+  /** Webhooks to which this process sends concurrently. */
+  USER_WEBHOOK_WORKERS: z.coerce.number().int().min(0).max(256).default(16),
   /** JSON file with the models and their limits. Default: the built-in ones. */
   MODELS_FILE: z.string().optional(),
   /**
@@ -485,6 +492,9 @@ export function checkConfig(config: OrchestratorConfig): OrchestratorConfig {
   }
   if (config.USER_TOOL_SERVERS && config.INTEGRATION_TOKEN_KEYS === undefined) {
     throw new Error('INTEGRATION_TOKEN_KEYS is not set; USER_TOOL_SERVERS needs it');
+  }
+  if (config.USER_WEBHOOKS && config.INTEGRATION_TOKEN_KEYS === undefined) {
+    throw new Error('INTEGRATION_TOKEN_KEYS is not set; USER_WEBHOOKS needs it');
   }
   requireSecurePush(config);
   requireAllOrNone(config, ['WEB_PUSH_PRIVATE_KEY', 'WEB_PUSH_CONTACT']);

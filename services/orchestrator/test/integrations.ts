@@ -145,6 +145,7 @@ export async function startProviderServers(): Promise<ProviderServers> {
     environment: {
       ...integrationEnvironment(oauth),
       TOOL_SERVERS_FILE: file,
+      USER_WEBHOOKS: 'true',
       USER_TOOL_SERVERS: 'true',
       USER_TOOL_SERVERS_PRIVATE_HOSTS: new URL(wiki.url).hostname,
     },

@@ -1,6 +1,6 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { Conversation, Export, MessageData } from '@uswarm/contract';
+import type { Conversation, Export, MessageData, Webhook } from '@uswarm/contract';
 import { EXAMPLE } from '@uswarm/contract/documents';
 import type { OAuthServer } from '@uswarm/dev-servers';
 import { sql } from 'kysely';
@@ -54,6 +54,7 @@ export async function createUserResources(
   const artifactId = await storeArtifact(uswarm, home, 'Groceries', ['- tea\n', '- tea\n- bread\n']);
   const workflowId = await storeWorkflow(uswarm, home, { messageId: cardId });
   const receiptId = await storeReceipt(uswarm, home);
+  const webhook = server.accounts === undefined ? undefined : await createWebhook(uswarm, user, home);
   const exported = await createExport(uswarm, user);
   const callback = await authorized(user, server, 'gmail');
   if (connected) await user.post(CALLBACK, await authorized(user, server, 'gmail'), 204);
@@ -78,6 +79,7 @@ export async function createUserResources(
       [EXAMPLE.artifactId]: artifactId,
       [EXAMPLE.workflowId]: workflowId,
       [EXAMPLE.receiptId]: receiptId,
+      ...(webhook && { [EXAMPLE.webhookId]: webhook.id, [EXAMPLE.webhookDeliveryId]: webhook.deliveryId }),
       [EXAMPLE.exportId]: exported.id,
       [EXAMPLE.exportSignature]: signatureOf(uswarm, exported.url),
       [EXAMPLE.localId]: randomUUID(),
@@ -109,6 +111,21 @@ export function createResourcePool(uswarm: TestOrchestrator, server: ProviderSer
 
 const signatureOf = (uswarm: TestOrchestrator, url: string | null): string =>
   new URL(url ?? '', uswarm.url).searchParams.get('sig') ?? '';
+
+/** Creates a webhook with a delivered event. */
+async function createWebhook(
+  { database }: TestOrchestrator,
+  user: TestUser,
+  { workspace, conversationId }: Home,
+): Promise<{ id: string; deliveryId: string }> {
+  const body = { url: 'https://hooks.example.com/uswarm' };
+  const { id } = (await user.post<{ data: Webhook }>(`${workspace}/webhooks`, body, 201)).body.data;
+  const deliveryId = randomUUID();
+  await sql`
+    INSERT INTO webhook_deliveries (id, webhook_id, seq, type, subject_id, occurred_at, state)
+    VALUES (${deliveryId}, ${id}, 1, 'conversation.new', ${conversationId}, now(), 'delivered')`.execute(database);
+  return { id, deliveryId };
+}
 
 /** Creates a completed export that is old enough for another one. */
 async function createExport(uswarm: TestOrchestrator, user: TestUser): Promise<Export> {

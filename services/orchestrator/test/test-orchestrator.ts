@@ -120,6 +120,7 @@ export function testEnvironment(databaseUrl: string, issuer: OidcIssuer): Record
     TURN_WORKERS: '0',
     SUMMARY_WORKERS: '0',
     RUNTIME_WORKERS: '0',
+    USER_WEBHOOK_WORKERS: '0',
   };
 }
 

@@ -196,6 +196,16 @@
 - name: USER_TOOL_SERVERS_PRIVATE_HOSTS
   value: {{ join "," .privateHosts | quote }}
 {{- end }}{{- end }}
+{{- with $values.userWebhooks }}{{- if .enabled }}
+- name: USER_WEBHOOKS
+  value: 'true'
+- name: USER_WEBHOOKS_PER_WORKSPACE
+  value: {{ int .maxPerWorkspace | quote }}
+- name: USER_WEBHOOK_WORKERS
+  value: {{ int .workers | quote }}
+- name: USER_WEBHOOKS_PRIVATE_HOSTS
+  value: {{ join "," .privateHosts | quote }}
+{{- end }}{{- end }}
 {{- include "uswarm.tracing.env" .root }}
 - name: LEGAL_VERSION
   value: {{ .values.legal.version | quote }}

@@ -1473,6 +1473,154 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/workspaces/{workspaceId}/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhooks
+         * @description Oldest first.
+         */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Create a webhook
+         * @description Each event is sent as `{"type", "timestamp", "data"}`, in which `type` and `data` are name and payload as on the realtime channel, and signed as Standard Webhooks describes. The secret is in this response only.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workspaces/{workspaceId}/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a webhook
+         * @description Events that wait are not sent. A request that has begun may still arrive.
+         */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        /**
+         * Change, pause or enable a webhook
+         * @description A webhook that is paused or disabled continues with the events since then, as far as they are kept.
+         */
+        patch: operations["updateWebhook"];
+        trace?: never;
+    };
+    "/v1/workspaces/{workspaceId}/webhooks/{id}/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the secret of a webhook
+         * @description For `overlap_hours`, requests have a signature of the new secret and one of the previous secret.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workspaces/{workspaceId}/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test request, and wait for its outcome
+         * @description Sends `webhook.test` once. It is not part of the deliveries, and changes no state.
+         */
+        post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workspaces/{workspaceId}/webhooks/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the deliveries of a webhook, last event first
+         * @description Delivered events stay in the list for seven days. Pages are listed forward only: `prev_scroll_id` is always null.
+         */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workspaces/{workspaceId}/webhooks/{id}/deliveries/{deliveryId}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a delivered event again
+         * @description With the same `webhook-id`, and the current state of what the event is about. An event that waits is tried immediately.
+         */
+        post: operations["replayWebhookDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workspaces/{workspaceId}/webhooks/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send the delivered events since a time again
+         * @description In order, before events that wait now.
+         */
+        post: operations["replayWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/stream": {
         parameters: {
             query?: never;
@@ -1923,7 +2071,7 @@ export interface components {
          * @description What went wrong, for programs. `x-error-catalogue` of the OpenAPI document describes each code.
          * @enum {string}
          */
-        ErrorCode: "validation_failed" | "request_timeout" | "malformed_json" | "payload_too_large" | "unsupported_media_type" | "route_not_found" | "method_not_allowed" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "reauthentication_required" | "resume_token_invalid" | "resume_token_expired" | "session_user_mismatch" | "token_header_required" | "signature_missing" | "signature_invalid" | "timestamp_invalid" | "timestamp_out_of_window" | "sign_up_required" | "origin_not_allowed" | "operator_not_allowed" | "user_banned" | "user_deleted" | "user_not_found" | "workspace_not_found" | "agent_not_found" | "conversation_not_found" | "message_not_found" | "turn_not_found" | "memory_not_found" | "artifact_not_found" | "workflow_not_found" | "receipt_not_found" | "tool_not_found" | "asset_not_found" | "upload_not_found" | "export_not_found" | "integration_not_found" | "agent_limit_reached" | "agent_is_manager" | "agent_deleted" | "agent_id_required" | "agent_id_not_allowed" | "content_type_not_allowed" | "mention_invalid" | "attachment_invalid" | "cursor_invalid" | "local_id_reused" | "action_not_found" | "approval_closed" | "permission_not_supported" | "tool_forced" | "action_already_chosen" | "legal_version_unknown" | "turn_not_running" | "workflow_not_running" | "turn_running" | "message_not_an_answer" | "message_not_editable" | "message_not_latest" | "resync_required" | "idempotency_key_reused" | "conversation_limit_reached" | "workspace_limit_reached" | "memory_limit_reached" | "memory_too_large" | "upload_too_large" | "upload_quota_exceeded" | "export_limit_reached" | "upload_limit_reached" | "upload_stalled" | "malformed_form" | "upload_file_missing" | "upload_link_invalid" | "range_not_satisfiable" | "integration_not_configured" | "integration_code_invalid" | "integration_permissions_missing" | "integration_exchange_failed" | "integration_unavailable" | "tool_servers_not_enabled" | "tool_server_limit_reached" | "tool_server_unusable" | "redirect_url_not_allowed" | "turn_queue_full" | "subscription_limit_reached" | "search_timeout" | "rate_limited" | "sign_up_limit_reached" | "token_limit_reached" | "service_unavailable" | "internal_error";
+        ErrorCode: "validation_failed" | "request_timeout" | "malformed_json" | "payload_too_large" | "unsupported_media_type" | "route_not_found" | "method_not_allowed" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "reauthentication_required" | "resume_token_invalid" | "resume_token_expired" | "session_user_mismatch" | "token_header_required" | "signature_missing" | "signature_invalid" | "timestamp_invalid" | "timestamp_out_of_window" | "sign_up_required" | "origin_not_allowed" | "operator_not_allowed" | "user_banned" | "user_deleted" | "user_not_found" | "workspace_not_found" | "agent_not_found" | "conversation_not_found" | "message_not_found" | "turn_not_found" | "memory_not_found" | "artifact_not_found" | "workflow_not_found" | "receipt_not_found" | "tool_not_found" | "asset_not_found" | "upload_not_found" | "export_not_found" | "integration_not_found" | "webhook_not_found" | "webhook_delivery_not_found" | "agent_limit_reached" | "agent_is_manager" | "agent_deleted" | "agent_id_required" | "agent_id_not_allowed" | "content_type_not_allowed" | "mention_invalid" | "attachment_invalid" | "cursor_invalid" | "local_id_reused" | "action_not_found" | "approval_closed" | "permission_not_supported" | "tool_forced" | "action_already_chosen" | "legal_version_unknown" | "turn_not_running" | "workflow_not_running" | "turn_running" | "message_not_an_answer" | "message_not_editable" | "message_not_latest" | "resync_required" | "idempotency_key_reused" | "conversation_limit_reached" | "workspace_limit_reached" | "memory_limit_reached" | "memory_too_large" | "upload_too_large" | "upload_quota_exceeded" | "export_limit_reached" | "upload_limit_reached" | "upload_stalled" | "malformed_form" | "upload_file_missing" | "upload_link_invalid" | "range_not_satisfiable" | "integration_not_configured" | "integration_code_invalid" | "integration_permissions_missing" | "integration_exchange_failed" | "integration_unavailable" | "tool_servers_not_enabled" | "tool_server_limit_reached" | "tool_server_unusable" | "webhooks_not_enabled" | "webhook_limit_reached" | "redirect_url_not_allowed" | "turn_queue_full" | "subscription_limit_reached" | "search_timeout" | "rate_limited" | "sign_up_limit_reached" | "token_limit_reached" | "service_unavailable" | "internal_error";
         /** @description A field that the user fills in. */
         FormField: {
             /** @description The key of the value in `values`; unique in the form. */
@@ -3120,6 +3268,15 @@ export interface components {
              */
             scope?: "agent" | "workspace";
         };
+        /** @description A new webhook. */
+        CreateWebhookBody: {
+            /** @description An https address on port 443 of a server on the internet, up to 1,000 characters. */
+            url: string;
+            /** @description A note, up to 200 characters. */
+            description?: string;
+            /** @description Only these events; empty: all. */
+            events?: ("message.new" | "message.updated" | "message.done" | "message.deleted" | "workspace.updated" | "conversation.new" | "conversation.updated" | "conversation.deleted")[];
+        };
         /** @description What a new workspace needs. */
         CreateWorkspaceBody: {
             /** @description What the user calls it, 1 to 100 characters without the whitespace around it. */
@@ -3667,6 +3824,14 @@ export interface components {
             /** @description Cursors of the neighbouring pages. */
             pagination: components["schemas"]["Pagination"];
         };
+        /** @description What to send again. */
+        ReplayWebhookBody: {
+            /**
+             * Format: date-time
+             * @description Delivered events of this time and later are sent again.
+             */
+            since: string;
+        };
         /** @description A durable event in the format of the socket. */
         ReplayedEvent: {
             /** @description The number of the event in its workspace. */
@@ -3693,6 +3858,14 @@ export interface components {
          * @enum {string}
          */
         ResponseLength: "auto" | "short" | "medium" | "long";
+        /** @description How the secret changes. */
+        RotateWebhookSecretBody: {
+            /**
+             * @description Hours that the previous secret signs too, up to 168.
+             * @default 24
+             */
+            overlap_hours?: number;
+        };
         /** @description A message to send. With `local_id`, repeating the request is safe. */
         SendMessageBody: {
             /** @description The words of the user: plain text of up to 32,000 characters, empty only with an attachment. */
@@ -3963,6 +4136,20 @@ export interface components {
              */
             scope?: "agent" | "workspace";
         };
+        /** @description What changes; the rest stays. */
+        UpdateWebhookBody: {
+            /** @description An https address on port 443 of a server on the internet, up to 1,000 characters. */
+            url?: string;
+            /** @description A note, up to 200 characters. */
+            description?: string;
+            /** @description Only these events; empty: all. */
+            events?: ("message.new" | "message.updated" | "message.done" | "message.deleted" | "workspace.updated" | "conversation.new" | "conversation.updated" | "conversation.deleted")[];
+            /**
+             * @description `enabled` also ends `disabled`, and tries the waiting event immediately.
+             * @enum {string}
+             */
+            state?: "enabled" | "paused";
+        };
         /** @description A new name. Without the field nothing changes. */
         UpdateWorkspaceBody: {
             /** @description What the user calls it, 1 to 100 characters without the whitespace around it. */
@@ -4152,6 +4339,182 @@ export interface components {
         UserUsageSummaryEnvelope: {
             /** @description The resource that was requested, created or changed. */
             data: components["schemas"]["UserUsageSummary"];
+        };
+        /** @description An address that receives the events of a workspace. */
+        Webhook: {
+            /**
+             * Format: uuid
+             * @description Identifies the webhook in the other routes.
+             */
+            id: string;
+            /** @description Receives the events, as POST requests. */
+            url: string;
+            /** @description The user's note; empty if there is none. */
+            description: string;
+            /** @description Only these events are sent; empty: all, also future ones. */
+            events: ("message.new" | "message.updated" | "message.done" | "message.deleted" | "workspace.updated" | "conversation.new" | "conversation.updated" | "conversation.deleted")[];
+            /**
+             * @description `paused` by the user, `disabled` by the server. After either, sending continues where it stopped once the webhook is enabled.
+             * @enum {string}
+             */
+            state: "enabled" | "paused" | "disabled";
+            /** @description `failing`: no attempt succeeded for three days. `gone`: the receiver answered 410. Null: not disabled. */
+            disabled_reason: components["schemas"]["WebhookDisabledReason"] | null;
+            /**
+             * Format: date-time
+             * @description First failed attempt of the event that is being retried; null if the last attempt succeeded.
+             */
+            failing_since: string | null;
+            /**
+             * Format: date-time
+             * @description Until then, requests are also signed with the secret before the last rotation; null without one.
+             */
+            previous_secret_expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description Events since then are sent.
+             */
+            created_at: string;
+        };
+        /** @description A request to a webhook, and its outcome. */
+        WebhookAttempt: {
+            /**
+             * Format: date-time
+             * @description When the request began.
+             */
+            at: string;
+            /** @description Milliseconds until the response, or until the failure. */
+            duration_ms: number;
+            /** @description HTTP status of the response; null without one. */
+            status: number | null;
+            /** @description The first kilobyte of the response; empty without one. */
+            response: string;
+            /** @description `status`: not 2xx. `unreachable`: no connection, or it broke. `private_address`: the name does not lead to the internet. Null: delivered. */
+            failure: components["schemas"]["WebhookFailure"] | null;
+        };
+        /** @description A response whose result has the schema `WebhookAttempt`. */
+        WebhookAttemptEnvelope: {
+            /** @description The resource that was requested, created or changed. */
+            data: components["schemas"]["WebhookAttempt"];
+        };
+        /** @description An event for a webhook. */
+        WebhookDelivery: {
+            /**
+             * Format: uuid
+             * @description Sent as `webhook-id`, the same in each attempt.
+             */
+            id: string;
+            /**
+             * @description The event name.
+             * @enum {string}
+             */
+            event: "message.new" | "message.updated" | "message.done" | "message.deleted" | "workspace.updated" | "conversation.new" | "conversation.updated" | "conversation.deleted";
+            /** @description The event's sequence in the workspace. */
+            seq: number;
+            /**
+             * Format: date-time
+             * @description When the event was stored.
+             */
+            occurred_at: string;
+            /**
+             * @description `pending` until an attempt succeeds.
+             * @enum {string}
+             */
+            state: "pending" | "delivered";
+            /** @description Number of attempts so far. */
+            attempts: number;
+            /**
+             * Format: date-time
+             * @description When it is tried again; null if it is delivered, or waits for events before it.
+             */
+            next_attempt_at: string | null;
+            /** @description The last attempt; null before the first. */
+            last_attempt: components["schemas"]["WebhookAttempt"] | null;
+        };
+        /** @description A response whose result has the schema `WebhookDelivery`. */
+        WebhookDeliveryEnvelope: {
+            /** @description The resource that was requested, created or changed. */
+            data: components["schemas"]["WebhookDelivery"];
+        };
+        /** @description A part of the deliveries of a webhook. */
+        WebhookDeliveryPage: {
+            /** @description The deliveries of this page, last event first. */
+            data: components["schemas"]["WebhookDelivery"][];
+            /** @description Cursors of the neighbouring pages. */
+            pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * @description Why the server has disabled a webhook.
+         * @enum {string}
+         */
+        WebhookDisabledReason: "failing" | "gone";
+        /** @description A response whose result has the schema `Webhook`. */
+        WebhookEnvelope: {
+            /** @description The resource that was requested, created or changed. */
+            data: components["schemas"]["Webhook"];
+        };
+        /**
+         * @description Why an attempt failed.
+         * @enum {string}
+         */
+        WebhookFailure: "status" | "timeout" | "unreachable" | "private_address";
+        /** @description A complete list, without pages, of items with the schema `Webhook`. */
+        WebhookList: {
+            /** @description All items, in the order that the operation states; empty if there are none. */
+            data: components["schemas"]["Webhook"][];
+        };
+        /** @description What is sent again. */
+        WebhookReplay: {
+            /** @description Number of events that are sent again. */
+            deliveries: number;
+        };
+        /** @description A response whose result has the schema `WebhookReplay`. */
+        WebhookReplayEnvelope: {
+            /** @description The resource that was requested, created or changed. */
+            data: components["schemas"]["WebhookReplay"];
+        };
+        /** @description A webhook with its new secret. */
+        WebhookWithSecret: {
+            /**
+             * Format: uuid
+             * @description Identifies the webhook in the other routes.
+             */
+            id: string;
+            /** @description Receives the events, as POST requests. */
+            url: string;
+            /** @description The user's note; empty if there is none. */
+            description: string;
+            /** @description Only these events are sent; empty: all, also future ones. */
+            events: ("message.new" | "message.updated" | "message.done" | "message.deleted" | "workspace.updated" | "conversation.new" | "conversation.updated" | "conversation.deleted")[];
+            /**
+             * @description `paused` by the user, `disabled` by the server. After either, sending continues where it stopped once the webhook is enabled.
+             * @enum {string}
+             */
+            state: "enabled" | "paused" | "disabled";
+            /** @description `failing`: no attempt succeeded for three days. `gone`: the receiver answered 410. Null: not disabled. */
+            disabled_reason: components["schemas"]["WebhookDisabledReason"] | null;
+            /**
+             * Format: date-time
+             * @description First failed attempt of the event that is being retried; null if the last attempt succeeded.
+             */
+            failing_since: string | null;
+            /**
+             * Format: date-time
+             * @description Until then, requests are also signed with the secret before the last rotation; null without one.
+             */
+            previous_secret_expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description Events since then are sent.
+             */
+            created_at: string;
+            /** @description Key of the signatures (Standard Webhooks): `whsec_` and base64. It is not shown again. */
+            secret: string;
+        };
+        /** @description A response whose result has the schema `WebhookWithSecret`. */
+        WebhookWithSecretEnvelope: {
+            /** @description The resource that was requested, created or changed. */
+            data: components["schemas"]["WebhookWithSecret"];
         };
         /** @description A workflow with the results of its steps. */
         Workflow: {
@@ -4479,6 +4842,7 @@ export type CountryCode = components['schemas']['CountryCode'];
 export type CreateAgentBody = components['schemas']['CreateAgentBody'];
 export type CreateConversationBody = components['schemas']['CreateConversationBody'];
 export type CreateMemoryBody = components['schemas']['CreateMemoryBody'];
+export type CreateWebhookBody = components['schemas']['CreateWebhookBody'];
 export type CreateWorkspaceBody = components['schemas']['CreateWorkspaceBody'];
 export type CurrencyCode = components['schemas']['CurrencyCode'];
 export type DelegationDetails = components['schemas']['DelegationDetails'];
@@ -4529,9 +4893,11 @@ export type ReceiptEnvelope = components['schemas']['ReceiptEnvelope'];
 export type ReceiptKey = components['schemas']['ReceiptKey'];
 export type ReceiptKeySet = components['schemas']['ReceiptKeySet'];
 export type ReceiptPage = components['schemas']['ReceiptPage'];
+export type ReplayWebhookBody = components['schemas']['ReplayWebhookBody'];
 export type ReplayedEvent = components['schemas']['ReplayedEvent'];
 export type ReplayedEventList = components['schemas']['ReplayedEventList'];
 export type ResponseLength = components['schemas']['ResponseLength'];
+export type RotateWebhookSecretBody = components['schemas']['RotateWebhookSecretBody'];
 export type SendMessageBody = components['schemas']['SendMessageBody'];
 export type ServerTool = components['schemas']['ServerTool'];
 export type ServerToolDefinition = components['schemas']['ServerToolDefinition'];
@@ -4551,6 +4917,7 @@ export type UpdateAgentToolBody = components['schemas']['UpdateAgentToolBody'];
 export type UpdateBudgetBody = components['schemas']['UpdateBudgetBody'];
 export type UpdateConversationBody = components['schemas']['UpdateConversationBody'];
 export type UpdateMemoryBody = components['schemas']['UpdateMemoryBody'];
+export type UpdateWebhookBody = components['schemas']['UpdateWebhookBody'];
 export type UpdateWorkspaceBody = components['schemas']['UpdateWorkspaceBody'];
 export type UsageAmount = components['schemas']['UsageAmount'];
 export type UsageGroup = components['schemas']['UsageGroup'];
@@ -4564,6 +4931,20 @@ export type UserToolServerEnvelope = components['schemas']['UserToolServerEnvelo
 export type UserToolServerList = components['schemas']['UserToolServerList'];
 export type UserUsageSummary = components['schemas']['UserUsageSummary'];
 export type UserUsageSummaryEnvelope = components['schemas']['UserUsageSummaryEnvelope'];
+export type Webhook = components['schemas']['Webhook'];
+export type WebhookAttempt = components['schemas']['WebhookAttempt'];
+export type WebhookAttemptEnvelope = components['schemas']['WebhookAttemptEnvelope'];
+export type WebhookDelivery = components['schemas']['WebhookDelivery'];
+export type WebhookDeliveryEnvelope = components['schemas']['WebhookDeliveryEnvelope'];
+export type WebhookDeliveryPage = components['schemas']['WebhookDeliveryPage'];
+export type WebhookDisabledReason = components['schemas']['WebhookDisabledReason'];
+export type WebhookEnvelope = components['schemas']['WebhookEnvelope'];
+export type WebhookFailure = components['schemas']['WebhookFailure'];
+export type WebhookList = components['schemas']['WebhookList'];
+export type WebhookReplay = components['schemas']['WebhookReplay'];
+export type WebhookReplayEnvelope = components['schemas']['WebhookReplayEnvelope'];
+export type WebhookWithSecret = components['schemas']['WebhookWithSecret'];
+export type WebhookWithSecretEnvelope = components['schemas']['WebhookWithSecretEnvelope'];
 export type Workflow = components['schemas']['Workflow'];
 export type WorkflowEnvelope = components['schemas']['WorkflowEnvelope'];
 export type WorkflowPage = components['schemas']['WorkflowPage'];
@@ -6842,6 +7223,250 @@ export interface operations {
             };
         };
     };
+    listWebhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateWebhookBody"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookWithSecretEnvelope"];
+                };
+            };
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which webhook: a lower-case UUID. An unknown one, or one of another user, returns `webhook_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    updateWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which webhook: a lower-case UUID. An unknown one, or one of another user, returns `webhook_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateWebhookBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEnvelope"];
+                };
+            };
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which webhook: a lower-case UUID. An unknown one, or one of another user, returns `webhook_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RotateWebhookSecretBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookWithSecretEnvelope"];
+                };
+            };
+        };
+    };
+    testWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which webhook: a lower-case UUID. An unknown one, or one of another user, returns `webhook_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookAttemptEnvelope"];
+                };
+            };
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: {
+                /** @description The `next_scroll_id` or `prev_scroll_id` of a page of the same list; without it, the first page. */
+                scrollId?: string;
+                /** @description Maximum number of items, 1 to 100. Pages with large items have fewer. */
+                limit?: number;
+                /** @description Only deliveries in this state. */
+                state?: "pending" | "delivered";
+            };
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which webhook: a lower-case UUID. An unknown one, or one of another user, returns `webhook_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryPage"];
+                };
+            };
+        };
+    };
+    replayWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which webhook: a lower-case UUID. An unknown one, or one of another user, returns `webhook_not_found`. */
+                id: string;
+                /** @description Which webhook delivery: a lower-case UUID. An unknown one, or one of another user, returns `webhook_delivery_not_found`. */
+                deliveryId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted; processing continues in the background. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryEnvelope"];
+                };
+            };
+        };
+    };
+    replayWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which webhook: a lower-case UUID. An unknown one, or one of another user, returns `webhook_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayWebhookBody"];
+            };
+        };
+        responses: {
+            /** @description Accepted; processing continues in the background. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookReplayEnvelope"];
+                };
+            };
+        };
+    };
     streamEvents: {
         parameters: {
             query: {
@@ -6922,6 +7547,8 @@ export interface Routes {
     '/v1/integrations': { result: operations['listIntegrations']['responses'][200]['content']['application/json'] };
     '/v1/tool-servers': { result: operations['listToolServers']['responses'][200]['content']['application/json'] };
     '/v1/tool-servers/{server}/tools': { path: operations['listServerTools']['parameters']['path']; result: operations['listServerTools']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/webhooks': { path: operations['listWebhooks']['parameters']['path']; result: operations['listWebhooks']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/webhooks/{id}/deliveries': { path: operations['listWebhookDeliveries']['parameters']['path']; query?: operations['listWebhookDeliveries']['parameters']['query']; result: operations['listWebhookDeliveries']['responses'][200]['content']['application/json'] };
   };
   post: {
     '/v1/users/legal/accept': { body: NonNullable<operations['acceptLegal']['requestBody']>['content']['application/json']; result: undefined };
@@ -6948,6 +7575,11 @@ export interface Routes {
     '/v1/tool-servers/{server}/connect': { path: operations['connectToolServer']['parameters']['path']; result: operations['connectToolServer']['responses'][200]['content']['application/json'] };
     '/v1/tool-servers/{server}/callback': { path: operations['completeToolServer']['parameters']['path']; body: NonNullable<operations['completeToolServer']['requestBody']>['content']['application/json']; result: undefined };
     '/v1/tool-servers/{server}/tools/accept': { path: operations['acceptServerTools']['parameters']['path']; body: NonNullable<operations['acceptServerTools']['requestBody']>['content']['application/json']; result: undefined };
+    '/v1/workspaces/{workspaceId}/webhooks': { path: operations['createWebhook']['parameters']['path']; body: NonNullable<operations['createWebhook']['requestBody']>['content']['application/json']; result: operations['createWebhook']['responses'][201]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/webhooks/{id}/secret': { path: operations['rotateWebhookSecret']['parameters']['path']; body: NonNullable<operations['rotateWebhookSecret']['requestBody']>['content']['application/json']; result: operations['rotateWebhookSecret']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/webhooks/{id}/test': { path: operations['testWebhook']['parameters']['path']; result: operations['testWebhook']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/webhooks/{id}/deliveries/{deliveryId}/replay': { path: operations['replayWebhookDelivery']['parameters']['path']; result: operations['replayWebhookDelivery']['responses'][202]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/webhooks/{id}/replay': { path: operations['replayWebhook']['parameters']['path']; body: NonNullable<operations['replayWebhook']['requestBody']>['content']['application/json']; result: operations['replayWebhook']['responses'][202]['content']['application/json'] };
   };
   patch: {
     '/v1/users': { body: NonNullable<operations['updateUser']['requestBody']>['content']['application/json']; result: undefined };
@@ -6959,6 +7591,7 @@ export interface Routes {
     '/v1/workspaces/{workspaceId}/agents/{agentId}/memories/{key}': { path: operations['updateAgentMemory']['parameters']['path']; body: NonNullable<operations['updateAgentMemory']['requestBody']>['content']['application/json']; result: operations['updateAgentMemory']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/conversations/{id}': { path: operations['updateConversation']['parameters']['path']; body: NonNullable<operations['updateConversation']['requestBody']>['content']['application/json']; result: operations['updateConversation']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/messages/{id}': { path: operations['editMessage']['parameters']['path']; body: NonNullable<operations['editMessage']['requestBody']>['content']['application/json']; result: operations['editMessage']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/webhooks/{id}': { path: operations['updateWebhook']['parameters']['path']; body: NonNullable<operations['updateWebhook']['requestBody']>['content']['application/json']; result: operations['updateWebhook']['responses'][200]['content']['application/json'] };
   };
   delete: {
     '/v1/push-token': { result: undefined };
@@ -6971,6 +7604,7 @@ export interface Routes {
     '/v1/workspaces/{workspaceId}/artifacts/{id}': { path: operations['deleteArtifact']['parameters']['path']; result: undefined };
     '/v1/integrations/{provider}': { path: operations['disconnectIntegration']['parameters']['path']; result: undefined };
     '/v1/tool-servers/{server}': { path: operations['disconnectToolServer']['parameters']['path']; result: undefined };
+    '/v1/workspaces/{workspaceId}/webhooks/{id}': { path: operations['deleteWebhook']['parameters']['path']; result: undefined };
   };
 }
 

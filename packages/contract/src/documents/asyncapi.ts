@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { CLIENT_EVENTS, type ClientEventName } from '../events/client.js';
-import { DURABLE_EVENTS, SERVER_EVENTS, type ServerEventName } from '../events/server.js';
+import { DURABLE_EVENTS } from '../enums.js';
+import { SERVER_EVENTS, type ServerEventName } from '../events/server.js';
 import { SESSION_ENDINGS } from '../events/sessions.js';
 import { STREAM_PATH, StreamQuery } from '../routes/index.js';
 import { EVENT_EXAMPLES } from './event-examples.js';

@@ -57,6 +57,7 @@ const TAGS = {
   workflows: 'Plans of steps that agents work on in the background',
   receipts: 'Signed records of calls that changed something in another system',
   integrations: 'Apps connected through OAuth',
+  webhooks: 'Addresses that receive the events of a workspace',
 };
 
 /** The REST interface as OpenAPI 3.1 (`openapi.json`). */

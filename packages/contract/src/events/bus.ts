@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Id } from '../resources/primitives.js';
-import type { DurableEventName, EphemeralEventName, ServerEventPayload } from './server.js';
+import type { DurableEventName } from '../enums.js';
+import type { EphemeralEventName, ServerEventPayload } from './server.js';
 
 /** Envelope versions between orchestrator and gateways that this release reads and publishes. */
 export const BUS_VERSIONS = [2] as const;

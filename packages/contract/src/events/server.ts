@@ -144,19 +144,6 @@ export const SERVER_EVENTS = {
 export type ServerEventName = keyof typeof SERVER_EVENTS;
 export type ServerEventPayload<Name extends ServerEventName> = z.output<(typeof SERVER_EVENTS)[Name]['payload']>;
 
-/** The events with a `seq`, which are stored. */
-export const DURABLE_EVENTS = [
-  'message.new',
-  'message.updated',
-  'message.done',
-  'message.deleted',
-  'workspace.updated',
-  'conversation.new',
-  'conversation.updated',
-  'conversation.deleted',
-] as const satisfies readonly ServerEventName[];
-export type DurableEventName = (typeof DURABLE_EVENTS)[number];
-
 export const EPHEMERAL_EVENTS = [
   'message.chunk',
   'agent.tool',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DURABLE_EVENTS } from '../events/server.js';
+import { DURABLE_EVENTS } from '../enums.js';
 import { defineRoute, id, ok } from './define.js';
 import * as examples from './examples.js';
 import { EXAMPLE } from './examples.js';

@@ -18,6 +18,7 @@ import { turnRoutes } from './turns.js';
 import { uploadRoutes } from './uploads.js';
 import { usageRoutes } from './usage.js';
 import { userRoutes } from './users.js';
+import { webhookRoutes } from './webhooks.js';
 import { workflowRoutes } from './workflows.js';
 import { workspaceRoutes } from './workspaces.js';
 
@@ -54,6 +55,7 @@ export const ROUTES = [
   ...workflowRoutes,
   ...receiptRoutes,
   ...integrationRoutes,
+  ...webhookRoutes,
 ] as const;
 
 /** The routes that the realtime gateway answers. */

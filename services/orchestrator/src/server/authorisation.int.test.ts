@@ -32,6 +32,7 @@ const ONCE = new Set<OperationId>([
   'disconnectIntegration',
   'disconnectToolServer',
   'acceptServerTools',
+  'deleteWebhook',
 ]);
 
 const OPERATIONS = ROUTES.filter(({ auth }) => auth !== 'public').map(({ operationId }) => operationId);

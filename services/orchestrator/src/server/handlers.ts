@@ -2,7 +2,7 @@ import type { Handlers } from '../platform/http/handlers.js';
 import type { Modules } from './modules.js';
 
 /** A missing handler does not compile. */
-export const handlersOf = ({ legal, integrations, workspaces, chat, users }: Modules): Handlers => ({
+export const handlersOf = ({ legal, integrations, workspaces, chat, webhooks, users }: Modules): Handlers => ({
   ...users.core.routes,
   ...users.account.routes,
   ...users.users.routes,
@@ -22,4 +22,5 @@ export const handlersOf = ({ legal, integrations, workspaces, chat, users }: Mod
   ...users.exports.routes,
   ...integrations.routes,
   ...integrations.toolServers.routes,
+  ...webhooks.routes,
 });

@@ -10,6 +10,7 @@ import {
 import { modelCallsKeys, type OrchestratorConfig } from '../config.js';
 import { createBoundedRead } from '../platform/database/bounded-read.js';
 import { createConnections } from '../records/connections.js';
+import type { CommittedEvent } from '../records/event-log.js';
 import { connectionsOf, openDatabases } from '../platform/database/databases.js';
 import { createReadPosition } from '../events/position-header.js';
 import { createStandbyReads } from '../platform/database/standby-reads.js';
@@ -64,6 +65,8 @@ import { createTranscriptsModule, transcriptionPrice } from '../workspaces/trans
 import { createUploadsModule } from '../workspaces/uploads/uploads.module.js';
 import { createUsageModule } from '../metering/usage.module.js';
 import { createUsersModule } from '../accounts/users/users.module.js';
+import { createWebhookTrigger } from '../events/webhooks/webhook-trigger.js';
+import { createWebhooksModule } from '../events/webhooks/webhooks.module.js';
 import { createWorkflowsModule } from '../turns/workflows/workflows.module.js';
 import { createWorkspacesModule } from '../workspaces/workspaces.module.js';
 import { createJobQueue } from '../platform/jobs/job-queue.js';
@@ -99,8 +102,9 @@ export async function createModules(options: OrchestratorOptions) {
   const integrations = await createIntegrationModules(options, platform);
   const workspaces = await createWorkspaceModules(options, platform);
   const chat = createChatModules(options, platform, workspaces, integrations);
+  const webhooks = createWebhooks(options, platform, workspaces, integrations);
   const users = createUserModules(options, platform, workspaces, integrations, chat);
-  return { platform, legal, integrations, workspaces, chat, users };
+  return { platform, legal, integrations, workspaces, chat, webhooks, users };
 }
 
 /** The first statements open a connection of each pool, which takes long where many services start concurrently. */
@@ -128,12 +132,18 @@ function createPlatform({ config, bus, environment, metrics, logger }: Orchestra
   const jobSignals = createJobSignals(bus);
   const committed = createCommittedEvents();
   const gateways = createGateways({ database: databases.background, store: gatewayRecords, logger });
-  const signals = { jobSignals, onCommitted: committed.push, pushDelayMs: pushDelayOf(config), logger };
+  const webhookTrigger = createWebhookTrigger();
+  const onCommitted = (event: CommittedEvent): void => {
+    committed.push(event);
+    webhookTrigger.committed(event);
+  };
+  const signals = { jobSignals, onCommitted, pushDelayMs: pushDelayOf(config), logger };
   return {
     databases,
     epochs,
     jobSignals,
     committed,
+    webhookTrigger,
     turnSignals: createTurnSignals(bus),
     requests: createConnections(databases.requests, signals),
     background: createConnections(databases.background, signals),
@@ -278,6 +288,28 @@ function createDocumentModules(
     logger,
   });
   return { artifacts, transcripts, files };
+}
+
+function createWebhooks(
+  { config, version, metrics, logger }: OrchestratorOptions,
+  { requests, background, jobSignals, webhookTrigger: trigger, clock }: Platform,
+  { workspaces: { access }, createViewContext }: WorkspaceModules,
+  { cipher }: IntegrationModules,
+) {
+  return createWebhooksModule({
+    config,
+    requests,
+    background,
+    jobSignals,
+    access,
+    cipher,
+    createViewContext,
+    trigger,
+    version,
+    metrics,
+    clock,
+    logger,
+  });
 }
 
 function createCallModule(

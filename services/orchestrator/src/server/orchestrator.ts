@@ -28,14 +28,14 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
 
 async function startBackground(
   { config, bus, metrics, logger }: OrchestratorOptions,
-  { platform, integrations, workspaces, chat, users }: Modules,
+  { platform, integrations, workspaces, chat, webhooks, users }: Modules,
 ) {
   const { requests, background, leases, jobSignals } = platform;
   const { runtimes } = workspaces;
   const onRun = ({ workspaceId }: LeasedJob) => runtimes.use(workspaceId);
   const usingRuntimes = [...chat.turns.urgentJobs, ...chat.summaries.urgentJobs].map((job) => ({ ...job, onRun }));
   const workers = await startWorkers({
-    urgent: [...usingRuntimes, ...runtimes.urgentJobs, ...chat.transcripts.urgentJobs],
+    urgent: [...usingRuntimes, ...runtimes.urgentJobs, ...chat.transcripts.urgentJobs, ...webhooks.urgentJobs],
     maintenance: [
       ...workspaces.idempotency.jobs,
       ...workspaces.uploads.jobs,
@@ -45,6 +45,7 @@ async function startBackground(
       ...chat.receipts.jobs,
       ...chat.messages.jobs,
       ...workspaces.replay.jobs,
+      ...webhooks.jobs,
       ...users.exports.jobs,
       ...integrations.jobs,
       ...integrations.toolServers.jobs,
@@ -72,6 +73,7 @@ async function startBackground(
     metrics,
     logger,
   });
+  const webhookTrigger = webhooks.startTrigger();
   const watch = runtimes.startWatch();
   const gatewayWatch = platform.gateways.watch();
   const epochWatch = platform.epochs.watch(background.database, logger);
@@ -79,6 +81,7 @@ async function startBackground(
     async close() {
       const maintenanceClosed = workers.maintenance.close();
       await watch?.close();
+      await webhookTrigger?.close();
       await workers.urgent.close();
       await runtimes.close();
       await relay.close();
@@ -95,7 +98,7 @@ export async function startOrchestrator(
   handlers: Handlers,
 ): Promise<Orchestrator> {
   const { config, metrics, logger } = options;
-  const { platform, integrations, workspaces, chat, users } = modules;
+  const { platform, integrations, workspaces, chat, webhooks, users } = modules;
   const { databases, identityHash, sourceName, rates } = platform;
   const background = await startBackground(options, modules);
   const requestContext = createRequestContext(logger, metrics);
@@ -145,6 +148,7 @@ export async function startOrchestrator(
       await integrations.close();
       await integrations.apps.close();
       await integrations.toolServers.close();
+      await webhooks.close();
       await Promise.all([users.push.close(), users.auth.close()]);
       await databases.close();
     },

@@ -223,6 +223,19 @@ describe('account deletion with a runtime', () => {
       VALUES (${`own_${crypto.randomUUID().slice(0, 8)}`}, ${userId}, ${user.name}, 'https://mcp.example.com', 'oauth')`.execute(
       database,
     );
+    const webhookId = crypto.randomUUID();
+    await sql`
+      WITH webhook AS (
+        INSERT INTO webhooks (id, workspace_id, url, description, events, queued_seq)
+        VALUES (${webhookId}, ${home.workspaceId}, 'https://hooks.example.com', ${user.name}, '{}', 0)
+      ), secret AS (
+        INSERT INTO webhook_secrets (id, webhook_id, user_id, provider, key_id, tokens)
+        VALUES (${webhookId}, ${webhookId}, ${userId}, 'webhook', 'k', 'x')
+      )
+      INSERT INTO webhook_deliveries (id, webhook_id, seq, type, subject_id, occurred_at, response)
+      VALUES (${webhookId}, ${webhookId}, 1, 'message.new', ${home.conversationId}, now(), ${user.name})`.execute(
+      database,
+    );
     await storeArtifact(uswarm, home, user.name, ['- tea']);
     await storeWorkflow(uswarm, home, { name: user.name });
     const revocationId = crypto.randomUUID();

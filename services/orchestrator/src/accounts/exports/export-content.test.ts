@@ -19,6 +19,7 @@ async function exported(workflows: ExportedWorkflow[]): Promise<{ workflows: unk
     exportUsage: none,
     exportIntegrations: none,
     exportToolServers: none,
+    exportWebhooks: none,
     exportUploads: none,
     exportWorkspaces: () => Promise.resolve([{ id: 'w' }]),
     exportAgents: none,

@@ -18,6 +18,7 @@ export interface ExportContentDeps {
     | 'exportUsage'
     | 'exportIntegrations'
     | 'exportToolServers'
+    | 'exportWebhooks'
     | 'exportUploads'
     | 'exportWorkspaces'
     | 'exportAgents'
@@ -50,6 +51,7 @@ legal.json               legal documents that you accepted, with version and tim
 usage.json               tokens and requests by month and workspace
 integrations.json        apps that you connected; without their tokens
 tool-servers.json        tool servers that you added; without their tokens
+webhooks.json            webhooks of your workspaces; without their secrets
 receipts.json            calls of agents that changed something, with signatures
 receipt-keys.json        the public keys of the signatures
 uploads.json             files that you uploaded; "path" is the file in this archive
@@ -182,6 +184,7 @@ export function createExportContent({ database, data, profile, receipts, steps, 
       json('usage.json', () => data.exportUsage(database, userId)),
       json('integrations.json', () => data.exportIntegrations(database, userId)),
       json('tool-servers.json', () => data.exportToolServers(database, userId)),
+      json('webhooks.json', () => data.exportWebhooks(database, userId)),
       list('receipts.json', () => receipts.all(userId), '{"data":[', ']}'),
       json('receipt-keys.json', () => receipts.keys()),
       json('workspaces.json', async () => workspaces),

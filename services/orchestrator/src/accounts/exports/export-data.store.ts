@@ -79,6 +79,16 @@ export function exportToolServers(db: Database, userId: string): Rows {
   );
 }
 
+export function exportWebhooks(db: Database, userId: string): Rows {
+  return all(
+    db,
+    sql`
+      SELECT h.id, h.workspace_id, h.url, h.description, h.events, h.state, h.created_at
+      FROM webhooks h JOIN workspaces w ON w.id = h.workspace_id
+      WHERE w.owner_id = ${userId} ORDER BY h.created_at, h.id`,
+  );
+}
+
 export function exportUploads(db: Database, userId: string): Promise<(Listed & { name: string })[]> {
   return all(
     db,

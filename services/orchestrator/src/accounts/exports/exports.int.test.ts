@@ -88,6 +88,11 @@ describe('an export', () => {
         VALUES ('own_abcd1234', ${await uswarm.idOf(owner.user)}, 'Notes', 'https://mcp.example.com/mcp', 'none')`.execute(
         uswarm.database,
       );
+      await sql`
+        INSERT INTO webhooks (id, workspace_id, url, description, events, queued_seq)
+        VALUES (gen_random_uuid(), ${owner.home.workspaceId}, 'https://hooks.example.com/', 'Tickets', '{}', 0)`.execute(
+        uswarm.database,
+      );
       const device = owner.user.with({ 'x-device-id': 'the phone' });
       await device.post('/v1/push-token', { push_token: PUSH_TOKEN }, 200);
       for (let n = 0; n < 12; n += 1) {
@@ -136,6 +141,7 @@ describe('an export', () => {
       expect(list('usage.json')).toEqual(expect.any(Array));
       expect(list('integrations.json').map(({ provider }) => provider)).toEqual(['gmail']);
       expect(list('tool-servers.json').map(({ url }) => url)).toEqual(['https://mcp.example.com/mcp']);
+      expect(list('webhooks.json').map(({ url }) => url)).toEqual(['https://hooks.example.com/']);
     });
 
     it('contains the workspaces with their agents, settings and memories as the API returns them', async () => {

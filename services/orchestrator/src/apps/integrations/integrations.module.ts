@@ -129,6 +129,7 @@ export async function createIntegrationsModule(deps: IntegrationsModuleDeps) {
     service,
     providers,
     accessTokens,
+    cipher,
     /** App and tool names that users see: a user's tool server must not imitate them. */
     names: catalog.items.map(({ name }) => name),
     routes: { ...integrationHandlers(service, operators), ...toolServerHandlers(service, deps.servers) },

@@ -18,7 +18,7 @@ import {
 } from '../../records/user-tool-servers.store.js';
 import type { ConnectingUser, IntegrationService } from '../integrations/integrations.service.js';
 import { connectionKey } from './server-accounts.js';
-import { addressProblem, canonicalAddress } from './user-server-address.js';
+import { addressProblem, canonicalAddress } from '../../platform/http/public-url.js';
 import { newUserServerId } from './user-server-id.js';
 import { cleanName, lookOfName } from './user-server-name.js';
 import type { Probe, ServerProbe } from './user-server-probe.js';

@@ -1,5 +1,5 @@
 // Generated from the migrations by `npm run generate`. Do not edit.
-import type { AgentPrompt, Attachment, LegalDocumentName, Mention, MessageContent, PushKeys } from '@uswarm/contract';
+import type { AgentPrompt, Attachment, DurableEventName, LegalDocumentName, Mention, MessageContent, PushKeys } from '@uswarm/contract';
 import type { ColumnType } from 'kysely';
 
 /** Has a default. */
@@ -580,6 +580,47 @@ export interface UsersTable {
   time_zone: Generated<string>;
 }
 
+export interface WebhookDeliveriesTable {
+  id: string;
+  webhook_id: string;
+  seq: number;
+  type: DurableEventName;
+  subject_id: string;
+  conversation_id: string | null;
+  occurred_at: Timestamp;
+  state: Generated<'pending' | 'delivered'>;
+  attempts: Generated<number>;
+  failing_since: Timestamp | null;
+  next_attempt_at: Timestamp | null;
+  last_attempt_at: Timestamp | null;
+  duration_ms: number | null;
+  status: number | null;
+  response: Generated<string>;
+  failure: 'status' | 'timeout' | 'unreachable' | 'private_address' | null;
+}
+
+export interface WebhookSecretsTable {
+  id: string;
+  webhook_id: string;
+  user_id: string;
+  provider: string;
+  key_id: string;
+  tokens: Buffer;
+  expires_at: Timestamp | null;
+}
+
+export interface WebhooksTable {
+  id: string;
+  workspace_id: string;
+  url: string;
+  description: string;
+  events: DurableEventName[];
+  state: Generated<'enabled' | 'paused' | 'disabled'>;
+  disabled_reason: 'failing' | 'gone' | null;
+  queued_seq: number;
+  created_at: Generated<Timestamp>;
+}
+
 export interface WorkTable {
   kind: string;
   subject_id: string;
@@ -702,6 +743,9 @@ export interface Schema {
   usage_periods: UsagePeriodsTable;
   user_tool_servers: UserToolServersTable;
   users: UsersTable;
+  webhook_deliveries: WebhookDeliveriesTable;
+  webhook_secrets: WebhookSecretsTable;
+  webhooks: WebhooksTable;
   work: WorkTable;
   workflow_steps: WorkflowStepsTable;
   workflows: WorkflowsTable;

@@ -123,6 +123,11 @@ export const insertJobs = (kind: string, jobs: RawBuilder<unknown>): RawBuilder<
   SELECT ${kind}, subject_id, workspace_id, serial_key, ordinal, fair_key
   FROM (${jobs}) job (subject_id, workspace_id, serial_key, ordinal, fair_key)`;
 
+/** As `insertJobs`. A job that is being handled is handled again, and one that waits stays as it is. */
+export const insertOrRepeatJobs = (kind: string, jobs: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  ${insertJobs(kind, jobs)}
+  ON CONFLICT (kind, subject_id) DO UPDATE SET run_at = now(), attempts = 0 WHERE work.lease_id IS NOT NULL`;
+
 /** Ends the lease and the failures of a job, which is due now. @returns false if it does not exist */
 export async function restartJob(db: Database, kind: string, subjectId: string): Promise<boolean> {
   const result = await db

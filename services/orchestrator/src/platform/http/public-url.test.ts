@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { addressProblem, canonicalAddress } from './user-server-address.js';
+import { addressProblem, canonicalAddress } from './public-url.js';
 
 const PUBLIC = 'must be the address of a server on the internet';
 const HTTPS = 'must begin with https://';

@@ -8,7 +8,7 @@ const PRIVATE_SUFFIXES = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home\
 const NOT_PUBLIC = 'must be the address of a server on the internet';
 
 /**
- * Why a user cannot add a server with this address. A name's IP address is checked for each connection instead, because
+ * Why uswarm does not call an address that a user has named. A name's IP address is checked for each connection instead, because
  * it can change.
  *
  * @param privateHosts hosts that the operator permits although they are on a private network

@@ -1,0 +1,128 @@
+import type { Clock, Logger } from '@uswarm/service-kit';
+import type { Database, Transaction, WithTransaction } from '../../platform/database/database.js';
+import type { LeasedJob } from '../../platform/jobs/job-queue.js';
+import type { JobResult } from '../../platform/jobs/job-worker.js';
+import type { EventLog } from '../../records/event-log.js';
+import { insertSystemMessage } from '../../records/system-message.js';
+import {
+  type AttemptResult,
+  deleteDelivery,
+  type DisabledReason,
+  findSendingWebhook,
+  latestConversation,
+  listPendingDeliveries,
+  type PendingDelivery,
+  queueEvents,
+  type SendingWebhook,
+  storeAttempt,
+} from '../../records/webhooks.store.js';
+import type { RenderEvents } from '../event-payloads.js';
+import type { LoggedEvent } from '../event-publisher.js';
+import { nextAttempt } from './next-attempt.js';
+import type { SendWebhook, SentWebhook } from './send-webhook.js';
+import type { WebhookMetrics } from './webhook-metrics.js';
+import type { WebhookSecrets } from './webhook-secrets.js';
+
+export interface DeliveryDeps {
+  database: Database;
+  withTransaction: WithTransaction;
+  events: Pick<EventLog, 'addMessage'>;
+  render: RenderEvents;
+  send: SendWebhook;
+  secrets: WebhookSecrets;
+  metrics: WebhookMetrics;
+  clock: Clock;
+  logger: Logger;
+}
+
+const QUEUED_AT_ONCE = 500;
+const RENDERED_AT_ONCE = 50;
+
+/**
+ * Sends a webhook's events in order, at least once: an event is sent again if the process ends before it has stored the
+ * outcome. An event that fails holds up those after it.
+ */
+export function createDelivery(deps: DeliveryDeps) {
+  const { database, render, send, secrets, metrics, clock, logger } = deps;
+
+  async function queueAll(id: string): Promise<void> {
+    while ((await queueEvents(database, id, QUEUED_AT_ONCE)) === QUEUED_AT_ONCE);
+  }
+
+  async function tellUser(
+    { workspaceId, url }: SendingWebhook,
+    reason: DisabledReason,
+    tx: Transaction,
+  ): Promise<void> {
+    const conversationId = await latestConversation(tx, workspaceId);
+    if (conversationId === undefined) return;
+    await insertSystemMessage(deps, { workspaceId, conversationId, text: disabledText(url, reason) }, tx);
+  }
+
+  function resultOf(
+    { attempts, failingSince }: PendingDelivery,
+    { attempt, retryAfterMs }: SentWebhook,
+  ): AttemptResult {
+    const startedAt = Date.parse(attempt.at);
+    const failingMs = startedAt - (failingSince?.getTime() ?? startedAt);
+    // Attempts before the webhook was enabled again do not count.
+    return nextAttempt({ outcome: attempt, attempts: failingSince === null ? 0 : attempts, failingMs, retryAfterMs });
+  }
+
+  /** @returns undefined if the next event can follow */
+  async function deliver(
+    webhook: SendingWebhook,
+    delivery: PendingDelivery,
+    event: LoggedEvent,
+    signal: AbortSignal,
+  ): Promise<JobResult | undefined> {
+    const ids = { webhookId: webhook.id, deliveryId: delivery.id };
+    // Its subject is deleted, and the event for the deletion follows.
+    if (event.kind !== 'durable') return void (await deleteDelivery(database, delivery.id));
+    const { url } = webhook;
+    const body = { type: event.event, timestamp: event.at, data: event.payload };
+    const sent = await send({ url, id: delivery.id, body, secrets: webhook.secrets.map(secrets.open) }, signal);
+    const result = resultOf(delivery, sent);
+    const continues = await deps.withTransaction(async (tx) => {
+      if ('disable' in result) await tellUser(webhook, result.disable, tx);
+      return storeAttempt(tx, ids, sent.attempt, result);
+    });
+    metrics.attempted(sent.attempt.failure ?? 'delivered');
+    if ('retryInMs' in result) return { againInMs: result.retryInMs };
+    if ('disable' in result) logger.info({ webhook: webhook.id, reason: result.disable }, 'a webhook was disabled');
+    else metrics.delivered((clock.now().getTime() - delivery.event.createdAt.getTime()) / 1_000);
+    return continues ? undefined : { done: true };
+  }
+
+  return async ({ subjectId }: LeasedJob, signal: AbortSignal): Promise<JobResult> => {
+    await queueAll(subjectId);
+    for (;;) {
+      signal.throwIfAborted();
+      const webhook = await findSendingWebhook(database, subjectId);
+      if (webhook === undefined) return { done: true };
+      const pending = await listPendingDeliveries(database, subjectId, RENDERED_AT_ONCE);
+      const waitMs = (pending[0]?.nextAttemptAt?.getTime() ?? 0) - clock.now().getTime();
+      if (waitMs > 0) return { againInMs: waitMs };
+      const rendered = await render(
+        pending.map(({ event }) => event),
+        database,
+      );
+      for (const [index, event] of rendered.entries()) {
+        const delivery = pending[index];
+        const ended = delivery && (await deliver(webhook, delivery, event, signal));
+        if (ended !== undefined) return ended;
+      }
+      if (pending.length === 0) return { done: true };
+      if (pending.length < RENDERED_AT_ONCE) await queueAll(subjectId);
+    }
+  };
+}
+
+const REASONS: Record<DisabledReason, string> = {
+  failing: 'no attempt to send an event has succeeded for three days',
+  gone: 'the receiver answered that it no longer exists (410)',
+};
+
+/** Without path and query, which can contain secrets. */
+const disabledText = (url: string, reason: DisabledReason): string =>
+  `The webhook to ${new URL(url).host} was disabled: ${REASONS[reason]}. Its events wait until you enable it again, up to seven days.`;

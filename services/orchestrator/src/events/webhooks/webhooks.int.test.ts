@@ -1,0 +1,319 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { MessagePage, Webhook, WebhookAttempt, WebhookDelivery, WebhookWithSecret } from '@uswarm/contract';
+import { eventually } from '@uswarm/testkit/eventually';
+import { type ReceivedWebhook, startWebhookReceiver, type WebhookReceiver } from '@uswarm/testkit/webhook-receiver';
+import { sql } from 'kysely';
+import {
+  type Home,
+  startTestOrchestrator,
+  type TestOrchestrator,
+  type TestUser,
+} from '../../../test/test-orchestrator.js';
+
+const ENABLED = {
+  USER_WEBHOOKS: 'true',
+  USER_WEBHOOKS_PER_WORKSPACE: '3',
+  USER_WEBHOOKS_PRIVATE_HOSTS: '127.0.0.1',
+  USER_WEBHOOK_WORKERS: '4',
+  INTEGRATION_TOKEN_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+};
+
+describe('a webhook', () => {
+  let uswarm: TestOrchestrator;
+  let receiver: WebhookReceiver;
+  let user: TestUser;
+  let home: Home;
+  let webhooks: string;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator({ environment: ENABLED });
+  });
+  afterAll(() => uswarm?.close());
+  beforeEach(async () => {
+    await receiver?.close();
+    receiver = await startWebhookReceiver();
+    user = await uswarm.user();
+    home = await uswarm.home(user);
+    webhooks = `${home.workspace}/webhooks`;
+  });
+  afterAll(() => receiver?.close());
+
+  async function create(settings: Record<string, unknown> = {}): Promise<WebhookWithSecret> {
+    const body = { url: receiver.url, ...settings };
+    return (await user.post<{ data: WebhookWithSecret }>(webhooks, body, 201)).body.data;
+  }
+  const state = async ({ id }: Webhook): Promise<Webhook | undefined> =>
+    (await user.get<{ data: Webhook[] }>(webhooks)).body.data.find((one) => one.id === id);
+  const deliveries = async ({ id }: Webhook, query = ''): Promise<WebhookDelivery[]> =>
+    (await user.get<{ data: WebhookDelivery[] }>(`${webhooks}/${id}/deliveries${query}`)).body.data;
+  const say = (text: string) => user.post(home.messages, { content: { type: 'text', text } }, 201);
+  const enable = ({ id }: Webhook) => user.patch(`${webhooks}/${id}`, { state: 'enabled' }, 200);
+  const received = (count: number): Promise<ReceivedWebhook[]> =>
+    eventually(() => receiver.received, { until: ({ length }) => length >= count });
+  const allDelivered = (webhook: Webhook): Promise<WebhookDelivery[]> =>
+    eventually(() => deliveries(webhook), {
+      until: (all) => all.length > 0 && all.every((one) => one.state === 'delivered'),
+    });
+  /** As if the first failed attempt was long ago, and the next one is due. */
+  const age = async ({ id }: Webhook, days: number): Promise<void> => {
+    await sql`
+      WITH aged AS (
+        UPDATE webhook_deliveries SET failing_since = failing_since - ${days} * interval '1 day', next_attempt_at = now()
+        WHERE webhook_id = ${id} AND state = 'pending'
+      )
+      UPDATE work SET run_at = now() WHERE kind = 'webhook' AND subject_id = ${id}`.execute(uswarm.database);
+  };
+
+  it('receives an event with the payload of the realtime channel, signed as Standard Webhooks describes', async () => {
+    const webhook = await create({ events: ['message.new'] });
+    await say('hello receiver');
+    const [request] = await received(1);
+    if (request === undefined) throw new Error('nothing was received');
+    expect(() => receiver.verify(request, webhook.secret)).not.toThrow();
+    expect(() => receiver.verify(request, `whsec_${randomBytes(24).toString('base64')}`)).toThrow();
+    expect(request.body).toMatchObject({
+      type: 'message.new',
+      timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
+      data: {
+        workspace_id: home.workspaceId,
+        seq: expect.any(Number),
+        message: { content: { text: 'hello receiver' } },
+      },
+    });
+    const [delivery] = await allDelivered(webhook);
+    expect(delivery).toMatchObject({
+      id: request.id,
+      event: 'message.new',
+      attempts: 1,
+      last_attempt: { status: 204, failure: null },
+    });
+  });
+
+  it('receives all events of its workspace in order, and none of another', async () => {
+    const webhook = await create();
+    await uswarm.user();
+    for (const text of ['one', 'two', 'three']) await say(text);
+    await eventually(() => receiver.received.at(-1)?.text.includes('"three"'));
+    await allDelivered(webhook);
+    const seqs = receiver.received.map(({ body }) => body.data['seq']);
+    expect(seqs).toEqual(seqs.toSorted((a, b) => Number(a) - Number(b)));
+    expect(receiver.received.every(({ body }) => body.data['workspace_id'] === home.workspaceId)).toBe(true);
+    const texts = receiver.received.filter(({ body }) => body.type === 'message.new').map(({ text }) => text);
+    expect(['one', 'two', 'three'].map((text, index) => texts[index]?.includes(`"${text}"`))).toEqual([
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  it.each([
+    [
+      'answers 500',
+      { status: 500, body: 'out of \u0000order' },
+      { status: 500, failure: 'status', response: 'out of order' },
+    ],
+    ['redirects', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }, { status: 302, failure: 'status' }],
+    ['cuts the connection', 'cut', { status: null, failure: 'unreachable' }],
+  ] as const)('sends an event again, before those after it, if the receiver %s', async (_what, answer, outcome) => {
+    const webhook = await create({ events: ['message.new'] });
+    receiver.answers.push(answer);
+    await say('first');
+    const failed = await eventually(() => deliveries(webhook), { until: ([one]) => one?.attempts === 1 });
+    expect(failed[0]).toMatchObject({ state: 'pending', last_attempt: outcome });
+    expect(Date.parse(failed[0]?.next_attempt_at ?? '') - Date.now()).toBeGreaterThan(1_000);
+    expect((await state(webhook))?.failing_since).not.toBeNull();
+    await say('second');
+    await enable(webhook);
+    await allDelivered(webhook);
+    const [first, again, second] = receiver.received;
+    expect(again?.id).toBe(first?.id);
+    expect(second?.id).not.toBe(first?.id);
+    expect((await state(webhook))?.failing_since).toBeNull();
+  });
+
+  it('waits as long as Retry-After asks', async () => {
+    const webhook = await create();
+    receiver.answers.push({ status: 429, headers: { 'retry-after': '3600' } });
+    await say('busy?');
+    const [last] = (await eventually(() => deliveries(webhook), { until: (all) => all.at(-1)?.attempts === 1 })).slice(
+      -1,
+    );
+    expect(Date.parse(last?.next_attempt_at ?? '') - Date.now()).toBeGreaterThan(3_500_000);
+    // New events do not make it due earlier.
+    await say('still there?');
+    await eventually(() => deliveries(webhook, '?state=pending'), { until: ({ length }) => length > 0 });
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it('is disabled with a message after three days without success, and continues once it is enabled', async () => {
+    const webhook = await create({ events: ['message.new'] });
+    receiver.answers.push({ status: 503 }, { status: 503 });
+    await say('anyone?');
+    await eventually(() => deliveries(webhook), { until: ([one]) => one?.attempts === 1 });
+    await age(webhook, 3);
+    await eventually(() => state(webhook), { until: (now) => now?.state === 'disabled' });
+    expect(await state(webhook)).toMatchObject({ disabled_reason: 'failing' });
+    const messages = await user.get<MessagePage>(home.messages);
+    expect(JSON.stringify(messages.body)).toContain('no attempt to send an event has succeeded for three days');
+    await enable(webhook);
+    await allDelivered(webhook);
+    expect(receiver.received.at(2)?.id).toBe(receiver.received[0]?.id);
+    expect(await state(webhook)).toMatchObject({ state: 'enabled', disabled_reason: null });
+  });
+
+  it('is disabled immediately by 410', async () => {
+    const webhook = await create();
+    receiver.answers.push({ status: 410 });
+    await say('gone?');
+    expect(await eventually(() => state(webhook), { until: (now) => now?.state === 'disabled' })).toMatchObject({
+      disabled_reason: 'gone',
+    });
+  });
+
+  it('receives what happened while it was paused', async () => {
+    const webhook = await create({ events: ['message.new'] });
+    await user.patch(`${webhooks}/${webhook.id}`, { state: 'paused' }, 200);
+    await say('meanwhile');
+    await enable(webhook);
+    const [request] = await received(1);
+    expect(request?.text).toContain('meanwhile');
+  });
+
+  it('receives events again that the user asks for, with the same id', async () => {
+    const webhook = await create({ events: ['message.new'] });
+    const since = new Date().toISOString();
+    await say('again');
+    const [delivery] = await allDelivered(webhook);
+    await user.post(`${webhooks}/${webhook.id}/deliveries/${delivery?.id}/replay`, undefined, 202);
+    await received(2);
+    await allDelivered(webhook);
+    const replay = await user.post<{ data: { deliveries: number } }>(
+      `${webhooks}/${webhook.id}/replay`,
+      { since },
+      202,
+    );
+    expect(replay.body.data).toEqual({ deliveries: 1 });
+    await received(3);
+    expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(1);
+  });
+
+  it('does not receive an event about a message that is deleted meanwhile', async () => {
+    const webhook = await create();
+    receiver.answers.push({ status: 500 });
+    await say('a secret of mine');
+    await eventually(() => deliveries(webhook), { until: (all) => all.at(-1)?.attempts === 1 });
+    await user.delete(home.conversation, undefined, 204);
+    await enable(webhook);
+    await allDelivered(webhook);
+    const [, ...later] = receiver.received;
+    expect(later.at(-1)?.body.type).toBe('conversation.deleted');
+    expect(later.filter(({ text }) => text.includes('a secret of mine'))).toEqual([]);
+  });
+
+  it('has signatures of both secrets until the previous one expires', async () => {
+    const webhook = await create({ events: ['message.new'] });
+    const path = `${webhooks}/${webhook.id}/secret`;
+    const rotated = (await user.post<{ data: WebhookWithSecret }>(path, { overlap_hours: 1 }, 200)).body.data;
+    expect(rotated.previous_secret_expires_at).not.toBeNull();
+    await say('to both');
+    const [request] = await received(1);
+    if (request === undefined) throw new Error('nothing was received');
+    expect(() => receiver.verify(request, webhook.secret)).not.toThrow();
+    expect(() => receiver.verify(request, rotated.secret)).not.toThrow();
+    const last = (await user.post<{ data: WebhookWithSecret }>(path, { overlap_hours: 0 }, 200)).body.data;
+    await say('to the last');
+    const [, second] = await received(2);
+    if (second === undefined) throw new Error('nothing was received');
+    expect(() => receiver.verify(second, last.secret)).not.toThrow();
+    expect(() => receiver.verify(second, rotated.secret)).toThrow();
+  });
+
+  it('can be tested, and a failed test changes nothing', async () => {
+    const webhook = await create();
+    const path = `${webhooks}/${webhook.id}/test`;
+    receiver.answers.push({ status: 500, body: 'no' });
+    const failed = await user.post<{ data: WebhookAttempt }>(path, undefined, 200);
+    expect(failed.body.data).toMatchObject({ status: 500, response: 'no', failure: 'status' });
+    const attempt = await user.post<{ data: WebhookAttempt }>(path, undefined, 200);
+    expect(attempt.body.data).toMatchObject({ status: 204, failure: null });
+    expect(receiver.received.map(({ body }) => body.type)).toEqual(['webhook.test', 'webhook.test']);
+    expect(await deliveries(webhook)).toEqual([]);
+    expect(await state(webhook)).toMatchObject({ state: 'enabled', failing_since: null });
+  });
+
+  it.each([
+    'http://hooks.example.com/',
+    'https://127.0.0.2/',
+    'https://10.0.0.1/',
+    'https://[::1]/',
+    'https://user:pass@hooks.example.com/',
+    'https://hooks.example.com:8443/',
+    'https://orchestrator.default.svc/',
+    'nonsense',
+  ])('cannot have the address %s', async (url) => {
+    expect(await user.refusal('POST', webhooks, { url })).toBe('validation_failed');
+  });
+
+  it('has pages of deliveries', async () => {
+    const webhook = await create({ events: ['message.new'] });
+    for (const text of ['a', 'b', 'c']) await say(text);
+    await received(3);
+    await allDelivered(webhook);
+    const path = `${webhooks}/${webhook.id}/deliveries?limit=2`;
+    const first = await user.get<{ data: WebhookDelivery[]; pagination: { next_scroll_id: string } }>(path);
+    const next = await user.get<{ data: WebhookDelivery[] }>(
+      `${path}&scrollId=${first.body.pagination.next_scroll_id}`,
+    );
+    expect([first.body.data.length, next.body.data.length]).toEqual([2, 1]);
+    expect(new Set([...first.body.data, ...next.body.data].map(({ id }) => id)).size).toBe(3);
+  });
+
+  it('belongs to its user, of whom a workspace has a limited number', async () => {
+    const webhook = await create();
+    const other = await uswarm.user();
+    const foreign = `${(await uswarm.home(other)).workspace}/webhooks/${webhook.id}`;
+    expect(await other.refusal('GET', webhooks)).toBe('workspace_not_found');
+    expect(await other.refusal('POST', `${foreign}/test`)).toBe('webhook_not_found');
+    expect(await other.refusal('DELETE', foreign)).toBe('webhook_not_found');
+    await create();
+    await create();
+    expect(await user.refusal('POST', webhooks, { url: receiver.url })).toBe('webhook_limit_reached');
+  });
+
+  it('ends with its workspace', async () => {
+    const webhook = await create();
+    await user.delete(home.workspace, undefined, 204);
+    const { rows } = await sql`SELECT FROM webhooks WHERE id = ${webhook.id}`.execute(uswarm.database);
+    expect(rows).toEqual([]);
+  });
+
+  it('receives an event also if the process that stored it was killed', async () => {
+    const webhook = await create();
+    await say('before');
+    await allDelivered(webhook);
+    // Without its commit hook.
+    await sql`
+      WITH workspace AS (
+        UPDATE workspaces SET last_seq = last_seq + 1 WHERE id = ${home.workspaceId} RETURNING id, last_seq
+      )
+      INSERT INTO workspace_events (workspace_id, seq, type, subject_id, created_at)
+      SELECT id, last_seq, 'workspace.updated', id, now() FROM workspace`.execute(uswarm.database);
+    const types = () => receiver.received.map(({ body }) => body.type);
+    expect(await eventually(types, { until: (all) => all.includes('workspace.updated') })).toContain(
+      'workspace.updated',
+    );
+  });
+});
+
+it('is refused if the operator has not enabled webhooks', async () => {
+  const uswarm = await startTestOrchestrator();
+  try {
+    const user = await uswarm.user();
+    const { workspace } = await uswarm.home(user);
+    expect(await user.refusal('POST', `${workspace}/webhooks`, { url: 'https://hooks.example.com/' })).toBe(
+      'webhooks_not_enabled',
+    );
+  } finally {
+    await uswarm.close();
+  }
+});
