@@ -5,7 +5,6 @@ import { createRedisBus } from '@uswarm/event-bus';
 import { migrate } from '@uswarm/orchestrator/migrate';
 import { silentLogger } from '@uswarm/service-kit';
 import pg from 'pg';
-import { request } from 'undici';
 import { createSigner } from '../load/generate.js';
 import { latencyOf, median } from '../load/percentiles.js';
 import { atMost, type Goal } from '../report/goals.js';
@@ -16,6 +15,7 @@ import { createProcessorLimit } from '../world/processor-limit.js';
 import { type Side, startOrchestrator } from '../world/processes.js';
 import { startServers } from '../world/world.js';
 import { startDelayingProxy } from './delaying-proxy.js';
+import { ADD_EVENTS, ADD_WORKSPACES, MAKE_WAIT } from './backlog.js';
 import type { PartContext, PartResult, RealtimePart } from './part.js';
 
 /** Round trips to Valkey: milliseconds there and back, in addition to the proxy's. */
@@ -45,35 +45,6 @@ interface RelayFigures {
   /** Milliseconds from a quiet workspace's request to its event on the bus. */
   quiet: number[];
 }
-
-/** Workspaces with one message, whose event is published again and again. */
-const PEOPLE = `
-  WITH owners AS (
-    INSERT INTO users (id, issuer, subject) SELECT gen_random_uuid(), 'relay', n::text FROM generate_series(1, $1::int) n RETURNING id
-  ), made AS (
-    INSERT INTO workspaces (id, owner_id, name) SELECT gen_random_uuid(), id, 'Relay' FROM owners RETURNING id, owner_id
-  ), talked AS (
-    INSERT INTO conversations (id, workspace_id, type) SELECT gen_random_uuid(), id, 'swarm' FROM made RETURNING id, workspace_id
-  ), ran AS (
-    INSERT INTO runtimes (workspace_id, user_id, desired) SELECT id, owner_id, 'suspended' FROM made
-  )
-  INSERT INTO messages (id, workspace_id, conversation_id, seq, role, content, status)
-  SELECT gen_random_uuid(), workspace_id, id, 1, 'user', jsonb_build_object('type', 'text', 'text', repeat('hello ', 30)), 'sent'
-  FROM talked`;
-
-/** Message events that do not wait yet. */
-const EVENTS = `
-  WITH places AS (
-    SELECT w.id, w.last_seq, m.id AS message FROM workspaces w JOIN messages m ON m.workspace_id = w.id
-    WHERE w.name = 'Relay' ORDER BY w.id LIMIT $1
-  ), counted AS (
-    UPDATE workspaces w SET last_seq = w.last_seq + $2::int FROM places p WHERE w.id = p.id
-  )
-  INSERT INTO workspace_events (workspace_id, seq, type, subject_id, published_at)
-  SELECT p.id, p.last_seq + n, 'message.updated', p.message, now() FROM places p CROSS JOIN generate_series(1, $2::int) n`;
-const WAIT = `
-  INSERT INTO event_outbox (workspace_id, from_seq, upto_seq, due_at)
-  SELECT id, last_seq - $2::int + 1, last_seq, now() FROM workspaces WHERE name = 'Relay' ORDER BY id LIMIT $1`;
 
 async function startRelays({ folder, stack }: PartContext) {
   const { postgres, valkey, issuer } = await startServers(folder, stack);
@@ -129,9 +100,9 @@ export function middleRate(samples: readonly Sample[], events: number): number |
 
 /** Publishes a backlog. @returns events per second */
 async function drain({ client }: Relays, workspaces: number, events: number): Promise<number> {
-  await client.query(EVENTS, [workspaces, events]);
+  await client.query(ADD_EVENTS, [workspaces, events]);
   await client.query('VACUUM event_outbox');
-  await client.query(WAIT, [workspaces, events]);
+  await client.query(MAKE_WAIT, [workspaces, events]);
   const total = workspaces * events;
   const begun = performance.now();
   const samples: Sample[] = [];
@@ -175,13 +146,7 @@ async function measureQuiet(relays: Relays, url: string, small: boolean): Promis
     for (let n = 0; n < 10; n += 1) {
       arrived = Promise.withResolvers();
       const from = performance.now();
-      const { statusCode, body } = await request(`${url}/v1/workspaces/${user.workspaceId}`, {
-        method: 'PATCH',
-        headers: { ...credentials.headers(), 'content-type': 'application/json' },
-        body: JSON.stringify({ name: `Quiet ${round} ${n}` }),
-      });
-      if (statusCode !== 200) throw new BenchError(`The workspace was not renamed: ${await body.text()}`);
-      await body.dump();
+      await user.rename(`Quiet ${round} ${n}`);
       await arrived.promise;
       times.push(performance.now() - from);
     }
@@ -194,7 +159,7 @@ async function measureQuiet(relays: Relays, url: string, small: boolean): Promis
 async function measureRelay(context: PartContext): Promise<RelayFigures> {
   const { small, stack, say } = context;
   const relays = await startRelays(context);
-  await relays.client.query(PEOPLE, [small ? 20 : 200]);
+  await relays.client.query(ADD_WORKSPACES, [small ? 20 : 200]);
   await relays.client.query('VACUUM ANALYZE');
   const limit = createProcessorLimit(stack);
   const rates: RelayFigures['rates'] = [];

@@ -7,6 +7,7 @@ import { resumeResult } from './resume-part.js';
 import { socketsResult } from './sockets-part.js';
 import { stalledResult } from './stalled-part.js';
 import { takeoverResult } from './takeover-part.js';
+import { webhooksResult } from './webhooks-part.js';
 
 const met = ({ goals }: { goals: readonly (readonly [string, string, boolean])[] }): boolean[] =>
   goals.map(([, , isMet]) => isMet);
@@ -66,4 +67,9 @@ it('judges lost events and takeovers by the slowest one, and takeovers by their 
     { signal: 'SIGSTOP', ms: 16_000, modelCalls: 2 },
   ] as const;
   expect(met(takeoverResult(takeovers))).toEqual([true, false, false]);
+});
+
+it('judges webhooks by the slowest percent, and the relay relative to a run without webhooks', () => {
+  const times = { without: latencyOf([10]), with: latencyOf([12]), webhook: latencyOf([10, 900]) };
+  expect(met(webhooksResult({ ...times, backgroundPerS: 1_000 }))).toEqual([true, false]);
 });

@@ -16,6 +16,7 @@ import { shardsPart } from './shards-part.js';
 import { socketsPart } from './sockets-part.js';
 import { stalledPart } from './stalled-part.js';
 import { takeoverPart } from './takeover-part.js';
+import { webhooksPart } from './webhooks-part.js';
 
 const FOLDER = fileURLToPath(new URL('../../../.cache/bench-realtime', import.meta.url));
 
@@ -32,6 +33,7 @@ const PARTS: readonly RealtimePart[] = [
   questionPart,
   faultsPart,
   takeoverPart,
+  webhooksPart,
 ];
 
 /**

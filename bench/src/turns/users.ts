@@ -13,6 +13,9 @@ export interface BenchUser {
   send(conversationId: string, text: string): Promise<string>;
   stop(messageId: string): Promise<void>;
   choose(messageId: string, actionId: string): Promise<void>;
+  rename(name: string): Promise<void>;
+  /** Creates a webhook for the workspace's changes. */
+  addWebhook(url: string): Promise<void>;
   /** Lets all agents' memory tools ask before each call. */
   askBeforeMemories(): Promise<void>;
 }
@@ -78,6 +81,12 @@ export async function signUp(
     },
     async choose(messageId, actionId) {
       await api('POST', `${workspace}/messages/${messageId}/action`, { action_id: actionId });
+    },
+    async rename(name) {
+      await api('PATCH', workspace, { name });
+    },
+    async addWebhook(hook) {
+      await api('POST', `${workspace}/webhooks`, { url: hook, events: ['workspace.updated'] });
     },
     async askBeforeMemories() {
       for (const id of agents) await api('PATCH', `/agents/${id}/tools/memories`, { permission: 'ask' });
