@@ -38,7 +38,7 @@ function imageValues(reference: string): ImageValues {
   return { registry, repository, tag };
 }
 
-type Service = 'orchestrator' | 'gateway' | 'webhook' | 'controller' | 'searxngClient' | 'runtime';
+type Service = 'orchestrator' | 'gateway' | 'modelGateway' | 'webhook' | 'controller' | 'searxngClient' | 'runtime';
 
 /** The image values of services and runtimes. */
 export function serviceImages(images: Images, prefix = ''): Record<Service, { image: ImageValues }> {
@@ -46,6 +46,7 @@ export function serviceImages(images: Images, prefix = ''): Record<Service, { im
   return {
     orchestrator: image('orchestrator'),
     gateway: image('realtime-gateway'),
+    modelGateway: image('model-gateway'),
     webhook: image('uswarm-webhook'),
     controller: image('uswarm-controller'),
     searxngClient: image('searxng-client'),
@@ -59,11 +60,10 @@ export function releaseValues(images: Images) {
   const { runtime, ...services } = serviceImages(images);
   return {
     ...services,
-    // Not nonProduction.oidcAllowHttp: the previous chart, which gets the same values, does not have it.
-    orchestrator: { ...services.orchestrator, extraEnv: [{ name: 'OIDC_ALLOW_HTTP', value: 'true' }] },
+    nonProduction: { oidcAllowHttp: true },
     // Workspaces use the demo provider unless a test selects another.
     modelGateway: {
-      ...image('model-gateway'),
+      ...services.modelGateway,
       openai: { enabled: true, baseUrl: MODEL_SERVER, model: 'scripted-model' },
       resources: { requests: { cpu: '10m' } },
     },
