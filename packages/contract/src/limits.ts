@@ -144,4 +144,12 @@ export const LIMITS = {
   stepText: 4_000,
   /** UTF-8 bytes of all results in the message with which an agent learns that a workflow ended. */
   workflowReportBytes: 48 * 1024,
+  /** Characters in a schedule's title. */
+  scheduleTitle: 120,
+  /** Characters in what a schedule asks. */
+  schedulePrompt: 8_000,
+  /** Failed runs in a row after which a schedule pauses. */
+  scheduleFailures: 5,
+  /** Runs that a schedule keeps; older ones are deleted. */
+  scheduleRunsKept: 100,
 } as const;
