@@ -178,6 +178,17 @@ export const WorkflowStepStatus = z.enum(['pending', 'running', 'completed', 'fa
   description: '`pending` steps wait for others. A step that was cancelled, or needs a failed one, is `failed`.',
 });
 
+export const ScheduleStatus = z.enum(['active', 'paused', 'finished']).meta({
+  id: 'ScheduleStatus',
+  description: '`finished`: the rule has no further time.',
+});
+export const ScheduleRunStatus = z.enum(['running', 'waiting', 'completed', 'failed', 'stopped', 'skipped']).meta({
+  id: 'ScheduleRunStatus',
+  description:
+    '`waiting`: for a decision of the user on a card. `stopped`: by the user, or the card was closed without a decision. `skipped`: the ' +
+    'previous run had not ended.',
+});
+
 export const PushService = z.enum(['fcm', 'apns', 'web_push']).meta({
   id: 'PushService',
   description:

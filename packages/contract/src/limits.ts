@@ -152,4 +152,10 @@ export const LIMITS = {
   scheduleFailures: 5,
   /** Runs that a schedule keeps; older ones are deleted. */
   scheduleRunsKept: 100,
+  /** Schedules per user that are active or paused. */
+  schedulesPerUser: 50,
+  /** Finished schedules that a user keeps; older ones are deleted. */
+  finishedSchedulesKept: 200,
+  /** Least seconds between two runs. */
+  scheduleIntervalS: 900,
 } as const;

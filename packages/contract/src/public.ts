@@ -36,6 +36,7 @@ export {
   WebhookFailure,
   WebhookWithSecret,
 } from './resources/webhook.js';
+export { CreateScheduleBody, Schedule, SchedulePage, ScheduleRun, UpdateScheduleBody } from './resources/schedule.js';
 export { Workflow, WorkflowPage, WorkflowStep, WorkflowSummary } from './resources/workflow.js';
 export { Artifact, ArtifactPage, ArtifactSummary, ArtifactVersion } from './resources/artifact.js';
 export { Health, ModelCapabilities, ModelCatalogItem } from './resources/core.js';

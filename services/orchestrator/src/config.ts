@@ -388,6 +388,16 @@ export const OrchestratorConfig = z.object({
   TURN_DEADLINE_S: z.coerce.number().int().min(1).max(86_400).default(1_800),
   /** Concurrent conversation summaries, and as many titles. 0 turns them off. */
   SUMMARY_WORKERS: z.coerce.number().int().min(0).max(100).default(2),
+  /** Lets users and agents schedule runs. Turned off, due schedules rest. */
+  SCHEDULES_ENABLED: flag.default(true),
+  /** Schedules that start concurrently. A start only stores a message. */
+  SCHEDULE_WORKERS: z.coerce.number().int().min(0).max(100).default(4),
+  /** Maximum number of active and paused schedules per user. */
+  SCHEDULES_PER_USER: z.coerce.number().int().min(1).max(1_000).default(LIMITS.schedulesPerUser),
+  /** Least seconds between two runs of a schedule. */
+  SCHEDULE_INTERVAL_S: z.coerce.number().int().min(60).max(86_400).default(LIMITS.scheduleIntervalS),
+  /** Recurring schedules start within these seconds after their time, so that they do not crowd at full hours. */
+  SCHEDULES_SPREAD_S: z.coerce.number().int().min(0).max(600).default(60),
   TURN_WORKERS: z.coerce.number().int().min(0).max(1_000).default(32),
   LEGAL_DIRECTORY: z.string().optional(),
   /** Applies to documents without a separate version. */

@@ -9,6 +9,7 @@ import { createStores } from './stores.js';
 import type { Operation, Values } from './api-document.js';
 import { storeArtifact } from './artifacts.js';
 import { storeReceipt } from './receipts.js';
+import { createSchedule } from './schedules.js';
 import { authorized, authorizedServer, CALLBACK, connectServer, type ProviderServers } from './integrations.js';
 import type { Home, TestOrchestrator, TestUser } from './test-orchestrator.js';
 import { upload } from './uploads.js';
@@ -55,6 +56,7 @@ export async function createUserResources(
   const workflowId = await storeWorkflow(uswarm, home, { messageId: cardId });
   const receiptId = await storeReceipt(uswarm, home);
   const webhook = server.accounts === undefined ? undefined : await createWebhook(uswarm, user, home);
+  const schedule = await createSchedule(user, home);
   const exported = await createExport(uswarm, user);
   const callback = await authorized(user, server, 'gmail');
   if (connected) await user.post(CALLBACK, await authorized(user, server, 'gmail'), 204);
@@ -80,6 +82,7 @@ export async function createUserResources(
       [EXAMPLE.workflowId]: workflowId,
       [EXAMPLE.receiptId]: receiptId,
       ...(webhook && { [EXAMPLE.webhookId]: webhook.id, [EXAMPLE.webhookDeliveryId]: webhook.deliveryId }),
+      [EXAMPLE.scheduleId]: schedule.id,
       [EXAMPLE.exportId]: exported.id,
       [EXAMPLE.exportSignature]: signatureOf(uswarm, exported.url),
       [EXAMPLE.localId]: randomUUID(),

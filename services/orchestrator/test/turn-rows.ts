@@ -52,6 +52,7 @@ export const QUEUED: TurnRow = {
   in_reply_to: 'question',
   task_depth: null,
   task_prompt: null,
+  schedule_run_id: null,
   traceparent: null,
   agent_slug: 'manager',
 };

@@ -1209,6 +1209,138 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/workspaces/{workspaceId}/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List schedules, newest first
+         * @description Includes finished ones. Pages are listed forward only: `prev_scroll_id` is always null.
+         */
+        get: operations["listSchedules"];
+        put?: never;
+        /**
+         * Ask an agent for something later, or regularly
+         * @description Rules by days or longer keep their local time when clocks change. See the guide to schedules for skipped and repeated local times. A start in the past is allowed with a rule. An invalid rule, zone or time is refused with `validation_failed`.
+         */
+        post: operations["createSchedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workspaces/{workspaceId}/schedules/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a schedule
+         * @description The same as in the list, with its last run.
+         */
+        get: operations["getSchedule"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a schedule with its history
+         * @description Its conversation remains, and a run in progress continues.
+         */
+        delete: operations["deleteSchedule"];
+        options?: never;
+        head?: never;
+        /**
+         * Change what a schedule asks, or when it runs
+         * @description Rules by days or longer keep their local time when clocks change. See the guide to schedules for skipped and repeated local times. A finished schedule with a new time is active again. A paused one stays paused.
+         */
+        patch: operations["updateSchedule"];
+        trace?: never;
+    };
+    "/v1/workspaces/{workspaceId}/schedules/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a schedule
+         * @description Has no effect unless it is active. A run in progress continues.
+         */
+        post: operations["pauseSchedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workspaces/{workspaceId}/schedules/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a paused schedule
+         * @description It continues with its next time, without those in the pause. Has no effect unless it is paused.
+         */
+        post: operations["resumeSchedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workspaces/{workspaceId}/schedules/{id}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run a schedule now
+         * @description In addition to its times, also while it is paused or after it has finished. Clients receive `message.new`.
+         */
+        post: operations["runSchedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workspaces/{workspaceId}/schedules/{id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the last runs of a schedule, newest first
+         * @description With outcome and cost. A schedule keeps its last 100 runs.
+         */
+        get: operations["listScheduleRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/receipts": {
         parameters: {
             query?: never;
@@ -2071,7 +2203,7 @@ export interface components {
          * @description What went wrong, for programs. `x-error-catalogue` of the OpenAPI document describes each code.
          * @enum {string}
          */
-        ErrorCode: "validation_failed" | "request_timeout" | "malformed_json" | "payload_too_large" | "unsupported_media_type" | "route_not_found" | "method_not_allowed" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "reauthentication_required" | "resume_token_invalid" | "resume_token_expired" | "session_user_mismatch" | "token_header_required" | "signature_missing" | "signature_invalid" | "timestamp_invalid" | "timestamp_out_of_window" | "sign_up_required" | "origin_not_allowed" | "operator_not_allowed" | "user_banned" | "user_deleted" | "user_not_found" | "workspace_not_found" | "agent_not_found" | "conversation_not_found" | "message_not_found" | "turn_not_found" | "memory_not_found" | "artifact_not_found" | "workflow_not_found" | "receipt_not_found" | "tool_not_found" | "asset_not_found" | "upload_not_found" | "export_not_found" | "integration_not_found" | "webhook_not_found" | "webhook_delivery_not_found" | "agent_limit_reached" | "agent_is_manager" | "agent_deleted" | "agent_id_required" | "agent_id_not_allowed" | "content_type_not_allowed" | "mention_invalid" | "attachment_invalid" | "cursor_invalid" | "local_id_reused" | "action_not_found" | "approval_closed" | "permission_not_supported" | "tool_forced" | "action_already_chosen" | "legal_version_unknown" | "turn_not_running" | "workflow_not_running" | "turn_running" | "message_not_an_answer" | "message_not_editable" | "message_not_latest" | "resync_required" | "idempotency_key_reused" | "conversation_limit_reached" | "workspace_limit_reached" | "memory_limit_reached" | "memory_too_large" | "upload_too_large" | "upload_quota_exceeded" | "export_limit_reached" | "upload_limit_reached" | "upload_stalled" | "malformed_form" | "upload_file_missing" | "upload_link_invalid" | "range_not_satisfiable" | "integration_not_configured" | "integration_code_invalid" | "integration_permissions_missing" | "integration_exchange_failed" | "integration_unavailable" | "tool_servers_not_enabled" | "tool_server_limit_reached" | "tool_server_unusable" | "webhooks_not_enabled" | "webhook_limit_reached" | "redirect_url_not_allowed" | "turn_queue_full" | "subscription_limit_reached" | "search_timeout" | "rate_limited" | "sign_up_limit_reached" | "token_limit_reached" | "service_unavailable" | "internal_error";
+        ErrorCode: "validation_failed" | "request_timeout" | "malformed_json" | "payload_too_large" | "unsupported_media_type" | "route_not_found" | "method_not_allowed" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "reauthentication_required" | "resume_token_invalid" | "resume_token_expired" | "session_user_mismatch" | "token_header_required" | "signature_missing" | "signature_invalid" | "timestamp_invalid" | "timestamp_out_of_window" | "sign_up_required" | "origin_not_allowed" | "operator_not_allowed" | "user_banned" | "user_deleted" | "user_not_found" | "workspace_not_found" | "agent_not_found" | "conversation_not_found" | "message_not_found" | "turn_not_found" | "memory_not_found" | "artifact_not_found" | "workflow_not_found" | "schedule_not_found" | "receipt_not_found" | "tool_not_found" | "asset_not_found" | "upload_not_found" | "export_not_found" | "integration_not_found" | "webhook_not_found" | "webhook_delivery_not_found" | "agent_limit_reached" | "agent_is_manager" | "agent_deleted" | "agent_id_required" | "agent_id_not_allowed" | "content_type_not_allowed" | "mention_invalid" | "attachment_invalid" | "cursor_invalid" | "local_id_reused" | "action_not_found" | "approval_closed" | "permission_not_supported" | "tool_forced" | "action_already_chosen" | "legal_version_unknown" | "turn_not_running" | "schedules_not_enabled" | "schedule_limit_reached" | "schedule_running" | "workflow_not_running" | "turn_running" | "message_not_an_answer" | "message_not_editable" | "message_not_latest" | "resync_required" | "idempotency_key_reused" | "conversation_limit_reached" | "workspace_limit_reached" | "memory_limit_reached" | "memory_too_large" | "upload_too_large" | "upload_quota_exceeded" | "export_limit_reached" | "upload_limit_reached" | "upload_stalled" | "malformed_form" | "upload_file_missing" | "upload_link_invalid" | "range_not_satisfiable" | "integration_not_configured" | "integration_code_invalid" | "integration_permissions_missing" | "integration_exchange_failed" | "integration_unavailable" | "tool_servers_not_enabled" | "tool_server_limit_reached" | "tool_server_unusable" | "webhooks_not_enabled" | "webhook_limit_reached" | "redirect_url_not_allowed" | "turn_queue_full" | "subscription_limit_reached" | "search_timeout" | "rate_limited" | "sign_up_limit_reached" | "token_limit_reached" | "service_unavailable" | "internal_error";
         /** @description A field that the user fills in. */
         FormField: {
             /** @description The key of the value in `values`; unique in the form. */
@@ -2261,6 +2393,11 @@ export interface components {
              * @description The message of the user that the turn answers. After decisions of the user, and in the turns of tasks, it is the original question. Absent if there is none.
              */
             in_reply_to?: string;
+            /**
+             * Format: uuid
+             * @description The schedule whose run began with this message, which its user has not written. Absent for other messages.
+             */
+            schedule_id?: string;
             /**
              * Format: uuid
              * @description The message of the user whose answer answers this one, too: a later one that waited with it, or the earlier one whose answer it steered. That message can have the field, too. Absent for a message with its own answer.
@@ -3268,6 +3405,26 @@ export interface components {
              */
             scope?: "agent" | "workspace";
         };
+        /** @description What is to run, and when. Unknown fields are refused. */
+        CreateScheduleBody: {
+            /** @description Up to 120 characters. */
+            title?: string | null;
+            /** @description What the agent is asked to do at each run. Up to 8000 characters. */
+            prompt: string;
+            /** @description The first time that it can run, as a local time in `time_zone` without an offset: `2026-12-04T08:00:00`. */
+            starts_at: string;
+            /** @description A recurrence rule of RFC 5545 without its start, such as `FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR`. Null: it runs once. */
+            rrule?: string | null;
+            /** @description An IANA name, or another name of a zone that devices send. */
+            time_zone?: string | null;
+            /**
+             * Format: uuid
+             * @description The agent that runs it.
+             */
+            agent_id?: string | null;
+            /** @description The most tokens that a run may use before it asks the user. Null: as many as an answer in a chat. */
+            token_limit?: number | null;
+        };
         /** @description A new webhook. */
         CreateWebhookBody: {
             /** @description An https address on port 443 of a server on the internet, up to 1,000 characters. */
@@ -3866,6 +4023,129 @@ export interface components {
              */
             overlap_hours?: number;
         };
+        /** @description What an agent does later, or regularly. */
+        Schedule: {
+            /**
+             * Format: uuid
+             * @description The schedule. Its messages have it as `schedule_id`.
+             */
+            id: string;
+            /** @description For display. It names the conversation. */
+            title: string;
+            /** @description What the agent is asked to do at each run. */
+            prompt: string;
+            /**
+             * Format: uuid
+             * @description The agent that runs it.
+             */
+            agent_id: string;
+            /**
+             * Format: uuid
+             * @description Lower-case UUID.
+             */
+            conversation_id: string | null;
+            /** @description The first time that it can run, as a local time in `time_zone` without an offset: `2026-12-04T08:00:00`. */
+            starts_at: string;
+            /** @description A recurrence rule of RFC 5545 without its start, such as `FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR`. Null: it runs once. */
+            rrule: string | null;
+            /** @description An IANA name such as `Europe/Berlin`, or an offset such as `+05:30`. */
+            time_zone: string;
+            /** @description Whether it runs. */
+            status: components["schemas"]["ScheduleStatus"];
+            /** @description Why it is paused: `failures` after 5 failed runs in a row. Null unless it is paused. */
+            paused_by: ("user" | "failures") | null;
+            /**
+             * Format: date-time
+             * @description Null unless it is active.
+             */
+            next_run_at: string | null;
+            /** @description Failed runs since the last completed one. */
+            failures: number;
+            /** @description The most tokens that a run may use before it asks the user. Null: as many as an answer in a chat. */
+            token_limit: number | null;
+            /** @description The latest run; null before the first one. */
+            last_run: components["schemas"]["ScheduleRun"] | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed by the user or an agent.
+             */
+            updated_at: string;
+        };
+        /** @description A response whose result has the schema `Schedule`. */
+        ScheduleEnvelope: {
+            /** @description The resource that was requested, created or changed. */
+            data: components["schemas"]["Schedule"];
+        };
+        /** @description A part of the schedules of a workspace. */
+        SchedulePage: {
+            /** @description The schedules of this page, newest first. */
+            data: components["schemas"]["Schedule"][];
+            /** @description Cursors of the neighbouring pages. */
+            pagination: components["schemas"]["Pagination"];
+        };
+        /** @description One run of a schedule. */
+        ScheduleRun: {
+            /**
+             * Format: uuid
+             * @description The run.
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description The time for which it ran.
+             */
+            due_at: string;
+            /** @description Whether the user asked for it outside the recurrence. */
+            is_manual: boolean;
+            /** @description The outcome, or how far it is. */
+            status: components["schemas"]["ScheduleRunStatus"];
+            /**
+             * Format: uuid
+             * @description Lower-case UUID.
+             */
+            message_id: string | null;
+            /** @description Why it failed: a code as in responses or messages. */
+            error_code: string | null;
+            /** @description Tokens that it has used, with its tasks. 0 until it ends. */
+            total_tokens: number;
+            /** @description Their cost in millionths of a US dollar, as far as models have a price. 0 until it ends. */
+            cost_micros: number;
+            /**
+             * Format: date-time
+             * @description When it was started, or skipped.
+             */
+            started_at: string;
+            /**
+             * Format: date-time
+             * @description Null until it ends.
+             */
+            finished_at: string | null;
+        };
+        /** @description A response whose result has the schema `ScheduleRun`. */
+        ScheduleRunEnvelope: {
+            /** @description The resource that was requested, created or changed. */
+            data: components["schemas"]["ScheduleRun"];
+        };
+        /** @description A complete list, without pages, of items with the schema `ScheduleRun`. */
+        ScheduleRunList: {
+            /** @description All items, in the order that the operation states; empty if there are none. */
+            data: components["schemas"]["ScheduleRun"][];
+        };
+        /**
+         * @description `waiting`: for a decision of the user on a card. `stopped`: by the user, or the card was closed without a decision. `skipped`: the previous run had not ended.
+         * @enum {string}
+         */
+        ScheduleRunStatus: "running" | "waiting" | "completed" | "failed" | "stopped" | "skipped";
+        /**
+         * @description `finished`: the rule has no further time.
+         * @enum {string}
+         */
+        ScheduleStatus: "active" | "paused" | "finished";
         /** @description A message to send. With `local_id`, repeating the request is safe. */
         SendMessageBody: {
             /** @description The words of the user: plain text of up to 32,000 characters, empty only with an attachment. */
@@ -4135,6 +4415,26 @@ export interface components {
              * @enum {string}
              */
             scope?: "agent" | "workspace";
+        };
+        /** @description What changes. A field that is absent stays as it is. Unknown fields are refused. */
+        UpdateScheduleBody: {
+            /** @description Up to 120 characters. */
+            title?: string;
+            /** @description What the agent is asked to do at each run. Up to 8000 characters. */
+            prompt?: string;
+            /** @description The first time that it can run, as a local time in `time_zone` without an offset: `2026-12-04T08:00:00`. */
+            starts_at?: string;
+            /** @description A recurrence rule of RFC 5545 without its start, such as `FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR`. Null: it runs once. */
+            rrule?: string | null;
+            /** @description An IANA name, or another name of a zone that devices send. */
+            time_zone?: string;
+            /**
+             * Format: uuid
+             * @description The agent that runs it.
+             */
+            agent_id?: string;
+            /** @description The most tokens that a run may use before it asks the user. Null: as many as an answer in a chat. */
+            token_limit?: number | null;
         };
         /** @description What changes; the rest stays. */
         UpdateWebhookBody: {
@@ -4842,6 +5142,7 @@ export type CountryCode = components['schemas']['CountryCode'];
 export type CreateAgentBody = components['schemas']['CreateAgentBody'];
 export type CreateConversationBody = components['schemas']['CreateConversationBody'];
 export type CreateMemoryBody = components['schemas']['CreateMemoryBody'];
+export type CreateScheduleBody = components['schemas']['CreateScheduleBody'];
 export type CreateWebhookBody = components['schemas']['CreateWebhookBody'];
 export type CreateWorkspaceBody = components['schemas']['CreateWorkspaceBody'];
 export type CurrencyCode = components['schemas']['CurrencyCode'];
@@ -4898,6 +5199,14 @@ export type ReplayedEvent = components['schemas']['ReplayedEvent'];
 export type ReplayedEventList = components['schemas']['ReplayedEventList'];
 export type ResponseLength = components['schemas']['ResponseLength'];
 export type RotateWebhookSecretBody = components['schemas']['RotateWebhookSecretBody'];
+export type Schedule = components['schemas']['Schedule'];
+export type ScheduleEnvelope = components['schemas']['ScheduleEnvelope'];
+export type SchedulePage = components['schemas']['SchedulePage'];
+export type ScheduleRun = components['schemas']['ScheduleRun'];
+export type ScheduleRunEnvelope = components['schemas']['ScheduleRunEnvelope'];
+export type ScheduleRunList = components['schemas']['ScheduleRunList'];
+export type ScheduleRunStatus = components['schemas']['ScheduleRunStatus'];
+export type ScheduleStatus = components['schemas']['ScheduleStatus'];
 export type SendMessageBody = components['schemas']['SendMessageBody'];
 export type ServerTool = components['schemas']['ServerTool'];
 export type ServerToolDefinition = components['schemas']['ServerToolDefinition'];
@@ -4917,6 +5226,7 @@ export type UpdateAgentToolBody = components['schemas']['UpdateAgentToolBody'];
 export type UpdateBudgetBody = components['schemas']['UpdateBudgetBody'];
 export type UpdateConversationBody = components['schemas']['UpdateConversationBody'];
 export type UpdateMemoryBody = components['schemas']['UpdateMemoryBody'];
+export type UpdateScheduleBody = components['schemas']['UpdateScheduleBody'];
 export type UpdateWebhookBody = components['schemas']['UpdateWebhookBody'];
 export type UpdateWorkspaceBody = components['schemas']['UpdateWorkspaceBody'];
 export type UsageAmount = components['schemas']['UsageAmount'];
@@ -6905,6 +7215,241 @@ export interface operations {
             };
         };
     };
+    listSchedules: {
+        parameters: {
+            query?: {
+                /** @description The `next_scroll_id` or `prev_scroll_id` of a page of the same list; without it, the first page. */
+                scrollId?: string;
+                /** @description Maximum number of items, 1 to 100. Pages with large items have fewer. Without it, all that fit into one response. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchedulePage"];
+                };
+            };
+        };
+    };
+    createSchedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by the client, for example a UUID. For 24 hours, the same request with the same key returns the first result, and a different request with the same key fails with `idempotency_key_reused`. */
+                "idempotency-key"?: string;
+            };
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateScheduleBody"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleEnvelope"];
+                };
+            };
+        };
+    };
+    getSchedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which schedule: a lower-case UUID. An unknown one, or one of another user, returns `schedule_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleEnvelope"];
+                };
+            };
+        };
+    };
+    deleteSchedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which schedule: a lower-case UUID. An unknown one, or one of another user, returns `schedule_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    updateSchedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which schedule: a lower-case UUID. An unknown one, or one of another user, returns `schedule_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateScheduleBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleEnvelope"];
+                };
+            };
+        };
+    };
+    pauseSchedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which schedule: a lower-case UUID. An unknown one, or one of another user, returns `schedule_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleEnvelope"];
+                };
+            };
+        };
+    };
+    resumeSchedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which schedule: a lower-case UUID. An unknown one, or one of another user, returns `schedule_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleEnvelope"];
+                };
+            };
+        };
+    };
+    runSchedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which schedule: a lower-case UUID. An unknown one, or one of another user, returns `schedule_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleRunEnvelope"];
+                };
+            };
+        };
+    };
+    listScheduleRuns: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which schedule: a lower-case UUID. An unknown one, or one of another user, returns `schedule_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleRunList"];
+                };
+            };
+        };
+    };
     listReceipts: {
         parameters: {
             query?: {
@@ -7541,6 +8086,9 @@ export interface Routes {
     '/v1/workspaces/{workspaceId}/artifacts/{id}/file': { path: operations['getArtifactFile']['parameters']['path']; query: operations['getArtifactFile']['parameters']['query']; result: Blob };
     '/v1/workspaces/{workspaceId}/workflows': { path: operations['listWorkflows']['parameters']['path']; query?: operations['listWorkflows']['parameters']['query']; result: operations['listWorkflows']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/workflows/{id}': { path: operations['getWorkflow']['parameters']['path']; result: operations['getWorkflow']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/schedules': { path: operations['listSchedules']['parameters']['path']; query?: operations['listSchedules']['parameters']['query']; result: operations['listSchedules']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/schedules/{id}': { path: operations['getSchedule']['parameters']['path']; result: operations['getSchedule']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/schedules/{id}/runs': { path: operations['listScheduleRuns']['parameters']['path']; result: operations['listScheduleRuns']['responses'][200]['content']['application/json'] };
     '/v1/receipts': { query?: operations['listReceipts']['parameters']['query']; result: operations['listReceipts']['responses'][200]['content']['application/json'] };
     '/v1/receipts/{id}': { path: operations['getReceipt']['parameters']['path']; result: operations['getReceipt']['responses'][200]['content']['application/json'] };
     '/v1/receipt-keys': { result: operations['listReceiptKeys']['responses'][200]['content']['application/json'] };
@@ -7569,6 +8117,10 @@ export interface Routes {
     '/v1/workspaces/{workspaceId}/messages/{id}/action': { path: operations['chooseAction']['parameters']['path']; body: NonNullable<operations['chooseAction']['requestBody']>['content']['application/json']; result: operations['chooseAction']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/messages/{id}/stop': { path: operations['stopMessage']['parameters']['path']; result: undefined };
     '/v1/workspaces/{workspaceId}/workflows/{id}/cancel': { path: operations['cancelWorkflow']['parameters']['path']; result: undefined };
+    '/v1/workspaces/{workspaceId}/schedules': { path: operations['createSchedule']['parameters']['path']; body: NonNullable<operations['createSchedule']['requestBody']>['content']['application/json']; result: operations['createSchedule']['responses'][201]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/schedules/{id}/pause': { path: operations['pauseSchedule']['parameters']['path']; result: operations['pauseSchedule']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/schedules/{id}/resume': { path: operations['resumeSchedule']['parameters']['path']; result: operations['resumeSchedule']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/schedules/{id}/run': { path: operations['runSchedule']['parameters']['path']; result: operations['runSchedule']['responses'][201]['content']['application/json'] };
     '/v1/integrations/connect': { body: NonNullable<operations['connectIntegration']['requestBody']>['content']['application/json']; result: operations['connectIntegration']['responses'][200]['content']['application/json'] };
     '/v1/integrations/callback': { body: NonNullable<operations['completeIntegration']['requestBody']>['content']['application/json']; result: undefined };
     '/v1/tool-servers': { body: NonNullable<operations['addToolServer']['requestBody']>['content']['application/json']; result: operations['addToolServer']['responses'][201]['content']['application/json'] };
@@ -7591,6 +8143,7 @@ export interface Routes {
     '/v1/workspaces/{workspaceId}/agents/{agentId}/memories/{key}': { path: operations['updateAgentMemory']['parameters']['path']; body: NonNullable<operations['updateAgentMemory']['requestBody']>['content']['application/json']; result: operations['updateAgentMemory']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/conversations/{id}': { path: operations['updateConversation']['parameters']['path']; body: NonNullable<operations['updateConversation']['requestBody']>['content']['application/json']; result: operations['updateConversation']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/messages/{id}': { path: operations['editMessage']['parameters']['path']; body: NonNullable<operations['editMessage']['requestBody']>['content']['application/json']; result: operations['editMessage']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/schedules/{id}': { path: operations['updateSchedule']['parameters']['path']; body: NonNullable<operations['updateSchedule']['requestBody']>['content']['application/json']; result: operations['updateSchedule']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/webhooks/{id}': { path: operations['updateWebhook']['parameters']['path']; body: NonNullable<operations['updateWebhook']['requestBody']>['content']['application/json']; result: operations['updateWebhook']['responses'][200]['content']['application/json'] };
   };
   delete: {
@@ -7602,6 +8155,7 @@ export interface Routes {
     '/v1/workspaces/{workspaceId}/conversations/{id}': { path: operations['deleteConversation']['parameters']['path']; result: undefined };
     '/v1/workspaces/{workspaceId}/messages/{id}': { path: operations['deleteMessage']['parameters']['path']; result: undefined };
     '/v1/workspaces/{workspaceId}/artifacts/{id}': { path: operations['deleteArtifact']['parameters']['path']; result: undefined };
+    '/v1/workspaces/{workspaceId}/schedules/{id}': { path: operations['deleteSchedule']['parameters']['path']; result: undefined };
     '/v1/integrations/{provider}': { path: operations['disconnectIntegration']['parameters']['path']; result: undefined };
     '/v1/tool-servers/{server}': { path: operations['disconnectToolServer']['parameters']['path']; result: undefined };
     '/v1/workspaces/{workspaceId}/webhooks/{id}': { path: operations['deleteWebhook']['parameters']['path']; result: undefined };

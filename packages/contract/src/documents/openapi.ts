@@ -55,6 +55,7 @@ const TAGS = {
   messages: 'Messages and their actions',
   artifacts: 'Documents that agents write',
   workflows: 'Plans of steps that agents work on in the background',
+  schedules: 'What agents do later, or regularly',
   receipts: 'Signed records of calls that changed something in another system',
   integrations: 'Apps connected through OAuth',
   webhooks: 'Addresses that receive the events of a workspace',

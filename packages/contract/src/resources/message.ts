@@ -305,6 +305,11 @@ export const MessageData = z
       .meta({ description: 'The agents that the text addresses, in the order that the client sent them.' }),
     truncated: z.boolean().optional().meta(TRUNCATED),
     ...answerFields,
+    schedule_id: Id.optional().meta({
+      description:
+        'The schedule whose run began with this message, which its user has not written. Absent for other messages.',
+      'x-extension': true,
+    }),
     answered_with: Id.optional().meta({
       description:
         'The message of the user whose answer answers this one, too: a later one that waited with it, or the earlier one whose answer it ' +

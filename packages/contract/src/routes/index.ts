@@ -13,6 +13,7 @@ import { integrationRoutes } from './integrations.js';
 import { legalRoutes } from './legal.js';
 import { messageRoutes } from './messages.js';
 import { receiptRoutes } from './receipts.js';
+import { scheduleRoutes } from './schedules.js';
 import { streamRoutes } from './stream.js';
 import { turnRoutes } from './turns.js';
 import { uploadRoutes } from './uploads.js';
@@ -53,6 +54,7 @@ export const ROUTES = [
   ...turnRoutes,
   ...artifactRoutes,
   ...workflowRoutes,
+  ...scheduleRoutes,
   ...receiptRoutes,
   ...integrationRoutes,
   ...webhookRoutes,

@@ -38,6 +38,7 @@ export interface MessageRow extends Position {
   answer_turn_id: string | null;
   in_reply_to: string | null;
   answered_with: string | null;
+  schedule_id: string | null;
   agent_id: string | null;
   agent_name: string | null;
   agent_role: string | null;
@@ -134,5 +135,6 @@ export function messageView(row: MessageRow, viewContext: ViewContext): MessageD
     mentions,
     ...answerFields(row.answer_turn_id, row.in_reply_to),
     ...(row.answered_with === null ? {} : { answered_with: row.answered_with }),
+    ...(row.schedule_id === null ? {} : { schedule_id: row.schedule_id }),
   };
 }

@@ -144,6 +144,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
   });
   return {
     service,
+    messages,
     routes: messageHandlers(service, search, actions, deps.stops, deletion, revision, openCards, deps.readFromStandby),
     jobs: [
       approvalExpiry(approvals, withTransaction),

@@ -19,6 +19,7 @@ const row = ({ seq, before_seq }: Position): MessageRow => ({
   seq,
   before_seq,
   answered_with: null,
+  schedule_id: null,
   role: 'user',
   content: { type: 'text', text: '' },
   status: 'sent',

@@ -94,6 +94,10 @@ export function listMembers(db: Database, workspaceId: string): Promise<SwarmMem
     .execute();
 }
 
+export async function findManager(db: Database, workspaceId: string): Promise<string | undefined> {
+  return (await listMembers(db, workspaceId)).find(({ kind }) => kind === 'manager')?.id;
+}
+
 export interface AgentEntry {
   id: string;
   slug: string;

@@ -26,6 +26,8 @@ export interface NewTurn {
   userMessageId: string;
   /** The turn can repeat calls since this message. Default: `userMessageId` */
   repeatsFromMessageId?: string | null | undefined;
+  /** The schedule's run that it works on. */
+  scheduleRunId?: string | null | undefined;
 }
 
 export interface NewTask {
@@ -74,9 +76,10 @@ const traced = (): RawBuilder<unknown> => sql`${currentTraceparent() ?? null}::t
 /** @returns false if the conversation already has `most` queued or running turns */
 export async function insertTurn(db: Database, turn: NewTurn, most: number): Promise<boolean> {
   const { rows: inserted } = await sql`
-    INSERT INTO turns (id, workspace_id, conversation_id, agent_id, user_message_id, repeats_from_message_id, traceparent)
+    INSERT INTO turns
+      (id, workspace_id, conversation_id, agent_id, user_message_id, repeats_from_message_id, schedule_run_id, traceparent)
     SELECT ${turn.id}, ${turn.workspaceId}, ${turn.conversationId}, ${turn.agentId}, ${turn.userMessageId},
-      ${turn.repeatsFromMessageId ?? null}::uuid, ${traced()}
+      ${turn.repeatsFromMessageId ?? null}::uuid, ${turn.scheduleRunId ?? null}::uuid, ${traced()}
     WHERE ${queuedTurnsOf(sql`${turn.conversationId}`)} < ${most}
     RETURNING id`.execute(db);
   return inserted.length === 1;
@@ -92,6 +95,19 @@ export async function insertTask(db: Database, id: string, task: NewTask): Promi
       RETURNING id
     )
     ${insertTasks(sql`SELECT id, ${task.depth}, ${task.prompt} FROM turn`)}`.execute(db);
+}
+
+/** Makes a message's queued turns work on a schedule's run. @param budget tokens; null for the default */
+export async function assignRun(
+  db: Database,
+  messageId: string,
+  { runId, budget }: { runId: string; budget: number | null },
+): Promise<void> {
+  await db
+    .updateTable('turns')
+    .set({ schedule_run_id: runId, tokens_budget: budget })
+    .where('user_message_id', '=', messageId)
+    .execute();
 }
 
 /** Requires the alias `t`: see `isStopRequested`. */
@@ -383,7 +399,7 @@ export async function moveTurnParts(db: Database, id: string, suspendedId: strin
       reply_message_id = CASE WHEN EXISTS (SELECT FROM tasks) THEN suspended.reply_message_id END,
       first_turn_id = coalesce(suspended.first_turn_id, suspended.id),
       resumes_message_id = coalesce(suspended.resumes_message_id, suspended.user_message_id),
-      repeats_from_message_id = suspended.repeats_from_message_id,
+      repeats_from_message_id = suspended.repeats_from_message_id, schedule_run_id = suspended.schedule_run_id,
       traceparent = coalesce(suspended.traceparent, t.traceparent)
     FROM turns suspended WHERE t.id = ${id} AND suspended.id = ${suspendedId}
     RETURNING (SELECT count(*) FROM contexts) AS contexts`.execute(db);

@@ -13,6 +13,7 @@ export const handlersOf = ({ legal, integrations, workspaces, chat, webhooks, us
   ...chat.agents.routes,
   ...chat.artifacts.routes,
   ...chat.workflows.routes,
+  ...chat.schedules.routes,
   ...chat.steps.routes,
   ...chat.receipts.routes,
   ...workspaces.workspaces.routes,

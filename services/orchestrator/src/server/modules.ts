@@ -51,6 +51,8 @@ import { createLegalModule } from '../accounts/legal/legal.module.js';
 import { createCursorCodec } from '../records/cursor.js';
 import type { CreateViewContext } from '../chat/message-view.js';
 import { createMessagesModule } from '../chat/messages.module.js';
+import { createSchedulesModule } from '../chat/schedules/schedules.module.js';
+import type { UserMessages } from '../chat/user-messages.js';
 import { createModelCallsModule } from '../turns/model-calls/model-calls.module.js';
 import { createPlans } from '../metering/plans.js';
 import { createRateLimits } from '../platform/rate-limits/rate-limits.js';
@@ -440,6 +442,7 @@ function createChatModules(
     cursors,
     createViewContext,
   });
+  const schedules = createSchedules(options, platform, { idempotency, access }, messages.messages);
   const modelCalls = createCallModule(options, platform, usage, turns);
   return {
     turns,
@@ -453,8 +456,19 @@ function createChatModules(
     receipts,
     conversations,
     messages,
+    schedules,
     modelCalls,
   };
+}
+
+function createSchedules(
+  { config, logger }: OrchestratorOptions,
+  { requests, clock, rates }: Platform,
+  { idempotency, access }: Pick<WorkspaceModules, 'idempotency'> & Pick<WorkspaceModules['workspaces'], 'access'>,
+  messages: UserMessages,
+) {
+  const { service } = idempotency;
+  return createSchedulesModule({ config, requests, messages, idempotency: service, rates, access, clock, logger });
 }
 
 function createUserModules(

@@ -35,7 +35,13 @@ async function startBackground(
   const onRun = ({ workspaceId }: LeasedJob) => runtimes.use(workspaceId);
   const usingRuntimes = [...chat.turns.urgentJobs, ...chat.summaries.urgentJobs].map((job) => ({ ...job, onRun }));
   const workers = await startWorkers({
-    urgent: [...usingRuntimes, ...runtimes.urgentJobs, ...chat.transcripts.urgentJobs, ...webhooks.urgentJobs],
+    urgent: [
+      ...usingRuntimes,
+      ...runtimes.urgentJobs,
+      ...chat.transcripts.urgentJobs,
+      ...chat.schedules.urgentJobs,
+      ...webhooks.urgentJobs,
+    ],
     maintenance: [
       ...workspaces.idempotency.jobs,
       ...workspaces.uploads.jobs,

@@ -12,6 +12,7 @@ import {
 } from '../../test/test-orchestrator.js';
 import { END } from '../../test/message-client.js';
 import { createTestTurnWorker } from '../../test/turn-fixture.js';
+import { createSchedule, schedulesOf, WEEKDAYS } from '../../test/schedules.js';
 import { storeWorkflow } from '../../test/workflows.js';
 import { formOf, UPLOADS } from '../../test/uploads.js';
 
@@ -96,6 +97,10 @@ describe('the body of a successful response', () => {
     return user.get(`/v1/conversations/${home.conversationId}/turns/${turn.id}/steps`);
   }
 
+  async function schedulePath(): Promise<string> {
+    return `${schedulesOf(home)}/${(await createSchedule(user, home)).id}`;
+  }
+
   const calls: Partial<Record<OperationId, () => Promise<{ body: unknown }>>> = {
     getHealth: () => user.get('/v1/health'),
     listModels: () => user.get('/v1/models'),
@@ -138,6 +143,14 @@ describe('the body of a successful response', () => {
     listArtifacts: () => user.get(`${home.workspace}/artifacts`),
     getArtifact: async () =>
       user.get(`${home.workspace}/artifacts/${await storeArtifact(uswarm, home, 'List', ['- tea'])}`),
+    listSchedules: () => user.get(schedulesOf(home)),
+    createSchedule: () => user.post(schedulesOf(home), WEEKDAYS, 201),
+    getSchedule: async () => user.get(await schedulePath()),
+    updateSchedule: async () => user.patch(await schedulePath(), { title: 'News' }, 200),
+    pauseSchedule: async () => user.post(`${await schedulePath()}/pause`, undefined, 200),
+    resumeSchedule: async () => user.post(`${await schedulePath()}/resume`, undefined, 200),
+    runSchedule: async () => user.post(`${await schedulePath()}/run`, undefined, 201),
+    listScheduleRuns: async () => user.get(`${await schedulePath()}/runs`),
     listWorkflows: () => user.get(`${home.workspace}/workflows`),
     getWorkflow: async () => user.get(`${home.workspace}/workflows/${await storeWorkflow(uswarm, home)}`),
     listReceipts: () => user.get('/v1/receipts'),
@@ -176,7 +189,7 @@ describe('the body of a successful response', () => {
     const wrapped = answering.filter(({ operationId }) => !UNWRAPPED.includes(operationId));
     for (const { operationId } of wrapped) {
       const paged =
-        /Messages$|History$|^listConversations$|^list(Artifacts|OpenCards|Receipts|TurnSteps|Workflows)$|^getUsageReport$/.test(
+        /Messages$|History$|^listConversations$|^list(Artifacts|OpenCards|Receipts|TurnSteps|Schedules|Workflows)$|^getUsageReport$/.test(
           operationId,
         );
       const beside = paged ? ['pagination'] : operationId === 'listWorkspaceEvents' ? ['has_next'] : [];

@@ -65,6 +65,8 @@ export interface TurnRow {
   task_depth: number | null;
   /** A background turn's only history message. */
   task_prompt: string | null;
+  /** The schedule's run that it works on. */
+  schedule_run_id: string | null;
   /** The span that queued it; null without tracing. */
   traceparent: string | null;
   agent_slug: string;
@@ -111,6 +113,7 @@ const rows = (db: Database) =>
       't.shown_entries',
       't.waits_until',
       't.traceparent',
+      't.schedule_run_id',
       'agent.slug as agent_slug',
       sql<string>`coalesce(t.first_turn_id, t.id)`.as('usage_turn_id'),
       sql<string>`coalesce(t.repeats_from_message_id, t.resumes_message_id, t.user_message_id)`.as(
@@ -125,7 +128,8 @@ const rows = (db: Database) =>
 /** True for a turn that has not begun and only answers what the user wrote. Requires an alias for its message, too. */
 const isPlain = (t: string, message: string) =>
   sql.raw(`${t}.status = 'queued' AND ${t}.reply_message_id IS NULL AND ${t}.resumes_message_id IS NULL
-    AND ${t}.repeats_from_message_id IS NULL AND NOT ${t}.stop_requested AND ${message}.role = 'user'`);
+    AND ${t}.repeats_from_message_id IS NULL AND ${t}.schedule_run_id IS NULL AND NOT ${t}.stop_requested
+    AND ${message}.role = 'user'`);
 
 /** The next turn in the conversation if it can answer turn `t`'s message, too: the same agent answers the next message. */
 const NEXT_TURN = sql<string | null>`(

@@ -12,6 +12,7 @@ import { forgetPushToken, forgetPushTokens } from '../devices/devices.store.js';
 import type { EventLog } from '../../records/event-log.js';
 import type { IntegrationService } from '../../apps/integrations/integrations.service.js';
 import type { RuntimeRequests } from '../../records/runtime-requests.js';
+import { SCHEDULE_JOB } from '../../records/schedule-job.js';
 import { TURN_JOB } from '../../records/turn-job.js';
 import { periodOf } from '../../metering/period.js';
 import {
@@ -192,6 +193,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
         // Lock leases before rows, like turns and the runtime reconciler. The reverse order can deadlock.
         for (const workspaceId of owned) {
           await jobs.cancel(TURN_JOB, workspaceId, tx);
+          await jobs.cancel(SCHEDULE_JOB, workspaceId, tx);
           await runtimes.requestDeletion(workspaceId, tx);
         }
         await deps.integrations.revokeAll(userId, tx);

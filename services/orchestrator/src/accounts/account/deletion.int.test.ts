@@ -11,6 +11,7 @@ import {
   type TestUser,
 } from '../../../test/test-orchestrator.js';
 import { untilBlocked } from '../../../test/lock-waits.js';
+import { createSchedule } from '../../../test/schedules.js';
 import { storeWorkflow } from '../../../test/workflows.js';
 import type { Transaction } from '../../platform/database/database.js';
 import { appendAudit } from '../../records/audit.store.js';
@@ -238,6 +239,11 @@ describe('account deletion with a runtime', () => {
     );
     await storeArtifact(uswarm, home, user.name, ['- tea']);
     await storeWorkflow(uswarm, home, { name: user.name });
+    const { id: scheduleId } = await createSchedule(user, home, { prompt: traces[0] });
+    await sql`
+      INSERT INTO schedule_runs (id, schedule_id, due_at, status) VALUES (gen_random_uuid(), ${scheduleId}, now(), 'completed')`.execute(
+      database,
+    );
     const revocationId = crypto.randomUUID();
     await sql`
       INSERT INTO conversation_summaries (conversation_id, through_seq, text)
@@ -302,7 +308,7 @@ describe('account deletion with a runtime', () => {
       )
       INSERT INTO work (kind, subject_id, workspace_id, serial_key, run_at)
       SELECT 'integration-revocation', id, id, id, now() + interval '1 hour' FROM made`.execute(database);
-    return [...traces, uploadId, exportId, `phone of ${user.name}`];
+    return [...traces, scheduleId, uploadId, exportId, `phone of ${user.name}`];
   };
 
   /** Tables without user data, or with data that outlives the account. */

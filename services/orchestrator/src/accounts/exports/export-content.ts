@@ -27,6 +27,7 @@ export interface ExportContentDeps {
     | 'exportConversations'
     | 'exportArtifactVersions'
     | 'exportWorkflows'
+    | 'exportSchedules'
     | 'exportMessages'
   >;
   profile: (userId: string) => Promise<UserProfile>;
@@ -61,6 +62,7 @@ workspaces/<id>/agents/<id>.json              an agent with its settings, tools 
 workspaces/<id>/artifacts.json                documents that agents wrote, one entry per version; "path" is its content
 workspaces/<id>/artifacts/<id>/<version>.md   the content of a version
 workspaces/<id>/workflows.json                workflows with the tasks and results of their steps
+workspaces/<id>/schedules.json                schedules with their runs
 workspaces/<id>/conversations.json            the conversations; "path" is the file with the messages, "summary"
                                               replaces older messages in prompts
 workspaces/<id>/conversations/<id>.ndjson     the messages, oldest first, one JSON object per line
@@ -146,6 +148,7 @@ export function createExportContent({ database, data, profile, receipts, steps, 
       json(`${folder}/artifacts.json`, async () => artifacts.map(({ path, data: version }) => ({ ...version, path }))),
       ...artifacts.map(({ path, objectId }) => ({ path, compress: true, open: () => openFile(objectId) })),
       list(`${folder}/workflows.json`, () => workflowsOf(workspaceId), '[', ']'),
+      json(`${folder}/schedules.json`, () => data.exportSchedules(database, workspaceId)),
       json(`${folder}/conversations.json`, async () => conversations),
       ...conversations.flatMap(({ id, path }) => [
         ndjson(path, () => lines(id)),

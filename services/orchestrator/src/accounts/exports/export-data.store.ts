@@ -186,6 +186,27 @@ export async function exportWorkflows(
   return rows.map(({ position, ...data }) => ({ position, data }));
 }
 
+/** With their runs. Oldest first. A user has few schedules, and each keeps few runs. */
+export function exportSchedules(db: Database, workspaceId: string): Promise<Record<string, unknown>[]> {
+  return all(
+    db,
+    sql`
+      SELECT s.id, s.title, s.prompt, a.slug AS agent_slug, s.conversation_id, s.starts_at, s.rrule, s.time_zone, s.status,
+        s.paused_by, s.next_at AS next_run_at, s.token_limit, s.created_at, s.updated_at,
+        (
+          SELECT coalesce(jsonb_agg(
+            jsonb_build_object(
+              'due_at', r.due_at, 'is_manual', r.is_manual, 'status', r.status, 'error_code', r.error_code,
+              'message_id', r.message_id, 'total_tokens', r.total_tokens, 'cost_micros', r.cost_micros,
+              'started_at', r.started_at, 'finished_at', r.finished_at
+            ) ORDER BY r.due_at
+          ), '[]') FROM schedule_runs r WHERE r.schedule_id = s.id
+        ) AS runs
+      FROM schedules s JOIN agents a ON a.id = s.agent_id
+      WHERE s.workspace_id = ${workspaceId} ORDER BY s.created_at, s.id`,
+  );
+}
+
 /** Messages after the seq, oldest first. */
 export async function exportMessages(
   db: Database,

@@ -32,6 +32,7 @@ import {
   type TestUser,
 } from '../../../test/test-orchestrator.js';
 import { download, type Downloaded, linkRefusal } from '../../../test/uploads.js';
+import { WEEKDAYS } from '../../../test/schedules.js';
 import { storeWorkflow } from '../../../test/workflows.js';
 import { EXPORT_JOB } from './export-building.js';
 
@@ -209,6 +210,12 @@ describe('an export', () => {
         { id, version: 2, title: 'Groceries', path: `${folder}/artifacts/${id}/2.md` },
       ]);
       expect(versions.map(({ path }) => archive[String(path)])).toEqual(['- tea\n', '- tea\n- bread\n']);
+    });
+
+    it('contains the schedules with their times', () => {
+      expect(list(`workspaces/${owner.home.workspaceId}/schedules.json`)).toMatchObject([
+        { id: owner.values[EXAMPLE.scheduleId], prompt: WEEKDAYS.prompt, rrule: WEEKDAYS.rrule, runs: [] },
+      ]);
     });
 
     it('contains the workflows with the results of their steps', () => {

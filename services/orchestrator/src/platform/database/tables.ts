@@ -287,6 +287,7 @@ export interface MessagesTable {
   answer_turn_id: string | null;
   in_reply_to: string | null;
   answered_with: string | null;
+  schedule_id: string | null;
 }
 
 export interface PushDeliveriesTable {
@@ -358,6 +359,39 @@ export interface RuntimesTable {
   wanted_at: Generated<Timestamp>;
   silent_since: Timestamp | null;
   polled_until: Timestamp | null;
+}
+
+export interface ScheduleRunsTable {
+  id: string;
+  schedule_id: string;
+  due_at: Timestamp;
+  is_manual: Generated<boolean>;
+  status: 'running' | 'completed' | 'failed' | 'stopped' | 'skipped';
+  message_id: string | null;
+  error_code: string | null;
+  total_tokens: Generated<number>;
+  cost_micros: Generated<number>;
+  started_at: Generated<Timestamp>;
+  finished_at: Timestamp | null;
+}
+
+export interface SchedulesTable {
+  id: string;
+  workspace_id: string;
+  agent_id: string;
+  conversation_id: string | null;
+  title: string;
+  prompt: string;
+  starts_at: string;
+  rrule: string | null;
+  time_zone: string;
+  status: 'active' | 'paused' | 'finished';
+  paused_by: 'user' | 'failures' | null;
+  next_at: Timestamp | null;
+  failures: Generated<number>;
+  token_limit: number | null;
+  created_at: Generated<Timestamp>;
+  updated_at: Generated<Timestamp>;
 }
 
 export interface SpentLocalIdsTable {
@@ -485,6 +519,7 @@ export interface TurnsTable {
   merged_into_turn_id: string | null;
   steers: Generated<boolean>;
   traceparent: string | null;
+  schedule_run_id: string | null;
 }
 
 export interface UntrustedContentsTable {
@@ -726,6 +761,8 @@ export interface Schema {
   revoked_tokens: RevokedTokensTable;
   runtime_processes: RuntimeProcessesTable;
   runtimes: RuntimesTable;
+  schedule_runs: ScheduleRunsTable;
+  schedules: SchedulesTable;
   spent_local_ids: SpentLocalIdsTable;
   tool_approvals: ToolApprovalsTable;
   tool_calls: ToolCallsTable;

@@ -10,7 +10,13 @@ export type StoredFile = Pick<Attachment, 'id' | 'type' | 'name' | 'mime_type' |
 export interface MessageParts {
   content: MessageContent;
   attachments: readonly StoredFile[];
+  /** Set for a message that a schedule has sent. */
+  schedule_id?: string | null;
 }
+
+/** Otherwise a model answers “remind me” with another schedule. */
+const SCHEDULED =
+  '[A schedule sent this at its time. Do it now, and do not schedule it again. The user may not be present.]';
 
 /** Agents name a file by its id. */
 const fileLine = ({ id, name, mime_type, size }: StoredFile): string =>
@@ -33,8 +39,9 @@ export function fileIds(task: string): string[] {
 }
 
 /** Includes attachment and artifact names, and card options. Pure. */
-export function messageToText({ content, attachments }: MessageParts): string {
-  return [...textLines(content), ...attachments.map(fileLine)].join('\n');
+export function messageToText({ content, attachments, schedule_id: scheduleId = null }: MessageParts): string {
+  const origin = scheduleId === null ? [] : [SCHEDULED];
+  return [...origin, ...textLines(content), ...attachments.map(fileLine)].join('\n');
 }
 
 function textLines(content: MessageContent): string[] {

@@ -50,7 +50,11 @@ export function endWrites(
         const handedOver = await endReply(reply, tx);
         const [userMessage] = await messages.findMessages(tx, [userMessageId]);
         const ordinal = userMessage?.seq ?? handedOver.seq;
-        await deps.queue.follow({ workspaceId, conversationId, agentId, userMessageId, userId, ordinal }, tx);
+        const scheduleRunId = turn.schedule_run_id;
+        await deps.queue.follow(
+          { workspaceId, conversationId, agentId, userMessageId, userId, ordinal, scheduleRunId },
+          tx,
+        );
         return handedOver;
       });
     },

@@ -13,6 +13,7 @@ import { isBackground, type TaskOwner, type TaskResult } from '../background-tur
 import { callKey, type ToolStatus, type TurnMessagesDeps, unknownLine } from '../content/turn-messages.js';
 import type { ReceiptLog } from '../receipts/receipt-log.js';
 import type * as turnRecords from '../turns.store.js';
+import { endScheduleRun } from '../schedules/run-end.js';
 import type { TurnRow } from '../turns.store.js';
 
 export interface Ended {
@@ -30,7 +31,7 @@ export interface FinishedReply {
 
 export interface TurnEndingDeps {
   turns: Pick<typeof turnRecords, 'finishTurn' | 'suspendTurn'>;
-  events: Pick<EventLog, 'changeMessage' | 'lock'>;
+  events: Pick<EventLog, 'changeMessage' | 'lock' | 'addMessage'>;
   statuses: Pick<AgentStatuses, 'refreshAgent' | 'ended'>;
   tasks: TaskOwner;
   push: PushJobs;
@@ -120,6 +121,8 @@ export function createTurnEnding(
     const { messageStatus, text } = reply;
     const unfinished = await unfinishedNow(tx);
     if (unfinished.tools) await leftovers.endTools(tx);
+    if (turn.schedule_run_id !== null && !isSuspended && messageStatus !== 'delegated')
+      await endScheduleRun(deps, { ...turn, runId: turn.schedule_run_id }, reply, tx);
     const failed = messageStatus === 'failed' || messageStatus === 'incomplete';
     const change = {
       content: { type: 'text', text },

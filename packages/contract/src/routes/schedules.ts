@@ -1,0 +1,191 @@
+import { z } from 'zod';
+import { LIMITS } from '../limits.js';
+import { data } from '../resources/primitives.js';
+import { CreateScheduleBody, Schedule, SchedulePage, ScheduleRun, UpdateScheduleBody } from '../resources/schedule.js';
+import { created, defineRoute, id, idempotencyKey, noContent, ok } from './define.js';
+import * as examples from './examples.js';
+import { EXAMPLE } from './examples.js';
+import { optionalPageQuery } from './pages.js';
+import * as scheduleExamples from './schedule-example.js';
+
+const workspace = { workspaceId: id('workspace_not_found') };
+const schedule = { ...workspace, id: id('schedule_not_found') };
+const TIMES =
+  'Rules by days or longer keep their local time when clocks change. See the guide to schedules for skipped and repeated local times.';
+
+export const scheduleRoutes = [
+  defineRoute({
+    operationId: 'listSchedules',
+    method: 'get',
+    path: '/v1/workspaces/{workspaceId}/schedules',
+    auth: 'user',
+    tag: 'schedules',
+    summary: 'List schedules, newest first',
+    description: 'Includes finished ones. Pages are listed forward only: `prev_scroll_id` is always null.',
+    extension: true,
+    params: workspace,
+    query: optionalPageQuery,
+    responses: ok(SchedulePage),
+    errors: ['cursor_invalid', 'schedules_not_enabled'],
+    example: {
+      params: examples.inWorkspace,
+      query: { limit: 20 },
+      answer: { data: [scheduleExamples.schedule], pagination: examples.lastPage },
+    },
+  }),
+  defineRoute({
+    operationId: 'createSchedule',
+    method: 'post',
+    path: '/v1/workspaces/{workspaceId}/schedules',
+    auth: 'user',
+    tag: 'schedules',
+    summary: 'Ask an agent for something later, or regularly',
+    description: `${TIMES} A start in the past is allowed with a rule. An invalid rule, zone or time is refused with \`validation_failed\`.`,
+    extension: true,
+    params: workspace,
+    headers: idempotencyKey,
+    body: CreateScheduleBody,
+    responses: created(data(Schedule)),
+    errors: ['agent_not_found', 'schedule_limit_reached', 'schedules_not_enabled', 'idempotency_key_reused'],
+    example: {
+      params: examples.inWorkspace,
+      body: {
+        every_weekday: {
+          prompt: 'Summarize what is new about trains in Europe.',
+          starts_at: '2026-11-20T08:00',
+          rrule: 'FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR',
+          time_zone: 'Europe/Berlin',
+          agent_id: EXAMPLE.agentId,
+        },
+        once: { title: 'Call Anna', prompt: 'Remind me to call Anna.', starts_at: '2099-12-04T17:00' },
+      },
+      answer: { data: { ...scheduleExamples.schedule, conversation_id: null, last_run: null } },
+    },
+  }),
+  defineRoute({
+    operationId: 'getSchedule',
+    method: 'get',
+    path: '/v1/workspaces/{workspaceId}/schedules/{id}',
+    auth: 'user',
+    tag: 'schedules',
+    summary: 'Get a schedule',
+    description: 'The same as in the list, with its last run.',
+    extension: true,
+    params: schedule,
+    responses: ok(data(Schedule)),
+    errors: ['schedules_not_enabled'],
+    example: { params: scheduleExamples.inSchedule, answer: { data: scheduleExamples.schedule } },
+  }),
+  defineRoute({
+    operationId: 'updateSchedule',
+    method: 'patch',
+    path: '/v1/workspaces/{workspaceId}/schedules/{id}',
+    auth: 'user',
+    tag: 'schedules',
+    summary: 'Change what a schedule asks, or when it runs',
+    description: `${TIMES} A finished schedule with a new time is active again. A paused one stays paused.`,
+    extension: true,
+    params: schedule,
+    body: UpdateScheduleBody,
+    responses: ok(data(Schedule)),
+    errors: ['agent_not_found', 'schedule_limit_reached', 'schedules_not_enabled'],
+    example: {
+      params: scheduleExamples.inSchedule,
+      body: { zone: { time_zone: 'Asia/Tokyo' }, rule: { rrule: 'FREQ=DAILY', starts_at: '2026-11-20T09:00' } },
+      answer: { data: { ...scheduleExamples.schedule, time_zone: 'Asia/Tokyo' } },
+    },
+  }),
+  defineRoute({
+    operationId: 'deleteSchedule',
+    method: 'delete',
+    path: '/v1/workspaces/{workspaceId}/schedules/{id}',
+    auth: 'user',
+    tag: 'schedules',
+    summary: 'Delete a schedule with its history',
+    description: 'Its conversation remains, and a run in progress continues.',
+    extension: true,
+    params: schedule,
+    responses: noContent,
+    errors: ['schedules_not_enabled'],
+    example: { params: scheduleExamples.inSchedule },
+  }),
+  defineRoute({
+    operationId: 'pauseSchedule',
+    method: 'post',
+    path: '/v1/workspaces/{workspaceId}/schedules/{id}/pause',
+    auth: 'user',
+    tag: 'schedules',
+    summary: 'Pause a schedule',
+    description: 'Has no effect unless it is active. A run in progress continues.',
+    extension: true,
+    params: schedule,
+    responses: ok(data(Schedule)),
+    errors: ['schedules_not_enabled'],
+    example: {
+      params: scheduleExamples.inSchedule,
+      answer: { data: { ...scheduleExamples.schedule, status: 'paused', paused_by: 'user', next_run_at: null } },
+    },
+  }),
+  defineRoute({
+    operationId: 'resumeSchedule',
+    method: 'post',
+    path: '/v1/workspaces/{workspaceId}/schedules/{id}/resume',
+    auth: 'user',
+    tag: 'schedules',
+    summary: 'Resume a paused schedule',
+    description: 'It continues with its next time, without those in the pause. Has no effect unless it is paused.',
+    extension: true,
+    params: schedule,
+    responses: ok(data(Schedule)),
+    errors: ['schedule_limit_reached', 'schedules_not_enabled'],
+    example: { params: scheduleExamples.inSchedule, answer: { data: scheduleExamples.schedule } },
+  }),
+  defineRoute({
+    operationId: 'runSchedule',
+    method: 'post',
+    path: '/v1/workspaces/{workspaceId}/schedules/{id}/run',
+    auth: 'user',
+    tag: 'schedules',
+    summary: 'Run a schedule now',
+    description:
+      'In addition to its times, also while it is paused or after it has finished. Clients receive `message.new`.',
+    extension: true,
+    params: schedule,
+    responses: created(data(ScheduleRun)),
+    errors: [
+      'schedule_running',
+      'schedules_not_enabled',
+      'agent_deleted',
+      'conversation_limit_reached',
+      'token_limit_reached',
+      'turn_queue_full',
+    ],
+    example: {
+      params: scheduleExamples.inSchedule,
+      answer: {
+        data: {
+          ...scheduleExamples.scheduleRun,
+          is_manual: true,
+          status: 'running',
+          total_tokens: 0,
+          cost_micros: 0,
+          finished_at: null,
+        },
+      },
+    },
+  }),
+  defineRoute({
+    operationId: 'listScheduleRuns',
+    method: 'get',
+    path: '/v1/workspaces/{workspaceId}/schedules/{id}/runs',
+    auth: 'user',
+    tag: 'schedules',
+    summary: 'List the last runs of a schedule, newest first',
+    description: `With outcome and cost. A schedule keeps its last ${LIMITS.scheduleRunsKept} runs.`,
+    extension: true,
+    params: schedule,
+    responses: ok(data(z.array(ScheduleRun))),
+    errors: ['schedules_not_enabled'],
+    example: { params: scheduleExamples.inSchedule, answer: { data: [scheduleExamples.scheduleRun] } },
+  }),
+] as const;

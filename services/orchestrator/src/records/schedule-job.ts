@@ -1,0 +1,2 @@
+/** Runs a schedule at its next time. */
+export const SCHEDULE_JOB = 'schedule';
