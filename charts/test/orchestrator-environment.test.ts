@@ -67,6 +67,10 @@ describe('the orchestrator', () => {
       IDLE_SUSPEND_AFTER_S: 0,
       CODE_RUNNER_ENABLED: true,
       CODE_RUNNER_PROCESSES: 2,
+      SCHEDULES_ENABLED: false,
+      SCHEDULES_PER_USER: 7,
+      SCHEDULE_INTERVAL_S: 1_800,
+      SCHEDULES_SPREAD_S: 20,
     });
   });
 

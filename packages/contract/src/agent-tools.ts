@@ -16,6 +16,8 @@ export const CODE_TOOL = 'code';
 export const DELEGATION_TOOL = 'delegation';
 /** Enables the tool `start_workflow`. */
 export const WORKFLOWS_TOOL = 'workflows';
+/** Enables the tools for schedules, if the operator does. */
+export const SCHEDULES_TOOL = 'schedules';
 /** Enables the tools `add_agent`, `change_agent` and `remove_agent`. */
 export const AGENTS_TOOL = 'agents';
 export const ACTION_CARD_TOOL = 'action_card_tool';
@@ -51,7 +53,7 @@ export interface AgentToolEntry {
   /** True if only the manager can have it. */
   managerOnly?: true;
   /** The setting with which the operator turns the tool on. */
-  setting?: 'CODE_RUNNER_ENABLED';
+  setting?: 'CODE_RUNNER_ENABLED' | 'SCHEDULES_ENABLED';
   /** Default for calls that change something. Changes in other systems ask. */
   permission: 'allow' | 'ask';
 }
@@ -117,6 +119,16 @@ export const AGENT_TOOLS: readonly AgentToolEntry[] = [
     description: 'Plans longer work as steps of several agents, which run while you do something else.',
     icon_url: '/v1/assets/icon-workflows.svg',
     category_id: 'creation',
+    enabled: true,
+    changes: true,
+    permission: 'allow',
+  },
+  {
+    name: SCHEDULES_TOOL,
+    setting: 'SCHEDULES_ENABLED',
+    description: 'Does things later or regularly, and reminds you.',
+    icon_url: '/v1/assets/icon-schedules.svg',
+    category_id: 'communication',
     enabled: true,
     changes: true,
     permission: 'allow',

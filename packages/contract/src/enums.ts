@@ -182,6 +182,10 @@ export const ScheduleStatus = z.enum(['active', 'paused', 'finished']).meta({
   id: 'ScheduleStatus',
   description: '`finished`: the rule has no further time.',
 });
+export const SchedulePause = z.enum(['user', 'failures']).meta({
+  id: 'SchedulePause',
+  description: 'What paused a schedule: the user, or too many failed runs in a row.',
+});
 export const ScheduleRunStatus = z.enum(['running', 'waiting', 'completed', 'failed', 'stopped', 'skipped']).meta({
   id: 'ScheduleRunStatus',
   description:

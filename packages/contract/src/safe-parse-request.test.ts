@@ -8,6 +8,8 @@ import { safeParseRequest } from './safe-parse-request.js';
 /** In these request fields null differs from absence. Their descriptions state its effect. */
 const CLEARING = [
   'updateConversation.title',
+  'updateSchedule.rrule',
+  'updateSchedule.token_limit',
   'updateUser.date_of_birth',
   'updateWorkspaceBudget.monthly_cost_micros',
   'updateWorkspaceBudget.monthly_tokens',

@@ -26,7 +26,7 @@ describeWith('valkey', 'schedules with two orchestrators', () => {
   async function storeDue(): Promise<string[]> {
     const rows = await services.query<{ id: string }>(
       `WITH made AS (
-        INSERT INTO schedules (id, workspace_id, agent_id, title, prompt, starts_at, rrule, time_zone, status, next_at)
+        INSERT INTO schedules (id, workspace_id, agent_id, title, prompt, start_time, rrule, time_zone, status, next_at)
         SELECT gen_random_uuid(), $1, a.id, 'Title ' || n, 'Prompt ' || n, '2026-01-01T08:00:00', 'FREQ=DAILY', 'UTC', 'active',
           date_trunc('hour', now())
         FROM generate_series(1, ${SCHEDULES}) n, (SELECT id FROM agents WHERE workspace_id = $1 ORDER BY sort_order LIMIT 1) a

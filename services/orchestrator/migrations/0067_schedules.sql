@@ -9,7 +9,7 @@ CREATE TABLE schedules (
   conversation_id uuid REFERENCES conversations (id) ON DELETE SET NULL,
   title text NOT NULL,
   prompt text NOT NULL,
-  starts_at text NOT NULL,
+  start_time text NOT NULL,
   rrule text,
   time_zone text NOT NULL,
   status text NOT NULL CHECK (status IN ('active', 'paused', 'finished')),

@@ -6,7 +6,7 @@ import type { Home, TestOrchestrator, TestUser } from './test-orchestrator.js';
 export const WEEKDAYS = {
   title: 'Morning news',
   prompt: 'What is new about trains?',
-  starts_at: '2026-01-05T08:00',
+  start_time: '2026-01-05T08:00',
   rrule: 'FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR',
   time_zone: 'Europe/Berlin',
 };

@@ -96,6 +96,14 @@
 - name: CODE_RUNNER_PROCESSES
   value: {{ int .values.codeRunner.processes | quote }}
 {{- end }}
+- name: SCHEDULES_ENABLED
+  value: {{ .values.schedules.enabled | quote }}
+- name: SCHEDULES_PER_USER
+  value: {{ int .values.schedules.perUser | quote }}
+- name: SCHEDULE_INTERVAL_S
+  value: {{ mul (int .values.schedules.minimumMinutes) 60 | quote }}
+- name: SCHEDULES_SPREAD_S
+  value: {{ int .values.schedules.spreadSeconds | quote }}
 - name: TURN_WORKERS
   value: {{ int .values.turnWorkers | quote }}
 - name: RUNTIME_WORKERS

@@ -3407,23 +3407,23 @@ export interface components {
         };
         /** @description What is to run, and when. Unknown fields are refused. */
         CreateScheduleBody: {
-            /** @description Up to 120 characters. */
-            title?: string | null;
+            /** @description Up to 120 characters. Without it, the beginning of the prompt. */
+            title?: string;
             /** @description What the agent is asked to do at each run. Up to 8000 characters. */
             prompt: string;
             /** @description The first time that it can run, as a local time in `time_zone` without an offset: `2026-12-04T08:00:00`. */
-            starts_at: string;
-            /** @description A recurrence rule of RFC 5545 without its start, such as `FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR`. Null: it runs once. */
-            rrule?: string | null;
-            /** @description An IANA name, or another name of a zone that devices send. */
-            time_zone?: string | null;
+            start_time: string;
+            /** @description A recurrence rule of RFC 5545 without its start, such as `FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR`. Without it, the schedule runs once. */
+            rrule?: string;
+            /** @description An IANA name. Without it, the zone of the device that was used last, else of the profile, else UTC. */
+            time_zone?: string;
             /**
              * Format: uuid
-             * @description The agent that runs it.
+             * @description The agent that runs it. Without it, the manager.
              */
-            agent_id?: string | null;
-            /** @description The most tokens that a run may use before it asks the user. Null: as many as an answer in a chat. */
-            token_limit?: number | null;
+            agent_id?: string;
+            /** @description The most tokens that a run may use before it asks the user. Without it, as many as an answer in a chat. */
+            token_limit?: number;
         };
         /** @description A new webhook. */
         CreateWebhookBody: {
@@ -4045,7 +4045,7 @@ export interface components {
              */
             conversation_id: string | null;
             /** @description The first time that it can run, as a local time in `time_zone` without an offset: `2026-12-04T08:00:00`. */
-            starts_at: string;
+            start_time: string;
             /** @description A recurrence rule of RFC 5545 without its start, such as `FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR`. Null: it runs once. */
             rrule: string | null;
             /** @description An IANA name such as `Europe/Berlin`, or an offset such as `+05:30`. */
@@ -4053,7 +4053,7 @@ export interface components {
             /** @description Whether it runs. */
             status: components["schemas"]["ScheduleStatus"];
             /** @description Why it is paused: `failures` after 5 failed runs in a row. Null unless it is paused. */
-            paused_by: ("user" | "failures") | null;
+            paused_by: components["schemas"]["SchedulePause"] | null;
             /**
              * Format: date-time
              * @description Null unless it is active.
@@ -4088,11 +4088,16 @@ export interface components {
             /** @description Cursors of the neighbouring pages. */
             pagination: components["schemas"]["Pagination"];
         };
+        /**
+         * @description What paused a schedule: the user, or too many failed runs in a row.
+         * @enum {string}
+         */
+        SchedulePause: "user" | "failures";
         /** @description One run of a schedule. */
         ScheduleRun: {
             /**
              * Format: uuid
-             * @description The run.
+             * @description Identifies the run in the history.
              */
             id: string;
             /**
@@ -4423,7 +4428,7 @@ export interface components {
             /** @description What the agent is asked to do at each run. Up to 8000 characters. */
             prompt?: string;
             /** @description The first time that it can run, as a local time in `time_zone` without an offset: `2026-12-04T08:00:00`. */
-            starts_at?: string;
+            start_time?: string;
             /** @description A recurrence rule of RFC 5545 without its start, such as `FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR`. Null: it runs once. */
             rrule?: string | null;
             /** @description An IANA name, or another name of a zone that devices send. */
@@ -5202,6 +5207,7 @@ export type RotateWebhookSecretBody = components['schemas']['RotateWebhookSecret
 export type Schedule = components['schemas']['Schedule'];
 export type ScheduleEnvelope = components['schemas']['ScheduleEnvelope'];
 export type SchedulePage = components['schemas']['SchedulePage'];
+export type SchedulePause = components['schemas']['SchedulePause'];
 export type ScheduleRun = components['schemas']['ScheduleRun'];
 export type ScheduleRunEnvelope = components['schemas']['ScheduleRunEnvelope'];
 export type ScheduleRunList = components['schemas']['ScheduleRunList'];

@@ -1,20 +1,23 @@
 import { z } from 'zod';
-import { ScheduleRunStatus, ScheduleStatus } from '../enums.js';
+import { SchedulePause, ScheduleRunStatus, ScheduleStatus } from '../enums.js';
 import { LIMITS } from '../limits.js';
 import { pagination } from './message.js';
 import { Id, STRICT, Timestamp } from './primitives.js';
 
-const startsAt = (schema: z.ZodString) =>
+const startTime = (schema: z.ZodString) =>
   schema.meta({
     description:
       'The first time that it can run, as a local time in `time_zone` without an offset: `2026-12-04T08:00:00`.',
   });
-const RULE =
-  'A recurrence rule of RFC 5545 without its start, such as `FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR`. Null: it runs once.';
+const WITHOUT_START = 'A recurrence rule of RFC 5545 without its start, such as `FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR`.';
+const RULE = `${WITHOUT_START} Null: it runs once.`;
+const ONCE = `${WITHOUT_START} Without it, the schedule runs once.`;
 const PROMPT = 'What the agent is asked to do at each run.';
 const TITLE = `Up to ${LIMITS.scheduleTitle} characters.`;
-const tokenLimit = z.int().min(1_000).max(1e12).meta({
-  description: 'The most tokens that a run may use before it asks the user. Null: as many as an answer in a chat.',
+const TOKENS = 'The most tokens that a run may use before it asks the user.';
+const tokenLimit = z.int().min(1_000).max(1e12);
+const nullableTokenLimit = tokenLimit.nullable().meta({
+  description: `${TOKENS} Null: as many as an answer in a chat.`,
 });
 const timeZone = z
   .string()
@@ -22,7 +25,7 @@ const timeZone = z
 
 export const ScheduleRun = z
   .strictObject({
-    id: Id.meta({ description: 'The run.' }),
+    id: Id.meta({ description: 'Identifies the run in the history.' }),
     due_at: Timestamp.meta({ description: 'The time for which it ran.' }),
     is_manual: z.boolean().meta({ description: 'Whether the user asked for it outside the recurrence.' }),
     status: ScheduleRunStatus.meta({ description: 'The outcome, or how far it is.' }),
@@ -52,19 +55,16 @@ export const Schedule = z
     conversation_id: Id.nullable().meta({
       description: 'Where its runs are. Null before the first run, and after the conversation was deleted.',
     }),
-    starts_at: startsAt(z.string()),
+    start_time: startTime(z.string()),
     rrule: z.string().nullable().meta({ description: RULE }),
     time_zone: timeZone,
     status: ScheduleStatus.meta({ description: 'Whether it runs.' }),
-    paused_by: z
-      .enum(['user', 'failures'])
-      .nullable()
-      .meta({
-        description: `Why it is paused: \`failures\` after ${LIMITS.scheduleFailures} failed runs in a row. Null unless it is paused.`,
-      }),
+    paused_by: SchedulePause.nullable().meta({
+      description: `Why it is paused: \`failures\` after ${LIMITS.scheduleFailures} failed runs in a row. Null unless it is paused.`,
+    }),
     next_run_at: Timestamp.nullable().meta({ description: 'Null unless it is active.' }),
     failures: z.int().nonnegative().meta({ description: 'Failed runs since the last completed one.' }),
-    token_limit: tokenLimit.nullable(),
+    token_limit: nullableTokenLimit,
     last_run: ScheduleRun.nullable().meta({ description: 'The latest run; null before the first one.' }),
     created_at: Timestamp.meta({ description: 'When it was created.' }),
     updated_at: Timestamp.meta({ description: 'When it was last changed by the user or an agent.' }),
@@ -90,26 +90,28 @@ const changeable = {
     .meta({
       description: `${PROMPT} Up to ${LIMITS.schedulePrompt} characters.`,
     }),
-  starts_at: startsAt(z.string().max(32)),
+  start_time: startTime(z.string().max(32)),
   rrule: z.string().max(500).nullable().meta({ description: RULE }),
   time_zone: z.string().min(1).max(200).meta({
     description: 'An IANA name, or another name of a zone that devices send.',
   }),
   agent_id: z.uuid().meta({ description: 'The agent that runs it.' }),
-  token_limit: tokenLimit.nullable(),
+  token_limit: nullableTokenLimit,
 };
 
 export const CreateScheduleBody = z
   .strictObject({
     ...changeable,
-    title: changeable.title.nullish().meta({ description: `${TITLE} Without it, the beginning of the prompt.` }),
-    rrule: changeable.rrule.optional(),
-    time_zone: changeable.time_zone.nullish().meta({
+    title: changeable.title.optional().meta({ description: `${TITLE} Without it, the beginning of the prompt.` }),
+    rrule: z.string().max(500).optional().meta({ description: ONCE }),
+    time_zone: changeable.time_zone.optional().meta({
       description:
         'An IANA name. Without it, the zone of the device that was used last, else of the profile, else UTC.',
     }),
-    agent_id: changeable.agent_id.nullish().meta({ description: 'The agent that runs it. Without it, the manager.' }),
-    token_limit: changeable.token_limit.optional(),
+    agent_id: changeable.agent_id.optional().meta({ description: 'The agent that runs it. Without it, the manager.' }),
+    token_limit: tokenLimit.optional().meta({
+      description: `${TOKENS} Without it, as many as an answer in a chat.`,
+    }),
   })
   .meta({ id: 'CreateScheduleBody', description: `What is to run, and when. ${STRICT}` });
 export type CreateScheduleBody = z.output<typeof CreateScheduleBody>;

@@ -20,7 +20,7 @@ export const schedule: Schedule = {
   prompt: 'Summarize what is new about trains in Europe.',
   agent_id: EXAMPLE.agentId,
   conversation_id: EXAMPLE.conversationId,
-  starts_at: '2026-11-20T08:00:00',
+  start_time: '2026-11-20T08:00:00',
   rrule: 'FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR',
   time_zone: 'Europe/Berlin',
   status: 'active',

@@ -52,12 +52,12 @@ export const scheduleRoutes = [
       body: {
         every_weekday: {
           prompt: 'Summarize what is new about trains in Europe.',
-          starts_at: '2026-11-20T08:00',
+          start_time: '2026-11-20T08:00',
           rrule: 'FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR',
           time_zone: 'Europe/Berlin',
           agent_id: EXAMPLE.agentId,
         },
-        once: { title: 'Call Anna', prompt: 'Remind me to call Anna.', starts_at: '2099-12-04T17:00' },
+        once: { title: 'Call Anna', prompt: 'Remind me to call Anna.', start_time: '2099-12-04T17:00' },
       },
       answer: { data: { ...scheduleExamples.schedule, conversation_id: null, last_run: null } },
     },
@@ -91,7 +91,7 @@ export const scheduleRoutes = [
     errors: ['agent_not_found', 'schedule_limit_reached', 'schedules_not_enabled'],
     example: {
       params: scheduleExamples.inSchedule,
-      body: { zone: { time_zone: 'Asia/Tokyo' }, rule: { rrule: 'FREQ=DAILY', starts_at: '2026-11-20T09:00' } },
+      body: { zone: { time_zone: 'Asia/Tokyo' }, rule: { rrule: 'FREQ=DAILY', start_time: '2026-11-20T09:00' } },
       answer: { data: { ...scheduleExamples.schedule, time_zone: 'Asia/Tokyo' } },
     },
   }),

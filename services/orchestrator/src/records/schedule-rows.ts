@@ -14,7 +14,7 @@ export interface ScheduleRow {
   title: string;
   prompt: string;
   /** A local time. */
-  starts_at: string;
+  start_time: string;
   rrule: string | null;
   time_zone: string;
   status: Schedule['status'];
@@ -47,7 +47,7 @@ export type NewScheduleRun = Pick<ScheduleRunRow, 'id' | 'schedule_id' | 'due_at
 
 /** Set by users and agents. */
 export type ScheduleChange = Partial<
-  Pick<ScheduleRow, 'title' | 'prompt' | 'agent_id' | 'starts_at' | 'rrule' | 'time_zone' | 'token_limit'>
+  Pick<ScheduleRow, 'title' | 'prompt' | 'agent_id' | 'start_time' | 'rrule' | 'time_zone' | 'token_limit'>
 >;
 
 /** As `schedule-state.ts` decides it. */
@@ -222,4 +222,9 @@ export async function findScheduleOwner(
     SELECT u.id AS "userId", u.is_banned AS "isBanned", ${READER} ->> 'time_zone' AS "timeZone"
     FROM workspaces w JOIN users u ON u.id = w.owner_id WHERE w.id = ${workspaceId}`.execute(db);
   return rows[0];
+}
+/** True if the message began a run. Tasks that a run gives are about its message, too. */
+export async function isScheduled(db: Database, messageId: string): Promise<boolean> {
+  const row = await db.selectFrom('messages').select('schedule_id').where('id', '=', messageId).executeTakeFirst();
+  return row !== undefined && row.schedule_id !== null;
 }

@@ -51,8 +51,9 @@ import { createLegalModule } from '../accounts/legal/legal.module.js';
 import { createCursorCodec } from '../records/cursor.js';
 import type { CreateViewContext } from '../chat/message-view.js';
 import { createMessagesModule } from '../chat/messages.module.js';
-import { createSchedulesModule } from '../chat/schedules/schedules.module.js';
+import { createSchedulesModule, createScheduleToolsOn } from '../chat/schedules/schedules.module.js';
 import type { UserMessages } from '../chat/user-messages.js';
+import type { PlatformTool } from '../turns/tools/platform-tool.js';
 import { createModelCallsModule } from '../turns/model-calls/model-calls.module.js';
 import { createPlans } from '../metering/plans.js';
 import { createRateLimits } from '../platform/rate-limits/rate-limits.js';
@@ -373,10 +374,7 @@ function createChatModules(
   });
   const { artifacts, transcripts, files } = createDocumentModules(options, platform, uploads, access);
   const receipts = createReceiptsModule({ config, requests, background, tools: apps.tools, clock, logger });
-  const conversationSearch = createConversationSearchTool({
-    read: createBoundedRead(background.database),
-    timeoutMs: config.SEARCH_TIMEOUT_MS,
-  });
+  const chatTools = createChatTools(config, platform);
   const turns = createTurnsModule({
     turnSignals: platform.turnSignals,
     config,
@@ -388,7 +386,7 @@ function createChatModules(
     models,
     access,
     client: runtimes.client,
-    platformTools: [...agents.tools, conversationSearch, ...artifacts.tools, ...files.tools, ...apps.tools],
+    platformTools: [...agents.tools, ...chatTools, ...artifacts.tools, ...files.tools, ...apps.tools],
     serverTools: toolServers.tools,
     receipts: receipts.log,
     createViewContext,
@@ -459,6 +457,17 @@ function createChatModules(
     schedules,
     modelCalls,
   };
+}
+
+function createChatTools(
+  config: OrchestratorConfig,
+  { background, clock }: Pick<Platform, 'background' | 'clock'>,
+): PlatformTool[] {
+  const read = createBoundedRead(background.database);
+  return [
+    createConversationSearchTool({ read, timeoutMs: config.SEARCH_TIMEOUT_MS }),
+    ...createScheduleToolsOn({ config, background, clock }),
+  ];
 }
 
 function createSchedules(

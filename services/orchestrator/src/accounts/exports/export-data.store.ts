@@ -191,7 +191,7 @@ export function exportSchedules(db: Database, workspaceId: string): Promise<Reco
   return all(
     db,
     sql`
-      SELECT s.id, s.title, s.prompt, a.slug AS agent_slug, s.conversation_id, s.starts_at, s.rrule, s.time_zone, s.status,
+      SELECT s.id, s.title, s.prompt, a.slug AS agent_slug, s.conversation_id, s.start_time, s.rrule, s.time_zone, s.status,
         s.paused_by, s.next_at AS next_run_at, s.token_limit, s.created_at, s.updated_at,
         (
           SELECT coalesce(jsonb_agg(

@@ -24,6 +24,7 @@ describe('the default integration catalog', () => {
       'Files',
       'Code',
       'Workflows',
+      'Schedules',
       'Delegation',
       'Agents',
       'Action cards',
@@ -46,8 +47,10 @@ describe('the default integration catalog', () => {
 
   it('leaves out a tool that the operator has not turned on', () => {
     const named = (isOn: boolean) =>
-      withoutOtherTools(loadIntegrationCatalog(), loadTools({ INTEGRATION_PROVIDERS: {}, CODE_RUNNER_ENABLED: isOn }))
-        .items;
+      withoutOtherTools(
+        loadIntegrationCatalog(),
+        loadTools({ INTEGRATION_PROVIDERS: {}, CODE_RUNNER_ENABLED: isOn, SCHEDULES_ENABLED: true }),
+      ).items;
     expect(named(true).filter(({ name }) => name === 'Code')).toHaveLength(1);
     expect(named(false)).toEqual(named(true).filter(({ name }) => name !== 'Code'));
   });

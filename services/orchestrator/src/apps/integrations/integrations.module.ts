@@ -35,6 +35,7 @@ export interface IntegrationsModuleDeps {
     | 'INTEGRATION_TOKEN_KEYS'
     | 'INTEGRATION_CATALOG_FILE'
     | 'CODE_RUNNER_ENABLED'
+    | 'SCHEDULES_ENABLED'
     | 'TOOL_SERVER_SECRETS'
     | 'USER_TOOL_SERVERS_PRIVATE_HOSTS'
     | 'proxy'

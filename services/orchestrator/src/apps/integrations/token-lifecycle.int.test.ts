@@ -33,6 +33,7 @@ const SETTINGS = OrchestratorConfig.pick({
   INTEGRATION_PROVIDERS: true,
   INTEGRATION_TOKEN_KEYS: true,
   CODE_RUNNER_ENABLED: true,
+  SCHEDULES_ENABLED: true,
   USER_TOOL_SERVERS_PRIVATE_HOSTS: true,
 });
 

@@ -124,6 +124,7 @@ describe('accounts of tool servers in the conformance suite of the protocol', ()
         INTEGRATION_TOKEN_KEYS: [{ id: 'test', key: randomBytes(32) }],
         INTEGRATION_CATALOG_FILE: undefined,
         CODE_RUNNER_ENABLED: false,
+        SCHEDULES_ENABLED: true,
         TOOL_SERVER_SECRETS: folder,
         USER_TOOL_SERVERS_PRIVATE_HOSTS: [],
         proxy: DIRECT,

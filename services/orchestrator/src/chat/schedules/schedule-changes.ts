@@ -1,4 +1,4 @@
-import { createHash, randomUUIDv7 } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { Transaction } from '../../platform/database/database.js';
@@ -36,6 +36,7 @@ export interface ScheduleChangesDeps {
 }
 
 export interface WantedSchedule extends GivenTimes {
+  id: string;
   workspaceId: string;
   agentId: string;
   title: string;
@@ -50,8 +51,8 @@ export type SchedulePatch = {
 
 /** Changes by users and agents, each in the caller's transaction. */
 export interface ScheduleChanges {
-  /** @returns its id @throws ApiError `schedule_limit_reached` @throws InvalidTimes */
-  create(wanted: WantedSchedule, tx: Transaction): Promise<string>;
+  /** @throws ApiError `schedule_limit_reached` @throws InvalidTimes */
+  create(wanted: WantedSchedule, tx: Transaction): Promise<void>;
   /** @throws ApiError `schedule_not_found`, `schedule_limit_reached` @throws InvalidTimes */
   change(workspaceId: string, id: string, patch: SchedulePatch, tx: Transaction): Promise<void>;
   /** @throws ApiError `schedule_not_found`, `schedule_limit_reached` */
@@ -111,34 +112,41 @@ export function createScheduleChanges({ jobs, events, clock, limits }: ScheduleC
   }
 
   return {
-    async create({ workspaceId, agentId, title, prompt, tokenLimit, ...given }, tx) {
+    async create({ id, workspaceId, agentId, title, prompt, tokenLimit, ...given }, tx) {
       const { recurrence, next } = plannedTimes(given, now(), limits.intervalS);
-      const { startsAt: starts_at, rrule, timeZone: time_zone } = recurrence;
+      const { startTime: start_time, rrule, timeZone: time_zone } = recurrence;
       await events.lock(workspaceId, tx);
       await requireRoom(workspaceId, tx);
       await pruneFinished(tx, workspaceId);
-      const id = randomUUIDv7();
       const state: ScheduleState = { status: 'active', nextAt: next, failures: 0, pausedBy: null };
-      const schedule = { id, workspace_id: workspaceId, agent_id: agentId, title, prompt, starts_at, rrule, time_zone };
+      const schedule = {
+        id,
+        workspace_id: workspaceId,
+        agent_id: agentId,
+        title,
+        prompt,
+        start_time,
+        rrule,
+        time_zone,
+      };
       await insertSchedule(tx, { ...schedule, conversation_id: null, token_limit: tokenLimit, ...stored(state) });
       await plan(schedule, state, tx);
-      return id;
     },
 
-    async change(workspaceId, id, { starts_at, rrule, time_zone, ...given }, tx) {
+    async change(workspaceId, id, { start_time, rrule, time_zone, ...given }, tx) {
       const change = definedOf(given);
       const row = await lock(workspaceId, id, tx);
-      if (starts_at === undefined && rrule === undefined && time_zone === undefined)
+      if (start_time === undefined && rrule === undefined && time_zone === undefined)
         return changeSchedule(tx, id, { ...change, ...stored(stateOf(row)) });
       const times = {
-        starts_at: starts_at ?? row.starts_at,
+        start_time: start_time ?? row.start_time,
         rrule: rrule === undefined ? row.rrule : rrule,
         time_zone: time_zone ?? row.time_zone,
       };
       const { recurrence, next } = plannedTimes(times, now(), limits.intervalS);
       if (row.status === 'finished') await requireRoom(workspaceId, tx);
-      const { startsAt, timeZone } = recurrence;
-      const changed = { ...change, starts_at: startsAt, rrule: recurrence.rrule, time_zone: timeZone };
+      const { startTime, timeZone } = recurrence;
+      const changed = { ...change, start_time: startTime, rrule: recurrence.rrule, time_zone: timeZone };
       await apply(row, { type: 'changed', next }, changed, tx);
     },
 

@@ -18,7 +18,7 @@ export class InvalidTimes extends Error {
 }
 
 export interface GivenTimes {
-  starts_at: string;
+  start_time: string;
   rrule: string | null;
   time_zone: string;
 }
@@ -39,7 +39,7 @@ function localTime(text: string): string {
   const year = Number(local.slice(0, 4));
   if (day === undefined || !isLocalTime(local) || year < FIRST_YEAR || year > LAST_YEAR)
     throw new InvalidTimes(
-      'starts_at',
+      'start_time',
       'must be a local time without an offset, such as 2026-12-04T08:00; time_zone has its zone',
     );
   return local;
@@ -55,7 +55,7 @@ function parsed(recurrence: Recurrence): Occurrences {
 }
 
 /** A time as the zone's clocks show it. */
-const shown = (instant: number, timeZone: string): string =>
+export const localAt = (instant: number, timeZone: string): string =>
   new Date(instant).toLocaleString('sv-SE', { timeZone }).replace(' ', 'T');
 
 /**
@@ -68,18 +68,18 @@ export function plannedTimes(given: GivenTimes, now: number, shortestS: number):
   const timeZone = canonicalTimeZone(given.time_zone);
   if (timeZone === undefined)
     throw new InvalidTimes('time_zone', `“${given.time_zone.slice(0, 60)}” is not an IANA zone such as Europe/Berlin`);
-  const startsAt = localTime(given.starts_at);
+  const startTime = localTime(given.start_time);
   const rrule =
     given.rrule
       ?.trim()
       .toUpperCase()
       .replace(/^RRULE:/, '') ?? null;
-  const recurrence = { startsAt, rrule: rrule === '' ? null : rrule, timeZone };
+  const recurrence = { startTime, rrule: rrule === '' ? null : rrule, timeZone };
   const occurrences = parsed(recurrence);
   const next = occurrences.after(now);
   if (next === null) {
-    const reason = `it is ${shown(now, timeZone)} in ${timeZone} now`;
-    if (recurrence.rrule === null) throw new InvalidTimes('starts_at', `${startsAt} is in the past: ${reason}`);
+    const reason = `it is ${localAt(now, timeZone)} in ${timeZone} now`;
+    if (recurrence.rrule === null) throw new InvalidTimes('start_time', `${startTime} is in the past: ${reason}`);
     throw new InvalidTimes('rrule', `the rule has no time after now; ${reason}`);
   }
   if (shortestInterval(occurrences, now) < shortestS * 1_000)
@@ -88,5 +88,7 @@ export function plannedTimes(given: GivenTimes, now: number, shortestS: number):
 }
 
 /** The first time after an instant, of times that were checked. */
-export const nextOf = ({ starts_at: startsAt, rrule, time_zone: timeZone }: GivenTimes, after: number): number | null =>
-  occurrencesOf({ startsAt, rrule, timeZone }).after(after);
+export const nextOf = (
+  { start_time: startTime, rrule, time_zone: timeZone }: GivenTimes,
+  after: number,
+): number | null => occurrencesOf({ startTime, rrule, timeZone }).after(after);

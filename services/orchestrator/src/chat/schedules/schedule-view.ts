@@ -20,7 +20,7 @@ export const scheduleView = (row: ScheduleRow, lastRun: ScheduleRunRow | undefin
   prompt: row.prompt,
   agent_id: row.agent_id,
   conversation_id: row.conversation_id,
-  starts_at: row.starts_at,
+  start_time: row.start_time,
   rrule: row.rrule,
   time_zone: row.time_zone,
   status: row.status,

@@ -39,7 +39,7 @@ describe('schedules', () => {
     const schedule = made.data;
     expect(schedule).toMatchObject({
       ...body,
-      starts_at: '2026-01-05T08:00:00',
+      start_time: '2026-01-05T08:00:00',
       time_zone: 'America/New_York',
       agent_id: world.home.agents.find(({ role }) => role === 'Manager')?.id ?? world.home.agents[0]?.id,
       status: 'active',
@@ -56,10 +56,10 @@ describe('schedules', () => {
   it.each([
     [{ rrule: 'FREQ=DAYLY' }, 'rrule', 'FREQ is not valid'],
     [{ rrule: 'FREQ=MINUTELY' }, 'rrule', 'at least 15 minutes apart'],
-    [{ rrule: null, starts_at: '2020-01-01T08:00' }, 'starts_at', 'is in the past'],
+    [{ rrule: null, start_time: '2020-01-01T08:00' }, 'start_time', 'is in the past'],
     [{ rrule: 'FREQ=DAILY;UNTIL=20260101' }, 'rrule', 'no time after now'],
-    [{ starts_at: '2026-12-04T08:00:00Z' }, 'starts_at', 'must be a local time'],
-    [{ starts_at: '2026-02-30T08:00' }, 'starts_at', 'must be a local time'],
+    [{ start_time: '2026-12-04T08:00:00Z' }, 'start_time', 'must be a local time'],
+    [{ start_time: '2026-02-30T08:00' }, 'start_time', 'must be a local time'],
     [{ time_zone: 'Mars/Base' }, 'time_zone', 'is not an IANA zone'],
   ])('refuses %j, and names the field and the rule', async (body, path, message) => {
     expect(await fieldsOf({ ...WEEKDAYS, ...body })).toEqual([{ path, message: expect.stringContaining(message) }]);
@@ -88,7 +88,7 @@ describe('schedules', () => {
     expect(next.toLocaleTimeString('en-GB', { timeZone: 'Asia/Tokyo' })).toBe('08:00:00');
     expect(body.data).toMatchObject({
       time_zone: 'Asia/Tokyo',
-      starts_at: schedule.starts_at,
+      start_time: schedule.start_time,
       prompt: schedule.prompt,
     });
   });
@@ -165,12 +165,12 @@ describe('schedules', () => {
 
   it('run once without a rule, and are finished then', async () => {
     const soon = new Date(Date.now() + 3_000).toISOString().slice(0, 19);
-    const schedule = await create({ rrule: null, starts_at: soon, time_zone: 'UTC' });
+    const schedule = await create({ rrule: null, start_time: soon, time_zone: 'UTC' });
     const watched = watch(schedule);
     await watched.untilRuns(1);
     expect(await watched.read()).toMatchObject({ status: 'finished', next_run_at: null });
     await answer(ANSWERED);
-    const again = { starts_at: '2099-12-05T08:00', time_zone: 'UTC' };
+    const again = { start_time: '2099-12-05T08:00', time_zone: 'UTC' };
     const { body } = await world.user.patch<{ data: Schedule }>(watched.path, again, 200);
     expect(body.data).toMatchObject({ status: 'active', next_run_at: '2099-12-05T08:00:00.000Z' });
   });

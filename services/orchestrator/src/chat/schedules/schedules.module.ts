@@ -7,8 +7,10 @@ import type { Connections } from '../../records/connections.js';
 import { createListCursors } from '../../records/list-cursor.js';
 import { SCHEDULE_JOB } from '../../records/schedule-job.js';
 import type { WorkspaceAccess } from '../../workspaces/workspace-access.js';
+import type { PlatformTool } from '../../turns/tools/platform-tool.js';
 import type { UserMessages } from '../user-messages.js';
 import { createScheduleChanges, type ScheduleChanges } from './schedule-changes.js';
+import { createScheduleTools } from './schedule-tools.js';
 import { createScheduleRuns } from './schedule-runs.js';
 import { scheduleHandlers } from './schedules.routes.js';
 import { createScheduleService } from './schedules.service.js';
@@ -31,6 +33,23 @@ const createChangesOn = (
       spreadS: config.SCHEDULES_SPREAD_S,
     },
   });
+
+export interface ScheduleToolsDeps {
+  config: Settings & Pick<OrchestratorConfig, 'SCHEDULES_ENABLED'>;
+  /** For tool calls. */
+  background: Connections;
+  clock: Clock;
+}
+
+/** Turns need them, and the module needs turns. */
+export const createScheduleToolsOn = ({ config, background, clock }: ScheduleToolsDeps): PlatformTool[] =>
+  config.SCHEDULES_ENABLED
+    ? createScheduleTools({
+        database: background.database,
+        changes: createChangesOn(background, config, clock),
+        clock,
+      })
+    : [];
 
 export interface SchedulesModuleDeps {
   config: Settings &

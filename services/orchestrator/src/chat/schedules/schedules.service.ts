@@ -1,3 +1,4 @@
+import { randomUUIDv7 } from 'node:crypto';
 import {
   ApiError,
   type CreateScheduleBody,
@@ -140,7 +141,7 @@ export function createScheduleService(deps: ScheduleServiceDeps): ScheduleServic
       };
     },
 
-    async create(owner, workspaceId, { prompt, title, starts_at, rrule, time_zone, agent_id, token_limit }) {
+    async create(owner, workspaceId, { prompt, title, start_time, rrule, time_zone, agent_id, token_limit }) {
       await requireWorkspace(owner.userId, workspaceId);
       const agentId = await checkedAgent(workspaceId, agent_id);
       const zone = time_zone ?? (await findScheduleOwner(database, workspaceId))?.timeZone ?? '';
@@ -149,7 +150,7 @@ export function createScheduleService(deps: ScheduleServiceDeps): ScheduleServic
         agentId,
         prompt,
         title: requiredLine('title', title ?? titleOf(prompt) ?? prompt).slice(0, LIMITS.scheduleTitle),
-        starts_at,
+        start_time,
         rrule: rrule ?? null,
         time_zone: zone === '' ? 'UTC' : zone,
         tokenLimit: token_limit ?? null,
@@ -158,8 +159,9 @@ export function createScheduleService(deps: ScheduleServiceDeps): ScheduleServic
       const id = await deps.idempotency.once(request, (claim) =>
         withFieldErrors(() =>
           withTransaction(async (tx) => {
-            const newId = await changes.create(wanted, tx);
+            const newId = randomUUIDv7();
             await claim(newId, tx);
+            await changes.create({ id: newId, ...wanted }, tx);
             return newId;
           }),
         ),

@@ -45,6 +45,7 @@ export type Tool = AgentToolEntry;
 export interface ToolSettings {
   INTEGRATION_PROVIDERS: Partial<Record<string, unknown>>;
   CODE_RUNNER_ENABLED: boolean;
+  SCHEDULES_ENABLED: boolean;
 }
 
 /**

@@ -382,7 +382,7 @@ export interface SchedulesTable {
   conversation_id: string | null;
   title: string;
   prompt: string;
-  starts_at: string;
+  start_time: string;
   rrule: string | null;
   time_zone: string;
   status: 'active' | 'paused' | 'finished';

@@ -18,9 +18,9 @@ function times(recurrence: Recurrence, from: string, count: number): string[] {
   return found;
 }
 
-const daily = (timeZone: string, startsAt: string): Recurrence => ({ startsAt, timeZone, rrule: 'FREQ=DAILY' });
-const utc = (rrule: string | null, startsAt = '2026-01-01T08:00:00'): Recurrence => ({
-  startsAt,
+const daily = (timeZone: string, startTime: string): Recurrence => ({ startTime, timeZone, rrule: 'FREQ=DAILY' });
+const utc = (rrule: string | null, startTime = '2026-01-01T08:00:00'): Recurrence => ({
+  startTime,
   rrule,
   timeZone: 'UTC',
 });
@@ -82,7 +82,11 @@ describe('the recurrence of a schedule', () => {
   });
 
   it('counts hours as lengths of time, so that a repeated hour has a run and a skipped one has none', () => {
-    const hourly = (startsAt: string): Recurrence => ({ startsAt, timeZone: 'America/New_York', rrule: 'FREQ=HOURLY' });
+    const hourly = (startTime: string): Recurrence => ({
+      startTime,
+      timeZone: 'America/New_York',
+      rrule: 'FREQ=HOURLY',
+    });
     for (const from of ['2026-11-01T04:30:00Z', '2026-03-08T05:30:00Z']) {
       const found = times(hourly('2026-01-01T00:00:00'), from, 4).map(at);
       expect(found.map((one, n) => one - (found[0] ?? 0) - n * HOUR_MS)).toEqual([0, 0, 0, 0]);
@@ -102,7 +106,7 @@ describe('the recurrence of a schedule', () => {
 
   it('ends after its count, and after an end in its own zone or in UTC', () => {
     const ends = (rrule: string) =>
-      times({ startsAt: '2026-06-01T08:00:00', timeZone: 'America/New_York', rrule }, '2026-01-01T00:00:00Z', 9);
+      times({ startTime: '2026-06-01T08:00:00', timeZone: 'America/New_York', rrule }, '2026-01-01T00:00:00Z', 9);
     const two = ['2026-06-01T12:00Z', '2026-06-02T12:00Z'];
     expect(ends('FREQ=DAILY;COUNT=2')).toEqual(two);
     expect(ends('FREQ=DAILY;UNTIL=20260602')).toEqual(two);
@@ -116,7 +120,7 @@ describe('the recurrence of a schedule', () => {
   });
 
   it('accepts a zone that is an offset, and a rule with its name in lower case', () => {
-    const rule = { startsAt: '2026-12-04T08:00:00', timeZone: '+05:30', rrule: 'rrule:freq=hourly;interval=2' };
+    const rule = { startTime: '2026-12-04T08:00:00', timeZone: '+05:30', rrule: 'rrule:freq=hourly;interval=2' };
     expect(times(rule, '2026-12-01T00:00:00Z', 2)).toEqual(['2026-12-04T02:30Z', '2026-12-04T04:30Z']);
   });
 
@@ -130,10 +134,10 @@ describe('the recurrence of a schedule', () => {
         fc.integer({ min: 0, max: 47 }),
         (timeZone, year, month, day, halfHour) => {
           const start = Date.UTC(year, month, day, 0, halfHour * 30);
-          const startsAt = new Date(start).toISOString().slice(0, 19);
+          const startTime = new Date(start).toISOString().slice(0, 19);
           const expected = Array.from({ length: 14 }, (_, n) => instantOf(start + n * 24 * HOUR_MS, timeZone));
           const from = new Date(start - 48 * HOUR_MS).toISOString();
-          expect(times(daily(timeZone, startsAt), from, 14).map(at)).toEqual(expected);
+          expect(times(daily(timeZone, startTime), from, 14).map(at)).toEqual(expected);
         },
       ),
       { numRuns: 60 },
@@ -142,7 +146,7 @@ describe('the recurrence of a schedule', () => {
 
   it('returns the earliest time after each instant, also if a gap moves times behind later ones', () => {
     const rule = {
-      startsAt: '2026-03-07T00:00:00',
+      startTime: '2026-03-07T00:00:00',
       timeZone: 'America/New_York',
       rrule: 'FREQ=DAILY;BYHOUR=2,3;BYMINUTE=0,30',
     };

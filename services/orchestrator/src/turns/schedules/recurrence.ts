@@ -4,7 +4,7 @@ import { parseRule, type Rule } from './recurrence-rule.js';
 /** A schedule's times. */
 export interface Recurrence {
   /** A local time, such as `2026-12-04T08:00:00`. */
-  startsAt: string;
+  startTime: string;
   /** RFC 5545, such as `FREQ=WEEKLY;BYDAY=MO`. Null: once. */
   rrule: string | null;
   /** An IANA name, or an offset such as `+05:30`. */
@@ -23,17 +23,17 @@ const MOST_OFFSET_MS = 39 * HOUR_MS;
 const MOST_PERIODS = 20_000;
 const MOST_COMPARED = 60;
 
-const compact = (startsAt: string): string => startsAt.replaceAll(/[-:]/g, '');
+const compact = (startTime: string): string => startTime.replaceAll(/[-:]/g, '');
 
-const ruleAt = (startsAt: string, rule: string) =>
+const ruleAt = (startTime: string, rule: string) =>
   new RRuleTemporal({
-    rruleString: `DTSTART:${compact(startsAt)}Z\nRRULE:${rule}`,
+    rruleString: `DTSTART:${compact(startTime)}Z\nRRULE:${rule}`,
     strict: true,
     maxIterations: MOST_PERIODS,
   });
 
 /** A local time as if it were UTC, with the calendar arithmetic of Temporal. */
-const floating = (startsAt: string) => ruleAt(startsAt, 'FREQ=DAILY').options().dtstart;
+const floating = (startTime: string) => ruleAt(startTime, 'FREQ=DAILY').options().dtstart;
 
 /**
  * Clocks skip some local times: then the result is as late as before the change. Of a local time that occurs twice it is
@@ -52,8 +52,8 @@ function next(rule: RRuleTemporal, after: number) {
 }
 
 /** Occurrences at local times. The library omits local times that clocks skip, but users expect a run each day. */
-function atLocalTimes({ startsAt, timeZone }: Recurrence, rule: Rule): Occurrences {
-  const local = ruleAt(startsAt, rule.text);
+function atLocalTimes({ startTime, timeZone }: Recurrence, rule: Rule): Occurrences {
+  const local = ruleAt(startTime, rule.text);
   return {
     after(instant) {
       let found: { at: number; until: number } | undefined;
@@ -72,8 +72,8 @@ function atLocalTimes({ startsAt, timeZone }: Recurrence, rule: Rule): Occurrenc
 }
 
 /** Hours and minutes are lengths of time: they pass in a skipped hour, and twice in a repeated one. */
-function atIntervals({ startsAt, timeZone }: Recurrence, rule: Rule): Occurrences {
-  const dtstart = inZone(floating(startsAt), timeZone);
+function atIntervals({ startTime, timeZone }: Recurrence, rule: Rule): Occurrences {
+  const dtstart = inZone(floating(startTime), timeZone);
   const zoned = new RRuleTemporal({
     rruleString: rule.text,
     dtstart,
@@ -84,8 +84,8 @@ function atIntervals({ startsAt, timeZone }: Recurrence, rule: Rule): Occurrence
   return { after: (instant) => next(zoned, instant)?.epochMilliseconds ?? null };
 }
 
-const once = ({ startsAt, timeZone }: Recurrence): Occurrences => {
-  const at = inZone(floating(startsAt), timeZone).epochMilliseconds;
+const once = ({ startTime, timeZone }: Recurrence): Occurrences => {
+  const at = inZone(floating(startTime), timeZone).epochMilliseconds;
   return { after: (instant) => (at > instant ? at : null) };
 };
 

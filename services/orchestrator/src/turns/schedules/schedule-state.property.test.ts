@@ -16,13 +16,13 @@ const LEASE_MS = MINUTE_MS;
 
 /** Rules around clock changes in four zones, and around a leap day. */
 const RECURRENCES: readonly Recurrence[] = [
-  { startsAt: '2026-03-06T02:30:00', timeZone: 'America/New_York', rrule: 'FREQ=DAILY' },
-  { startsAt: '2026-10-20T01:30:00', timeZone: 'America/New_York', rrule: 'FREQ=HOURLY;INTERVAL=5' },
-  { startsAt: '2026-03-20T02:00:00', timeZone: 'Europe/Berlin', rrule: 'FREQ=WEEKLY;BYDAY=SA,SU,MO' },
-  { startsAt: '2026-03-30T01:45:00', timeZone: 'Australia/Lord_Howe', rrule: 'FREQ=DAILY;COUNT=12' },
-  { startsAt: '2026-08-30T00:00:00', timeZone: 'America/Santiago', rrule: 'FREQ=DAILY;BYHOUR=0,12' },
-  { startsAt: '2028-02-26T08:00:00', timeZone: 'Europe/Berlin', rrule: 'FREQ=MONTHLY;BYMONTHDAY=27,28,29' },
-  { startsAt: '2028-02-29T08:00:00', timeZone: 'UTC', rrule: null },
+  { startTime: '2026-03-06T02:30:00', timeZone: 'America/New_York', rrule: 'FREQ=DAILY' },
+  { startTime: '2026-10-20T01:30:00', timeZone: 'America/New_York', rrule: 'FREQ=HOURLY;INTERVAL=5' },
+  { startTime: '2026-03-20T02:00:00', timeZone: 'Europe/Berlin', rrule: 'FREQ=WEEKLY;BYDAY=SA,SU,MO' },
+  { startTime: '2026-03-30T01:45:00', timeZone: 'Australia/Lord_Howe', rrule: 'FREQ=DAILY;COUNT=12' },
+  { startTime: '2026-08-30T00:00:00', timeZone: 'America/Santiago', rrule: 'FREQ=DAILY;BYHOUR=0,12' },
+  { startTime: '2028-02-26T08:00:00', timeZone: 'Europe/Berlin', rrule: 'FREQ=MONTHLY;BYMONTHDAY=27,28,29' },
+  { startTime: '2028-02-29T08:00:00', timeZone: 'UTC', rrule: null },
 ];
 
 interface Lease {
@@ -33,7 +33,7 @@ interface Lease {
 /** A schedule in a database that two orchestrators use: each transaction is all or nothing, and needs its lease. */
 function createWorld(recurrence: Recurrence) {
   const occurrences = occurrencesOf(recurrence);
-  const from = Date.parse(`${recurrence.startsAt}Z`) - 2 * DAY_MS;
+  const from = Date.parse(`${recurrence.startTime}Z`) - 2 * DAY_MS;
   const world = {
     now: from,
     lease: undefined as Lease | undefined,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { AGENT_TOOLS, GMAIL_TOOL, GOOGLE_CALENDAR_TOOL } from '@uswarm/contract/agent-tools';
+import { createScheduleTools } from '../../chat/schedules/schedule-tools.js';
 import { createMemoryTools } from '../../workspaces/agents/memory-tools.js';
 import { createOwnAgentTools } from '../../workspaces/agents/own-agent-tools.js';
 import { createCodeTool } from '../../workspaces/files/code-tool.js';
@@ -35,6 +36,7 @@ const tools = [
     attachmentsIn: UNUSED,
   }),
   ...createWorkflowTools({ database: UNUSED, workflows: UNUSED }),
+  ...createScheduleTools({ database: UNUSED, changes: UNUSED, clock: UNUSED }),
   ...createCalendarTools({ api: UNUSED, timeZone: UNUSED }),
   ...createGmailTools({ api: UNUSED }),
 ];

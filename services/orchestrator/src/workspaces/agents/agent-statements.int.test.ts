@@ -22,7 +22,7 @@ import * as integrationRecords from '../../records/integrations.store.js';
 
 function services(database: Database) {
   const access = createAgentAccess(database);
-  const tools = loadTools({ INTEGRATION_PROVIDERS: {}, CODE_RUNNER_ENABLED: false });
+  const tools = loadTools({ INTEGRATION_PROVIDERS: {}, CODE_RUNNER_ENABLED: false, SCHEDULES_ENABLED: true });
   return {
     agents: createAgentService({
       database,
