@@ -7,6 +7,7 @@ import { baselineFile, saveBaseline, newestFile, readResult, writeResult } from 
 import { comparisonTable, resultTables } from './report/tables.js';
 import { runRealtime } from './realtime/run-realtime.js';
 import { run } from './run.js';
+import { runSchedules } from './schedules/run-schedules.js';
 import { runStarts } from './runtime/run-starts.js';
 import { BenchError, readCommand, type Settings, USAGE } from './settings.js';
 
@@ -40,6 +41,10 @@ async function main(args: string[]): Promise<number> {
   }
   if (args[0] === 'controller') {
     await runController(args.slice(1), say);
+    return 0;
+  }
+  if (args[0] === 'schedules') {
+    await runSchedules(args.slice(1), say);
     return 0;
   }
   if (args[0] === 'realtime') {

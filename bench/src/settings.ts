@@ -43,6 +43,8 @@ export const USAGE = `Usage: npm run bench -- [options]             run the benc
        npm run bench -- controller [--swarms N] [--profile FOLDER]
                                               measure the controller with a simulated cluster: CPU, garbage collection
                                               and writes per UserSwarm; write CPU profiles to the folder
+       npm run bench -- schedules [--schedules N] [--small]
+                                              measure the start of schedules that are due in the same minute
        npm run bench -- realtime [--part NAME] [--small]
                                               measure the way of events from the database to clients
 
