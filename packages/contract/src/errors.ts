@@ -37,6 +37,7 @@ export const ERRORS = {
   timestamp_invalid: entry(401, 'X-Timestamp must be Unix seconds, Unix milliseconds or ISO 8601.'),
   timestamp_out_of_window: entry(401, 'X-Timestamp is outside the allowed clock skew.'),
 
+  token_not_permitted: entry(403, 'The API token does not permit this.'),
   sign_up_required: entry(403, 'The identity is valid but has not signed up.'),
   origin_not_allowed: entry(403, 'Pages of this origin may not connect.'),
   operator_not_allowed: entry(403, 'The operator is not permitted to perform this action.'),
@@ -58,6 +59,7 @@ export const ERRORS = {
   asset_not_found: entry(404, 'Image not found.'),
   upload_not_found: entry(404, 'Upload not found.'),
   export_not_found: entry(404, 'Export not found, or its archive has expired.'),
+  api_token_not_found: entry(404, 'API token not found.'),
   integration_not_found: entry(404, 'Integration not found.'),
   webhook_not_found: entry(404, 'Webhook not found.'),
   webhook_delivery_not_found: entry(404, 'Delivery not found, or no longer kept.'),
@@ -112,6 +114,7 @@ export const ERRORS = {
   integration_exchange_failed: entry(502, 'The provider refused to connect the app; see extra.provider_error.'),
   integration_unavailable: entry(503, 'The provider is unavailable; try again later.', true),
   tool_servers_not_enabled: entry(403, 'This installation does not let users add tool servers.'),
+  api_token_limit_reached: entry(409, 'API token limit reached.'),
   tool_server_limit_reached: entry(409, 'Tool server limit reached.'),
   tool_server_unusable: entry(422, 'The address has no tool server that agents can use; see extra.reason.'),
   webhooks_not_enabled: entry(403, 'This installation has no webhooks for users.'),

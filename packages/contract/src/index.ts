@@ -54,5 +54,6 @@ export {
   type OutgoingEnvelope,
   parseEnvelope,
 } from './events/bus.js';
+export { isSameAccess, reachesWorkspace, requireScope, TokenAccess } from './token-access.js';
 export { UserEvent } from './events/users.js';
 export * from './public.js';

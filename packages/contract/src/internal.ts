@@ -4,6 +4,7 @@ import { MessageSend } from './events/client.js';
 import { CREDENTIAL_HEADERS, TokenHash } from './events/sessions.js';
 import { AgentState, StreamState } from './events/states.js';
 import { Epoch, Id, Timestamp } from './resources/primitives.js';
+import { TokenAccess } from './token-access.js';
 
 /**
  * The orchestrator's internal API for the realtime gateways and the model gateway. Not part of the public documents.
@@ -11,6 +12,8 @@ import { Epoch, Id, Timestamp } from './resources/primitives.js';
 
 export const AuthenticateBody = z.object({
   credentials: z.partialRecord(z.enum(CREDENTIAL_HEADERS), z.string().max(16_384)),
+  /** The gateway keeps sockets to what their API tokens permit. Earlier releases do not, so they get none. */
+  api_tokens: z.literal(true).nullish(),
 });
 export const AuthenticateAnswer = z.object({
   user_id: Id,
@@ -22,6 +25,8 @@ export const AuthenticateAnswer = z.object({
   token_hash: TokenHash.nullable(),
   /** Issue time; null if unknown. Absent in release 0.2. */
   issued_at: Timestamp.nullish(),
+  /** Absent or null: the credential is not an API token. */
+  access: TokenAccess.nullish(),
 });
 export type AuthenticateAnswer = z.output<typeof AuthenticateAnswer>;
 

@@ -84,6 +84,13 @@ export const LIMITS = {
   attachmentsPerMessage: 20,
   mentionsPerMessage: 50,
   workspacesPerUser: 5,
+  apiTokensPerUser: 50,
+  /** Characters in an API token's name, and workspaces in its list. */
+  apiTokenName: 100,
+  apiTokenWorkspaces: 50,
+  /** Days until an API token expires, by default and at most. */
+  apiTokenDays: 90,
+  apiTokenMaxDays: 366,
   /** Sign-ups per identity within a day after the deletion of its account. */
   signUpsAfterDeletionPerDay: 2,
   /** Days for which the audit log keeps sign-ins and logouts. */

@@ -43,6 +43,7 @@ export { Health, ModelCapabilities, ModelCatalogItem } from './resources/core.js
 export { canonicalLanguage } from './resources/codes.js';
 export { calendarDay } from './resources/user.js';
 export { canonicalTimeZone } from './resources/time-zones.js';
+export { ApiToken, type ApiTokenBody, type NewApiToken, TokenScope } from './resources/api-token.js';
 export { Export, type ExportStatus } from './resources/export.js';
 export { LegalDocumentName, LegalStatus } from './resources/legal.js';
 export { Attachment } from './resources/upload.js';
@@ -142,7 +143,9 @@ export {
   type RouteInput,
   type RouteOf,
   type RoutePosition,
+  type RouteSubject,
   ROUTES,
   STREAM_PATH,
   StreamQuery,
+  subjectOf,
 } from './routes/index.js';

@@ -16,10 +16,10 @@ export function isCanonicalToken(token: string): boolean {
 
 /**
  * Token identity: SHA-256 of `header.payload`, the signed text. The signature itself does not identify a token: ECDSA
- * has a second valid signature for each one.
+ * has a second valid signature for each one. An API token has no signature, so the whole text identifies it.
  */
 export function tokenHash(token: string): Buffer {
   return createHash('sha256')
-    .update(token.slice(0, token.lastIndexOf('.')))
+    .update(token.includes('.') ? token.slice(0, token.lastIndexOf('.')) : token)
     .digest();
 }

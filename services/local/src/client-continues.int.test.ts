@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { NewApiToken } from '@uswarm/contract';
 import type { ModelServer } from '@uswarm/dev-servers';
 import { type Consumer, installPackages, packageProblems, packPackage } from '@uswarm/testkit/packed-package';
 import { developmentToken, startTestClient, type TestClient } from '@uswarm/testkit/test-client';
@@ -33,6 +34,8 @@ describe('an app with the packed @uswarm/client that is killed in the middle of 
     tarball = await packPackage('packages/client', packed);
     app = await installPackages([tarball]);
     for (const name of ['app.mjs', 'bare-app.mjs']) await app.write(name, await readFile(join(APPS, name), 'utf8'));
+    const text = await readFile(join(APPS, 'app.mjs'), 'utf8');
+    await app.write('program.mjs', text.replace('{ url, token,', '{ url, token: () => process.env.APP_TOKEN,'));
   });
   afterAll(async () => {
     await local?.stop();
@@ -84,5 +87,16 @@ describe('an app with the packed @uswarm/client that is killed in the middle of 
     const created = observer.events.filter((event) => event.name === 'message.new');
     const sent = created.filter(({ payload }) => (payload['message'] as { role: string }).role === 'user');
     expect({ sent: sent.length, requests: model.requests.length - requests }).toEqual({ sent: 1, requests: 1 });
+  });
+
+  it.each(['socket', 'sse'])('is a program with an API token as well, with transport %s', async (transport) => {
+    const hold = `middle-${model.requests.length}`;
+    const { body } = await observer.api('POST', '/v1/api-tokens', { name: 'CI', scopes: ['write'] });
+    settings['APP_TOKEN'] = (body as { data: NewApiToken }).data.token;
+    const program = startApp('program.mjs', transport);
+    await program.printed(/one two three/);
+    model.release(hold);
+    expect(await program.ended).toBe(0);
+    expect(program.stdout().trim().split('\n').at(-1)).toBe('one two three four five six');
   });
 });

@@ -47,6 +47,7 @@ const SQL_TYPES: Record<string, string> = {
   _int8: 'number[]',
   _text: 'string[]',
   _timestamptz: 'Date[]',
+  _uuid: 'string[]',
 };
 
 const HEADER = '// Generated from the migrations by `npm run generate`. Do not edit.';

@@ -304,6 +304,9 @@ export const OrchestratorConfig = z.object({
    * Default: any.
    */
   DELETION_MAX_AUTH_AGE_S: z.coerce.number().int().min(1).max(31_536_000).optional(),
+  /** Days until an API token expires, if its user states no time, and at most. */
+  API_TOKEN_DAYS: z.coerce.number().int().min(1).max(3_660).default(LIMITS.apiTokenDays),
+  API_TOKEN_MAX_DAYS: z.coerce.number().int().min(1).max(3_660).default(LIMITS.apiTokenMaxDays),
   CONVERSATIONS_PER_WORKSPACE: z.coerce.number().int().min(1).max(10_000).default(LIMITS.conversationsPerWorkspace),
   /** Durable events are kept this long. */
   EVENTS_KEPT_DAYS: z.coerce.number().int().min(1).max(365).default(LIMITS.eventsKeptDays),
@@ -505,6 +508,9 @@ export function checkConfig(config: OrchestratorConfig): OrchestratorConfig {
   }
   if (config.USER_WEBHOOKS && config.INTEGRATION_TOKEN_KEYS === undefined) {
     throw new Error('INTEGRATION_TOKEN_KEYS is not set; USER_WEBHOOKS needs it');
+  }
+  if (config.API_TOKEN_DAYS > config.API_TOKEN_MAX_DAYS) {
+    throw new Error('API_TOKEN_DAYS is greater than API_TOKEN_MAX_DAYS');
   }
   requireSecurePush(config);
   requireAllOrNone(config, ['WEB_PUSH_PRIVATE_KEY', 'WEB_PUSH_CONTACT']);

@@ -1,6 +1,6 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { Conversation, Export, MessageData, Webhook } from '@uswarm/contract';
+import type { Conversation, Export, MessageData, NewApiToken, Webhook } from '@uswarm/contract';
 import { EXAMPLE } from '@uswarm/contract/documents';
 import type { OAuthServer } from '@uswarm/dev-servers';
 import { sql } from 'kysely';
@@ -58,6 +58,7 @@ export async function createUserResources(
   const webhook = server.accounts === undefined ? undefined : await createWebhook(uswarm, user, home);
   const schedule = await createSchedule(user, home);
   const exported = await createExport(uswarm, user);
+  const apiToken = await user.post<{ data: NewApiToken }>('/v1/api-tokens', { name: 'CI', scopes: ['read'] }, 201);
   const callback = await authorized(user, server, 'gmail');
   if (connected) await user.post(CALLBACK, await authorized(user, server, 'gmail'), 204);
   const { accounts } = server;
@@ -83,6 +84,7 @@ export async function createUserResources(
       [EXAMPLE.receiptId]: receiptId,
       ...(webhook && { [EXAMPLE.webhookId]: webhook.id, [EXAMPLE.webhookDeliveryId]: webhook.deliveryId }),
       [EXAMPLE.scheduleId]: schedule.id,
+      [EXAMPLE.apiTokenId]: apiToken.body.data.id,
       [EXAMPLE.exportId]: exported.id,
       [EXAMPLE.exportSignature]: signatureOf(uswarm, exported.url),
       [EXAMPLE.localId]: randomUUID(),
@@ -170,7 +172,8 @@ async function storeReply({ database }: TestOrchestrator, user: TestUser, home: 
 }
 
 /** Stores an agent's action card without a chosen action. */
-async function storeCard({ database }: TestOrchestrator, home: Home, agentId: string): Promise<string> {
+/** A card that waits until a later message of the user. */
+export async function storeCard({ database }: TestOrchestrator, home: Home, agentId: string): Promise<string> {
   const stores = createStores(database);
   const id = randomUUIDv7();
   const { workspaceId, conversationId } = home;

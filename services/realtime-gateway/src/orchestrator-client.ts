@@ -162,7 +162,7 @@ export function createOrchestratorClient({
       measured({
         name: 'authenticate',
         subject: SERVICE,
-        body: { credentials },
+        body: { credentials, api_tokens: true },
         requestId,
         answer: AuthenticateAnswer,
         headers: clientAddress === '' ? {} : { 'x-forwarded-for': clientAddress },

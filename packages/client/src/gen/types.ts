@@ -345,6 +345,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/api-tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the API tokens of the user, newest first
+         * @description Also those that have expired, until they are deleted.
+         */
+        get: operations["listApiTokens"];
+        put?: never;
+        /**
+         * Create an API token for a program
+         * @description Programs send it where apps send an ID token, without `X-Signature`. Only this response contains the secret. A user can have 50 tokens. Tokens stay valid after a logout, also everywhere, until they expire or are revoked.
+         */
+        post: operations["createApiToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/api-tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API token, and remove it from the list
+         * @description Programs are refused from now on, and their sockets and streams are closed.
+         */
+        delete: operations["revokeApiToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/users/profile": {
         parameters: {
             query?: never;
@@ -2161,9 +2205,9 @@ export interface components {
         };
         /** @description Headers of the REST API by lower-case name, as in the handshake. */
         Credentials: {
-            /** @description An ID token of the identity provider. */
+            /** @description An ID token of the identity provider, or an API token. */
             "x-token"?: string;
-            /** @description The same ID token as `Bearer <token>`, for development tools. */
+            /** @description The same token as `Bearer <token>`. */
             authorization?: string;
             /** @description Hex HMAC-SHA256 of `<token>:<timestamp>`, if the server requires it. */
             "x-signature"?: string;
@@ -2203,7 +2247,7 @@ export interface components {
          * @description What went wrong, for programs. `x-error-catalogue` of the OpenAPI document describes each code.
          * @enum {string}
          */
-        ErrorCode: "validation_failed" | "request_timeout" | "malformed_json" | "payload_too_large" | "unsupported_media_type" | "route_not_found" | "method_not_allowed" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "reauthentication_required" | "resume_token_invalid" | "resume_token_expired" | "session_user_mismatch" | "token_header_required" | "signature_missing" | "signature_invalid" | "timestamp_invalid" | "timestamp_out_of_window" | "sign_up_required" | "origin_not_allowed" | "operator_not_allowed" | "user_banned" | "user_deleted" | "user_not_found" | "workspace_not_found" | "agent_not_found" | "conversation_not_found" | "message_not_found" | "turn_not_found" | "memory_not_found" | "artifact_not_found" | "workflow_not_found" | "schedule_not_found" | "receipt_not_found" | "tool_not_found" | "asset_not_found" | "upload_not_found" | "export_not_found" | "integration_not_found" | "webhook_not_found" | "webhook_delivery_not_found" | "agent_limit_reached" | "agent_is_manager" | "agent_deleted" | "agent_id_required" | "agent_id_not_allowed" | "content_type_not_allowed" | "mention_invalid" | "attachment_invalid" | "cursor_invalid" | "local_id_reused" | "action_not_found" | "approval_closed" | "permission_not_supported" | "tool_forced" | "action_already_chosen" | "legal_version_unknown" | "turn_not_running" | "schedules_not_enabled" | "schedule_limit_reached" | "schedule_running" | "workflow_not_running" | "turn_running" | "message_not_an_answer" | "message_not_editable" | "message_not_latest" | "resync_required" | "idempotency_key_reused" | "conversation_limit_reached" | "workspace_limit_reached" | "memory_limit_reached" | "memory_too_large" | "upload_too_large" | "upload_quota_exceeded" | "export_limit_reached" | "upload_limit_reached" | "upload_stalled" | "malformed_form" | "upload_file_missing" | "upload_link_invalid" | "range_not_satisfiable" | "integration_not_configured" | "integration_code_invalid" | "integration_permissions_missing" | "integration_exchange_failed" | "integration_unavailable" | "tool_servers_not_enabled" | "tool_server_limit_reached" | "tool_server_unusable" | "webhooks_not_enabled" | "webhook_limit_reached" | "redirect_url_not_allowed" | "turn_queue_full" | "subscription_limit_reached" | "search_timeout" | "rate_limited" | "sign_up_limit_reached" | "token_limit_reached" | "service_unavailable" | "internal_error";
+        ErrorCode: "validation_failed" | "request_timeout" | "malformed_json" | "payload_too_large" | "unsupported_media_type" | "route_not_found" | "method_not_allowed" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "reauthentication_required" | "resume_token_invalid" | "resume_token_expired" | "session_user_mismatch" | "token_header_required" | "signature_missing" | "signature_invalid" | "timestamp_invalid" | "timestamp_out_of_window" | "token_not_permitted" | "sign_up_required" | "origin_not_allowed" | "operator_not_allowed" | "user_banned" | "user_deleted" | "user_not_found" | "workspace_not_found" | "agent_not_found" | "conversation_not_found" | "message_not_found" | "turn_not_found" | "memory_not_found" | "artifact_not_found" | "workflow_not_found" | "schedule_not_found" | "receipt_not_found" | "tool_not_found" | "asset_not_found" | "upload_not_found" | "export_not_found" | "api_token_not_found" | "integration_not_found" | "webhook_not_found" | "webhook_delivery_not_found" | "agent_limit_reached" | "agent_is_manager" | "agent_deleted" | "agent_id_required" | "agent_id_not_allowed" | "content_type_not_allowed" | "mention_invalid" | "attachment_invalid" | "cursor_invalid" | "local_id_reused" | "action_not_found" | "approval_closed" | "permission_not_supported" | "tool_forced" | "action_already_chosen" | "legal_version_unknown" | "turn_not_running" | "schedules_not_enabled" | "schedule_limit_reached" | "schedule_running" | "workflow_not_running" | "turn_running" | "message_not_an_answer" | "message_not_editable" | "message_not_latest" | "resync_required" | "idempotency_key_reused" | "conversation_limit_reached" | "workspace_limit_reached" | "memory_limit_reached" | "memory_too_large" | "upload_too_large" | "upload_quota_exceeded" | "export_limit_reached" | "upload_limit_reached" | "upload_stalled" | "malformed_form" | "upload_file_missing" | "upload_link_invalid" | "range_not_satisfiable" | "integration_not_configured" | "integration_code_invalid" | "integration_permissions_missing" | "integration_exchange_failed" | "integration_unavailable" | "tool_servers_not_enabled" | "api_token_limit_reached" | "tool_server_limit_reached" | "tool_server_unusable" | "webhooks_not_enabled" | "webhook_limit_reached" | "redirect_url_not_allowed" | "turn_queue_full" | "subscription_limit_reached" | "search_timeout" | "rate_limited" | "sign_up_limit_reached" | "token_limit_reached" | "service_unavailable" | "internal_error";
         /** @description A field that the user fills in. */
         FormField: {
             /** @description The key of the value in `values`; unique in the form. */
@@ -3169,6 +3213,54 @@ export interface components {
             /** @description All items, in the order that the operation states; empty if there are none. */
             data: components["schemas"]["AgentTool"][];
         };
+        /** @description A token for programs, without its secret. */
+        ApiToken: {
+            /**
+             * Format: uuid
+             * @description Identifies the token in the list, and when it is revoked; it is not secret.
+             */
+            id: string;
+            /** @description Chosen by the user, such as the program that sends the token. */
+            name: string;
+            /** @description What the token permits. */
+            scopes: components["schemas"]["TokenScope"][];
+            /** @description The only workspaces that the token reaches; null if it reaches all. */
+            workspace_ids: string[] | null;
+            /**
+             * Format: date-time
+             * @description When the token was created.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the token expires. Expired tokens stay in the list.
+             */
+            expires_at: string;
+            /**
+             * Format: date-time
+             * @description When the token was last used, to within ten minutes; null if it was never used.
+             */
+            last_used_at: string | null;
+        };
+        /** @description A token to create. Unknown fields are refused. */
+        ApiTokenBody: {
+            /** @description What the token is for; up to 100 characters. */
+            name: string;
+            /** @description What the token permits. */
+            scopes: components["schemas"]["TokenScope"][];
+            /** @description Limits the token to these workspaces; up to 50. Default: all workspaces, also later ones. */
+            workspace_ids?: string[];
+            /**
+             * Format: date-time
+             * @description When the token expires. The installation sets the default and the latest time.
+             */
+            expires_at?: string;
+        };
+        /** @description A complete list, without pages, of items with the schema `ApiToken`. */
+        ApiTokenList: {
+            /** @description All items, in the order that the operation states; empty if there are none. */
+            data: components["schemas"]["ApiToken"][];
+        };
         /** @description A wait for the decision of the user. */
         ApprovalDetails: {
             /** @description The call that waited. Null if the turn asked for tokens. */
@@ -3734,6 +3826,42 @@ export interface components {
             /** @description All items, in the order that the operation states; empty if there are none. */
             data: components["schemas"]["ModelCatalogItem"][];
         };
+        /** @description A token that was created, with its secret. */
+        NewApiToken: {
+            /**
+             * Format: uuid
+             * @description Identifies the token in the list, and when it is revoked; it is not secret.
+             */
+            id: string;
+            /** @description Chosen by the user, such as the program that sends the token. */
+            name: string;
+            /** @description What the token permits. */
+            scopes: components["schemas"]["TokenScope"][];
+            /** @description The only workspaces that the token reaches; null if it reaches all. */
+            workspace_ids: string[] | null;
+            /**
+             * Format: date-time
+             * @description When the token was created.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the token expires. Expired tokens stay in the list.
+             */
+            expires_at: string;
+            /**
+             * Format: date-time
+             * @description When the token was last used, to within ten minutes; null if it was never used.
+             */
+            last_used_at: string | null;
+            /** @description The secret that programs send. No other response contains it, so keep it now. */
+            token: string;
+        };
+        /** @description A response whose result has the schema `NewApiToken`. */
+        NewApiTokenEnvelope: {
+            /** @description The resource that was requested, created or changed. */
+            data: components["schemas"]["NewApiToken"];
+        };
         /** @description What a client needs to open the authorization page of a provider. */
         OAuthConfiguration: {
             /** @description Identifies uswarm at the provider. */
@@ -4238,6 +4366,11 @@ export interface components {
         };
         /** @description IANA time zone name, or a UTC offset such as `+05:30`; empty if unknown. Also accepts Windows names and spellings such as `GMT+5:30`; returned in canonical form. */
         TimeZone: string;
+        /**
+         * @description `read`: GET requests and events. `write`: everything else as well, such as sending messages.
+         * @enum {string}
+         */
+        TokenScope: "read" | "write";
         /** @description How an agent used a tool, and what came of it. */
         ToolCallDetails: {
             /** @description Unique within the turn; approvals, delegations and receipts refer to it. */
@@ -5129,6 +5262,9 @@ export type AgentTool = components['schemas']['AgentTool'];
 export type AgentToolChoice = components['schemas']['AgentToolChoice'];
 export type AgentToolEnvelope = components['schemas']['AgentToolEnvelope'];
 export type AgentToolList = components['schemas']['AgentToolList'];
+export type ApiToken = components['schemas']['ApiToken'];
+export type ApiTokenBody = components['schemas']['ApiTokenBody'];
+export type ApiTokenList = components['schemas']['ApiTokenList'];
 export type ApprovalDetails = components['schemas']['ApprovalDetails'];
 export type Artifact = components['schemas']['Artifact'];
 export type ArtifactEnvelope = components['schemas']['ArtifactEnvelope'];
@@ -5179,6 +5315,8 @@ export type ModelCallDetails = components['schemas']['ModelCallDetails'];
 export type ModelCapabilities = components['schemas']['ModelCapabilities'];
 export type ModelCatalogItem = components['schemas']['ModelCatalogItem'];
 export type ModelCatalogItemList = components['schemas']['ModelCatalogItemList'];
+export type NewApiToken = components['schemas']['NewApiToken'];
+export type NewApiTokenEnvelope = components['schemas']['NewApiTokenEnvelope'];
 export type OAuthConfiguration = components['schemas']['OAuthConfiguration'];
 export type OAuthConfigurationEnvelope = components['schemas']['OAuthConfigurationEnvelope'];
 export type OpenApiBody = components['schemas']['OpenApiBody'];
@@ -5221,6 +5359,7 @@ export type StepAgent = components['schemas']['StepAgent'];
 export type Subscription = components['schemas']['Subscription'];
 export type TextDetails = components['schemas']['TextDetails'];
 export type TimeZone = components['schemas']['TimeZone'];
+export type TokenScope = components['schemas']['TokenScope'];
 export type ToolCallDetails = components['schemas']['ToolCallDetails'];
 export type TurnStep = components['schemas']['TurnStep'];
 export type TurnStepPage = components['schemas']['TurnStepPage'];
@@ -5707,6 +5846,71 @@ export interface operations {
                 "application/json": components["schemas"]["DeleteAccountBody"];
             };
         };
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    listApiTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiTokenList"];
+                };
+            };
+        };
+    };
+    createApiToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApiTokenBody"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewApiTokenEnvelope"];
+                };
+            };
+        };
+    };
+    revokeApiToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which api token: a lower-case UUID. An unknown one, or one of another user, returns `api_token_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
         responses: {
             /** @description No content. */
             204: {
@@ -8062,6 +8266,7 @@ export interface Routes {
     '/v1/users/legal': { result: operations['getUserLegal']['responses'][200]['content']['application/json'] };
     '/v1/push-settings': { result: operations['getPushSettings']['responses'][200]['content']['application/json'] };
     '/v1/uploads/{id}': { path: operations['getUpload']['parameters']['path']; query: operations['getUpload']['parameters']['query']; result: Blob };
+    '/v1/api-tokens': { result: operations['listApiTokens']['responses'][200]['content']['application/json'] };
     '/v1/users/profile': { result: operations['getProfile']['responses'][200]['content']['application/json'] };
     '/v1/users/exports': { result: operations['listExports']['responses'][200]['content']['application/json'] };
     '/v1/users/exports/{id}': { path: operations['getExport']['parameters']['path']; result: operations['getExport']['responses'][200]['content']['application/json'] };
@@ -8112,6 +8317,7 @@ export interface Routes {
     '/v1/auth/sign-up': { result: undefined };
     '/v1/auth/logout': { result: undefined };
     '/v1/auth/logout-all': { result: undefined };
+    '/v1/api-tokens': { body: NonNullable<operations['createApiToken']['requestBody']>['content']['application/json']; result: operations['createApiToken']['responses'][201]['content']['application/json'] };
     '/v1/users/export': { result: operations['createExport']['responses'][202]['content']['application/json'] };
     '/v1/workspaces': { body: NonNullable<operations['createWorkspace']['requestBody']>['content']['application/json']; result: operations['createWorkspace']['responses'][201]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/agents': { path: operations['createAgent']['parameters']['path']; body: NonNullable<operations['createAgent']['requestBody']>['content']['application/json']; result: operations['createAgent']['responses'][201]['content']['application/json'] };
@@ -8155,6 +8361,7 @@ export interface Routes {
   delete: {
     '/v1/push-token': { result: undefined };
     '/v1/auth/delete': { body?: NonNullable<operations['deleteAccount']['requestBody']>['content']['application/json']; result: undefined };
+    '/v1/api-tokens/{id}': { path: operations['revokeApiToken']['parameters']['path']; result: undefined };
     '/v1/workspaces/{id}': { path: operations['deleteWorkspace']['parameters']['path']; result: undefined };
     '/v1/agents/{id}': { path: operations['deleteAgent']['parameters']['path']; result: undefined };
     '/v1/agents/{id}/memories/{key}': { path: operations['deleteAgentMemory']['parameters']['path']; result: undefined };

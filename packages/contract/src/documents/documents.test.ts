@@ -140,8 +140,21 @@ describe('openapi.json', () => {
   it('requires X-Token instead of a bearer token on identity routes, and no credential on public routes', () => {
     const schemes = (id: string) => (operation(id)['security'] as JsonObject[]).map((entry) => Object.keys(entry)[0]);
     expect(schemes('signUp')).toEqual(['idToken']);
-    expect(schemes('listWorkspaces')).toEqual(['idToken', 'bearerIdToken']);
+    expect(schemes('listWorkspaces')).toEqual(expect.arrayContaining(['idToken', 'bearerIdToken']));
     expect(schemes('getHealth')).toEqual([]);
+  });
+
+  it('states the operations that accept API tokens, with the scope that they need', () => {
+    const stated = (id: string) => {
+      const { security, 'x-token-scope': scope } = operation(id);
+      return { scope, accepts: JSON.stringify(security).includes('apiToken') };
+    };
+    expect(['listWorkspaces', 'sendMessage', 'createApiToken', 'signUp'].map(stated)).toEqual([
+      { scope: 'read', accepts: true },
+      { scope: 'write', accepts: true },
+      { scope: 'session', accepts: false },
+      { scope: undefined, accepts: false },
+    ]);
   });
 
   it('groups the errors of an operation by status, with their codes', () => {

@@ -17,7 +17,7 @@ export function operationOf(route: RouteDefinition, options: DocumentOptions): Z
     tags: [route.tag],
     summary: route.summary,
     description: route.description,
-    security: securityOf(route.auth, options),
+    security: securityOf(route, options),
     requestParams: {
       ...(route.params === undefined ? {} : { path: pathParameters(route.params, example) }),
       ...(route.query === undefined ? {} : { query: withExamples(route.query, example.query) }),
@@ -26,6 +26,7 @@ export function operationOf(route: RouteDefinition, options: DocumentOptions): Z
     ...(body === undefined ? {} : { requestBody: body }),
     responses: { ...successResponses(route, example), ...errorResponses(route) },
     ...(route.extension === true ? { 'x-extension': true } : {}),
+    ...(route.scope === undefined ? {} : { 'x-token-scope': route.scope }),
   };
 }
 

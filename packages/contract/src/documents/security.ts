@@ -1,5 +1,5 @@
 import type { oas31 } from 'zod-openapi';
-import type { RouteAuth } from '../routes/index.js';
+import type { RouteAuth, RouteDefinition } from '../routes/index.js';
 
 /** Authentication: security schemes and headers. */
 
@@ -18,6 +18,11 @@ const CREDENTIAL_SCHEMES: Record<string, oas31.SecuritySchemeObject> = {
     bearerFormat: 'JWT',
     description: 'The same ID token, for development tools. Sign-in, sign-up, logout and account deletion reject it.',
   },
+  apiToken: header(
+    'X-Token',
+    'An API token that the user has created for a program. Operations that list it accept it if its scopes and workspaces permit them.',
+  ),
+  bearerApiToken: { type: 'http', scheme: 'bearer', description: 'The same API token.' },
 };
 
 const BYPASS_SCHEMES: Record<string, oas31.SecuritySchemeObject> = {
@@ -38,6 +43,8 @@ const REQUIREMENTS: Record<RouteAuth, oas31.SecurityRequirementObject[]> = {
   identity: [{ idToken: [] }],
 };
 
+const API_TOKENS: oas31.SecurityRequirementObject[] = [{ apiToken: [] }, { bearerApiToken: [] }];
+
 /** An installation's settings that change its documents. */
 export interface DocumentOptions {
   /** Product version. Default: this package's. */
@@ -48,8 +55,11 @@ export interface DocumentOptions {
   bypass?: boolean;
 }
 
-export function securityOf(auth: RouteAuth, { bypass = false }: DocumentOptions): oas31.SecurityRequirementObject[] {
-  const requirements = REQUIREMENTS[auth];
+export function securityOf(
+  { auth, scope = 'session' }: Pick<RouteDefinition, 'auth' | 'scope'>,
+  { bypass = false }: DocumentOptions,
+): oas31.SecurityRequirementObject[] {
+  const requirements = scope === 'session' ? REQUIREMENTS[auth] : [...REQUIREMENTS[auth], ...API_TOKENS];
   return bypass && auth !== 'public' ? [...requirements, BYPASS] : requirements;
 }
 

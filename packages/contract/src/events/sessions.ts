@@ -20,8 +20,8 @@ type CredentialHeader = (typeof CREDENTIAL_HEADERS)[number];
 
 /** By header; the others are described as REST parameters. */
 const CREDENTIALS: Record<CredentialHeader, string> = {
-  'x-token': 'An ID token of the identity provider.',
-  authorization: 'The same ID token as `Bearer <token>`, for development tools.',
+  'x-token': 'An ID token of the identity provider, or an API token.',
+  authorization: 'The same token as `Bearer <token>`.',
   'x-e2e-token': 'The secret of the end-to-end bypass; available in non-production systems only.',
   'x-e2e-uid': 'The user id of the end-to-end bypass.',
   'x-e2e-email': 'The e-mail address of the end-to-end bypass.',
@@ -76,6 +76,8 @@ export const SessionEnd = z.object({
   user_id: Id,
   /** Limits the event to sockets with this credential; null means all the user's sockets. */
   token_hash: TokenHash.nullable(),
+  /** API tokens stay valid, and their sockets open. Earlier releases close them, and they connect again. */
+  except_api_tokens: z.boolean().nullish(),
   /** Sent to the clients. A code from a later release counts as none. */
   code: SessionEndingCode.optional().catch(undefined),
 });

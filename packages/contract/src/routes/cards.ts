@@ -10,6 +10,8 @@ export const cardRoutes = [
     method: 'get',
     path: '/v1/open-cards',
     auth: 'user',
+    scope: 'read',
+    reach: 'listed',
     tag: 'messages',
     summary: 'List all cards that wait for the user, oldest first',
     description:

@@ -21,6 +21,7 @@ export const conversationRoutes = [
     method: 'get',
     path: '/v1/workspaces/{workspaceId}/conversations',
     auth: 'user',
+    scope: 'read',
     tag: 'conversations',
     summary: 'List conversations, most recently active first',
     description:
@@ -41,6 +42,7 @@ export const conversationRoutes = [
     method: 'post',
     path: '/v1/workspaces/{workspaceId}/conversations',
     auth: 'user',
+    scope: 'write',
     tag: 'conversations',
     summary: 'Create a conversation with the swarm or with one agent',
     description: `A workspace has up to ${LIMITS.conversationsPerWorkspace} conversations. Clients receive \`conversation.new\`.`,
@@ -66,6 +68,7 @@ export const conversationRoutes = [
     method: 'get',
     path: '/v1/workspaces/{workspaceId}/conversations/{id}',
     auth: 'user',
+    scope: 'read',
     tag: 'conversations',
     summary: 'Get a conversation',
     description: 'The same as in the list, with its last message.',
@@ -79,6 +82,7 @@ export const conversationRoutes = [
     method: 'patch',
     path: '/v1/workspaces/{workspaceId}/conversations/{id}',
     auth: 'user',
+    scope: 'write',
     tag: 'conversations',
     summary: 'Set or reset the title of a conversation, or mute its notifications',
     description:
@@ -98,6 +102,7 @@ export const conversationRoutes = [
     method: 'delete',
     path: '/v1/workspaces/{workspaceId}/conversations/{id}',
     auth: 'user',
+    scope: 'write',
     tag: 'conversations',
     summary: 'Delete a conversation permanently, with its messages and attachments; replies in progress are cancelled',
     description:
@@ -111,6 +116,7 @@ export const conversationRoutes = [
     method: 'post',
     path: '/v1/workspaces/{workspaceId}/conversations/{id}/read',
     auth: 'user',
+    scope: 'write',
     tag: 'conversations',
     summary: 'Mark the conversation as read, entirely or up to a message',
     description:

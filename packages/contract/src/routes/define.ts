@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../errors.js';
 import { LIMITS } from '../limits.js';
+import type { TokenScope } from '../resources/api-token.js';
 import { EpochSeq } from '../resources/primitives.js';
 import type { Example } from './examples.js';
 
@@ -17,6 +18,15 @@ export const text = (description: string): PathParameter => ({ kind: 'text', des
  */
 export type RouteAuth = 'public' | 'user' | 'identity';
 
+/** The scope that an API token needs. `session`: only an ID token may call the route. */
+export type RouteScope = TokenScope | 'session';
+
+/**
+ * Workspaces that a route without one in its path concerns. `any`: none. `listed`: it shows only workspaces that the
+ * token reaches. `account`: all of them, so a token with a workspace list is refused.
+ */
+export type RouteReach = 'any' | 'listed' | 'account';
+
 /** The workspace whose position a response has: the parameter with the workspace id, or with an agent id in it. */
 export interface RoutePosition {
   of: 'workspace' | 'agent';
@@ -32,6 +42,10 @@ export interface RouteDefinition {
   /** With `{name}` for parameters. */
   path: `/v1/${string}`;
   auth: RouteAuth;
+  /** Every route of users has one. */
+  scope?: RouteScope;
+  /** Default: the workspace of the object that the path names. */
+  reach?: RouteReach;
   tag: string;
   summary: string;
   /** What the summary does not say, for app developers, in Markdown. */
@@ -107,6 +121,7 @@ export function commonErrors(route: RouteDefinition): ErrorCode[] {
     codes.push('token_missing', 'token_invalid', 'token_expired', 'token_revoked');
     codes.push('signature_missing', 'signature_invalid', 'timestamp_invalid', 'timestamp_out_of_window');
   }
+  if (route.auth !== 'public') codes.push('token_not_permitted');
   if (route.auth === 'user') codes.push('sign_up_required', 'user_banned', 'user_deleted');
   if (route.auth === 'identity') codes.push('token_header_required', 'user_banned');
   if (route.query !== undefined || route.body !== undefined) codes.push('validation_failed');
@@ -117,4 +132,27 @@ export function commonErrors(route: RouteDefinition): ErrorCode[] {
     if (parameter.kind === 'id') codes.push(parameter.notFound);
   }
   return codes;
+}
+
+/** The object in a route's path whose workspace an API token must reach. */
+export interface RouteSubject {
+  kind: 'workspace' | 'agent' | 'conversation' | 'receipt';
+  parameter: string;
+  notFound: ErrorCode;
+}
+
+const SUBJECT_OF: Partial<Record<ErrorCode, RouteSubject['kind']>> = {
+  workspace_not_found: 'workspace',
+  agent_not_found: 'agent',
+  conversation_not_found: 'conversation',
+  receipt_not_found: 'receipt',
+};
+
+/** The first id in the path whose workspace is known; undefined if the path names none. */
+export function subjectOf({ params = {} }: Pick<RouteDefinition, 'params'>): RouteSubject | undefined {
+  for (const [parameter, each] of Object.entries(params)) {
+    const kind = each.kind === 'id' ? SUBJECT_OF[each.notFound] : undefined;
+    if (each.kind === 'id' && kind !== undefined) return { kind, parameter, notFound: each.notFound };
+  }
+  return undefined;
 }

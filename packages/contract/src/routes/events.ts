@@ -39,6 +39,7 @@ export const eventRoutes = [
     method: 'get',
     path: '/v1/workspaces/{id}/events',
     auth: 'user',
+    scope: 'read',
     tag: 'workspaces',
     summary: 'List all durable events after a sequence, in order, up to 500 per response',
     description:

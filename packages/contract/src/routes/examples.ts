@@ -39,6 +39,7 @@ export const EXAMPLE = {
   turnId: '01931a5e-7c00-7000-8000-00000000000d',
   webhookId: '01931a5e-7c00-7000-8000-00000000000e',
   webhookDeliveryId: '01931a5e-7c00-7000-8000-00000000000f',
+  apiTokenId: '01931a5e-7c00-7000-8000-000000000012',
   localId: '2b7e1516-28ae-4d2a-a6ab-f7158809cf4f',
   linkSignature: 'mFh8eBq1o0WcZ3tR5yKvXw',
   exportSignature: 'nGi9fCr2p1XdA4uS6zLwYx',

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { accountRoutes } from './account.js';
 import { agentRoutes } from './agents.js';
+import { apiTokenRoutes } from './api-tokens.js';
 import { artifactRoutes } from './artifacts.js';
 import { cardRoutes } from './cards.js';
 import { conversationRoutes } from './conversations.js';
@@ -30,6 +31,8 @@ export {
   type RouteAuth,
   type RouteDefinition,
   type RoutePosition,
+  type RouteSubject,
+  subjectOf,
 } from './define.js';
 export type { ReplayedEvent } from './events.js';
 export { STREAM_PATH, StreamQuery } from './stream.js';
@@ -42,6 +45,7 @@ export const ROUTES = [
   ...deviceRoutes,
   ...uploadRoutes,
   ...accountRoutes,
+  ...apiTokenRoutes,
   ...userRoutes,
   ...exportRoutes,
   ...usageRoutes,

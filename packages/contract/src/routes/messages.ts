@@ -17,6 +17,7 @@ export const messageRoutes = [
     method: 'get',
     path: '/v1/workspaces/{workspaceId}/conversations/{id}/messages',
     auth: 'user',
+    scope: 'read',
     tag: 'messages',
     summary: 'List messages: `backward` newest first, `forward` oldest first',
     description:
@@ -40,6 +41,7 @@ export const messageRoutes = [
     method: 'get',
     path: '/v1/workspaces/{workspaceId}/conversations/{id}/messages/search',
     auth: 'user',
+    scope: 'read',
     tag: 'messages',
     summary: 'Search messages that contain every word of `q`, newest first',
     description:
@@ -69,6 +71,7 @@ export const messageRoutes = [
     method: 'post',
     path: '/v1/workspaces/{workspaceId}/conversations/{id}/messages',
     auth: 'user',
+    scope: 'write',
     tag: 'messages',
     summary: 'Send a message; the reply arrives over the socket',
     description:
@@ -106,6 +109,7 @@ export const messageRoutes = [
     method: 'get',
     path: '/v1/workspaces/{workspaceId}/messages/{id}',
     auth: 'user',
+    scope: 'read',
     tag: 'messages',
     summary: 'Get a message with fresh attachment links',
     description: 'For example after a notification, or when the links of a copy have expired.',
@@ -120,6 +124,7 @@ export const messageRoutes = [
     method: 'delete',
     path: '/v1/workspaces/{workspaceId}/messages/{id}',
     auth: 'user',
+    scope: 'write',
     tag: 'messages',
     summary: 'Delete a message permanently',
     description:
@@ -138,6 +143,7 @@ export const messageRoutes = [
     method: 'patch',
     path: '/v1/workspaces/{workspaceId}/messages/{id}',
     auth: 'user',
+    scope: 'write',
     tag: 'messages',
     summary: 'Edit the latest user message and run its turn again',
     description:
@@ -176,6 +182,7 @@ export const messageRoutes = [
     method: 'post',
     path: '/v1/workspaces/{workspaceId}/messages/{id}/regenerate',
     auth: 'user',
+    scope: 'write',
     tag: 'messages',
     summary: 'Regenerate a reply to the latest user message',
     description:
@@ -200,6 +207,7 @@ export const messageRoutes = [
     method: 'post',
     path: '/v1/workspaces/{workspaceId}/messages/{id}/action',
     auth: 'user',
+    scope: 'write',
     tag: 'messages',
     summary: 'Choose an action of a card (once)',
     description:

@@ -12,6 +12,8 @@ export const receiptRoutes = [
     method: 'get',
     path: '/v1/receipts',
     auth: 'user',
+    scope: 'read',
+    reach: 'listed',
     tag: 'receipts',
     summary: 'List the receipts of calls that changed something, newest first',
     description:
@@ -30,6 +32,7 @@ export const receiptRoutes = [
     method: 'get',
     path: '/v1/receipts/{id}',
     auth: 'user',
+    scope: 'read',
     tag: 'receipts',
     summary: 'Get a receipt',
     description: 'Verify `jws` with the key of `GET /v1/receipt-keys` that has its `kid`.',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { findRoute, ROUTES, type RouteAuth, type RouteDefinition } from './index.js';
+import { findRoute, GATEWAY_ROUTES, ROUTES, type RouteAuth, type RouteDefinition, subjectOf } from './index.js';
 
 /** Specified routes: method, path, authentication, success status. */
 const DOCUMENTED: [string, string, RouteAuth, number][] = [
@@ -59,6 +59,26 @@ describe('routes', () => {
     const documented = new Set(DOCUMENTED.map(([method, path]) => keyOf(method, path)));
     const others = routes.filter((route) => !documented.has(keyOf(route.method, route.path)));
     expect(others.filter(({ extension }) => extension !== true).map(({ operationId }) => operationId)).toEqual([]);
+  });
+
+  const ofUsers = [...routes, ...GATEWAY_ROUTES].filter(({ auth }) => auth === 'user') as RouteDefinition[];
+
+  it('states for each route of users what an API token needs: read for GET, write for the rest', () => {
+    const stated = ofUsers.filter(({ scope }) => scope !== 'session');
+    const odd = stated.filter(({ method, scope }) => scope !== (method === 'get' ? 'read' : 'write'));
+    expect(odd.map(({ operationId }) => operationId)).toEqual([]);
+    expect(stated.length).toBeGreaterThan(70);
+  });
+
+  it('keeps API tokens from routes about API tokens, with which one could create others, and only from these', () => {
+    const refused = ofUsers.filter(({ scope }) => scope === 'session').map(({ operationId }) => operationId);
+    expect(refused).toEqual(['listApiTokens', 'createApiToken', 'revokeApiToken']);
+  });
+
+  it('states for each route that accepts API tokens which workspaces it concerns, in its path or as its reach', () => {
+    const open = ofUsers.filter(({ scope }) => scope !== 'session');
+    const undecided = open.filter((route) => (route.reach === undefined) === (subjectOf(route) === undefined));
+    expect(undecided.map(({ operationId }) => operationId)).toEqual([]);
   });
 
   it('gives each operation a unique id', () => {

@@ -68,6 +68,8 @@ export const streamRoutes = [
     method: 'get',
     path: STREAM_PATH,
     auth: 'user',
+    scope: 'read',
+    reach: 'listed',
     tag: 'workspaces',
     summary: 'Receive the events of workspaces as server-sent events',
     description:

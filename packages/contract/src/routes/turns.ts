@@ -14,6 +14,7 @@ export const turnRoutes = [
     method: 'post',
     path: '/v1/workspaces/{workspaceId}/messages/{id}/stop',
     auth: 'user',
+    scope: 'write',
     tag: 'messages',
     summary: 'Stop a reply, or all replies to a user message',
     description:
@@ -29,6 +30,7 @@ export const turnRoutes = [
     method: 'get',
     path: '/v1/conversations/{conversationId}/turns/{turnId}/steps',
     auth: 'user',
+    scope: 'read',
     tag: 'conversations',
     summary: 'List what an agent did in a turn, oldest first',
     description:

@@ -13,6 +13,8 @@ export const uploadRoutes = [
     method: 'post',
     path: '/v1/uploads',
     auth: 'user',
+    scope: 'write',
+    reach: 'any',
     tag: 'uploads',
     summary: 'Upload a file; its type is detected from the content',
     description: `Up to ${LIMITS.uploadBytes / 1024 ** 2} MiB. A file that no message refers to is deleted after a day. An upload without progress is ended.`,

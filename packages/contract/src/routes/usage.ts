@@ -20,6 +20,8 @@ export const usageRoutes = [
     method: 'get',
     path: '/v1/users/usage/summary',
     auth: 'user',
+    scope: 'read',
+    reach: 'account',
     tag: 'account',
     summary: 'Get the current-month usage of the user',
     description: 'The sum over all workspaces, since the first day of the month in UTC.',
@@ -31,6 +33,7 @@ export const usageRoutes = [
     method: 'get',
     path: '/v1/workspaces/{id}/usage',
     auth: 'user',
+    scope: 'read',
     tag: 'workspaces',
     summary: 'Get the current-month usage of a workspace',
     description:
@@ -44,6 +47,7 @@ export const usageRoutes = [
     method: 'get',
     path: '/v1/workspaces/{id}/usage/report',
     auth: 'user',
+    scope: 'read',
     tag: 'workspaces',
     summary: 'Get tokens and cost of a workspace by agent, conversation, turn, model or day',
     description:
@@ -72,6 +76,7 @@ export const usageRoutes = [
     method: 'get',
     path: '/v1/workspaces/{id}/budget',
     auth: 'user',
+    scope: 'read',
     tag: 'workspaces',
     summary: 'Get the monthly budget of a workspace',
     description: 'With what has been used of it. A workspace without a budget has the limits of the plan only.',
@@ -85,6 +90,7 @@ export const usageRoutes = [
     method: 'patch',
     path: '/v1/workspaces/{id}/budget',
     auth: 'user',
+    scope: 'write',
     tag: 'workspaces',
     summary: 'Change the monthly budget of a workspace',
     description:

@@ -14,6 +14,7 @@ export const workflowRoutes = [
     method: 'get',
     path: '/v1/workspaces/{workspaceId}/workflows',
     auth: 'user',
+    scope: 'read',
     tag: 'workflows',
     summary: 'List workflows, newest first',
     description: 'Pages are listed forward only: `prev_scroll_id` is always null.',
@@ -33,6 +34,7 @@ export const workflowRoutes = [
     method: 'get',
     path: '/v1/workspaces/{workspaceId}/workflows/{id}',
     auth: 'user',
+    scope: 'read',
     tag: 'workflows',
     summary: 'Get a workflow with the results of its steps',
     description: 'The steps have their tasks, and their results as far as they have ended.',
@@ -46,6 +48,7 @@ export const workflowRoutes = [
     method: 'post',
     path: '/v1/workspaces/{workspaceId}/workflows/{id}/cancel',
     auth: 'user',
+    scope: 'write',
     tag: 'workflows',
     summary: 'Cancel a running workflow',
     description:

@@ -75,7 +75,7 @@ export function messageHandlers(
   };
   const listOpenCards: Handler<'listOpenCards'> = async ({ actor, query }) => ({
     status: 200,
-    body: await openCards.list(actor.userId, query),
+    body: await openCards.list(actor.userId, { ...query, workspaceIds: actor.access?.workspace_ids ?? null }),
   });
   const stopMessage: Handler<'stopMessage'> = async ({ actor, params }) => {
     await stops.stop(actor.userId, params.workspaceId, params.id);

@@ -11,17 +11,24 @@ export interface OpenCardServiceDeps {
   createViewContext: CreateViewContext;
 }
 
+export interface OpenCardQuery {
+  scrollId?: string | undefined;
+  limit: number;
+  /** Null: of all workspaces. */
+  workspaceIds: readonly string[] | null;
+}
+
 export interface OpenCardService {
   /** Oldest first; as many as fit into one response. @throws ApiError `cursor_invalid` */
-  list(userId: string, query: { scrollId?: string | undefined; limit: number }): Promise<OpenCardPage>;
+  list(userId: string, query: OpenCardQuery): Promise<OpenCardPage>;
 }
 
 export function createOpenCardService({ database, cursors, createViewContext }: OpenCardServiceDeps): OpenCardService {
   return {
-    async list(userId, { scrollId, limit }) {
+    async list(userId, { scrollId, limit, workspaceIds }) {
       const scope = [userId];
       const after = scrollId === undefined ? undefined : cursors.decode(scrollId, scope);
-      const rows = await listOpenCards(database, userId, limit + 1, after);
+      const rows = await listOpenCards(database, userId, { limit: limit + 1, after, workspaceIds });
       const viewContext = createViewContext();
       const page = fitting(
         rows.slice(0, limit).map((row) => ({

@@ -25,11 +25,15 @@ const WAITS = sql`CASE WHEN starts_with(m.turn_key, ${sql.lit(APPROVAL_KEY)})
 export async function listOpenCards(
   db: Database,
   userId: string,
-  limit: number,
-  after?: ListPosition,
+  {
+    limit,
+    after,
+    workspaceIds = null,
+  }: { limit: number; after?: ListPosition | undefined; workspaceIds?: readonly string[] | null },
 ): Promise<ListedCard[]> {
   const behind =
     after === undefined ? sql`` : sql`AND (m.created_at, m.id) > (${after.time}::timestamptz, ${after.key}::uuid)`;
+  const within = workspaceIds === null ? sql`` : sql`AND w.id = ANY (${[...workspaceIds]}::uuid[])`;
   const { rows } = await sql<ListedCard>`
     SELECT ${messageColumns(sql`m.content`)}, ${listPosition('m.created_at', 'm.id')} AS listed_at
     FROM (
@@ -39,7 +43,7 @@ export async function listOpenCards(
       FROM (
         SELECT m.id, m.created_at, ${STORED_BYTES} + ${sql.lit(FIELD_BYTES)} AS bytes
         FROM workspaces w JOIN messages m ON m.workspace_id = w.id
-        WHERE w.owner_id = ${userId} AND ${WITHOUT_CHOICE} AND ${WAITS} ${behind}
+        WHERE w.owner_id = ${userId} AND ${WITHOUT_CHOICE} AND ${WAITS} ${within} ${behind}
         ORDER BY m.created_at, m.id LIMIT ${limit}
       ) page
     ) page JOIN messages m ON m.id = page.id ${MESSAGE_JOINS}

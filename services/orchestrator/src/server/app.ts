@@ -13,11 +13,12 @@ import type { PageSettings } from '../platform/http/page-settings.js';
 import { limitAddresses, limitCaller } from '../platform/http/rate-limit.js';
 import { referencePages } from '../platform/http/reference-pages.js';
 import { userPage } from '../platform/http/user-page.js';
-import { createRoutes, type ReadPosition } from '../platform/http/routes.js';
+import { createRoutes, type PermitRequest, type ReadPosition } from '../platform/http/routes.js';
 
 export interface AppDeps {
   authenticator: Authenticator;
   handlers: Handlers;
+  permit: PermitRequest;
   readPosition: ReadPosition;
   rates: RateLimits;
   addressOf: ClientAddress;
@@ -74,6 +75,7 @@ export function createApp(deps: AppDeps): Express {
   app.use(
     createRoutes(handlers, {
       readPosition: deps.readPosition,
+      permit: deps.permit,
       authenticate: async (request, auth) => {
         const source = String(locals(request)['source'] ?? '');
         const actor = await authenticator.authenticate(readCredentials(request.headers), auth, { via: 'rest', source });

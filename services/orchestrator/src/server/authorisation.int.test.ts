@@ -22,6 +22,7 @@ const ONCE = new Set<OperationId>([
   'logout',
   'logoutEverywhere',
   'deleteAccount',
+  'revokeApiToken',
   'deleteWorkspace',
   'deleteConversation',
   'deleteAgentMemory',

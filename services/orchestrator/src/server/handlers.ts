@@ -5,6 +5,7 @@ import type { Modules } from './modules.js';
 export const handlersOf = ({ legal, integrations, workspaces, chat, webhooks, users }: Modules): Handlers => ({
   ...users.core.routes,
   ...users.account.routes,
+  ...users.apiTokens.routes,
   ...users.users.routes,
   ...legal.routes,
   ...users.devices.routes,

@@ -140,6 +140,7 @@ describe('the internal API', () => {
       expect(answer).toEqual({
         user_id: userId,
         expires_at: new Date(claims.exp * 1000).toISOString(),
+        access: null,
         expires_in_ms: expect.any(Number),
         token_hash: tokenHash(user.token).toString('hex'),
         issued_at: new Date(claims.iat * 1000).toISOString(),

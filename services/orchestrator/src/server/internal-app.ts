@@ -68,19 +68,22 @@ export function createInternalApp(deps: InternalAppDeps): Express {
 
   app.post(INTERNAL_PATHS.authenticate, named('internalAuthenticate'), async (request, response) => {
     await gatewayTokenSubject(request, deps);
-    const { credentials } = parseInput(AuthenticateBody, request.body);
+    const { credentials, api_tokens: keepsAccess } = parseInput(AuthenticateBody, request.body);
     // The client address that the gateway reports.
     const address = request.get('x-forwarded-for');
     if (address !== undefined) await deps.rates.request(address);
     const source = address === undefined ? null : deps.sourceName(address);
     const caller = { via: 'socket', source } as const;
-    const { userId, identity, session } = await deps.authenticator.authenticate(credentials, 'user', caller);
+    const { userId, identity, session, access } = await deps.authenticator.authenticate(credentials, 'user', caller);
+    // Another gateway, of this release, accepts the client.
+    if (access !== null && keepsAccess !== true) throw new ApiError('service_unavailable');
     response.json({
       user_id: userId,
       expires_at: identity.expiresAt?.toISOString() ?? null,
       expires_in_ms: identity.expiresAt === null ? null : identity.expiresAt.getTime() - Date.now(),
       token_hash: session.tokenHash?.toString('hex') ?? null,
       issued_at: identity.issuedAt?.toISOString() ?? null,
+      access,
     } satisfies AuthenticateAnswer);
   });
 

@@ -23,6 +23,7 @@ import { createReader } from '../workspaces/files/reader.js';
 import { createAgentStatuses } from '../records/agent-statuses.js';
 import { createAgentsModule } from '../workspaces/agents/agents.module.js';
 import { namesFlash, userSwarmModel } from '../workspaces/agents/default-model.js';
+import { createApiTokensModule } from '../accounts/api-tokens/api-tokens.module.js';
 import { createAuthModule } from '../accounts/auth/auth.module.js';
 import type { AuthenticatorDeps } from '../accounts/auth/authenticator.js';
 import { createIdentityHash } from '../accounts/auth/identity-hash.js';
@@ -515,9 +516,10 @@ function createUserModules(
     identityHash,
     clock,
   });
+  const apiTokens = createApiTokensModule({ config, connections: requests, sessionEnds, clock });
   const auth = createAuthModule({
     config,
-    database,
+    connections: requests,
     users: { wasDeleted: account.service.wasDeleted, ensure: account.service.signUp },
     devices: devices.service,
     identityHash,
@@ -525,6 +527,7 @@ function createUserModules(
     bypass,
     metrics,
     clock,
+    logger,
   });
   const admin = createAdminModule({
     config,
@@ -544,5 +547,5 @@ function createUserModules(
     clock,
     logger,
   });
-  return { core, users, devices, push, exports, account, auth, admin };
+  return { core, users, devices, push, exports, account, apiTokens, auth, admin };
 }

@@ -112,6 +112,7 @@ export async function startOrchestrator(
     app: createApp({
       authenticator: users.auth.authenticator,
       handlers,
+      permit: users.apiTokens.permit,
       readPosition: workspaces.replay.readPosition,
       rates,
       addressOf: createClientAddress(config.HTTP_TRUSTED_PROXIES),

@@ -108,7 +108,7 @@ describe('the number of statements does not depend on the amount of data', () =>
   const query = pageQuery.parse({ limit: 10 });
   type Services = ReturnType<typeof services>;
   it.each<[string, number, (of: Services, context: Context) => Promise<unknown>]>([
-    ['workspaces', 1, ({ workspaces }, { userId }) => workspaces.list(userId)],
+    ['workspaces', 1, ({ workspaces }, { userId }) => workspaces.list(userId, null)],
     ['one workspace', 1, ({ workspaces }, { userId, workspaceId }) => workspaces.get(userId, workspaceId)],
     ['conversations', 3, ({ conversations }, { userId, workspaceId }) => conversations.list(userId, workspaceId, {})],
     [

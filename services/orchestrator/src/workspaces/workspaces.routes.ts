@@ -7,7 +7,7 @@ import type { WorkspaceService } from './workspaces.service.js';
 export function workspaceHandlers(service: WorkspaceService, changes: WorkspaceChanges, events: EventService) {
   const listWorkspaces: Handler<'listWorkspaces'> = async ({ actor }) => ({
     status: 200,
-    body: { data: await service.list(actor.userId) },
+    body: { data: await service.list(actor.userId, actor.access) },
   });
   const getWorkspace: Handler<'getWorkspace'> = async ({ actor, params }) => ({
     status: 200,

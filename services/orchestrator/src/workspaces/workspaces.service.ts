@@ -1,4 +1,4 @@
-import { ApiError, type Workspace } from '@uswarm/contract';
+import { ApiError, reachesWorkspace, type TokenAccess, type Workspace } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import { workspaceView } from './workspace-view.js';
 import { listOwnedWorkspaces, findOwnedWorkspace } from './workspaces.store.js';
@@ -10,14 +10,18 @@ export interface WorkspaceServiceDeps {
 }
 
 export interface WorkspaceService {
-  list(userId: string): Promise<Workspace[]>;
+  /** Only workspaces that the API token reaches. */
+  list(userId: string, access: TokenAccess | null): Promise<Workspace[]>;
   /** @throws ApiError `workspace_not_found` */
   get(userId: string, workspaceId: string): Promise<Workspace>;
 }
 
 export function createWorkspaceService({ database, clock }: WorkspaceServiceDeps): WorkspaceService {
   return {
-    list: async (userId) => (await listOwnedWorkspaces(database, userId)).map((row) => workspaceView(row, clock.now())),
+    async list(userId, access) {
+      const rows = await listOwnedWorkspaces(database, userId);
+      return rows.filter(({ id }) => reachesWorkspace(access, id)).map((row) => workspaceView(row, clock.now()));
+    },
 
     async get(userId, workspaceId) {
       const row = await findOwnedWorkspace(database, workspaceId, userId);

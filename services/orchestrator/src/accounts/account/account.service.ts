@@ -81,7 +81,8 @@ export interface AccountService {
    */
   logout(identity: Identity, session: Session): Promise<void>;
   /**
-   * Revokes all tokens issued to the user until now, closes the user's sockets, and removes all devices' push tokens.
+   * Revokes all ID tokens issued to the user until now, closes the user's sockets, and removes all devices' push tokens.
+   * API tokens stay valid, and their sockets open.
    * On the bypass, whose token is shared, the token stays valid, as after `logout`.
    *
    * @throws ApiError `user_not_found`, `user_deleted`, `user_banned`
@@ -181,7 +182,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
         await forgetPushTokens(tx, userId);
         await record('account.logout_all', identity, { userId, session, db: tx });
       });
-      deps.sessionEnds.publish(userId, null, 'logged_out');
+      deps.sessionEnds.publishSignOut(userId);
     },
 
     async delete(identity, session, why) {

@@ -237,6 +237,11 @@ describe('account deletion with a runtime', () => {
       VALUES (${webhookId}, ${webhookId}, 1, 'message.new', ${home.conversationId}, now(), ${user.name})`.execute(
       database,
     );
+    await sql`
+      INSERT INTO api_tokens (id, user_id, token_hash, name, scopes, expires_at)
+      VALUES (${crypto.randomUUID()}, ${userId}, ${Buffer.from(userId)}, ${user.name}, '{read}', now() + interval '1 day')`.execute(
+      database,
+    );
     await storeArtifact(uswarm, home, user.name, ['- tea']);
     await storeWorkflow(uswarm, home, { name: user.name });
     const { id: scheduleId } = await createSchedule(user, home, { prompt: traces[0] });

@@ -84,7 +84,9 @@ describe('logout from all devices', () => {
     const user = await uswarm.user();
     const userId = await uswarm.idOf(user);
     await user.post(LOGOUT_ALL, undefined, 204);
-    expect(await endOf(userId)).toEqual([{ v: 1, user_id: userId, token_hash: null, code: 'logged_out' }]);
+    expect(await endOf(userId)).toEqual([
+      { v: 1, user_id: userId, token_hash: null, code: 'logged_out', except_api_tokens: true },
+    ]);
   });
 
   it('is visible to gateways that check the issue time of the token of a socket', async () => {
@@ -134,7 +136,9 @@ describe('logout from all devices', () => {
     const robot = uswarm.anonymous.with({ 'x-e2e-token': E2E_TOKEN, 'x-e2e-uid': email, 'x-e2e-email': email });
     await robot.post(LOGOUT_ALL, undefined, 204);
     const userId = await uswarm.idOf({ email });
-    expect(await endOf(userId)).toEqual([{ v: 1, user_id: userId, token_hash: null, code: 'logged_out' }]);
+    expect(await endOf(userId)).toEqual([
+      { v: 1, user_id: userId, token_hash: null, code: 'logged_out', except_api_tokens: true },
+    ]);
     expect((await robot.get(PROFILE)).status).toBe(200);
   });
 

@@ -1,3 +1,4 @@
+import type { TokenAccess } from '@uswarm/contract';
 import type { Device } from '@uswarm/service-kit';
 
 /** Proved by a credential, as stated by the identity provider. */
@@ -37,4 +38,6 @@ export interface IdentityActor {
 /** Calls all other routes: a registered user. */
 export interface UserActor extends IdentityActor {
   userId: string;
+  /** The API token's limits; null for an ID token, which permits everything. */
+  access: TokenAccess | null;
 }

@@ -1,7 +1,8 @@
-import type { Clock, Registry, SecurityLog } from '@uswarm/service-kit';
+import type { Clock, Logger, Registry, SecurityLog } from '@uswarm/service-kit';
 import { createOutgoing } from '@uswarm/service-kit/outgoing';
 import type { OrchestratorConfig } from '../../config.js';
-import type { Database } from '../../platform/database/database.js';
+import type { Connections } from '../../records/connections.js';
+import { createApiTokens } from './api-tokens.js';
 import { createAuthMetrics } from './auth-metrics.js';
 import { type AuthenticatorDeps, createAuthenticator } from './authenticator.js';
 import type { IdentityHash } from './identity-hash.js';
@@ -11,7 +12,7 @@ import { createSignatureCheck, noSignatureCheck } from './signature.js';
 
 export interface AuthModuleDeps {
   config: OrchestratorConfig;
-  database: Database;
+  connections: Pick<Connections, 'database' | 'withTransaction'>;
   users: AuthenticatorDeps['users'];
   devices: AuthenticatorDeps['devices'];
   identityHash: IdentityHash;
@@ -20,10 +21,12 @@ export interface AuthModuleDeps {
   bypass: AuthenticatorDeps['bypass'] | undefined;
   metrics: Registry;
   clock: Clock;
+  logger: Logger;
 }
 
 export function createAuthModule(deps: AuthModuleDeps) {
-  const { config, database, users, devices, identityHash, security, bypass, metrics, clock } = deps;
+  const { config, users, devices, identityHash, security, bypass, metrics, clock, logger } = deps;
+  const { database, withTransaction } = deps.connections;
   const outgoing = createOutgoing(config.proxy);
   const issuers = config.OIDC_ISSUERS.map((settings) => tokenIssuer(settings.id ?? settings.issuer, settings));
   const authMetrics = createAuthMetrics(metrics, [
@@ -45,6 +48,7 @@ export function createAuthModule(deps: AuthModuleDeps) {
         : noSignatureCheck,
     database,
     users,
+    apiTokens: createApiTokens({ database, withTransaction, logger }),
     devices,
     identityHash,
     security,

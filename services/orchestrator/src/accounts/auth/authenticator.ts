@@ -1,5 +1,7 @@
 import { ApiError, type RouteAuth } from '@uswarm/contract';
 import { type Device, readDevice, type SecurityLog, tokenHash } from '@uswarm/service-kit';
+import { isApiToken } from './api-token-text.js';
+import type { ApiTokens } from './api-tokens.js';
 import { type Identity, type IdentityActor, type Session, type UserActor } from './actor.js';
 import { bearerToken, type Credentials } from '../../platform/http/credentials.js';
 import type { IdentityHash } from './identity-hash.js';
@@ -17,6 +19,7 @@ export interface AuthenticatorDeps {
     /** Creates the account if it does not exist; used by the end-to-end bypass only. */
     ensure(identity: Identity): Promise<unknown>;
   };
+  apiTokens: ApiTokens;
   devices: { seen(userId: string, device: Device): void };
   /** Present if the end-to-end bypass is enabled in this process. */
   bypass?: { identify(credentials: Credentials): { identity: Identity; token: string } | undefined };
@@ -48,7 +51,7 @@ interface Proof {
 
 /** AUTH-001 to AUTH-004, AUTH-006 */
 export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
-  const { verifier, signature, database, users, devices, bypass, security } = deps;
+  const { verifier, signature, database, users, apiTokens, devices, bypass, security } = deps;
 
   async function prove(credentials: Credentials, auth: Exclude<RouteAuth, 'public'>): Promise<Proof> {
     const bypassed = bypass?.identify(credentials);
@@ -67,6 +70,25 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     return user.id;
   }
 
+  /** Without a signature, which only the app can make, and without a device, which programs have none of. */
+  async function admitProgram(
+    token: string,
+    credentials: Credentials,
+    auth: Exclude<RouteAuth, 'public'>,
+    { source }: Caller,
+  ): Promise<UserActor> {
+    if (auth === 'identity') throw new ApiError('token_not_permitted');
+    const found = await apiTokens.verify(token);
+    apiTokens.used(found, source);
+    const { issuer, subject, email, user_name: name, expires_at: expiresAt } = found;
+    return {
+      userId: found.user_id,
+      identity: { issuer, subject, email, name, expiresAt, issuedAt: null, authenticatedAt: null },
+      session: { tokenHash: found.hash, device: readDevice(credentials), source },
+      access: { scopes: found.scopes, workspace_ids: found.workspace_ids },
+    };
+  }
+
   async function authenticate(
     credentials: Credentials,
     auth: Exclude<RouteAuth, 'public'>,
@@ -74,6 +96,8 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
   ): Promise<UserActor | IdentityActor> {
     let proof: Proof | undefined;
     try {
+      const program = apiTokenIn(credentials);
+      if (program !== undefined) return await admitProgram(program, credentials, auth, caller);
       proof = await prove(credentials, auth);
       return await admit(proof, credentials, auth, caller);
     } catch (error) {
@@ -107,12 +131,21 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     const { user, revoked } = await lookUpCaller(database, identity, session.tokenHash);
     if (revoked) throw new ApiError('token_revoked');
     const actor =
-      auth === 'user' ? { userId: await requireUser(user, identity), identity, session } : { identity, session };
+      auth === 'user'
+        ? { userId: await requireUser(user, identity), identity, session, access: null }
+        : { identity, session };
     if (user?.isBanned === false) devices.seen(user.id, session.device);
     return actor;
   }
 
   return { authenticate: authenticate as Authenticator['authenticate'] };
+}
+
+/** The end-to-end bypass precedes all tokens. */
+function apiTokenIn(credentials: Credentials): string | undefined {
+  if (credentials['x-e2e-token'] !== undefined) return undefined;
+  const token = credentials['x-token'] ?? bearerToken(credentials.authorization);
+  return token !== undefined && isApiToken(token) ? token : undefined;
 }
 
 /** Missing credentials and users without an account do not count as refusals. */

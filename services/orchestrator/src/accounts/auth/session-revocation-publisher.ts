@@ -9,6 +9,8 @@ export interface SessionRevocationPublisher {
    * @param code sent to the clients
    */
   publish(userId: string, tokenHash?: Buffer | null, code?: SessionEndingCode): void;
+  /** Closes all the user's sockets, except sockets with API tokens. */
+  publishSignOut(userId: string): void;
 }
 
 export function createSessionRevocationPublisher(bus: {
@@ -17,6 +19,10 @@ export function createSessionRevocationPublisher(bus: {
   return {
     publish(userId, tokenHash = null, code) {
       void bus.publishSessionEnd({ v: 1, user_id: userId, token_hash: tokenHash?.toString('hex') ?? null, code });
+    },
+    publishSignOut(userId) {
+      const end = { v: 1, user_id: userId, token_hash: null, code: 'logged_out', except_api_tokens: true } as const;
+      void bus.publishSessionEnd(end);
     },
   };
 }

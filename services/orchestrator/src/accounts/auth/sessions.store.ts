@@ -42,6 +42,15 @@ export async function lookUpCaller(
   return { user: id === null ? undefined : { id, isBanned: is_banned === true }, revoked };
 }
 
+export async function isTokenRevoked(db: Database, tokenHash: Buffer): Promise<boolean> {
+  const row = await db
+    .selectFrom('revoked_tokens')
+    .select('token_hash')
+    .where('token_hash', '=', tokenHash)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** Rejects the token until it expires, and deletes some entries for expired tokens. */
 export async function revokeToken(db: Database, tokenHash: Buffer, expiresAt: Date): Promise<void> {
   await db

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { NewApiToken } from '@uswarm/contract';
 import { allRows } from '../../../test/database-rows.js';
 import {
   E2E_TOKEN,
@@ -48,6 +49,13 @@ describe('X-Signature', () => {
     const { token } = await signedUp();
     const bearer = uswarm.anonymous.with({ authorization: `Bearer ${token}`, ...signed(token, String(Date.now())) });
     expect((await bearer.get(PROFILE)).status).toBe(200);
+  });
+
+  it('is not required of programs with an API token, because only the app can make it', async () => {
+    const { token } = await signedUp();
+    const app = uswarm.anonymous.with({ 'x-token': token, ...signed(token, String(Date.now())) });
+    const { body } = await app.post<{ data: NewApiToken }>('/v1/api-tokens', { name: 'CI', scopes: ['read'] }, 201);
+    expect((await uswarm.anonymous.with({ 'x-token': body.data.token }).get(PROFILE)).status).toBe(200);
   });
 
   it('AUTH-004 covers the end-to-end token on the bypass', async () => {

@@ -20,6 +20,7 @@ async function exported(workflows: ExportedWorkflow[]): Promise<{ workflows: unk
     exportIntegrations: none,
     exportToolServers: none,
     exportWebhooks: none,
+    exportApiTokens: none,
     exportUploads: none,
     exportWorkspaces: () => Promise.resolve([{ id: 'w' }]),
     exportAgents: none,

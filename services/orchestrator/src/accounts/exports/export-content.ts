@@ -19,6 +19,7 @@ export interface ExportContentDeps {
     | 'exportIntegrations'
     | 'exportToolServers'
     | 'exportWebhooks'
+    | 'exportApiTokens'
     | 'exportUploads'
     | 'exportWorkspaces'
     | 'exportAgents'
@@ -53,6 +54,7 @@ usage.json               tokens and requests by month and workspace
 integrations.json        apps that you connected; without their tokens
 tool-servers.json        tool servers that you added; without their tokens
 webhooks.json            webhooks of your workspaces; without their secrets
+api-tokens.json          tokens that you created for programs; without their secrets
 receipts.json            calls of agents that changed something, with signatures
 receipt-keys.json        the public keys of the signatures
 uploads.json             files that you uploaded; "path" is the file in this archive
@@ -188,6 +190,7 @@ export function createExportContent({ database, data, profile, receipts, steps, 
       json('integrations.json', () => data.exportIntegrations(database, userId)),
       json('tool-servers.json', () => data.exportToolServers(database, userId)),
       json('webhooks.json', () => data.exportWebhooks(database, userId)),
+      json('api-tokens.json', () => data.exportApiTokens(database, userId)),
       list('receipts.json', () => receipts.all(userId), '{"data":[', ']}'),
       json('receipt-keys.json', () => receipts.keys()),
       json('workspaces.json', async () => workspaces),

@@ -70,6 +70,15 @@ export function exportIntegrations(db: Database, userId: string): Rows {
   );
 }
 
+export function exportApiTokens(db: Database, userId: string): Rows {
+  return all(
+    db,
+    sql`
+      SELECT id, name, scopes, workspace_ids, created_at, expires_at, last_used_at
+      FROM api_tokens WHERE user_id = ${userId} ORDER BY created_at, id`,
+  );
+}
+
 export function exportToolServers(db: Database, userId: string): Rows {
   return all(
     db,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type {
+  ApiToken,
   Conversation,
   Export,
   AgentMemory,
@@ -141,6 +142,8 @@ describe('an export', () => {
       expect(list('legal.json')).toEqual(expect.any(Array));
       expect(list('usage.json')).toEqual(expect.any(Array));
       expect(list('integrations.json').map(({ provider }) => provider)).toEqual(['gmail']);
+      const tokens = await owner.user.get<{ data: ApiToken[] }>('/v1/api-tokens');
+      expect(list('api-tokens.json').map(({ id }) => id)).toEqual(tokens.body.data.map(({ id }) => id));
       expect(list('tool-servers.json').map(({ url }) => url)).toEqual(['https://mcp.example.com/mcp']);
       expect(list('webhooks.json').map(({ url }) => url)).toEqual(['https://hooks.example.com/']);
     });

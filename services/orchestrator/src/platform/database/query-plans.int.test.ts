@@ -228,6 +228,7 @@ describe('frequent statements without a sequential scan of a large table', () =>
         await hasSentSince(database, { id: place.messageId, agentId: place.messageId, messageId: place.messageId });
         await listReceipts(database, place.userId, { limit: 50 });
         await listReceipts(database, place.userId, { workspaceId: place.workspaceId, limit: 50, after: position });
+        await listReceipts(database, place.userId, { workspaceIds: [place.workspaceId], limit: 50 });
         await getReceipt(database, place.userId, place.messageId);
         await findReceipt(database, place.messageId, 'c');
         await findSentCalls(database, place.messageId);
@@ -249,8 +250,12 @@ describe('frequent statements without a sequential scan of a large table', () =>
     [
       'the cards that wait for a user',
       async (database) => {
-        await listOpenCards(database, place.userId, 50);
-        await listOpenCards(database, place.userId, 50, { time: new Date().toISOString(), key: place.messageId });
+        await listOpenCards(database, place.userId, { limit: 50 });
+        await listOpenCards(database, place.userId, {
+          limit: 50,
+          after: { time: new Date().toISOString(), key: place.messageId },
+          workspaceIds: [place.workspaceId],
+        });
       },
     ],
     ['the history of an agent', (database) => pageAgentHistory(database, place.agentId, 'older', null, 50)],

@@ -57,6 +57,18 @@ export interface AgentsTable {
   deleted_at: Timestamp | null;
 }
 
+export interface ApiTokensTable {
+  id: string;
+  user_id: string;
+  token_hash: Buffer;
+  name: string;
+  scopes: string[];
+  workspace_ids: string[] | null;
+  created_at: Generated<Timestamp>;
+  expires_at: Timestamp;
+  last_used_at: Timestamp | null;
+}
+
 export interface ArtifactVersionsTable {
   artifact_id: string;
   version: number;
@@ -730,6 +742,7 @@ export interface Schema {
   agent_memories: AgentMemoriesTable;
   agent_tools: AgentToolsTable;
   agents: AgentsTable;
+  api_tokens: ApiTokensTable;
   artifact_versions: ArtifactVersionsTable;
   artifacts: ArtifactsTable;
   audit_log: AuditLogTable;

@@ -25,11 +25,19 @@ import { parseInput } from './input.js';
 /** Throws the error that the caller gets. */
 export type Authenticate = (request: Request, auth: Exclude<RouteAuth, 'public'>) => Promise<UserActor | IdentityActor>;
 
+/** Throws the error for a request that its API token does not permit. */
+export type PermitRequest = (
+  actor: UserActor,
+  route: RouteDefinition,
+  params: Readonly<Record<string, string>>,
+) => Promise<void>;
+
 /** Reads a workspace's position; undefined if it does not exist. */
 export type ReadPosition = (of: RoutePosition['of'], id: string, db?: Database) => Promise<string | undefined>;
 
 export interface RouteServices {
   authenticate: Authenticate;
+  permit: PermitRequest;
   readPosition: ReadPosition;
 }
 
@@ -91,14 +99,15 @@ function undecodable({ method, path }: Request): ApiError {
 async function serve(
   route: RouteDefinition,
   handler: AnyHandler,
-  { authenticate, readPosition }: RouteServices,
+  { authenticate, permit, readPosition }: RouteServices,
   request: Request,
   response: Response,
 ): Promise<void> {
   response.locals['route'] = route;
   const actor = route.auth === 'public' ? undefined : await authenticate(request, route.auth);
-  if (actor !== undefined && 'userId' in actor) response.locals['userId'] = actor.userId;
+  if (isUser(actor)) response.locals['userId'] = actor.userId;
   const params = readParams(route, request);
+  if (isUser(actor)) await permit(actor, route, params);
   const query = route.query === undefined ? undefined : parseInput(route.query, request.query);
   const headers = route.headers === undefined ? undefined : parseInput(route.headers, request.headers);
   const body = await readBody(route, request, response);
@@ -129,6 +138,9 @@ async function serve(
   if (answer.body === undefined) response.end();
   else sendJson(response, answer.body);
 }
+
+const isUser = (actor: UserActor | IdentityActor | undefined): actor is UserActor =>
+  actor !== undefined && 'userId' in actor;
 
 /** As `response.json`, in one system call: express writes the headers and large bodies separately. */
 function sendJson(response: Response, body: unknown): void {

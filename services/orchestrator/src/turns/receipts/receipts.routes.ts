@@ -4,7 +4,7 @@ import type { ReceiptService } from './receipts.service.js';
 export function receiptHandlers(service: ReceiptService) {
   const listReceipts: Handler<'listReceipts'> = async ({ actor, query }) => ({
     status: 200,
-    body: await service.list(actor.userId, query),
+    body: await service.list(actor.userId, { ...query, workspaceIds: actor.access?.workspace_ids ?? null }),
   });
   const getReceipt: Handler<'getReceipt'> = async ({ actor, params }) => ({
     status: 200,

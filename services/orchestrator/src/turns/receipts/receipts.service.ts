@@ -16,6 +16,8 @@ export interface ReceiptQuery {
   scrollId?: string | undefined;
   limit: number;
   workspace_id?: string | undefined;
+  /** Null: of all workspaces. */
+  workspaceIds: readonly string[] | null;
 }
 
 export interface ReceiptService {
@@ -31,10 +33,10 @@ export interface ReceiptService {
 
 export function createReceiptService({ database, cursors, key }: ReceiptServiceDeps): ReceiptService {
   return {
-    async list(userId, { scrollId, limit, workspace_id: workspaceId }) {
+    async list(userId, { scrollId, limit, workspace_id: workspaceId, workspaceIds }) {
       const scope = [userId, workspaceId ?? null];
       const after = scrollId === undefined ? undefined : cursors.decode(scrollId, scope);
-      const rows = await listReceipts(database, userId, { workspaceId, limit: limit + 1, after });
+      const rows = await listReceipts(database, userId, { workspaceId, workspaceIds, limit: limit + 1, after });
       const page = fitting(
         rows.slice(0, limit).map((row) => ({ receipt: receiptView(row), position: row.position })),
         ({ receipt }) => jsonBytes(receipt),

@@ -249,9 +249,20 @@ export async function signReceipt(db: Database, id: string, jws: string, { kid, 
 export async function listReceipts(
   db: Database,
   userId: string,
-  { workspaceId, limit, after }: { workspaceId?: string | undefined; limit: number; after?: ListPosition | undefined },
+  {
+    workspaceId,
+    workspaceIds = null,
+    limit,
+    after,
+  }: {
+    workspaceId?: string | undefined;
+    workspaceIds?: readonly string[] | null;
+    limit: number;
+    after?: ListPosition | undefined;
+  },
 ): Promise<ListedReceipt[]> {
   const ofWorkspace = workspaceId === undefined ? sql`` : sql`AND workspace_id = ${workspaceId}`;
+  const within = workspaceIds === null ? sql`` : sql`AND workspace_id = ANY (${[...workspaceIds]}::uuid[])`;
   const behind =
     after === undefined ? sql`` : sql`AND (sent_at, id) < (${after.time}::timestamptz, ${after.key}::uuid)`;
   const { rows } = await sql<ListedReceipt>`
@@ -262,7 +273,7 @@ export async function listReceipts(
       ), 0) AS before
       FROM (
         SELECT id, sent_at, jws, arguments FROM receipts
-        WHERE user_id = ${userId} ${ofWorkspace} ${behind}
+        WHERE user_id = ${userId} ${ofWorkspace} ${within} ${behind}
         ORDER BY sent_at DESC, id DESC LIMIT ${limit}
       ) page
     ) page JOIN receipts r ON r.id = page.id

@@ -1,4 +1,4 @@
-import { ApiError, safeParseRequest, SessionRenew, validationError } from '@uswarm/contract';
+import { ApiError, isSameAccess, safeParseRequest, SessionRenew, validationError } from '@uswarm/contract';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Emit } from '../../server-events.js';
 import type { Credentials } from './credentials.js';
@@ -35,6 +35,8 @@ export function createRenewSession(deps: RenewSessionDeps): ClientEventHandler {
       const requestedAt = now();
       const identity = await orchestrator.authenticate(credentials, address, requestId);
       if (identity.user_id !== data.userId) throw new ApiError('session_user_mismatch');
+      // Subscriptions stay, so a token must not keep more than it permits.
+      if (!isSameAccess(identity.access ?? null, data.access)) throw new ApiError('token_not_permitted');
       const credential = acceptedCredential(identity, credentials, requestedAt);
       if (sessionRegistry.hasEnded({ userId: data.userId, ...credential })) throw new ApiError('token_revoked');
       Object.assign(data, credential);

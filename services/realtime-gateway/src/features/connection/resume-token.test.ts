@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, hkdfSync } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { SigningKey } from '@uswarm/service-kit';
 import fc from 'fast-check';
@@ -14,6 +14,12 @@ const claims = fc.record({
   credentialHash: fc.string(),
   tokenHash: fc.option(fc.string()),
   issuedAt: fc.option(fc.constant('2026-11-24T15:00:00.000Z')),
+  access: fc.option(
+    fc.record({
+      scopes: fc.array(fc.constantFrom('read', 'write')),
+      workspace_ids: fc.option(fc.array(fc.uuid(), { maxLength: 3 })),
+    }),
+  ),
   workspaceIds: fc.array(fc.uuid(), { maxLength: 20 }),
   confirmedMsAgo: fc.integer({ min: 0, max: RESUME_MS - 1 }),
   expiresInMs: fc.option(fc.integer({ min: 1, max: 1_000 * RESUME_MS })),
@@ -24,6 +30,7 @@ const SAMPLE: ResumeClaims = {
   credentialHash: 'c',
   tokenHash: null,
   issuedAt: null,
+  access: null,
   workspaceIds: [],
   confirmedMsAgo: 0,
   expiresInMs: null,
@@ -98,6 +105,20 @@ describe('a resume token', () => {
     const token = createResumeTokens([key('old'), key('new')]).issue(SAMPLE);
     expect(createResumeTokens([key('new'), key('old')]).verify(token)).toMatchObject({ userId: 'ada' });
     expect(codeOf(() => createResumeTokens([key('new')]).verify(token))).toBe('resume_token_invalid');
+  });
+
+  it('has another signature for an API token, so that earlier releases, which ignore its limits, refuse it', () => {
+    const access = { scopes: ['read'], workspace_ids: null };
+    const [body = '', signature = ''] = createResumeTokens([KEY])
+      .issue({ ...SAMPLE, access })
+      .split('.');
+    const keyOfEarlierReleases = Buffer.from(hkdfSync('sha256', KEY.secret, '', 'uswarm resume token', 32));
+    const [other = '', known] = createResumeTokens([KEY]).issue(SAMPLE).split('.');
+    const signed = (text: string) => createHmac('sha256', keyOfEarlierReleases).update(text).digest('base64url');
+    expect({ accepted: signed(other) === known, ofApiToken: signed(body) === signature }).toEqual({
+      accepted: true,
+      ofApiToken: false,
+    });
   });
 
   it('is not signed with the key of the internal API itself', () => {

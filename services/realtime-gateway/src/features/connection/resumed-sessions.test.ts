@@ -53,6 +53,7 @@ describe('a resume token', () => {
           credentialHash: '',
           tokenHash: null,
           issuedAt: null,
+          access: null,
           workspaceIds: [],
           confirmedMsAgo: 0,
           expiresInMs: null,

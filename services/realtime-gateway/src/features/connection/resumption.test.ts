@@ -125,6 +125,7 @@ async function run(schedule: readonly Step[]): Promise<void> {
         credentialHash: credentialHash(credentialsOf(step.credential))!,
         tokenHash: step.credential,
         issuedAt: null,
+        access: null,
         workspaceIds: [],
         confirmedMsAgo: 0,
         expiresInMs: step.expiresInMs,

@@ -2,7 +2,7 @@ import type { SessionEnd } from '@uswarm/contract';
 import type { SessionData } from './session-data.js';
 
 /** The session data that a revocation refers to. */
-export type RevocableSession = Pick<SessionData, 'userId' | 'tokenHash' | 'confirmedAt'>;
+export type RevocableSession = Pick<SessionData, 'userId' | 'tokenHash' | 'access' | 'confirmedAt'>;
 
 /** Remembers revocations for as long as a handshake or a resume token may refer to an earlier confirmation. */
 export interface Revocations {
@@ -13,8 +13,17 @@ export interface Revocations {
   size(): number;
 }
 
-export const matches = (ended: SessionEnd, { userId, tokenHash }: Omit<RevocableSession, 'confirmedAt'>): boolean =>
-  ended.user_id === userId && (ended.token_hash === null || ended.token_hash === tokenHash);
+export function matches(
+  ended: SessionEnd,
+  { userId, tokenHash, access }: Omit<RevocableSession, 'confirmedAt'>,
+): boolean {
+  if (ended.user_id !== userId) return false;
+  if (ended.token_hash !== null) return ended.token_hash === tokenHash;
+  return access === null || ended.except_api_tokens !== true;
+}
+
+const haveSameScope = (one: SessionEnd, other: SessionEnd): boolean =>
+  one.token_hash === other.token_hash && (one.except_api_tokens ?? false) === (other.except_api_tokens ?? false);
 
 /** @param now monotonic milliseconds */
 export function createRevocations(now: () => number, keptMs: number): Revocations {
@@ -33,7 +42,7 @@ export function createRevocations(now: () => number, keptMs: number): Revocation
       const at = now();
       const earlier = byUser.get(ended.user_id) ?? [];
       byUser.delete(ended.user_id);
-      const others = earlier.filter((entry) => entry.at > at - keptMs && entry.ended.token_hash !== ended.token_hash);
+      const others = earlier.filter((entry) => entry.at > at - keptMs && !haveSameScope(entry.ended, ended));
       byUser.set(ended.user_id, [...others, { ended, at }]);
       forget(at - keptMs);
     },

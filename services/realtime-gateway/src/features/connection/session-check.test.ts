@@ -22,6 +22,7 @@ function setUp(names: readonly string[], endedSessions: OrchestratorClient['ende
       expiresAt: null,
       tokenHash: null,
       issuedAt: null,
+      access: null,
       confirmedAt: 0,
     },
     close: () => void closed.push(name),

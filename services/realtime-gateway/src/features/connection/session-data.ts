@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AuthenticateAnswer } from '@uswarm/contract';
+import type { AuthenticateAnswer, TokenAccess } from '@uswarm/contract';
 import { tokenHash } from '@uswarm/service-kit';
 import type { Credentials } from './credentials.js';
 
@@ -13,6 +13,8 @@ export interface AcceptedCredential {
   tokenHash: string | null;
   /** Issue time of the credential as ISO 8601; null if unknown. */
   issuedAt: string | null;
+  /** The API token's limits; null for other credentials. */
+  access: TokenAccess | null;
   /** The orchestrator's last confirmation of the credential: start of its request, in monotonic milliseconds. */
   confirmedAt: number;
 }
@@ -37,7 +39,7 @@ export interface SessionData extends AcceptedCredential {
 
 /** @param requestedAt start of the authentication request, in monotonic milliseconds */
 export function acceptedCredential(
-  { expires_at, expires_in_ms, token_hash, issued_at = null }: AuthenticateAnswer,
+  { expires_at, expires_in_ms, token_hash, issued_at = null, access = null }: AuthenticateAnswer,
   credentials: Credentials,
   requestedAt: number,
 ): AcceptedCredential {
@@ -49,6 +51,7 @@ export function acceptedCredential(
     credentialHash: credentialHash(credentials) ?? '',
     tokenHash: token_hash,
     issuedAt: issued_at,
+    access,
     confirmedAt: requestedAt,
   };
 }

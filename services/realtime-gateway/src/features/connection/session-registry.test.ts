@@ -21,6 +21,7 @@ function setUp() {
         expiresAt: null,
         tokenHash: HASH,
         issuedAt: null,
+        access: null,
         confirmedAt: time,
         ...parts,
       },
@@ -48,6 +49,23 @@ describe('the session registry', () => {
     registry.add(session('other user', { userId: 'bob' }));
     registry.end(ended('ada'));
     expect(closed).toEqual(['phone', 'bypass']);
+  });
+
+  it('leaves the sockets of API tokens open when the user signs out everywhere', () => {
+    const { registry, closed, session } = setUp();
+    const program = session('program', { access: { scopes: ['read'], workspace_ids: null } });
+    registry.add(program);
+    registry.add(session('phone'));
+    registry.end({ ...ended('ada'), except_api_tokens: true });
+    expect({ closed, refused: registry.hasEnded(program.data) }).toEqual({ closed: ['phone'], refused: false });
+  });
+
+  it('remembers that a user was banned before signing out everywhere, also for API tokens', () => {
+    const { registry, session } = setUp();
+    const program = session('program', { access: { scopes: ['read'], workspace_ids: null } });
+    registry.end(ended('ada'));
+    registry.end({ ...ended('ada'), except_api_tokens: true });
+    expect(registry.hasEnded(program.data)).toBe(true);
   });
 
   it('does not close a socket that was removed before', () => {

@@ -58,7 +58,7 @@ export interface Session {
 /** The state and handlers of one authenticated socket. */
 export function createSession(data: SessionData, socket: SessionSocket, deps: SessionDeps): Session {
   const { orchestrator, hubs, positionReports, metrics, settings, timers, now } = deps;
-  const { userId, deviceId } = data;
+  const { userId, deviceId, access } = data;
   const { emit } = socket;
 
   const outlet = new Outlet({
@@ -80,7 +80,7 @@ export function createSession(data: SessionData, socket: SessionSocket, deps: Se
   const subscriptions = createSubscriptions({
     userId,
     hubs,
-    check: createSubscriptionCheck({ orchestrator, hubs, workspaces }),
+    check: createSubscriptionCheck({ access, orchestrator, hubs, workspaces }),
     emit,
     metrics,
     open: (start) => createSubscription(start, subscriptionDeps),
@@ -93,7 +93,14 @@ export function createSession(data: SessionData, socket: SessionSocket, deps: Se
       'workspace.subscribe': subscriptions.subscribe,
       'workspace.unsubscribe': subscriptions.unsubscribe,
       'session.renew': createRenewSession({ ...deps, data, address: socket.address, lifetime, emit }),
-      'message.send': createSendMessage({ userId, orchestrator, emit, holdEvents: subscriptions.hold, metrics }),
+      'message.send': createSendMessage({
+        userId,
+        access,
+        orchestrator,
+        emit,
+        holdEvents: subscriptions.hold,
+        metrics,
+      }),
       position: createReportPosition({ userId, deviceId, reports: positionReports, cursor: subscriptions.cursor }),
     },
     logger: () => deps.logger.child({ userId }),

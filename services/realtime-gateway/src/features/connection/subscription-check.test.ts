@@ -33,6 +33,7 @@ const subscribe = (client: TestClient, since: number | string): Promise<unknown>
 /** A client's check, by a gateway at this position, without the orchestrator. */
 const checkAt = (epoch: string, position: number, since: Since | undefined): Promise<CheckedSubscriptions> =>
   createSubscriptionCheck({
+    access: null,
     orchestrator: { subscriptions: () => Promise.reject(new ApiError('service_unavailable')) },
     hubs: { use: () => ({ hub: { state: { position, epoch } } as Hub, release: () => undefined }) },
     workspaces: { has: () => true, record: () => undefined },
@@ -80,6 +81,30 @@ describe('a subscribe while the orchestrator cannot be asked', () => {
     await gateway.bus.publish(agentTool(1));
     expect(await subscribe(back, 0)).toMatchObject({ ok: true });
     expect(await early.next('message.new')).toMatchObject({ seq: 1 });
+  });
+
+  it.each([
+    ['of the list', [WORKSPACE], [OTHER_WORKSPACE]],
+    ['of no workspace', [], [WORKSPACE, OTHER_WORKSPACE]],
+  ])('asks only for the workspaces %s that limits an API token', async (_what, reached, outside) => {
+    const asked: string[][] = [];
+    const check = createSubscriptionCheck({
+      access: { scopes: ['read'], workspace_ids: reached },
+      orchestrator: {
+        subscriptions: async (_user, ids) => {
+          asked.push([...ids]);
+          return { accepted: ids.map((id) => ({ workspace_id: id, last_seq: 3 })), rejected: [] };
+        },
+      },
+      hubs: { use: () => ({ hub: {} as Hub, release: () => undefined }) },
+      workspaces: { has: () => true, record: () => undefined },
+    });
+    const answer = await check(USER, [WORKSPACE, OTHER_WORKSPACE], 'request', new Map());
+    expect({ asked, accepted: answer.accepted.map((each) => each.workspace_id), rejected: answer.rejected }).toEqual({
+      asked: [reached],
+      accepted: reached,
+      rejected: outside.map((workspace_id) => ({ workspace_id, code: 'workspace_not_found' })),
+    });
   });
 
   it('fails for a workspace whose position this gateway does not know', async () => {

@@ -1,4 +1,4 @@
-import type { SubscriptionsAnswer } from '@uswarm/contract';
+import { reachesWorkspace, requireScope, type SubscriptionsAnswer, type TokenAccess } from '@uswarm/contract';
 import { isTransient } from '../../error-body.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
 import type { Hubs } from '../hub/hubs.js';
@@ -6,6 +6,7 @@ import { obstacleOf, type Since } from '../hub/since.js';
 import type { OwnedWorkspaces } from './owned-workspaces.js';
 
 export interface SubscriptionCheckDeps {
+  access: TokenAccess | null;
   orchestrator: Pick<OrchestratorClient, 'subscriptions'>;
   hubs: Pick<Hubs, 'use'>;
   workspaces: Pick<OwnedWorkspaces, 'has' | 'record'>;
@@ -26,7 +27,9 @@ export type SubscriptionCheck = (
  * Asks the orchestrator which workspaces the user may subscribe to. While it cannot be asked, the session may subscribe
  * to the workspaces that it knows, if this gateway knows their position and is not behind the client.
  */
-export function createSubscriptionCheck({ orchestrator, hubs, workspaces }: SubscriptionCheckDeps): SubscriptionCheck {
+export function createSubscriptionCheck(deps: SubscriptionCheckDeps): SubscriptionCheck {
+  const { access, orchestrator, hubs, workspaces } = deps;
+
   function accepted(id: string, since: Since | undefined): SubscriptionsAnswer['accepted'] {
     if (!workspaces.has(id)) return [];
     const { hub, release } = hubs.use(id);
@@ -42,7 +45,12 @@ export function createSubscriptionCheck({ orchestrator, hubs, workspaces }: Subs
     }
   }
 
-  return async (userId, ids, requestId, since) => {
+  async function ask(
+    userId: string,
+    ids: readonly string[],
+    requestId: string,
+    since: ReadonlyMap<string, Since>,
+  ): Promise<CheckedSubscriptions> {
     try {
       const answer = await orchestrator.subscriptions(userId, ids, requestId);
       workspaces.record(answer);
@@ -58,5 +66,16 @@ export function createSubscriptionCheck({ orchestrator, hubs, workspaces }: Subs
         rejected: others.map((workspace_id) => ({ workspace_id, code: 'service_unavailable' as const })),
       };
     }
+  }
+
+  return async (userId, ids, requestId, since) => {
+    requireScope(access, 'read');
+    const reached = ids.filter((id) => reachesWorkspace(access, id));
+    const answer = await ask(userId, reached, requestId, since);
+    if (reached.length === ids.length) return answer;
+    const outside = ids
+      .filter((id) => !reachesWorkspace(access, id))
+      .map((workspace_id) => ({ workspace_id, code: 'workspace_not_found' as const }));
+    return { ...answer, rejected: [...answer.rejected, ...outside] };
   };
 }

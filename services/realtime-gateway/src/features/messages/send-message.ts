@@ -1,4 +1,12 @@
-import { ApiError, MessageSend, safeParseRequest, validationError } from '@uswarm/contract';
+import {
+  ApiError,
+  MessageSend,
+  reachesWorkspace,
+  requireScope,
+  safeParseRequest,
+  type TokenAccess,
+  validationError,
+} from '@uswarm/contract';
 import { inSpan } from '@uswarm/service-kit';
 import { type CallOutcome, type GatewayMetrics, outcomeOf } from '../../metrics/gateway-metrics.js';
 import type { OrchestratorClient } from '../../orchestrator-client.js';
@@ -7,6 +15,7 @@ import type { ClientEventHandler } from '../connection/dispatch.js';
 
 export interface SendMessageDeps {
   userId: string;
+  access: TokenAccess | null;
   orchestrator: Pick<OrchestratorClient, 'send'>;
   emit: Emit;
   /** Holds a workspace's durable events for this socket. @returns ends it */
@@ -38,6 +47,7 @@ function parse(payload: unknown): MessageSend {
  */
 export function createSendMessage({
   userId,
+  access,
   orchestrator,
   emit,
   holdEvents,
@@ -50,6 +60,8 @@ export function createSendMessage({
       let endHold: (() => void) | undefined;
       try {
         const message = parse(payload);
+        requireScope(access, 'write');
+        if (!reachesWorkspace(access, message.workspace_id)) throw new ApiError('workspace_not_found');
         endHold = holdEvents(message.workspace_id);
         // A new trace, which the orchestrator continues.
         const { message_id } = await inSpan('message.send', { client: {} }, () =>
