@@ -188,6 +188,9 @@ export async function insertUserData(database: Database): Promise<void> {
     INSERT INTO revoked_tokens (token_hash, expires_at)
     SELECT sha256(id::text::bytea), now() + interval '1 day' FROM users`.execute(database);
   await sql`
+    INSERT INTO api_tokens (id, user_id, token_hash, name, scopes, expires_at)
+    SELECT id, id, sha256(id::text::bytea), 'CI', '{read}', now() + interval '1 day' FROM users`.execute(database);
+  await sql`
     INSERT INTO usage_entries (turn_id, step, user_id, workspace_id, provider, model, prompt_tokens, completion_tokens, created_at)
     SELECT gen_random_uuid(), n, w.owner_id, w.id, 'p', 'm', 10, 1, '2026-01-15'::timestamptz + n * interval '1 month'
     FROM workspaces w CROSS JOIN generate_series(1, 3) n`.execute(database);

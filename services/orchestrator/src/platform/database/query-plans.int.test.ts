@@ -18,7 +18,15 @@ import {
   hasArtifactObject,
 } from '../../workspaces/artifacts/artifacts.store.js';
 import { listAudit } from '../../records/audit.store.js';
-import { lookUpCaller, revokeToken, findEndedSessions } from '../../accounts/auth/sessions.store.js';
+import {
+  countApiTokens,
+  deleteApiToken,
+  deleteExpiredApiTokens,
+  findPresentedToken,
+  listApiTokens,
+  recordApiTokenUse,
+} from '../../accounts/auth/api-tokens.store.js';
+import { isTokenRevoked, lookUpCaller, revokeToken, findEndedSessions } from '../../accounts/auth/sessions.store.js';
 import { listOpenCards } from '../../chat/open-cards.store.js';
 import { listConversationPositions, findConversation, findConversationAccess } from '../../chat/conversations.store.js';
 import { recordDevice, forgetPushToken } from '../../accounts/devices/devices.store.js';
@@ -160,6 +168,23 @@ describe('frequent statements without a sequential scan of a large table', () =>
       'the session of a token',
       (database) =>
         lookUpCaller(database, { issuer: 'filled', subject: place.userId, issuedAt: new Date() }, Buffer.alloc(32, 1)),
+    ],
+    [
+      'an API token and its last use',
+      async (database) => {
+        await findPresentedToken(database, Buffer.alloc(32));
+        await recordApiTokenUse(database, place.userId);
+        await isTokenRevoked(database, Buffer.alloc(32));
+      },
+    ],
+    [
+      'the API tokens of a user',
+      async (database) => {
+        await listApiTokens(database, place.userId);
+        await countApiTokens(database, place.userId);
+        await deleteExpiredApiTokens(database, place.userId);
+        await deleteApiToken(database, place.userId, place.userId);
+      },
     ],
     ['the revocation of a token', (database) => revokeToken(database, Buffer.alloc(32, 1), new Date())],
     [
