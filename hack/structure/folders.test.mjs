@@ -22,6 +22,7 @@ const ROOMS = [
   'workspaces',
   'accounts',
   'events',
+  'doors',
   'config.ts',
   'server',
 ];

@@ -54,5 +54,5 @@ export function createConversationsModule(deps: ConversationsModuleDeps) {
     access,
     push,
   });
-  return { routes: conversationHandlers(service, deletion, markRead) };
+  return { service, routes: conversationHandlers(service, deletion, markRead) };
 }

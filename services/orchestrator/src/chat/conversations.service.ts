@@ -39,10 +39,11 @@ export interface ConversationService {
   /** @throws ApiError `conversation_not_found` */
   get(userId: string, workspaceId: string, conversationId: string): Promise<Conversation>;
   /**
+   * @param id default: a new one
    * @throws ApiError `agent_id_required`, `agent_id_not_allowed`, `agent_not_found`, `conversation_limit_reached`,
    *   `idempotency_key_reused`
    */
-  create(owner: KeyOwner, workspaceId: string, body: CreateConversationBody): Promise<Conversation>;
+  create(owner: KeyOwner, workspaceId: string, body: CreateConversationBody, id?: string): Promise<Conversation>;
   /** Absent fields are unchanged. @throws ApiError `conversation_not_found` */
   update(
     userId: string,
@@ -87,14 +88,13 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
       return read(workspaceId, conversationId);
     },
 
-    async create(owner, workspaceId, body) {
+    async create(owner, workspaceId, body, newId = randomUUIDv7()) {
       await access.require(owner.userId, workspaceId);
       const agentId = await checkedAgent(workspaceId, body);
       const title = typeof body.title === 'string' ? requiredLine('title', body.title) : undefined;
       const conversation = { workspaceId, type: body.type, agentId, title };
       const request = { ...owner, operation: 'createConversation', content: conversation } as const;
       const id = await deps.idempotency.once(request, async (claim) => {
-        const newId = randomUUIDv7();
         await withTransaction(async (tx) => {
           await claim(newId, tx);
           const rev = await events.append({ workspaceId, type: 'conversation.new', subjectId: newId }, tx);

@@ -2,6 +2,7 @@ import { type ClientAddress, type Logger, transportSecurity } from '@uswarm/serv
 import { allowOrigins } from '@uswarm/service-kit/cors';
 import express, { type Express, type Request, type RequestHandler } from 'express';
 import { allowedMethods, ApiError } from '@uswarm/contract';
+import type { UserActor } from '../accounts/auth/actor.js';
 import type { Authenticator } from '../accounts/auth/authenticator.js';
 import { readCredentials } from '../platform/http/credentials.js';
 import type { IdentityHash } from '../accounts/auth/identity-hash.js';
@@ -13,12 +14,14 @@ import type { PageSettings } from '../platform/http/page-settings.js';
 import { limitAddresses, limitCaller } from '../platform/http/rate-limit.js';
 import { referencePages } from '../platform/http/reference-pages.js';
 import { userPage } from '../platform/http/user-page.js';
-import { createRoutes, type PermitRequest, type ReadPosition } from '../platform/http/routes.js';
+import { type Authenticate, createRoutes, type PermitRequest, type ReadPosition } from '../platform/http/routes.js';
+import type { Doors } from '../doors/doors.module.js';
 
 export interface AppDeps {
   authenticator: Authenticator;
   handlers: Handlers;
   permit: PermitRequest;
+  doors: Doors;
   readPosition: ReadPosition;
   rates: RateLimits;
   addressOf: ClientAddress;
@@ -47,8 +50,19 @@ const securityHeaders: RequestHandler = (_request, response, next) => {
 
 const locals = ({ res }: Request): Record<string, unknown> => res?.locals ?? {};
 
+function createAuthenticate({ authenticator, identityHash, rates }: AppDeps): Authenticate {
+  return async (request, auth) => {
+    const source = String(locals(request)['source'] ?? '');
+    const actor = await authenticator.authenticate(readCredentials(request.headers), auth, { via: 'rest', source });
+    // An account route's identity may have no user. Other routes log the user id.
+    if (auth === 'identity') locals(request)['identity'] = identityHash(actor.identity).toString('hex');
+    await limitCaller(rates, request, actor.identity);
+    return actor;
+  };
+}
+
 export function createApp(deps: AppDeps): Express {
-  const { authenticator, handlers, rates, addressOf, requestContext, logger } = deps;
+  const { handlers, rates, addressOf, requestContext, logger } = deps;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -72,20 +86,9 @@ export function createApp(deps: AppDeps): Express {
   app.use(limitAddresses(rates, addressOf));
   if (deps.docsEnabled) app.use(referencePages());
   if (deps.page !== undefined) app.use(userPage(deps.page));
-  app.use(
-    createRoutes(handlers, {
-      readPosition: deps.readPosition,
-      permit: deps.permit,
-      authenticate: async (request, auth) => {
-        const source = String(locals(request)['source'] ?? '');
-        const actor = await authenticator.authenticate(readCredentials(request.headers), auth, { via: 'rest', source });
-        // An account route's identity may have no user. Other routes log the user id.
-        if (auth === 'identity') locals(request)['identity'] = deps.identityHash(actor.identity).toString('hex');
-        await limitCaller(rates, request, actor.identity);
-        return actor;
-      },
-    }),
-  );
+  const authenticate = createAuthenticate(deps);
+  app.use(deps.doors(async (request) => (await authenticate(request, 'user')) as UserActor));
+  app.use(createRoutes(handlers, { readPosition: deps.readPosition, permit: deps.permit, authenticate }));
   app.use((request, response) => {
     const allowed = allowedMethods(request.path);
     if (allowed.length === 0) throw new ApiError('route_not_found');

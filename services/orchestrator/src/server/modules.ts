@@ -39,6 +39,7 @@ import { loadPlans } from '../platform/core/catalog.js';
 import { createCoreModule } from '../platform/core/core.module.js';
 import { loadModelCatalog } from '../platform/core/models.js';
 import { createDevicesModule } from '../accounts/devices/devices.module.js';
+import { createDoorsModule } from '../doors/doors.module.js';
 import { createEpochs } from '../events/epoch.js';
 import { createEventPublisher } from '../events/event-publisher.js';
 import { PARTITIONS_AHEAD } from '../events/event-pruning.js';
@@ -108,7 +109,17 @@ export async function createModules(options: OrchestratorOptions) {
   const chat = createChatModules(options, platform, workspaces, integrations);
   const webhooks = createWebhooks(options, platform, workspaces, integrations);
   const users = createUserModules(options, platform, workspaces, integrations, chat);
-  return { platform, legal, integrations, workspaces, chat, webhooks, users };
+  const doors = createDoorsModule({
+    bus: options.bus,
+    workspaces: workspaces.workspaces.service,
+    agents: chat.agents.service,
+    conversations: chat.conversations.service,
+    messages: chat.messages.service,
+    events: workspaces.replay.service,
+    readPosition: workspaces.replay.readPosition,
+    database: platform.requests.database,
+  });
+  return { platform, legal, integrations, workspaces, chat, webhooks, users, doors };
 }
 
 /** The first statements open a connection of each pool, which takes long where many services start concurrently. */

@@ -113,6 +113,7 @@ export async function startOrchestrator(
       authenticator: users.auth.authenticator,
       handlers,
       permit: users.apiTokens.permit,
+      doors: modules.doors,
       readPosition: workspaces.replay.readPosition,
       rates,
       addressOf: createClientAddress(config.HTTP_TRUSTED_PROXIES),

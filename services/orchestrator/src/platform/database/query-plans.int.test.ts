@@ -66,6 +66,7 @@ import {
 import { findConcernedTurns, findNewestMerged } from '../../records/message-changes.store.js';
 import { readSteering } from '../../turns/request/history.store.js';
 import { findTurnsOfMessage, loadHistory } from '../../turns/turns.store.js';
+import { countAnswerTokens } from '../../doors/answer-usage.store.js';
 import { findUser } from '../../records/users.store.js';
 import { conversationFiles, newestFiles } from '../../workspaces/files/conversation-files.js';
 import { listOwnedWorkspaces, findOwnedWorkspace, isWorkspaceOwnedBy } from '../../workspaces/workspaces.store.js';
@@ -186,6 +187,7 @@ describe('frequent statements without a sequential scan of a large table', () =>
         await deleteApiToken(database, place.userId, place.userId);
       },
     ],
+    ['the tokens of an answer', (database) => countAnswerTokens(database, place.messageId)],
     ['the revocation of a token', (database) => revokeToken(database, Buffer.alloc(32, 1), new Date())],
     [
       'the check for ended sessions',

@@ -78,6 +78,7 @@ export function createAgentsModule(deps: AgentsModuleDeps) {
     limits: memoryLimits,
   });
   return {
+    service: agents,
     routes: {
       ...agentHandlers(agents),
       ...ownAgentHandlers(ownAgents),

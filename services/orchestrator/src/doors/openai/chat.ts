@@ -1,0 +1,56 @@
+import type { Answer, Asked } from '../ask.js';
+import type { EventStream } from '../event-stream.js';
+import type { DoorRequest } from './request.js';
+
+/** Chat Completions. */
+
+const chatId = (questionId: string): string => `chatcmpl-${questionId}`;
+
+function chatUsage({ prompt, cached, completion, reasoning }: Answer['usage']) {
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: { cached_tokens: cached },
+    completion_tokens_details: { reasoning_tokens: reasoning },
+  };
+}
+
+export function chatCompletion(model: string, created: number, { questionId, conversationId, text, usage }: Answer) {
+  const message = { role: 'assistant', content: text, refusal: null };
+  return {
+    id: chatId(questionId),
+    object: 'chat.completion',
+    created,
+    model,
+    conversation_id: conversationId,
+    choices: [{ index: 0, message, logprobs: null, finish_reason: 'stop' }],
+    usage: chatUsage(usage),
+  };
+}
+
+/** The chunks of a streamed completion. */
+export function chatChunks(stream: EventStream, { model, includeUsage = false }: DoorRequest, created: number) {
+  let head: object = {};
+  const chunk = (delta: object, finish: string | null): void => {
+    const choices = [{ index: 0, delta, logprobs: null, finish_reason: finish }];
+    stream.send({ ...head, choices, ...(includeUsage ? { usage: null } : {}) });
+  };
+  return {
+    asked({ questionId, conversationId }: Asked): void {
+      head = {
+        id: chatId(questionId),
+        object: 'chat.completion.chunk',
+        created,
+        model,
+        conversation_id: conversationId,
+      };
+      chunk({ role: 'assistant', content: '' }, null);
+    },
+    text: (part: string) => chunk({ content: part }, null),
+    end({ usage }: Answer): void {
+      chunk({}, 'stop');
+      if (includeUsage) stream.send({ ...head, choices: [], usage: chatUsage(usage) });
+    },
+  };
+}

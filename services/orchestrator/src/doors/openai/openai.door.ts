@@ -1,0 +1,120 @@
+import { type ApiError, LIMITS } from '@uswarm/contract';
+import { requireUtf8 } from '@uswarm/service-kit';
+import express, { type ErrorRequestHandler, type Request, type Response, Router } from 'express';
+import type { z } from 'zod';
+import type { UserActor } from '../../accounts/auth/actor.js';
+import { clientGone } from '../../platform/http/client-gone.js';
+import { ClientGone, toApiError } from '../../platform/http/errors.js';
+import { parseInput } from '../../platform/http/input.js';
+import type { Answer, Ask, Asked } from '../ask.js';
+import { type EventStream, openEventStream } from '../event-stream.js';
+import { chatChunks, chatCompletion } from './chat.js';
+import { ChatRequest, type DoorRequest, questionOf, ResponsesRequest } from './request.js';
+import { responseEvents, responseOf } from './responses.js';
+
+export interface OpenAiDoorDeps {
+  ask: Ask;
+  authenticate: (request: Request) => Promise<UserActor>;
+}
+
+/** Writes an answer while it arrives. */
+interface Streamed {
+  asked(asked: Asked): void;
+  text(part: string): void;
+  end(answer: Answer): void;
+}
+
+/** A form of the protocol. */
+interface Form {
+  operationId: string;
+  schema: z.ZodType<DoorRequest>;
+  whole(model: string, created: number, answer: Answer): object;
+  streamed(stream: EventStream, request: DoorRequest, created: number): Streamed;
+}
+
+/** Programs send the whole conversation with each question. */
+const BODY_BYTES = 16 * LIMITS.bodyBytes;
+
+/** OpenAI's protocol: Chat Completions and Responses. Each agent is a model. */
+export function createOpenAiDoor({ ask, authenticate }: OpenAiDoorDeps): Router {
+  const router = Router();
+  const parse = express.json({ limit: BODY_BYTES, verify: requireUtf8 });
+
+  function mount(path: string, { operationId, schema, whole, streamed }: Form): void {
+    const identify = async (request: Request, response: Response, next: () => void): Promise<void> => {
+      response.locals['route'] = { operationId };
+      const actor = await authenticate(request);
+      Object.assign(response.locals, { actor, userId: actor.userId });
+      next();
+    };
+    router.post(path, identify, parse, async (request, response) => {
+      const created = Math.floor(Date.now() / 1_000);
+      const body = parseInput(schema, request.body ?? {});
+      let stream: EventStream | undefined;
+      let writer: Streamed | undefined;
+      try {
+        const answer = await ask(response.locals['actor'] as UserActor, questionOf(body, request.headers), {
+          signal: clientGone(response),
+          onAsked(asked) {
+            response.set('X-Conversation-Id', asked.conversationId);
+            if (body.stream !== true) return;
+            stream = openEventStream(response);
+            writer = streamed(stream, body, created);
+            writer.asked(asked);
+          },
+          onText: (part) => writer?.text(part),
+        });
+        if (writer === undefined) response.json(whole(body.model, created, answer));
+        else writer.end(answer);
+        stream?.end('[DONE]');
+      } catch (error) {
+        if (error instanceof ClientGone || stream === undefined) throw error;
+        // The status was sent: clients read the error in the stream.
+        stream.send(errorBody(toApiError(error)));
+        stream.end('[DONE]');
+      }
+    });
+    router.use(path, answerInTheirForm);
+  }
+
+  mount('/v1/chat/completions', {
+    operationId: 'openAiChatCompletions',
+    schema: ChatRequest,
+    whole: chatCompletion,
+    streamed: chatChunks,
+  });
+  mount('/v1/responses', {
+    operationId: 'openAiResponses',
+    schema: ResponsesRequest,
+    whole: responseOf,
+    streamed: responseEvents,
+  });
+  return router;
+}
+
+function typeOf(status: number): string {
+  if (status === 401) return 'authentication_error';
+  if (status === 429) return 'rate_limit_error';
+  return status >= 500 ? 'server_error' : 'invalid_request_error';
+}
+
+/** An unknown agent is an unknown model to them. */
+const errorBody = ({ code, message, status, extra: { fields } }: ApiError) => ({
+  error: {
+    message: fields === undefined ? message : `${message} ${JSON.stringify(fields)}`,
+    type: typeOf(status),
+    param: null,
+    code: code === 'agent_not_found' ? 'model_not_found' : code,
+  },
+});
+
+/** Their clients read only their form. The next error handler logs the error. */
+const answerInTheirForm: ErrorRequestHandler = (thrown, _request, response, next) => {
+  if (!response.headersSent && !(thrown instanceof ClientGone)) {
+    const error = toApiError(thrown);
+    const { retry_after_ms: retryAfter } = error.extra;
+    if (typeof retryAfter === 'number') response.set('Retry-After', String(Math.ceil(retryAfter / 1_000)));
+    response.status(error.status).json(errorBody(error));
+  }
+  next(thrown);
+};
