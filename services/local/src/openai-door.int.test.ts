@@ -15,12 +15,16 @@ type Continued<Value> = Value & { conversation_id: string };
 
 describe('the OpenAI door', () => {
   let model: ModelServer;
+  let fails: boolean;
   let local: RunningProgram;
   let user: TestClient;
   let token: string;
   let openai: OpenAI;
   beforeAll(async () => {
-    model = await startModelServer({ script: () => [...words(ANSWER), { usage: { prompt: 40, completion: 6 } }] });
+    model = await startModelServer({
+      script: () =>
+        fails ? [{ error: { status: 400 } }] : [...words(ANSWER), { usage: { prompt: 40, completion: 6 } }],
+    });
     local = await runLocalMode(modelSettings(model));
   });
   afterAll(async () => {
@@ -28,6 +32,7 @@ describe('the OpenAI door', () => {
     await model?.close();
   });
   beforeEach(async () => {
+    fails = false;
     user?.close();
     const idToken = await developmentToken(local.issuer, `${randomUUID()}@example.com`);
     user = await startTestClient({ restUrl: local.url, socketUrl: local.url, token: idToken });
@@ -108,6 +113,20 @@ describe('the OpenAI door', () => {
       const { body } = await user.api('GET', `/v1/workspaces/${user.workspaceId}/conversations/${id}`);
       expect(body).toMatchObject({ data: { type: 'agent', agent: { slug: 'researcher' } } });
     });
+
+    it.each([true, false])(
+      'reports an answer that fails as an error of the package, with stream %s',
+      async (stream) => {
+        fails = true;
+        const read = async (): Promise<void> => {
+          const answer = await openai.chat.completions.create({ model: 'swarm', messages, stream });
+          if ('controller' in answer) await new Response(answer.toReadableStream()).text();
+        };
+        const error: unknown = await read().catch((thrown: unknown) => thrown);
+        expect(error).toBeInstanceOf(APIError);
+        expect(error).toMatchObject({ code: 'internal_error', type: 'server_error' });
+      },
+    );
 
     it('refuses an unknown model, a wrong key and a token to read in the form that the package understands', async () => {
       const refusal = async (client: OpenAI, name: string) => {

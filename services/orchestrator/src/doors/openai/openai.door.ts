@@ -1,10 +1,10 @@
 import { type ApiError, LIMITS } from '@uswarm/contract';
 import { requireUtf8 } from '@uswarm/service-kit';
-import express, { type ErrorRequestHandler, type Request, type Response, Router } from 'express';
+import express, { type Request, type Response, Router } from 'express';
 import type { z } from 'zod';
 import type { UserActor } from '../../accounts/auth/actor.js';
 import { clientGone } from '../../platform/http/client-gone.js';
-import { ClientGone, toApiError } from '../../platform/http/errors.js';
+import { answerErrorsAs, ClientGone, toApiError } from '../../platform/http/errors.js';
 import { parseInput } from '../../platform/http/input.js';
 import type { Answer, Ask, Asked } from '../ask.js';
 import { type EventStream, openEventStream } from '../event-stream.js';
@@ -43,6 +43,7 @@ export function createOpenAiDoor({ ask, authenticate }: OpenAiDoorDeps): Router 
   function mount(path: string, { operationId, schema, whole, streamed }: Form): void {
     const identify = async (request: Request, response: Response, next: () => void): Promise<void> => {
       response.locals['route'] = { operationId };
+      answerErrorsAs(response, errorBody);
       const actor = await authenticate(request);
       Object.assign(response.locals, { actor, userId: actor.userId });
       next();
@@ -70,11 +71,12 @@ export function createOpenAiDoor({ ask, authenticate }: OpenAiDoorDeps): Router 
       } catch (error) {
         if (error instanceof ClientGone || stream === undefined) throw error;
         // The status was sent: clients read the error in the stream.
-        stream.send(errorBody(toApiError(error)));
+        const failure = toApiError(error);
+        response.locals['code'] = failure.code;
+        stream.send(errorBody(failure));
         stream.end('[DONE]');
       }
     });
-    router.use(path, answerInTheirForm);
   }
 
   mount('/v1/chat/completions', {
@@ -107,14 +109,3 @@ const errorBody = ({ code, message, status, extra: { fields } }: ApiError) => ({
     code: code === 'agent_not_found' ? 'model_not_found' : code,
   },
 });
-
-/** Their clients read only their form. The next error handler logs the error. */
-const answerInTheirForm: ErrorRequestHandler = (thrown, _request, response, next) => {
-  if (!response.headersSent && !(thrown instanceof ClientGone)) {
-    const error = toApiError(thrown);
-    const { retry_after_ms: retryAfter } = error.extra;
-    if (typeof retryAfter === 'number') response.set('Retry-After', String(Math.ceil(retryAfter / 1_000)));
-    response.status(error.status).json(errorBody(error));
-  }
-  next(thrown);
-};

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { ApiError, type ErrorBody, type ErrorCode, type RouteDefinition } from '@uswarm/contract';
 import { answerSlowBody, currentContext, type Logger } from '@uswarm/service-kit';
-import type { ErrorRequestHandler, RequestHandler } from 'express';
+import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { exhaustedField } from '../rate-limits/rate-headers.js';
 import { showLimit } from './rate-limit.js';
 
@@ -123,6 +123,16 @@ export const answerSlowBodies: RequestHandler = (request, response, next) => {
   next();
 };
 
+/** The body of an error in another protocol. */
+type ErrorForm = (error: ApiError) => object;
+
+const ERROR_FORM = 'errorForm';
+
+/** For clients that read only the errors of another protocol. */
+export function answerErrorsAs(response: Response, form: ErrorForm): void {
+  response.locals[ERROR_FORM] = form;
+}
+
 /** Logs internal errors with their cause, which is not sent to the client. */
 export function createErrorHandler(logger: Logger): ErrorRequestHandler {
   return (thrown, _request, response, next) => {
@@ -148,6 +158,7 @@ export function createErrorHandler(logger: Logger): ErrorRequestHandler {
       response.set('Retry-After', String(Math.ceil(retryAfter / 1000)));
       if (typeof limit === 'string') showLimit(response, exhaustedField(limit, retryAfter));
     }
-    response.status(error.status).json(errorBody(error));
+    const inForm = response.locals[ERROR_FORM] as ErrorForm | undefined;
+    response.status(error.status).json((inForm ?? errorBody)(error));
   };
 }
