@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Conversation, type ErrorBody, LIMITS, type MessageData, type Schedule } from '@uswarm/contract';
 import { createSchedule, makeDue, schedulesOf, watchSchedule, WEEKDAYS } from '../../../test/schedules.js';
+import { TURN_CONTEXT } from '../../../test/turn-context.js';
 import { useTurnFixture } from '../../../test/turn-fixture.js';
 
 const FAILED = {
@@ -242,7 +243,7 @@ describe('schedules', () => {
     expect(await watched.read()).toMatchObject({ status: 'active', failures: 1, conversation_id: null });
   });
 
-  it('wait for a decision in a run, which a later time does not withdraw', async () => {
+  it('wait for a decision in a run, which a later time does not withdraw, and end after it', async () => {
     const schedule = await create();
     const watched = watch(schedule);
     await makeDue(world.uswarm, schedule.id, 30);
@@ -251,6 +252,7 @@ describe('schedules', () => {
     const limits = { reached: async () => undefined, reserve: budget, turnBudget: budget };
     const writer = await world.turnWorker.writerOf(await world.turnWorker.claim(), { limits });
     await writer.begin();
+    await writer.setInstance({ instance: { id: 'i', budgeted: true, context: TURN_CONTEXT }, untrusted: [] });
     await writer.askForTokens('');
     expect((await watched.runs())[0]?.status).toBe('waiting');
     await makeDue(world.uswarm, schedule.id, 10);
@@ -259,5 +261,11 @@ describe('schedules', () => {
     const card = (await messagesOf(conversationId)).find(({ content }) => content.type === 'action_card');
     const content = card?.content.type === 'action_card' ? card.content : undefined;
     expect(content?.selected_action_id).toBeNull();
+
+    const decision = { action_id: content?.actions[0]?.id };
+    await world.user.post(`${world.home.workspace}/messages/${card?.id}/action`, decision, 200);
+    expect((await watched.runs())[1]?.status).toBe('running');
+    await answer(ANSWERED);
+    expect((await watched.runs())[1]).toMatchObject({ status: 'completed', error_code: null });
   });
 });
