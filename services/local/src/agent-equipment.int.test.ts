@@ -34,6 +34,7 @@ const WEB = ['web_search_tool', 'read_page_tool'];
 const FILES = ['read_file', 'create_file'];
 /** Those with which the manager gives work to others, and changes the swarm. */
 const SWARM = ['delegate', 'hand_over', 'start_workflow', 'add_agent', 'change_agent', 'remove_agent'];
+const SCHEDULES = ['create_schedule', 'list_schedules', 'change_schedule', 'delete_schedule'];
 
 describe('the next model request after a change of an agent', () => {
   let model: ModelServer;
@@ -127,21 +128,25 @@ describe('the next model request after a change of an agent', () => {
 
   it('contains the enabled tools', async () => {
     expect(offered(await ask())).toEqual(
-      [...WEB, 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM].toSorted(),
+      [...WEB, 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM, ...SCHEDULES].toSorted(),
     );
     await change('PATCH', `${manager}/tools/web_search_tool`, { enabled: false });
     expect(offered(await ask())).toEqual(
-      ['read_page_tool', 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM].toSorted(),
+      ['read_page_tool', 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM, ...SCHEDULES].toSorted(),
     );
     await change('PATCH', `${manager}/tools/web_search_tool`, { enabled: true });
     await change('PATCH', `${manager}/tools/memories`, { enabled: false });
-    expect(offered(await ask())).toEqual([...WEB, 'action_card_tool', ...ARTIFACTS, ...FILES, ...SWARM].toSorted());
+    expect(offered(await ask())).toEqual(
+      [...WEB, 'action_card_tool', ...ARTIFACTS, ...FILES, ...SWARM, ...SCHEDULES].toSorted(),
+    );
     await change('PATCH', `${manager}/tools/memories`, { enabled: true });
     await change('PATCH', `${manager}/tools/artifacts`, { enabled: false });
-    expect(offered(await ask())).toEqual([...WEB, 'action_card_tool', ...MEMORIES, ...FILES, ...SWARM].toSorted());
+    expect(offered(await ask())).toEqual(
+      [...WEB, 'action_card_tool', ...MEMORIES, ...FILES, ...SWARM, ...SCHEDULES].toSorted(),
+    );
     await change('PATCH', `${manager}/tools/artifacts`, { enabled: true });
     expect(offered(await ask())).toEqual(
-      [...WEB, 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM].toSorted(),
+      [...WEB, 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM, ...SCHEDULES].toSorted(),
     );
   });
 
@@ -171,7 +176,7 @@ describe('the next model request after a change of an agent', () => {
     const request = await ask();
     expect([request.model, offered(request), told(request).includes(secret)]).toEqual([
       'model-of-opus',
-      [...WEB, 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM].toSorted(),
+      [...WEB, 'action_card_tool', ...MEMORIES, ...ARTIFACTS, ...FILES, ...SWARM, ...SCHEDULES].toSorted(),
       false,
     ]);
     expect(told(request)).not.toContain('Answer in');

@@ -94,6 +94,7 @@ describe('settings and tools of an agent', () => {
       ['artifacts', true],
       ['files', true],
       ['workflows', true],
+      ['schedules', true],
       ['delegation', true],
       ['agents', true],
       ['action_card_tool', true],
@@ -105,6 +106,7 @@ describe('settings and tools of an agent', () => {
       ['artifacts', true],
       ['files', true],
       ['workflows', true],
+      ['schedules', true],
       ['delegation', true],
       ['action_card_tool', true],
     ]);
