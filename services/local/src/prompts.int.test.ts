@@ -10,7 +10,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
 
 /** For a question that needs no tool, of a user without memories, files or connected apps. */
-const MAX_TOKENS = 1_300;
+const MAX_TOKENS = 1_340;
 
 const systemOf = ({ messages }: ModelServerRequest): string => textOf(messages[0]?.content);
 

@@ -105,7 +105,7 @@ export function createScheduleTools({ database, changes, clock }: ScheduleToolDe
   const create = definePlatformTool({
     ...base,
     name: 'create_schedule',
-    hint: 'do something later or regularly, remind the user',
+    hint: 'act later or regularly, remind',
     description:
       'Lets you do something later or regularly, also reminders, if the user asks for it. Each run is a message to you in a separate ' +
       'conversation. Tell the user the time and the zone of the next run.',
@@ -134,7 +134,7 @@ export function createScheduleTools({ database, changes, clock }: ScheduleToolDe
   const list = definePlatformTool({
     switchedBy: SCHEDULES_TOOL,
     name: 'list_schedules',
-    hint: "list the user's schedules and reminders",
+    hint: 'list schedules',
     description: "Lists the user's schedules, newest first.",
     effect: 'read',
     input: z.object({}),
@@ -152,7 +152,7 @@ export function createScheduleTools({ database, changes, clock }: ScheduleToolDe
   const change = definePlatformTool({
     ...base,
     name: 'change_schedule',
-    hint: 'change, pause or resume a schedule',
+    hint: 'change or pause a schedule',
     description:
       'Changes, pauses or resumes a schedule if the user asks for it. Fields that you leave out stay as they are.',
     input: z.object({
@@ -184,7 +184,7 @@ export function createScheduleTools({ database, changes, clock }: ScheduleToolDe
   const remove = definePlatformTool({
     ...base,
     name: 'delete_schedule',
-    hint: 'delete a schedule or reminder',
+    hint: 'delete a schedule',
     description: 'Deletes a schedule if the user asks for it.',
     input: z.object({ id: Id }),
     describe: () => 'Deleting a schedule',
