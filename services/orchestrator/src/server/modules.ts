@@ -1,17 +1,6 @@
-import type { EventBus } from '@uswarm/event-bus';
-import {
-  createSecurityLog,
-  createSourceName,
-  type Logger,
-  type Registry,
-  retry,
-  systemClock,
-} from '@uswarm/service-kit';
 import { modelCallsKeys, type OrchestratorConfig } from '../config.js';
 import { createBoundedRead } from '../platform/database/bounded-read.js';
-import { createConnections } from '../records/connections.js';
-import type { CommittedEvent } from '../records/event-log.js';
-import { connectionsOf, openDatabases } from '../platform/database/databases.js';
+import { connectionsOf } from '../platform/database/databases.js';
 import { createReadPosition } from '../events/position-header.js';
 import { createStandbyReads } from '../platform/database/standby-reads.js';
 import { createAccountModule } from '../accounts/account/account.module.js';
@@ -19,14 +8,10 @@ import { createAdminModule } from '../accounts/admin/admin.module.js';
 import { createFileWriter } from '@uswarm/file-writer';
 import { createArtifactsModule } from '../workspaces/artifacts/artifacts.module.js';
 import { createFilesModule } from '../workspaces/files/files.module.js';
-import { createReader } from '../workspaces/files/reader.js';
 import { createAgentStatuses } from '../records/agent-statuses.js';
 import { createAgentsModule } from '../workspaces/agents/agents.module.js';
-import { namesFlash, userSwarmModel } from '../workspaces/agents/default-model.js';
 import { createApiTokensModule } from '../accounts/api-tokens/api-tokens.module.js';
 import { createAuthModule } from '../accounts/auth/auth.module.js';
-import type { AuthenticatorDeps } from '../accounts/auth/authenticator.js';
-import { createIdentityHash } from '../accounts/auth/identity-hash.js';
 import { createSessionRevocationPublisher } from '../accounts/auth/session-revocation-publisher.js';
 import { createToolServers } from '../apps/tool-servers/tool-servers.js';
 import { loadToolServers } from '../apps/tool-servers/tool-servers-file.js';
@@ -34,19 +19,11 @@ import { createToolServersModule } from '../apps/tool-servers/tool-servers.modul
 import { createConnectedApps } from '../apps/connected-apps/connected-apps.module.js';
 import { createConversationSearchTool } from '../chat/conversation-search.js';
 import { createConversationsModule } from '../chat/conversations.module.js';
-import { loadAssets } from '../platform/core/assets.js';
-import { loadPlans } from '../platform/core/catalog.js';
 import { createCoreModule } from '../platform/core/core.module.js';
-import { loadModelCatalog } from '../platform/core/models.js';
 import { createDevicesModule } from '../accounts/devices/devices.module.js';
 import { createDoorsModule } from '../doors/doors.module.js';
-import { createEpochs } from '../events/epoch.js';
-import { createEventPublisher } from '../events/event-publisher.js';
-import { PARTITIONS_AHEAD } from '../events/event-pruning.js';
 import { createEventsModule } from '../events/events.module.js';
-import { createGateways } from '../events/gateways.js';
 import { createExportsModule } from '../accounts/exports/exports.module.js';
-import { toApiError } from '../platform/http/errors.js';
 import { createIdempotencyModule } from '../platform/idempotency/idempotency.module.js';
 import { createIntegrationsModule } from '../apps/integrations/integrations.module.js';
 import { createLegalModule } from '../accounts/legal/legal.module.js';
@@ -57,46 +34,21 @@ import { createSchedulesModule, createScheduleToolsOn } from '../chat/schedules/
 import type { UserMessages } from '../chat/user-messages.js';
 import type { PlatformTool } from '../turns/tools/platform-tool.js';
 import { createModelCallsModule } from '../turns/model-calls/model-calls.module.js';
-import { createPlans } from '../metering/plans.js';
-import { createRateLimits } from '../platform/rate-limits/rate-limits.js';
-import { createPushModule, pushDelayOf } from '../accounts/push/push.module.js';
+import { createPushModule } from '../accounts/push/push.module.js';
 import { createReceiptsModule } from '../turns/receipts.module.js';
 import { createRuntimesModule } from '../runtimes/runtimes.module.js';
 import { createStepsModule } from '../turns/steps/steps.module.js';
 import { createSummariesModule } from '../turns/summaries.module.js';
-import { createTurnSignals } from '../turns/turn-signals.js';
 import { createTurnsModule } from '../turns/turns.module.js';
 import { createTranscriptsModule, transcriptionPrice } from '../workspaces/transcripts/transcripts.module.js';
 import { createUploadsModule } from '../workspaces/uploads/uploads.module.js';
 import { createUsageModule } from '../metering/usage.module.js';
 import { createUsersModule } from '../accounts/users/users.module.js';
-import { createWebhookTrigger } from '../events/webhooks/webhook-trigger.js';
 import { createWebhooksModule } from '../events/webhooks/webhooks.module.js';
 import { createWorkflowsModule } from '../turns/workflows/workflows.module.js';
 import { createWorkspacesModule } from '../workspaces/workspaces.module.js';
-import { createJobQueue } from '../platform/jobs/job-queue.js';
-import { createLeaseKeeper } from '../platform/jobs/lease-keeper.js';
-import { createJobSignals } from '../platform/jobs/job-signals.js';
-import { createCommittedEvents } from '../events/outbox/committed-events.js';
-import * as gatewayRecords from '../events/gateways.store.js';
+import { createPlatform, type OrchestratorOptions, type Platform, readFirst } from './platform.js';
 
-export interface OrchestratorOptions {
-  config: OrchestratorConfig;
-  bus: EventBus;
-  logger: Logger;
-  metrics: Registry;
-  version: string;
-  environment: Record<string, string | undefined>;
-  /** Undefined in production. */
-  bypass?: AuthenticatorDeps['bypass'];
-  /**
-   * True if only this orchestrator uses the runtimes: then it stops leftover runtimes at start-up and all runtimes at
-   * shutdown. Otherwise runtimes outlive the orchestrator, and the next one adopts them.
-   */
-  ownsRuntimes?: boolean;
-}
-
-type Platform = ReturnType<typeof createPlatform>;
 export type Modules = Awaited<ReturnType<typeof createModules>>;
 
 /** No worker runs yet, so a failure leaves no work behind. */
@@ -120,67 +72,6 @@ export async function createModules(options: OrchestratorOptions) {
     database: platform.requests.database,
   });
   return { platform, legal, integrations, workspaces, chat, webhooks, users, doors };
-}
-
-/** The first statements open a connection of each pool, which takes long where many services start concurrently. */
-async function readFirst(
-  { config, logger }: OrchestratorOptions,
-  { epochs, requests, gateways, background }: Platform,
-) {
-  const attempt = async (): Promise<void> => {
-    // Fails early if Postgres does not report it.
-    await epochs.read(requests.database);
-    await gateways.refresh();
-    await background.events.createPartitions(PARTITIONS_AHEAD);
-  };
-  const retryable = (error: unknown): boolean => {
-    if (toApiError(error).code !== 'service_unavailable') return false;
-    logger.warn({ err: error }, 'waiting for the database');
-    return true;
-  };
-  await retry(attempt, { initialMs: 200, maxMs: 2_000, deadlineMs: config.DATABASE_WAIT_S * 1_000, retryable });
-}
-
-function createPlatform({ config, bus, environment, metrics, logger }: OrchestratorOptions) {
-  const epochs = createEpochs(config.EVENTS_EPOCH);
-  const databases = openDatabases(config, metrics, epochs.onConnect);
-  const jobSignals = createJobSignals(bus);
-  const committed = createCommittedEvents();
-  const gateways = createGateways({ database: databases.background, store: gatewayRecords, logger });
-  const webhookTrigger = createWebhookTrigger();
-  const onCommitted = (event: CommittedEvent): void => {
-    committed.push(event);
-    webhookTrigger.committed(event);
-  };
-  const signals = { jobSignals, onCommitted, pushDelayMs: pushDelayOf(config), logger };
-  return {
-    databases,
-    epochs,
-    jobSignals,
-    committed,
-    webhookTrigger,
-    turnSignals: createTurnSignals(bus),
-    requests: createConnections(databases.requests, signals),
-    background: createConnections(databases.background, signals),
-    leases: createLeaseKeeper({ store: createJobQueue(databases.leases), logger }),
-    clock: systemClock,
-    reader: createReader(logger),
-    gateways,
-    publisher: createEventPublisher({ bus, gateways, epoch: epochs.current, clock: systemClock }),
-    plans: createPlans(loadPlans(config.PLANS_FILE)),
-    models: loadModelCatalog({
-      provider: config.MODEL_PROVIDER,
-      defaultModel: userSwarmModel(config, environment),
-      namesFlash: namesFlash(config, environment),
-      file: config.MODELS_FILE,
-    }),
-    rates: createRateLimits({ config, redisUrl: config.REALTIME_REDIS_URL, metrics, logger }),
-    assets: loadAssets(config.PUBLIC_URL),
-    identityHash: createIdentityHash(config.IDENTITY_HASH_KEY),
-    // Gateways have this secret too, so both services log the same name for an address.
-    sourceName: createSourceName(config.INTERNAL_API_KEY, config.LOG_SOURCE_ADDRESS),
-    security: createSecurityLog({ logger }),
-  };
 }
 
 /** The users' connections to other apps, and the tools for these apps. */

@@ -9,7 +9,8 @@ import type { LeasedJob } from '../platform/jobs/leased-job.js';
 import { startWorkers } from './start-workers.js';
 import { startOrchestratorRelay } from '../events/outbox/start-relay.js';
 import { handlersOf } from './handlers.js';
-import { createModules, type Modules, type OrchestratorOptions } from './modules.js';
+import { createModules, type Modules } from './modules.js';
+import type { OrchestratorOptions } from './platform.js';
 
 export type { OrchestratorOptions };
 
