@@ -1,6 +1,6 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { Conversation, Export, MessageData, NewApiToken, Webhook } from '@uswarm/contract';
+import type { Conversation, Export, MessageData, NewApiToken } from '@uswarm/contract';
 import { EXAMPLE } from '@uswarm/contract/documents';
 import type { OAuthServer } from '@uswarm/dev-servers';
 import { sql } from 'kysely';
@@ -13,6 +13,7 @@ import { createSchedule } from './schedules.js';
 import { authorized, authorizedServer, CALLBACK, connectServer, type ProviderServers } from './integrations.js';
 import type { Home, TestOrchestrator, TestUser } from './test-orchestrator.js';
 import { upload } from './uploads.js';
+import { createWebhook } from './webhooks.js';
 import { storeWorkflow } from './workflows.js';
 import { withoutAfterCommit } from './transaction.js';
 import { startTurn, finishTurn } from '../src/records/turn-rows.js';
@@ -116,21 +117,6 @@ export function createResourcePool(uswarm: TestOrchestrator, server: ProviderSer
 
 const signatureOf = (uswarm: TestOrchestrator, url: string | null): string =>
   new URL(url ?? '', uswarm.url).searchParams.get('sig') ?? '';
-
-/** Creates a webhook with a delivered event. */
-async function createWebhook(
-  { database }: TestOrchestrator,
-  user: TestUser,
-  { workspace, conversationId }: Home,
-): Promise<{ id: string; deliveryId: string }> {
-  const body = { url: 'https://hooks.example.com/uswarm' };
-  const { id } = (await user.post<{ data: Webhook }>(`${workspace}/webhooks`, body, 201)).body.data;
-  const deliveryId = randomUUID();
-  await sql`
-    INSERT INTO webhook_deliveries (id, webhook_id, seq, type, subject_id, occurred_at, state)
-    VALUES (${deliveryId}, ${id}, 1, 'conversation.new', ${conversationId}, now(), 'delivered')`.execute(database);
-  return { id, deliveryId };
-}
 
 /** Creates a completed export that is old enough for another one. */
 async function createExport(uswarm: TestOrchestrator, user: TestUser): Promise<Export> {

@@ -2,7 +2,7 @@ import type { Schedule, ScheduleRun } from '../resources/schedule.js';
 import { EXAMPLE, inWorkspace, MORNING } from './examples.js';
 
 export const scheduleRun: ScheduleRun = {
-  id: EXAMPLE.scheduleRunId,
+  id: '01931a5e-7c00-7000-8000-000000000011',
   due_at: '2026-11-20T07:00:00.000Z',
   is_manual: false,
   status: 'completed',

@@ -13,6 +13,7 @@ import {
 import { END } from '../../test/message-client.js';
 import { createTestTurnWorker } from '../../test/turn-fixture.js';
 import { createSchedule, schedulesOf, WEEKDAYS } from '../../test/schedules.js';
+import { createWebhook } from '../../test/webhooks.js';
 import { storeWorkflow } from '../../test/workflows.js';
 import { formOf, UPLOADS } from '../../test/uploads.js';
 
@@ -101,6 +102,12 @@ describe('the body of a successful response', () => {
     return `${schedulesOf(home)}/${(await createSchedule(user, home)).id}`;
   }
 
+  const webhooks = () => `${home.workspace}/webhooks`;
+  async function webhook(): Promise<{ path: string; delivery: string }> {
+    const { id, deliveryId } = await createWebhook(uswarm, user, home);
+    return { path: `${webhooks()}/${id}`, delivery: `${webhooks()}/${id}/deliveries/${deliveryId}` };
+  }
+
   const calls: Partial<Record<OperationId, () => Promise<{ body: unknown }>>> = {
     getHealth: () => user.get('/v1/health'),
     listModels: () => user.get('/v1/models'),
@@ -151,6 +158,15 @@ describe('the body of a successful response', () => {
     resumeSchedule: async () => user.post(`${await schedulePath()}/resume`, undefined, 200),
     runSchedule: async () => user.post(`${await schedulePath()}/run`, undefined, 201),
     listScheduleRuns: async () => user.get(`${await schedulePath()}/runs`),
+    listWebhooks: () => user.get(webhooks()),
+    createWebhook: () => user.post(webhooks(), { url: 'https://hooks.example.com/' }, 201),
+    updateWebhook: async () => user.patch((await webhook()).path, { state: 'paused' }, 200),
+    rotateWebhookSecret: async () => user.post(`${(await webhook()).path}/secret`, {}, 200),
+    testWebhook: async () => user.post(`${(await webhook()).path}/test`, undefined, 200),
+    listWebhookDeliveries: async () => user.get(`${(await webhook()).path}/deliveries`),
+    replayWebhookDelivery: async () => user.post(`${(await webhook()).delivery}/replay`, undefined, 202),
+    replayWebhook: async () =>
+      user.post(`${(await webhook()).path}/replay`, { since: '2026-11-30T00:00:00.000Z' }, 202),
     listWorkflows: () => user.get(`${home.workspace}/workflows`),
     getWorkflow: async () => user.get(`${home.workspace}/workflows/${await storeWorkflow(uswarm, home)}`),
     listApiTokens: () => user.get('/v1/api-tokens'),
@@ -191,7 +207,7 @@ describe('the body of a successful response', () => {
     const wrapped = answering.filter(({ operationId }) => !UNWRAPPED.includes(operationId));
     for (const { operationId } of wrapped) {
       const paged =
-        /Messages$|History$|^listConversations$|^list(Artifacts|OpenCards|Receipts|TurnSteps|Schedules|Workflows)$|^getUsageReport$/.test(
+        /Messages$|History$|^listConversations$|^list(Artifacts|OpenCards|Receipts|TurnSteps|Schedules|WebhookDeliveries|Workflows)$|^getUsageReport$/.test(
           operationId,
         );
       const beside = paged ? ['pagination'] : operationId === 'listWorkspaceEvents' ? ['has_next'] : [];
