@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { MessageData, MessagePage, NewApiToken } from '@uswarm/contract';
 import { type ModelServer, startModelServer, words } from '@uswarm/dev-servers';
+import { describeWith } from '@uswarm/testkit';
+import { askWithPythonOpenai } from '@uswarm/testkit/python-openai';
 import { developmentToken, startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import OpenAI, { APIError } from 'openai';
 import { type RunningProgram, runLocalMode } from '../test/local.js';
@@ -175,6 +177,26 @@ describe('the OpenAI door', () => {
         text: ANSWER,
         total: 46,
       });
+    });
+  });
+
+  describeWith('python', 'with the openai package of Python', () => {
+    const ask = (apiKey: string) => askWithPythonOpenai({ baseUrl: `${local.url}/v1`, apiKey, model: 'swarm' });
+
+    it('answers both APIs, streamed and not', async () => {
+      expect(await ask(token)).toEqual({
+        completion: ANSWER,
+        tokens: 46,
+        chunks: ANSWER,
+        chunk_tokens: 46,
+        response: ANSWER,
+        deltas: ANSWER,
+        streamed: ANSWER,
+      });
+    });
+
+    it('refuses a wrong key with the error class for it', async () => {
+      expect(await ask('sk-wrong')).toEqual({ error: 'AuthenticationError', code: 'token_invalid' });
     });
   });
 });
