@@ -8,13 +8,13 @@ import type { EventService } from '../events/events.service.js';
 import { isId } from '../platform/database/id.js';
 import type { ReadPosition } from '../platform/http/routes.js';
 import type { AgentService } from '../workspaces/agents/agents.service.js';
-import type { WorkspaceService } from '../workspaces/workspaces.service.js';
 import { type AnswerText, createAnswerText } from './answer-text.js';
 import type { TokenCounts } from './answer-usage.store.js';
+import type { ReachedWorkspace } from './reached-workspace.js';
 
 export interface AskDeps {
   bus: Pick<EventBus, 'subscribe'>;
-  workspaces: Pick<WorkspaceService, 'list'>;
+  reachedWorkspace: ReachedWorkspace;
   agents: Pick<AgentService, 'list'>;
   conversations: Pick<ConversationService, 'create' | 'get'>;
   messages: Pick<MessageService, 'get' | 'send'>;
@@ -66,13 +66,6 @@ const BUSY_RETRY_MS = 1_000;
 const READ_MS = 2_000;
 
 export function createAsk(deps: AskDeps): Ask {
-  async function workspaceOf({ userId, access }: UserActor, wanted: string | undefined): Promise<string> {
-    const reached = await deps.workspaces.list(userId, access);
-    const found = wanted === undefined ? reached[0] : reached.find(({ id }) => id === wanted);
-    if (found === undefined) throw new ApiError('workspace_not_found');
-    return found.id;
-  }
-
   async function create(userId: string, workspaceId: string, agent: string, id?: string): Promise<string> {
     const owner = { userId, key: undefined };
     if (agent === 'swarm') return (await deps.conversations.create(owner, workspaceId, { type: 'swarm' }, id)).id;
@@ -109,10 +102,11 @@ export function createAsk(deps: AskDeps): Ask {
     return (await exists(userId, workspaceId, id)) ? id : create(userId, workspaceId, agent, id);
   }
 
-  async function follow(userId: string, workspaceId: string, asked: Asked, text: AnswerText, wait: Wait, from: string) {
+  async function follow({ userId, workspaceId, asked, text, waiting, signal, from }: Followed): Promise<void> {
     let position = from;
     for (;;) {
-      const signalled = wait();
+      signal.throwIfAborted();
+      const signalled = waiting.wait();
       const { events, hasNext } = await deps.events.after(userId, workspaceId, position);
       for (const { seq, payload } of events) {
         position = String(seq);
@@ -141,7 +135,7 @@ export function createAsk(deps: AskDeps): Ask {
   async function answerOf(actor: UserActor, question: Question, following: Following): Promise<Answer> {
     const { signal, onAsked, onText = () => undefined } = following;
     const { userId } = actor;
-    const workspaceId = await workspaceOf(actor, question.workspaceId);
+    const workspaceId = await deps.reachedWorkspace(actor, question.workspaceId);
     const conversationId = await conversationOf(userId, workspaceId, question);
     const text = createAnswerText(onText);
     const waiting = createWaiting(signal);
@@ -158,12 +152,13 @@ export function createAsk(deps: AskDeps): Ask {
       const asked = { conversationId, questionId };
       onAsked?.(asked);
       text.answers(questionId);
-      await follow(userId, workspaceId, asked, text, waiting.wait, from);
+      await follow({ userId, workspaceId, asked, text, waiting, signal, from });
       const { failure, ...finished } = text.finish();
       if (failure !== null) throw failure;
       return { ...asked, ...finished, usage: await deps.usageOf(questionId) };
     } finally {
       unsubscribe();
+      waiting.end();
     }
   }
 
@@ -178,28 +173,42 @@ export function createAsk(deps: AskDeps): Ask {
   };
 }
 
+interface Followed {
+  userId: string;
+  workspaceId: string;
+  asked: Asked;
+  text: AnswerText;
+  waiting: ReturnType<typeof createWaiting>;
+  signal: AbortSignal;
+  /** Position before the question. */
+  from: string;
+}
+
 interface LoggedPayload {
   message?: MessageData;
   answer_ended?: boolean;
   in_reply_to?: string;
 }
 
-type Wait = () => Promise<void>;
-
-/** `wait` resolves with the next `wake`, or after some time. It rejects when the signal is aborted. */
-function createWaiting(signal: AbortSignal): { wake: () => void; wait: Wait } {
+/** `wait` resolves with the next `wake`, when the signal is aborted, or after some time. It never rejects, as it may not be awaited. */
+function createWaiting(signal: AbortSignal): { wake: () => void; wait: () => Promise<void>; end: () => void } {
   let wake = (): void => undefined;
+  const wakeNow = (): void => wake();
+  signal.addEventListener('abort', wakeNow);
   return {
-    wake: () => wake(),
+    wake: wakeNow,
     wait: () =>
-      new Promise((resolve, reject) => {
-        const timer = setTimeout(() => wake(), READ_MS);
+      new Promise((resolve) => {
+        const timer = setTimeout(resolve, READ_MS);
         wake = () => {
           clearTimeout(timer);
-          if (signal.aborted) reject(signal.reason as Error);
-          else resolve();
+          resolve();
         };
       }),
+    end() {
+      signal.removeEventListener('abort', wakeNow);
+      wake();
+    },
   };
 }
 

@@ -1,18 +1,51 @@
+import { type Request, Router } from 'express';
+import type { Logger } from '@uswarm/service-kit';
+import type { UserActor } from '../accounts/auth/actor.js';
+import type { ConversationService } from '../chat/conversations.service.js';
+import type { OrchestratorConfig } from '../config.js';
 import type { Database } from '../platform/database/database.js';
-import { type AskDeps, createAsk } from './ask.js';
+import type { ArtifactService } from '../workspaces/artifacts/artifacts.service.js';
+import type { WorkspaceService } from '../workspaces/workspaces.service.js';
 import { countAnswerTokens } from './answer-usage.store.js';
-import { createOpenAiDoor, type OpenAiDoorDeps } from './openai/openai.door.js';
-import type { Router } from 'express';
+import { type AskDeps, createAsk } from './ask.js';
+import { createMcpDoor } from './mcp/mcp.door.js';
+import { createOpenAiDoor } from './openai/openai.door.js';
+import { createReachedWorkspace } from './reached-workspace.js';
 
-export interface DoorsModuleDeps extends Omit<AskDeps, 'usageOf'> {
+export interface DoorsModuleDeps extends Omit<AskDeps, 'usageOf' | 'reachedWorkspace' | 'conversations'> {
+  config: Pick<OrchestratorConfig, 'OIDC_ISSUERS' | 'PUBLIC_URL'>;
+  workspaces: Pick<WorkspaceService, 'list'>;
+  conversations: Pick<ConversationService, 'create' | 'get' | 'list'>;
+  artifacts: Pick<ArtifactService, 'list' | 'get'>;
   database: Database;
+  version: string;
+  logger: Logger;
 }
 
 /** Mounts all doors. */
-export type Doors = (authenticate: OpenAiDoorDeps['authenticate']) => Router;
+export type Doors = (authenticate: (request: Request) => Promise<UserActor>) => Router;
 
 /** Other protocols over the public log, and the path on which apps send messages. */
-export function createDoorsModule({ database, ...deps }: DoorsModuleDeps): Doors {
-  const ask = createAsk({ ...deps, usageOf: (questionId) => countAnswerTokens(database, questionId) });
-  return (authenticate) => createOpenAiDoor({ ask, authenticate });
+export function createDoorsModule({ config, database, workspaces, version, logger, ...deps }: DoorsModuleDeps): Doors {
+  const reachedWorkspace = createReachedWorkspace(workspaces);
+  const ask = createAsk({
+    ...deps,
+    reachedWorkspace,
+    usageOf: (questionId) => countAnswerTokens(database, questionId),
+  });
+  return (authenticate) =>
+    Router().use(
+      createOpenAiDoor({ ask, authenticate }),
+      createMcpDoor({
+        ask,
+        authenticate,
+        reachedWorkspace,
+        conversations: deps.conversations,
+        artifacts: deps.artifacts,
+        issuers: config.OIDC_ISSUERS.map(({ issuer }) => issuer),
+        publicUrl: config.PUBLIC_URL,
+        version,
+        logger,
+      }),
+    );
 }

@@ -62,11 +62,15 @@ export async function createModules(options: OrchestratorOptions) {
   const webhooks = createWebhooks(options, platform, workspaces, integrations);
   const users = createUserModules(options, platform, workspaces, integrations, chat);
   const doors = createDoorsModule({
+    config: options.config,
+    version: options.version,
+    logger: options.logger,
     bus: options.bus,
     workspaces: workspaces.workspaces.service,
     agents: chat.agents.service,
     conversations: chat.conversations.service,
     messages: chat.messages.service,
+    artifacts: chat.artifacts.service,
     events: workspaces.replay.service,
     readPosition: workspaces.replay.readPosition,
     database: platform.requests.database,

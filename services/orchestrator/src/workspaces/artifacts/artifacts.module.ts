@@ -40,6 +40,7 @@ export function createArtifactsModule({ config, requests, background, objects, a
   });
   const contents = createArtifactContents({ ...background, objects });
   return {
+    service,
     routes: artifactHandlers(service),
     async byId(workspaceId: string, id: string) {
       const found = await findArtifact(background.database, workspaceId, id);
