@@ -47,7 +47,7 @@ describe('a webhook of a workspace', () => {
   });
 
   it('receives an event again, and all later ones in order, if everything is killed while it is sent', async () => {
-    await eventually(() => receiver.received.at(-1)?.body.type === 'message.done');
+    await eventually(() => receiver.received.some(({ body }) => body.type === 'message.done'));
     receiver.answers.push('hang');
     const before = receiver.received.length;
     await client.send('and now?');
