@@ -11,7 +11,11 @@ export interface ReceivedWebhook {
   body: { type: string; timestamp: string; data: Record<string, unknown> };
 }
 
-export type ReceiverAnswer = { status: number; headers?: Record<string, string>; body?: string } | 'hang' | 'cut';
+export type ReceiverAnswer =
+  | { status: number; headers?: Record<string, string>; body?: string }
+  | 'hang'
+  | 'cut'
+  | 'stall';
 
 /** Receives webhooks as another company's server does. */
 export interface WebhookReceiver {
@@ -31,6 +35,8 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
   const answer = (next: ReceiverAnswer, response: ServerResponse): void => {
     if (next === 'hang') return;
     if (next === 'cut') return void response.destroy();
+    // The response begins, and never ends.
+    if (next === 'stall') return void response.writeHead(200).write('on the way');
     response.writeHead(next.status, next.headers).end(next.body);
   };
   const server = createServer(async (request, response) => {

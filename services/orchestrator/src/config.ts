@@ -427,7 +427,7 @@ export const OrchestratorConfig = z.object({
     .default([]),
   /** Hosts on a private network whose servers users may add nevertheless, comma-separated. Others are refused. */
   USER_TOOL_SERVERS_PRIVATE_HOSTS: hostList.default([]),
-  /** Users may have the events of their workspaces sent to servers on the internet. */
+  /** Users may create webhooks to servers on the internet. */
   USER_WEBHOOKS: flag.default(false),
   USER_WEBHOOKS_PER_WORKSPACE: z.coerce.number().int().min(1).max(50).default(10),
   /** Hosts on a private network that users may name nevertheless, comma-separated. Others are refused. */
@@ -494,21 +494,24 @@ export const modelCallsKeys = (
 ): SigningKey[] =>
   config.MODEL_CALLS_KEY === undefined ? [] : parseSigningKeys(config.MODEL_CALLS_KEY, config.MODEL_CALLS_KEY_PREVIOUS);
 
+function requireTokenKeys(config: OrchestratorConfig): void {
+  if (config.INTEGRATION_TOKEN_KEYS !== undefined) return;
+  const needs = {
+    INTEGRATION_PROVIDERS: Object.keys(config.INTEGRATION_PROVIDERS).length > 0,
+    USER_TOOL_SERVERS: config.USER_TOOL_SERVERS,
+    USER_WEBHOOKS: config.USER_WEBHOOKS,
+  };
+  const name = Object.entries(needs).find(([, needed]) => needed)?.[0];
+  if (name !== undefined) throw new Error(`INTEGRATION_TOKEN_KEYS is not set; ${name} needs it`);
+}
+
 /** Checks rules between settings. @throws Error naming the settings */
 export function checkConfig(config: OrchestratorConfig): OrchestratorConfig {
   if (config.SIGNATURE_MODE === 'required' && config.SIGNATURE_SECRET === undefined) {
     throw new Error('SIGNATURE_SECRET is not set; SIGNATURE_MODE=required needs it');
   }
   checkModelCallsKey(config);
-  if (Object.keys(config.INTEGRATION_PROVIDERS).length > 0 && config.INTEGRATION_TOKEN_KEYS === undefined) {
-    throw new Error('INTEGRATION_TOKEN_KEYS is not set; INTEGRATION_PROVIDERS needs it');
-  }
-  if (config.USER_TOOL_SERVERS && config.INTEGRATION_TOKEN_KEYS === undefined) {
-    throw new Error('INTEGRATION_TOKEN_KEYS is not set; USER_TOOL_SERVERS needs it');
-  }
-  if (config.USER_WEBHOOKS && config.INTEGRATION_TOKEN_KEYS === undefined) {
-    throw new Error('INTEGRATION_TOKEN_KEYS is not set; USER_WEBHOOKS needs it');
-  }
+  requireTokenKeys(config);
   if (config.API_TOKEN_DAYS > config.API_TOKEN_MAX_DAYS) {
     throw new Error('API_TOKEN_DAYS is greater than API_TOKEN_MAX_DAYS');
   }

@@ -354,7 +354,7 @@ export interface paths {
         };
         /**
          * List the API tokens of the user, newest first
-         * @description Also those that have expired, until they are deleted.
+         * @description Includes expired tokens until they are deleted.
          */
         get: operations["listApiTokens"];
         put?: never;
@@ -4113,7 +4113,7 @@ export interface components {
         ReplayWebhookBody: {
             /**
              * Format: date-time
-             * @description Delivered events of this time and later are sent again.
+             * @description Events since this time that were delivered are sent again.
              */
             since: string;
         };
@@ -4209,9 +4209,9 @@ export interface components {
             /** @description The resource that was requested, created or changed. */
             data: components["schemas"]["Schedule"];
         };
-        /** @description A part of the schedules of a workspace. */
+        /** @description A page of workspace schedules. */
         SchedulePage: {
-            /** @description The schedules of this page, newest first. */
+            /** @description Schedules, newest first. */
             data: components["schemas"]["Schedule"][];
             /** @description Cursors of the neighbouring pages. */
             pagination: components["schemas"]["Pagination"];
@@ -4874,9 +4874,9 @@ export interface components {
             /** @description The resource that was requested, created or changed. */
             data: components["schemas"]["WebhookDelivery"];
         };
-        /** @description A part of the deliveries of a webhook. */
+        /** @description A page of webhook deliveries. */
         WebhookDeliveryPage: {
-            /** @description The deliveries of this page, last event first. */
+            /** @description Deliveries, last event first. */
             data: components["schemas"]["WebhookDelivery"][];
             /** @description Cursors of the neighbouring pages. */
             pagination: components["schemas"]["Pagination"];

@@ -74,10 +74,10 @@ export type Schedule = z.output<typeof Schedule>;
 
 export const SchedulePage = z
   .strictObject({
-    data: z.array(Schedule).meta({ description: 'The schedules of this page, newest first.' }),
+    data: z.array(Schedule).meta({ description: 'Schedules, newest first.' }),
     pagination,
   })
-  .meta({ id: 'SchedulePage', description: 'A part of the schedules of a workspace.' });
+  .meta({ id: 'SchedulePage', description: 'A page of workspace schedules.' });
 export type SchedulePage = z.output<typeof SchedulePage>;
 
 const changeable = {

@@ -87,10 +87,10 @@ export type WebhookDelivery = z.output<typeof WebhookDelivery>;
 
 export const WebhookDeliveryPage = z
   .strictObject({
-    data: z.array(WebhookDelivery).meta({ description: 'The deliveries of this page, last event first.' }),
+    data: z.array(WebhookDelivery).meta({ description: 'Deliveries, last event first.' }),
     pagination,
   })
-  .meta({ id: 'WebhookDeliveryPage', description: 'A part of the deliveries of a webhook.' });
+  .meta({ id: 'WebhookDeliveryPage', description: 'A page of webhook deliveries.' });
 export type WebhookDeliveryPage = z.output<typeof WebhookDeliveryPage>;
 
 export const WebhookReplay = z
@@ -133,5 +133,5 @@ export const RotateWebhookSecretBody = z
   .meta({ id: 'RotateWebhookSecretBody', description: 'How the secret changes.' });
 
 export const ReplayWebhookBody = z
-  .object({ since: Timestamp.meta({ description: 'Delivered events of this time and later are sent again.' }) })
+  .object({ since: Timestamp.meta({ description: 'Events since this time that were delivered are sent again.' }) })
   .meta({ id: 'ReplayWebhookBody', description: 'What to send again.' });

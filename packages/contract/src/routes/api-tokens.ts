@@ -25,7 +25,7 @@ export const apiTokenRoutes = [
     scope: 'session',
     tag: 'account',
     summary: 'List the API tokens of the user, newest first',
-    description: 'Also those that have expired, until they are deleted.',
+    description: 'Includes expired tokens until they are deleted.',
     extension: true,
     responses: ok(data(z.array(ApiToken))),
     example: { answer: { data: [apiToken] } },

@@ -1,6 +1,5 @@
-import { type Request, Router } from 'express';
+import { Router } from 'express';
 import type { Logger } from '@uswarm/service-kit';
-import type { UserActor } from '../accounts/auth/actor.js';
 import type { ConversationService } from '../chat/conversations.service.js';
 import type { OrchestratorConfig } from '../config.js';
 import type { Database } from '../platform/database/database.js';
@@ -8,6 +7,7 @@ import type { ArtifactService } from '../workspaces/artifacts/artifacts.service.
 import type { WorkspaceService } from '../workspaces/workspaces.service.js';
 import { countAnswerTokens } from './answer-usage.store.js';
 import { type AskDeps, createAsk } from './ask.js';
+import type { AuthenticateProgram } from './enter.js';
 import { createMcpDoor } from './mcp/mcp.door.js';
 import { createOpenAiDoor } from './openai/openai.door.js';
 import { createReachedWorkspace } from './reached-workspace.js';
@@ -23,7 +23,7 @@ export interface DoorsModuleDeps extends Omit<AskDeps, 'usageOf' | 'reachedWorks
 }
 
 /** Mounts all doors. */
-export type Doors = (authenticate: (request: Request) => Promise<UserActor>) => Router;
+export type Doors = (authenticate: AuthenticateProgram) => Router;
 
 /** Other protocols over the public log, and the path on which apps send messages. */
 export function createDoorsModule({ config, database, workspaces, version, logger, ...deps }: DoorsModuleDeps): Doors {

@@ -1,6 +1,7 @@
 import { storable } from '@uswarm/service-kit';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
+import { inMs } from '../platform/database/in-ms.js';
 import { answersUser } from './answers-user.js';
 import type { QuestionAnswer, StoredQuestion } from './question.js';
 import { deleteContextAndCalls, insertCalls } from './turn-part-rows.js';
@@ -117,7 +118,7 @@ async function close(
 
 /** Expiry time by the database clock, which also decides what has expired. */
 export async function approvalExpiryAt(db: Database, afterMs: number): Promise<Date> {
-  const at = sql<Date>`now() + ${afterMs} * interval '1 millisecond'`.as('at');
+  const at = inMs(afterMs).as('at');
   return (await db.selectNoFrom(at).executeTakeFirstOrThrow()).at;
 }
 

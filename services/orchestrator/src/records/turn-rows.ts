@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { currentTraceparent } from '@uswarm/service-kit';
 import type { Database } from '../platform/database/database.js';
+import { inMs } from '../platform/database/in-ms.js';
 import type { AgentActivity, TurnStatus } from '../platform/database/schema.js';
 import { heldLease, insertJobs, type LeasedJob } from '../platform/jobs/job-queue.js';
 import { moveApprovals } from './approvals.store.js';
@@ -196,7 +197,7 @@ export async function postponeTurn(db: Database, id: string, waitMs: number): Pr
       generation: sql<number>`generation + 1`,
       waited_generation: sql<number>`generation`,
       runtime_instance: null,
-      waits_until: sql<Date>`now() + ${waitMs} * interval '1 millisecond'`,
+      waits_until: inMs(waitMs),
     })
     .where('id', '=', id)
     .execute();

@@ -2,7 +2,8 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { DurableEventName, WebhookAttempt } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../platform/database/database.js';
-import { insertOrRepeatJobs } from '../platform/jobs/job-queue.js';
+import { inMs } from '../platform/database/in-ms.js';
+import { insertOrRepeatJobs, type JobQueue } from '../platform/jobs/job-queue.js';
 import type { StoredEvent } from './event-log.js';
 
 /** Sends the waiting events of one webhook. */
@@ -66,6 +67,11 @@ export interface PendingDelivery {
   failingSince: Date | null;
   nextAttemptAt: Date | null;
   event: StoredEvent;
+}
+
+export interface AttemptIds {
+  webhookId: string;
+  deliveryId: string;
 }
 
 /** Outcome of an attempt, as it is stored. */
@@ -180,7 +186,7 @@ export async function replaceSecret(
     .execute();
   await tx
     .updateTable('webhook_secrets')
-    .set({ expires_at: sql<Date>`now() + ${overlapMs} * interval '1 millisecond'` })
+    .set({ expires_at: inMs(overlapMs) })
     .where('webhook_id', '=', webhookId)
     .execute();
   await tx
@@ -244,12 +250,10 @@ export async function listPendingDeliveries(db: Database, id: string, limit: num
   }));
 }
 
-const inMs = (ms: number): RawBuilder<Date> => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
-
 /** @returns false if the webhook sends nothing more: it is paused, disabled or deleted, or the event is not to be sent */
 export async function storeAttempt(
   db: Database,
-  { webhookId, deliveryId }: { webhookId: string; deliveryId: string },
+  { webhookId, deliveryId }: AttemptIds,
   { at, duration_ms, status, response, failure }: WebhookAttempt,
   result: AttemptResult,
 ): Promise<boolean> {
@@ -329,6 +333,13 @@ export async function pruneDeliveries(db: Database, before: Date, limit: number)
 const jobsOf = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   SELECT w.id, w.workspace_id, w.id, 0, NULL::uuid FROM webhooks w JOIN workspaces s ON s.id = w.workspace_id
   WHERE w.state = 'enabled' AND ${condition}`;
+
+/** Makes the webhook's waiting events due now. */
+export const enqueueWebhook = (
+  jobs: Pick<JobQueue, 'enqueue'>,
+  { id, workspaceId }: { id: string; workspaceId: string },
+  tx: Transaction,
+): Promise<void> => jobs.enqueue({ kind: WEBHOOK_JOB, subjectId: id, workspaceId }, tx);
 
 /** Adds jobs for each webhook in these workspaces, which have new events. */
 export async function wakeWebhooks(db: Database, workspaceIds: readonly string[]): Promise<void> {

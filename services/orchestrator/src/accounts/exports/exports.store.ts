@@ -1,6 +1,6 @@
 import type { ExportStatus } from '@uswarm/contract';
-import { sql } from 'kysely';
 import type { Database } from '../../platform/database/database.js';
+import { inMs } from '../../platform/database/in-ms.js';
 
 export interface ExportRow {
   id: string;
@@ -15,7 +15,6 @@ export interface ExportRow {
 }
 
 const COLUMNS = ['id', 'user_id', 'status', 'object_id', 'size', 'created_at', 'expires_at'] as const;
-const inMs = (ms: number) => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
 
 export function insertExport(db: Database, id: string, userId: string): Promise<ExportRow> {
   return db.insertInto('exports').values({ id, user_id: userId }).returning(COLUMNS).executeTakeFirstOrThrow();

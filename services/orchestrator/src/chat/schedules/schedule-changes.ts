@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
 import type { Transaction } from '../../platform/database/database.js';
+import { definedFields } from '../../platform/http/defined-fields.js';
 import type { JobQueue } from '../../platform/jobs/job-queue.js';
 import type { EventLog } from '../../records/event-log.js';
 import { SCHEDULE_JOB } from '../../records/schedule-job.js';
@@ -74,10 +75,6 @@ function offsetMs(id: string, spreadS: number): number {
   return spreadS === 0 ? 0 : createHash('sha256').update(id).digest().readUInt32BE(0) % (spreadS * 1_000);
 }
 
-/** Without fields that stay as they are. */
-const definedOf = (change: Omit<SchedulePatch, keyof GivenTimes>): ScheduleChange =>
-  Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-
 export function createScheduleChanges({ jobs, events, clock, limits }: ScheduleChangesDeps): ScheduleChanges {
   const now = (): number => clock.now().getTime();
 
@@ -134,7 +131,7 @@ export function createScheduleChanges({ jobs, events, clock, limits }: ScheduleC
     },
 
     async change(workspaceId, id, { start_time, rrule, time_zone, ...given }, tx) {
-      const change = definedOf(given);
+      const change = definedFields(given);
       const row = await lock(workspaceId, id, tx);
       if (start_time === undefined && rrule === undefined && time_zone === undefined)
         return changeSchedule(tx, id, { ...change, ...stored(stateOf(row)) });

@@ -15,7 +15,7 @@ const settings = (isOn: boolean) => ({
   CURSOR_KEY_PREVIOUS: [],
 });
 
-/** What agents and workers have, by the operator's setting. */
+/** Tools and jobs of a module with this setting. */
 function createModule(isOn: boolean) {
   const config = settings(isOn);
   const { routes, urgentJobs } = createSchedulesModule({

@@ -4,11 +4,12 @@ import { type ApiError, LIMITS } from '@uswarm/contract';
 import type { Logger } from '@uswarm/service-kit';
 import { type Request, type Response, Router } from 'express';
 import type { UserActor } from '../../accounts/auth/actor.js';
-import { answerErrorsAs, toApiError } from '../../platform/http/errors.js';
+import { toApiError } from '../../platform/http/errors.js';
+import { type AuthenticateProgram, enter } from '../enter.js';
 import { registerWorkspaceTools, type WorkspaceToolsDeps } from './workspace-tools.js';
 
 export interface McpDoorDeps extends Omit<WorkspaceToolsDeps, 'onError'> {
-  authenticate: (request: Request) => Promise<UserActor>;
+  authenticate: AuthenticateProgram;
   /** Their tokens are accepted. */
   issuers: readonly string[];
   /** Default: the address that a request names. */
@@ -51,13 +52,11 @@ export function createMcpDoor({ authenticate, issuers, publicUrl, version, logge
   });
 
   router.all(PATH, async (request: Request, response: Response) => {
-    response.locals['route'] = { operationId: 'mcp' };
-    answerErrorsAs(response, errorBody);
-    const actor = await authenticate(request).catch((error: unknown) => {
+    const entrance = { operationId: 'mcp', errorBody, authenticate };
+    const actor = await enter(request, response, entrance).catch((error: unknown) => {
       if (toApiError(error).status === 401) response.set('WWW-Authenticate', challenge(request, error));
       throw error;
     });
-    Object.assign(response.locals, { actor, userId: actor.userId });
     // Tools do not need the token itself.
     const auth = { token: '', clientId: actor.userId, scopes: [], extra: { actor } };
     await serve(Object.assign(request, { auth }), response);

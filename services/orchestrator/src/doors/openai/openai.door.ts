@@ -4,9 +4,10 @@ import express, { type Request, type Response, Router } from 'express';
 import type { z } from 'zod';
 import type { UserActor } from '../../accounts/auth/actor.js';
 import { clientGone } from '../../platform/http/client-gone.js';
-import { answerErrorsAs, ClientGone, toApiError } from '../../platform/http/errors.js';
+import { ClientGone, toApiError } from '../../platform/http/errors.js';
 import { parseInput } from '../../platform/http/input.js';
 import type { Answer, Ask, Asked } from '../ask.js';
+import { type AuthenticateProgram, enter } from '../enter.js';
 import { type EventStream, openEventStream } from '../event-stream.js';
 import { chatChunks, chatCompletion } from './chat.js';
 import { ChatRequest, type DoorRequest, questionOf, ResponsesRequest } from './request.js';
@@ -14,7 +15,7 @@ import { responseEvents, responseOf } from './responses.js';
 
 export interface OpenAiDoorDeps {
   ask: Ask;
-  authenticate: (request: Request) => Promise<UserActor>;
+  authenticate: AuthenticateProgram;
 }
 
 /** Writes an answer while it arrives. */
@@ -42,10 +43,7 @@ export function createOpenAiDoor({ ask, authenticate }: OpenAiDoorDeps): Router 
 
   function mount(path: string, { operationId, schema, whole, streamed }: Form): void {
     const identify = async (request: Request, response: Response, next: () => void): Promise<void> => {
-      response.locals['route'] = { operationId };
-      answerErrorsAs(response, errorBody);
-      const actor = await authenticate(request);
-      Object.assign(response.locals, { actor, userId: actor.userId });
+      response.locals['actor'] = await enter(request, response, { operationId, errorBody, authenticate });
       next();
     };
     router.post(path, identify, parse, async (request, response) => {

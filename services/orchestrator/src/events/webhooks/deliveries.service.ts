@@ -4,10 +4,10 @@ import type { JobQueue } from '../../platform/jobs/job-queue.js';
 import type { CursorCodec, CursorScope } from '../../records/cursor.js';
 import {
   type DeliveryRow,
+  enqueueWebhook,
   listDeliveries,
   replayDeliveries,
   replayDelivery,
-  WEBHOOK_JOB,
 } from '../../records/webhooks.store.js';
 import type { WebhookAccess, WebhookPath } from './webhook-access.js';
 
@@ -52,8 +52,6 @@ function deliveryView(row: DeliveryRow): WebhookDelivery {
 
 export function createDeliveryService(deps: DeliveryServiceDeps): DeliveryService {
   const { database, withTransaction, jobs, access, cursors } = deps;
-  const enqueue = ({ id, workspaceId }: WebhookPath, tx: Parameters<JobQueue['enqueue']>[1]): Promise<void> =>
-    jobs.enqueue({ kind: WEBHOOK_JOB, subjectId: id, workspaceId }, tx);
   return {
     async list(path, { scrollId, limit, state }) {
       await access.requireWebhook(path);
@@ -82,7 +80,7 @@ export function createDeliveryService(deps: DeliveryServiceDeps): DeliveryServic
       return withTransaction(async (tx) => {
         const row = await replayDelivery(tx, path.id, deliveryId);
         if (row === undefined) throw new ApiError('webhook_delivery_not_found');
-        await enqueue(path, tx);
+        await enqueueWebhook(jobs, path, tx);
         return deliveryView(row);
       });
     },
@@ -91,7 +89,7 @@ export function createDeliveryService(deps: DeliveryServiceDeps): DeliveryServic
       await access.requireWebhook(path);
       return withTransaction(async (tx) => {
         const count = await replayDeliveries(tx, path.id, since);
-        if (count > 0) await enqueue(path, tx);
+        if (count > 0) await enqueueWebhook(jobs, path, tx);
         return count;
       });
     },

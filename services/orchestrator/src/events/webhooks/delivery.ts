@@ -1,3 +1,4 @@
+import type { WebhookAttempt } from '@uswarm/contract';
 import type { Clock, Logger } from '@uswarm/service-kit';
 import type { Database, Transaction, WithTransaction } from '../../platform/database/database.js';
 import type { LeasedJob } from '../../platform/jobs/job-queue.js';
@@ -5,6 +6,7 @@ import type { JobResult } from '../../platform/jobs/job-worker.js';
 import type { EventLog } from '../../records/event-log.js';
 import { insertSystemMessage } from '../../records/system-message.js';
 import {
+  type AttemptIds,
   type AttemptResult,
   deleteDelivery,
   type DisabledReason,
@@ -45,8 +47,11 @@ const RENDERED_AT_ONCE = 50;
 export function createDelivery(deps: DeliveryDeps) {
   const { database, render, send, secrets, metrics, clock, logger } = deps;
 
-  async function queueAll(id: string): Promise<void> {
-    while ((await queueEvents(database, id, QUEUED_AT_ONCE)) === QUEUED_AT_ONCE);
+  /** @returns false if the log has no further event */
+  async function queueAll(id: string): Promise<boolean> {
+    const first = await queueEvents(database, id, QUEUED_AT_ONCE);
+    for (let count = first; count === QUEUED_AT_ONCE;) count = await queueEvents(database, id, QUEUED_AT_ONCE);
+    return first > 0;
   }
 
   async function tellUser(
@@ -69,6 +74,15 @@ export function createDelivery(deps: DeliveryDeps) {
     return nextAttempt({ outcome: attempt, attempts: failingSince === null ? 0 : attempts, failingMs, retryAfterMs });
   }
 
+  /** @returns as `storeAttempt` */
+  function store(webhook: SendingWebhook, ids: AttemptIds, attempt: WebhookAttempt, result: AttemptResult) {
+    if (!('disable' in result)) return storeAttempt(database, ids, attempt, result);
+    return deps.withTransaction(async (tx) => {
+      await tellUser(webhook, result.disable, tx);
+      return storeAttempt(tx, ids, attempt, result);
+    });
+  }
+
   /** @returns undefined if the next event can follow */
   async function deliver(
     webhook: SendingWebhook,
@@ -83,10 +97,7 @@ export function createDelivery(deps: DeliveryDeps) {
     const body = { type: event.event, timestamp: event.at, data: event.payload };
     const sent = await send({ url, id: delivery.id, body, secrets: webhook.secrets.map(secrets.open) }, signal);
     const result = resultOf(delivery, sent);
-    const continues = await deps.withTransaction(async (tx) => {
-      if ('disable' in result) await tellUser(webhook, result.disable, tx);
-      return storeAttempt(tx, ids, sent.attempt, result);
-    });
+    const continues = await store(webhook, ids, sent.attempt, result);
     metrics.attempted(sent.attempt.failure ?? 'delivered');
     if ('retryInMs' in result) return { againInMs: result.retryInMs };
     if ('disable' in result) logger.info({ webhook: webhook.id, reason: result.disable }, 'a webhook was disabled');
@@ -112,8 +123,7 @@ export function createDelivery(deps: DeliveryDeps) {
         const ended = delivery && (await deliver(webhook, delivery, event, signal));
         if (ended !== undefined) return ended;
       }
-      if (pending.length === 0) return { done: true };
-      if (pending.length < RENDERED_AT_ONCE) await queueAll(subjectId);
+      if (pending.length < RENDERED_AT_ONCE && !(await queueAll(subjectId))) return { done: true };
     }
   };
 }

@@ -41,6 +41,11 @@ describe('a request to a webhook', () => {
     expect((await send()).attempt.response).toBe(`a${'ä'.repeat(511)}`);
   });
 
+  it('is accepted by its status if the response never ends', async () => {
+    receiver.answers.push('stall');
+    expect((await send()).attempt).toMatchObject({ status: 200, failure: null, response: 'on the way' });
+  });
+
   it.each([
     ['30', 30_000],
     ['soon', undefined],

@@ -1,6 +1,6 @@
 import { ApiError } from '@uswarm/contract';
 import type { Database } from '../../platform/database/database.js';
-import { findWebhook, type WebhookRow } from '../../records/webhooks.store.js';
+import { findWebhook } from '../../records/webhooks.store.js';
 import type { WorkspaceAccess } from '../../workspaces/workspace-access.js';
 
 /** The webhook that a request is about. */
@@ -18,7 +18,7 @@ export interface WebhookAccess {
   /** @throws ApiError `webhooks_not_enabled` */
   requireEnabled(path: WorkspacePath): Promise<void>;
   /** @throws ApiError `webhooks_not_enabled`, `webhook_not_found` */
-  requireWebhook(path: WebhookPath, db?: Database): Promise<WebhookRow>;
+  requireWebhook(path: WebhookPath): Promise<void>;
 }
 
 export function createWebhookAccess(
@@ -34,11 +34,10 @@ export function createWebhookAccess(
   return {
     requireWorkspace,
     requireEnabled,
-    async requireWebhook(path, db = database) {
+    async requireWebhook(path) {
       await requireEnabled(path);
-      const row = await findWebhook(db, path.workspaceId, path.id);
+      const row = await findWebhook(database, path.workspaceId, path.id);
       if (row === undefined) throw new ApiError('webhook_not_found');
-      return row;
     },
   };
 }

@@ -20,7 +20,7 @@ export interface WebhookTriggerDeps {
   logger: Logger;
 }
 
-/** Events of this time are one statement. */
+/** Commits within this time share one statement. */
 const COLLECT_MS = 100;
 /** Finds webhooks that another process has stored, and events that a crashed one has. */
 const SWEEP_MS = 10_000;

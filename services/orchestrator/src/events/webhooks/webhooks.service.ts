@@ -3,6 +3,7 @@ import { ApiError, type Webhook, type WebhookAttempt, type WebhookWithSecret } f
 import type { Clock } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Database, Transaction, WithTransaction } from '../../platform/database/database.js';
+import { definedFields } from '../../platform/http/defined-fields.js';
 import { addressProblem, canonicalAddress } from '../../platform/http/public-url.js';
 import type { JobQueue } from '../../platform/jobs/job-queue.js';
 import { appendAudit } from '../../records/audit.store.js';
@@ -10,12 +11,13 @@ import { lockUser } from '../../records/lock-user.js';
 import {
   changeWebhook,
   deleteWebhook,
+  enqueueWebhook,
   findSendingWebhook,
+  findWebhook,
   insertWebhook,
   listWebhooks,
   replaceSecret,
   type WebhookChange,
-  WEBHOOK_JOB,
   type WebhookRow,
   type WebhookSettings,
 } from '../../records/webhooks.store.js';
@@ -64,9 +66,6 @@ const webhookView = (row: WebhookRow): Webhook => ({
   created_at: row.createdAt.toISOString(),
 });
 
-const present = <Value extends object>(value: Value): { [Key in keyof Value]: Exclude<Value[Key], undefined> } =>
-  Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as never;
-
 export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
   const { config, database, withTransaction, jobs, access, secrets, send, trigger, clock } = deps;
 
@@ -81,10 +80,6 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
   const record = (verb: string, { userId, id }: WebhookPath, tx: Transaction, details = {}): Promise<void> =>
     appendAudit(tx, { actor: 'user', action: `webhook.${verb}`, userId, subjectId: id, details });
 
-  /** Its waiting events are sent now. */
-  const enqueue = ({ id, workspaceId }: WebhookPath, tx: Transaction): Promise<void> =>
-    jobs.enqueue({ kind: WEBHOOK_JOB, subjectId: id, workspaceId }, tx);
-
   async function storeSecret(
     { userId, id: webhookId }: WebhookPath,
     overlapMs: number,
@@ -95,8 +90,11 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
     return secret;
   }
 
-  async function viewOf(path: WebhookPath, tx: Transaction): Promise<Webhook> {
-    return webhookView(await access.requireWebhook(path, tx));
+  /** @throws ApiError `webhook_not_found` */
+  async function viewOf({ workspaceId, id }: WebhookPath, tx: Transaction): Promise<Webhook> {
+    const row = await findWebhook(tx, workspaceId, id);
+    if (row === undefined) throw new ApiError('webhook_not_found');
+    return webhookView(row);
   }
 
   return {
@@ -122,14 +120,14 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
     },
 
     async update(path, { url, ...change }) {
-      await access.requireWebhook(path);
+      await access.requireEnabled(path);
       const address = url === undefined ? {} : { url: readUrl(url) };
       return withTransaction(async (tx) => {
-        const changed = await changeWebhook(tx, path.workspaceId, path.id, { ...present(change), ...address });
+        const changed = await changeWebhook(tx, path.workspaceId, path.id, { ...definedFields(change), ...address });
         if (!changed) throw new ApiError('webhook_not_found');
         await record('change', path, tx, { ...(change.state && { state: change.state }) });
         if (change.state === 'enabled') {
-          await enqueue(path, tx);
+          await enqueueWebhook(jobs, path, tx);
           tx.afterCommit(() => trigger.watch(path.workspaceId));
         }
         return viewOf(path, tx);

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../database/database.js';
+import { inMs } from '../database/in-ms.js';
 import type { LeasedJob } from './leased-job.js';
 import { createJobSignals, type JobSignals } from './job-signals.js';
 
@@ -75,8 +76,6 @@ export interface JobQueue {
   /** Takes the lease, even from another holder. Undefined if the job does not exist. */
   takeOver(kind: string, subjectId: string, leaseMs: number, db: Database): Promise<LeasedJob | undefined>;
 }
-
-const inMs = (ms: number): RawBuilder<Date> => sql<Date>`now() + ${ms} * interval '1 millisecond'`;
 
 /** A CTE `held` that locks a leased job and selects its subject; empty if the lease is lost. */
 export const heldLease = ({ kind, subjectId, leaseId }: LeasedJob): RawBuilder<unknown> => sql`
