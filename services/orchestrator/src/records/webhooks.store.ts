@@ -122,6 +122,18 @@ export const listWebhooks = (db: Database, workspaceId: string): Promise<Webhook
 export const findWebhook = (db: Database, workspaceId: string, id: string): Promise<WebhookRow | undefined> =>
   selectWebhooks(db, workspaceId).where('w.id', '=', id).executeTakeFirst();
 
+/** Concurrent changes wait until the transaction ends. @returns false if the webhook is not found */
+export async function lockWebhook(tx: Transaction, workspaceId: string, id: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('webhooks')
+    .select('id')
+    .where('id', '=', id)
+    .where('workspace_id', '=', workspaceId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** The webhook receives the events after the present one. */
 export async function insertWebhook(
   tx: Transaction,
@@ -174,7 +186,7 @@ export async function deleteWebhook(tx: Transaction, workspaceId: string, id: st
   return numDeletedRows > 0n;
 }
 
-/** Stores the current secret. The one before signs for `overlapMs` more; older ones no longer. */
+/** Stores the current secret of a locked webhook. The one before signs for `overlapMs` more; older ones no longer. */
 export async function replaceSecret(
   tx: Transaction,
   { webhookId, userId, provider, keyId, sealed, overlapMs }: SecretRow & { webhookId: string; overlapMs: number },

@@ -228,6 +228,15 @@ describe('a webhook', () => {
     expect(() => receiver.verify(second, rotated.secret)).toThrow();
   });
 
+  it('has one current secret after concurrent rotations', async () => {
+    const webhook = await create();
+    const path = `${webhooks}/${webhook.id}/secret`;
+    await Promise.all(Array.from({ length: 5 }, () => user.post(path, { overlap_hours: 1 }, 200)));
+    const { rows } = await sql`
+      SELECT FROM webhook_secrets WHERE webhook_id = ${webhook.id} AND expires_at IS NULL`.execute(uswarm.database);
+    expect(rows).toHaveLength(1);
+  });
+
   it('can be tested, and a failed test changes nothing', async () => {
     const webhook = await create();
     const path = `${webhooks}/${webhook.id}/test`;

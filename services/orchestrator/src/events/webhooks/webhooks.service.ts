@@ -16,6 +16,7 @@ import {
   findWebhook,
   insertWebhook,
   listWebhooks,
+  lockWebhook,
   replaceSecret,
   type WebhookChange,
   type WebhookRow,
@@ -143,8 +144,9 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
     },
 
     async rotateSecret(path, overlapMs) {
-      await access.requireWebhook(path);
+      await access.requireEnabled(path);
       return withTransaction(async (tx) => {
+        if (!(await lockWebhook(tx, path.workspaceId, path.id))) throw new ApiError('webhook_not_found');
         const secret = await storeSecret(path, overlapMs, tx);
         await record('rotate-secret', path, tx);
         return { ...(await viewOf(path, tx)), secret };
