@@ -10,6 +10,7 @@ import type { WorkspaceAccess } from '../workspaces/workspace-access.js';
 import { choiceOf } from './action-card.js';
 import { type MessageRow, messageView, type CreateViewContext } from './message-view.js';
 import { isAgentDeleted } from '../records/agents.store.js';
+import { storeDecisionMessage } from '../records/approvals.store.js';
 import { findMessages } from '../records/messages.store.js';
 import type { UserMessages } from './user-messages.js';
 import { updateMessage } from '../records/message-rows.js';
@@ -77,7 +78,8 @@ export function createActionService(deps: ActionServiceDeps): ActionService {
     if (decided === undefined) await messages.store({ ...message, agentIds: [agentId] }, tx);
     else {
       const agentIds = decided.suspendedTurnId === undefined ? [] : [agentId];
-      await messages.store({ ...message, agentIds }, tx, decided);
+      const { id } = await messages.store({ ...message, agentIds }, tx, decided);
+      if (agentIds.length === 0) await storeDecisionMessage(tx, messageId, id);
     }
     await deps.push.withdraw({ messageIds: [messageId] }, tx);
     await statuses.refreshWorkspace(workspaceId, tx);

@@ -217,6 +217,15 @@ export async function decideApproval(
     .execute();
 }
 
+/** Stores which user message tells of a decision that a running turn reads. */
+export async function storeDecisionMessage(db: Database, cardMessageId: string, messageId: string): Promise<void> {
+  await db
+    .updateTable('tool_approvals')
+    .set({ decision_message_id: messageId })
+    .where('card_message_id', '=', cardMessageId)
+    .execute();
+}
+
 /**
  * Reads the answer to a question and deletes it.
  *

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { MessageData, MessagePage, ReplayedEvent } from '@uswarm/contract';
 import { eventually } from '@uswarm/testkit/eventually';
+import { ASKED } from '../../test/message-client.js';
 import { allRows } from '../../test/database-rows.js';
 import { startTestOrchestrator, type TestOrchestrator } from '../../test/test-orchestrator.js';
 import { useTurnFixture } from '../../test/turn-fixture.js';
+import { approvalCard, callHash } from '../records/approval-card.js';
 import { LeaseLost } from './commit.js';
 
 const body = (text: string) => ({ content: { type: 'text', text } });
@@ -104,6 +106,21 @@ describe('a stop request for a queued turn', () => {
     expect(await turns()).toEqual(['running, to be stopped']);
     await writer.finish({ turnStatus: 'stopped', messageStatus: 'incomplete', text: 'Becau', errorCode: null });
     expect((await messages())[1]).toMatchObject({ id: replyId, status: 'failed', extended_status: 'incomplete' });
+  });
+
+  it('stops the running turn that reads a decision, by the message that tells of it', async () => {
+    await ask('why?');
+    const writer = await world.turnWorker.writerOf(await world.turnWorker.claim());
+    await writer.begin();
+    const asked = { id: 'c1', tool: 'send', argumentsHash: callHash('send', '{}'), key: undefined };
+    await writer.ask({ ...asked, integrationId: undefined, card: approvalCard({ title: 'Send', changes: [] }, ASKED) });
+    const card = (await messages()).find(({ content }) => content.type === 'action_card')!;
+    await world.user.post(`${world.home.workspace}/messages/${card.id}/action`, { action_id: 'approve' }, 200);
+    const decision = (await messages()).findLast(({ role }) => role === 'user')!;
+    await stop(decision.id);
+    expect(await turns()).toEqual(['running, to be stopped']);
+    await writer.finish({ turnStatus: 'stopped', messageStatus: 'incomplete', text: 'I', errorCode: null });
+    expect(await refusal(decision.id)).toBe('turn_not_running');
   });
 
   it('returns turn_not_running for a turn that has ended', async () => {

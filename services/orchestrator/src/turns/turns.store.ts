@@ -249,7 +249,10 @@ export function findRunningTurns(db: Database, conversationId: string): Promise<
     .execute();
 }
 
-/** Turns that answer this user message, also together with others, or have this reply, in their order. */
+/**
+ * Turns that answer this user message, also together with others, read the decision of which it tells, or have this reply, in
+ * their order.
+ */
 export function findTurnsOfMessage(db: Database, workspaceId: string, messageId: string): Promise<TurnRow[]> {
   return rows(db)
     .where('t.workspace_id', '=', workspaceId)
@@ -260,6 +263,7 @@ export function findTurnsOfMessage(db: Database, workspaceId: string, messageId:
         eb('t.resumes_message_id', '=', messageId),
         // An array, so that the index of ids is used.
         sql<boolean>`t.id = ANY(ARRAY(SELECT merged_into_turn_id FROM turns WHERE user_message_id = ${messageId}))`,
+        sql<boolean>`t.id = ANY(ARRAY(SELECT turn_id FROM tool_approvals WHERE decision_message_id = ${messageId}))`,
       ]),
     )
     .orderBy('t.id')

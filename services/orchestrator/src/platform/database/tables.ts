@@ -428,6 +428,7 @@ export interface ToolApprovalsTable {
   integration_id: string | null;
   question: Json<Record<string, unknown>> | null;
   answer: Json<Record<string, unknown>> | null;
+  decision_message_id: string | null;
 }
 
 export interface ToolCallsTable {
