@@ -90,3 +90,26 @@ describe('uswarmctl why', () => {
     expect(next.runbook).toBe('docs/runbooks/UswarmRuntimesStuckProgressing.md');
   });
 });
+
+describe('uswarmctl --port-forward', () => {
+  /** The release has no operator, so the orchestrator itself refuses. */
+  const REFUSED = /^The administration API is disabled/;
+  const show = (namespace: string) => {
+    const { context, kubeconfig } = session.settings;
+    const line = ['workspace', 'show', crypto.randomUUID(), '--port-forward', namespace, '--context', context];
+    return run(process.execPath, [PROGRAM, ...line], {
+      env: { KUBECONFIG: kubeconfig, PATH: process.env['PATH'], USWARM_ADMIN_KEY: `olivia:${'a'.repeat(64)}` },
+      timeout: 30_000,
+    });
+  };
+
+  it('reaches the orchestrator with kubectl, which ends with the command', async () => {
+    await expect(show(NAMESPACE.release)).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(REFUSED) });
+    await expect(run('pgrep', ['-f', 'kubectl.*port-forward.*:internal'])).rejects.toMatchObject({ code: 1 });
+  });
+
+  it('names the namespace that has no orchestrator', async () => {
+    const stderr = 'No orchestrator in the namespace default.\n';
+    await expect(show('default')).rejects.toMatchObject({ code: 1, stderr });
+  });
+});

@@ -1,10 +1,9 @@
 import { USERSWARM_NAME, USERSWARM_NAME_LENGTH, userSwarmName } from '@uswarm/contract/userswarm';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
-import type { ClusterOptions } from './cluster.js';
 import { durationS } from './duration.js';
 
 /** A runtime, and where to read about it. */
-interface SwarmTarget extends ClusterOptions {
+interface SwarmTarget {
   swarm: string;
   /** The release's namespace; undefined searches all. */
   namespace: string | undefined;
@@ -18,7 +17,7 @@ export type ClusterCommand =
       /** Prefix of runbook links. */
       runbooks: string;
     } & SwarmTarget)
-  | ({
+  | {
       name: 'drain';
       swarms: string[];
       /** Drains the runtimes on this node. */
@@ -27,16 +26,13 @@ export type ClusterCommand =
       /** Releases the runtimes instead. */
       undo: boolean;
       waitS: number;
-    } & ClusterOptions)
-  | ({ name: 'rollout status' } & ClusterOptions)
-  | ({ name: 'rollout force'; swarm: string } & ClusterOptions);
+    }
+  | { name: 'rollout status' }
+  | { name: 'rollout force'; swarm: string };
 
 type Select = (command: ClusterCommand) => void;
-type ClusterFlags = Partial<ClusterOptions> & { namespace?: string };
+type TargetFlags = { namespace?: string };
 
-export const kubeconfigOption = () => new Option('--kubeconfig <file>', 'kubeconfig (default: KUBECONFIG)');
-export const contextOption = () =>
-  new Option('--context <name>', 'context of the kubeconfig (default: its current context)');
 const namespaceOption = () =>
   new Option('-n, --namespace <name>', "the release's namespace (default: all are searched)");
 const swarmArgument = () => new Argument('<workspace>', 'workspace id, or name of the UserSwarm').argParser(swarmName);
@@ -54,16 +50,12 @@ function addExplainCommand(program: Command, select: Select): void {
     .summary('explain the state of a runtime')
     .description(
       'Explain the state of a runtime and recommend actions, from its conditions, pods and Events.\n' +
-        'Reads Kubernetes with your kubeconfig and does not need the orchestrator. With --url or USWARM_ADMIN_URL, also\n' +
-        'lists the last failed turns with their traces.',
+        'Reads Kubernetes with your kubeconfig and does not need the orchestrator. With --port-forward, --url or\n' +
+        'USWARM_ADMIN_URL, also lists the last failed turns with their traces.',
     )
     .addArgument(swarmArgument())
     .addOption(namespaceOption())
-    .addOption(kubeconfigOption())
-    .addOption(contextOption())
-    .action((swarm: string, { namespace, kubeconfig, context }: ClusterFlags) =>
-      select({ name: 'explain', swarm, namespace, kubeconfig, context }),
-    );
+    .action((swarm: string, { namespace }: TargetFlags) => select({ name: 'explain', swarm, namespace }));
 }
 
 function addWhyCommand(program: Command, select: Select): void {
@@ -79,14 +71,12 @@ function addWhyCommand(program: Command, select: Select): void {
       new Option('--runbooks <url>', 'prefix of runbook links').env('USWARM_RUNBOOKS').default('docs/runbooks'),
     )
     .addOption(namespaceOption())
-    .addOption(kubeconfigOption())
-    .addOption(contextOption())
-    .action((swarm: string, { runbooks, namespace, kubeconfig, context }: ClusterFlags & { runbooks: string }) =>
-      select({ name: 'why', swarm, runbooks, namespace, kubeconfig, context }),
+    .action((swarm: string, { runbooks, namespace }: TargetFlags & { runbooks: string }) =>
+      select({ name: 'why', swarm, runbooks, namespace }),
     );
 }
 
-type DrainFlags = ClusterFlags & { node?: string; all?: boolean; undo?: boolean; wait: number };
+type DrainFlags = { node?: string; all?: boolean; undo?: boolean; wait: number };
 
 function addDrainCommand(program: Command, select: Select): void {
   const command = program
@@ -104,16 +94,14 @@ function addDrainCommand(program: Command, select: Select): void {
       new Option('--wait <duration>', 'maximum wait for the pods, such as 90s or 5m')
         .argParser(durationS)
         .default(150, '150s'),
-    )
-    .addOption(kubeconfigOption())
-    .addOption(contextOption());
-  command.action((texts: string[], { node, all = false, undo = false, wait, kubeconfig, context }: DrainFlags) => {
+    );
+  command.action((texts: string[], { node, all = false, undo = false, wait }: DrainFlags) => {
     const selections = [texts.length > 0, node !== undefined, all].filter(Boolean).length;
     if (selections !== 1) command.error('error: name workspaces, or use either --node or --all');
     // Nothing runs on the node that was drained.
     if (undo && node !== undefined) command.error('error: --undo needs workspaces or --all');
     const swarms = texts.map((text) => swarmOperand(command, text));
-    select({ name: 'drain', swarms, node, all, undo, waitS: wait, kubeconfig, context });
+    select({ name: 'drain', swarms, node, all, undo, waitS: wait });
   });
 }
 
@@ -131,18 +119,12 @@ function addRolloutCommands(program: Command, select: Select): void {
   rollout
     .command('status')
     .description('show which runtimes wait for the current revision of image, keys and pod settings')
-    .addOption(kubeconfigOption())
-    .addOption(contextOption())
-    .action(({ kubeconfig, context }: ClusterFlags) => select({ name: 'rollout status', kubeconfig, context }));
+    .action(() => select({ name: 'rollout status' }));
   rollout
     .command('force')
     .description('change a runtime to the current revision now, even during a turn')
     .addArgument(swarmArgument())
-    .addOption(kubeconfigOption())
-    .addOption(contextOption())
-    .action((swarm: string, { kubeconfig, context }: ClusterFlags) =>
-      select({ name: 'rollout force', swarm, kubeconfig, context }),
-    );
+    .action((swarm: string) => select({ name: 'rollout force', swarm }));
 }
 
 function swarmName(text: string): string {

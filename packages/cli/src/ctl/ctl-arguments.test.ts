@@ -91,10 +91,7 @@ describe('the command line of uswarmctl', () => {
     ['tools accept github', { name: 'tools accept', server: 'github', tools: undefined }],
     ['tools accept github a b', { name: 'tools accept', server: 'github', tools: ['a', 'b'] }],
     ['audit', { name: 'audit', user: undefined, limit: 50 }],
-    [
-      `explain ${ID} --context prod`,
-      { name: 'explain', swarm: `workspace-${ID}`, namespace: undefined, kubeconfig: undefined, context: 'prod' },
-    ],
+    [`explain ${ID} --context prod`, { name: 'explain', swarm: `workspace-${ID}`, namespace: undefined }],
     [
       'drain workspace-alder a --wait 5m',
       {
@@ -104,8 +101,6 @@ describe('the command line of uswarmctl', () => {
         all: false,
         undo: false,
         waitS: 300,
-        kubeconfig: undefined,
-        context: undefined,
       },
     ],
     [
@@ -117,16 +112,11 @@ describe('the command line of uswarmctl', () => {
         all: true,
         undo: true,
         waitS: 150,
-        kubeconfig: undefined,
-        context: undefined,
       },
     ],
     [`trace ${ID}`, { name: 'trace', id: ID }],
-    ['rollout status', { name: 'rollout status', kubeconfig: undefined, context: undefined }],
-    [
-      'rollout force workspace-alder',
-      { name: 'rollout force', swarm: 'workspace-alder', kubeconfig: undefined, context: undefined },
-    ],
+    ['rollout status', { name: 'rollout status' }],
+    ['rollout force workspace-alder', { name: 'rollout force', swarm: 'workspace-alder' }],
     [
       'why workspace-alder -n backend -o json --runbooks https://r.test',
       {
@@ -134,14 +124,9 @@ describe('the command line of uswarmctl', () => {
         swarm: 'workspace-alder',
         namespace: 'backend',
         runbooks: 'https://r.test',
-        kubeconfig: undefined,
-        context: undefined,
       },
     ],
-    [
-      'explain workspace-alder --kubeconfig k',
-      { name: 'explain', swarm: 'workspace-alder', namespace: undefined, kubeconfig: 'k', context: undefined },
-    ],
+    ['explain workspace-alder --kubeconfig k', { name: 'explain', swarm: 'workspace-alder', namespace: undefined }],
     [
       'secrets create --skip uswarm-tls registry --dry-run',
       {
@@ -152,8 +137,6 @@ describe('the command line of uswarmctl', () => {
         skip: ['uswarm-tls', 'registry'],
         dryRun: true,
         out: undefined,
-        kubeconfig: undefined,
-        context: undefined,
       },
     ],
     ['audit --user ada --limit 500', { name: 'audit', user: 'ada', limit: 500 }],
@@ -170,12 +153,21 @@ describe('the command line of uswarmctl', () => {
       command: { name: 'user show', user: 'ada' },
       json: true,
       url: 'http://127.0.0.1:8082',
+      portForward: undefined,
+      cluster: { kubeconfig: undefined, context: undefined },
       keyFile: 'k',
       tokenCommand: 't',
       dataDir: 'd',
       as: 'olivia',
     });
   });
+
+  it.each(['explain a', 'secrets create', 'user show ada --port-forward backend'])(
+    'selects a cluster as kubectl does: %s',
+    (line) => {
+      expect(parse(`${line} --kubeconfig k --context prod`).cluster).toEqual({ kubeconfig: 'k', context: 'prod' });
+    },
+  );
 
   it.each<[string, RegExp]>([
     ['frobnicate', /^error: unknown command 'frobnicate'/],
@@ -205,7 +197,8 @@ describe('the command line of uswarmctl', () => {
     ['drain --undo --node n', /^error: --undo needs workspaces or --all/],
     ['drain a/b', /^error: 'a\/b' is invalid\. It must be a workspace id/],
     ['explain a/b', /'a\/b'.* It must be a workspace id or the name of a UserSwarm\./],
-    ['audit --context c', /^error: unknown option '--context'/],
+    ['audit --context c', /^error: --kubeconfig and --context need --port-forward/],
+    ['audit --port-forward n --url http://u', /'--port-forward <namespace>' cannot be used with option '--url <url>'/],
     ['audit --nope', /^error: unknown option '--nope'/],
     ['--json', /^error: missing command\. Expected one of: user, export, workspace, /],
   ])('prints a usage error to stderr and exits with 2 for %j', (line, message) => {

@@ -2,7 +2,7 @@ import { AdminTurnStatus, LegalDocumentName } from '@uswarm/contract';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { type CommandLineOutput, httpOrigin } from '../command-line.js';
 import type { ClusterOptions } from './cluster.js';
-import { addClusterCommands, type ClusterCommand, contextOption, kubeconfigOption } from './cluster-arguments.js';
+import { addClusterCommands, type ClusterCommand } from './cluster-arguments.js';
 import { durationS } from './duration.js';
 import type { Target } from './secrets/secret-manifests.js';
 
@@ -30,21 +30,37 @@ export type CtlCommand =
   | { name: 'audit'; user: string | undefined; limit: number }
   | { name: 'receipt verify'; file: string; keys: string | undefined }
   | ClusterCommand
-  | ({ name: 'secrets create'; dryRun: boolean; out: string | undefined } & Target & ClusterOptions);
+  | ({ name: 'secrets create'; dryRun: boolean; out: string | undefined } & Target);
 
 export interface CtlArguments {
   command: CtlCommand;
   json: boolean;
   /** Internal API; by default from the environment or the data folder. */
   url: string | undefined;
+  /** Namespace of the orchestrator to which kubectl forwards a port, instead of `url`. */
+  portForward: string | undefined;
+  cluster: ClusterOptions;
   keyFile: string | undefined;
   tokenCommand: string | undefined;
   dataDir: string | undefined;
   as: string | undefined;
 }
 
+/** Commands that use the Kubernetes API themselves. */
+const CLUSTER_COMMANDS: ReadonlySet<CtlCommand['name']> = new Set<ClusterCommand['name'] | 'secrets create'>([
+  'explain',
+  'why',
+  'drain',
+  'rollout status',
+  'rollout force',
+  'secrets create',
+]);
+
 type Select = (command: CtlCommand) => void;
-type GeneralOptions = Partial<Omit<CtlArguments, 'command' | 'json'>> & { json?: boolean; output?: 'json' | 'text' };
+type GeneralOptions = Partial<Omit<CtlArguments, 'command' | 'json' | 'cluster'> & ClusterOptions> & {
+  json?: boolean;
+  output?: 'json' | 'text';
+};
 
 /**
  * Parses the command line of `uswarmctl`. Without arguments it prints the help.
@@ -75,8 +91,14 @@ export function parseCtlArguments(
   addSecretsCommand(program, select);
   program.parse(args.length === 0 ? ['--help'] : args, { from: 'user' });
   if (selected === undefined) return program.help({ error: true });
-  const { json = false, output: format, url, keyFile, tokenCommand, dataDir, as } = program.opts<GeneralOptions>();
-  return { command: selected, json: json || format === 'json', url, keyFile, tokenCommand, dataDir, as };
+  const { json = false, output: format, kubeconfig, context, ...general } = program.opts<GeneralOptions>();
+  const { url, portForward, keyFile, tokenCommand, dataDir, as } = general;
+  const connection = { url, portForward, keyFile, tokenCommand, dataDir, as };
+  // Else the command would go to another installation.
+  if ((kubeconfig ?? context) !== undefined && portForward === undefined && !CLUSTER_COMMANDS.has(selected.name)) {
+    program.error('error: --kubeconfig and --context need --port-forward');
+  }
+  return { command: selected, json: json || format === 'json', cluster: { kubeconfig, context }, ...connection };
 }
 
 function newProgram(name: string, output: CommandLineOutput): Command {
@@ -89,6 +111,14 @@ function newProgram(name: string, output: CommandLineOutput): Command {
     .addOption(new Option('-o, --output <format>', 'json or text, as with kubectl').choices(['json', 'text']))
     .option('--as <name>', 'operator name for the audit log (default: your user name on this machine)')
     .option('--url <url>', 'internal API (default: USWARM_ADMIN_URL)', httpOrigin)
+    .addOption(
+      new Option(
+        '--port-forward <namespace>',
+        'reach the orchestrator in this namespace with kubectl port-forward',
+      ).conflicts('url'),
+    )
+    .option('--kubeconfig <file>', 'kubeconfig (default: KUBECONFIG)')
+    .option('--context <name>', 'context of the kubeconfig (default: its current context)')
     .option('--key-file <file>', 'file with the operator key (default: USWARM_ADMIN_KEY contains the key)')
     .option(
       '--token-command <command>',
@@ -276,7 +306,7 @@ function addReceiptCommands(program: Command, select: Select): void {
     .action((file: string, { keys }: { keys?: string }) => select({ name: 'receipt verify', file, keys }));
 }
 
-type SecretsOptions = Target & Partial<ClusterOptions> & { dryRun?: boolean; out?: string };
+type SecretsOptions = Target & { dryRun?: boolean; out?: string };
 
 function addSecretsCommand(program: Command, select: Select): void {
   addGroup(program, 'secrets', 'create the Secrets of an installation')
@@ -297,21 +327,8 @@ function addSecretsCommand(program: Command, select: Select): void {
       ),
     )
     .option('--dry-run', 'print the Secrets without their values, and create nothing')
-    .addOption(kubeconfigOption())
-    .addOption(contextOption())
-    .action(
-      ({ namespace, runtimeNamespace, release, skip, dryRun = false, out, kubeconfig, context }: SecretsOptions) =>
-        select({
-          name: 'secrets create',
-          namespace,
-          runtimeNamespace,
-          release,
-          skip,
-          dryRun,
-          out,
-          kubeconfig,
-          context,
-        }),
+    .action(({ namespace, runtimeNamespace, release, skip, dryRun = false, out }: SecretsOptions) =>
+      select({ name: 'secrets create', namespace, runtimeNamespace, release, skip, dryRun, out }),
     );
 }
 

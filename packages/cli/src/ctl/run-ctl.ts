@@ -7,6 +7,7 @@ import { type AdminClient, createAdminClient } from './admin-client.js';
 import { type CommandResult, runCommand } from './commands.js';
 import { findConnection } from './connection.js';
 import { type CtlArguments, parseCtlArguments } from './ctl-arguments.js';
+import { throughPortForward } from './port-forward.js';
 import { verifyReceipts } from './receipts.js';
 import { createAsk } from './secrets/ask.js';
 
@@ -41,35 +42,53 @@ function programName(files: readonly string[]): string {
 }
 
 async function run(args: CtlArguments, client: HttpClient): Promise<CommandResult> {
-  const { command } = args;
+  const { command, cluster } = args;
   // The Kubernetes client takes most of the start time, and other commands do not need it.
-  if (command.name === 'explain') {
-    const { explain } = await import('./explain/explain.js');
-    return explain(command, process.env, new Date(), await adminOf(args, client));
+  switch (command.name) {
+    case 'explain': {
+      const { explain } = await import('./explain/explain.js');
+      const report = (admin?: AdminClient) => explain({ ...command, ...cluster }, process.env, new Date(), admin);
+      return namesOrchestrator(args) ? withAdmin(args, client, report) : report();
+    }
+    case 'why': {
+      const { why } = await import('./why/why.js');
+      return why({ ...command, ...cluster }, process.env);
+    }
+    case 'drain': {
+      const { drain } = await import('./drain/drain.js');
+      return drain({ ...command, ...cluster }, process.env);
+    }
+    case 'rollout status': {
+      const { rolloutStatus } = await import('./rollout/rollout.js');
+      return rolloutStatus({ ...command, ...cluster }, process.env);
+    }
+    case 'rollout force': {
+      const { rolloutForce } = await import('./rollout/rollout.js');
+      return rolloutForce({ ...command, ...cluster }, process.env);
+    }
+    case 'secrets create': {
+      const { createProductionSecrets } = await import('./secrets/secrets.js');
+      const ask = process.stdin.isTTY ? createAsk(process.stdin, process.stderr) : undefined;
+      return createProductionSecrets({ ...command, ...cluster }, process.env, ask);
+    }
+    case 'receipt verify':
+      return verifyReceipts(command);
+    default:
+      return withAdmin(args, client, (admin) => runCommand(command, admin));
   }
-  if (command.name === 'why') {
-    const { why } = await import('./why/why.js');
-    return why(command, process.env);
-  }
-  if (command.name === 'drain') {
-    const { drain } = await import('./drain/drain.js');
-    return drain(command, process.env);
-  }
-  if (command.name === 'rollout status' || command.name === 'rollout force') {
-    const { rolloutForce, rolloutStatus } = await import('./rollout/rollout.js');
-    return command.name === 'rollout status' ? rolloutStatus(command, process.env) : rolloutForce(command, process.env);
-  }
-  if (command.name === 'secrets create') {
-    const { createProductionSecrets } = await import('./secrets/secrets.js');
-    const ask = process.stdin.isTTY ? createAsk(process.stdin, process.stderr) : undefined;
-    return createProductionSecrets(command, process.env, ask);
-  }
-  if (command.name === 'receipt verify') return verifyReceipts(command);
-  return runCommand(command, createAdminClient(await findConnection(args, process.env), client));
 }
 
-/** The orchestrator, if options or environment name it: `explain` works without it. */
-async function adminOf(args: CtlArguments, client: HttpClient): Promise<AdminClient | undefined> {
-  if (args.url === undefined && (process.env['USWARM_ADMIN_URL'] ?? '') === '') return undefined;
-  return createAdminClient(await findConnection(args, process.env), client);
+/** `explain` works without the orchestrator. */
+const namesOrchestrator = ({ url, portForward }: CtlArguments): boolean =>
+  url !== undefined || portForward !== undefined || (process.env['USWARM_ADMIN_URL'] ?? '') !== '';
+
+async function withAdmin<Result>(
+  args: CtlArguments,
+  http: HttpClient,
+  use: (admin: AdminClient) => Promise<Result>,
+): Promise<Result> {
+  if (args.portForward === undefined) return use(createAdminClient(await findConnection(args, process.env), http));
+  return throughPortForward(args.portForward, args.cluster, process.env, async (url) =>
+    use(createAdminClient(await findConnection({ ...args, url }, process.env), http)),
+  );
 }

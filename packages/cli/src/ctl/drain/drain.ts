@@ -15,7 +15,7 @@ import {
   type Resource,
 } from '@uswarm/kube-client';
 import { Failure } from '../../failure.js';
-import { inCluster } from '../cluster.js';
+import { type ClusterOptions, inCluster } from '../cluster.js';
 import type { ClusterCommand } from '../cluster-arguments.js';
 import type { CommandResult } from '../commands.js';
 
@@ -25,7 +25,7 @@ const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' }
 const PAGE = 500;
 const POLL_MS = 1_000;
 
-type Drain = Extract<ClusterCommand, { name: 'drain' }>;
+type Drain = Extract<ClusterCommand, { name: 'drain' }> & ClusterOptions;
 interface Drained {
   drained: string[];
   /** Runtimes whose pods still run at the end of the wait. */

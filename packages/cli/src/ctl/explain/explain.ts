@@ -1,7 +1,7 @@
 import { workspaceIdOf } from '@uswarm/contract/userswarm';
 import { Failure } from '../../failure.js';
 import type { AdminClient } from '../admin-client.js';
-import { inCluster } from '../cluster.js';
+import { type ClusterOptions, inCluster } from '../cluster.js';
 import type { CtlCommand } from '../ctl-arguments.js';
 import { collectFindings } from './collect.js';
 import { createReport } from './create-report.js';
@@ -18,7 +18,7 @@ const FAILED_TURNS = 5;
  * @throws Failure
  */
 export async function explain(
-  command: Extract<CtlCommand, { name: 'explain' }>,
+  command: Extract<CtlCommand, { name: 'explain' }> & ClusterOptions,
   environment: Record<string, string | undefined>,
   now: Date = new Date(),
   admin?: Pick<AdminClient, 'call'>,

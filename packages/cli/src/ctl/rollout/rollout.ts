@@ -1,7 +1,7 @@
 import { ROLLOUT, type UserSwarm, USERSWARMS } from '@uswarm/contract/userswarm';
 import { isNotFound, type KubeClient } from '@uswarm/kube-client';
 import { Failure } from '../../failure.js';
-import { inCluster } from '../cluster.js';
+import { type ClusterOptions, inCluster } from '../cluster.js';
 import type { ClusterCommand } from '../cluster-arguments.js';
 import type { CommandResult } from '../commands.js';
 import { age, plain, table } from '../show.js';
@@ -20,7 +20,7 @@ interface Waiting {
 
 /** Shows which runtimes wait for the current revision. @throws Failure */
 export async function rolloutStatus(
-  command: Extract<ClusterCommand, { name: 'rollout status' }>,
+  command: Extract<ClusterCommand, { name: 'rollout status' }> & ClusterOptions,
   environment: Record<string, string | undefined>,
   now: Date = new Date(),
 ): Promise<CommandResult> {
@@ -36,7 +36,7 @@ export async function rolloutStatus(
 
 /** Lets a runtime change to the current revision now, even during a turn. @throws Failure */
 export async function rolloutForce(
-  command: Extract<ClusterCommand, { name: 'rollout force' }>,
+  command: Extract<ClusterCommand, { name: 'rollout force' }> & ClusterOptions,
   environment: Record<string, string | undefined>,
   now: Date = new Date(),
 ): Promise<CommandResult> {

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { Failure } from '../../failure.js';
-import { inCluster } from '../cluster.js';
+import { type ClusterOptions, inCluster } from '../cluster.js';
 import type { CommandResult } from '../commands.js';
 import type { CtlCommand } from '../ctl-arguments.js';
 import { createSecrets, type CreatedSecret } from './create-secrets.js';
@@ -8,7 +8,7 @@ import { PRODUCTION_SECRETS } from './production-secrets.js';
 import { type Ask, type InputName, readInputs } from './secret-inputs.js';
 import { describedList, secretList, wantedSecrets } from './secret-manifests.js';
 
-type SecretsCommand = Extract<CtlCommand, { name: 'secrets create' }>;
+type SecretsCommand = Extract<CtlCommand, { name: 'secrets create' }> & ClusterOptions;
 
 /**
  * Creates the Secrets of deploy/production, describes them, or writes them to a file.

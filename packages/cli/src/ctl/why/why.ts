@@ -1,5 +1,5 @@
 import { type Credentials, readPodLog } from '@uswarm/kube-client';
-import { inCluster, REQUEST_TIMEOUT_MS } from '../cluster.js';
+import { type ClusterOptions, inCluster, REQUEST_TIMEOUT_MS } from '../cluster.js';
 import type { CtlCommand } from '../ctl-arguments.js';
 import { collectFindings } from '../explain/collect.js';
 import { createReport } from '../explain/create-report.js';
@@ -17,7 +17,7 @@ const TAIL_LINES = 200;
  * orchestrator is down. @throws Failure
  */
 export async function why(
-  command: Extract<CtlCommand, { name: 'why' }>,
+  command: Extract<CtlCommand, { name: 'why' }> & ClusterOptions,
   environment: Record<string, string | undefined>,
   now: Date = new Date(),
 ): Promise<{ json: Chain; text: string }> {
