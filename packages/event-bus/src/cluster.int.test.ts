@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
@@ -15,6 +15,14 @@ import { slotOf } from './valkey/slot.js';
 const WORKSPACES = 24;
 /** Milliseconds for a failover by the servers and the move of all subscriptions. The documentation promises 5 s after it. */
 const FAILOVER_MS = 20_000;
+
+/** The user's rights at servers other than sentinels. */
+async function documentedRights(): Promise<string[]> {
+  const text = await readFile(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
+  const [, section = ''] = /^### Rate limiting$([^]*?)^###/m.exec(text) ?? [];
+  const quoted = [...section.matchAll(/`([^`]+)`/g)].flatMap(([, words = '']) => words.split(' '));
+  return quoted.filter((word) => /^[~&+](?!sentinel)/.test(word));
+}
 
 describeWith('valkey', 'the bus on a cluster', () => {
   let folder: string;
@@ -95,6 +103,26 @@ describeWith('valkey', 'the bus on a cluster', () => {
     for (const [index, slot] of moved.entries()) await cluster.moveSlot(slot, before[index]!);
     await load.delivered();
     expect(await unreported(load)).toEqual([]);
+  }, 60_000);
+
+  it('needs only the rights that the documentation lists', async () => {
+    const rights = await documentedRights();
+    expect(rights).toEqual(expect.arrayContaining(['&ws:*', '+cluster|slots', '+asking']));
+    const nodes = cluster.nodes.map(({ port }) => port);
+    for (const port of nodes) await valkeyCommand(port, 'ACL', 'SETUSER', 'uswarm', 'on', '>p:w', ...rights);
+    const url = cluster.url.replace('://', `://uswarm:${encodeURIComponent('p:w')}@`);
+    const load = await startedLoad(url);
+    const slot = slotOf(channelName(load.workspaceIds[0]!));
+    const before = await cluster.primaryOf(slot);
+    const other = cluster.nodes.slice(0, 3).find((node) => node !== before)!;
+    for (const to of [other, before]) {
+      await cluster.moveSlot(slot, to);
+      await load.delivered();
+    }
+    expect(await unreported(load)).toEqual([]);
+    const server = open(url).socketAdapter?.({ name: '/v1', server: { encoder: undefined } });
+    await eventually(() => server?.serverCount(), { until: (count) => count === 1 });
+    for (const port of nodes) expect(await valkeyCommand(port, 'ACL', 'LOG')).toEqual([]);
   }, 60_000);
 
   it('delivers after a third of the slots has moved in one step', async () => {
