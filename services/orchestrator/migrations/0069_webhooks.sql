@@ -50,7 +50,7 @@ CREATE TABLE webhook_deliveries (
   duration_ms integer,
   status integer,
   response text NOT NULL DEFAULT '',
-  failure text CHECK (failure IN ('status', 'timeout', 'unreachable', 'private_address')),
+  failure text CHECK (failure IN ('status', 'timeout', 'unreachable', 'private_address', 'secret_unreadable')),
   UNIQUE (webhook_id, seq)
 );
 CREATE INDEX webhook_deliveries_pending ON webhook_deliveries (webhook_id, seq) WHERE state = 'pending';

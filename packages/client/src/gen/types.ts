@@ -4827,7 +4827,7 @@ export interface components {
             status: number | null;
             /** @description The first kilobyte of the response; empty without one. */
             response: string;
-            /** @description `status`: not 2xx. `unreachable`: no connection, or it broke. `private_address`: the name does not lead to the internet. Null: delivered. */
+            /** @description `status`: not 2xx. `unreachable`: no connection, or it broke. `private_address`: the name does not lead to the internet. `secret_unreadable`: the server has lost the key of the secret; replace the secret. Null: delivered. */
             failure: components["schemas"]["WebhookFailure"] | null;
         };
         /** @description A response whose result has the schema `WebhookAttempt`. */
@@ -4895,7 +4895,7 @@ export interface components {
          * @description Why an attempt failed.
          * @enum {string}
          */
-        WebhookFailure: "status" | "timeout" | "unreachable" | "private_address";
+        WebhookFailure: "status" | "timeout" | "unreachable" | "private_address" | "secret_unreadable";
         /** @description A complete list, without pages, of items with the schema `Webhook`. */
         WebhookList: {
             /** @description All items, in the order that the operation states; empty if there are none. */

@@ -8,10 +8,12 @@ const WebhookEvent = z.enum(DURABLE_EVENTS);
 
 const WebhookState = z.enum(['enabled', 'paused', 'disabled']);
 
-export const WebhookFailure = z.enum(['status', 'timeout', 'unreachable', 'private_address']).meta({
-  id: 'WebhookFailure',
-  description: 'Why an attempt failed.',
-});
+export const WebhookFailure = z
+  .enum(['status', 'timeout', 'unreachable', 'private_address', 'secret_unreadable'])
+  .meta({
+    id: 'WebhookFailure',
+    description: 'Why an attempt failed.',
+  });
 export type WebhookFailure = z.output<typeof WebhookFailure>;
 
 const DisabledReason = z.enum(['failing', 'gone']).meta({
@@ -63,7 +65,7 @@ export const WebhookAttempt = z
     response: z.string().meta({ description: 'The first kilobyte of the response; empty without one.' }),
     failure: WebhookFailure.nullable().meta({
       description:
-        '`status`: not 2xx. `unreachable`: no connection, or it broke. `private_address`: the name does not lead to the internet. Null: delivered.',
+        '`status`: not 2xx. `unreachable`: no connection, or it broke. `private_address`: the name does not lead to the internet. `secret_unreadable`: the server has lost the key of the secret; replace the secret. Null: delivered.',
     }),
   })
   .meta({ id: 'WebhookAttempt', description: 'A request to a webhook, and its outcome.' });

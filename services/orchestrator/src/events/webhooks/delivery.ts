@@ -95,7 +95,7 @@ export function createDelivery(deps: DeliveryDeps) {
     if (event.kind !== 'durable') return void (await deleteDelivery(database, delivery.id));
     const { url } = webhook;
     const body = { type: event.event, timestamp: event.at, data: event.payload };
-    const sent = await send({ url, id: delivery.id, body, secrets: webhook.secrets.map(secrets.open) }, signal);
+    const sent = await send({ url, id: delivery.id, body, secrets: secrets.open(webhook.secrets) }, signal);
     const result = resultOf(delivery, sent);
     const continues = await store(webhook, ids, sent.attempt, result);
     metrics.attempted(sent.attempt.failure ?? 'delivered');

@@ -9,6 +9,7 @@ export interface WebhookRequest {
   /** `webhook-id`. */
   id: string;
   body: { type: string; timestamp: string; data: unknown };
+  /** Without any, the attempt fails. */
   secrets: readonly string[];
 }
 
@@ -50,6 +51,8 @@ export function createSendWebhook({
       duration_ms: Math.round(performance.now() - startedAt),
       ...result,
     });
+    // The receiver could not tell an unsigned request from a forged one.
+    if (secrets.length === 0) return { attempt: outcome({ status: null, response: '', failure: 'secret_unreadable' }) };
     try {
       const answer = await outgoing.request(url, {
         method: 'POST',

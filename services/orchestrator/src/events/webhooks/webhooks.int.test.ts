@@ -228,6 +228,23 @@ describe('a webhook', () => {
     expect(() => receiver.verify(second, rotated.secret)).toThrow();
   });
 
+  it('sends nothing unsigned if its secret cannot be decrypted, until the secret is replaced', async () => {
+    const webhook = await create({ events: ['message.new'] });
+    await sql`UPDATE webhook_secrets SET key_id = 'lost' WHERE webhook_id = ${webhook.id}`.execute(uswarm.database);
+    await say('waits');
+    const failed = await eventually(() => deliveries(webhook), { until: ([one]) => one?.attempts === 1 });
+    expect(failed[0]).toMatchObject({ state: 'pending', last_attempt: { status: null, failure: 'secret_unreadable' } });
+    const tested = await user.post<{ data: WebhookAttempt }>(`${webhooks}/${webhook.id}/test`, undefined, 200);
+    expect(tested.body.data.failure).toBe('secret_unreadable');
+    expect(receiver.received).toEqual([]);
+    const path = `${webhooks}/${webhook.id}/secret`;
+    const { secret } = (await user.post<{ data: WebhookWithSecret }>(path, { overlap_hours: 1 }, 200)).body.data;
+    await enable(webhook);
+    await allDelivered(webhook);
+    const [request] = receiver.received;
+    expect(() => receiver.verify(request!, secret)).not.toThrow();
+  });
+
   it('has one current secret after concurrent rotations', async () => {
     const webhook = await create();
     const path = `${webhooks}/${webhook.id}/secret`;

@@ -52,7 +52,7 @@ export function createWebhooksModule(deps: WebhooksModuleDeps) {
     publicExcept: config.USER_WEBHOOKS_PRIVATE_HOSTS,
   });
   const send = createSendWebhook({ outgoing, clock, userAgent: `uswarm/${deps.version}` });
-  const secrets = createWebhookSecrets(deps.cipher);
+  const secrets = createWebhookSecrets(deps.cipher, logger);
   const delivery: UrgentJobDefinition = {
     type: WEBHOOK_JOB,
     concurrency: config.USER_WEBHOOK_WORKERS,

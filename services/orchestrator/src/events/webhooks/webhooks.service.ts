@@ -162,7 +162,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         timestamp: clock.now().toISOString(),
         data: { workspace_id: path.workspaceId },
       };
-      const keys = webhook.secrets.map(secrets.open);
+      const keys = secrets.open(webhook.secrets);
       const { attempt } = await send({ url: webhook.url, id: randomUUID(), body, secrets: keys }, signal);
       return attempt;
     },

@@ -644,7 +644,7 @@ export interface WebhookDeliveriesTable {
   duration_ms: number | null;
   status: number | null;
   response: Generated<string>;
-  failure: 'status' | 'timeout' | 'unreachable' | 'private_address' | null;
+  failure: 'status' | 'timeout' | 'unreachable' | 'private_address' | 'secret_unreadable' | null;
 }
 
 export interface WebhookSecretsTable {
