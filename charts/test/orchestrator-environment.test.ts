@@ -43,6 +43,8 @@ describe('the orchestrator', () => {
       RATE_SENDS_BURST: 10,
       RATE_SEARCH_PER_S: 2,
       RATE_SEARCH_BURST: 20,
+      RATE_TRIGGERS_PER_S: 1,
+      RATE_TRIGGERS_BURST: 60,
       OIDC_ISSUERS: [
         {
           issuer: 'https://login.example.com',
@@ -71,6 +73,7 @@ describe('the orchestrator', () => {
       SCHEDULES_PER_USER: 7,
       SCHEDULE_INTERVAL_S: 1_800,
       SCHEDULES_SPREAD_S: 20,
+      TRIGGERS_ENABLED: false,
     });
   });
 

@@ -34,6 +34,7 @@ const ZEROS: [
       ['user', 'USER'],
       ['sends', 'SENDS'],
       ['search', 'SEARCH'],
+      ['triggers', 'TRIGGERS'],
     ] as const
   ).map(([name, variable]): (typeof ZEROS)[number] => [
     `orchestrator.rateLimits.${name}.perSecond`,

@@ -45,6 +45,7 @@ export function orchestratorEnvironment(given: Surroundings): Record<string, str
     RATE_USER_PER_S: '0',
     RATE_SENDS_PER_S: '0',
     RATE_SEARCH_PER_S: '0',
+    RATE_TRIGGERS_PER_S: '0',
     TURN_WORKERS: '0',
     RUNTIME_WORKERS: '0',
     UPKEEP_WORKERS: '0',

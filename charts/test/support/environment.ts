@@ -59,6 +59,7 @@ export const FULL = merge(evaluation, {
     uploads: { maxBytes: 1_000, maxBytesPerUser: 10_000_000_000, atOnce: 3, atOncePerUser: 1, maxFilesPerUser: 50 },
     codeRunner: { enabled: true, processes: 2 },
     schedules: { enabled: false, perUser: 7, minimumMinutes: 30, spreadSeconds: 20 },
+    triggers: { enabled: false },
     integrations: { existingConfigMap: 'catalog' },
     push: { preview: false },
     agents: { existingConfigMap: 'agents' },

@@ -184,13 +184,24 @@ export const ScheduleStatus = z.enum(['active', 'paused', 'finished']).meta({
 });
 export const SchedulePause = z.enum(['user', 'failures']).meta({
   id: 'SchedulePause',
-  description: 'What paused a schedule: the user, or too many failed runs in a row.',
+  description: 'What paused a schedule or a trigger: the user, or too many failed runs in a row.',
 });
 export const ScheduleRunStatus = z.enum(['running', 'waiting', 'completed', 'failed', 'stopped', 'skipped']).meta({
   id: 'ScheduleRunStatus',
   description:
     '`waiting`: for a decision of the user on a card. `stopped`: by the user, or the card was closed without a decision. `skipped`: the ' +
     'previous run had not ended.',
+});
+
+export const TriggerStatus = z.enum(['active', 'paused']).meta({
+  id: 'TriggerStatus',
+  description: 'A `paused` trigger refuses requests with `trigger_paused`.',
+});
+export const TriggerRunStatus = z.enum(['queued', 'running', 'waiting', 'completed', 'failed', 'stopped']).meta({
+  id: 'TriggerRunStatus',
+  description:
+    '`queued`: an earlier run has not ended. `waiting`: for a decision of the user on a card. `stopped`: by the user, or the card was ' +
+    'closed without a decision.',
 });
 
 export const PushService = z.enum(['fcm', 'apns', 'web_push']).meta({

@@ -23,12 +23,13 @@ export const LIMITS = {
   unauthenticatedPacketBytes: 384 * 1024,
   /** Nesting depth in a JSON body or an event payload. */
   jsonDepth: 64,
-  /** Requests per IP address and per user, and messages per user: sustained rate and burst. */
+  /** Requests per IP address, per user and per trigger, and messages per user: sustained rate and burst. */
   rates: {
     ip: { perSecond: 100, burst: 300 },
     user: { perSecond: 20, burst: 60 },
     sends: { perSecond: 5, burst: 20 },
     search: { perSecond: 2, burst: 20 },
+    triggers: { perSecond: 1, burst: 60 },
   },
   /** Characters in a search text, and its distinct words. */
   searchText: 256,
@@ -159,7 +160,14 @@ export const LIMITS = {
   scheduleFailures: 5,
   /** Runs that a schedule keeps; older ones are deleted. */
   scheduleRunsKept: 100,
-  /** Schedules per user that are active or paused. */
+  /** Bytes in a request to a trigger. */
+  triggerBodyBytes: 64 * 1024,
+  /** Trigger runs that wait for earlier ones. */
+  triggerRunsQueued: 20,
+  /** Characters in a trigger's signing secret. */
+  signingSecretMin: 16,
+  signingSecretMax: 256,
+  /** Schedules and triggers per user that are active or paused. */
   schedulesPerUser: 50,
   /** Finished schedules that a user keeps; older ones are deleted. */
   finishedSchedulesKept: 200,

@@ -36,6 +36,16 @@ export {
   WebhookFailure,
   WebhookWithSecret,
 } from './resources/webhook.js';
+export {
+  CreateTriggerBody,
+  SetTriggerSigningBody,
+  Trigger,
+  TriggerPage,
+  TriggerRun,
+  TriggerSigningSecret,
+  TriggerWithUrl,
+  UpdateTriggerBody,
+} from './resources/trigger.js';
 export { CreateScheduleBody, Schedule, SchedulePage, ScheduleRun, UpdateScheduleBody } from './resources/schedule.js';
 export { Workflow, WorkflowPage, WorkflowStep, WorkflowSummary } from './resources/workflow.js';
 export { Artifact, ArtifactPage, ArtifactSummary, ArtifactVersion } from './resources/artifact.js';

@@ -10,6 +10,7 @@ const CLEARING = [
   'updateConversation.title',
   'updateSchedule.rrule',
   'updateSchedule.token_limit',
+  'updateTrigger.token_limit',
   'updateUser.date_of_birth',
   'updateWorkspaceBudget.monthly_cost_micros',
   'updateWorkspaceBudget.monthly_tokens',

@@ -289,6 +289,7 @@ function orchestratorEnvironment(options: OrchestratorSettings) {
     DOCS_ENABLED: 'true',
     CODE_RUNNER_ENABLED: settings.environment['CODE_RUNNER_ENABLED'],
     SCHEDULES_ENABLED: settings.environment['SCHEDULES_ENABLED'],
+    TRIGGERS_ENABLED: settings.environment['TRIGGERS_ENABLED'],
     SCHEDULES_SPREAD_S: settings.environment['SCHEDULES_SPREAD_S'],
     SCHEDULE_INTERVAL_S: settings.environment['SCHEDULE_INTERVAL_S'],
     OBJECT_STORE: 'file',

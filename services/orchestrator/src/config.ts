@@ -145,7 +145,7 @@ export const OrchestratorConfig = z.object({
 
   /**
    * Rate limits: the sustained rate per second (0 disables the limit) and the burst. They count requests per address,
-   * requests per user, messages per user (REST and sockets together), and searches per user.
+   * requests per user, messages per user (REST and sockets together), searches per user, and requests per trigger.
    */
   RATE_IP_PER_S: perSecond(LIMITS.rates.ip.perSecond),
   RATE_IP_BURST: burst(LIMITS.rates.ip.burst),
@@ -155,6 +155,8 @@ export const OrchestratorConfig = z.object({
   RATE_SENDS_BURST: burst(LIMITS.rates.sends.burst),
   RATE_SEARCH_PER_S: perSecond(LIMITS.rates.search.perSecond),
   RATE_SEARCH_BURST: burst(LIMITS.rates.search.burst),
+  RATE_TRIGGERS_PER_S: perSecond(LIMITS.rates.triggers.perSecond),
+  RATE_TRIGGERS_BURST: burst(LIMITS.rates.triggers.burst),
   /** Time limit in ms for a search in a conversation. */
   SEARCH_TIMEOUT_MS: z.coerce.number().int().min(100).max(600_000).default(LIMITS.searchTimeoutMs),
 
@@ -391,11 +393,13 @@ export const OrchestratorConfig = z.object({
   TURN_DEADLINE_S: z.coerce.number().int().min(1).max(86_400).default(1_800),
   /** Concurrent conversation summaries, and as many titles. 0 turns them off. */
   SUMMARY_WORKERS: z.coerce.number().int().min(0).max(100).default(2),
+  /** Lets other systems start runs through URLs that users create. */
+  TRIGGERS_ENABLED: flag.default(true),
   /** Lets users and agents schedule runs. Turned off, due schedules rest. */
   SCHEDULES_ENABLED: flag.default(true),
-  /** Schedules that start concurrently. A start only stores a message. */
+  /** Schedules and triggers that start concurrently, each. A start only stores a message. */
   SCHEDULE_WORKERS: z.coerce.number().int().min(0).max(100).default(4),
-  /** Maximum number of active and paused schedules per user. */
+  /** Maximum number of active and paused schedules and triggers per user. */
   SCHEDULES_PER_USER: z.coerce.number().int().min(1).max(1_000).default(LIMITS.schedulesPerUser),
   /** Least seconds between two runs of a schedule. */
   SCHEDULE_INTERVAL_S: z.coerce.number().int().min(60).max(86_400).default(LIMITS.scheduleIntervalS),

@@ -10,6 +10,7 @@ import type { Operation, Values } from './api-document.js';
 import { storeArtifact } from './artifacts.js';
 import { storeReceipt } from './receipts.js';
 import { createSchedule } from './schedules.js';
+import { createTrigger } from './triggers.js';
 import { authorized, authorizedServer, CALLBACK, connectServer, type ProviderServers } from './integrations.js';
 import type { Home, TestOrchestrator, TestUser } from './test-orchestrator.js';
 import { upload } from './uploads.js';
@@ -58,6 +59,7 @@ export async function createUserResources(
   const receiptId = await storeReceipt(uswarm, home);
   const webhook = server.accounts === undefined ? undefined : await createWebhook(uswarm, user, home);
   const schedule = await createSchedule(user, home);
+  const trigger = await createTrigger(user, home);
   const exported = await createExport(uswarm, user);
   const apiToken = await user.post<{ data: NewApiToken }>('/v1/api-tokens', { name: 'CI', scopes: ['read'] }, 201);
   const callback = await authorized(user, server, 'gmail');
@@ -85,6 +87,7 @@ export async function createUserResources(
       [EXAMPLE.receiptId]: receiptId,
       ...(webhook && { [EXAMPLE.webhookId]: webhook.id, [EXAMPLE.webhookDeliveryId]: webhook.deliveryId }),
       [EXAMPLE.scheduleId]: schedule.id,
+      [EXAMPLE.triggerId]: trigger.id,
       [EXAMPLE.apiTokenId]: apiToken.body.data.id,
       [EXAMPLE.exportId]: exported.id,
       [EXAMPLE.exportSignature]: signatureOf(uswarm, exported.url),

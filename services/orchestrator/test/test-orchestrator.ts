@@ -115,6 +115,7 @@ export function testEnvironment(databaseUrl: string, issuer: OidcIssuer): Record
     RATE_USER_PER_S: '0',
     RATE_SENDS_PER_S: '0',
     RATE_SEARCH_PER_S: '0',
+    RATE_TRIGGERS_PER_S: '0',
     // Most API tests need neither turns nor runtimes; the others enable the workers.
     UPKEEP_WORKERS: '0',
     TURN_WORKERS: '0',

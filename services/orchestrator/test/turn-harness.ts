@@ -165,6 +165,7 @@ export function createTurnHarness(
       lockAll: () => Promise.resolve(),
       remove: () => Promise.resolve(),
       end: async () => more.holds?.() ?? true,
+      tryMakeDueNow: () => Promise.resolve(),
       makeDueNow: async () => void (recorded.runtimeMadeDue += 1),
     },
     turns: {

@@ -80,7 +80,7 @@
   value: {{ join "," .issuerOrigins | quote }}
 {{- end }}{{- end }}
 {{ include "uswarm.hsts.env" .root }}
-{{- range $name, $limit := dict "IP" .values.rateLimits.address "USER" .values.rateLimits.user "SENDS" .values.rateLimits.sends "SEARCH" .values.rateLimits.search }}
+{{- range $name, $limit := dict "IP" .values.rateLimits.address "USER" .values.rateLimits.user "SENDS" .values.rateLimits.sends "SEARCH" .values.rateLimits.search "TRIGGERS" .values.rateLimits.triggers }}
 - name: RATE_{{ $name }}_PER_S
   value: {{ int $limit.perSecond | quote }}
 - name: RATE_{{ $name }}_BURST
@@ -104,6 +104,8 @@
   value: {{ mul (int .values.schedules.minimumMinutes) 60 | quote }}
 - name: SCHEDULES_SPREAD_S
   value: {{ int .values.schedules.spreadSeconds | quote }}
+- name: TRIGGERS_ENABLED
+  value: {{ .values.triggers.enabled | quote }}
 - name: TURN_WORKERS
   value: {{ int .values.turnWorkers | quote }}
 - name: RUNTIME_WORKERS

@@ -1385,6 +1385,162 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/workspaces/{workspaceId}/triggers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List triggers, newest first
+         * @description Pages are listed forward only: `prev_scroll_id` is always null.
+         */
+        get: operations["listTriggers"];
+        put?: never;
+        /**
+         * Create a URL with which another system asks an agent
+         * @description A POST request to the URL starts a run. The URL has a secret, and is in this response only. See the guide to triggers.
+         */
+        post: operations["createTrigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workspaces/{workspaceId}/triggers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a trigger
+         * @description The same as in the list, with its last run.
+         */
+        get: operations["getTrigger"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a trigger with its history
+         * @description Its URL returns 404 from then on. Its conversation remains, queued runs are deleted, and a run in progress continues.
+         */
+        delete: operations["deleteTrigger"];
+        options?: never;
+        head?: never;
+        /**
+         * Change what a trigger asks
+         * @description Queued runs ask the new prompt. The URL stays the same.
+         */
+        patch: operations["updateTrigger"];
+        trace?: never;
+    };
+    "/v1/workspaces/{workspaceId}/triggers/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a trigger
+         * @description Requests are refused with `trigger_paused`, and queued runs wait. Has no effect unless it is active.
+         */
+        post: operations["pauseTrigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workspaces/{workspaceId}/triggers/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a paused trigger
+         * @description It continues with its queued runs. Has no effect unless it is paused.
+         */
+        post: operations["resumeTrigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workspaces/{workspaceId}/triggers/{id}/url": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the URL of a trigger
+         * @description The previous URL returns 404 immediately. The new one is in this response only.
+         */
+        post: operations["rotateTriggerUrl"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workspaces/{workspaceId}/triggers/{id}/signing-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Require signatures, or replace their secret
+         * @description From then on, a request needs the signature of Standard Webhooks or of GitHub (`X-Hub-Signature-256`). The secret is in this response only.
+         */
+        post: operations["setTriggerSigning"];
+        /**
+         * Accept requests without a signature
+         * @description The URL alone permits them again.
+         */
+        delete: operations["removeTriggerSigning"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workspaces/{workspaceId}/triggers/{id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the last runs of a trigger, newest first
+         * @description With outcome and cost. A trigger keeps its last 100 runs.
+         */
+        get: operations["listTriggerRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/receipts": {
         parameters: {
             query?: never;
@@ -2247,7 +2403,7 @@ export interface components {
          * @description What went wrong, for programs. `x-error-catalogue` of the OpenAPI document describes each code.
          * @enum {string}
          */
-        ErrorCode: "validation_failed" | "request_timeout" | "malformed_json" | "payload_too_large" | "unsupported_media_type" | "route_not_found" | "method_not_allowed" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "reauthentication_required" | "resume_token_invalid" | "resume_token_expired" | "session_user_mismatch" | "token_header_required" | "signature_missing" | "signature_invalid" | "timestamp_invalid" | "timestamp_out_of_window" | "token_not_permitted" | "sign_up_required" | "origin_not_allowed" | "operator_not_allowed" | "user_banned" | "user_deleted" | "user_not_found" | "workspace_not_found" | "agent_not_found" | "conversation_not_found" | "message_not_found" | "turn_not_found" | "memory_not_found" | "artifact_not_found" | "workflow_not_found" | "schedule_not_found" | "receipt_not_found" | "tool_not_found" | "asset_not_found" | "upload_not_found" | "export_not_found" | "api_token_not_found" | "integration_not_found" | "webhook_not_found" | "webhook_delivery_not_found" | "agent_limit_reached" | "agent_is_manager" | "agent_deleted" | "agent_id_required" | "agent_id_not_allowed" | "content_type_not_allowed" | "mention_invalid" | "attachment_invalid" | "cursor_invalid" | "local_id_reused" | "action_not_found" | "approval_closed" | "permission_not_supported" | "tool_forced" | "action_already_chosen" | "legal_version_unknown" | "turn_not_running" | "schedules_not_enabled" | "schedule_limit_reached" | "schedule_running" | "workflow_not_running" | "turn_running" | "message_not_an_answer" | "message_not_editable" | "message_not_latest" | "resync_required" | "idempotency_key_reused" | "conversation_limit_reached" | "workspace_limit_reached" | "memory_limit_reached" | "memory_too_large" | "upload_too_large" | "upload_quota_exceeded" | "export_limit_reached" | "upload_limit_reached" | "upload_stalled" | "malformed_form" | "upload_file_missing" | "upload_link_invalid" | "range_not_satisfiable" | "integration_not_configured" | "integration_code_invalid" | "integration_permissions_missing" | "integration_exchange_failed" | "integration_unavailable" | "tool_servers_not_enabled" | "api_token_limit_reached" | "tool_server_limit_reached" | "tool_server_unusable" | "webhooks_not_enabled" | "webhook_limit_reached" | "redirect_url_not_allowed" | "turn_queue_full" | "subscription_limit_reached" | "search_timeout" | "rate_limited" | "sign_up_limit_reached" | "token_limit_reached" | "service_unavailable" | "internal_error";
+        ErrorCode: "validation_failed" | "request_timeout" | "malformed_json" | "payload_too_large" | "unsupported_media_type" | "route_not_found" | "method_not_allowed" | "token_missing" | "token_invalid" | "token_expired" | "token_revoked" | "reauthentication_required" | "resume_token_invalid" | "resume_token_expired" | "session_user_mismatch" | "token_header_required" | "signature_missing" | "signature_invalid" | "timestamp_invalid" | "timestamp_out_of_window" | "token_not_permitted" | "sign_up_required" | "origin_not_allowed" | "operator_not_allowed" | "user_banned" | "user_deleted" | "user_not_found" | "workspace_not_found" | "agent_not_found" | "conversation_not_found" | "message_not_found" | "turn_not_found" | "memory_not_found" | "artifact_not_found" | "workflow_not_found" | "schedule_not_found" | "trigger_not_found" | "receipt_not_found" | "tool_not_found" | "asset_not_found" | "upload_not_found" | "export_not_found" | "api_token_not_found" | "integration_not_found" | "webhook_not_found" | "webhook_delivery_not_found" | "agent_limit_reached" | "agent_is_manager" | "agent_deleted" | "agent_id_required" | "agent_id_not_allowed" | "content_type_not_allowed" | "mention_invalid" | "attachment_invalid" | "cursor_invalid" | "local_id_reused" | "action_not_found" | "approval_closed" | "permission_not_supported" | "tool_forced" | "action_already_chosen" | "legal_version_unknown" | "turn_not_running" | "schedules_not_enabled" | "schedule_limit_reached" | "schedule_running" | "triggers_not_enabled" | "trigger_paused" | "trigger_signature_invalid" | "trigger_signing_unavailable" | "workflow_not_running" | "turn_running" | "message_not_an_answer" | "message_not_editable" | "message_not_latest" | "resync_required" | "idempotency_key_reused" | "conversation_limit_reached" | "workspace_limit_reached" | "memory_limit_reached" | "memory_too_large" | "upload_too_large" | "upload_quota_exceeded" | "export_limit_reached" | "upload_limit_reached" | "upload_stalled" | "malformed_form" | "upload_file_missing" | "upload_link_invalid" | "range_not_satisfiable" | "integration_not_configured" | "integration_code_invalid" | "integration_permissions_missing" | "integration_exchange_failed" | "integration_unavailable" | "tool_servers_not_enabled" | "api_token_limit_reached" | "tool_server_limit_reached" | "tool_server_unusable" | "webhooks_not_enabled" | "webhook_limit_reached" | "redirect_url_not_allowed" | "turn_queue_full" | "trigger_queue_full" | "subscription_limit_reached" | "search_timeout" | "rate_limited" | "sign_up_limit_reached" | "token_limit_reached" | "service_unavailable" | "internal_error";
         /** @description A field that the user fills in. */
         FormField: {
             /** @description The key of the value in `values`; unique in the form. */
@@ -2442,6 +2598,11 @@ export interface components {
              * @description The schedule whose run began with this message, which its user has not written. Absent for other messages.
              */
             schedule_id?: string;
+            /**
+             * Format: uuid
+             * @description The trigger whose run began with this message, which its user has not written. What the other system sent is attached. Absent for other messages.
+             */
+            trigger_id?: string;
             /**
              * Format: uuid
              * @description The message of the user whose answer answers this one, too: a later one that waited with it, or the earlier one whose answer it steered. That message can have the field, too. Absent for a message with its own answer.
@@ -3503,12 +3664,26 @@ export interface components {
             title?: string;
             /** @description What the agent is asked to do at each run. Up to 8000 characters. */
             prompt: string;
+            /**
+             * Format: uuid
+             * @description The agent that runs it. Without it, the manager.
+             */
+            agent_id?: string;
+            /** @description The most tokens that a run may use before it asks the user. Without it, as many as an answer in a chat. */
+            token_limit?: number;
             /** @description The first time that it can run, as a local time in `time_zone` without an offset: `2026-12-04T08:00:00`. */
             start_time: string;
             /** @description A recurrence rule of RFC 5545 without its start, such as `FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR`. Without it, the schedule runs once. */
             rrule?: string;
             /** @description An IANA name. Without it, the zone of the device that was used last, else of the profile, else UTC. */
             time_zone?: string;
+        };
+        /** @description What a request starts. Unknown fields are refused. */
+        CreateTriggerBody: {
+            /** @description Up to 120 characters. Without it, the beginning of the prompt. */
+            title?: string;
+            /** @description What the agent is asked to do at each run. Up to 8000 characters. */
+            prompt: string;
             /**
              * Format: uuid
              * @description The agent that runs it. Without it, the manager.
@@ -4217,7 +4392,7 @@ export interface components {
             pagination: components["schemas"]["Pagination"];
         };
         /**
-         * @description What paused a schedule: the user, or too many failed runs in a row.
+         * @description What paused a schedule or a trigger: the user, or too many failed runs in a row.
          * @enum {string}
          */
         SchedulePause: "user" | "failures";
@@ -4328,6 +4503,11 @@ export interface components {
             /** @description All items, in the order that the operation states; empty if there are none. */
             data: components["schemas"]["ServerTool"][];
         };
+        /** @description The key of the signatures. Unknown fields are refused. */
+        SetTriggerSigningBody: {
+            /** @description For a system that chooses the secret itself. Without it, a new one. */
+            secret?: string;
+        };
         /** @description An agent that a list of steps names. */
         StepAgent: {
             /**
@@ -4395,6 +4575,174 @@ export interface components {
              * @description Lower-case UUID.
              */
             receipt_id: string | null;
+        };
+        /** @description What an agent does when another system sends a request. */
+        Trigger: {
+            /**
+             * Format: uuid
+             * @description The trigger. Its messages have it as `trigger_id`.
+             */
+            id: string;
+            /** @description For display. It names the conversation. */
+            title: string;
+            /** @description What the agent is asked to do at each run. */
+            prompt: string;
+            /**
+             * Format: uuid
+             * @description The agent that runs it.
+             */
+            agent_id: string;
+            /**
+             * Format: uuid
+             * @description Lower-case UUID.
+             */
+            conversation_id: string | null;
+            /** @description Whether it accepts requests. */
+            status: components["schemas"]["TriggerStatus"];
+            /** @description Why it is paused: `failures` after 5 failed runs in a row. Null unless it is paused. */
+            paused_by: components["schemas"]["SchedulePause"] | null;
+            /** @description Failed runs since the last completed one. */
+            failures: number;
+            /** @description The most tokens that a run may use before it asks the user. Null: as many as an answer in a chat. */
+            token_limit: number | null;
+            /** @description Whether requests must be signed. */
+            is_signed: boolean;
+            /** @description The latest run; null before the first one. */
+            last_run: components["schemas"]["TriggerRun"] | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the user last changed it.
+             */
+            updated_at: string;
+        };
+        /** @description A response whose result has the schema `Trigger`. */
+        TriggerEnvelope: {
+            /** @description The resource that was requested, created or changed. */
+            data: components["schemas"]["Trigger"];
+        };
+        /** @description A page of workspace triggers. */
+        TriggerPage: {
+            /** @description Triggers, newest first. */
+            data: components["schemas"]["Trigger"][];
+            /** @description Cursors of the neighbouring pages. */
+            pagination: components["schemas"]["Pagination"];
+        };
+        /** @description One run of a trigger. */
+        TriggerRun: {
+            /**
+             * Format: uuid
+             * @description The `run_id` that the other system got.
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the request arrived.
+             */
+            received_at: string;
+            /** @description The outcome, or how far it is. */
+            status: components["schemas"]["TriggerRunStatus"];
+            /**
+             * Format: uuid
+             * @description Lower-case UUID.
+             */
+            message_id: string | null;
+            /** @description Why it failed: a code as in responses or messages. */
+            error_code: string | null;
+            /** @description Tokens that it has used, with its tasks. 0 until it ends. */
+            total_tokens: number;
+            /** @description Their cost in millionths of a US dollar, as far as models have a price. 0 until it ends. */
+            cost_micros: number;
+            /**
+             * Format: date-time
+             * @description Null while it is queued.
+             */
+            started_at: string | null;
+            /**
+             * Format: date-time
+             * @description Null until it ends.
+             */
+            finished_at: string | null;
+        };
+        /** @description A complete list, without pages, of items with the schema `TriggerRun`. */
+        TriggerRunList: {
+            /** @description All items, in the order that the operation states; empty if there are none. */
+            data: components["schemas"]["TriggerRun"][];
+        };
+        /**
+         * @description `queued`: an earlier run has not ended. `waiting`: for a decision of the user on a card. `stopped`: by the user, or the card was closed without a decision.
+         * @enum {string}
+         */
+        TriggerRunStatus: "queued" | "running" | "waiting" | "completed" | "failed" | "stopped";
+        /** @description The key with which requests must be signed. */
+        TriggerSigningSecret: {
+            /** @description Enter it in the other system. A secret of this server is `whsec_` and base64, as Standard Webhooks has it. It is not shown again. */
+            secret: string;
+        };
+        /** @description A response whose result has the schema `TriggerSigningSecret`. */
+        TriggerSigningSecretEnvelope: {
+            /** @description The resource that was requested, created or changed. */
+            data: components["schemas"]["TriggerSigningSecret"];
+        };
+        /**
+         * @description A `paused` trigger refuses requests with `trigger_paused`.
+         * @enum {string}
+         */
+        TriggerStatus: "active" | "paused";
+        /** @description A trigger with its new URL. */
+        TriggerWithUrl: {
+            /**
+             * Format: uuid
+             * @description The trigger. Its messages have it as `trigger_id`.
+             */
+            id: string;
+            /** @description For display. It names the conversation. */
+            title: string;
+            /** @description What the agent is asked to do at each run. */
+            prompt: string;
+            /**
+             * Format: uuid
+             * @description The agent that runs it.
+             */
+            agent_id: string;
+            /**
+             * Format: uuid
+             * @description Lower-case UUID.
+             */
+            conversation_id: string | null;
+            /** @description Whether it accepts requests. */
+            status: components["schemas"]["TriggerStatus"];
+            /** @description Why it is paused: `failures` after 5 failed runs in a row. Null unless it is paused. */
+            paused_by: components["schemas"]["SchedulePause"] | null;
+            /** @description Failed runs since the last completed one. */
+            failures: number;
+            /** @description The most tokens that a run may use before it asks the user. Null: as many as an answer in a chat. */
+            token_limit: number | null;
+            /** @description Whether requests must be signed. */
+            is_signed: boolean;
+            /** @description The latest run; null before the first one. */
+            last_run: components["schemas"]["TriggerRun"] | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the user last changed it.
+             */
+            updated_at: string;
+            /** @description Requests to this URL start runs. It contains a secret, and is not shown again. Without a public URL of the installation, it begins with the path. */
+            url: string;
+        };
+        /** @description A response whose result has the schema `TriggerWithUrl`. */
+        TriggerWithUrlEnvelope: {
+            /** @description The resource that was requested, created or changed. */
+            data: components["schemas"]["TriggerWithUrl"];
         };
         /** @description A part of what an agent did in a turn. */
         TurnStep: {
@@ -4560,12 +4908,26 @@ export interface components {
             title?: string;
             /** @description What the agent is asked to do at each run. Up to 8000 characters. */
             prompt?: string;
+            /**
+             * Format: uuid
+             * @description The agent that runs it.
+             */
+            agent_id?: string;
+            /** @description The most tokens that a run may use before it asks the user. Null: as many as an answer in a chat. */
+            token_limit?: number | null;
             /** @description The first time that it can run, as a local time in `time_zone` without an offset: `2026-12-04T08:00:00`. */
             start_time?: string;
             /** @description A recurrence rule of RFC 5545 without its start, such as `FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR`. Null: it runs once. */
             rrule?: string | null;
             /** @description An IANA name, or another name of a zone that devices send. */
             time_zone?: string;
+        };
+        /** @description What changes. A field that is absent stays as it is. Unknown fields are refused. */
+        UpdateTriggerBody: {
+            /** @description Up to 120 characters. */
+            title?: string;
+            /** @description What the agent is asked to do at each run. Up to 8000 characters. */
+            prompt?: string;
             /**
              * Format: uuid
              * @description The agent that runs it.
@@ -5284,6 +5646,7 @@ export type CreateAgentBody = components['schemas']['CreateAgentBody'];
 export type CreateConversationBody = components['schemas']['CreateConversationBody'];
 export type CreateMemoryBody = components['schemas']['CreateMemoryBody'];
 export type CreateScheduleBody = components['schemas']['CreateScheduleBody'];
+export type CreateTriggerBody = components['schemas']['CreateTriggerBody'];
 export type CreateWebhookBody = components['schemas']['CreateWebhookBody'];
 export type CreateWorkspaceBody = components['schemas']['CreateWorkspaceBody'];
 export type CurrencyCode = components['schemas']['CurrencyCode'];
@@ -5355,12 +5718,24 @@ export type SendMessageBody = components['schemas']['SendMessageBody'];
 export type ServerTool = components['schemas']['ServerTool'];
 export type ServerToolDefinition = components['schemas']['ServerToolDefinition'];
 export type ServerToolList = components['schemas']['ServerToolList'];
+export type SetTriggerSigningBody = components['schemas']['SetTriggerSigningBody'];
 export type StepAgent = components['schemas']['StepAgent'];
 export type Subscription = components['schemas']['Subscription'];
 export type TextDetails = components['schemas']['TextDetails'];
 export type TimeZone = components['schemas']['TimeZone'];
 export type TokenScope = components['schemas']['TokenScope'];
 export type ToolCallDetails = components['schemas']['ToolCallDetails'];
+export type Trigger = components['schemas']['Trigger'];
+export type TriggerEnvelope = components['schemas']['TriggerEnvelope'];
+export type TriggerPage = components['schemas']['TriggerPage'];
+export type TriggerRun = components['schemas']['TriggerRun'];
+export type TriggerRunList = components['schemas']['TriggerRunList'];
+export type TriggerRunStatus = components['schemas']['TriggerRunStatus'];
+export type TriggerSigningSecret = components['schemas']['TriggerSigningSecret'];
+export type TriggerSigningSecretEnvelope = components['schemas']['TriggerSigningSecretEnvelope'];
+export type TriggerStatus = components['schemas']['TriggerStatus'];
+export type TriggerWithUrl = components['schemas']['TriggerWithUrl'];
+export type TriggerWithUrlEnvelope = components['schemas']['TriggerWithUrlEnvelope'];
 export type TurnStep = components['schemas']['TurnStep'];
 export type TurnStepPage = components['schemas']['TurnStepPage'];
 export type TurnSteps = components['schemas']['TurnSteps'];
@@ -5372,6 +5747,7 @@ export type UpdateBudgetBody = components['schemas']['UpdateBudgetBody'];
 export type UpdateConversationBody = components['schemas']['UpdateConversationBody'];
 export type UpdateMemoryBody = components['schemas']['UpdateMemoryBody'];
 export type UpdateScheduleBody = components['schemas']['UpdateScheduleBody'];
+export type UpdateTriggerBody = components['schemas']['UpdateTriggerBody'];
 export type UpdateWebhookBody = components['schemas']['UpdateWebhookBody'];
 export type UpdateWorkspaceBody = components['schemas']['UpdateWorkspaceBody'];
 export type UsageAmount = components['schemas']['UsageAmount'];
@@ -7660,6 +8036,290 @@ export interface operations {
             };
         };
     };
+    listTriggers: {
+        parameters: {
+            query?: {
+                /** @description The `next_scroll_id` or `prev_scroll_id` of a page of the same list; without it, the first page. */
+                scrollId?: string;
+                /** @description Maximum number of items, 1 to 100. Pages with large items have fewer. Without it, all that fit into one response. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerPage"];
+                };
+            };
+        };
+    };
+    createTrigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateTriggerBody"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerWithUrlEnvelope"];
+                };
+            };
+        };
+    };
+    getTrigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which trigger: a lower-case UUID. An unknown one, or one of another user, returns `trigger_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerEnvelope"];
+                };
+            };
+        };
+    };
+    deleteTrigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which trigger: a lower-case UUID. An unknown one, or one of another user, returns `trigger_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    updateTrigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which trigger: a lower-case UUID. An unknown one, or one of another user, returns `trigger_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateTriggerBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerEnvelope"];
+                };
+            };
+        };
+    };
+    pauseTrigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which trigger: a lower-case UUID. An unknown one, or one of another user, returns `trigger_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerEnvelope"];
+                };
+            };
+        };
+    };
+    resumeTrigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which trigger: a lower-case UUID. An unknown one, or one of another user, returns `trigger_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerEnvelope"];
+                };
+            };
+        };
+    };
+    rotateTriggerUrl: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which trigger: a lower-case UUID. An unknown one, or one of another user, returns `trigger_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerWithUrlEnvelope"];
+                };
+            };
+        };
+    };
+    setTriggerSigning: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which trigger: a lower-case UUID. An unknown one, or one of another user, returns `trigger_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SetTriggerSigningBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerSigningSecretEnvelope"];
+                };
+            };
+        };
+    };
+    removeTriggerSigning: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which trigger: a lower-case UUID. An unknown one, or one of another user, returns `trigger_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    listTriggerRuns: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                workspaceId: string;
+                /** @description Which trigger: a lower-case UUID. An unknown one, or one of another user, returns `trigger_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerRunList"];
+                };
+            };
+        };
+    };
     listReceipts: {
         parameters: {
             query?: {
@@ -8300,6 +8960,9 @@ export interface Routes {
     '/v1/workspaces/{workspaceId}/schedules': { path: operations['listSchedules']['parameters']['path']; query?: operations['listSchedules']['parameters']['query']; result: operations['listSchedules']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/schedules/{id}': { path: operations['getSchedule']['parameters']['path']; result: operations['getSchedule']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/schedules/{id}/runs': { path: operations['listScheduleRuns']['parameters']['path']; result: operations['listScheduleRuns']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/triggers': { path: operations['listTriggers']['parameters']['path']; query?: operations['listTriggers']['parameters']['query']; result: operations['listTriggers']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/triggers/{id}': { path: operations['getTrigger']['parameters']['path']; result: operations['getTrigger']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/triggers/{id}/runs': { path: operations['listTriggerRuns']['parameters']['path']; result: operations['listTriggerRuns']['responses'][200]['content']['application/json'] };
     '/v1/receipts': { query?: operations['listReceipts']['parameters']['query']; result: operations['listReceipts']['responses'][200]['content']['application/json'] };
     '/v1/receipts/{id}': { path: operations['getReceipt']['parameters']['path']; result: operations['getReceipt']['responses'][200]['content']['application/json'] };
     '/v1/receipt-keys': { result: operations['listReceiptKeys']['responses'][200]['content']['application/json'] };
@@ -8333,6 +8996,11 @@ export interface Routes {
     '/v1/workspaces/{workspaceId}/schedules/{id}/pause': { path: operations['pauseSchedule']['parameters']['path']; result: operations['pauseSchedule']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/schedules/{id}/resume': { path: operations['resumeSchedule']['parameters']['path']; result: operations['resumeSchedule']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/schedules/{id}/run': { path: operations['runSchedule']['parameters']['path']; result: operations['runSchedule']['responses'][201]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/triggers': { path: operations['createTrigger']['parameters']['path']; body: NonNullable<operations['createTrigger']['requestBody']>['content']['application/json']; result: operations['createTrigger']['responses'][201]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/triggers/{id}/pause': { path: operations['pauseTrigger']['parameters']['path']; result: operations['pauseTrigger']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/triggers/{id}/resume': { path: operations['resumeTrigger']['parameters']['path']; result: operations['resumeTrigger']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/triggers/{id}/url': { path: operations['rotateTriggerUrl']['parameters']['path']; result: operations['rotateTriggerUrl']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/triggers/{id}/signing-secret': { path: operations['setTriggerSigning']['parameters']['path']; body?: NonNullable<operations['setTriggerSigning']['requestBody']>['content']['application/json']; result: operations['setTriggerSigning']['responses'][200]['content']['application/json'] };
     '/v1/integrations/connect': { body: NonNullable<operations['connectIntegration']['requestBody']>['content']['application/json']; result: operations['connectIntegration']['responses'][200]['content']['application/json'] };
     '/v1/integrations/callback': { body: NonNullable<operations['completeIntegration']['requestBody']>['content']['application/json']; result: undefined };
     '/v1/tool-servers': { body: NonNullable<operations['addToolServer']['requestBody']>['content']['application/json']; result: operations['addToolServer']['responses'][201]['content']['application/json'] };
@@ -8356,6 +9024,7 @@ export interface Routes {
     '/v1/workspaces/{workspaceId}/conversations/{id}': { path: operations['updateConversation']['parameters']['path']; body: NonNullable<operations['updateConversation']['requestBody']>['content']['application/json']; result: operations['updateConversation']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/messages/{id}': { path: operations['editMessage']['parameters']['path']; body: NonNullable<operations['editMessage']['requestBody']>['content']['application/json']; result: operations['editMessage']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/schedules/{id}': { path: operations['updateSchedule']['parameters']['path']; body: NonNullable<operations['updateSchedule']['requestBody']>['content']['application/json']; result: operations['updateSchedule']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{workspaceId}/triggers/{id}': { path: operations['updateTrigger']['parameters']['path']; body: NonNullable<operations['updateTrigger']['requestBody']>['content']['application/json']; result: operations['updateTrigger']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/webhooks/{id}': { path: operations['updateWebhook']['parameters']['path']; body: NonNullable<operations['updateWebhook']['requestBody']>['content']['application/json']; result: operations['updateWebhook']['responses'][200]['content']['application/json'] };
   };
   delete: {
@@ -8369,6 +9038,8 @@ export interface Routes {
     '/v1/workspaces/{workspaceId}/messages/{id}': { path: operations['deleteMessage']['parameters']['path']; result: undefined };
     '/v1/workspaces/{workspaceId}/artifacts/{id}': { path: operations['deleteArtifact']['parameters']['path']; result: undefined };
     '/v1/workspaces/{workspaceId}/schedules/{id}': { path: operations['deleteSchedule']['parameters']['path']; result: undefined };
+    '/v1/workspaces/{workspaceId}/triggers/{id}': { path: operations['deleteTrigger']['parameters']['path']; result: undefined };
+    '/v1/workspaces/{workspaceId}/triggers/{id}/signing-secret': { path: operations['removeTriggerSigning']['parameters']['path']; result: undefined };
     '/v1/integrations/{provider}': { path: operations['disconnectIntegration']['parameters']['path']; result: undefined };
     '/v1/tool-servers/{server}': { path: operations['disconnectToolServer']['parameters']['path']; result: undefined };
     '/v1/workspaces/{workspaceId}/webhooks/{id}': { path: operations['deleteWebhook']['parameters']['path']; result: undefined };
@@ -8409,10 +9080,10 @@ export interface ClientEvents {
 }
 
 /** The same request may succeed later. */
-export const RETRYABLE_CODES: readonly string[] = ["request_timeout","export_limit_reached","upload_stalled","integration_unavailable","turn_queue_full","search_timeout","rate_limited","sign_up_limit_reached","service_unavailable","internal_error"];
+export const RETRYABLE_CODES: readonly string[] = ["request_timeout","export_limit_reached","upload_stalled","integration_unavailable","turn_queue_full","trigger_queue_full","search_timeout","rate_limited","sign_up_limit_reached","service_unavailable","internal_error"];
 
 /** The same request cannot succeed, although other codes with their status are temporary. */
 export const FINAL_CODES: readonly string[] = ["integration_exchange_failed","subscription_limit_reached","token_limit_reached"];
 
 /** The credentials are refused, whatever is requested. */
-export const SESSION_CODES: readonly string[] = ["token_missing","token_invalid","token_expired","token_revoked","resume_token_invalid","resume_token_expired","signature_missing","signature_invalid","timestamp_invalid","timestamp_out_of_window","sign_up_required","user_banned","user_deleted"];
+export const SESSION_CODES: readonly string[] = ["token_missing","token_invalid","token_expired","token_revoked","resume_token_invalid","resume_token_expired","signature_missing","signature_invalid","timestamp_invalid","timestamp_out_of_window","sign_up_required","user_banned","user_deleted","trigger_signature_invalid"];

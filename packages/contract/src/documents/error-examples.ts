@@ -12,6 +12,7 @@ const EXTRAS: Partial<Record<ErrorCode, Record<string, unknown>>> = {
   rate_limited: { limit: 'user', retry_after_ms: 1_200 },
   export_limit_reached: { retry_after_ms: 2_400_000 },
   sign_up_limit_reached: { retry_after_ms: 43_200_000 },
+  trigger_queue_full: { retry_after_ms: 30_000 },
   turn_queue_full: { retry_after_ms: 5_000 },
   search_timeout: { retry_after_ms: 2_000 },
   service_unavailable: { retry_after_ms: 1_000 },

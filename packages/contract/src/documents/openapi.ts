@@ -56,6 +56,7 @@ const TAGS = {
   artifacts: 'Documents that agents write',
   workflows: 'Plans of steps that agents work on in the background',
   schedules: 'What agents do later, or regularly',
+  triggers: 'URLs with which other systems ask an agent',
   receipts: 'Signed records of calls that changed something in another system',
   integrations: 'Apps connected through OAuth',
   webhooks: 'Addresses that receive the events of a workspace',

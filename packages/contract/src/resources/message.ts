@@ -310,6 +310,12 @@ export const MessageData = z
         'The schedule whose run began with this message, which its user has not written. Absent for other messages.',
       'x-extension': true,
     }),
+    trigger_id: Id.optional().meta({
+      description:
+        'The trigger whose run began with this message, which its user has not written. What the other system sent is attached. Absent ' +
+        'for other messages.',
+      'x-extension': true,
+    }),
     answered_with: Id.optional().meta({
       description:
         'The message of the user whose answer answers this one, too: a later one that waited with it, or the earlier one whose answer it ' +

@@ -12,11 +12,11 @@ const startTime = (schema: z.ZodString) =>
 const WITHOUT_START = 'A recurrence rule of RFC 5545 without its start, such as `FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR`.';
 const RULE = `${WITHOUT_START} Null: it runs once.`;
 const ONCE = `${WITHOUT_START} Without it, the schedule runs once.`;
-const PROMPT = 'What the agent is asked to do at each run.';
+export const PROMPT = 'What the agent is asked to do at each run.';
 const TITLE = `Up to ${LIMITS.scheduleTitle} characters.`;
 const TOKENS = 'The most tokens that a run may use before it asks the user.';
 const tokenLimit = z.int().min(1_000).max(1e12);
-const nullableTokenLimit = tokenLimit.nullable().meta({
+export const nullableTokenLimit = tokenLimit.nullable().meta({
   description: `${TOKENS} Null: as many as an answer in a chat.`,
 });
 const timeZone = z
@@ -80,7 +80,8 @@ export const SchedulePage = z
   .meta({ id: 'SchedulePage', description: 'A page of workspace schedules.' });
 export type SchedulePage = z.output<typeof SchedulePage>;
 
-const changeable = {
+/** Fields that clients set, also of triggers. */
+export const runFields = {
   title: z.string().min(1).max(LIMITS.scheduleTitle).meta({ description: TITLE }),
   prompt: z
     .string()
@@ -90,27 +91,35 @@ const changeable = {
     .meta({
       description: `${PROMPT} Up to ${LIMITS.schedulePrompt} characters.`,
     }),
+  agent_id: z.uuid().meta({ description: 'The agent that runs it.' }),
+  token_limit: nullableTokenLimit,
+};
+const changeable = {
+  ...runFields,
   start_time: startTime(z.string().max(32)),
   rrule: z.string().max(500).nullable().meta({ description: RULE }),
   time_zone: z.string().min(1).max(200).meta({
     description: 'An IANA name, or another name of a zone that devices send.',
   }),
-  agent_id: z.uuid().meta({ description: 'The agent that runs it.' }),
-  token_limit: nullableTokenLimit,
+};
+/** As `runFields`, when something is created. */
+export const newRunFields = {
+  title: runFields.title.optional().meta({ description: `${TITLE} Without it, the beginning of the prompt.` }),
+  prompt: runFields.prompt,
+  agent_id: runFields.agent_id.optional().meta({ description: 'The agent that runs it. Without it, the manager.' }),
+  token_limit: tokenLimit.optional().meta({
+    description: `${TOKENS} Without it, as many as an answer in a chat.`,
+  }),
 };
 
 export const CreateScheduleBody = z
   .strictObject({
-    ...changeable,
-    title: changeable.title.optional().meta({ description: `${TITLE} Without it, the beginning of the prompt.` }),
+    ...newRunFields,
+    start_time: changeable.start_time,
     rrule: z.string().max(500).optional().meta({ description: ONCE }),
     time_zone: changeable.time_zone.optional().meta({
       description:
         'An IANA name. Without it, the zone of the device that was used last, else of the profile, else UTC.',
-    }),
-    agent_id: changeable.agent_id.optional().meta({ description: 'The agent that runs it. Without it, the manager.' }),
-    token_limit: tokenLimit.optional().meta({
-      description: `${TOKENS} Without it, as many as an answer in a chat.`,
     }),
   })
   .meta({ id: 'CreateScheduleBody', description: `What is to run, and when. ${STRICT}` });

@@ -20,6 +20,7 @@ import { turnRoutes } from './turns.js';
 import { uploadRoutes } from './uploads.js';
 import { usageRoutes } from './usage.js';
 import { userRoutes } from './users.js';
+import { triggerRoutes } from './triggers.js';
 import { webhookRoutes } from './webhooks.js';
 import { workflowRoutes } from './workflows.js';
 import { workspaceRoutes } from './workspaces.js';
@@ -59,6 +60,7 @@ export const ROUTES = [
   ...artifactRoutes,
   ...workflowRoutes,
   ...scheduleRoutes,
+  ...triggerRoutes,
   ...receiptRoutes,
   ...integrationRoutes,
   ...webhookRoutes,

@@ -39,6 +39,7 @@ export interface MessageRow extends Position {
   in_reply_to: string | null;
   answered_with: string | null;
   schedule_id: string | null;
+  trigger_id: string | null;
   agent_id: string | null;
   agent_name: string | null;
   agent_role: string | null;
@@ -136,5 +137,6 @@ export function messageView(row: MessageRow, viewContext: ViewContext): MessageD
     ...answerFields(row.answer_turn_id, row.in_reply_to),
     ...(row.answered_with === null ? {} : { answered_with: row.answered_with }),
     ...(row.schedule_id === null ? {} : { schedule_id: row.schedule_id }),
+    ...(row.trigger_id === null ? {} : { trigger_id: row.trigger_id }),
   };
 }

@@ -20,6 +20,7 @@ const row = ({ seq, before_seq }: Position): MessageRow => ({
   before_seq,
   answered_with: null,
   schedule_id: null,
+  trigger_id: null,
   role: 'user',
   content: { type: 'text', text: '' },
   status: 'sent',

@@ -139,7 +139,8 @@ async function insert(
           s.body_hash, s.mentions, s.attachments
         FROM ready s JOIN appended e ON e.subject_id = s.subject_id`)}
       RETURNING id, workspace_id, conversation_id, seq, rev, before_seq, error_code, role, content, status, local_id, mentions,
-        attachments, created_at, updated_at, edited_at, agent_id, answer_turn_id, in_reply_to, answered_with, schedule_id
+        attachments, created_at, updated_at, edited_at, agent_id, answer_turn_id, in_reply_to, answered_with, schedule_id,
+        trigger_id
     ), queued AS (
       SELECT t.turn_id, t.agent_id, s.workspace_id, s.conversation_id, s.user_id, s.subject_id, s.steers,
         s.traceparent

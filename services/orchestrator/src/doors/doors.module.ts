@@ -1,5 +1,6 @@
 import { Router } from 'express';
 import type { Logger } from '@uswarm/service-kit';
+import type { ReceiveTrigger } from '../chat/triggers/receive-trigger.js';
 import type { ConversationService } from '../chat/conversations.service.js';
 import type { OrchestratorConfig } from '../config.js';
 import type { Database } from '../platform/database/database.js';
@@ -8,6 +9,7 @@ import type { WorkspaceService } from '../workspaces/workspaces.service.js';
 import { countAnswerTokens } from './answer-usage.store.js';
 import { type AskDeps, createAsk } from './ask.js';
 import type { AuthenticateProgram } from './enter.js';
+import { createHooksDoor } from './hooks.door.js';
 import { createMcpDoor } from './mcp/mcp.door.js';
 import { createOpenAiDoor } from './openai/openai.door.js';
 import { createReachedWorkspace } from './reached-workspace.js';
@@ -17,6 +19,7 @@ export interface DoorsModuleDeps extends Omit<AskDeps, 'usageOf' | 'reachedWorks
   workspaces: Pick<WorkspaceService, 'list'>;
   conversations: Pick<ConversationService, 'create' | 'get' | 'list'>;
   artifacts: Pick<ArtifactService, 'list' | 'get'>;
+  receiveTrigger: ReceiveTrigger;
   database: Database;
   version: string;
   logger: Logger;
@@ -35,6 +38,7 @@ export function createDoorsModule({ config, database, workspaces, version, logge
   });
   return (authenticate) =>
     Router().use(
+      createHooksDoor(deps.receiveTrigger),
       createOpenAiDoor({ ask, authenticate }),
       createMcpDoor({
         ask,

@@ -29,7 +29,7 @@ export interface RevocationRow extends SealedRow {
   ageMs: number;
 }
 
-export type SealedTable = 'integrations' | 'integration_revocations' | 'webhook_secrets';
+export type SealedTable = 'integrations' | 'integration_revocations' | 'webhook_secrets' | 'trigger_secrets';
 
 const SEALED = ['id', 'user_id as userId', 'provider', 'key_id as keyId', 'tokens as sealed'] as const;
 /** An expired token that cannot be renewed is of no use: the user must connect again. */

@@ -71,9 +71,13 @@ export async function updateMessage(db: Database, id: string, change: MessageCha
   await sql`UPDATE messages SET ${sql.join(changedColumns(change))} WHERE id = ${id}`.execute(db);
 }
 
-/** Marks a message that a schedule has sent. */
-export async function setScheduleOf(db: Database, id: string, scheduleId: string): Promise<void> {
-  await db.updateTable('messages').set({ schedule_id: scheduleId }).where('id', '=', id).execute();
+/** Marks a message that a schedule or a trigger has sent. */
+export async function setOrigin(
+  db: Database,
+  id: string,
+  origin: { schedule_id: string } | { trigger_id: string },
+): Promise<void> {
+  await db.updateTable('messages').set(origin).where('id', '=', id).execute();
 }
 
 /** Also sets `rev` to the seq in the CTE `counter`. @param condition on the message `m` */

@@ -21,7 +21,7 @@ const ERROR_TRACE = sql`CASE WHEN m.status IN ('failed', 'incomplete') THEN (
 export const ownColumns = (content: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   m.id, m.workspace_id, m.conversation_id, m.seq, greatest(m.rev, m.seq) AS rev, m.before_seq, m.error_code, m.role, ${content} AS content, m.status, m.local_id,
   m.mentions, m.attachments, m.created_at, m.updated_at, m.edited_at, m.agent_id, m.answer_turn_id, m.in_reply_to, m.answered_with,
-  m.schedule_id,
+  m.schedule_id, m.trigger_id,
   ${ERROR_TRACE}`;
 
 /** A message `m` with its agent and the workspace's runtime. */

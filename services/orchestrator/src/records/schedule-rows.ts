@@ -1,29 +1,40 @@
-import { LIMITS, type Schedule, type ScheduleRun } from '@uswarm/contract';
+import { LIMITS, type Schedule, type ScheduleRun, type TriggerRun } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../platform/database/database.js';
 import { type ListPosition, listPosition } from './list-cursor.js';
 import { READER } from './users.store.js';
 
-/** All statements that write `schedules` and `schedule_runs`. */
+/** All statements that write `schedules` and `schedule_runs`, of which triggers are a part. */
 
-export interface ScheduleRow {
+/** Columns that schedules and triggers have in common. */
+export interface RunnableRow {
   id: string;
   workspace_id: string;
   agent_id: string;
   conversation_id: string | null;
   title: string;
   prompt: string;
+  status: Schedule['status'];
+  paused_by: 'user' | 'failures' | null;
+  /** Null for a trigger. */
+  next_at: Date | null;
+  failures: number;
+  token_limit: number | null;
+  /** Null for a schedule. */
+  secret_hash: Buffer | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export interface ScheduleRow extends RunnableRow {
   /** A local time. */
   start_time: string;
   rrule: string | null;
   time_zone: string;
-  status: Schedule['status'];
-  paused_by: 'user' | 'failures' | null;
-  next_at: Date | null;
-  failures: number;
-  token_limit: number | null;
-  created_at: Date;
-  updated_at: Date;
+}
+
+export interface TriggerRow extends RunnableRow {
+  secret_hash: Buffer;
 }
 
 export interface ScheduleRunRow {
@@ -31,7 +42,7 @@ export interface ScheduleRunRow {
   schedule_id: string;
   due_at: Date;
   is_manual: boolean;
-  status: ScheduleRun['status'];
+  status: ScheduleRun['status'] | TriggerRun['status'];
   message_id: string | null;
   error_code: string | null;
   total_tokens: number;
@@ -40,15 +51,19 @@ export interface ScheduleRunRow {
   finished_at: Date | null;
 }
 
-export type NewSchedule = Omit<ScheduleRow, 'created_at' | 'updated_at'>;
+type Stamps = 'created_at' | 'updated_at';
+export type NewSchedule = Omit<ScheduleRow, Stamps | 'secret_hash'>;
+export type NewTrigger = Omit<TriggerRow, Stamps | 'next_at' | 'conversation_id'>;
 export type NewScheduleRun = Pick<ScheduleRunRow, 'id' | 'schedule_id' | 'due_at' | 'is_manual' | 'error_code'> & {
   status: 'running' | 'failed' | 'skipped';
 };
 
 /** Set by users and agents. */
-export type ScheduleChange = Partial<
-  Pick<ScheduleRow, 'title' | 'prompt' | 'agent_id' | 'start_time' | 'rrule' | 'time_zone' | 'token_limit'>
+export type RunnableChange = Partial<
+  Pick<RunnableRow, 'title' | 'prompt' | 'agent_id' | 'token_limit'> & Pick<TriggerRow, 'secret_hash'>
 >;
+export type ScheduleChange = Omit<RunnableChange, 'secret_hash'> &
+  Partial<Pick<ScheduleRow, 'start_time' | 'rrule' | 'time_zone'>>;
 
 /** As `schedule-state.ts` decides it. */
 export type StoredState = Pick<ScheduleRow, 'status' | 'paused_by' | 'next_at' | 'failures'>;
@@ -70,38 +85,70 @@ const RUN_COLUMNS = sql`r.id, r.schedule_id, r.due_at, r.is_manual, r.message_id
   r.started_at, r.finished_at,
   CASE WHEN r.status <> 'running' OR ${IS_WORKING} THEN r.status WHEN ${IS_WAITING} THEN 'waiting' ELSE 'stopped' END AS status`;
 
-export async function insertSchedule(db: Database, schedule: NewSchedule): Promise<void> {
+export async function insertSchedule(db: Database, schedule: NewSchedule | NewTrigger): Promise<void> {
   await db.insertInto('schedules').values(schedule).execute();
 }
 
-const found = (db: Database) => db.selectFrom('schedules').selectAll();
+const runnables = (db: Database, workspaceId: string) =>
+  db.selectFrom('schedules').selectAll().where('workspace_id', '=', workspaceId);
+
+const schedules = (db: Database, workspaceId: string) => runnables(db, workspaceId).where('secret_hash', 'is', null);
+
+const triggers = (db: Database, workspaceId: string) => runnables(db, workspaceId).where('secret_hash', 'is not', null);
 
 export function findSchedule(db: Database, workspaceId: string, id: string): Promise<ScheduleRow | undefined> {
-  return found(db).where('id', '=', id).where('workspace_id', '=', workspaceId).executeTakeFirst();
+  return schedules(db, workspaceId).where('id', '=', id).$castTo<ScheduleRow>().executeTakeFirst();
+}
+
+export function findTrigger(db: Database, workspaceId: string, id: string): Promise<TriggerRow | undefined> {
+  return triggers(db, workspaceId).where('id', '=', id).$castTo<TriggerRow>().executeTakeFirst();
 }
 
 /** Call it after the workspace is locked. */
 export function lockSchedule(db: Database, workspaceId: string, id: string): Promise<ScheduleRow | undefined> {
-  return found(db).where('id', '=', id).where('workspace_id', '=', workspaceId).forUpdate().executeTakeFirst();
+  return schedules(db, workspaceId).where('id', '=', id).forUpdate().$castTo<ScheduleRow>().executeTakeFirst();
 }
 
-export function listSchedules(
-  db: Database,
-  workspaceId: string,
-  limit: number,
-  after?: ListPosition,
-): Promise<(ScheduleRow & { position: ListPosition })[]> {
-  const query = found(db)
-    .where('workspace_id', '=', workspaceId)
+/** As `lockSchedule`. A request that queues a run needs no workspace lock. */
+export function lockTrigger(db: Database, workspaceId: string, id: string): Promise<TriggerRow | undefined> {
+  return triggers(db, workspaceId).where('id', '=', id).forUpdate().$castTo<TriggerRow>().executeTakeFirst();
+}
+
+/** A schedule or a trigger. */
+export function lockRunnable(db: Database, workspaceId: string, id: string): Promise<RunnableRow | undefined> {
+  return runnables(db, workspaceId).where('id', '=', id).forUpdate().executeTakeFirst();
+}
+
+export type ListedRow<Row extends RunnableRow> = Row & { position: ListPosition };
+
+interface ListRange {
+  limit: number;
+  after?: ListPosition | undefined;
+}
+
+function listed<Row extends RunnableRow>(
+  query: ReturnType<typeof runnables>,
+  { limit, after }: ListRange,
+): Promise<ListedRow<Row>[]> {
+  const page = query
     .select(listPosition('created_at', 'id').as('position'))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit);
-  if (after === undefined) return query.execute();
-  return query.where(sql<boolean>`(created_at, id) < (${after.time}::timestamptz, ${after.key}::uuid)`).execute();
+  const range =
+    after === undefined
+      ? page
+      : page.where(sql<boolean>`(created_at, id) < (${after.time}::timestamptz, ${after.key}::uuid)`);
+  return range.$castTo<ListedRow<Row>>().execute();
 }
 
-/** Active and paused schedules in all workspaces that the owner has. */
+export const listSchedules = (db: Database, workspaceId: string, range: ListRange) =>
+  listed<ScheduleRow>(schedules(db, workspaceId), range);
+
+export const listTriggers = (db: Database, workspaceId: string, range: ListRange) =>
+  listed<TriggerRow>(triggers(db, workspaceId), range);
+
+/** Active and paused schedules and triggers in all workspaces that the owner has. */
 export async function countSchedules(db: Database, workspaceId: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     SELECT count(*)::int AS count FROM schedules s JOIN workspaces w ON w.id = s.workspace_id
@@ -120,7 +167,11 @@ export async function pruneFinished(db: Database, workspaceId: string): Promise<
     )`.execute(db);
 }
 
-export async function changeSchedule(db: Database, id: string, change: ScheduleChange & StoredState): Promise<void> {
+export async function changeSchedule(
+  db: Database,
+  id: string,
+  change: (ScheduleChange | RunnableChange) & Partial<StoredState>,
+): Promise<void> {
   await db
     .updateTable('schedules')
     .set({ ...change, updated_at: sql<Date>`now()` })
@@ -140,20 +191,77 @@ export async function deleteSchedule(db: Database, id: string): Promise<void> {
   await db.deleteFrom('schedules').where('id', '=', id).execute();
 }
 
+/** A CTE that makes room for a run. Those that are queued or running are the newest. */
+const prunedRuns = (scheduleId: string): RawBuilder<unknown> => sql`
+  pruned AS (
+    DELETE FROM schedule_runs WHERE id IN (
+      SELECT id FROM schedule_runs WHERE schedule_id = ${scheduleId}
+      ORDER BY due_at DESC OFFSET ${LIMITS.scheduleRunsKept - 1}
+    )
+  )`;
+
 /** @returns false if the schedule has a run for this time */
 export async function insertRun(db: Database, run: NewScheduleRun): Promise<boolean> {
   const isOpen = run.status === 'running';
   const { rows } = await sql`
-    WITH pruned AS (
-      DELETE FROM schedule_runs WHERE id IN (
-        SELECT id FROM schedule_runs WHERE schedule_id = ${run.schedule_id}
-        ORDER BY due_at DESC OFFSET ${LIMITS.scheduleRunsKept - 1}
-      )
-    )
+    WITH ${prunedRuns(run.schedule_id)}
     INSERT INTO schedule_runs (id, schedule_id, due_at, is_manual, status, error_code, finished_at)
     VALUES (${run.id}, ${run.schedule_id}, ${run.due_at}, ${run.is_manual}, ${run.status}, ${run.error_code},
       CASE WHEN NOT ${isOpen}::boolean THEN now() END)
     ON CONFLICT (schedule_id, due_at) DO NOTHING RETURNING id`.execute(db);
+  return rows.length === 1;
+}
+
+export interface RunBody {
+  name: string;
+  bytes: Buffer;
+}
+
+/**
+ * Queues a run of a locked trigger.
+ *
+ * @returns false if as many as possible are queued
+ */
+export async function queueRun(
+  db: Database,
+  { id, triggerId, body }: { id: string; triggerId: string; body: RunBody | undefined },
+): Promise<boolean> {
+  const { rows } = await sql`
+    WITH ${prunedRuns(triggerId)}
+    INSERT INTO schedule_runs (id, schedule_id, due_at, status, body, body_name)
+    SELECT ${id}, ${triggerId}, clock_timestamp(), 'queued', ${body?.bytes ?? null}, ${body?.name ?? null}
+    WHERE (
+      SELECT count(*) FROM schedule_runs WHERE schedule_id = ${triggerId} AND status = 'queued'
+    ) < ${LIMITS.triggerRunsQueued}
+    RETURNING id`.execute(db);
+  return rows.length === 1;
+}
+
+/** The one that begins next. */
+export async function findQueuedRun(
+  db: Database,
+  triggerId: string,
+): Promise<{ id: string; body: RunBody | undefined } | undefined> {
+  const row = await db
+    .selectFrom('schedule_runs')
+    .select(['id', 'body', 'body_name'])
+    .where('schedule_id', '=', triggerId)
+    .where('status', '=', 'queued')
+    .orderBy('due_at')
+    .limit(1)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const { id, body: bytes, body_name: name } = row;
+  return { id, body: bytes === null || name === null ? undefined : { bytes, name } };
+}
+
+/** @returns false if it is not queued any more */
+export async function leaveQueue(db: Database, id: string, failure: string | undefined): Promise<boolean> {
+  const { rows } = await sql`
+    UPDATE schedule_runs SET body = NULL, body_name = NULL, started_at = now(), error_code = ${failure ?? null},
+      status = CASE WHEN ${failure === undefined}::boolean THEN 'running' ELSE 'failed' END,
+      finished_at = CASE WHEN NOT ${failure === undefined}::boolean THEN now() END
+    WHERE id = ${id} AND status = 'queued' RETURNING id`.execute(db);
   return rows.length === 1;
 }
 
@@ -223,8 +331,15 @@ export async function findScheduleOwner(
     FROM workspaces w JOIN users u ON u.id = w.owner_id WHERE w.id = ${workspaceId}`.execute(db);
   return rows[0];
 }
+
 /** True if the message began a run. Tasks that a run gives are about its message, too. */
 export async function isScheduled(db: Database, messageId: string): Promise<boolean> {
-  const row = await db.selectFrom('messages').select('schedule_id').where('id', '=', messageId).executeTakeFirst();
-  return row !== undefined && row.schedule_id !== null;
+  const origin = sql<string>`coalesce(schedule_id, trigger_id)`;
+  const row = await db
+    .selectFrom('messages')
+    .select('id')
+    .where('id', '=', messageId)
+    .where(origin, 'is not', null)
+    .executeTakeFirst();
+  return row !== undefined;
 }

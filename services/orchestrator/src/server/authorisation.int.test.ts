@@ -34,6 +34,7 @@ const ONCE = new Set<OperationId>([
   'disconnectToolServer',
   'acceptServerTools',
   'deleteWebhook',
+  'deleteTrigger',
 ]);
 
 const OPERATIONS = ROUTES.filter(({ auth }) => auth !== 'public').map(({ operationId }) => operationId);

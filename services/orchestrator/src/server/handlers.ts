@@ -15,6 +15,7 @@ export const handlersOf = ({ legal, integrations, workspaces, chat, webhooks, us
   ...chat.artifacts.routes,
   ...chat.workflows.routes,
   ...chat.schedules.routes,
+  ...chat.triggers.routes,
   ...chat.steps.routes,
   ...chat.receipts.routes,
   ...workspaces.workspaces.routes,

@@ -30,6 +30,8 @@ import { createLegalModule } from '../accounts/legal/legal.module.js';
 import { createCursorCodec } from '../records/cursor.js';
 import type { CreateViewContext } from '../chat/message-view.js';
 import { createMessagesModule } from '../chat/messages.module.js';
+import { createRunStart } from '../chat/schedules/run-start.js';
+import { createTriggersModule } from '../chat/triggers/triggers.module.js';
 import { createSchedulesModule, createScheduleToolsOn } from '../chat/schedules/schedules.module.js';
 import type { UserMessages } from '../chat/user-messages.js';
 import type { PlatformTool } from '../turns/tools/platform-tool.js';
@@ -71,6 +73,7 @@ export async function createModules(options: OrchestratorOptions) {
     conversations: chat.conversations.service,
     messages: chat.messages.service,
     artifacts: chat.artifacts.service,
+    receiveTrigger: chat.triggers.receive,
     events: workspaces.replay.service,
     readPosition: workspaces.replay.readPosition,
     database: platform.requests.database,
@@ -257,7 +260,7 @@ function createChatModules(
   options: OrchestratorOptions,
   platform: Platform,
   { usage, idempotency, uploads, createViewContext, runtimes, workspaces }: WorkspaceModules,
-  { apps, toolServers }: IntegrationModules,
+  { apps, toolServers, cipher }: IntegrationModules,
 ) {
   const { config, environment, metrics, logger } = options;
   const { requests, background, publisher, clock, plans, models, rates, assets } = platform;
@@ -347,7 +350,7 @@ function createChatModules(
     cursors,
     createViewContext,
   });
-  const schedules = createSchedules(options, platform, { idempotency, access }, messages.messages);
+  const runs = createRuns(options, platform, { idempotency, access, attachments, files, cipher }, messages.messages);
   const modelCalls = createCallModule(options, platform, usage, turns);
   return {
     turns,
@@ -361,7 +364,7 @@ function createChatModules(
     receipts,
     conversations,
     messages,
-    schedules,
+    ...runs,
     modelCalls,
   };
 }
@@ -377,14 +380,30 @@ function createChatTools(
   ];
 }
 
-function createSchedules(
-  { config, logger }: OrchestratorOptions,
+/** Schedules and triggers. */
+function createRuns(
+  { config, metrics, logger }: OrchestratorOptions,
   { requests, clock, rates }: Platform,
-  { idempotency, access }: Pick<WorkspaceModules, 'idempotency'> & Pick<WorkspaceModules['workspaces'], 'access'>,
+  {
+    idempotency: { service: idempotency },
+    access,
+    attachments,
+    files,
+    cipher,
+  }: Pick<WorkspaceModules, 'idempotency'> &
+    Pick<WorkspaceModules['workspaces'], 'access'> &
+    Pick<WorkspaceModules['uploads'], 'attachments'> &
+    Pick<ReturnType<typeof createDocumentModules>, 'files'> &
+    Pick<IntegrationModules, 'cipher'>,
   messages: UserMessages,
 ) {
-  const { service } = idempotency;
-  return createSchedulesModule({ config, requests, messages, idempotency: service, rates, access, clock, logger });
+  const { events } = requests;
+  const runs = createRunStart({ events, messages, conversationsPerWorkspace: config.CONVERSATIONS_PER_WORKSPACE });
+  const shared = { config, requests, messages, runs, idempotency, rates, access, clock, logger };
+  return {
+    schedules: createSchedulesModule(shared),
+    triggers: createTriggersModule({ ...shared, storeFile: files.store, attachments, cipher, metrics }),
+  };
 }
 
 function createUserModules(

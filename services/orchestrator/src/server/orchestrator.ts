@@ -41,6 +41,7 @@ async function startBackground(
       ...runtimes.urgentJobs,
       ...chat.transcripts.urgentJobs,
       ...chat.schedules.urgentJobs,
+      ...chat.triggers.urgentJobs,
       ...webhooks.urgentJobs,
     ],
     maintenance: [

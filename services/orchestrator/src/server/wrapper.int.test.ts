@@ -13,6 +13,7 @@ import {
 import { END } from '../../test/message-client.js';
 import { createTestTurnWorker } from '../../test/turn-fixture.js';
 import { createSchedule, schedulesOf, WEEKDAYS } from '../../test/schedules.js';
+import { createTrigger, ISSUES, triggersOf } from '../../test/triggers.js';
 import { createWebhook } from '../../test/webhooks.js';
 import { storeWorkflow } from '../../test/workflows.js';
 import { formOf, UPLOADS } from '../../test/uploads.js';
@@ -102,6 +103,10 @@ describe('the body of a successful response', () => {
     return `${schedulesOf(home)}/${(await createSchedule(user, home)).id}`;
   }
 
+  async function triggerPath(): Promise<string> {
+    return `${triggersOf(home)}/${(await createTrigger(user, home)).id}`;
+  }
+
   const webhooks = () => `${home.workspace}/webhooks`;
   async function webhook(): Promise<{ path: string; delivery: string }> {
     const { id, deliveryId } = await createWebhook(uswarm, user, home);
@@ -158,6 +163,15 @@ describe('the body of a successful response', () => {
     resumeSchedule: async () => user.post(`${await schedulePath()}/resume`, undefined, 200),
     runSchedule: async () => user.post(`${await schedulePath()}/run`, undefined, 201),
     listScheduleRuns: async () => user.get(`${await schedulePath()}/runs`),
+    listTriggers: () => user.get(triggersOf(home)),
+    createTrigger: () => user.post(triggersOf(home), ISSUES, 201),
+    getTrigger: async () => user.get(await triggerPath()),
+    updateTrigger: async () => user.patch(await triggerPath(), { title: 'Bugs' }, 200),
+    pauseTrigger: async () => user.post(`${await triggerPath()}/pause`, undefined, 200),
+    resumeTrigger: async () => user.post(`${await triggerPath()}/resume`, undefined, 200),
+    rotateTriggerUrl: async () => user.post(`${await triggerPath()}/url`, undefined, 200),
+    setTriggerSigning: async () => user.post(`${await triggerPath()}/signing-secret`, {}, 200),
+    listTriggerRuns: async () => user.get(`${await triggerPath()}/runs`),
     listWebhooks: () => user.get(webhooks()),
     createWebhook: () => user.post(webhooks(), { url: 'https://hooks.example.com/' }, 201),
     updateWebhook: async () => user.patch((await webhook()).path, { state: 'paused' }, 200),
@@ -207,7 +221,7 @@ describe('the body of a successful response', () => {
     const wrapped = answering.filter(({ operationId }) => !UNWRAPPED.includes(operationId));
     for (const { operationId } of wrapped) {
       const paged =
-        /Messages$|History$|^listConversations$|^list(Artifacts|OpenCards|Receipts|TurnSteps|Schedules|WebhookDeliveries|Workflows)$|^getUsageReport$/.test(
+        /Messages$|History$|^listConversations$|^list(Artifacts|OpenCards|Receipts|TurnSteps|Schedules|Triggers|WebhookDeliveries|Workflows)$|^getUsageReport$/.test(
           operationId,
         );
       const beside = paged ? ['pagination'] : operationId === 'listWorkspaceEvents' ? ['has_next'] : [];

@@ -8,6 +8,7 @@ import type { EventLog } from '../records/event-log.js';
 import { type Idempotency, type KeyOwner, keyWithoutResult } from '../platform/idempotency/idempotency.service.js';
 import type { RuntimeRequests } from '../records/runtime-requests.js';
 import { SCHEDULE_JOB } from '../records/schedule-job.js';
+import { TRIGGER_JOB } from '../records/trigger-job.js';
 import { TURN_JOB } from '../records/turn-job.js';
 import { lockOwnedWorkspaces } from '../records/users.store.js';
 import type { Provision } from './provision.js';
@@ -95,6 +96,7 @@ export function createWorkspaceChanges(deps: WorkspaceChangesDeps): WorkspaceCha
         // Lock order everywhere: jobs, runtime, workspace.
         await jobs.cancel(TURN_JOB, workspaceId, tx);
         await jobs.cancel(SCHEDULE_JOB, workspaceId, tx);
+        await jobs.cancel(TRIGGER_JOB, workspaceId, tx);
         await runtimes.requestDeletion(workspaceId, tx);
         await events.lock(workspaceId, tx);
         await removeMessages(tx, workspaceId);

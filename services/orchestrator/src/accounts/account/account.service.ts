@@ -13,6 +13,7 @@ import type { EventLog } from '../../records/event-log.js';
 import type { IntegrationService } from '../../apps/integrations/integrations.service.js';
 import type { RuntimeRequests } from '../../records/runtime-requests.js';
 import { SCHEDULE_JOB } from '../../records/schedule-job.js';
+import { TRIGGER_JOB } from '../../records/trigger-job.js';
 import { TURN_JOB } from '../../records/turn-job.js';
 import { periodOf } from '../../metering/period.js';
 import {
@@ -195,6 +196,7 @@ export function createAccountService(deps: AccountServiceDeps): AccountService {
         for (const workspaceId of owned) {
           await jobs.cancel(TURN_JOB, workspaceId, tx);
           await jobs.cancel(SCHEDULE_JOB, workspaceId, tx);
+          await jobs.cancel(TRIGGER_JOB, workspaceId, tx);
           await runtimes.requestDeletion(workspaceId, tx);
         }
         await deps.integrations.revokeAll(userId, tx);

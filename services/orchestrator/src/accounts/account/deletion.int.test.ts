@@ -249,6 +249,17 @@ describe('account deletion with a runtime', () => {
       INSERT INTO schedule_runs (id, schedule_id, due_at, status) VALUES (gen_random_uuid(), ${scheduleId}, now(), 'completed')`.execute(
       database,
     );
+    const triggerId = crypto.randomUUID();
+    await sql`
+      WITH trigger AS (
+        INSERT INTO schedules (id, workspace_id, agent_id, title, prompt, status, secret_hash)
+        SELECT ${triggerId}, workspace_id, agent_id, title, prompt, 'active', 'hash' FROM schedules WHERE id = ${scheduleId}
+      ), secret AS (
+        INSERT INTO trigger_secrets (id, user_id, provider, key_id, tokens)
+        VALUES (${triggerId}, ${userId}, 'trigger', 'k', 'x')
+      )
+      INSERT INTO schedule_runs (id, schedule_id, due_at, status, body, body_name)
+      VALUES (${triggerId}, ${triggerId}, now(), 'queued', ${Buffer.from(user.name)}, 'event.txt')`.execute(database);
     const revocationId = crypto.randomUUID();
     await sql`
       INSERT INTO conversation_summaries (conversation_id, through_seq, text)

@@ -30,6 +30,7 @@ async function exported(workflows: ExportedWorkflow[]): Promise<{ workflows: unk
     exportArtifactVersions: none,
     exportMessages: none,
     exportSchedules: none,
+    exportTriggers: none,
     exportWorkflows(_db, _workspaceId, after, limit) {
       const page = workflows.filter(({ position: { key } }) => key > (after?.key ?? '')).slice(0, limit);
       largestPage = Math.max(largestPage, page.length);

@@ -29,6 +29,7 @@ export interface ExportContentDeps {
     | 'exportArtifactVersions'
     | 'exportWorkflows'
     | 'exportSchedules'
+    | 'exportTriggers'
     | 'exportMessages'
   >;
   profile: (userId: string) => Promise<UserProfile>;
@@ -65,6 +66,7 @@ workspaces/<id>/artifacts.json                documents that agents wrote, one e
 workspaces/<id>/artifacts/<id>/<version>.md   the content of a version
 workspaces/<id>/workflows.json                workflows with the tasks and results of their steps
 workspaces/<id>/schedules.json                schedules with their runs
+workspaces/<id>/triggers.json                 triggers with their runs, and the bodies of queued requests as base64
 workspaces/<id>/conversations.json            the conversations; "path" is the file with the messages, "summary"
                                               replaces older messages in prompts
 workspaces/<id>/conversations/<id>.ndjson     the messages, oldest first, one JSON object per line
@@ -151,6 +153,7 @@ export function createExportContent({ database, data, profile, receipts, steps, 
       ...artifacts.map(({ path, objectId }) => ({ path, compress: true, open: () => openFile(objectId) })),
       list(`${folder}/workflows.json`, () => workflowsOf(workspaceId), '[', ']'),
       json(`${folder}/schedules.json`, () => data.exportSchedules(database, workspaceId)),
+      json(`${folder}/triggers.json`, () => data.exportTriggers(database, workspaceId)),
       json(`${folder}/conversations.json`, async () => conversations),
       ...conversations.flatMap(({ id, path }) => [
         ndjson(path, () => lines(id)),

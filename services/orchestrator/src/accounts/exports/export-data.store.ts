@@ -195,24 +195,42 @@ export async function exportWorkflows(
   return rows.map(({ position, ...data }) => ({ position, data }));
 }
 
-/** With their runs. Oldest first. A user has few schedules, and each keeps few runs. */
+/** Of schedule or trigger `s`, oldest first. Each keeps few runs. */
+const RUNS = sql`(
+  SELECT coalesce(jsonb_agg(
+    jsonb_build_object(
+      'due_at', r.due_at, 'is_manual', r.is_manual, 'status', r.status, 'error_code', r.error_code,
+      'message_id', r.message_id, 'total_tokens', r.total_tokens, 'cost_micros', r.cost_micros,
+      'started_at', r.started_at, 'finished_at', r.finished_at
+    ) ORDER BY r.due_at
+  ), '[]') FROM schedule_runs r WHERE r.schedule_id = s.id
+) AS runs`;
+
+/** With their runs. Oldest first. A user has few schedules. */
 export function exportSchedules(db: Database, workspaceId: string): Promise<Record<string, unknown>[]> {
   return all(
     db,
     sql`
       SELECT s.id, s.title, s.prompt, a.slug AS agent_slug, s.conversation_id, s.start_time, s.rrule, s.time_zone, s.status,
-        s.paused_by, s.next_at AS next_run_at, s.token_limit, s.created_at, s.updated_at,
-        (
-          SELECT coalesce(jsonb_agg(
-            jsonb_build_object(
-              'due_at', r.due_at, 'is_manual', r.is_manual, 'status', r.status, 'error_code', r.error_code,
-              'message_id', r.message_id, 'total_tokens', r.total_tokens, 'cost_micros', r.cost_micros,
-              'started_at', r.started_at, 'finished_at', r.finished_at
-            ) ORDER BY r.due_at
-          ), '[]') FROM schedule_runs r WHERE r.schedule_id = s.id
-        ) AS runs
+        s.paused_by, s.next_at AS next_run_at, s.token_limit, s.created_at, s.updated_at, ${RUNS}
       FROM schedules s JOIN agents a ON a.id = s.agent_id
-      WHERE s.workspace_id = ${workspaceId} ORDER BY s.created_at, s.id`,
+      WHERE s.workspace_id = ${workspaceId} AND s.secret_hash IS NULL ORDER BY s.created_at, s.id`,
+  );
+}
+
+/** As `exportSchedules`. The body of a queued request is not a file yet. */
+export function exportTriggers(db: Database, workspaceId: string): Promise<Record<string, unknown>[]> {
+  return all(
+    db,
+    sql`
+      SELECT s.id, s.title, s.prompt, a.slug AS agent_slug, s.conversation_id, s.status, s.paused_by, s.token_limit,
+        EXISTS (SELECT FROM trigger_secrets k WHERE k.id = s.id) AS is_signed, s.created_at, s.updated_at, ${RUNS},
+        (
+          SELECT coalesce(jsonb_agg(encode(r.body, 'base64') ORDER BY r.due_at), '[]') FROM schedule_runs r
+          WHERE r.schedule_id = s.id AND r.body IS NOT NULL
+        ) AS queued_bodies
+      FROM schedules s JOIN agents a ON a.id = s.agent_id
+      WHERE s.workspace_id = ${workspaceId} AND s.secret_hash IS NOT NULL ORDER BY s.created_at, s.id`,
   );
 }
 

@@ -34,6 +34,7 @@ import {
 } from '../../../test/test-orchestrator.js';
 import { download, type Downloaded, linkRefusal } from '../../../test/uploads.js';
 import { WEEKDAYS } from '../../../test/schedules.js';
+import { ISSUES } from '../../../test/triggers.js';
 import { storeWorkflow } from '../../../test/workflows.js';
 import { EXPORT_JOB } from './export-building.js';
 
@@ -219,6 +220,19 @@ describe('an export', () => {
       expect(list(`workspaces/${owner.home.workspaceId}/schedules.json`)).toMatchObject([
         { id: owner.values[EXAMPLE.scheduleId], prompt: WEEKDAYS.prompt, rrule: WEEKDAYS.rrule, runs: [] },
       ]);
+    });
+
+    it('contains the triggers without their secrets', () => {
+      const [trigger, ...others] = list(`workspaces/${owner.home.workspaceId}/triggers.json`);
+      expect(others).toEqual([]);
+      expect(trigger).toMatchObject({
+        id: owner.values[EXAMPLE.triggerId],
+        prompt: ISSUES.prompt,
+        is_signed: false,
+        runs: [],
+        queued_bodies: [],
+      });
+      expect(Object.keys(trigger ?? {}).filter((name) => /secret|hash|url/.test(name))).toEqual([]);
     });
 
     it('contains the workflows with the results of their steps', () => {

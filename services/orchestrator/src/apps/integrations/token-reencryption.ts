@@ -36,7 +36,12 @@ const ROUNDS = 30;
 /** A day: after that, no replica has the key any more. */
 const UNHANDLED_ROUNDS = 1_440;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
-const TABLES: readonly SealedTable[] = ['integrations', 'integration_revocations', 'webhook_secrets'];
+const TABLES: readonly SealedTable[] = [
+  'integrations',
+  'integration_revocations',
+  'webhook_secrets',
+  'trigger_secrets',
+];
 
 export function createTokenReencryption({ database, store, cipher, logger }: TokenReencryptionDeps) {
   async function reencrypt(table: SealedTable, signal: AbortSignal): Promise<{ done: number; lost: number }> {

@@ -140,7 +140,7 @@ export function createScheduleTools({ database, changes, clock }: ScheduleToolDe
     input: z.object({}),
     describe: () => 'Listing schedules',
     async prepare(_, { workspaceId }) {
-      const rows = await listSchedules(database, workspaceId, LISTED);
+      const rows = await listSchedules(database, workspaceId, { limit: LISTED });
       const zone = (await findScheduleOwner(database, workspaceId))?.timeZone ?? '';
       const time = `It is ${localAt(now(), zone === '' ? 'UTC' : zone)} in ${zone === '' ? 'UTC' : zone}.`;
       return withOutcome(

@@ -5,7 +5,8 @@ export const runView = ({ schedule_id: _, due_at, started_at, finished_at, ...ru
   id: run.id,
   due_at: due_at.toISOString(),
   is_manual: run.is_manual,
-  status: run.status,
+  // Only trigger runs are queued.
+  status: run.status as ScheduleRun['status'],
   message_id: run.message_id,
   error_code: run.error_code,
   total_tokens: run.total_tokens,

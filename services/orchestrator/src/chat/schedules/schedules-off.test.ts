@@ -10,7 +10,6 @@ const settings = (isOn: boolean) => ({
   SCHEDULE_INTERVAL_S: 900,
   SCHEDULES_SPREAD_S: 60,
   SCHEDULE_WORKERS: 4,
-  CONVERSATIONS_PER_WORKSPACE: 500,
   CURSOR_KEY: 'k'.repeat(32),
   CURSOR_KEY_PREVIOUS: [],
 });
@@ -22,6 +21,7 @@ function createModule(isOn: boolean) {
     config,
     requests: UNUSED,
     messages: UNUSED,
+    runs: UNUSED,
     idempotency: UNUSED,
     rates: UNUSED,
     access: { require: () => Promise.resolve() },

@@ -8,6 +8,7 @@ import { createListCursors } from '../../records/list-cursor.js';
 import { SCHEDULE_JOB } from '../../records/schedule-job.js';
 import type { WorkspaceAccess } from '../../workspaces/workspace-access.js';
 import type { PlatformTool } from '../../turns/tools/platform-tool.js';
+import type { RunStart } from './run-start.js';
 import type { UserMessages } from '../user-messages.js';
 import { createScheduleChanges, type ScheduleChanges } from './schedule-changes.js';
 import { createScheduleTools } from './schedule-tools.js';
@@ -53,12 +54,10 @@ export const createScheduleToolsOn = ({ config, background, clock }: ScheduleToo
 
 export interface SchedulesModuleDeps {
   config: Settings &
-    Pick<
-      OrchestratorConfig,
-      'SCHEDULES_ENABLED' | 'SCHEDULE_WORKERS' | 'CONVERSATIONS_PER_WORKSPACE' | 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS'
-    >;
+    Pick<OrchestratorConfig, 'SCHEDULES_ENABLED' | 'SCHEDULE_WORKERS' | 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS'>;
   requests: Connections;
   messages: UserMessages;
+  runs: RunStart;
   idempotency: Idempotency;
   rates: Pick<RateLimits, 'send'>;
   access: WorkspaceAccess;
@@ -77,8 +76,8 @@ export function createSchedulesModule(deps: SchedulesModuleDeps) {
     events,
     push,
     messages,
+    runs: deps.runs,
     changes,
-    conversationsPerWorkspace: config.CONVERSATIONS_PER_WORKSPACE,
     clock,
     logger,
   });

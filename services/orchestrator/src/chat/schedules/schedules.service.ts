@@ -2,18 +2,15 @@ import { randomUUIDv7 } from 'node:crypto';
 import {
   ApiError,
   type CreateScheduleBody,
-  LIMITS,
   type Schedule,
   type SchedulePage,
   type ScheduleRun,
   type UpdateScheduleBody,
 } from '@uswarm/contract';
 import type { Database, Transaction, WithTransaction } from '../../platform/database/database.js';
-import { fitting, jsonBytes } from '../../platform/http/bounded-list.js';
 import { requiredLine } from '../../platform/http/visible-text.js';
 import { type Idempotency, type KeyOwner, keyWithoutResult } from '../../platform/idempotency/idempotency.service.js';
 import type { RateLimits } from '../../platform/rate-limits/rate-limits.js';
-import { listMembers } from '../../records/agents.store.js';
 import type { ListCursorCodec } from '../../records/list-cursor.js';
 import {
   findLastRuns,
@@ -23,8 +20,8 @@ import {
   listSchedules,
   type ScheduleRow,
 } from '../../records/schedule-rows.js';
-import { titleOf } from '../../records/title.js';
 import type { WorkspaceAccess } from '../../workspaces/workspace-access.js';
+import { checkedAgent, checkedTitle, type PageQuery, pageOf } from './runnables.js';
 import type { ScheduleChanges, SchedulePatch } from './schedule-changes.js';
 import type { ScheduleRuns } from './schedule-runs.js';
 import { InvalidTimes } from './schedule-times.js';
@@ -43,15 +40,10 @@ export interface ScheduleServiceDeps {
   isEnabled: boolean;
 }
 
-export interface ScheduleQuery {
-  scrollId?: string | undefined;
-  limit?: number | undefined;
-}
-
 /** All methods throw ApiError `schedules_not_enabled`, `workspace_not_found`, and the errors noted. */
 export interface ScheduleService {
   /** Newest first, bounded by the response size. @throws ApiError `cursor_invalid` */
-  list(userId: string, workspaceId: string, query: ScheduleQuery): Promise<SchedulePage>;
+  list(userId: string, workspaceId: string, query: PageQuery): Promise<SchedulePage>;
   /** @throws ApiError `agent_not_found`, `schedule_limit_reached`, `validation_failed`, `idempotency_key_reused` */
   create(owner: KeyOwner, workspaceId: string, body: CreateScheduleBody): Promise<Schedule>;
   /** @throws ApiError `schedule_not_found` */
@@ -100,14 +92,6 @@ export function createScheduleService(deps: ScheduleServiceDeps): ScheduleServic
     return row && scheduleView(row, (await findLastRuns(database, [id])).get(id));
   }
 
-  /** @param agentId default: the manager */
-  async function checkedAgent(workspaceId: string, agentId: string | null | undefined): Promise<string> {
-    const members = await listMembers(database, workspaceId);
-    const agent = members.find(({ id, kind }) => (typeof agentId === 'string' ? id === agentId : kind === 'manager'));
-    if (agent === undefined) throw new ApiError('agent_not_found');
-    return agent.id;
-  }
-
   async function change(
     userId: string,
     workspaceId: string,
@@ -122,34 +106,22 @@ export function createScheduleService(deps: ScheduleServiceDeps): ScheduleServic
   }
 
   return {
-    async list(userId, workspaceId, { scrollId, limit = LIMITS.pageDefault }) {
+    async list(userId, workspaceId, query) {
       await requireWorkspace(userId, workspaceId);
       const scope = [userId, workspaceId];
-      const after = scrollId === undefined ? undefined : cursors.decode(scrollId, scope);
-      const rows = await listSchedules(database, workspaceId, limit + 1, after);
-      const lastRuns = await findLastRuns(
-        database,
-        rows.map(({ id }) => id),
-      );
-      const views = rows.map((row) => ({ view: scheduleView(row, lastRuns.get(row.id)), position: row.position }));
-      const page = fitting(views.slice(0, limit), ({ view }) => jsonBytes(view));
-      const last = page.at(-1);
-      const next = last === undefined || page.length === rows.length ? null : cursors.encode(last.position, scope);
-      return {
-        data: page.map(({ view }) => view),
-        pagination: { next_scroll_id: next, prev_scroll_id: null, has_next: next !== null, has_prev: false },
-      };
+      const readRows = (range: Parameters<typeof listSchedules>[2]) => listSchedules(database, workspaceId, range);
+      return pageOf({ database, cursors, scope, readRows, view: scheduleView }, query);
     },
 
     async create(owner, workspaceId, { prompt, title, start_time, rrule, time_zone, agent_id, token_limit }) {
       await requireWorkspace(owner.userId, workspaceId);
-      const agentId = await checkedAgent(workspaceId, agent_id);
+      const agentId = await checkedAgent(database, workspaceId, agent_id);
       const zone = time_zone ?? (await findScheduleOwner(database, workspaceId))?.timeZone ?? '';
       const wanted = {
         workspaceId,
         agentId,
         prompt,
-        title: requiredLine('title', title ?? titleOf(prompt) ?? prompt).slice(0, LIMITS.scheduleTitle),
+        title: checkedTitle(title, prompt),
         start_time,
         rrule: rrule ?? null,
         time_zone: zone === '' ? 'UTC' : zone,
@@ -181,7 +153,7 @@ export function createScheduleService(deps: ScheduleServiceDeps): ScheduleServic
       const patch: SchedulePatch = {
         ...given,
         ...(title === undefined ? {} : { title: requiredLine('title', title) }),
-        ...(agent_id === undefined ? {} : { agent_id: await checkedAgent(workspaceId, agent_id) }),
+        ...(agent_id === undefined ? {} : { agent_id: await checkedAgent(database, workspaceId, agent_id) }),
       };
       return change(userId, workspaceId, id, (tx) => changes.change(workspaceId, id, patch, tx));
     },

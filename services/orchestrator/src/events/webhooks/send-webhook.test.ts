@@ -3,7 +3,7 @@ import { systemClock } from '@uswarm/service-kit';
 import { createOutgoing, DIRECT, type Outgoing } from '@uswarm/service-kit/outgoing';
 import { startWebhookReceiver, type WebhookReceiver } from '@uswarm/testkit/webhook-receiver';
 import { createSendWebhook, type SentWebhook } from './send-webhook.js';
-import { newWebhookSecret } from './signature.js';
+import { newWebhookSecret } from '../../platform/http/webhook-signature.js';
 
 describe('a request to a webhook', () => {
   let receiver: WebhookReceiver;

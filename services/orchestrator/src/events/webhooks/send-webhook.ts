@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WebhookAttempt } from '@uswarm/contract';
 import { type Clock, retryAfterOf, visibleText } from '@uswarm/service-kit';
 import { type Outgoing, PrivateAddress } from '@uswarm/service-kit/outgoing';
-import { signedHeaders } from './signature.js';
+import { signedHeaders } from '../../platform/http/webhook-signature.js';
 
 export interface WebhookRequest {
   url: string;

@@ -24,7 +24,7 @@ import {
 } from '../../records/webhooks.store.js';
 import type { WebhookAccess, WebhookPath } from './webhook-access.js';
 import type { SendWebhook } from './send-webhook.js';
-import { newWebhookSecret } from './signature.js';
+import { newWebhookSecret } from '../../platform/http/webhook-signature.js';
 import type { WebhookSecrets } from './webhook-secrets.js';
 import type { WebhookTrigger } from './webhook-trigger.js';
 

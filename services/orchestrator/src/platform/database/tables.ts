@@ -300,6 +300,7 @@ export interface MessagesTable {
   in_reply_to: string | null;
   answered_with: string | null;
   schedule_id: string | null;
+  trigger_id: string | null;
 }
 
 export interface PushDeliveriesTable {
@@ -378,13 +379,15 @@ export interface ScheduleRunsTable {
   schedule_id: string;
   due_at: Timestamp;
   is_manual: Generated<boolean>;
-  status: 'running' | 'completed' | 'failed' | 'stopped' | 'skipped';
+  status: 'queued' | 'running' | 'completed' | 'failed' | 'stopped' | 'skipped';
   message_id: string | null;
   error_code: string | null;
   total_tokens: Generated<number>;
   cost_micros: Generated<number>;
   started_at: Generated<Timestamp>;
   finished_at: Timestamp | null;
+  body: Buffer | null;
+  body_name: string | null;
 }
 
 export interface SchedulesTable {
@@ -394,9 +397,9 @@ export interface SchedulesTable {
   conversation_id: string | null;
   title: string;
   prompt: string;
-  start_time: string;
+  start_time: string | null;
   rrule: string | null;
-  time_zone: string;
+  time_zone: string | null;
   status: 'active' | 'paused' | 'finished';
   paused_by: 'user' | 'failures' | null;
   next_at: Timestamp | null;
@@ -404,6 +407,7 @@ export interface SchedulesTable {
   token_limit: number | null;
   created_at: Generated<Timestamp>;
   updated_at: Generated<Timestamp>;
+  secret_hash: Buffer | null;
 }
 
 export interface SpentLocalIdsTable {
@@ -467,6 +471,14 @@ export interface TranscriptionsTable {
   attempts: Generated<number>;
   problem: 'too_large' | 'too_long' | 'refused' | 'limit' | 'unavailable' | null;
   updated_at: Generated<Timestamp>;
+}
+
+export interface TriggerSecretsTable {
+  id: string;
+  user_id: string;
+  provider: string;
+  key_id: string;
+  tokens: Buffer;
 }
 
 export interface TurnContextsTable {
@@ -783,6 +795,7 @@ export interface Schema {
   tool_definitions: ToolDefinitionsTable;
   tool_server_clients: ToolServerClientsTable;
   transcriptions: TranscriptionsTable;
+  trigger_secrets: TriggerSecretsTable;
   turn_contexts: TurnContextsTable;
   turn_entries: TurnEntriesTable;
   turn_progress: TurnProgressTable;

@@ -12,7 +12,7 @@ export interface KeyOwner {
 }
 
 export interface CreatingRequest extends KeyOwner {
-  operation: OperationId;
+  operation: OperationId | 'receiveTrigger';
   /** The input that determines the result. Retries have the same content. */
   content: unknown;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LIMITS } from '@uswarm/contract';
-import { policiesOf, type RateSettings } from './policies.js';
+import { policiesOf, type RateSettings, triggerPoliciesOf } from './policies.js';
 
 const settings: RateSettings = {
   RATE_IP_PER_S: LIMITS.rates.ip.perSecond,
@@ -11,6 +11,8 @@ const settings: RateSettings = {
   RATE_SENDS_BURST: LIMITS.rates.sends.burst,
   RATE_SEARCH_PER_S: LIMITS.rates.search.perSecond,
   RATE_SEARCH_BURST: LIMITS.rates.search.burst,
+  RATE_TRIGGERS_PER_S: LIMITS.rates.triggers.perSecond,
+  RATE_TRIGGERS_BURST: LIMITS.rates.triggers.burst,
 };
 
 describe('rate policies', () => {
@@ -21,11 +23,16 @@ describe('rate policies', () => {
       { name: 'sends', burst: 20, windowS: 4 },
       { name: 'search', burst: 20, windowS: 10 },
     ]);
+    expect(triggerPoliciesOf(settings)).toEqual([
+      { name: 'trigger', burst: 60, windowS: 60 },
+      { name: 'triggers', burst: 240, windowS: 60 },
+    ]);
   });
 
   it('are disabled at 0 requests per second', () => {
     const policies = policiesOf({ ...settings, RATE_USER_PER_S: 0 });
     expect(policies.map(({ name }) => name)).toEqual(['ip', 'sends', 'search']);
+    expect(triggerPoliciesOf({ ...settings, RATE_TRIGGERS_PER_S: 0 })).toEqual([]);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import { ConfigError } from '@uswarm/service-kit';
 
-/** `ip` and `health` count per address; the others per user. */
-export type RateName = 'ip' | 'user' | 'sends' | 'search' | 'health';
+/** `ip` and `health` count per address, `trigger` per trigger; the others per user. */
+export type RateName = 'ip' | 'user' | 'sends' | 'search' | 'health' | 'trigger' | 'triggers';
 
 /**
  * Allows `burst` requests in a window of `windowS` seconds that begins with the first request: a sustained rate of
@@ -22,6 +22,8 @@ export interface RateSettings {
   RATE_SENDS_BURST: number;
   RATE_SEARCH_PER_S: number;
   RATE_SEARCH_BURST: number;
+  RATE_TRIGGERS_PER_S: number;
+  RATE_TRIGGERS_BURST: number;
 }
 
 /** Leaves out policies with a rate of 0 per second. @throws ConfigError */
@@ -40,6 +42,14 @@ const HEALTH_TIMES = 10;
 export function healthPolicyOf(policies: readonly RatePolicy[]): RatePolicy | undefined {
   const ip = policies.find(({ name }) => name === 'ip');
   return ip === undefined ? undefined : { ...ip, name: 'health', burst: ip.burst * HEALTH_TIMES };
+}
+
+const USER_TIMES = 4;
+
+/** A user's triggers share four times the limit of one. Only their senders need to know these limits. */
+export function triggerPoliciesOf({ RATE_TRIGGERS_PER_S, RATE_TRIGGERS_BURST }: RateSettings): RatePolicy[] {
+  const one = policyOf('trigger', 'RATE_TRIGGERS', RATE_TRIGGERS_PER_S, RATE_TRIGGERS_BURST);
+  return one === undefined ? [] : [one, { ...one, name: 'triggers', burst: one.burst * USER_TIMES }];
 }
 
 function policyOf(name: RateName, setting: string, perSecond: number, burst: number): RatePolicy | undefined {

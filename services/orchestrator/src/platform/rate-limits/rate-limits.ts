@@ -4,7 +4,14 @@ import { addressKey, initializedCounter, type Logger, readGauge, type Registry }
 import type { Identity } from '../../accounts/auth/actor.js';
 import { connectRateLimitRedis } from './rate-limit-redis.js';
 import { createLimiter, type Quota } from './limiter.js';
-import { healthPolicyOf, policiesOf, type RateName, type RatePolicy, type RateSettings } from './policies.js';
+import {
+  healthPolicyOf,
+  policiesOf,
+  type RateName,
+  type RatePolicy,
+  type RateSettings,
+  triggerPoliciesOf,
+} from './policies.js';
 
 /** Each method counts one request and returns undefined if the limit is not set. @throws ApiError `rate_limited` */
 export interface RateLimits {
@@ -18,6 +25,8 @@ export interface RateLimits {
   socketCall(userId: string): Promise<Quota | undefined>;
   send(userId: string): Promise<Quota | undefined>;
   search(userId: string): Promise<Quota | undefined>;
+  /** A request to a trigger's URL, which counts for the trigger and for its user. */
+  trigger(triggerId: string, userId: string): Promise<void>;
   close(): void;
 }
 
@@ -36,9 +45,9 @@ export function createRateLimits({ config, redisUrl, redisDeadlineMs, metrics, l
   const policies = policiesOf(config);
   const healthPolicy = healthPolicyOf(policies);
   const healthPolicies = healthPolicy === undefined ? [] : [healthPolicy];
-  const all = [...policies, ...healthPolicies];
+  const all = [...policies, ...healthPolicies, ...triggerPoliciesOf(config)];
   const redis =
-    redisUrl === undefined || policies.length === 0 ? undefined : connectRateLimitRedis({ url: redisUrl, logger });
+    redisUrl === undefined || all.length === 0 ? undefined : connectRateLimitRedis({ url: redisUrl, logger });
   const limiters = new Map(all.map((policy) => [policy.name, createLimiter(policy, redis, redisDeadlineMs)]));
   const refusals = initializedCounter(
     metrics,
@@ -68,6 +77,10 @@ export function createRateLimits({ config, redisUrl, redisDeadlineMs, metrics, l
     socketCall: (userId) => take('user', userId),
     send: (userId) => take('sends', userId),
     search: (userId) => take('search', userId),
+    async trigger(triggerId, userId) {
+      await take('trigger', triggerId);
+      await take('triggers', userId);
+    },
     close: () => redis?.close(),
   };
 }

@@ -19,6 +19,8 @@ const config = {
   RATE_SENDS_BURST: BURST,
   RATE_SEARCH_PER_S: 0,
   RATE_SEARCH_BURST: 1,
+  RATE_TRIGGERS_PER_S: 0,
+  RATE_TRIGGERS_BURST: 1,
 };
 /** Milliseconds; long enough that a busy machine does not cause local counting. */
 const PATIENT_MS = 3_000;

@@ -35,7 +35,7 @@ export const READABLE = sql`
     OR m.content ->> 'type' = 'text' AND (m.content ->> 'text' <> '' OR m.attachments <> '[]'))
   AND m.role IN ('user', 'agent') AND m.status <> 'failed'`;
 
-const COLUMNS = sql`m.id, m.seq, m.role, m.agent_id, m.content, m.attachments, m.schedule_id, m.turn_id`;
+const COLUMNS = sql`m.id, m.seq, m.role, m.agent_id, m.content, m.attachments, m.schedule_id, m.trigger_id, m.turn_id`;
 
 /**
  * Reads messages up to the user message, newest first. A turn's messages follow its user message, even if the next user
@@ -70,7 +70,7 @@ export async function readHistory(
       JOIN messages m ON m.turn_id = t.id AND m.turn_key IS NOT NULL
       WHERE m.seq > ${userMessageSeq} AND ${READABLE}
     )
-    SELECT entry.id, entry.role, entry.agent_id, entry.content, entry.attachments, entry.schedule_id,
+    SELECT entry.id, entry.role, entry.agent_id, entry.content, entry.attachments, entry.schedule_id, entry.trigger_id,
       entry.seq <= ${userMessage.coveredSeq} AS covered
     FROM (SELECT * FROM nearest UNION ALL SELECT * FROM late) entry
     LEFT JOIN turns replying ON replying.reply_message_id = entry.id
@@ -108,7 +108,7 @@ export async function readSteering(
   answeredMessageId: string,
 ): Promise<HistoryRow[]> {
   const { rows } = await sql<Omit<HistoryRow, 'text'> & MessageParts>`
-    SELECT m.id, m.role, m.agent_id, m.content, m.attachments, m.schedule_id ${steeringMessages(turnId, answeredMessageId)}
+    SELECT m.id, m.role, m.agent_id, m.content, m.attachments, m.schedule_id, m.trigger_id ${steeringMessages(turnId, answeredMessageId)}
     ORDER BY m.seq`.execute(database);
   return rows.map(toRow);
 }

@@ -1,17 +1,24 @@
 import { LIMITS } from '@uswarm/contract';
 import type { Transaction } from '../../platform/database/database.js';
+import type { JobQueue } from '../../platform/jobs/job-queue.js';
 import type { EventLog } from '../../records/event-log.js';
 import type { PushJobs } from '../../records/push-jobs.js';
-import { endRun, lockSchedule, type ScheduleRow, setScheduleState } from '../../records/schedule-rows.js';
+import { endRun, lockRunnable, type RunnableRow, setScheduleState } from '../../records/schedule-rows.js';
+import { TRIGGER_JOB } from '../../records/trigger-job.js';
 import { insertSystemMessage, type SystemMessage } from '../../records/system-message.js';
 import type { TurnRow } from '../turns.store.js';
 import type { TurnStatus } from '../../platform/database/schema.js';
 import { type RunOutcome, step } from './schedule-state.js';
 import { stateOf, stored } from './stored-state.js';
 
-export interface RunEndDeps {
-  events: Pick<EventLog, 'lock' | 'addMessage'>;
+export interface OutcomeDeps {
+  events: Pick<EventLog, 'addMessage'>;
   push: Pick<PushJobs, 'announce'>;
+}
+
+export interface RunEndDeps extends OutcomeDeps {
+  events: Pick<EventLog, 'lock' | 'addMessage'>;
+  jobs: Pick<JobQueue, 'tryMakeDueNow'>;
 }
 
 type EndStatus = Exclude<TurnStatus, 'queued' | 'running'>;
@@ -22,13 +29,13 @@ const OUTCOMES: Record<EndStatus, RunOutcome> = {
   stopped: 'stopped',
 };
 
-const pauseNote = (title: string): string =>
-  `The schedule “${title}” is paused, because ${LIMITS.scheduleFailures} runs in a row have failed. Resume it when the cause is fixed.`;
+const pauseNote = ({ title, secret_hash: secret }: RunnableRow): string =>
+  `The ${secret === null ? 'schedule' : 'trigger'} “${title}” is paused, because ${LIMITS.scheduleFailures} runs in a row have failed. Resume it when the cause is fixed.`;
 
 /** Counts a run's outcome, and tells the user if the schedule pauses. The workspace and the schedule are locked. */
 export async function countOutcome(
-  { events, push }: RunEndDeps,
-  schedule: ScheduleRow,
+  { events, push }: OutcomeDeps,
+  schedule: RunnableRow,
   outcome: RunOutcome,
   place: Pick<SystemMessage, 'conversationId' | 'turn'> | undefined,
   tx: Transaction,
@@ -37,11 +44,7 @@ export async function countOutcome(
   await setScheduleState(tx, schedule.id, stored(state));
   if (effects.length === 0 || place === undefined) return;
   const { workspace_id: workspaceId } = schedule;
-  const { id, seq } = await insertSystemMessage(
-    { events },
-    { workspaceId, ...place, text: pauseNote(schedule.title) },
-    tx,
-  );
+  const { id, seq } = await insertSystemMessage({ events }, { workspaceId, ...place, text: pauseNote(schedule) }, tx);
   await push.announce({ messageId: id, workspaceId, seq }, tx);
 }
 
@@ -56,7 +59,9 @@ export async function endScheduleRun(
   await deps.events.lock(workspaceId, tx);
   const outcome = OUTCOMES[turnStatus];
   const scheduleId = await endRun(tx, runId, { status: outcome, errorCode: outcome === 'failed' ? errorCode : null });
-  const schedule = scheduleId === undefined ? undefined : await lockSchedule(tx, workspaceId, scheduleId);
+  const schedule = scheduleId === undefined ? undefined : await lockRunnable(tx, workspaceId, scheduleId);
   if (schedule === undefined) return;
   await countOutcome(deps, schedule, outcome, { conversationId, turn: { id, key: 'schedule-paused' } }, tx);
+  // If the job is locked, it checks again soon.
+  if (schedule.secret_hash !== null) await deps.jobs.tryMakeDueNow(TRIGGER_JOB, schedule.id, tx);
 }

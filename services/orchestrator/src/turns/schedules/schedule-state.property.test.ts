@@ -221,6 +221,28 @@ describe('the state of a schedule', () => {
     expect(step(state, { type: 'resume', next: 9 }).state).toEqual({ ...active, nextAt: 9 });
   });
 
+  it('is active or paused for a trigger, without times', () => {
+    const active: ScheduleState = { status: 'active', nextAt: null, failures: 0, pausedBy: null };
+    const event = fc.constantFrom<ScheduleEvent>(
+      { type: 'run ended', outcome: 'failed' },
+      { type: 'run ended', outcome: 'completed' },
+      { type: 'pause' },
+      { type: 'reopen' },
+    );
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 40 }), (events) => {
+        let state = active;
+        for (const one of events) {
+          state = step(state, one).state;
+          expect(state.nextAt).toBeNull();
+          expect(state.status === 'paused').toBe(state.pausedBy !== null);
+          expect(state.status).not.toBe('finished');
+        }
+        expect(step(step(state, { type: 'pause' }).state, { type: 'reopen' }).state).toEqual(active);
+      }),
+    );
+  });
+
   it('passes over a time while the previous run has not ended', () => {
     const active: ScheduleState = { status: 'active', nextAt: 5, failures: 0, pausedBy: null };
     const { state, effects } = step(active, { type: 'due', now: 6, next: 9, isBusy: true });

@@ -8,12 +8,14 @@ import { LIMITS } from '@uswarm/contract';
  *   paused    | –                 | –                       | –      | active/finished | paused
  *   finished  | –                 | –                       | –      | –               | active, or finished
  *
+ * A trigger has no times: it is active or paused, and `reopen` resumes it.
+ *
  * A schedule is finished when no time is left. Downtime leaves one time that is due, and `next` is after now: what was
  * missed is made up for once.
  */
 export interface ScheduleState {
   status: 'active' | 'paused' | 'finished';
-  /** In ms; null unless it is active. */
+  /** In ms; null unless it is active, and for triggers. */
   nextAt: number | null;
   /** Failed runs in a row. */
   failures: number;
@@ -28,6 +30,7 @@ export type ScheduleEvent =
   | { type: 'run ended'; outcome: RunOutcome }
   | { type: 'pause' }
   | { type: 'resume'; next: number | null }
+  | { type: 'reopen' }
   | { type: 'changed'; next: number | null };
 
 export type ScheduleEffect = { do: 'start'; dueAt: number } | { do: 'skip'; dueAt: number } | { do: 'tell of pause' };
@@ -74,6 +77,10 @@ export function step(state: ScheduleState, event: ScheduleEvent): ScheduleStep {
     case 'resume':
       return state.status === 'paused'
         ? { state: { ...planned(state, event.next), failures: 0 }, effects: [] }
+        : unchanged;
+    case 'reopen':
+      return state.status === 'paused'
+        ? { state: { ...state, status: 'active', pausedBy: null, failures: 0 }, effects: [] }
         : unchanged;
     case 'changed':
       return state.status === 'paused' ? unchanged : { state: planned(state, event.next), effects: [] };

@@ -1,4 +1,4 @@
-import type { ScheduleRow, StoredState } from '../../records/schedule-rows.js';
+import type { RunnableRow, StoredState } from '../../records/schedule-rows.js';
 import type { ScheduleState } from './schedule-state.js';
 
 export const stateOf = ({
@@ -6,7 +6,7 @@ export const stateOf = ({
   paused_by,
   next_at,
   failures,
-}: Pick<ScheduleRow, keyof StoredState>): ScheduleState => ({
+}: Pick<RunnableRow, keyof StoredState>): ScheduleState => ({
   status,
   nextAt: next_at?.getTime() ?? null,
   failures,

@@ -1,6 +1,7 @@
 import { messageError, type MessageStatus } from '@uswarm/contract';
 import type { Transaction } from '../../platform/database/database.js';
 import type { TurnStatus } from '../../platform/database/schema.js';
+import type { JobQueue } from '../../platform/jobs/job-queue.js';
 import type { AgentStatuses } from '../../records/agent-statuses.js';
 import type * as approvalRecords from '../../records/approvals.store.js';
 import type { EventLog } from '../../records/event-log.js';
@@ -35,6 +36,7 @@ export interface TurnEndingDeps {
   statuses: Pick<AgentStatuses, 'refreshAgent' | 'ended'>;
   tasks: TaskOwner;
   push: PushJobs;
+  jobs: Pick<JobQueue, 'tryMakeDueNow'>;
 }
 
 export type AddReply = (tx: Transaction) => Promise<{ id: string; seq: number }>;

@@ -31,7 +31,7 @@ export interface TurnWriterDeps extends TurnMessagesDeps, ProgressDeps {
   withTransaction: WithTransaction;
   /** Like `withTransaction`, for a single statement. */
   withStatement: WithTransaction;
-  jobs: Pick<JobQueue, 'holds' | 'end' | 'lockAll' | 'remove'>;
+  jobs: Pick<JobQueue, 'holds' | 'end' | 'lockAll' | 'remove' | 'tryMakeDueNow'>;
   turns: Pick<
     typeof turnRecords,
     | 'startTurn'

@@ -11,13 +11,14 @@ import type { Transcripts } from '../../turns/request/attached-files.js';
 import type { StoredFile } from '../../turns/request/message-to-text.js';
 import { createSafeMarkdown } from '../../turns/content/reply-text.js';
 import type { Attachments } from '../uploads/attachments.js';
+import { sniffMediaType, SNIFFED_BYTES } from '../uploads/file-kind.js';
 import { storeFile } from '../uploads/store-file.js';
 import { conversationFiles, newestFiles } from './conversation-files.js';
 import { createAttachedTexts } from './attached-texts.js';
 import { createFileContents } from './file-contents.js';
 import { type CodeToolDeps, createCodeTool } from './code-tool.js';
 import { createFileTools } from './file-tools.js';
-import { createGivenFiles } from './given-files.js';
+import { createGivenFiles, type GivenFilesDeps, uploadOf } from './given-files.js';
 import { createReadFileTool } from './read-file-tool.js';
 
 export interface FilesModuleDeps {
@@ -55,8 +56,9 @@ export function createFilesModule(deps: FilesModuleDeps) {
     filesPerUser: config.UPLOADS_PER_USER,
   };
   const markdown = createSafeMarkdown(config.PUBLIC_URL);
+  const store: GivenFilesDeps['store'] = (userId, upload, bytes) => storeFile(stored, userId, upload, bytes);
   const given = createGivenFiles({
-    store: (userId, upload, bytes) => storeFile(stored, userId, upload, bytes),
+    store,
     attachments,
     events,
     markdown,
@@ -77,6 +79,11 @@ export function createFilesModule(deps: FilesModuleDeps) {
     : [];
   return {
     contents,
+    /** Stores bytes that neither the user nor an agent has written, once per id. */
+    async store(userId: string, { id, name, bytes }: { id: string; name: string; bytes: Buffer }): Promise<void> {
+      const type = await sniffMediaType(bytes.subarray(0, SNIFFED_BYTES));
+      await store(userId, uploadOf(id, { name, type, bytes }), bytes);
+    },
     attachmentsIn: (conversationId: string, ids: readonly string[]) => conversationFiles(database, conversationId, ids),
     attachedTexts: createAttachedTexts(contents, attached.newest, logger),
     tools: [

@@ -39,7 +39,7 @@ export function createGivenFiles({ store, attachments, events, markdown }: Given
   return {
     /** Before the call's transaction. @returns why the user cannot have them */
     async store(files: readonly GivenFile[], call: ToolCall): Promise<UploadRow[] | ToolOutcome> {
-      const uploads = files.map((file) => ({ upload: uploadOf(file, call), bytes: file.bytes }));
+      const uploads = files.map((file) => ({ upload: uploadOf(idOf(file, call), file), bytes: file.bytes }));
       try {
         for (const { upload, bytes } of uploads) await store(call.userId, upload, bytes);
       } catch (error) {
@@ -82,15 +82,16 @@ export function createGivenFiles({ store, attachments, events, markdown }: Given
 }
 
 /** A repeated call has the same id, and one with other content another. */
-function uploadOf({ name, type, bytes }: GivenFile, { turnId, id }: ToolCall): UploadRow {
-  return {
-    id: keyOf([turnId, id, name, type], createHash('sha256').update(bytes).digest('hex')),
-    name,
-    type: attachmentType(type),
-    mime_type: type,
-    size: bytes.length,
-    duration: null,
-    width: null,
-    height: null,
-  };
-}
+const idOf = ({ name, type, bytes }: GivenFile, { turnId, id }: ToolCall): string =>
+  keyOf([turnId, id, name, type], createHash('sha256').update(bytes).digest('hex'));
+
+export const uploadOf = (id: string, { name, type, bytes }: GivenFile): UploadRow => ({
+  id,
+  name,
+  type: attachmentType(type),
+  mime_type: type,
+  size: bytes.length,
+  duration: null,
+  width: null,
+  height: null,
+});

@@ -1,0 +1,2 @@
+/** Begins the next queued run of a trigger. */
+export const TRIGGER_JOB = 'trigger';
