@@ -79,7 +79,10 @@ export const SetTriggerSigningBody = z
       .string()
       .min(LIMITS.signingSecretMin)
       .max(LIMITS.signingSecretMax)
-      .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
+      .regex(
+        /^(?!whsec_)[\x21-\x7e]+$|^whsec_[A-Za-z\d+/]{22,}={0,2}$/,
+        'must be printable ASCII without spaces, or whsec_ and at least 16 bytes as base64',
+      )
       .optional()
       .meta({ description: 'For a system that chooses the secret itself. Without it, a new one.' }),
   })

@@ -295,6 +295,10 @@ describe('triggers', () => {
     expect(again.body).toEqual(delivered.body);
     expect(await watch(trigger).runs()).toHaveLength(2);
 
+    for (const weak of ['short', 'whsec_', 'whsec_not base64 at all!', 'whsec_MfKQ9r8G'])
+      expect(await world.user.refusal('POST', `${watch(trigger).path}/signing-secret`, { secret: weak })).toBe(
+        'validation_failed',
+      );
     const given = await sign(trigger, { secret: 'chosen-by-the-other-system' });
     expect(given).toBe('chosen-by-the-other-system');
     expect(await outcome(body, github)).toBe('trigger_signature_invalid');

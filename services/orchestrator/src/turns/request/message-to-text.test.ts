@@ -41,6 +41,11 @@ describe('what a model is told of a message', () => {
       },
       'Hotel asks you',
     ],
+    [
+      'what a trigger started, without the user',
+      { content: { type: 'text', text: 'Name duplicates.' }, attachments: [], trigger_id: 't' },
+      '[Another system started this through a trigger. It sent nothing else. The user may not be present.]\nName duplicates.',
+    ],
     ['nothing else', { content: { type: 'loading' }, attachments: [] }, ''],
   ])('%s', (_what, parts, text) => {
     expect(messageToText(parts)).toBe(text);
