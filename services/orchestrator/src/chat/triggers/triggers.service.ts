@@ -18,6 +18,7 @@ import {
   changeSchedule,
   countSchedules,
   deleteSchedule,
+  findQueuedRun,
   findTrigger,
   insertSchedule,
   listRuns,
@@ -157,7 +158,8 @@ export function createTriggerService(deps: TriggerServiceDeps): TriggerService {
     resume: (path) =>
       access.withTrigger(path, async (row, tx) => {
         await apply(row, { type: 'reopen' }, tx);
-        await jobs.enqueue({ kind: TRIGGER_JOB, subjectId: row.id, workspaceId: path.workspaceId }, tx);
+        if ((await findQueuedRun(tx, row.id)) !== undefined)
+          await jobs.enqueue({ kind: TRIGGER_JOB, subjectId: row.id, workspaceId: path.workspaceId }, tx);
         return viewTrigger(tx, path);
       }),
 
