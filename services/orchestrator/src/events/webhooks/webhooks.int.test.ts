@@ -12,6 +12,7 @@ import {
 } from '../../../test/test-orchestrator.js';
 
 const ENABLED = {
+  PUBLIC_URL: 'https://uswarm.example.com',
   USER_WEBHOOKS: 'true',
   USER_WEBHOOKS_PER_WORKSPACE: '3',
   USER_WEBHOOKS_PRIVATE_HOSTS: '127.0.0.1',
@@ -275,6 +276,7 @@ describe('a webhook', () => {
     'https://user:pass@hooks.example.com/',
     'https://hooks.example.com:8443/',
     'https://orchestrator.default.svc/',
+    'https://uswarm.example.com/v1/hooks/secret',
     'nonsense',
   ])('cannot have the address %s', async (url) => {
     expect(await user.refusal('POST', webhooks, { url })).toBe('validation_failed');

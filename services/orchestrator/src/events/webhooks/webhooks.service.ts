@@ -1,6 +1,7 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { ApiError, type Webhook, type WebhookAttempt, type WebhookWithSecret } from '@uswarm/contract';
 import type { Clock } from '@uswarm/service-kit';
+import { TRIGGER_PATH } from '../../chat/triggers/url-secret.js';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Database, Transaction, WithTransaction } from '../../platform/database/database.js';
 import { definedFields } from '../../platform/http/defined-fields.js';
@@ -29,7 +30,7 @@ import type { WebhookSecrets } from './webhook-secrets.js';
 import type { WebhookTrigger } from './webhook-trigger.js';
 
 export interface WebhookServiceDeps {
-  config: Pick<OrchestratorConfig, 'USER_WEBHOOKS_PER_WORKSPACE' | 'USER_WEBHOOKS_PRIVATE_HOSTS'>;
+  config: Pick<OrchestratorConfig, 'USER_WEBHOOKS_PER_WORKSPACE' | 'USER_WEBHOOKS_PRIVATE_HOSTS' | 'PUBLIC_URL'>;
   database: Database;
   withTransaction: WithTransaction;
   jobs: Pick<JobQueue, 'enqueue'>;
@@ -70,9 +71,17 @@ const webhookView = (row: WebhookRow): Webhook => ({
 export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
   const { config, database, withTransaction, jobs, access, secrets, send, trigger, clock } = deps;
 
+  const triggers = config.PUBLIC_URL === undefined ? undefined : new URL(`${config.PUBLIC_URL}${TRIGGER_PATH}`);
+
+  function problemOf(url: URL): string | undefined {
+    // Each event would start a run, whose events would start the next one.
+    if (url.host === triggers?.host && url.pathname.startsWith(`${triggers.pathname}/`)) return 'must not be a trigger';
+    return addressProblem(url, config.USER_WEBHOOKS_PRIVATE_HOSTS);
+  }
+
   function readUrl(text: string): string {
     const url = URL.parse(text);
-    const message = url === null ? 'must be a URL' : addressProblem(url, config.USER_WEBHOOKS_PRIVATE_HOSTS);
+    const message = url === null ? 'must be a URL' : problemOf(url);
     if (url === null || message !== undefined)
       throw new ApiError('validation_failed', { extra: { fields: [{ path: 'url', message }] } });
     return canonicalAddress(url);
