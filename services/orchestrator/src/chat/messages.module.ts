@@ -145,6 +145,7 @@ export function createMessagesModule(deps: MessagesModuleDeps) {
   return {
     service,
     messages,
+    actions,
     routes: messageHandlers(service, search, actions, deps.stops, deletion, revision, openCards, deps.readFromStandby),
     jobs: [
       approvalExpiry(approvals, withTransaction),

@@ -6,7 +6,12 @@ const QUESTION = 'q';
 
 function setUp() {
   const sent: string[] = [];
-  const answer = createAnswerText((part) => void sent.push(part));
+  /** Messages as they were reported. */
+  const reported: string[] = [];
+  const answer = createAnswerText({
+    onText: (part) => void sent.push(part),
+    onPart: ({ id, text, isFinal }) => void reported.push(`${id}: ${text}${isFinal ? '.' : ''}`),
+  });
   const chunk = (id: string, text: string, offset: number, more: { generation?: number; to?: string } = {}): void =>
     answer.chunk({
       message_id: id,
@@ -19,7 +24,7 @@ function setUp() {
     answer.message({ id, role: 'agent', in_reply_to: QUESTION, status: 'delivered', content, ...parts } as MessageData);
   const text = (id: string, value: string, parts: object = {}): void =>
     message(id, { type: 'text', text: value }, parts);
-  return { answer, sent, chunk, message, text };
+  return { answer, sent, reported, chunk, message, text };
 }
 
 describe('the text of an answer', () => {
@@ -33,6 +38,7 @@ describe('the text of an answer', () => {
     expect({ sent, ...answer.finish() }).toEqual({
       sent: ['one ', 'two'],
       text: 'one two',
+      cards: [],
       failure: null,
     });
   });
@@ -75,10 +81,50 @@ describe('the text of an answer', () => {
     answer.answers(QUESTION);
     const card = { type: 'action_card', title: 'Send it?', description: 'To Bob.', actions: [] };
     message('a', { ...card, selected_action_id: null });
-    const [waits, { text }] = [answer.waits(), answer.finish()];
-    expect({ waits, text }).toEqual({ waits: true, text: 'Send it?\n\nTo Bob.' });
+    const [waits, { text, cards }] = [answer.waits(), answer.finish()];
+    expect({ waits, text, cards: cards.map(({ id }) => id) }).toEqual({
+      waits: true,
+      text: 'Send it?\n\nTo Bob.',
+      cards: ['a'],
+    });
     message('a', { ...card, selected_action_id: 'yes' });
     expect(answer.waits()).toBe(false);
+  });
+
+  it('reports each of its messages with its text, and those of the question that is known later', () => {
+    const { answer, reported, chunk, text } = setUp();
+    chunk('a', 'one ', 0);
+    chunk('b', 'no', 0, { to: 'another question' });
+    answer.answers(QUESTION);
+    chunk('c', 'uno', 0);
+    text('a', 'one two');
+    expect(reported).toEqual(['a: one ', 'c: uno', 'a: one two.']);
+  });
+
+  it('lacks parts until a text is known from its beginning', () => {
+    const { answer, sent, chunk } = setUp();
+    answer.answers(QUESTION);
+    chunk('a', 'three', 8);
+    const lacked = answer.lacksParts();
+    const stream = { message_id: 'a', in_reply_to: QUESTION, conversation_id: 'c', agent_id: 'x', chunk_seq: 3 };
+    answer.stream({ ...stream, generation: 1, text: 'one two three' });
+    // It was read before.
+    answer.stream({ ...stream, generation: 1, text: 'one' });
+    chunk('a', ' four', 13);
+    expect({ sent, lacked, lacks: answer.lacksParts() }).toEqual({
+      sent: ['one two three', ' four'],
+      lacked: true,
+      lacks: false,
+    });
+  });
+
+  it('does not fail if the agent has withdrawn a card and has asked again', () => {
+    const { answer, message, text } = setUp();
+    answer.answers(QUESTION);
+    const card = { type: 'action_card', title: 'Send it?', description: '', actions: [], selected_action_id: null };
+    message('a', card, { status: 'failed', error: { code: 'withdrawn' } });
+    text('b', 'Sent.');
+    expect(answer.finish()).toMatchObject({ cards: [], failure: null });
   });
 
   it.each([
@@ -88,6 +134,6 @@ describe('the text of an answer', () => {
     const { answer, text } = setUp();
     answer.answers(QUESTION);
     text('a', '', { status: 'failed', error: { code } });
-    expect(answer.finish().failure).toMatchObject(failure);
+    expect(answer.finish().failure).toMatchObject({ ...failure, reason: code });
   });
 });

@@ -1,5 +1,6 @@
-import type { ApiError } from '@uswarm/contract';
-import type { Request, Response } from 'express';
+import { type ApiError, LIMITS } from '@uswarm/contract';
+import { requireUtf8 } from '@uswarm/service-kit';
+import express, { type Request, type Response, type Router } from 'express';
 import type { UserActor } from '../accounts/auth/actor.js';
 import { answerErrorsAs } from '../platform/http/errors.js';
 
@@ -24,4 +25,24 @@ export async function enter(
   const actor = await authenticate(request);
   response.locals['userId'] = actor.userId;
   return actor;
+}
+
+/** Programs send the whole conversation with each question. */
+const BODY_BYTES = 16 * LIMITS.bodyBytes;
+const parse = express.json({ limit: BODY_BYTES, verify: requireUtf8 });
+
+/** A route whose body is JSON. */
+export function mountDoor(
+  router: Router,
+  path: string,
+  entrance: Entrance,
+  handle: (actor: UserActor, request: Request, response: Response) => Promise<void>,
+): void {
+  const identify = async (request: Request, response: Response, next: () => void): Promise<void> => {
+    response.locals['actor'] = await enter(request, response, entrance);
+    next();
+  };
+  router.post(path, identify, parse, (request, response) =>
+    handle(response.locals['actor'] as UserActor, request, response),
+  );
 }

@@ -72,9 +72,11 @@ export async function createModules(options: OrchestratorOptions) {
     agents: chat.agents.service,
     conversations: chat.conversations.service,
     messages: chat.messages.service,
+    actions: chat.messages.actions,
     artifacts: chat.artifacts.service,
     receiveTrigger: chat.triggers.receive,
     events: workspaces.replay.service,
+    subscriptions: workspaces.replay.subscriptions,
     readPosition: workspaces.replay.readPosition,
     database: platform.requests.database,
   });

@@ -70,7 +70,7 @@ export function registerWorkspaceTools(server: McpServer, actor: UserActor, deps
     ({ message, agent = 'swarm', conversation_id: id, workspace_id: workspace }, { mcpReq }) =>
       answer('write', async () => {
         const continues = id === undefined ? undefined : { conversationId: id };
-        const question = { workspaceId: workspace, agent, continues, text: message };
+        const question = { workspaceId: workspace, agent, continues, says: { text: message } };
         const following = { signal: mcpReq.signal, onText: reportProgress(mcpReq) };
         const { conversationId, questionId, text } = await deps.ask(actor, question, following);
         return {

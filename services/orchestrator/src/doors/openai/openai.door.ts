@@ -1,14 +1,13 @@
-import { type ApiError, LIMITS } from '@uswarm/contract';
-import { requireUtf8 } from '@uswarm/service-kit';
-import express, { type Request, type Response, Router } from 'express';
+import type { ApiError } from '@uswarm/contract';
+import { Router } from 'express';
 import type { z } from 'zod';
-import type { UserActor } from '../../accounts/auth/actor.js';
 import { clientGone } from '../../platform/http/client-gone.js';
 import { ClientGone, toApiError } from '../../platform/http/errors.js';
 import { parseInput } from '../../platform/http/input.js';
-import type { Answer, Ask, Asked } from '../ask.js';
-import { type AuthenticateProgram, enter } from '../enter.js';
+import type { Answer, Ask } from '../ask.js';
+import { type AuthenticateProgram, mountDoor } from '../enter.js';
 import { type EventStream, openEventStream } from '../event-stream.js';
+import type { Asked } from '../question-of.js';
 import { chatChunks, chatCompletion } from './chat.js';
 import { ChatRequest, type DoorRequest, questionOf, ResponsesRequest } from './request.js';
 import { responseEvents, responseOf } from './responses.js';
@@ -33,26 +32,19 @@ interface Form {
   streamed(stream: EventStream, request: DoorRequest, created: number): Streamed;
 }
 
-/** Programs send the whole conversation with each question. */
-const BODY_BYTES = 16 * LIMITS.bodyBytes;
-
 /** OpenAI's protocol: Chat Completions and Responses. Each agent is a model. */
 export function createOpenAiDoor({ ask, authenticate }: OpenAiDoorDeps): Router {
   const router = Router();
-  const parse = express.json({ limit: BODY_BYTES, verify: requireUtf8 });
 
   function mount(path: string, { operationId, schema, whole, streamed }: Form): void {
-    const identify = async (request: Request, response: Response, next: () => void): Promise<void> => {
-      response.locals['actor'] = await enter(request, response, { operationId, errorBody, authenticate });
-      next();
-    };
-    router.post(path, identify, parse, async (request, response) => {
+    const entrance = { operationId, errorBody, authenticate };
+    mountDoor(router, path, entrance, async (actor, request, response) => {
       const created = Math.floor(Date.now() / 1_000);
       const body = parseInput(schema, request.body ?? {});
       let stream: EventStream | undefined;
       let writer: Streamed | undefined;
       try {
-        const answer = await ask(response.locals['actor'] as UserActor, questionOf(body, request.headers), {
+        const answer = await ask(actor, questionOf(body, request.headers), {
           signal: clientGone(response),
           onAsked(asked) {
             response.set('X-Conversation-Id', asked.conversationId);

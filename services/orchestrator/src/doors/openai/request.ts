@@ -51,7 +51,8 @@ const UNNAMED: ReadonlySet<unknown> = new Set([undefined, '', 'new', 'null', 'un
 /** @throws ApiError `content_type_not_allowed` */
 export function questionOf(request: DoorRequest, headers: Readonly<Record<string, unknown>>): Question {
   const { model: agent, metadata, items } = request;
-  return { agent, workspaceId: metadata?.workspace_id, continues: continuesOf(request, headers), text: textIn(items) };
+  const says = { text: textIn(items) };
+  return { agent, workspaceId: metadata?.workspace_id, continues: continuesOf(request, headers), says };
 }
 
 /** Our conversation takes precedence over the program's chat. */

@@ -1,4 +1,5 @@
-import type { Answer, Asked } from '../ask.js';
+import type { Answer } from '../ask.js';
+import type { Asked } from '../question-of.js';
 import type { EventStream } from '../event-stream.js';
 import type { DoorRequest } from './request.js';
 

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { ApiError } from '@uswarm/contract';
+import type { ConversationService } from '../chat/conversations.service.js';
+import type { MessageService } from '../chat/messages.service.js';
+import { isId } from '../platform/database/id.js';
+import type { AgentService } from '../workspaces/agents/agents.service.js';
+
+export interface ConversationOfDeps {
+  agents: Pick<AgentService, 'list'>;
+  conversations: Pick<ConversationService, 'create' | 'get'>;
+  messages: Pick<MessageService, 'get'>;
+}
+
+/** Where a question continues: in our conversation, after an earlier question, or in the program's chat. */
+export type Continues = { conversationId: string } | { questionId: string } | { chat: string } | undefined;
+
+export interface Place {
+  workspaceId: string;
+  /** `swarm`, or an agent's slug. */
+  agent: string;
+  continues: Continues;
+}
+
+/** Creates the conversation if it does not exist. @throws ApiError `agent_not_found`, `conversation_not_found`, `message_not_found` */
+export type ConversationOf = (userId: string, place: Place) => Promise<string>;
+
+export function createConversationOf({ agents, conversations, messages }: ConversationOfDeps): ConversationOf {
+  async function create(userId: string, { workspaceId, agent }: Place, id?: string): Promise<string> {
+    const owner = { userId, key: undefined };
+    if (agent === 'swarm') return (await conversations.create(owner, workspaceId, { type: 'swarm' }, id)).id;
+    const found = (await agents.list(userId, workspaceId)).find(({ slug }) => slug === agent);
+    if (found === undefined) throw new ApiError('agent_not_found');
+    return (await conversations.create(owner, workspaceId, { type: 'agent', agent_id: found.id }, id)).id;
+  }
+
+  async function exists(userId: string, workspaceId: string, id: string): Promise<boolean> {
+    try {
+      await conversations.get(userId, workspaceId, id);
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'conversation_not_found') return false;
+      throw error;
+    }
+  }
+
+  return async (userId, place) => {
+    const { workspaceId, continues } = place;
+    if (continues === undefined) return create(userId, place);
+    if ('questionId' in continues) {
+      const { questionId: id } = continues;
+      if (!isId(id)) throw new ApiError('message_not_found');
+      return (await messages.get(userId, workspaceId, id)).conversation_id;
+    }
+    if ('conversationId' in continues) {
+      const { conversationId: id } = continues;
+      if (!isId(id) || !(await exists(userId, workspaceId, id))) throw new ApiError('conversation_not_found');
+      return id;
+    }
+    // Also the id that an earlier answer had.
+    if (isId(continues.chat) && (await exists(userId, workspaceId, continues.chat))) return continues.chat;
+    const id = idOf(workspaceId, continues.chat);
+    return (await exists(userId, workspaceId, id)) ? id : create(userId, place, id);
+  };
+}
+
+/** The same for the same name, so that no table has to remember it. A UUID of version 8 (RFC 9562). */
+export function idOf(place: string, name: string): string {
+  const hex = createHash('sha256').update(`${place}\n${name}`).digest('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
+    '-',
+  );
+}
