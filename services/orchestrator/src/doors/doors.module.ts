@@ -7,6 +7,7 @@ import type { OrchestratorConfig } from '../config.js';
 import type { Database } from '../platform/database/database.js';
 import type { ArtifactService } from '../workspaces/artifacts/artifacts.service.js';
 import type { WorkspaceService } from '../workspaces/workspaces.service.js';
+import { createAgUiDoor } from './ag-ui/ag-ui.door.js';
 import { countAnswerTokens } from './answer-usage.store.js';
 import { type AskDeps, createAsk } from './ask.js';
 import { type ConversationOfDeps, createConversationOf } from './conversation-of.js';
@@ -64,6 +65,7 @@ export function createDoorsModule({ config, database, workspaces, version, logge
     Router().use(
       createHooksDoor(deps.receiveTrigger),
       createOpenAiDoor({ ask, authenticate }),
+      createAgUiDoor({ ask, authenticate }),
       createMcpDoor({
         ask,
         authenticate,
