@@ -88,7 +88,7 @@ describe('the AG-UI door', () => {
     const { status, payload } = error as { status?: number; payload?: { code: string } };
     return { status, code: payload?.code };
   }
-    async function conversations(): Promise<{ id: string; agent?: { slug: string } }[]> {
+  async function conversations(): Promise<{ id: string; agent?: { slug: string } }[]> {
     const { body } = await world.client.api('GET', `/v1/workspaces/${world.client.workspaceId}/conversations`);
     return (body as { data: { id: string }[] }).data;
   }
@@ -235,7 +235,7 @@ describe('the AG-UI door', () => {
 
     it('shows a task for another agent from its start to its end, and ends with the answer', async () => {
       world.behave = (agent, prompt, results) => {
-        if (isTask(prompt)) return [{ text: `Facts of ${agent}.` }];
+        if (isTask(prompt)) return results.length === 0 ? [remember] : [{ text: `Facts of ${agent}.` }];
         return results.length === 0 ? delegate('researcher', 'writer') : words('Together: two results.');
       };
       const agent = agentOf();
@@ -248,6 +248,12 @@ describe('the AG-UI door', () => {
         'SUBAGENT_STARTED researcher',
         'SUBAGENT_STARTED writer',
       ]);
+      const started = tasks.flatMap(({ name, subagentRunId }) => (name === undefined ? [] : [subagentRunId]));
+      const owners = (type: string) =>
+        events.flatMap((event) => (String(event.type) === type ? [event['subagentRunId']] : []));
+      expect(owners('TOOL_CALL_START').toSorted()).toEqual(started.toSorted());
+      expect(owners('TOOL_CALL_RESULT').toSorted()).toEqual(started.toSorted());
+      expect(owners('TEXT_MESSAGE_START')).toEqual([undefined]);
       expect(outcome).toEqual({ type: 'success' });
       expect(lastText(agent)).toBe('Together: two results.');
       const shown = agent.messages.flatMap((message) => (message.role === 'activity' ? [message] : []));
@@ -255,6 +261,40 @@ describe('the AG-UI door', () => {
         { activityType: 'delegation', content: { status: 'completed', to: { slug: 'researcher' } } },
         { activityType: 'delegation', content: { status: 'completed', to: { slug: 'writer' } } },
       ]);
+    });
+
+    it('suspends a task that waits for an approval, and continues it after that', async () => {
+      await permit('memories', 'ask');
+      world.behave = (_agent, prompt, results) => {
+        if (isTask(prompt)) return results.length === 0 ? [remember] : [{ text: 'Saved.' }];
+        return results.length === 0 ? delegate('researcher') : words('It is saved.');
+      };
+      const agent = agentOf();
+      says(agent, 'Let your team remember that tea is green');
+      const taskEvents = (events: readonly Seen[]) =>
+        events.flatMap(({ type, subagentRunId, outcome }) =>
+          String(type).startsWith('SUBAGENT_') ? [[String(type), subagentRunId, outcome?.type]] : [],
+        );
+      const asked = await run(agent);
+      const [[, id] = []] = taskEvents(asked.events);
+      const [interrupt] = agent.pendingInterrupts;
+      const resume = [{ interruptId: interrupt!.id, status: 'resolved' as const, payload: { approved: true } }];
+      const continued = await run(agent, { resume });
+      expect({
+        asked: taskEvents(asked.events),
+        continued: taskEvents(continued.events),
+        text: lastText(agent),
+      }).toEqual({
+        asked: [
+          ['SUBAGENT_STARTED', id, undefined],
+          ['SUBAGENT_FINISHED', id, 'suspended'],
+        ],
+        continued: [
+          ['SUBAGENT_STARTED', id, undefined],
+          ['SUBAGENT_FINISHED', id, 'success'],
+        ],
+        text: 'It is saved.',
+      });
     });
 
     it('shows a document as an activity', async () => {

@@ -12,7 +12,7 @@ type Chunk = Pick<
   'message_id' | 'in_reply_to' | 'chunk' | 'generation' | 'offset'
 >;
 
-/** A message of an answer. */
+/** A message in an answer. */
 export interface AnswerPart {
   readonly id: string;
   readonly text: string;
@@ -20,6 +20,8 @@ export interface AnswerPart {
   readonly isFinal: boolean;
   /** As the log has it; undefined while only its text is known. */
   readonly message: MessageData | undefined;
+  /** Message of the task in which an agent wrote it; undefined for the answer itself. */
+  readonly taskId: string | undefined;
 }
 
 interface Part extends AnswerPart {
@@ -28,6 +30,7 @@ interface Part extends AnswerPart {
   text: string;
   isFinal: boolean;
   message: MessageData | undefined;
+  taskId: string | undefined;
   /** The card waits for the user. */
   waits: boolean;
   failure: string | null;
@@ -54,7 +57,7 @@ export interface AnswerText {
   /** A text that is being written, from its beginning. */
   stream(state: StreamState): void;
   /** A message as the log has it. */
-  message(message: MessageData): void;
+  message(message: MessageData, taskId?: string): void;
   /** True if chunks are missing. */
   lacksParts(): boolean;
   /** True if a card asks the user something. */
@@ -89,6 +92,7 @@ export function createAnswerText({ onText, onPart }: AnswerListener): AnswerText
       text: '',
       isFinal: false,
       message: undefined,
+      taskId: undefined,
       waits: false,
       failure: null,
     };
@@ -150,11 +154,12 @@ export function createAnswerText({ onText, onPart }: AnswerListener): AnswerText
       Object.assign(part, { inReplyTo, text, generation });
       changed(part);
     },
-    message(message) {
+    message(message, taskId) {
       const { id, role, content, status, in_reply_to: inReplyTo, error } = message;
       if (role !== 'agent') return;
       const part = partOf(id);
       part.message = message;
+      part.taskId = taskId;
       part.inReplyTo = inReplyTo;
       part.isFinal = status === 'delivered' || status === 'failed';
       part.waits =

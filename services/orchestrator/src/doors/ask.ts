@@ -75,7 +75,8 @@ export function createAsk(deps: AskDeps): Ask {
       const { isKnown, ...asked } = await deps.questionOf(userId, { ...question, workspaceId }, question.says);
       onAsked?.(asked);
       text.answers(asked.questionId);
-      await deps.followAnswer({ userId, workspaceId, asked, text, waiting, signal, from, isKnown });
+      const withTasks = following.onPart !== undefined;
+      await deps.followAnswer({ userId, workspaceId, asked, text, waiting, signal, from, isKnown, withTasks });
       const { failure, ...finished } = text.finish();
       if (failure !== null) throw failure;
       return { ...asked, ...finished, usage: await deps.usageOf(asked.questionId) };

@@ -17,7 +17,7 @@ import { createFollowAnswer, type FollowAnswerDeps } from './follow-answer.js';
 import { createMcpDoor } from './mcp/mcp.door.js';
 import { createOpenAiDoor } from './openai/openai.door.js';
 import { createQuestionOf, type QuestionOfDeps } from './question-of.js';
-import { findQuestion, findQuestionOfChoice, isAnswered } from './questions.store.js';
+import { findQuestion, findQuestionOfChoice, findTask, isAnswered } from './questions.store.js';
 import { createReachedWorkspace } from './reached-workspace.js';
 
 export interface DoorsModuleDeps
@@ -57,6 +57,7 @@ export function createDoorsModule({ config, database, workspaces, version, logge
       ...deps,
       database,
       isAnswered: (questionId) => isAnswered(database, questionId),
+      findTask: (turnId) => findTask(database, turnId),
     }),
     readPosition: deps.readPosition,
     usageOf: (questionId) => countAnswerTokens(database, questionId),

@@ -13,6 +13,7 @@ export interface FollowAnswerDeps {
   subscriptions: Pick<SubscriptionService, 'subscriptions'>;
   readPosition: ReadPosition;
   isAnswered: (questionId: string) => Promise<boolean>;
+  findTask: (turnId: string) => Promise<string | undefined>;
   database: Database;
 }
 
@@ -26,7 +27,12 @@ export interface Followed {
   /** Position before the question, or, if it is known, before its answer is read. */
   from: string;
   isKnown: boolean;
+  /** Finds the task of each message. */
+  withTasks: boolean;
 }
+
+/** With the task of each turn. */
+type Reading = Followed & { tasks: Map<string, string | undefined> };
 
 /** Reads the log until a question is answered, or its answer waits for the user. */
 export type FollowAnswer = (followed: Followed) => Promise<void>;
@@ -40,8 +46,16 @@ const BEGUN_MS = 3 * READ_MS;
 const PAGE: MessageListQuery = { direction: 'forward', limit: 100 };
 
 export function createFollowAnswer(deps: FollowAnswerDeps): FollowAnswer {
+  async function add({ text, withTasks, tasks }: Reading, message: MessageData): Promise<void> {
+    const { turn_id: turnId } = message;
+    if (!withTasks || turnId === undefined) return text.message(message);
+    if (!tasks.has(turnId)) tasks.set(turnId, await deps.findTask(turnId));
+    text.message(message, tasks.get(turnId));
+  }
+
   /** Reads the answer so far. @returns true if nothing follows */
-  async function readWritten({ userId, workspaceId, asked, text }: Followed): Promise<boolean> {
+  async function readWritten(reading: Reading): Promise<boolean> {
+    const { userId, workspaceId, asked, text } = reading;
     const isEnded = await deps.isAnswered(asked.questionId);
     const requested = { userId, workspaceId, conversationId: asked.conversationId };
     const source = {
@@ -51,7 +65,7 @@ export function createFollowAnswer(deps: FollowAnswerDeps): FollowAnswer {
     let query: MessageListQuery = { ...PAGE, after: asked.questionId };
     for (;;) {
       const { data, pagination } = (await deps.messages.list(requested, query, source)).page;
-      for (const message of data) text.message(message);
+      for (const message of data) await add(reading, message);
       const { next_scroll_id: next } = pagination;
       // The messages of an answer are close to each other.
       if (next === null || !data.some(({ in_reply_to: id }) => id === asked.questionId)) break;
@@ -68,8 +82,9 @@ export function createFollowAnswer(deps: FollowAnswerDeps): FollowAnswer {
 
   return async (followed) => {
     const { userId, workspaceId, text, waiting, signal, isKnown } = followed;
+    const reading = { ...followed, tasks: new Map<string, string | undefined>() };
     let { questionId } = followed.asked;
-    if (isKnown && (await readWritten(followed))) return;
+    if (isKnown && (await readWritten(reading))) return;
     if (isKnown) await readStreams(followed);
     const begunUntil = isKnown ? performance.now() + BEGUN_MS : 0;
     let position = followed.from;
@@ -80,7 +95,7 @@ export function createFollowAnswer(deps: FollowAnswerDeps): FollowAnswer {
       for (const { seq, payload } of events) {
         position = String(seq);
         const { message, answer_ended: ended, in_reply_to: replied } = payload as LoggedPayload;
-        if (message !== undefined) text.message(message);
+        if (message !== undefined) await add(reading, message);
         if (message?.id === questionId && message.answered_with !== undefined) {
           questionId = message.answered_with;
           text.answers(questionId);

@@ -3,6 +3,7 @@ import type { AnswerPart } from '../answer-text.js';
 import type { ClientMessage, RunInput } from './request.js';
 
 type Content<Type extends MessageContent['type']> = Extract<MessageContent, { type: Type }>;
+type Owner = { subagentRunId?: string };
 type Send = (event: { type: string; [field: string]: unknown }) => void;
 
 /** Protocol version. */
@@ -19,7 +20,7 @@ export function writeRun(send: Send, { threadId, runId, messages, resume = [] }:
   const openTexts = new Set<string>();
   const openTasks = new Set<string>();
   const endedTasks = new Set<string>();
-  const openCalls = new Set<string>();
+  const openCalls = new Map<string, Owner>();
   const answeredCalls = new Set(messages.map(({ toolCallId }) => toolCallId));
   /** By message. */
   const activities = new Map<string, string>();
@@ -30,22 +31,22 @@ export function writeRun(send: Send, { threadId, runId, messages, resume = [] }:
   }
   const assistant = (id: string): ClientMessage => client.get(id) ?? add({ id, role: 'assistant', content: '' });
 
-  function openText(id: string, agent: MessageData['agent']): void {
+  function openText(id: string, agent: MessageData['agent'], owner: Owner): void {
     if (openTexts.has(id)) return;
     openTexts.add(id);
-    const name = agent === null ? {} : { name: agent.slug };
-    Object.assign(assistant(id), name);
-    send({ type: 'TEXT_MESSAGE_START', messageId: id, role: 'assistant', ...name });
+    const fields = { ...(agent === null ? {} : { name: agent.slug }), ...owner };
+    Object.assign(assistant(id), fields);
+    send({ type: 'TEXT_MESSAGE_START', messageId: id, role: 'assistant', ...fields });
   }
 
-  function writeText({ id, text, isFinal }: AnswerPart, { agent }: MessageData): void {
+  function writeText({ id, text, isFinal }: AnswerPart, { agent }: MessageData, owner: Owner): void {
     const had = client.get(id)?.content ?? '';
     const sent = typeof had === 'string' ? had : '';
     const continues = text.startsWith(sent);
     // An agent that begins again often writes the same: only the final text tells.
     if (!continues && !isFinal) return;
     if (text !== sent) {
-      openText(id, agent);
+      openText(id, agent, owner);
       assistant(id).content = text;
       if (continues) send({ type: 'TEXT_MESSAGE_CONTENT', messageId: id, delta: text.slice(sent.length) });
       else send({ type: 'MESSAGES_SNAPSHOT', messages: [...client.values()] });
@@ -53,42 +54,46 @@ export function writeRun(send: Send, { threadId, runId, messages, resume = [] }:
     if (isFinal && openTexts.delete(id)) send({ type: 'TEXT_MESSAGE_END', messageId: id });
   }
 
-  function answerCall(id: string, content: string): void {
+  function answerCall(id: string, content: string, owner: Owner): void {
     openCalls.delete(id);
     answeredCalls.add(id);
-    add({ id: `${id}-result`, role: 'tool', toolCallId: id, content });
-    send({ type: 'TOOL_CALL_RESULT', messageId: `${id}-result`, toolCallId: id, role: 'tool', content });
+    const fields = { role: 'tool', toolCallId: id, content, ...owner };
+    add({ id: `${id}-result`, ...fields });
+    send({ type: 'TOOL_CALL_RESULT', messageId: `${id}-result`, ...fields });
   }
 
-  function writeCall(id: string, { tool, description, state }: Content<'tool_status'>): void {
+  function writeCall(id: string, { tool, description, state }: Content<'tool_status'>, owner: Owner): void {
     if (answeredCalls.has(id)) return;
     if (!openCalls.has(id)) {
-      openCalls.add(id);
+      openCalls.set(id, owner);
       const isHeld = client.get(id)?.toolCalls !== undefined;
       const args = JSON.stringify({ description });
-      send({ type: 'TOOL_CALL_START', toolCallId: id, toolCallName: tool });
+      send({ type: 'TOOL_CALL_START', toolCallId: id, toolCallName: tool, ...owner });
       // The client would append them to its own.
       if (!isHeld) send({ type: 'TOOL_CALL_ARGS', toolCallId: id, delta: args });
       send({ type: 'TOOL_CALL_END', toolCallId: id });
-      if (!isHeld) assistant(id).toolCalls = [{ id, type: 'function', function: { name: tool, arguments: args } }];
+      const toolCalls = [{ id, type: 'function', function: { name: tool, arguments: args } }];
+      if (!isHeld) Object.assign(assistant(id), { toolCalls, ...owner });
     }
-    if (state !== 'running') answerCall(id, state);
+    if (state !== 'running') answerCall(id, state, owner);
   }
 
-  function writeActivity(id: string, { type, ...content }: MessageContent): void {
+  function writeActivity(id: string, { type, ...content }: MessageContent, owner: Owner): void {
     const text = JSON.stringify(content);
     if (activities.get(id) === text) return;
     activities.set(id, text);
-    send({ type: 'ACTIVITY_SNAPSHOT', messageId: id, activityType: type, content });
+    send({ type: 'ACTIVITY_SNAPSHOT', messageId: id, activityType: type, content, ...owner });
   }
 
-  function writeTask(id: string, { to, status, task_preview: description }: Content<'delegation'>): void {
+  function writeTask(id: string, { to, status, task_preview: description }: Content<'delegation'>, parent = ''): void {
     if (endedTasks.has(id)) return;
     if (!openTasks.has(id)) {
       // An earlier run has shown it.
       if (resume.length > 0 && status !== 'running') return;
       openTasks.add(id);
-      send({ type: 'SUBAGENT_STARTED', subagentRunId: id, name: to?.slug ?? 'agent', description });
+      const isNested = openTasks.has(parent) || endedTasks.has(parent);
+      const fields = { name: to?.slug ?? 'agent', description, ...(isNested ? { parentSubagentRunId: parent } : {}) };
+      send({ type: 'SUBAGENT_STARTED', subagentRunId: id, ...fields });
     }
     if (status === 'running') return;
     openTasks.delete(id);
@@ -105,7 +110,7 @@ export function writeRun(send: Send, { threadId, runId, messages, resume = [] }:
       else send({ type: 'SUBAGENT_ERROR', subagentRunId, message: 'The task ended with the answer.' });
     }
     // Clients would think that they must execute them.
-    if (!isInterrupted) for (const id of openCalls) answerCall(id, 'failed');
+    if (!isInterrupted) for (const [id, owner] of openCalls) answerCall(id, 'failed', owner);
   }
   function finish(outcome: { type: string; interrupts?: object[] }): void {
     close(outcome.type === 'interrupt');
@@ -115,15 +120,16 @@ export function writeRun(send: Send, { threadId, runId, messages, resume = [] }:
   return {
     start: () => send({ type: 'RUN_STARTED', ...run, protocolVersion: VERSION }),
     part(part: AnswerPart): void {
-      const { id, message } = part;
+      const { id, message, taskId } = part;
+      const owner = taskId === undefined ? {} : { subagentRunId: taskId };
       // It follows in the log, with its agent.
       if (message === undefined) return;
       const { content } = message;
-      if (content.type === 'text' || content.type === 'loading') writeText(part, message);
-      else if (content.type === 'tool_status') writeCall(id, content);
+      if (content.type === 'text' || content.type === 'loading') writeText(part, message, owner);
+      else if (content.type === 'tool_status') writeCall(id, content, owner);
       else if (content.type !== 'action_card') {
-        if (content.type === 'delegation') writeTask(id, content);
-        writeActivity(id, content);
+        if (content.type === 'delegation') writeTask(id, content, taskId);
+        writeActivity(id, content, owner);
       }
     },
     end: (cards: readonly MessageData[]): void =>
