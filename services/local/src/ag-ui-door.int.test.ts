@@ -381,6 +381,21 @@ describe('the AG-UI door', () => {
       expect(await questions()).toEqual(['Tell me a story']);
     });
 
+    it('has the same text from another orchestrator if the one that it asked is killed', async () => {
+      const agent = agentOf();
+      const runId = randomUUID();
+      const release = await cut(agent, runId);
+      await world.services.kill('the orchestrator', world.client.workspaceId);
+      release();
+      await world.services.recover('the orchestrator');
+      const { outcome } = await run(agent, { runId });
+      expect({ texts: textsOf(agent.messages), outcome, questions: await questions() }).toEqual({
+        texts: [WHOLE],
+        outcome: { type: 'success' },
+        questions: ['Tell me a story'],
+      });
+    });
+
     it('has the text of the second attempt, which is another one, if orchestrator and runtime are killed', async () => {
       const agent = agentOf();
       const runId = randomUUID();
