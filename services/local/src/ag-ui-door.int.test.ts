@@ -1,31 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { type AgentSubscriber, type BaseEvent, HttpAgent, type Message, type RunAgentParameters } from '@ag-ui/client';
-import { EventSchemas } from '@ag-ui/core/schemas';
+import { HttpAgent, type RunAgentParameters } from '@ag-ui/client';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { AgentSummary, MessageData, NewApiToken } from '@uswarm/contract';
 import { type ModelStep, words } from '@uswarm/dev-servers';
 import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
 import { startTestClient } from '@uswarm/testkit/test-client';
+import { fetchUntilLost, lastText, runAgent as run, type Seen, textsOf, untilText } from '../test/ag-ui.js';
 import { delegate, isTask, useDelegatingAgents } from '../test/delegating-agents.js';
 
 const ANSWER = 'one two three';
 const MEMORY = { key: 'tea', content: 'Tea is green.' };
-
-type Outcome = { type: string; interrupts?: { id: string; reason: string; message?: string }[] };
-type Seen = BaseEvent & { outcome?: Outcome; [field: string]: unknown };
-
-/** Ends where its connection is lost: the client would reject a promise without a handler. */
-async function* untilLost(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body;
-  } catch {
-    // The client sees a run without an end.
-  }
-}
-async function fetchUntilLost(url: string, init: RequestInit): Promise<Response> {
-  const response = await fetch(url, init);
-  return response.body === null ? response : new Response(ReadableStream.from(untilLost(response.body)), response);
-}
 
 describe('the AG-UI door', () => {
   const world = useDelegatingAgents({ WORK_LEASE_MS: '3000' });
@@ -64,23 +48,6 @@ describe('the AG-UI door', () => {
   const says = (agent: HttpAgent, content: string): void =>
     agent.addMessage({ id: randomUUID(), role: 'user', content });
 
-  /** Runs the agent, and checks each event against the protocol's schema, in addition to the client's own checks. */
-  async function run(agent: HttpAgent, parameters: RunAgentParameters = {}, subscriber: AgentSubscriber = {}) {
-    const events: Seen[] = [];
-    const seen: AgentSubscriber = {
-      ...subscriber,
-      onEvent(params) {
-        EventSchemas.parse(params.event);
-        events.push(params.event as Seen);
-        return subscriber.onEvent?.(params);
-      },
-    };
-    const { newMessages } = await agent.runAgent(parameters, seen);
-    return { events, types: events.map(({ type }) => String(type)), outcome: events.at(-1)?.outcome, newMessages };
-  }
-  const textsOf = (messages: readonly Message[]): unknown[] =>
-    messages.filter(({ role, content }) => role === 'assistant' && Boolean(content)).map(({ content }) => content);
-  const lastText = (agent: HttpAgent): unknown => textsOf(agent.messages).at(-1);
   async function refusal(agent: HttpAgent, parameters: RunAgentParameters = {}): Promise<unknown> {
     const logged = jest.spyOn(console, 'error').mockImplementation(() => undefined);
     const error = await run(agent, parameters).catch((thrown: unknown) => thrown);
@@ -106,12 +73,6 @@ describe('the AG-UI door', () => {
     for (const { id } of (body as { data: AgentSummary[] }).data)
       await world.client.api('PATCH', `/v1/agents/${id}/tools/${tool}`, { permission });
   }
-  /** Calls `then` when a message contains the part. */
-  const untilText = (part: string, then: () => void): AgentSubscriber => ({
-    onTextMessageContentEvent: ({ textMessageBuffer, event }) => {
-      if (`${textMessageBuffer}${event.delta}`.includes(part)) then();
-    },
-  });
   const remember: ModelStep = { toolCalls: [{ name: 'remember', arguments: MEMORY }] };
   const calling = (steps: ModelStep[], then: string) => (_agent: string, _prompt: string, results: readonly string[]) =>
     results.length === 0 ? steps : words(then);

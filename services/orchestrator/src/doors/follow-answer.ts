@@ -88,8 +88,10 @@ export function createFollowAnswer(deps: FollowAnswerDeps): FollowAnswer {
     if (isKnown) await readStreams(followed);
     const begunUntil = isKnown ? performance.now() + BEGUN_MS : 0;
     let position = followed.from;
+    let isEnded = false;
     for (;;) {
       signal.throwIfAborted();
+      const wasEnded = isEnded || text.waits();
       const signalled = waiting.wait();
       const { events, hasNext } = await deps.events.after(userId, workspaceId, position);
       for (const { seq, payload } of events) {
@@ -100,10 +102,12 @@ export function createFollowAnswer(deps: FollowAnswerDeps): FollowAnswer {
           questionId = message.answered_with;
           text.answers(questionId);
         }
-        if ((replied ?? message?.in_reply_to) !== questionId) continue;
-        if (ended === true || text.waits()) return;
+        if (ended === true && (replied ?? message?.in_reply_to) === questionId) isEnded = true;
       }
       if (hasNext) continue;
+      if (wasEnded) return;
+      // An event has the present state: it can tell the end before other messages are read.
+      if (isEnded || text.waits()) continue;
       await signalled;
       if (text.lacksParts() || performance.now() < begunUntil) await readStreams(followed);
     }
@@ -129,14 +133,17 @@ export function createWaiting(signal: AbortSignal): Waiting {
   signal.addEventListener('abort', wakeNow);
   return {
     wake: wakeNow,
-    wait: () =>
-      new Promise((resolve) => {
+    wait() {
+      // The timer before, if it was not awaited.
+      wake();
+      return new Promise((resolve) => {
         const timer = setTimeout(resolve, READ_MS);
         wake = () => {
           clearTimeout(timer);
           resolve();
         };
-      }),
+      });
+    },
     end() {
       signal.removeEventListener('abort', wakeNow);
       wake();
