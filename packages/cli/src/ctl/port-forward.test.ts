@@ -46,17 +46,18 @@ describe('a forwarded port', () => {
   });
 
   it.each([
-    ['was used', () => Promise.resolve()],
-    ['could not be used', () => Promise.reject(new Error('refused'))],
-  ])('ends when it %s', async (_, use) => {
+    ['was used', () => Promise.resolve('used'), 'used'],
+    ['could not be used', () => Promise.reject(new Error('refused')), 'refused'],
+  ])('ends when it %s', async (_, use, outcome) => {
     const ends = 'trap "touch $0.ended; kill \\$!; exit" TERM';
     const forward = `${ends}; sleep 60 & echo "Forwarding from 127.0.0.1:4711 -> 8082"; wait`;
     await kubectl(`case "$*" in *get*) echo deployment.apps/a;; *) ${forward};; esac`);
     const urls: string[] = [];
-    await throughPortForward('backend', CLUSTER, env, (url) => {
+    const used = throughPortForward('backend', CLUSTER, env, (url) => {
       urls.push(url);
       return use();
-    }).catch((error: Error) => expect(error.message).toBe('refused'));
+    });
+    expect(await used.catch(({ message }: Error) => message)).toBe(outcome);
     expect(urls).toEqual(['http://127.0.0.1:4711']);
     await eventually(() => existsSync(join(folder, 'kubectl.ended')), { description: 'the end of kubectl' });
   });

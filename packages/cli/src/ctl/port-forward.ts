@@ -25,7 +25,8 @@ export async function throughPortForward<Result>(
   const cluster = [
     ...(kubeconfig === undefined ? [] : ['--kubeconfig', kubeconfig]),
     ...(context === undefined ? [] : ['--context', context]),
-    ...['--namespace', namespace],
+    '--namespace',
+    namespace,
   ];
   const target = await findOrchestrator(namespace, cluster, env);
   const kubectl = spawn('kubectl', [...cluster, 'port-forward', '--address=127.0.0.1', target, `:${INTERNAL}`], {
