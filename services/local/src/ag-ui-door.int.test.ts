@@ -473,16 +473,20 @@ describe('the AG-UI door', () => {
     });
 
     it.each([
-      ['[]'],
-      ['{"threadId":1,"runId":"r","messages":[]}'],
-      ['{"threadId":"t","runId":"r","messages":[{}]}'],
-      ['{'],
-    ])('nonsense: %s', async (body) => {
+      ['[]', /^The request is not valid: Invalid input: expected object/],
+      ['{"threadId":1,"runId":"r","messages":[]}', /^The request is not valid: threadId Invalid input/],
+      ['{"threadId":"t","runId":"r","messages":[{}]}', /not valid: messages\.0\.id .*; messages\.0\.role /],
+      ['{', /not valid JSON/],
+    ])('nonsense: %s', async (body, message) => {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
       const response = await fetch(`${world.services.restUrl}/v1/ag-ui`, { method: 'POST', headers, body });
       expect({ status: response.status, body: await response.json() }).toMatchObject({
         status: 400,
-        body: { type: 'RUN_ERROR', code: body === '{' ? 'malformed_json' : 'validation_failed' },
+        body: {
+          type: 'RUN_ERROR',
+          code: body === '{' ? 'malformed_json' : 'validation_failed',
+          message: expect.stringMatching(message),
+        },
       });
     });
   });

@@ -27,6 +27,14 @@ export async function enter(
   return actor;
 }
 
+/** An error's text with its fields, for protocols whose errors have only a text. */
+export function textOf({ message, extra }: ApiError): string {
+  const fields = extra['fields'] as { path: string; message: string }[] | undefined;
+  if (fields === undefined) return message;
+  const reasons = fields.map(({ path, message: reason }) => (path === '' ? reason : `${path} ${reason}`));
+  return `The request is not valid: ${reasons.join('; ')}`;
+}
+
 /** Programs send the whole conversation with each question. */
 const BODY_BYTES = 16 * LIMITS.bodyBytes;
 const parse = express.json({ limit: BODY_BYTES, verify: requireUtf8 });

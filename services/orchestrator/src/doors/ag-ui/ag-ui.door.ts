@@ -5,7 +5,7 @@ import { ClientGone, toApiError } from '../../platform/http/errors.js';
 import { parseInput } from '../../platform/http/input.js';
 import { AnswerFailure } from '../answer-text.js';
 import type { Ask } from '../ask.js';
-import { type AuthenticateProgram, mountDoor } from '../enter.js';
+import { type AuthenticateProgram, mountDoor, textOf } from '../enter.js';
 import { type EventStream, openEventStream } from '../event-stream.js';
 import { questionOf, RunInput } from './request.js';
 import { writeRun } from './run-events.js';
@@ -48,8 +48,4 @@ export function createAgUiDoor({ ask, authenticate }: AgUiDoorDeps): Router {
 }
 
 /** As the event that ends a run which has begun. */
-const errorBody = ({ code, message, extra: { fields } }: ApiError) => ({
-  type: 'RUN_ERROR',
-  code,
-  message: fields === undefined ? message : `${message} ${JSON.stringify(fields)}`,
-});
+const errorBody = (error: ApiError) => ({ type: 'RUN_ERROR', code: error.code, message: textOf(error) });

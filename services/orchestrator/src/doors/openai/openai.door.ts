@@ -5,7 +5,7 @@ import { clientGone } from '../../platform/http/client-gone.js';
 import { ClientGone, toApiError } from '../../platform/http/errors.js';
 import { parseInput } from '../../platform/http/input.js';
 import type { Answer, Ask } from '../ask.js';
-import { type AuthenticateProgram, mountDoor } from '../enter.js';
+import { type AuthenticateProgram, mountDoor, textOf } from '../enter.js';
 import { type EventStream, openEventStream } from '../event-stream.js';
 import type { Asked } from '../question-of.js';
 import { chatChunks, chatCompletion } from './chat.js';
@@ -91,11 +91,11 @@ function typeOf(status: number): string {
 }
 
 /** An unknown agent is an unknown model to them. */
-const errorBody = ({ code, message, status, extra: { fields } }: ApiError) => ({
+const errorBody = (error: ApiError) => ({
   error: {
-    message: fields === undefined ? message : `${message} ${JSON.stringify(fields)}`,
-    type: typeOf(status),
+    message: textOf(error),
+    type: typeOf(error.status),
     param: null,
-    code: code === 'agent_not_found' ? 'model_not_found' : code,
+    code: error.code === 'agent_not_found' ? 'model_not_found' : error.code,
   },
 });
