@@ -1,8 +1,11 @@
-import { LIMITS, type Schedule, type ScheduleRun, type TriggerRun } from '@uswarm/contract';
+import { ApiError, LIMITS, type Schedule, type ScheduleRun, type TriggerRun } from '@uswarm/contract';
 import { type RawBuilder, sql } from 'kysely';
-import type { Database } from '../platform/database/database.js';
+import type { Database, Transaction } from '../platform/database/database.js';
 import { type ListPosition, listPosition } from './list-cursor.js';
 import { READER } from './users.store.js';
+
+/** Of the advisory lock on an owner's schedules. */
+const LOCK_SEED = 6;
 
 /** All statements that write `schedules` and `schedule_runs`, of which triggers are a part. */
 
@@ -148,14 +151,23 @@ export const listSchedules = (db: Database, workspaceId: string, range: ListRang
 export const listTriggers = (db: Database, workspaceId: string, range: ListRange) =>
   listed<TriggerRow>(triggers(db, workspaceId), range);
 
-/** Active and paused schedules and triggers in all workspaces that the owner has. */
-export async function countSchedules(db: Database, workspaceId: string): Promise<number> {
+/**
+ * Call it before a schedule or trigger is stored: concurrent calls for an owner wait for this transaction.
+ *
+ * @param limit active and paused ones in all workspaces of the owner
+ * @throws ApiError `schedule_limit_reached`
+ */
+export async function requireRoom(tx: Transaction, workspaceId: string, limit: number): Promise<void> {
+  await sql`
+    SELECT pg_advisory_xact_lock(hashtextextended(owner_id::text, ${LOCK_SEED})) FROM workspaces WHERE id = ${workspaceId}`.execute(
+    tx,
+  );
   const { rows } = await sql<{ count: number }>`
     SELECT count(*)::int AS count FROM schedules s JOIN workspaces w ON w.id = s.workspace_id
     WHERE s.status <> 'finished' AND w.owner_id = (SELECT owner_id FROM workspaces WHERE id = ${workspaceId})`.execute(
-    db,
+    tx,
   );
-  return rows[0]?.count ?? 0;
+  if ((rows[0]?.count ?? 0) >= limit) throw new ApiError('schedule_limit_reached');
 }
 
 /** Deletes the oldest finished schedules, and keeps the others. */

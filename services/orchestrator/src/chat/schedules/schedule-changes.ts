@@ -8,11 +8,11 @@ import type { EventLog } from '../../records/event-log.js';
 import { SCHEDULE_JOB } from '../../records/schedule-job.js';
 import {
   changeSchedule,
-  countSchedules,
   deleteSchedule,
   insertSchedule,
   lockSchedule,
   pruneFinished,
+  requireRoom,
   type ScheduleChange,
   type ScheduleRow,
 } from '../../records/schedule-rows.js';
@@ -87,11 +87,6 @@ export function createScheduleChanges({ jobs, events, clock, limits }: ScheduleC
     return row;
   }
 
-  /** The workspace is locked. */
-  async function requireRoom(workspaceId: string, tx: Transaction): Promise<void> {
-    if ((await countSchedules(tx, workspaceId)) >= limits.perUser) throw new ApiError('schedule_limit_reached');
-  }
-
   async function plan(
     { id, workspace_id: workspaceId, rrule }: Pick<ScheduleRow, 'id' | 'workspace_id' | 'rrule'>,
     { nextAt }: ScheduleState,
@@ -113,7 +108,7 @@ export function createScheduleChanges({ jobs, events, clock, limits }: ScheduleC
       const { recurrence, next } = plannedTimes(given, now(), limits.intervalS);
       const { startTime: start_time, rrule, timeZone: time_zone } = recurrence;
       await events.lock(workspaceId, tx);
-      await requireRoom(workspaceId, tx);
+      await requireRoom(tx, workspaceId, limits.perUser);
       await pruneFinished(tx, workspaceId);
       const state: ScheduleState = { status: 'active', nextAt: next, failures: 0, pausedBy: null };
       const schedule = {
@@ -141,7 +136,7 @@ export function createScheduleChanges({ jobs, events, clock, limits }: ScheduleC
         time_zone: time_zone ?? row.time_zone,
       };
       const { recurrence, next } = plannedTimes(times, now(), limits.intervalS);
-      if (row.status === 'finished') await requireRoom(workspaceId, tx);
+      if (row.status === 'finished') await requireRoom(tx, workspaceId, limits.perUser);
       const { startTime, timeZone } = recurrence;
       const changed = { ...change, start_time: startTime, rrule: recurrence.rrule, time_zone: timeZone };
       await apply(row, { type: 'changed', next }, changed, tx);

@@ -74,6 +74,22 @@ describe('schedules', () => {
     expect(await world.user.refusal('GET', watch(made[0]!).path)).toBe('schedule_not_found');
   });
 
+  it('are limited also if they are created in two workspaces at the same time', async () => {
+    const other = (await world.user.post<{ data: { id: string } }>('/v1/workspaces', { name: 'Other' }, 201)).body.data;
+    const paths = [`/v1/workspaces/${other.id}/schedules`, schedulesOf(world.home), `${world.home.workspace}/triggers`];
+    const bodies = [WEEKDAYS, WEEKDAYS, { prompt: 'Read it.' }];
+    const sent = Array.from({ length: 12 }, (_, n) =>
+      world.user.raw({
+        method: 'POST',
+        path: paths[n % 3]!,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(bodies[n % 3]),
+      }),
+    );
+    const statuses = (await Promise.all(sent)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 201)).toHaveLength(3);
+  });
+
   it('belong to their user only', async () => {
     const schedule = await create();
     const other = await world.uswarm.user();

@@ -16,13 +16,13 @@ import type { EventLog } from '../../records/event-log.js';
 import type { ListCursorCodec } from '../../records/list-cursor.js';
 import {
   changeSchedule,
-  countSchedules,
   deleteSchedule,
   findQueuedRun,
   findTrigger,
   insertSchedule,
   listRuns,
   listTriggers,
+  requireRoom,
   type TriggerRow,
 } from '../../records/schedule-rows.js';
 import { TRIGGER_JOB } from '../../records/trigger-job.js';
@@ -118,7 +118,7 @@ export function createTriggerService(deps: TriggerServiceDeps): TriggerService {
       } as const;
       return withTransaction(async (tx) => {
         await deps.events.lock(workspaceId, tx);
-        if ((await countSchedules(tx, workspaceId)) >= deps.perUser) throw new ApiError('schedule_limit_reached');
+        await requireRoom(tx, workspaceId, deps.perUser);
         await insertSchedule(tx, trigger);
         await recordTrigger(path, 'create', tx);
         return { ...(await viewTrigger(tx, path)), url: urlOf(secret) };
