@@ -39,17 +39,22 @@ export interface TriggerRequest {
 /**
  * Queues a run for a request to a trigger's URL.
  *
- * @returns the run id; a repeated request gets its first run's id
+ * @returns the run id; a repeated request gets its first run's id, and GitHub's ping null
  * @throws ApiError `trigger_not_found`, `trigger_signature_invalid`, `trigger_paused`, `trigger_queue_full`,
  *   `rate_limited`, `user_banned`, `triggers_not_enabled`
  */
-export type ReceiveTrigger = (request: TriggerRequest) => Promise<string>;
+export type ReceiveTrigger = (request: TriggerRequest) => Promise<string | null>;
 
 /** Senders try again after this time in ms, or with their own back-off. */
 const QUEUE_RETRY_MS = 30_000;
 
 /** Without a signature, headers that systems repeat with each attempt. */
 const DELIVERY_HEADERS = ['webhook-id', 'idempotency-key', 'x-github-delivery'];
+
+interface Received {
+  runId: string | null;
+  outcome: Parameters<TriggerMetrics['accepted']>[0];
+}
 
 export function createReceiveTrigger(deps: ReceiveTriggerDeps): ReceiveTrigger {
   const { withTransaction, database, jobs, metrics } = deps;
@@ -74,11 +79,12 @@ export function createReceiveTrigger(deps: ReceiveTriggerDeps): ReceiveTrigger {
     return delivery;
   }
 
-  async function receive({ secret, headers, readBody }: TriggerRequest): Promise<{ runId: string; isNew: boolean }> {
+  async function receive({ secret, headers, readBody }: TriggerRequest): Promise<Received> {
     const trigger = await open(secret);
     const { id, workspaceId, userId } = trigger;
     const bytes = await readBody(trigger);
     const delivery = deliveryOf(trigger, headers, bytes);
+    if (headerOf(headers, 'x-github-event') === 'ping') return { runId: null, outcome: 'ping' };
     const request = {
       userId,
       key: delivery === undefined ? undefined : `${id} ${delivery}`,
@@ -100,13 +106,13 @@ export function createReceiveTrigger(deps: ReceiveTriggerDeps): ReceiveTrigger {
         return newId;
       }),
     );
-    return { runId, isNew: runId === newId };
+    return { runId, outcome: runId === newId ? 'accepted' : 'repeated' };
   }
 
   return async (request) => {
     try {
-      const { runId, isNew } = await receive(request);
-      metrics.accepted(isNew);
+      const { runId, outcome } = await receive(request);
+      metrics.accepted(outcome);
       return runId;
     } catch (error) {
       metrics.refused(error);

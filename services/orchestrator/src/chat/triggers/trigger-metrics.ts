@@ -11,7 +11,7 @@ const OUTCOMES = {
 } as const satisfies Partial<Record<ErrorCode, string>>;
 
 export interface TriggerMetrics {
-  accepted(isNew: boolean): void;
+  accepted(outcome: 'accepted' | 'repeated' | 'ping'): void;
   refused(error: unknown): void;
 }
 
@@ -20,10 +20,10 @@ export function createTriggerMetrics(registry: Registry): TriggerMetrics {
     registry,
     'uswarm_trigger_requests_total',
     'Requests to trigger URLs by outcome.',
-    { outcome: ['accepted', 'repeated', ...new Set(Object.values(OUTCOMES)), 'failed'] },
+    { outcome: ['accepted', 'repeated', 'ping', ...new Set(Object.values(OUTCOMES)), 'failed'] },
   );
   return {
-    accepted: (isNew) => requests.inc({ outcome: isNew ? 'accepted' : 'repeated' }),
+    accepted: (outcome) => requests.inc({ outcome }),
     refused(error) {
       const known: Partial<Record<string, string>> = OUTCOMES;
       requests.inc({ outcome: (error instanceof ApiError ? known[error.code] : undefined) ?? 'failed' });

@@ -240,8 +240,8 @@ describe('triggers', () => {
     [
       'a form of GitHub',
       `payload=${encodeURIComponent('{"zen":"Keep it logically awesome."}')}`,
-      { 'content-type': 'application/x-www-form-urlencoded', 'x-github-event': 'ping' },
-      ['x-github-event: ping\n\n{"zen":"Keep it logically awesome."}'],
+      { 'content-type': 'application/x-www-form-urlencoded', 'x-github-event': 'issues' },
+      ['x-github-event: issues\n\n{"zen":"Keep it logically awesome."}'],
     ],
   ])('accept %s', async (_, sent, headers, contents) => {
     const trigger = await create();
@@ -252,6 +252,17 @@ describe('triggers', () => {
     const [message] = await messagesOf((await watched.read()).conversation_id);
     expect(message?.content).toEqual({ type: 'text', text: 'Name duplicates of this issue.' });
     expect(await filesOf(message!)).toEqual(contents);
+  });
+
+  it("start nothing for GitHub's test of the URL, whose signature they verify", async () => {
+    const trigger = await create();
+    const ping = { 'x-github-event': 'ping' };
+    expect(await call(trigger, '{}', ping)).toMatchObject({ status: 202, body: { run_id: null } });
+    const secret = await sign(trigger);
+    const signature = `sha256=${createHmac('sha256', secret).update('{}').digest('hex')}`;
+    expect((await call(trigger, '{}', { ...ping, 'x-hub-signature-256': signature })).status).toBe(202);
+    expect((await call(trigger, '{ }', { ...ping, 'x-hub-signature-256': signature })).status).toBe(401);
+    expect(await watch(trigger).runs()).toEqual([]);
   });
 
   it('refuse a body beyond 64 KiB', async () => {
