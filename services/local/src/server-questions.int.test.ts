@@ -34,7 +34,9 @@ describe.each([
     server = await startAskingServer(options);
   });
   afterAll(() => server?.close());
-  const world = useToolServer(() => Promise.resolve({ id: 'hotel', name: 'Hotel', url: server.url }));
+  // An orchestrator that a busy machine stops for the usual three seconds would lose its lease, and the call its outcome.
+  const lease = { WORK_LEASE_MS: '6000' };
+  const world = useToolServer(() => Promise.resolve({ id: 'hotel', name: 'Hotel', url: server.url }), lease);
   beforeEach(async () => {
     server.questions = [ROOM];
     server.answers = [];

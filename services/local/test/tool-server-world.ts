@@ -136,7 +136,7 @@ export function useToolServer(
     async newUser() {
       world.client?.close();
       const token = await world.services.issuer.issueToken({ email: `${randomUUID()}@example.com`, name: 'Ada' });
-      world.client = await startTestClient({ ...world.services, token, eventDeadlineMs: 15_000 });
+      world.client = await startTestClient({ ...world.services, token, eventDeadlineMs: 30_000 });
     },
 
     card: async () => (await world.client.shown(({ content }) => content.type === 'action_card')) as Card,
