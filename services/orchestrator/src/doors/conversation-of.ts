@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
 import { ApiError } from '@uswarm/contract';
 import type { ConversationService } from '../chat/conversations.service.js';
 import type { MessageService } from '../chat/messages.service.js';
-import { isId } from '../platform/database/id.js';
+import { hashedId, isId } from '../platform/database/id.js';
 import type { AgentService } from '../workspaces/agents/agents.service.js';
 
 export interface ConversationOfDeps {
@@ -63,10 +62,5 @@ export function createConversationOf({ agents, conversations, messages }: Conver
   };
 }
 
-/** The same for the same name, so that no table has to remember it. A UUID of version 8 (RFC 9562). */
-export function idOf(place: string, name: string): string {
-  const hex = createHash('sha256').update(`${place}\n${name}`).digest('hex');
-  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
-    '-',
-  );
-}
+/** The same for the same name, so that no table has to remember it. */
+export const idOf = (place: string, name: string): string => hashedId(`${place}\n${name}`);

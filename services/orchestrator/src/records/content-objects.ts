@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Database, WithTransaction } from '../platform/database/database.js';
+import { hashedId } from '../platform/database/id.js';
 import type { JobResult } from '../platform/jobs/job-worker.js';
 import type { LeasedJob, JobQueue } from '../platform/jobs/job-queue.js';
 import type { ObjectStore } from './object-store.js';
@@ -30,12 +30,7 @@ export interface ContentObjectsDeps {
  * overwrite what was committed.
  */
 export function keyOf(owner: readonly string[], content: string): string {
-  const hash = createHash('sha256')
-    .update(JSON.stringify([...owner, content]))
-    .digest('hex');
-  // Version 8 in RFC 9562: the other bits are free.
-  const parts = [hash.slice(0, 8), hash.slice(8, 12), `8${hash.slice(13, 16)}`, `8${hash.slice(17, 20)}`];
-  return [...parts, hash.slice(20, 32)].join('-');
+  return hashedId(JSON.stringify([...owner, content]));
 }
 
 export function createContentObjects({
