@@ -84,6 +84,12 @@ describe('the MCP door', () => {
     expect({ isError: result.isError, code: textOf(result).split(':')[0] }).toEqual({ isError: true, code });
   });
 
+  it('names what is wrong in a message', async () => {
+    const client = await connect(await tokenFor());
+    const result = await client.callTool({ name: 'ask', arguments: { message: '   ' } });
+    expect(textOf(result)).toMatch(/^validation_failed: The request is not valid: \S+ \S/);
+  });
+
   it('permits what the token permits', async () => {
     const reader = await connect(await tokenFor({ scopes: ['read'] }));
     const asked = await reader.callTool({ name: 'ask', arguments: { message: 'Count' } });

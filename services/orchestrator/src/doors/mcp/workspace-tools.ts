@@ -6,6 +6,7 @@ import type { ConversationService } from '../../chat/conversations.service.js';
 import type { ArtifactService } from '../../workspaces/artifacts/artifacts.service.js';
 import { toApiError } from '../../platform/http/errors.js';
 import type { Ask } from '../ask.js';
+import { textOf } from '../enter.js';
 import type { ReachedWorkspace } from '../reached-workspace.js';
 
 export interface WorkspaceToolsDeps {
@@ -47,7 +48,7 @@ export function registerWorkspaceTools(server: McpServer, actor: UserActor, deps
     } catch (error) {
       const failure = toApiError(error);
       if (failure.code === 'internal_error') deps.onError(error);
-      return { isError: true, content: [{ type: 'text', text: `${failure.code}: ${failure.message}` }] };
+      return { isError: true, content: [{ type: 'text', text: `${failure.code}: ${textOf(failure)}` }] };
     }
   }
 
