@@ -89,7 +89,7 @@ async function startGateways(world: RealtimeWorld, count: number, stack: CloseSt
     kind: 'uswarm',
     urls: gateways.map(({ url }) => url),
     pids: gateways.map(({ pid }) => pid),
-    publish: createProbes(world.valkey.url, stack),
+    publish: createProbes(world, stack),
   };
 }
 

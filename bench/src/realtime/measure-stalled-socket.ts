@@ -91,7 +91,7 @@ async function publishToUswarm(world: RealtimeWorld, workspaceId: string, stack:
         throw new BenchError(`The events did not arrive: ${seqs.join(', ')} of ${head.rows[0]?.last_seq ?? 0}.`);
       }
     },
-    probe: createProbes(world.valkey.url, stack),
+    probe: createProbes(world, stack),
   };
 }
 

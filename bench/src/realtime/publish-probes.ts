@@ -1,20 +1,35 @@
 import { createClient } from '@redis/client';
-import { createRedisBus } from '@uswarm/event-bus';
+import { createRedisBus, type EventBus } from '@uswarm/event-bus';
 import { type CloseStack, silentLogger } from '@uswarm/service-kit';
 import { monotonicMs } from '../turns/observations.js';
 import { PROBE } from './clients/commands.js';
+import type { RealtimeWorld } from './realtime-world.js';
 
 /** Publishes an event to a workspace's sockets, with the present time. */
 export type PublishProbe = (workspaceId: string) => void;
 
+/** An event without a position, as a running tool has. */
+export const probeEnvelope = (
+  workspace_id: string,
+  epoch: string,
+  query: string,
+): Parameters<EventBus['publish']>[0] => ({
+  v: 2,
+  kind: 'ephemeral',
+  workspace_id,
+  epoch,
+  after_seq: 0,
+  event: PROBE,
+  at: new Date().toISOString(),
+  payload: { workspace_id, tool: 'probe', status: 'running', query },
+});
+
 /** As an orchestrator publishes an event that is not stored. */
-export function createProbes(redisUrl: string, stack: CloseStack): PublishProbe {
-  const bus = createRedisBus({ url: redisUrl, logger: silentLogger });
+export function createProbes({ valkey, epoch }: RealtimeWorld, stack: CloseStack): PublishProbe {
+  const bus = createRedisBus({ url: valkey.url, logger: silentLogger });
   stack.defer('bus', () => bus.close());
   return (workspace_id) => {
-    const payload = { workspace_id, tool: 'probe', status: 'running', query: String(monotonicMs()) };
-    const at = new Date().toISOString();
-    void bus.publish({ v: 2, kind: 'ephemeral', workspace_id, epoch: '', after_seq: 0, event: PROBE, at, payload });
+    void bus.publish(probeEnvelope(workspace_id, epoch(), String(monotonicMs())));
   };
 }
 

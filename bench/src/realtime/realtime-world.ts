@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { freePort, type RunningValkey } from '@uswarm/dev-servers';
+import { createEpochs } from '@uswarm/orchestrator/epoch';
 import { migrate } from '@uswarm/orchestrator/migrate';
 import { type CloseStack, silentLogger } from '@uswarm/service-kit';
 import pg from 'pg';
@@ -26,6 +27,8 @@ export interface RealtimeWorldOptions {
 export interface RealtimeWorld {
   valkey: RunningValkey;
   client: pg.Client;
+  /** The event log's epoch; a gateway delivers no events from other ones. */
+  epoch(): string;
   /** Between the orchestrator and Postgres. */
   statements: StatementCounter;
   /** Closed with the stack. `redisUrl`: Valkey through a proxy. */
@@ -61,6 +64,8 @@ export async function startRealtimeWorld(options: RealtimeWorldOptions, stack: C
   await seed(databaseUrl, { workspaces: users, conversation: longEvents, messages });
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
+  const epochs = createEpochs();
+  epochs.onConnect(client);
   stack.defer('connection', () => client.end());
   await client.query(MORE_WORKSPACES, [workspacesPerUser - 1]);
   await client.query('VACUUM ANALYZE');
@@ -92,6 +97,7 @@ export async function startRealtimeWorld(options: RealtimeWorldOptions, stack: C
   return {
     valkey,
     client,
+    epoch: epochs.current,
     statements,
     startGateway(name, gatewayStack, redisUrl = valkey.url) {
       const gateway = { ...settings, REALTIME_REDIS_URL: redisUrl };

@@ -4,12 +4,16 @@ import { join } from 'node:path';
 import { startValkey, startValkeyCluster, valkeyCommand } from '@uswarm/dev-servers';
 import { createRedisBus, type EventBus } from '@uswarm/event-bus';
 import { silentLogger } from '@uswarm/service-kit';
+import { BenchError } from '../settings.js';
 import type { PartContext, PartResult, RealtimePart } from './part.js';
+import { probeEnvelope } from './publish-probes.js';
 
 /** Each subscribes to every workspace. */
 const GATEWAYS = 2;
 /** Publications that wait for a response, as a relay has. */
 const IN_FLIGHT = 256;
+const LOST_AFTER_MS = 10_000;
+const QUERY = 'x'.repeat(200);
 
 interface Topology {
   name: string;
@@ -39,30 +43,25 @@ const processorSeconds = (port: number): Promise<number> => readInfo(port, 'cpu'
 const usedBytes = (port: number): Promise<number> => readInfo(port, 'memory', ['used_memory']);
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** Publishes events to all workspaces in turn, as a relay does, until all have arrived. */
+/** Publishes events to all workspaces in turn, as a relay does, until all have arrived. @throws BenchError when they stop arriving */
 async function deliver(publisher: EventBus, ids: readonly string[], events: number, arrived: () => number) {
   const expected = arrived() + events * GATEWAYS;
   let next = 0;
-  const at = new Date().toISOString();
   const publish = async (): Promise<void> => {
     while (next < events) {
-      const workspace_id = ids[next % ids.length] ?? '';
+      const id = ids[next % ids.length] ?? '';
       next += 1;
-      const payload = { workspace_id, tool: 'probe', status: 'running', query: 'x'.repeat(200) };
-      await publisher.publish({
-        v: 2,
-        kind: 'ephemeral',
-        workspace_id,
-        epoch: '',
-        after_seq: 0,
-        event: 'agent.tool',
-        at,
-        payload,
-      } as Parameters<EventBus['publish']>[0]);
+      await publisher.publish(probeEnvelope(id, 'bench', QUERY));
     }
   };
   await Promise.all(Array.from({ length: IN_FLIGHT }, publish));
-  while (arrived() < expected) await new Promise((resolve) => setImmediate(resolve));
+  let last = { arrived: arrived(), at: performance.now() };
+  while (arrived() < expected) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (arrived() > last.arrived) last = { arrived: arrived(), at: performance.now() };
+    else if (performance.now() - last.at > LOST_AFTER_MS)
+      throw new BenchError(`${expected - arrived()} deliveries were lost.`);
+  }
 }
 
 async function measureTopology({ name, url, ports }: Topology, { small, stack, say }: PartContext): Promise<Figures> {
