@@ -31,6 +31,23 @@ beforeAll(async () => {
 });
 afterAll(() => session?.close());
 
+type Pods = Awaited<ReturnType<typeof watchPods>>;
+const watchPods = () => watchObjects(session.api, 'Pod', { namespace: NAMESPACE.runtime });
+
+/** Resolves with the time at which the last of these pods was deleted. */
+function untilPodsAreDeleted(pods: Pods, names: readonly string[]): Promise<number> {
+  return new Promise((resolve) => {
+    const check = (): void => {
+      const owners = pods
+        .all()
+        .flatMap(({ metadata }) => [metadata?.labels?.[LABEL.instance], metadata?.labels?.[LABEL.name]]);
+      if (!names.some((name) => owners.includes(name))) resolve(Date.now());
+    };
+    pods.onChange(check);
+    check();
+  });
+}
+
 /** Milliseconds to create and to delete a UserSwarm, from request to watch event. */
 async function liveAsUserSwarm(): Promise<{ ready: number; gone: number }> {
   const name = session.newName();
@@ -44,7 +61,7 @@ async function liveAsUserSwarm(): Promise<{ ready: number; gone: number }> {
   return { ready: ready.at - created, gone: gone.at - deleted };
 }
 
-/** The same durations for a Deployment with a UserSwarm's pod. */
+/** The same durations for a Deployment with a UserSwarm's pod, deleted as `kubectl delete` does, until the pod is deleted. */
 async function liveAsDeployment(model: Kinds['Deployment']): Promise<{ ready: number; gone: number }> {
   const name = session.newName().replace('workspace-', 'bare-');
   const labels = { [LABEL.name]: name };
@@ -58,16 +75,21 @@ async function liveAsDeployment(model: Kinds['Deployment']): Promise<{ ready: nu
     namespace: NAMESPACE.runtime,
     fieldSelector: `metadata.name=${name}`,
   });
+  const pods = await watchObjects(session.api, 'Pod', {
+    namespace: NAMESPACE.runtime,
+    labelSelector: `${LABEL.name}=${name}`,
+  });
   try {
     const key = `${NAMESPACE.runtime}/${name}`;
     const ready = await watch.until(key, 'ready', (object) => (object?.status?.readyReplicas ?? 0) >= 1, 60_000);
     await pause();
     const deleted = Date.now();
-    await session.api.delete('Deployment', place, 'Foreground');
-    const gone = await watch.until(key, 'gone', (object) => object === undefined, 60_000);
-    return { ready: ready.at - created, gone: gone.at - deleted };
+    await session.api.delete('Deployment', place);
+    const gone = await untilPodsAreDeleted(pods, [name]);
+    return { ready: ready.at - created, gone: gone - deleted };
   } finally {
     watch.stop();
+    pods.stop();
   }
 }
 
@@ -98,23 +120,6 @@ it('reports the durations of a UserSwarm and of a Deployment with the same pod',
   expect(timings.userSwarm).toHaveLength(ROUNDS);
 });
 
-type Pods = Awaited<ReturnType<typeof watchPods>>;
-const watchPods = () => watchObjects(session.api, 'Pod', { namespace: NAMESPACE.runtime });
-
-/** Resolves with the time at which the last of these pods was deleted. */
-function untilPodsAreDeleted(pods: Pods, names: readonly string[]): Promise<number> {
-  return new Promise((resolve) => {
-    const check = (): void => {
-      const owners = pods
-        .all()
-        .flatMap(({ metadata }) => [metadata?.labels?.[LABEL.instance], metadata?.labels?.[LABEL.name]]);
-      if (!names.some((name) => owners.includes(name))) resolve(Date.now());
-    };
-    pods.onChange(check);
-    check();
-  });
-}
-
 /** Milliseconds until the last UserSwarm was Ready, and until the last of their pods was deleted. */
 async function liveTogetherAsUserSwarms(pods: Pods): Promise<{ ready: number; gone: number }> {
   const names = Array.from({ length: TOGETHER }, () => session.newName());
@@ -130,7 +135,7 @@ async function liveTogetherAsUserSwarms(pods: Pods): Promise<{ ready: number; go
   return { ready: Math.max(...ready.map(({ at }) => at)) - created, gone: gone - deleted };
 }
 
-/** The same durations for Deployments with UserSwarm pods. */
+/** The same durations for Deployments with UserSwarm pods, deleted as `kubectl delete` does. */
 async function liveTogetherAsDeployments(
   pods: Pods,
   model: Kinds['Deployment'],
@@ -161,7 +166,7 @@ async function liveTogetherAsDeployments(
     );
     await pause();
     const deleted = Date.now();
-    await Promise.all(places.map((place) => session.api.delete('Deployment', place, 'Foreground')));
+    await Promise.all(places.map((place) => session.api.delete('Deployment', place)));
     const gone = await untilPodsAreDeleted(pods, names);
     return { ready: Math.max(...ready.map(({ at }) => at)) - created, gone: gone - deleted };
   } finally {
