@@ -2,6 +2,8 @@ import { availableParallelism } from 'node:os';
 
 // Two projects: `unit` needs nothing, `int` uses the real servers that packages/dev-servers starts.
 const shared = {
+  // Not in the temporary folder, because each run has its own one.
+  cacheDirectory: '<rootDir>/.cache/jest',
   testEnvironment: '<rootDir>/hack/jest/environment.mjs',
   resolver: '<rootDir>/hack/jest/resolver.mjs',
   // Workspace packages resolve to their sources, so a test never sees a stale build.

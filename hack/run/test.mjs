@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { compile } from './build.mjs';
 import { JEST, nodeBinary, repositoryRoot, serviceEnvironment } from './environment.mjs';
@@ -8,6 +7,7 @@ import { commitsStep } from './commits.mjs';
 import { runForeground } from './foreground.mjs';
 import { proseStep } from './prose.mjs';
 import { runQuietly } from './quiet.mjs';
+import { createRunFolder } from './run-folder.mjs';
 import { allPassed, runSteps, skippedParts, summary } from './steps.mjs';
 import { failureReport, testFiles, timeReport } from './test-results.mjs';
 
@@ -25,9 +25,10 @@ const CHECKED_FOLDERS = ['packages', 'services', 'charts', 'e2e', 'bench', 'eval
  * @returns the exit code
  */
 export async function runTests(args) {
-  const folder = mkdtempSync(join(tmpdir(), 'uswarm-run-'));
+  const folder = createRunFolder();
   try {
     const files = {
+      folder,
       skips: join(folder, 'skips.jsonl'),
       ledger: join(folder, 'ledger.jsonl'),
       results: join(folder, 'jest.json'),
@@ -41,7 +42,7 @@ export async function runTests(args) {
     console.log(summary(results, skipped.length));
     return allPassed(results) ? 0 : 1;
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   }
 }
 
@@ -52,6 +53,7 @@ export function selectSteps(args, files) {
   const variables = {
     USWARM_SKIPS_FILE: files.skips,
     NODE_COMPILE_CACHE: files.compileCache,
+    TMPDIR: files.folder,
     ...(all && { USWARM_ALL_TESTS: '1' }),
   };
   if (selection.length > 0) return [compileSources(), tests({ needs: [SOURCES], args: selection, variables })];

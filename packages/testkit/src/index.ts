@@ -12,6 +12,7 @@ export {
   undocumented,
 } from './metric-table.js';
 export { COLLECTOR_START_MS, type CollectedSpan, type RunningCollector, startCollector } from './otel-collector.js';
+export { orchestratorSchema } from './orchestrator-schema.js';
 export { describeWith } from './parts.js';
 export { type AlertScenario, askPrometheus, type Expression, type RuleVerdict } from './prometheus.js';
 export { type DocumentedStream, type DocumentedStreamOptions, startDocumentedStream } from './documented-stream.js';

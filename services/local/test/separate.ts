@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEVELOPMENT_CLIENT_ID, freePort, type OidcIssuer, startOidcIssuer } from '@uswarm/dev-servers';
-import { createTestDatabase } from '@uswarm/testkit';
+import { migrate } from '@uswarm/orchestrator/migrate';
+import { createTestDatabase, orchestratorSchema } from '@uswarm/testkit';
 import { generateCallKeys } from '@uswarm/service-kit';
 import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
 import { programFile } from '@uswarm/testkit/program-file';
@@ -166,7 +167,7 @@ export async function startSeparateServices(
   options: SeparateOptions = {},
 ): Promise<SeparateServices> {
   const { redis = process.env['TEST_REDIS_URL'] ?? '' } = options;
-  const database = await createTestDatabase();
+  const database = await createTestDatabase(orchestratorSchema(migrate));
   const databaseProxy = await startFaultInjectionProxy(database.url);
   const issuer = await startOidcIssuer();
   const [restPort, internalPort, socketPort] = [await freePort(), await freePort(), await freePort()];
