@@ -1,5 +1,4 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
@@ -10,7 +9,8 @@ let root = '';
 let servers: RunningPostgres[] = [];
 let progress: string[] = [];
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'postgres-outside-'));
+  // On the file system of `/var/lib`, because a database outside of its folder is linked to it.
+  root = mkdtempSync('/var/tmp/postgres-outside-');
   [servers, progress] = [[], []];
 });
 afterEach(async () => {
