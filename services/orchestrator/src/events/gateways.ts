@@ -30,7 +30,7 @@ export interface GatewaysDeps {
 
 /** Each gateway is recorded at most once in this many ms. */
 const RECORD_MS = 10_000;
-const READ_MS = 5_000;
+const READ_MS = 10_000;
 const NEWEST: BusVersion = 2;
 const ID = /^[\w-]{1,64}$/;
 

@@ -6,7 +6,9 @@ import { createMigratedDatabase, type MigratedDatabase } from '../../test/databa
 import { insertWorkspaces } from '../../test/bulk-data.js';
 import { createStores, type Stores } from '../../test/stores.js';
 import { createLeaseKeeper } from '../platform/jobs/lease-keeper.js';
+import { createDuePoll } from '../platform/jobs/due-poll.js';
 import { createJobWorker, type JobWorker } from '../platform/jobs/job-worker.js';
+import type { PollLoop } from '../platform/jobs/poll-loop.js';
 import { createRuntimePool } from './runtime-pool.js';
 import { createRuntimeReconciler } from './runtime-reconciler.js';
 import type { RuntimeDriver, RuntimeObservation } from './drivers/driver.js';
@@ -31,8 +33,8 @@ describe('the cost of settled runtimes', () => {
   let stores: Stores;
   let notReady: Set<string>;
   let report: (workspaceId: string) => void;
-  let claims: number;
-  let replicas: { queue: JobWorker; watch: RuntimeWatch }[];
+  let polls: number;
+  let replicas: { queue: JobWorker; due: PollLoop; watch: RuntimeWatch }[];
 
   beforeAll(async () => {
     db = await createMigratedDatabase(20);
@@ -49,7 +51,7 @@ describe('the cost of settled runtimes', () => {
       SELECT ${RUNTIME_JOB}, workspace_id, workspace_id, workspace_id FROM runtimes`.execute(db.database);
     await countWrites();
     notReady = new Set();
-    claims = 0;
+    polls = 0;
     const listeners: ((workspaceId: string) => void)[] = [];
     report = (workspaceId) => listeners.forEach((listener) => listener(workspaceId));
     replicas = [startReplica(listeners), startReplica(listeners)];
@@ -57,7 +59,7 @@ describe('the cost of settled runtimes', () => {
   });
   beforeEach(() => allSettled());
   afterAll(async () => {
-    await Promise.all(replicas.flatMap(({ queue, watch }) => [queue.close(), watch.close()]));
+    await Promise.all(replicas.flatMap(({ queue, due, watch }) => [queue.close(), due.close(), watch.close()]));
     await db.close();
   });
 
@@ -121,13 +123,12 @@ describe('the cost of settled runtimes', () => {
     const common = { driver, client, pool, metrics, clock: systemClock, logger: silentLogger };
     const queue = createJobWorker({
       kind: RUNTIME_JOB,
-      store: { ...stores.jobs, claim: (...args) => ((claims += 1), stores.jobs.claim(...args)) },
+      store: stores.jobs,
       leases: createLeaseKeeper({ store: stores.jobs, logger: silentLogger }),
       logger: silentLogger,
       concurrency: 8,
       // A slow machine must not cause an expired lease.
       leaseMs: 120_000,
-      pollMs: 50,
       handle: createRuntimeReconciler({
         ...stores,
         ...common,
@@ -140,6 +141,12 @@ describe('the cost of settled runtimes', () => {
       }),
     });
     jobSignals.subscribe(RUNTIME_JOB, queue.poll);
+    const due = createDuePoll({
+      store: { dueKinds: (kinds) => ((polls += 1), stores.jobs.dueKinds(kinds)) },
+      workers: new Map([[RUNTIME_JOB, queue]]),
+      pollMs: 50,
+      logger: silentLogger,
+    });
     const watch = createRuntimeWatch({
       ...common,
       database: stores.database,
@@ -147,7 +154,7 @@ describe('the cost of settled runtimes', () => {
       jobs: stores.jobs,
       resyncMs: 3_600_000,
     });
-    return { queue, watch };
+    return { queue, due, watch };
   }
   const resyncAll = () => Promise.all(replicas.map(({ watch }) => watch.resync()));
   const idsOf = async (phase: 'Ready' | 'Suspended') =>
@@ -163,10 +170,10 @@ describe('the cost of settled runtimes', () => {
   it('does not include any row write for 1,000 suspended and 1,000 Ready runtimes while nothing changes', async () => {
     expect(await idsOf('Suspended')).toHaveLength(SUSPENDED);
     expect(await idsOf('Ready')).toHaveLength(READY);
-    const [before, polls] = [await writes(), claims];
+    const [before, earlier] = [await writes(), polls];
     for (let round = 0; round < ROUNDS; round += 1) await resyncAll();
-    // The job workers polled during that time.
-    await eventually(() => claims, { until: (count) => count >= polls + 20, timeoutMs: 60_000 });
+    // Jobs were polled for during that time.
+    await eventually(() => polls, { until: (count) => count >= earlier + 20, timeoutMs: 60_000 });
     expect(await writes()).toBe(before);
   });
 

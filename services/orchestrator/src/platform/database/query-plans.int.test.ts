@@ -349,6 +349,7 @@ describe('frequent statements without a sequential scan of a large table', () =>
         advanceOutbox(database, [{ workspaceId: place.workspaceId, fromSeq: 1, uptoSeq: MESSAGES, at: new Date() }]),
     ],
     ['the claim of jobs', (database) => createJobQueue(database).claim('turn', 32, 1)],
+    ['the search for job types with due jobs', (database) => createJobQueue(database).dueKinds(['turn', 'push'])],
     ['the backfill of the search', (database) => foldMessagesAgain(database, place.messageId)],
     ['the runtime of a workspace', (database) => lockRuntime(database, place.workspaceId)],
     ['the check for jobs of a workspace', (database) => createJobQueue(database).waits('turn', place.workspaceId)],

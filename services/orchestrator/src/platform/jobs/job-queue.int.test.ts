@@ -337,6 +337,24 @@ describe('createJobQueue', () => {
     expect(seen).toEqual([0, 1, 1, 2]);
   });
 
+  it('names the job types with a job that is due and not leased', async () => {
+    const kinds = [KIND, 'other', 'empty'];
+    const due = async () => (await store.dueKinds(kinds)).toSorted();
+    expect(await due()).toEqual([]);
+    const id = crypto.randomUUID();
+    await enqueue(id);
+    await store.enqueue(
+      { kind: 'other', subjectId: id, workspaceId, dueInMs: 3_600_000 },
+      withoutAfterCommit(db.database),
+    );
+    expect(await due()).toEqual([KIND]);
+    await store.claim(KIND, 1, LEASE_MS);
+    expect(await due()).toEqual([]);
+    await expire(id);
+    await store.makeDueNow('other', workspaceId);
+    expect(await due()).toEqual(['other', KIND]);
+  });
+
   it('separates job types', async () => {
     const subjectId = crypto.randomUUID();
     await enqueue(subjectId);

@@ -28,6 +28,8 @@ export interface NewJob {
 export interface JobQueue {
   /** Adds the job, or reschedules an existing one. Wakes its workers after the commit if it is due now. */
   enqueue(job: NewJob, tx: Transaction): Promise<void>;
+  /** @returns the types among `kinds` with a job that is due and not leased; an earlier job of its serial key may block it */
+  dueKinds(kinds: readonly string[]): Promise<string[]>;
   claim(kind: string, limit: number, leaseMs: number): Promise<LeasedJob[]>;
   /** As `claim`, but fair between fair keys, with at most `perKey` concurrent leases per key. */
   claimFairly(kind: string, limit: number, leaseMs: number, perKey: number): Promise<LeasedJob[]>;
@@ -160,6 +162,16 @@ export function createJobQueue(database: Database, jobSignals: JobSignals = crea
         VALUES (${kind}, ${subjectId}, ${workspaceId}, ${serialKey}, ${ordinal}, ${fairKey ?? null}, ${inMs(dueInMs)})
         ON CONFLICT (kind, subject_id) DO UPDATE SET run_at = excluded.run_at, attempts = 0`.execute(tx);
       if (dueInMs === 0) tx.afterCommit(jobSignals.notifier(kind));
+    },
+
+    async dueKinds(kinds) {
+      const { rows } = await sql<{ kind: string }>`
+        SELECT kind FROM unnest(${[...kinds]}::text[]) AS kinds (kind)
+        WHERE EXISTS (
+          SELECT FROM work w
+          WHERE w.kind = kinds.kind AND w.run_at <= now() AND (w.lease_expires_at IS NULL OR w.lease_expires_at < now())
+        )`.execute(database);
+      return rows.map(({ kind }) => kind);
     },
 
     async claim(kind, limit, leaseMs) {

@@ -14,7 +14,6 @@ const job = (subjectId: string, failures = 0): LeasedJob => ({
   failures,
   takenOver: false,
 });
-const NEVER_POLL = 3_600_000;
 
 /** Claims due jobs from a list, and records all calls. */
 function listStore(due: string[]) {
@@ -60,7 +59,6 @@ describe('createJobWorker', () => {
       logger: silentLogger,
       concurrency: 2,
       handle,
-      pollMs: NEVER_POLL,
       ...more,
     });
     return worker;
@@ -277,7 +275,7 @@ describe('createJobWorker', () => {
         return store.claim(kind, limit);
       },
     };
-    start(store, async () => ({ done: true }), { store: failing, pollMs: 1 });
+    start(store, async () => ({ done: true }), { store: failing });
     expect(await logged(store, 1)).toEqual(['complete a']);
   });
 });

@@ -27,13 +27,10 @@ export interface JobWorkerDeps {
   forward?: () => void;
   metrics?: JobMetrics | undefined;
   leaseMs?: number;
-  pollMs?: number;
 }
 
 export interface JobWorker {
-  /**
-   * Polls immediately instead of at the next interval. @param isForwarded true if another process has no free worker
-   */
+  /** Claims due jobs. @param isForwarded true if other processes know of them */
   poll(isForwarded?: boolean): void;
   /** Stops claiming jobs, aborts the running handlers and waits for them. Leases are released or expire. */
   close(): Promise<void>;
@@ -41,14 +38,16 @@ export interface JobWorker {
 
 /** After a crash the job stays leased for this long; then another replica claims it. */
 const LEASE_MS = 10_000;
-const POLL_MS = 500;
 const RETRY = { initialMs: 1_000, maxMs: 30_000 };
 const TICK_MS = 100;
 const LONGEST_TIMER_MS = 60_000;
 
-/** Claims due jobs of one type, extends their leases while they are handled, and completes or releases them. */
+/**
+ * Claims due jobs of one type at its start and when it is polled, extends their leases while they are handled, and
+ * completes or releases them.
+ */
 export function createJobWorker(deps: JobWorkerDeps): JobWorker {
-  const { kind, store, leases, concurrency, handle, metrics, leaseMs = LEASE_MS, pollMs = POLL_MS } = deps;
+  const { kind, store, leases, concurrency, handle, metrics, leaseMs = LEASE_MS } = deps;
   const logger = deps.logger.child({ job: kind });
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
@@ -117,7 +116,6 @@ export function createJobWorker(deps: JobWorkerDeps): JobWorker {
       ? undefined
       : createPollLoop({
           round: takeDue,
-          pollMs,
           onError: (error) => logger.warn({ err: error }, 'claiming due jobs failed'),
         });
   return {

@@ -1,6 +1,7 @@
 import type { Logger } from '@uswarm/service-kit';
 import type { JobDefinition } from './job-definition.js';
 import type { JobMetrics } from './job-metrics.js';
+import { createDuePoll } from './due-poll.js';
 import { createJobWorker } from './job-worker.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import type { JobQueue } from './job-queue.js';
@@ -16,7 +17,7 @@ export interface MaintenanceWorkersDeps {
 }
 
 /** No user waits for these jobs, so they are polled less often than turns. */
-const POLL_MS = 2_000;
+const POLL_MS = 4_000;
 /** A job can take a few requests to another server. */
 const LEASE_MS = 60_000;
 
@@ -32,22 +33,26 @@ export function createMaintenanceWorkers({
 }: MaintenanceWorkersDeps): {
   close: () => Promise<void>;
 } {
-  const queues = jobs.map(({ type, handle }) =>
-    createJobWorker({
-      kind: type,
-      store,
-      leases,
-      logger,
-      concurrency: workers,
-      handle,
-      metrics,
-      pollMs,
-      leaseMs: LEASE_MS,
-    }),
+  const queues = new Map(
+    jobs.map(({ type, handle }) => [
+      type,
+      createJobWorker({
+        kind: type,
+        store,
+        leases,
+        logger,
+        concurrency: workers,
+        handle,
+        metrics,
+        leaseMs: LEASE_MS,
+      }),
+    ]),
   );
+  const due = createDuePoll({ store, workers: workers > 0 ? queues : new Map(), pollMs, logger });
   return {
     async close() {
-      await Promise.all(queues.map((queue) => queue.close()));
+      await due.close();
+      await Promise.all([...queues.values()].map((queue) => queue.close()));
     },
   };
 }

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface PollLoopOptions {
   /** @returns true to run the next round immediately */
   round: () => Promise<boolean>;
-  /** Milliseconds between two rounds without a call to `runNow`. */
-  pollMs: number;
+  /** Milliseconds between two rounds without a call to `runNow`. Default: the loop waits for the call. */
+  pollMs?: number;
   /** Milliseconds before a round that the previous round asked for. Default: 0 */
   pauseMs?: number;
-  /** After a round that failed, the loop waits for `RETRY_MS`. */
+  /** After a round that failed, the loop waits for `RETRY_MS`, and without `pollMs` repeats the round. */
   onError: (error: unknown) => void;
 }
 
@@ -28,7 +28,7 @@ export function createPollLoop({ round, pollMs, pauseMs = 0, onError }: PollLoop
   async function idle(): Promise<void> {
     if (isDue || stopping.signal.aborted) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, pollMs);
+      const timer = pollMs === undefined ? undefined : setTimeout(resolve, pollMs);
       endIdle = () => {
         clearTimeout(timer);
         resolve();
@@ -49,6 +49,7 @@ export function createPollLoop({ round, pollMs, pauseMs = 0, onError }: PollLoop
       } catch (error) {
         if (stopping.signal.aborted) return;
         onError(error);
+        isDue ||= pollMs === undefined;
         await pause(RETRY_MS);
       }
       await idle();

@@ -2,6 +2,7 @@ import type { Logger } from '@uswarm/service-kit';
 import type { UrgentJobDefinition } from './job-definition.js';
 import type { JobMetrics } from './job-metrics.js';
 import type { JobQueue } from './job-queue.js';
+import { createDuePoll } from './due-poll.js';
 import { createJobWorker } from './job-worker.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import type { JobSignals } from './job-signals.js';
@@ -38,15 +39,22 @@ export function startUrgentWorkers(deps: UrgentWorkersDeps): { close: () => Prom
       concurrency,
       handle,
       onRun,
-      pollMs: POLL_MS,
       forward: () => jobSignals.forward(type),
     });
     jobSignals.subscribe(type, worker.poll);
-    return worker;
+    return { type, worker, concurrency };
+  });
+  const able = workers.filter(({ concurrency }) => concurrency > 0);
+  const due = createDuePoll({
+    store,
+    workers: new Map(able.map(({ type, worker }) => [type, worker])),
+    pollMs: POLL_MS,
+    logger,
   });
   return {
     async close() {
-      await Promise.all(workers.map((worker) => worker.close()));
+      await due.close();
+      await Promise.all(workers.map(({ worker }) => worker.close()));
     },
   };
 }
