@@ -27,10 +27,11 @@ export default async function startServers() {
   await bundled;
   const running = servers.move();
   globalThis.uswarmTestServers = running;
-  // The servers have their own sessions, so that a signal would leave them behind.
+  // The servers have their own sessions, so that a signal would leave them behind. A terminal and a parent process can each send one.
+  let stopping;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    process.once(signal, () => {
-      running.disposeAsync().finally(() => process.exit(128 + constants.signals[signal]));
+    process.on(signal, () => {
+      stopping ??= running.disposeAsync().finally(() => process.exit(128 + constants.signals[signal]));
     });
   }
 }
