@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { BUS_VERSION_HEADER, GATEWAY_ID_HEADER, INTERNAL_PATHS } from '@uswarm/contract';
+import { BUS_VERSION_HEADER, GATEWAY_ID_HEADER, INTERNAL_PATHS, type Schedule } from '@uswarm/contract';
 import { createECDH, randomUUID } from 'node:crypto';
 import { type PushServer, startPushServer, startWebPushServer, type WebPushServer } from '@uswarm/dev-servers';
 import { parseSigningKey, signInternalToken } from '@uswarm/service-kit';
@@ -209,6 +209,28 @@ describeWith('valkey', 'push notifications', () => {
       notification: { title: 'Your decision is needed', body: card.content.title },
       data: { type: 'decision', message_id: card.id },
     });
+  });
+
+  it('tell the user that a run of a schedule waits for a decision', async () => {
+    await user.connect('gmail');
+    const schedules = `/v1/workspaces/${user.workspaceId}/schedules`;
+    const daily = {
+      title: 'Lunch',
+      prompt: 'Write the mail',
+      start_time: '2030-01-01T08:00:00',
+      time_zone: 'Europe/Berlin',
+    };
+    const { body } = await user.api('POST', schedules, daily);
+    const { id } = (body as { data: Schedule }).data;
+    expect((await user.api('POST', `${schedules}/${id}/run`)).status).toBe(201);
+    const card = await user.card();
+    await makeDue();
+    const [sent] = await pushed();
+    expect(sent).toMatchObject({
+      notification: { title: 'Your decision is needed', body: card.content.title },
+      data: { type: 'decision', message_id: card.id, conversation_id: card.conversation_id },
+    });
+    expect(card.conversation_id).not.toBe(user.conversationId);
   });
 
   it('are not sent for a card that was decided meanwhile', async () => {
