@@ -23,7 +23,7 @@ const config = {
   RATE_TRIGGERS_BURST: 1,
 };
 /** Milliseconds; long enough that a busy machine does not cause local counting. */
-const PATIENT_MS = 3_000;
+const PATIENT_MS = 15_000;
 const keyOf = (userId: string): string => `uswarm:rate:sends:${userId}`;
 
 describeWith('valkey', 'rate limits of several replicas with more than one Valkey server', () => {
@@ -60,7 +60,7 @@ describeWith('valkey', 'rate limits of several replicas with more than one Valke
       return remaining.join();
     };
     const expected = `${BURST - 1},${BURST - 2}`;
-    expect(await eventually(isShared, { until: (seen) => seen === expected, timeoutMs: 15_000 })).toBe(expected);
+    expect(await eventually(isShared, { until: (seen) => seen === expected })).toBe(expected);
   }
 
   it('share one limit on a cluster, also while the counter’s slot moves and after a primary was killed', async () => {
@@ -86,7 +86,7 @@ describeWith('valkey', 'rate limits of several replicas with more than one Valke
     } finally {
       await cluster.close();
     }
-  }, 60_000);
+  });
 
   it('follow a counter whose slot is half moved', async () => {
     const cluster = await startValkeyCluster({ directory: join(folder, 'half'), replicas: 0 });
@@ -110,7 +110,7 @@ describeWith('valkey', 'rate limits of several replicas with more than one Valke
     } finally {
       await cluster.close();
     }
-  }, 60_000);
+  });
 
   it('share one limit after sentinels have replaced the primary', async () => {
     const valkey = await startValkeySentinels({ directory: join(folder, 'sentinels') });
@@ -127,7 +127,7 @@ describeWith('valkey', 'rate limits of several replicas with more than one Valke
     } finally {
       await valkey.close();
     }
-  }, 60_000);
+  });
 });
 
 const id = (port: number): Promise<string> => valkeyCommand<string>(port, 'CLUSTER', 'MYID');
