@@ -414,6 +414,21 @@ describe('the AG-UI door', () => {
     expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'model_rejected' });
   });
 
+  it('begins one conversation for a thread whose first runs come at the same time', async () => {
+    const before = await conversations();
+    const threadId = randomUUID();
+    const agents = [agentOf({ threadId }), agentOf({ threadId })];
+    for (const agent of agents) says(agent, 'Count');
+    await Promise.all(agents.map((agent) => run(agent)));
+    const { body } = await world.client.api('GET', `/v1/workspaces/${world.client.workspaceId}/events?since=0`);
+    const announced = (body as { data: { event: string }[] }).data.filter(({ event }) => event === 'conversation.new');
+    expect({
+      texts: agents.map(lastText),
+      begun: (await conversations()).length - before.length,
+      announced: announced.length,
+    }).toEqual({ texts: [ANSWER, ANSWER], begun: 1, announced: 1 });
+  });
+
   it('answers both of two runs in one thread, also if one answer is for both', async () => {
     const hold = randomUUID();
     const threadId = randomUUID();

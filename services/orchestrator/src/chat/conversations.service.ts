@@ -39,7 +39,7 @@ export interface ConversationService {
   /** @throws ApiError `conversation_not_found` */
   get(userId: string, workspaceId: string, conversationId: string): Promise<Conversation>;
   /**
-   * @param id default: a new one
+   * @param id default: a new one. A conversation that a concurrent request has created with it is returned
    * @throws ApiError `agent_id_required`, `agent_id_not_allowed`, `agent_not_found`, `conversation_limit_reached`,
    *   `idempotency_key_reused`
    */
@@ -51,6 +51,11 @@ export interface ConversationService {
     conversationId: string,
     patch: UpdateConversationBody,
   ): Promise<Conversation>;
+}
+
+/** Rolls back the event. */
+class AlreadyCreated extends Error {
+  override name = 'AlreadyCreated';
 }
 
 export function createConversationService(deps: ConversationServiceDeps): ConversationService {
@@ -95,13 +100,17 @@ export function createConversationService(deps: ConversationServiceDeps): Conver
       const conversation = { workspaceId, type: body.type, agentId, title };
       const request = { ...owner, operation: 'createConversation', content: conversation } as const;
       const id = await deps.idempotency.once(request, async (claim) => {
-        await withTransaction(async (tx) => {
+        const creation = withTransaction(async (tx) => {
           await claim(newId, tx);
           const rev = await events.append({ workspaceId, type: 'conversation.new', subjectId: newId }, tx);
-          if ((await countConversations(tx, workspaceId)) >= deps.perWorkspace) {
+          // Before the count: the conversation that exists may be the last one that is allowed.
+          if (!(await insertConversation(tx, { ...conversation, id: newId, rev }))) throw new AlreadyCreated();
+          if ((await countConversations(tx, workspaceId)) > deps.perWorkspace) {
             throw new ApiError('conversation_limit_reached');
           }
-          await insertConversation(tx, { ...conversation, id: newId, rev });
+        });
+        await creation.catch((error: unknown) => {
+          if (!(error instanceof AlreadyCreated)) throw error;
         });
         return newId;
       });

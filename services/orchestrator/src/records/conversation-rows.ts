@@ -20,15 +20,18 @@ export interface NewTitle {
   source: TitleSource | null;
 }
 
+/** @returns false if it exists */
 export async function insertConversation(
   db: Database,
   { id, workspaceId, type, agentId, title, rev = 0 }: NewConversation,
-): Promise<void> {
+): Promise<boolean> {
   const named = title === undefined ? {} : ({ title, title_source: 'user' } as const);
-  await db
+  const result = await db
     .insertInto('conversations')
     .values({ id, workspace_id: workspaceId, type, agent_id: agentId, rev, ...named })
-    .execute();
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .executeTakeFirst();
+  return result.numInsertedOrUpdatedRows === 1n;
 }
 
 /** @returns false if it does not exist */
