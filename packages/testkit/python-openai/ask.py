@@ -11,7 +11,7 @@ sys.path.insert(0, folder)
 
 from openai import OpenAI, OpenAIError  # noqa: E402
 
-client = OpenAI(base_url=base_url, api_key=api_key, max_retries=0)
+client = OpenAI(base_url=base_url, api_key=api_key)
 messages = [{"role": "user", "content": "Count"}]
 
 try:

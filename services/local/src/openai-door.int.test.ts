@@ -3,6 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { MessageData, MessagePage, NewApiToken } from '@uswarm/contract';
 import { type ModelServer, startModelServer, words } from '@uswarm/dev-servers';
 import { describeWith } from '@uswarm/testkit';
+import { eventually } from '@uswarm/testkit/eventually';
+import { type FaultInjectionProxy, startFaultInjectionProxy } from '@uswarm/testkit/fault-injection-proxy';
+import { queryLocalDatabase } from '@uswarm/testkit/local-database';
 import { askWithPythonOpenai } from '@uswarm/testkit/python-openai';
 import { developmentToken, startTestClient, type TestClient } from '@uswarm/testkit/test-client';
 import OpenAI, { APIError } from 'openai';
@@ -18,41 +21,71 @@ type Continued<Value> = Value & { conversation_id: string };
 describe('the OpenAI door', () => {
   let model: ModelServer;
   let fails: boolean;
+  /** Withholds the answer until it is released. */
+  let hold: string | undefined;
   let local: RunningProgram;
+  let proxy: FaultInjectionProxy;
   let user: TestClient;
   let token: string;
   let openai: OpenAI;
   beforeAll(async () => {
     model = await startModelServer({
       script: () =>
-        fails ? [{ error: { status: 400 } }] : [...words(ANSWER), { usage: { prompt: 40, completion: 6 } }],
+        fails
+          ? [{ error: { status: 400 } }]
+          : [...(hold === undefined ? [] : [{ hold }]), ...words(ANSWER), { usage: { prompt: 40, completion: 6 } }],
     });
     local = await runLocalMode(modelSettings(model));
+    proxy = await startFaultInjectionProxy(local.url);
   });
   afterAll(async () => {
+    await proxy?.close();
     await local?.stop();
     await model?.close();
   });
   beforeEach(async () => {
     fails = false;
+    hold = undefined;
     user?.close();
-    const idToken = await developmentToken(local.issuer, `${randomUUID()}@example.com`);
-    user = await startTestClient({ restUrl: local.url, socketUrl: local.url, token: idToken });
+    user = await newUser();
     token = await create(['write']);
     openai = clientWith(token);
   });
   afterAll(() => user?.close());
 
+  async function newUser(): Promise<TestClient> {
+    const idToken = await developmentToken(local.issuer, `${randomUUID()}@example.com`);
+    return startTestClient({ restUrl: local.url, socketUrl: local.url, token: idToken });
+  }
   async function create(scopes: string[]): Promise<string> {
     const { body } = await user.api('POST', '/v1/api-tokens', { name: 'Program', scopes });
     return (body as { data: NewApiToken }).data.token;
   }
-  const clientWith = (apiKey: string) => new OpenAI({ apiKey, baseURL: `${local.url}/v1`, maxRetries: 0 });
+  const clientWith = (apiKey: string, url = local.url) => new OpenAI({ apiKey, baseURL: new URL('/v1', url).href });
   const messages = [{ role: 'user' as const, content: 'Count' }];
   async function textsOf(conversationId: string): Promise<string[]> {
     const path = `/v1/workspaces/${user.workspaceId}/conversations/${conversationId}/messages`;
     const { data } = (await user.api('GET', path)).body as MessagePage;
     return data.toReversed().map(({ content }: MessageData) => (content.type === 'text' ? content.text : content.type));
+  }
+  async function conversations(): Promise<string[]> {
+    const { body } = await user.api('GET', `/v1/workspaces/${user.workspaceId}/conversations`);
+    return (body as { data: { id: string }[] }).data.map(({ id }) => id);
+  }
+  async function allTexts(): Promise<string[]> {
+    return (await Promise.all((await conversations()).map(textsOf))).flat();
+  }
+  /** Cuts a program's connection while the agent works. */
+  async function whileCut<Result>(ask: (url: string) => Promise<Result>): Promise<Result> {
+    const held = randomUUID();
+    hold = held;
+    const result = ask(proxy.redirect(local.url));
+    await model.reached(held);
+    hold = undefined;
+    await proxy.disconnect();
+    await proxy.restore();
+    model.release(held);
+    return result;
   }
 
   describe('with Chat Completions of the openai package', () => {
@@ -127,8 +160,71 @@ describe('the OpenAI door', () => {
         const error: unknown = await read().catch((thrown: unknown) => thrown);
         expect(error).toBeInstanceOf(APIError);
         expect(error).toMatchObject({ code: 'internal_error', type: 'server_error' });
+        expect((await allTexts()).filter((text) => text === 'Count')).toHaveLength(1);
       },
     );
+
+    it('answers the question that was asked before the connection was lost', async () => {
+      const completion = await whileCut((url) =>
+        clientWith(token, url).chat.completions.create({ model: 'swarm', messages }),
+      );
+      expect({ answer: completion.choices[0]?.message.content, texts: await allTexts() }).toEqual({
+        answer: ANSWER,
+        texts: ['Count', ANSWER],
+      });
+    });
+
+    it('asks the same question again if the program has its answer', async () => {
+      const chat = randomUUID();
+      const ask = (attempt: string) => {
+        const headers = { 'x-conversation-id': chat, 'x-stainless-retry-count': attempt };
+        return openai.chat.completions.create({ model: 'swarm', messages }, { headers });
+      };
+      await ask('0');
+      await ask('0');
+      const ofUser = 'SELECT 1 FROM idempotency_keys JOIN workspaces w ON w.owner_id = user_id WHERE w.id = $1';
+      const attempts = () => queryLocalDatabase(local.directory, ofUser, [user.workspaceId]);
+      await eventually(attempts, { until: ({ length }) => length === 0 });
+      // Its first attempt did not arrive.
+      await ask('1');
+      expect((await allTexts()).filter((text) => text === 'Count')).toHaveLength(3);
+    });
+
+    it('asks a question with the same Idempotency-Key once, also at the same time', async () => {
+      const ask = async (apiKey: string) => {
+        const headers = { 'idempotency-key': 'one' };
+        const client = clientWith(apiKey);
+        const completion = await client.chat.completions.create({ model: 'swarm', messages }, { headers });
+        return completion.choices[0]?.message.content;
+      };
+      const answers = await Promise.all([ask(token), ask(token), ask(token)]);
+      expect({ answers: [...answers, await ask(token)], texts: await allTexts() }).toEqual({
+        answers: [ANSWER, ANSWER, ANSWER, ANSWER],
+        texts: ['Count', ANSWER],
+      });
+    });
+
+    it("asks a question although another user's has the same Idempotency-Key", async () => {
+      const headers = { 'idempotency-key': 'shared' };
+      const ask = async (client: OpenAI) => client.chat.completions.create({ model: 'swarm', messages }, { headers });
+      await ask(openai);
+      user.close();
+      user = await newUser();
+      await ask(clientWith(await create(['write'])));
+      expect(await allTexts()).toEqual(['Count', ANSWER]);
+    });
+
+    it('begins one conversation for a chat whose first questions come at the same time', async () => {
+      const before = await conversations();
+      const headers = { 'x-conversation-id': randomUUID() };
+      const ask = () => openai.chat.completions.create({ model: 'swarm', messages }, { headers, maxRetries: 0 });
+      const answers = await Promise.all(Array.from({ length: 10 }, ask));
+      const ids = new Set(answers.map((answer) => (answer as Continued<OpenAI.ChatCompletion>).conversation_id));
+      expect({ ids: [...ids], of: before.length + 1 }).toEqual({
+        ids: [expect.any(String)],
+        of: (await conversations()).length,
+      });
+    });
 
     it('refuses an unknown model, a wrong key and a token to read in the form that the package understands', async () => {
       const refusal = async (client: OpenAI, name: string) => {
@@ -181,7 +277,8 @@ describe('the OpenAI door', () => {
   });
 
   describeWith('python', 'with the openai package of Python', () => {
-    const ask = (apiKey: string) => askWithPythonOpenai({ baseUrl: `${local.url}/v1`, apiKey, model: 'swarm' });
+    const ask = (apiKey: string, url = local.url) =>
+      askWithPythonOpenai({ baseUrl: new URL('/v1', url).href, apiKey, model: 'swarm' });
 
     it('answers both APIs, streamed and not', async () => {
       expect(await ask(token)).toEqual({
@@ -193,6 +290,20 @@ describe('the OpenAI door', () => {
         deltas: ANSWER,
         streamed: ANSWER,
       });
+    });
+
+    it('asks a question whose answer fails once', async () => {
+      fails = true;
+      expect({ result: await ask(token), texts: (await allTexts()).filter((text) => text === 'Count') }).toEqual({
+        result: { error: 'InternalServerError', code: 'internal_error' },
+        texts: ['Count'],
+      });
+    });
+
+    it('answers the question that was asked before the connection was lost', async () => {
+      expect(await whileCut((url) => ask(token, url))).toMatchObject({ completion: ANSWER, streamed: ANSWER });
+      // One for each of the program's four calls.
+      expect((await allTexts()).filter((text) => text === 'Count')).toHaveLength(4);
     });
 
     it('refuses a wrong key with the error class for it', async () => {

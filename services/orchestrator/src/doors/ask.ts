@@ -23,6 +23,8 @@ export interface Question extends Omit<Place, 'workspaceId'> {
   says: Says;
 }
 
+export type TextQuestion = Question & { says: { text: string } };
+
 export interface Answer extends Asked {
   text: string;
   /** They wait for the user's decisions. */

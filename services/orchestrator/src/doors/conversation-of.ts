@@ -62,5 +62,16 @@ export function createConversationOf({ agents, conversations, messages }: Conver
   };
 }
 
+export type ProgramHeaders = Readonly<Record<string, unknown>>;
+
+/** Chat programs name their chat in these headers, or send one of these values. */
+const CHAT_HEADERS = ['x-conversation-id', 'x-openwebui-chat-id'];
+const UNNAMED: ReadonlySet<unknown> = new Set([undefined, '', 'new', 'null', 'undefined']);
+
+export function chatIn(headers: ProgramHeaders): Continues {
+  const chat = CHAT_HEADERS.map((name) => headers[name]).find((value) => !UNNAMED.has(value));
+  return chat === undefined ? undefined : { chat: String(chat) };
+}
+
 /** The same for the same name, so that no table has to remember it. */
 export const idOf = (place: string, name: string): string => hashedId(`${place}\n${name}`);

@@ -8,6 +8,7 @@ import type { Database } from '../platform/database/database.js';
 import type { ArtifactService } from '../workspaces/artifacts/artifacts.service.js';
 import type { WorkspaceService } from '../workspaces/workspaces.service.js';
 import { createAgUiDoor } from './ag-ui/ag-ui.door.js';
+import { createAskedOnce } from './asked-once.js';
 import { countAnswerTokens } from './answer-usage.store.js';
 import { type AskDeps, createAsk } from './ask.js';
 import { type ConversationOfDeps, createConversationOf } from './conversation-of.js';
@@ -65,7 +66,7 @@ export function createDoorsModule({ config, database, workspaces, version, logge
   return (authenticate) =>
     Router().use(
       createHooksDoor(deps.receiveTrigger),
-      createOpenAiDoor({ ask, authenticate }),
+      createOpenAiDoor({ ask, askedOnce: createAskedOnce(database), authenticate }),
       createAgUiDoor({ ask, authenticate }),
       createMcpDoor({
         ask,

@@ -5,26 +5,22 @@ import { clientGone } from '../../platform/http/client-gone.js';
 import { ClientGone, toApiError } from '../../platform/http/errors.js';
 import { parseInput } from '../../platform/http/input.js';
 import type { Answer, Ask } from '../ask.js';
+import type { AskedOnce } from '../asked-once.js';
 import { type AuthenticateProgram, mountDoor, textOf } from '../enter.js';
 import { type EventStream, openEventStream } from '../event-stream.js';
-import type { Asked } from '../question-of.js';
 import { chatChunks, chatCompletion } from './chat.js';
 import { ChatRequest, type DoorRequest, questionOf, ResponsesRequest } from './request.js';
 import { responseEvents, responseOf } from './responses.js';
 
 export interface OpenAiDoorDeps {
   ask: Ask;
+  askedOnce: AskedOnce;
   authenticate: AuthenticateProgram;
 }
 
 /** Writes an answer while it arrives. */
-interface Streamed {
-  asked(asked: Asked): void;
-  text(part: string): void;
-  end(answer: Answer): void;
-}
+type Streamed = ReturnType<typeof chatChunks>;
 
-/** A form of the protocol. */
 interface Form {
   operationId: string;
   schema: z.ZodType<DoorRequest>;
@@ -33,21 +29,24 @@ interface Form {
 }
 
 /** OpenAI's protocol: Chat Completions and Responses. Each agent is a model. */
-export function createOpenAiDoor({ ask, authenticate }: OpenAiDoorDeps): Router {
+export function createOpenAiDoor({ ask, askedOnce, authenticate }: OpenAiDoorDeps): Router {
   const router = Router();
 
   function mount(path: string, { operationId, schema, whole, streamed }: Form): void {
     const entrance = { operationId, errorBody, authenticate };
     mountDoor(router, path, entrance, async (actor, request, response) => {
+      const signal = clientGone(response);
       const created = Math.floor(Date.now() / 1_000);
       const body = parseInput(schema, request.body ?? {});
       let stream: EventStream | undefined;
       let writer: Streamed | undefined;
       try {
-        const answer = await ask(actor, questionOf(body, request.headers), {
-          signal: clientGone(response),
+        const question = await askedOnce({ actor, question: questionOf(body, request.headers), request, response });
+        const answer = await ask(actor, question, {
+          signal,
           onAsked(asked) {
-            response.set('X-Conversation-Id', asked.conversationId);
+            // The packages would ask a question again whose answer has failed.
+            response.set({ 'X-Conversation-Id': asked.conversationId, 'X-Should-Retry': 'false' });
             if (body.stream !== true) return;
             stream = openEventStream(response);
             writer = streamed(stream, body, created);
@@ -57,15 +56,14 @@ export function createOpenAiDoor({ ask, authenticate }: OpenAiDoorDeps): Router 
         });
         if (writer === undefined) response.json(whole(body.model, created, answer));
         else writer.end(answer);
-        stream?.end('[DONE]');
       } catch (error) {
         if (error instanceof ClientGone || stream === undefined) throw error;
         // The status was sent: clients read the error in the stream.
         const failure = toApiError(error);
         response.locals['code'] = failure.code;
         stream.send(errorBody(failure));
-        stream.end('[DONE]');
       }
+      stream?.end('[DONE]');
     });
   }
 

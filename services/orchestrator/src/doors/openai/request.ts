@@ -1,6 +1,7 @@
 import { ApiError } from '@uswarm/contract';
 import { z } from 'zod';
-import type { Question } from '../ask.js';
+import type { Question, TextQuestion } from '../ask.js';
+import { chatIn, type ProgramHeaders } from '../conversation-of.js';
 
 const absent = <Schema extends z.ZodType>(schema: Schema) => schema.nullish().transform((value) => value ?? undefined);
 
@@ -44,24 +45,19 @@ export const ResponsesRequest = Responses.transform(
   ({ input: items, previous_response_id: previousId, ...rest }): DoorRequest => ({ ...rest, items, previousId }),
 );
 
-/** Chat programs name their chat in these headers, or send one of these values. */
-const CHAT_HEADERS = ['x-conversation-id', 'x-openwebui-chat-id'];
-const UNNAMED: ReadonlySet<unknown> = new Set([undefined, '', 'new', 'null', 'undefined']);
-
 /** @throws ApiError `content_type_not_allowed` */
-export function questionOf(request: DoorRequest, headers: Readonly<Record<string, unknown>>): Question {
+export function questionOf(request: DoorRequest, headers: ProgramHeaders): TextQuestion {
   const { model: agent, metadata, items } = request;
   const says = { text: textIn(items) };
   return { agent, workspaceId: metadata?.workspace_id, continues: continuesOf(request, headers), says };
 }
 
 /** Our conversation takes precedence over the program's chat. */
-function continuesOf(request: DoorRequest, headers: Readonly<Record<string, unknown>>): Question['continues'] {
+function continuesOf(request: DoorRequest, headers: ProgramHeaders): Question['continues'] {
   const { metadata, conversation = metadata?.conversation_id, previousId } = request;
   if (conversation !== undefined) return { conversationId: conversation.replace(/^conv_/, '') };
   if (previousId !== undefined) return { questionId: previousId.replace(/^resp_/, '') };
-  const chat = CHAT_HEADERS.map((name) => headers[name]).find((value) => !UNNAMED.has(value));
-  return chat === undefined ? undefined : { chat: String(chat) };
+  return chatIn(headers);
 }
 
 /** The user's newest message: the earlier ones are in the conversation. */

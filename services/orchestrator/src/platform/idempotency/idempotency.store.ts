@@ -42,6 +42,22 @@ export async function insertUsedKey(
   return rows.length === 1;
 }
 
+/** As `insertUsedKey`, but the key's last use counts. */
+export async function replaceUsedKey(db: Database, { userId, keyHash, requestHash, subjectId }: KeyUse): Promise<void> {
+  await sql`
+    INSERT INTO idempotency_keys (user_id, key_hash, request_hash, subject_id)
+    VALUES (${userId}, ${keyHash}, ${requestHash}, ${subjectId})
+    ON CONFLICT (user_id, key_hash) DO UPDATE
+      SET request_hash = excluded.request_hash, subject_id = excluded.subject_id, created_at = now()`.execute(db);
+}
+
+/** Keeps a later use of the key. */
+export async function deleteUsedKey(db: Database, { userId, keyHash, subjectId }: KeyUse): Promise<void> {
+  await sql`
+    DELETE FROM idempotency_keys
+    WHERE user_id = ${userId} AND key_hash = ${keyHash} AND subject_id = ${subjectId}`.execute(db);
+}
+
 /** Deletes up to `limit` keys older than `before`. @returns the number of deleted keys */
 export async function pruneUsedKeys(db: Database, before: Date, limit: number): Promise<number> {
   const { rows } = await sql<{ removed: number }>`
