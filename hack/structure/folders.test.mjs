@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { entriesInCycles, folderGraphs, valueImports } from './imports.mjs';
@@ -27,6 +27,17 @@ const ROOMS = [
   'server',
 ];
 
+const DOORS = path.join(REPOSITORY, 'services/orchestrator/src/doors');
+/** An adapter that needs more does what other doors need too. */
+const DOOR_LINES = 300;
+
+/** In its sources, without tests. */
+function linesIn(folder) {
+  const files = readdirSync(folder, { recursive: true }).filter((file) => /(?<!\.test)\.ts$/.test(file));
+  const texts = files.map((file) => readFileSync(path.join(folder, file), 'utf8'));
+  return texts.reduce((sum, text) => sum + text.split('\n').length - 1, 0);
+}
+
 describe('the folders of the sources', () => {
   it.each(sources)('do not import each other in circles: %s', (source) => {
     const graphs = folderGraphs(valueImports(path.join(REPOSITORY, source)));
@@ -42,6 +53,13 @@ describe('the folders of the sources', () => {
     const mains = [...graph.keys()].filter((entry) => !ROOMS.includes(entry));
     expect(upward.filter((edge) => !mains.includes(edge.split(' ')[0]))).toEqual([]);
     expect(mains).toEqual(['main.nonproduction.ts', 'main.ts', 'migrate-main.ts']);
+  });
+
+  it('have at most 300 lines in each door of the orchestrator', () => {
+    const folders = readdirSync(DOORS, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    const doors = folders.map(({ name }) => [name, linesIn(path.join(DOORS, name))]);
+    expect(doors.map(([name]) => name)).toEqual(['ag-ui', 'mcp', 'openai']);
+    expect(doors.filter(([, lines]) => lines > DOOR_LINES)).toEqual([]);
   });
 
   it('are judged by their value imports', () => {

@@ -3,9 +3,13 @@ import type { Asked } from '../question-of.js';
 import type { EventStream } from '../event-stream.js';
 import type { DoorRequest } from './request.js';
 
-/** Chat Completions. */
-
-const chatId = (questionId: string): string => `chatcmpl-${questionId}`;
+const headOf = (object: string, model: string, created: number, { questionId, conversationId }: Asked) => ({
+  id: `chatcmpl-${questionId}`,
+  object,
+  created,
+  model,
+  conversation_id: conversationId,
+});
 
 function chatUsage({ prompt, cached, completion, reasoning }: Answer['usage']) {
   return {
@@ -17,16 +21,12 @@ function chatUsage({ prompt, cached, completion, reasoning }: Answer['usage']) {
   };
 }
 
-export function chatCompletion(model: string, created: number, { questionId, conversationId, text, usage }: Answer) {
-  const message = { role: 'assistant', content: text, refusal: null };
+export function chatCompletion(model: string, created: number, answer: Answer) {
+  const message = { role: 'assistant', content: answer.text, refusal: null };
   return {
-    id: chatId(questionId),
-    object: 'chat.completion',
-    created,
-    model,
-    conversation_id: conversationId,
+    ...headOf('chat.completion', model, created, answer),
     choices: [{ index: 0, message, logprobs: null, finish_reason: 'stop' }],
-    usage: chatUsage(usage),
+    usage: chatUsage(answer.usage),
   };
 }
 
@@ -38,14 +38,8 @@ export function chatChunks(stream: EventStream, { model, includeUsage = false }:
     stream.send({ ...head, choices, ...(includeUsage ? { usage: null } : {}) });
   };
   return {
-    asked({ questionId, conversationId }: Asked): void {
-      head = {
-        id: chatId(questionId),
-        object: 'chat.completion.chunk',
-        created,
-        model,
-        conversation_id: conversationId,
-      };
+    asked(asked: Asked): void {
+      head = headOf('chat.completion.chunk', model, created, asked);
       chunk({ role: 'assistant', content: '' }, null);
     },
     text: (part: string) => chunk({ content: part }, null),

@@ -3,8 +3,6 @@ import type { Asked } from '../question-of.js';
 import type { EventStream } from '../event-stream.js';
 import type { DoorRequest } from './request.js';
 
-/** Responses. */
-
 const itemOf = (questionId: string, text: string, status: 'in_progress' | 'completed') => ({
   id: `msg_${questionId}`,
   type: 'message',
