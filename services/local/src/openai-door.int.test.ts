@@ -276,6 +276,101 @@ describe('the OpenAI door', () => {
     });
   });
 
+  describe('with requests of chat programs', () => {
+    const INSTRUCTIONS = { role: 'system', content: 'You are a helpful assistant.' };
+
+    async function post(headers: Record<string, string>, body: object) {
+      const response = await fetch(`${local.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      });
+      return { status: response.status, text: await response.text(), chat: response.headers.get('x-conversation-id') };
+    }
+    async function streamed(headers: Record<string, string>, body: object) {
+      const { status, text, chat } = await post(headers, {
+        ...body,
+        stream: true,
+        stream_options: { include_usage: true },
+      });
+      const data = [...text.matchAll(/^data: (.*)$/gm)].map(([, json]) => String(json));
+      const chunks = data.slice(0, -1).map((json) => JSON.parse(json) as OpenAI.ChatCompletionChunk);
+      const answer = chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
+      return { status, answer, last: data.at(-1), total: chunks.at(-1)?.usage?.total_tokens, chat };
+    }
+    const ANSWERED = { status: 200, answer: ANSWER, last: '[DONE]', total: 46 };
+
+    it('answers LibreChat in one conversation, from the first question on', async () => {
+      // Shapes: danny-avila/LibreChat, packages/api/src/endpoints/openai/llm.ts and utils/env.ts (headers).
+      const headers = { 'x-conversation-id': randomUUID(), 'x-stainless-retry-count': '0' };
+      const body = { model: 'swarm', user: '665f1c0e9d3f2a0012ab34cd', temperature: 1, top_p: 1, tools: [] };
+      const asked = { role: 'user', content: [{ type: 'text', text: 'Count' }] };
+      const first = await streamed(headers, { ...body, messages: [INSTRUCTIONS, asked] });
+      const answered = [
+        { role: 'assistant', content: [{ type: 'text', text: { value: ANSWER, annotations: [] } }] },
+        { role: 'assistant', content: null, tool_calls: [{ id: 'a', type: 'function', function: { name: 'b' } }] },
+        { role: 'tool', tool_call_id: 'a', content: 'done' },
+        { role: 'user', content: 'Again', name: 'Ada' },
+      ];
+      const second = await streamed(headers, { ...body, messages: [INSTRUCTIONS, asked, ...answered] });
+      expect([first, second]).toMatchObject([ANSWERED, ANSWERED]);
+      expect(await textsOf(String(second.chat))).toEqual(['Count', ANSWER, 'Again', ANSWER]);
+    });
+
+    it.each(['new', 'null', ''])(
+      'begins a conversation for each question in a chat that is called “%s”',
+      async (name) => {
+        const ask = () => streamed({ 'x-conversation-id': name }, { model: 'swarm', messages });
+        const chats = [(await ask()).chat, (await ask()).chat];
+        expect(new Set(chats).size).toBe(2);
+      },
+    );
+
+    it('answers open-webui in one conversation, which its title requests would continue too', async () => {
+      // Shapes: open-webui/open-webui, backend/open_webui/routers/openai.py and tasks.py.
+      const headers = {
+        'x-openwebui-chat-id': randomUUID(),
+        'x-openwebui-message-id': randomUUID(),
+        'x-openwebui-user-id': randomUUID(),
+        'x-openwebui-user-name': 'Ada',
+      };
+      const person = { id: randomUUID(), name: 'Ada', email: 'ada@example.com', role: 'user' };
+      const body = { model: 'swarm', user: person, chat_id: randomUUID(), session_id: 'a', params: {}, features: {} };
+      const first = await streamed(headers, { ...body, messages: [INSTRUCTIONS, ...messages] });
+      const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } };
+      const later = [
+        { role: 'user', content: [{ type: 'text', text: 'Count' }, picture] },
+        { role: 'assistant', content: ANSWER, cache_control: { type: 'ephemeral' } },
+        { role: 'user', content: [{ type: 'text', text: 'Again', cache_control: { type: 'ephemeral' } }] },
+      ];
+      const second = await streamed(headers, { ...body, messages: [INSTRUCTIONS, ...later] });
+      const task = [{ role: 'user', content: '### Task:\nGenerate a title.' }];
+      const title = await post(headers, { model: 'swarm', messages: task, stream: false, max_completion_tokens: 1000 });
+      expect([first, second]).toMatchObject([ANSWERED, ANSWERED]);
+      expect(JSON.parse(title.text)).toMatchObject({ choices: [{ message: { content: ANSWER } }] });
+      expect(await textsOf(String(title.chat))).toEqual([
+        'Count',
+        ANSWER,
+        'Again',
+        ANSWER,
+        '### Task:\nGenerate a title.',
+        ANSWER,
+      ]);
+    });
+
+    it('refuses a picture in the question', async () => {
+      const content = [
+        { type: 'text', text: 'What is this?' },
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } },
+      ];
+      const { status, text } = await post({}, { model: 'swarm', messages: [{ role: 'user', content }] });
+      expect({ status, error: JSON.parse(text) as unknown }).toMatchObject({
+        status: 400,
+        error: { error: { code: 'content_type_not_allowed', type: 'invalid_request_error' } },
+      });
+    });
+  });
+
   describeWith('python', 'with the openai package of Python', () => {
     const ask = (apiKey: string, url = local.url) =>
       askWithPythonOpenai({ baseUrl: new URL('/v1', url).href, apiKey, model: 'swarm' });

@@ -5,11 +5,14 @@ import { chatIn, type ProgramHeaders } from '../conversation-of.js';
 
 const absent = <Schema extends z.ZodType>(schema: Schema) => schema.nullish().transform((value) => value ?? undefined);
 
-/** Programs send the types of OpenAI's protocol, of which only texts have a meaning here. */
-const Item = z.object({
-  role: absent(z.string()),
-  content: absent(z.union([z.string(), z.array(z.object({ type: z.string(), text: absent(z.string()) }))])),
-});
+const Content = absent(z.union([z.string(), z.array(z.object({ type: z.string(), text: absent(z.string()) }))]));
+
+/** The user's newest message: the earlier ones are in the conversation, and may contain anything. */
+const Newest = z
+  .array(z.object({ role: z.unknown(), content: z.unknown() }))
+  .min(1)
+  .transform((items) => items.findLast(({ role }) => role === 'user')?.content)
+  .pipe(Content);
 const common = {
   model: z.string().min(1),
   stream: absent(z.boolean()),
@@ -18,37 +21,37 @@ const common = {
 
 const Chat = z.object({
   ...common,
-  messages: z.array(Item).min(1),
+  messages: Newest,
   stream_options: absent(z.object({ include_usage: absent(z.boolean()) })),
 });
 const Responses = z.object({
   ...common,
-  input: z.union([z.string(), z.array(Item).min(1)]),
+  input: z.union([z.string(), Newest]),
   previous_response_id: absent(z.string()),
   conversation: absent(z.union([z.string(), z.object({ id: z.string() }).transform(({ id }) => id)])),
 });
 
 /** The fields that both requests have under different names. */
 export type DoorRequest = Pick<z.output<typeof Chat>, 'model' | 'stream' | 'metadata'> & {
-  items: z.output<typeof Responses>['input'];
+  content: z.output<typeof Content>;
   includeUsage?: boolean;
   conversation?: string | undefined;
   previousId?: string | undefined;
 };
 
-export const ChatRequest = Chat.transform(({ messages: items, stream_options: options, ...rest }): DoorRequest => ({
+export const ChatRequest = Chat.transform(({ messages: content, stream_options: options, ...rest }): DoorRequest => ({
   ...rest,
-  items,
+  content,
   includeUsage: options?.include_usage === true,
 }));
 export const ResponsesRequest = Responses.transform(
-  ({ input: items, previous_response_id: previousId, ...rest }): DoorRequest => ({ ...rest, items, previousId }),
+  ({ input: content, previous_response_id: previousId, ...rest }): DoorRequest => ({ ...rest, content, previousId }),
 );
 
 /** @throws ApiError `content_type_not_allowed` */
 export function questionOf(request: DoorRequest, headers: ProgramHeaders): TextQuestion {
-  const { model: agent, metadata, items } = request;
-  const says = { text: textIn(items) };
+  const { model: agent, metadata, content = '' } = request;
+  const says = { text: textIn(content) };
   return { agent, workspaceId: metadata?.workspace_id, continues: continuesOf(request, headers), says };
 }
 
@@ -60,9 +63,8 @@ function continuesOf(request: DoorRequest, headers: ProgramHeaders): Question['c
   return chatIn(headers);
 }
 
-/** The user's newest message: the earlier ones are in the conversation. */
-function textIn(items: DoorRequest['items']): string {
-  const content = typeof items === 'string' ? items : (items.findLast(({ role }) => role === 'user')?.content ?? '');
+/** Of the protocol's types, only texts have a meaning here. */
+function textIn(content: NonNullable<DoorRequest['content']>): string {
   if (typeof content === 'string') return content;
   const odd = content.find(({ type }) => type !== 'text' && type !== 'input_text');
   if (odd !== undefined)
