@@ -1864,7 +1864,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the secret of a webhook
-         * @description For `overlap_hours`, requests have a signature of the new secret and one of the previous secret.
+         * @description For `overlap_hours`, requests have a signature of the new secret and one of the previous secret. A repeated request ends no secret early, unless more than ten would sign.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -4321,7 +4321,7 @@ export interface components {
         /** @description How the secret changes. */
         RotateWebhookSecretBody: {
             /**
-             * @description Hours that the previous secret signs too, up to 168.
+             * @description Hours that the previous secret signs too, up to 168. It keeps this time if the secret is replaced again.
              * @default 24
              */
             overlap_hours?: number;
@@ -5167,7 +5167,7 @@ export interface components {
             failing_since: string | null;
             /**
              * Format: date-time
-             * @description Until then, requests are also signed with the secret before the last rotation; null without one.
+             * @description Until then, requests are also signed with a secret from before the last rotation; null without one.
              */
             previous_secret_expires_at: string | null;
             /**
@@ -5300,7 +5300,7 @@ export interface components {
             failing_since: string | null;
             /**
              * Format: date-time
-             * @description Until then, requests are also signed with the secret before the last rotation; null without one.
+             * @description Until then, requests are also signed with a secret from before the last rotation; null without one.
              */
             previous_secret_expires_at: string | null;
             /**

@@ -41,7 +41,8 @@ export const Webhook = z
       description: 'First failed attempt of the event that is being retried; null if the last attempt succeeded.',
     }),
     previous_secret_expires_at: Timestamp.nullable().meta({
-      description: 'Until then, requests are also signed with the secret before the last rotation; null without one.',
+      description:
+        'Until then, requests are also signed with a secret from before the last rotation; null without one.',
     }),
     created_at: Timestamp.meta({ description: 'Events since then are sent.' }),
   })
@@ -130,7 +131,10 @@ export const RotateWebhookSecretBody = z
       .min(0)
       .max(7 * 24)
       .default(OVERLAP_HOURS)
-      .meta({ description: 'Hours that the previous secret signs too, up to 168.' }),
+      .meta({
+        description:
+          'Hours that the previous secret signs too, up to 168. It keeps this time if the secret is replaced again.',
+      }),
   })
   .meta({ id: 'RotateWebhookSecretBody', description: 'How the secret changes.' });
 

@@ -125,7 +125,8 @@ export const webhookRoutes = [
     scope: 'write',
     tag: 'webhooks',
     summary: 'Replace the secret of a webhook',
-    description: 'For `overlap_hours`, requests have a signature of the new secret and one of the previous secret.',
+    description:
+      'For `overlap_hours`, requests have a signature of the new secret and one of the previous secret. A repeated request ends no secret early, unless more than ten would sign.',
     extension: true,
     params: ofWebhook,
     body: RotateWebhookSecretBody,

@@ -77,6 +77,9 @@ export interface AttemptIds {
 /** Outcome of an attempt, as it is stored. */
 export type AttemptResult = { state: 'delivered' } | { retryInMs: number } | { disable: DisabledReason };
 
+/** Secrets of a webhook that sign at the same time. */
+const SECRETS_KEPT = 10;
+
 const DELIVERY = [
   'id',
   'seq',
@@ -186,25 +189,28 @@ export async function deleteWebhook(tx: Transaction, workspaceId: string, id: st
   return numDeletedRows > 0n;
 }
 
-/** Stores the current secret of a locked webhook. The one before signs for `overlapMs` more; older ones no longer. */
+/**
+ * Stores the current secret of a locked webhook. The one before signs for `overlapMs` more, and older ones as long as
+ * they would have: a client that repeats a rotation has not given the receiver the secrets between.
+ */
 export async function replaceSecret(
   tx: Transaction,
   { webhookId, userId, provider, keyId, sealed, overlapMs }: SecretRow & { webhookId: string; overlapMs: number },
 ): Promise<void> {
   await tx
-    .deleteFrom('webhook_secrets')
-    .where('webhook_id', '=', webhookId)
-    .where('expires_at', 'is not', null)
-    .execute();
-  await tx
     .updateTable('webhook_secrets')
     .set({ expires_at: inMs(overlapMs) })
     .where('webhook_id', '=', webhookId)
+    .where('expires_at', 'is', null)
     .execute();
   await tx
     .insertInto('webhook_secrets')
     .values({ id: randomUUIDv7(), webhook_id: webhookId, user_id: userId, provider, key_id: keyId, tokens: sealed })
     .execute();
+  await sql`
+    DELETE FROM webhook_secrets WHERE webhook_id = ${webhookId} AND (expires_at <= now() OR id IN (
+      SELECT id FROM webhook_secrets WHERE webhook_id = ${webhookId} ORDER BY expires_at DESC NULLS FIRST OFFSET ${SECRETS_KEPT}
+    ))`.execute(tx);
 }
 
 /** @param isAnyState also if it is paused or disabled */

@@ -64,6 +64,24 @@ describe('a webhook', () => {
       )
       UPDATE work SET run_at = now() WHERE kind = 'webhook' AND subject_id = ${id}`.execute(uswarm.database);
   };
+  const rotate = async ({ id }: Webhook, hours: number): Promise<WebhookWithSecret> => {
+    const path = `${webhooks}/${id}/secret`;
+    return (await user.post<{ data: WebhookWithSecret }>(path, { overlap_hours: hours }, 200)).body.data;
+  };
+  /** Sends an event. @returns for each secret, true if it has signed the request */
+  const signsWith = async (...secrets: string[]): Promise<boolean[]> => {
+    const before = receiver.received.length;
+    await say('signed by whom?');
+    const request = (await received(before + 1)).at(-1);
+    return secrets.map((secret) => {
+      try {
+        receiver.verify(request!, secret);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+  };
 
   it('receives an event with the payload of the realtime channel, signed as Standard Webhooks describes', async () => {
     const webhook = await create({ events: ['message.new'] });
@@ -213,20 +231,32 @@ describe('a webhook', () => {
 
   it('has signatures of both secrets until the previous one expires', async () => {
     const webhook = await create({ events: ['message.new'] });
-    const path = `${webhooks}/${webhook.id}/secret`;
-    const rotated = (await user.post<{ data: WebhookWithSecret }>(path, { overlap_hours: 1 }, 200)).body.data;
+    const rotated = await rotate(webhook, 1);
     expect(rotated.previous_secret_expires_at).not.toBeNull();
-    await say('to both');
-    const [request] = await received(1);
-    if (request === undefined) throw new Error('nothing was received');
-    expect(() => receiver.verify(request, webhook.secret)).not.toThrow();
-    expect(() => receiver.verify(request, rotated.secret)).not.toThrow();
-    const last = (await user.post<{ data: WebhookWithSecret }>(path, { overlap_hours: 0 }, 200)).body.data;
-    await say('to the last');
-    const [, second] = await received(2);
-    if (second === undefined) throw new Error('nothing was received');
-    expect(() => receiver.verify(second, last.secret)).not.toThrow();
-    expect(() => receiver.verify(second, rotated.secret)).toThrow();
+    expect(await signsWith(webhook.secret, rotated.secret)).toEqual([true, true]);
+    const last = await rotate(webhook, 0);
+    expect(await signsWith(rotated.secret, last.secret)).toEqual([false, true]);
+  });
+
+  it('has signatures of an older secret as long as it was promised, also if the secret is replaced again', async () => {
+    const webhook = await create({ events: ['message.new'] });
+    const second = await rotate(webhook, 1);
+    const third = await rotate(webhook, 24);
+    expect(await signsWith(webhook.secret, second.secret, third.secret)).toEqual([true, true, true]);
+    await sql`
+      UPDATE webhook_secrets SET expires_at = expires_at - interval '1 hour' WHERE webhook_id = ${webhook.id}`.execute(
+      uswarm.database,
+    );
+    expect(await signsWith(webhook.secret, second.secret, third.secret)).toEqual([false, true, true]);
+  });
+
+  it('has at most ten signatures', async () => {
+    const webhook = await create({ events: ['message.new'] });
+    const secrets = [webhook.secret];
+    for (let n = 1; n < 10; n += 1) secrets.push((await rotate(webhook, 24)).secret);
+    expect(await signsWith(...secrets)).toEqual(secrets.map(() => true));
+    secrets.push((await rotate(webhook, 24)).secret);
+    expect(await signsWith(...secrets)).toEqual(secrets.map((_, index) => index > 0));
   });
 
   it('sends nothing unsigned if its secret cannot be decrypted, until the secret is replaced', async () => {
@@ -238,18 +268,18 @@ describe('a webhook', () => {
     const tested = await user.post<{ data: WebhookAttempt }>(`${webhooks}/${webhook.id}/test`, undefined, 200);
     expect(tested.body.data.failure).toBe('secret_unreadable');
     expect(receiver.received).toEqual([]);
-    const path = `${webhooks}/${webhook.id}/secret`;
-    const { secret } = (await user.post<{ data: WebhookWithSecret }>(path, { overlap_hours: 1 }, 200)).body.data;
+    const { secret } = await rotate(webhook, 1);
     await enable(webhook);
     await allDelivered(webhook);
     const [request] = receiver.received;
     expect(() => receiver.verify(request!, secret)).not.toThrow();
   });
 
-  it('has one current secret after concurrent rotations', async () => {
-    const webhook = await create();
-    const path = `${webhooks}/${webhook.id}/secret`;
-    await Promise.all(Array.from({ length: 5 }, () => user.post(path, { overlap_hours: 1 }, 200)));
+  it('has one current secret after concurrent rotations, and signatures of all', async () => {
+    const webhook = await create({ events: ['message.new'] });
+    const rotated = await Promise.all(Array.from({ length: 5 }, () => rotate(webhook, 1)));
+    const secrets = [webhook, ...rotated].map(({ secret }) => secret);
+    expect(await signsWith(...secrets)).toEqual(secrets.map(() => true));
     const { rows } = await sql`
       SELECT FROM webhook_secrets WHERE webhook_id = ${webhook.id} AND expires_at IS NULL`.execute(uswarm.database);
     expect(rows).toHaveLength(1);
