@@ -12,7 +12,12 @@ export interface ReceivedWebhook {
 }
 
 export type ReceiverAnswer =
-  | { status: number; headers?: Record<string, string>; body?: string }
+  | {
+      status: number;
+      headers?: Record<string, string>;
+      body?: string;
+      /** It answers then. */ after?: Promise<unknown>;
+    }
   | 'hang'
   | 'cut'
   | 'stall';
@@ -32,11 +37,12 @@ export interface WebhookReceiver {
 export async function startWebhookReceiver(): Promise<WebhookReceiver> {
   const received: ReceivedWebhook[] = [];
   const answers: ReceiverAnswer[] = [];
-  const answer = (next: ReceiverAnswer, response: ServerResponse): void => {
+  const answer = async (next: ReceiverAnswer, response: ServerResponse): Promise<void> => {
     if (next === 'hang') return;
     if (next === 'cut') return void response.destroy();
     // The response begins, and never ends.
     if (next === 'stall') return void response.writeHead(200).write('on the way');
+    await next.after;
     response.writeHead(next.status, next.headers).end(next.body);
   };
   const server = createServer(async (request, response) => {
@@ -44,7 +50,7 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
     const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
     const body = JSON.parse(content) as ReceivedWebhook['body'];
     received.push({ id: headers['webhook-id'] ?? '', headers, text: content, body });
-    answer(answers.shift() ?? { status: 204 }, response);
+    await answer(answers.shift() ?? { status: 204 }, response);
   });
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   return {

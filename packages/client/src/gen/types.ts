@@ -5221,7 +5221,7 @@ export interface components {
              * @enum {string}
              */
             state: "pending" | "delivered";
-            /** @description Number of attempts so far. */
+            /** @description Number of attempts since the event was stored, its webhook was enabled, or it was to be sent again. */
             attempts: number;
             /**
              * Format: date-time

@@ -79,7 +79,10 @@ export const WebhookDelivery = z
     seq: z.int().positive().meta({ description: "The event's sequence in the workspace." }),
     occurred_at: Timestamp.meta({ description: 'When the event was stored.' }),
     state: z.enum(['pending', 'delivered']).meta({ description: '`pending` until an attempt succeeds.' }),
-    attempts: z.int().nonnegative().meta({ description: 'Number of attempts so far.' }),
+    attempts: z.int().nonnegative().meta({
+      description:
+        'Number of attempts since the event was stored, its webhook was enabled, or it was to be sent again.',
+    }),
     next_attempt_at: Timestamp.nullable().meta({
       description: 'When it is tried again; null if it is delivered, or waits for events before it.',
     }),

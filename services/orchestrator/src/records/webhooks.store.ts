@@ -63,22 +63,20 @@ export interface DeliveryRow {
 /** A delivery whose turn has come, or will. */
 export interface PendingDelivery {
   id: string;
-  attempts: number;
-  failingSince: Date | null;
   nextAttemptAt: Date | null;
   event: StoredEvent;
 }
 
-export interface AttemptIds {
-  webhookId: string;
-  deliveryId: string;
+export interface FailedAttempts {
+  attempts: number;
+  failingSince: Date | null;
 }
-
-/** Outcome of an attempt, as it is stored. */
-export type AttemptResult = { state: 'delivered' } | { retryInMs: number } | { disable: DisabledReason };
 
 /** Secrets of a webhook that sign at the same time. */
 const SECRETS_KEPT = 10;
+
+/** Waits and the time until it is disabled begin again. */
+const WITHOUT_FAILURES = { attempts: 0, failing_since: null, next_attempt_at: null } as const;
 
 const DELIVERY = [
   'id',
@@ -171,7 +169,7 @@ export async function changeWebhook(
   if (state === 'enabled') {
     await tx
       .updateTable('webhook_deliveries')
-      .set({ failing_since: null, next_attempt_at: null })
+      .set(WITHOUT_FAILURES)
       .where('webhook_id', '=', id)
       .where('state', '=', 'pending')
       .execute();
@@ -254,45 +252,102 @@ export async function queueEvents(db: Database, id: string, limit: number): Prom
 /** In the order of their events. */
 export async function listPendingDeliveries(db: Database, id: string, limit: number): Promise<PendingDelivery[]> {
   const { rows } = await sql<Omit<PendingDelivery, 'event'> & StoredEvent>`
-    SELECT d.id, d.attempts, d.failing_since AS "failingSince", d.next_attempt_at AS "nextAttemptAt",
-      w.workspace_id AS "workspaceId", d.seq, d.type, d.subject_id AS "subjectId", d.conversation_id AS "conversationId",
-      d.occurred_at AS "createdAt"
+    SELECT d.id, d.next_attempt_at AS "nextAttemptAt", w.workspace_id AS "workspaceId", d.seq, d.type, d.subject_id AS "subjectId",
+      d.conversation_id AS "conversationId", d.occurred_at AS "createdAt"
     FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id
     WHERE d.webhook_id = ${id} AND d.state = 'pending' ORDER BY d.seq LIMIT ${limit}`.execute(db);
-  return rows.map(({ id: deliveryId, attempts, failingSince, nextAttemptAt, ...event }) => ({
-    id: deliveryId,
-    attempts,
-    failingSince,
-    nextAttemptAt,
-    event,
-  }));
+  return rows.map(({ id: deliveryId, nextAttemptAt, ...event }) => ({ id: deliveryId, nextAttemptAt, event }));
 }
 
-/** @returns false if the webhook sends nothing more: it is paused, disabled or deleted, or the event is not to be sent */
-export async function storeAttempt(
+const attempted = ({ at, duration_ms, status, response, failure }: WebhookAttempt) => ({
+  attempts: sql<number>`attempts + 1`,
+  last_attempt_at: at,
+  duration_ms,
+  status,
+  response,
+  failure,
+});
+
+/**
+ * The next event can have failed, if this one was before and was sent again. Then its waits begin again.
+ *
+ * @returns false if the webhook sends nothing more: it is paused, disabled or deleted, or the event is not to be sent
+ */
+export async function storeDelivered(
   db: Database,
-  { webhookId, deliveryId }: AttemptIds,
-  { at, duration_ms, status, response, failure }: WebhookAttempt,
-  result: AttemptResult,
+  { webhookId, deliveryId }: { webhookId: string; deliveryId: string },
+  attempt: WebhookAttempt,
 ): Promise<boolean> {
-  const isDelivered = 'state' in result;
-  const nextAt = 'retryInMs' in result ? inMs(result.retryInMs) : sql<Date>`NULL::timestamptz`;
-  const reason = 'disable' in result ? result.disable : null;
-  const { rows } = await sql<{ sends: boolean }>`
-    WITH attempted AS (
-      UPDATE webhook_deliveries SET attempts = attempts + 1, last_attempt_at = ${at}::timestamptz, duration_ms = ${duration_ms},
-        status = ${status}, response = ${response}, failure = ${failure}, next_attempt_at = ${nextAt},
-        state = CASE WHEN ${isDelivered} THEN 'delivered' ELSE state END,
-        failing_since = CASE WHEN ${isDelivered} THEN NULL ELSE coalesce(failing_since, ${at}::timestamptz) END
-      WHERE id = ${deliveryId} AND state = 'pending'
-      RETURNING webhook_id
-    ), disabled AS (
-      UPDATE webhooks SET state = 'disabled', disabled_reason = ${reason}
-      WHERE id = ${webhookId} AND ${reason}::text IS NOT NULL AND state = 'enabled'
+  const row = await db
+    .with('delivered', (query) =>
+      query
+        .updateTable('webhook_deliveries')
+        .set({ ...attempted(attempt), state: 'delivered', failing_since: null, next_attempt_at: null })
+        .where('id', '=', deliveryId)
+        .where('state', '=', 'pending')
+        .returning('webhook_id'),
     )
-    SELECT w.state = 'enabled' AND ${isDelivered} AS sends
-    FROM attempted a JOIN webhooks w ON w.id = a.webhook_id`.execute(db);
-  return rows[0]?.sends ?? false;
+    .with('recovered', (query) =>
+      query
+        .updateTable('webhook_deliveries')
+        .set(WITHOUT_FAILURES)
+        .where('failing_since', 'is not', null)
+        .where('id', '=', (eb) =>
+          eb
+            .selectFrom('webhook_deliveries')
+            .select('id')
+            .where('webhook_id', '=', webhookId)
+            .where('state', '=', 'pending')
+            .where('id', '<>', deliveryId)
+            .orderBy('seq')
+            .limit(1),
+        ),
+    )
+    .selectFrom('delivered as d')
+    .innerJoin('webhooks as w', 'w.id', 'd.webhook_id')
+    .select('w.state')
+    .executeTakeFirst();
+  return row?.state === 'enabled';
+}
+
+/** @returns undefined if it is not to be sent any more */
+export function lockPendingDelivery(tx: Transaction, id: string): Promise<FailedAttempts | undefined> {
+  return tx
+    .selectFrom('webhook_deliveries')
+    .select(['attempts', 'failing_since as failingSince'])
+    .where('id', '=', id)
+    .where('state', '=', 'pending')
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/** @param retryInMs undefined: when the webhook is enabled again */
+export async function storeFailed(
+  tx: Transaction,
+  deliveryId: string,
+  attempt: WebhookAttempt,
+  retryInMs: number | undefined,
+): Promise<void> {
+  await tx
+    .updateTable('webhook_deliveries')
+    .set({
+      ...attempted(attempt),
+      failing_since: sql<Date>`coalesce(failing_since, ${attempt.at}::timestamptz)`,
+      next_attempt_at: retryInMs === undefined ? null : inMs(retryInMs),
+    })
+    .where('id', '=', deliveryId)
+    .execute();
+}
+
+/** @returns false if it was not enabled: the user has paused or deleted it, or another process has disabled it */
+export async function disableWebhook(tx: Transaction, id: string, reason: DisabledReason): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('webhooks')
+    .set({ state: 'disabled', disabled_reason: reason })
+    .where('id', '=', id)
+    .where('state', '=', 'enabled')
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }
 
 /** For events whose subject has been deleted since. */
@@ -320,7 +375,7 @@ export function listDeliveries(
 export function replayDelivery(tx: Transaction, webhookId: string, id: string): Promise<DeliveryRow | undefined> {
   return tx
     .updateTable('webhook_deliveries')
-    .set({ state: 'pending', next_attempt_at: null, failing_since: null })
+    .set({ state: 'pending', ...WITHOUT_FAILURES })
     .where('id', '=', id)
     .where('webhook_id', '=', webhookId)
     .returning(DELIVERY)
@@ -331,7 +386,7 @@ export function replayDelivery(tx: Transaction, webhookId: string, id: string): 
 export async function replayDeliveries(tx: Transaction, webhookId: string, since: Date): Promise<number> {
   const { numUpdatedRows } = await tx
     .updateTable('webhook_deliveries')
-    .set({ state: 'pending' })
+    .set({ state: 'pending', ...WITHOUT_FAILURES })
     .where('webhook_id', '=', webhookId)
     .where('state', '=', 'delivered')
     .where('occurred_at', '>=', since)
@@ -381,16 +436,4 @@ export async function wakeMissedWebhooks(db: Database): Promise<string[]> {
     )
     SELECT DISTINCT workspace_id AS id FROM webhooks WHERE state = 'enabled'`.execute(db);
   return rows.map(({ id }) => id);
-}
-
-/** The workspace's conversation that changed last: its user is told there about a webhook. */
-export async function latestConversation(db: Database, workspaceId: string): Promise<string | undefined> {
-  const row = await db
-    .selectFrom('conversations')
-    .select('id')
-    .where('workspace_id', '=', workspaceId)
-    .orderBy('updated_at', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  return row?.id;
 }

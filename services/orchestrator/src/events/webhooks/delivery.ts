@@ -1,22 +1,22 @@
-import type { WebhookAttempt } from '@uswarm/contract';
 import type { Clock, Logger } from '@uswarm/service-kit';
-import type { Database, Transaction, WithTransaction } from '../../platform/database/database.js';
+import type { Database, WithTransaction } from '../../platform/database/database.js';
 import type { LeasedJob } from '../../platform/jobs/job-queue.js';
 import type { JobResult } from '../../platform/jobs/job-worker.js';
 import type { EventLog } from '../../records/event-log.js';
-import { insertSystemMessage } from '../../records/system-message.js';
+import { tellUser } from '../../records/system-message.js';
 import {
-  type AttemptIds,
-  type AttemptResult,
   deleteDelivery,
   type DisabledReason,
+  disableWebhook,
   findSendingWebhook,
-  latestConversation,
   listPendingDeliveries,
+  lockPendingDelivery,
+  lockWebhook,
   type PendingDelivery,
   queueEvents,
   type SendingWebhook,
-  storeAttempt,
+  storeDelivered,
+  storeFailed,
 } from '../../records/webhooks.store.js';
 import type { RenderEvents } from '../event-payloads.js';
 import type { LoggedEvent } from '../event-publisher.js';
@@ -28,7 +28,7 @@ import type { WebhookSecrets } from './webhook-secrets.js';
 export interface DeliveryDeps {
   database: Database;
   withTransaction: WithTransaction;
-  events: Pick<EventLog, 'addMessage'>;
+  events: Pick<EventLog, 'lock' | 'addMessage'>;
   render: RenderEvents;
   send: SendWebhook;
   secrets: WebhookSecrets;
@@ -54,32 +54,30 @@ export function createDelivery(deps: DeliveryDeps) {
     return first > 0;
   }
 
-  async function tellUser(
-    { workspaceId, url }: SendingWebhook,
-    reason: DisabledReason,
-    tx: Transaction,
-  ): Promise<void> {
-    const conversationId = await latestConversation(tx, workspaceId);
-    if (conversationId === undefined) return;
-    await insertSystemMessage(deps, { workspaceId, conversationId, text: disabledText(url, reason) }, tx);
-  }
-
-  function resultOf(
-    { attempts, failingSince }: PendingDelivery,
+  /**
+   * Decides what follows from what is stored now: since the attempt began, the user can have paused, enabled or deleted
+   * the webhook, or asked for the event again.
+   */
+  function storeFailure(
+    { id, workspaceId, url }: SendingWebhook,
+    deliveryId: string,
     { attempt, retryAfterMs }: SentWebhook,
-  ): AttemptResult {
-    const startedAt = Date.parse(attempt.at);
-    const failingMs = startedAt - (failingSince?.getTime() ?? startedAt);
-    // Attempts before the webhook was enabled again do not count.
-    return nextAttempt({ outcome: attempt, attempts: failingSince === null ? 0 : attempts, failingMs, retryAfterMs });
-  }
-
-  /** @returns as `storeAttempt` */
-  function store(webhook: SendingWebhook, ids: AttemptIds, attempt: WebhookAttempt, result: AttemptResult) {
-    if (!('disable' in result)) return storeAttempt(database, ids, attempt, result);
+  ): Promise<JobResult> {
     return deps.withTransaction(async (tx) => {
-      await tellUser(webhook, result.disable, tx);
-      return storeAttempt(tx, ids, attempt, result);
+      await deps.events.lock(workspaceId, tx);
+      const failed = (await lockWebhook(tx, workspaceId, id)) ? await lockPendingDelivery(tx, deliveryId) : undefined;
+      if (failed === undefined) return { done: true };
+      const startedAt = Date.parse(attempt.at);
+      const failingMs = startedAt - (failed.failingSince?.getTime() ?? startedAt);
+      const next = nextAttempt({ status: attempt.status, attempts: failed.attempts, failingMs, retryAfterMs });
+      await storeFailed(tx, deliveryId, attempt, 'retryInMs' in next ? next.retryInMs : undefined);
+      if ('retryInMs' in next) return { againInMs: next.retryInMs };
+      const { disable: reason } = next;
+      if (await disableWebhook(tx, id, reason)) {
+        await tellUser(deps, { workspaceId, conversationId: null, text: disabledText(url, reason) }, tx);
+        tx.afterCommit(() => logger.info({ webhook: id, reason }, 'a webhook was disabled'));
+      }
+      return { done: true };
     });
   }
 
@@ -90,18 +88,15 @@ export function createDelivery(deps: DeliveryDeps) {
     event: LoggedEvent,
     signal: AbortSignal,
   ): Promise<JobResult | undefined> {
-    const ids = { webhookId: webhook.id, deliveryId: delivery.id };
     // Its subject is deleted, and the event for the deletion follows.
     if (event.kind !== 'durable') return void (await deleteDelivery(database, delivery.id));
-    const { url } = webhook;
+    const { id: webhookId, url } = webhook;
     const body = { type: event.event, timestamp: event.at, data: event.payload };
     const sent = await send({ url, id: delivery.id, body, secrets: secrets.open(webhook.secrets) }, signal);
-    const result = resultOf(delivery, sent);
-    const continues = await store(webhook, ids, sent.attempt, result);
     metrics.attempted(sent.attempt.failure ?? 'delivered');
-    if ('retryInMs' in result) return { againInMs: result.retryInMs };
-    if ('disable' in result) logger.info({ webhook: webhook.id, reason: result.disable }, 'a webhook was disabled');
-    else metrics.delivered((clock.now().getTime() - delivery.event.createdAt.getTime()) / 1_000);
+    if (sent.attempt.failure !== null) return storeFailure(webhook, delivery.id, sent);
+    const continues = await storeDelivered(database, { webhookId, deliveryId: delivery.id }, sent.attempt);
+    metrics.delivered((clock.now().getTime() - delivery.event.createdAt.getTime()) / 1_000);
     return continues ? undefined : { done: true };
   }
 

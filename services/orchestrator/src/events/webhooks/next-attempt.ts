@@ -1,5 +1,4 @@
-import type { WebhookAttempt } from '@uswarm/contract';
-import type { AttemptResult } from '../../records/webhooks.store.js';
+import type { DisabledReason } from '../../records/webhooks.store.js';
 
 /** Minutes after each failed attempt; the last one repeats. */
 const WAITS_MIN = [0.1, 0.5, 2, 10, 30, 60, 120, 240, 360] as const;
@@ -12,8 +11,9 @@ const LONGEST_ASKED_MS = 12 * 60 * MINUTE_MS;
 const JITTER = 0.2;
 const GONE = 410;
 
-export interface Attempted {
-  outcome: Pick<WebhookAttempt, 'status' | 'failure'>;
+export interface FailedAttempt {
+  /** HTTP status of the response; null without one. */
+  status: number | null;
   /** Attempts before this one. */
   attempts: number;
   /** Milliseconds since the first failed attempt, without an attempt that succeeded. */
@@ -24,11 +24,10 @@ export interface Attempted {
 
 /** Pure, but for the jitter. */
 export function nextAttempt(
-  { outcome, attempts, failingMs, retryAfterMs = 0 }: Attempted,
+  { status, attempts, failingMs, retryAfterMs = 0 }: FailedAttempt,
   random: () => number = Math.random,
-): AttemptResult {
-  if (outcome.failure === null) return { state: 'delivered' };
-  if (outcome.status === GONE) return { disable: 'gone' };
+): { retryInMs: number } | { disable: DisabledReason } {
+  if (status === GONE) return { disable: 'gone' };
   if (failingMs >= GIVE_UP_MS) return { disable: 'failing' };
   const minutes = WAITS_MIN[Math.min(attempts, WAITS_MIN.length - 1)] ?? 0;
   const waitMs = minutes * MINUTE_MS * (1 + JITTER * random());

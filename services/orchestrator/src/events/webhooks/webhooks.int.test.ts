@@ -55,14 +55,25 @@ describe('a webhook', () => {
     eventually(() => deliveries(webhook), {
       until: (all) => all.length > 0 && all.every((one) => one.state === 'delivered'),
     });
-  /** As if the first failed attempt was long ago, and the next one is due. */
-  const age = async ({ id }: Webhook, days: number): Promise<void> => {
+  /** As if the first failed attempt was long ago, others followed, and the next one is due. */
+  const age = async ({ id }: Webhook, days: number, attempts = 0): Promise<void> => {
     await sql`
       WITH aged AS (
-        UPDATE webhook_deliveries SET failing_since = failing_since - ${days} * interval '1 day', next_attempt_at = now()
+        UPDATE webhook_deliveries SET failing_since = failing_since - ${days} * interval '1 day', next_attempt_at = now(),
+          attempts = attempts + ${attempts}
         WHERE webhook_id = ${id} AND state = 'pending'
       )
-      UPDATE work SET run_at = now() WHERE kind = 'webhook' AND subject_id = ${id}`.execute(uswarm.database);
+      UPDATE work SET run_at = now(), attempts = 0 WHERE kind = 'webhook' AND subject_id = ${id}`.execute(
+      uswarm.database,
+    );
+  };
+  /** Waits until the first pending event has failed this often. @returns seconds between its last attempt and the next */
+  const waitAfter = async (webhook: Webhook, attempts: number): Promise<number> => {
+    const first = async () => (await deliveries(webhook, '?state=pending')).at(-1);
+    const failed = await eventually(first, {
+      until: (one) => one?.attempts === attempts && one.next_attempt_at !== null,
+    });
+    return (Date.parse(failed?.next_attempt_at ?? '') - Date.parse(failed?.last_attempt?.at ?? '')) / 1_000;
   };
   const rotate = async ({ id }: Webhook, hours: number): Promise<WebhookWithSecret> => {
     const path = `${webhooks}/${id}/secret`;
@@ -187,6 +198,97 @@ describe('a webhook', () => {
     expect(await eventually(() => state(webhook), { until: (now) => now?.state === 'disabled' })).toMatchObject({
       disabled_reason: 'gone',
     });
+  });
+
+  it.each([
+    ['paused', (path: string) => user.patch(path, { state: 'paused' }, 200)],
+    ['deleted', (path: string) => user.delete(path, undefined, 204)],
+  ])('is not called disabled if the user has %s it before a 410 arrives', async (ended, end) => {
+    const webhook = await create({ events: ['message.new'] });
+    const gate = Promise.withResolvers<void>();
+    receiver.answers.push({ status: 410, after: gate.promise });
+    await say('gone?');
+    await received(1);
+    await end(`${webhooks}/${webhook.id}`);
+    gate.resolve();
+    const jobs = uswarm.database.selectFrom('work').select('kind').where('subject_id', '=', webhook.id);
+    expect(await eventually(() => jobs.execute(), { until: ({ length }) => length === 0 })).toEqual([]);
+    const { body } = await user.get<MessagePage>(home.messages);
+    expect(body.data.filter(({ role }) => role === 'system')).toEqual([]);
+    expect((await state(webhook))?.state ?? 'deleted').toBe(ended);
+  });
+
+  it('shows that it is disabled also in a workspace without a conversation', async () => {
+    const webhook = await create({ events: ['conversation.deleted'] });
+    receiver.answers.push({ status: 410 });
+    await user.delete(home.conversation, undefined, 204);
+    expect(await eventually(() => state(webhook), { until: (now) => now?.state === 'disabled' })).toMatchObject({
+      disabled_reason: 'gone',
+    });
+    const { body } = await user.get<{ data: unknown[] }>(`${home.workspace}/conversations`);
+    expect(body.data).toEqual([]);
+  });
+
+  it('waits for seconds again after it was disabled for days of failures, and enabled', async () => {
+    const webhook = await create({ events: ['message.new'] });
+    receiver.answers.push(...Array.from({ length: 4 }, () => ({ status: 500 })));
+    await say('anyone?');
+    await waitAfter(webhook, 1);
+    await age(webhook, 3, 15);
+    await eventually(() => state(webhook), { until: (now) => now?.state === 'disabled' });
+    await enable(webhook);
+    expect(await waitAfter(webhook, 1)).toBeLessThan(20);
+    await age(webhook, 0);
+    expect(await waitAfter(webhook, 2)).toBeLessThan(60);
+  });
+
+  it('waits for seconds also if it is enabled while an attempt fails', async () => {
+    const webhook = await create({ events: ['message.new'] });
+    const enabled = Promise.withResolvers<void>();
+    receiver.answers.push({ status: 500 }, { status: 500, after: enabled.promise });
+    await say('anyone?');
+    await waitAfter(webhook, 1);
+    await age(webhook, 3, 15);
+    await received(2);
+    await enable(webhook);
+    enabled.resolve();
+    expect(await waitAfter(webhook, 1)).toBeLessThan(20);
+    expect(await state(webhook)).toMatchObject({ state: 'enabled' });
+  });
+
+  it.each([
+    ['one event is', (path: string, id = '') => user.post(`${path}/deliveries/${id}/replay`, undefined, 202)],
+    ['all events are', (path: string) => user.post(`${path}/replay`, { since: '2026-01-01T00:00:00Z' }, 202)],
+  ])('waits for seconds again when %s sent again', async (_what, replay) => {
+    const webhook = await create({ events: ['message.new'] });
+    receiver.answers.push({ status: 500 });
+    await say('at last');
+    await waitAfter(webhook, 1);
+    await age(webhook, 1, 15);
+    const [delivery] = await allDelivered(webhook);
+    receiver.answers.push({ status: 500 }, { status: 500 });
+    await replay(`${webhooks}/${webhook.id}`, delivery?.id);
+    expect(await waitAfter(webhook, 1)).toBeLessThan(20);
+    await age(webhook, 0);
+    expect(await waitAfter(webhook, 2)).toBeLessThan(60);
+  });
+
+  it('sends a failed event immediately after an earlier one succeeded, and begins its waits again', async () => {
+    const webhook = await create({ events: ['message.new'] });
+    await say('earlier');
+    const [earlier] = await allDelivered(webhook);
+    receiver.answers.push({ status: 500 });
+    await say('later');
+    await waitAfter(webhook, 1);
+    await sql`
+      UPDATE webhook_deliveries SET attempts = 15, failing_since = now() - interval '3 days', next_attempt_at = now() + interval '6 hours'
+      WHERE webhook_id = ${webhook.id} AND state = 'pending'`.execute(uswarm.database);
+    receiver.answers.push({ status: 204 }, { status: 500 });
+    await user.post(`${webhooks}/${webhook.id}/deliveries/${earlier?.id}/replay`, undefined, 202);
+    expect(await waitAfter(webhook, 1)).toBeLessThan(20);
+    const [first, second, ...rest] = receiver.received.map(({ id }) => id);
+    expect(rest).toEqual([first, second]);
+    expect(await state(webhook)).toMatchObject({ state: 'enabled' });
   });
 
   it('receives what happened while it was paused', async () => {
