@@ -65,8 +65,8 @@ export function createScheduleRuns(deps: ScheduleRunsDeps): ScheduleRuns {
     if (!(await insertRun(tx, { ...run, status, error_code: failure ?? null }))) return;
     if (failure === undefined) return runs.begin(schedule, run.id, tx);
     const failed = await lockSchedule(tx, schedule.workspace_id, schedule.id);
-    const place = schedule.conversation_id === null ? undefined : { conversationId: schedule.conversation_id };
-    if (failed !== undefined) await countOutcome(deps, failed, 'failed', place, tx);
+    if (failed === undefined) return;
+    await countOutcome(deps, failed, 'failed', { conversationId: failed.conversation_id }, tx);
   }
 
   /** @param failure why the run could not begin before */

@@ -257,6 +257,13 @@ describe('schedules', () => {
     const [run] = await watched.untilRuns(1);
     expect(run).toMatchObject({ status: 'failed', error_code: 'agent_deleted', message_id: null });
     expect(await watched.read()).toMatchObject({ status: 'active', failures: 1, conversation_id: null });
+    for (let n = 2; n <= LIMITS.scheduleFailures; n += 1) {
+      await makeDue(world.uswarm, schedule.id, 100 - n * 10);
+      await watched.untilRuns(n);
+    }
+    expect(await watched.read()).toMatchObject({ status: 'paused', paused_by: 'failures', conversation_id: null });
+    const notes = (await messagesOf(world.home.conversationId)).filter(({ role }) => role === 'system');
+    expect(notes).toMatchObject([{ content: { text: expect.stringContaining('“Morning news” is paused') } }]);
   });
 
   it('wait for a decision in a run, which a later time does not withdraw, and end after it', async () => {

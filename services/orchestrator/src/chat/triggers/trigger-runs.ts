@@ -67,8 +67,7 @@ export function createTriggerRuns(deps: TriggerRunsDeps): JobDefinition['handle'
       await events.lock(workspaceId, tx);
       const trigger = await lockTrigger(tx, workspaceId, triggerId);
       if (trigger === undefined || !(await leaveQueue(tx, run.id, reason))) return;
-      const { conversation_id: conversationId } = trigger;
-      await countOutcome(deps, trigger, 'failed', conversationId === null ? undefined : { conversationId }, tx);
+      await countOutcome(deps, trigger, 'failed', { conversationId: trigger.conversation_id }, tx);
     });
   }
 

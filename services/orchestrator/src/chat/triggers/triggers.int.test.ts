@@ -218,6 +218,14 @@ describe('triggers', () => {
     const [run] = await watch(trigger).untilStarted(body.run_id);
     expect(run).toMatchObject({ status: 'failed', error_code: 'agent_deleted', message_id: null });
     expect(await watch(trigger).read()).toMatchObject({ status: 'active', failures: 1, conversation_id: null });
+    for (let n = 2; n <= LIMITS.scheduleFailures; n += 1) {
+      const next = await call(trigger, '{}');
+      await watch(trigger).untilStarted(next.body.run_id);
+    }
+    const paused = { status: 'paused', paused_by: 'failures', conversation_id: null };
+    expect(await watch(trigger).read()).toMatchObject(paused);
+    const notes = (await messagesOf(world.home.conversationId)).filter(({ role }) => role === 'system');
+    expect(notes).toMatchObject([{ content: { text: expect.stringContaining('The trigger “New issues” is paused') } }]);
   });
 
   it('go on when the messages of a run are deleted', async () => {

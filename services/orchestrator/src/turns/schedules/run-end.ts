@@ -5,7 +5,7 @@ import type { EventLog } from '../../records/event-log.js';
 import type { PushJobs } from '../../records/push-jobs.js';
 import { endRun, lockRunnable, type RunnableRow, setScheduleState } from '../../records/schedule-rows.js';
 import { TRIGGER_JOB } from '../../records/trigger-job.js';
-import { insertSystemMessage, type SystemMessage } from '../../records/system-message.js';
+import { type SystemMessage, tellUser } from '../../records/system-message.js';
 import type { TurnRow } from '../turns.store.js';
 import type { TurnStatus } from '../../platform/database/schema.js';
 import { type RunOutcome, step } from './schedule-state.js';
@@ -37,15 +37,15 @@ export async function countOutcome(
   { events, push }: OutcomeDeps,
   schedule: RunnableRow,
   outcome: RunOutcome,
-  place: Pick<SystemMessage, 'conversationId' | 'turn'> | undefined,
+  place: Pick<SystemMessage, 'turn'> & { conversationId: string | null },
   tx: Transaction,
 ): Promise<void> {
   const { state, effects } = step(stateOf(schedule), { type: 'run ended', outcome });
   await setScheduleState(tx, schedule.id, stored(state));
-  if (effects.length === 0 || place === undefined) return;
+  if (effects.length === 0) return;
   const { workspace_id: workspaceId } = schedule;
-  const { id, seq } = await insertSystemMessage({ events }, { workspaceId, ...place, text: pauseNote(schedule) }, tx);
-  await push.announce({ messageId: id, workspaceId, seq }, tx);
+  const note = await tellUser({ events }, { workspaceId, ...place, text: pauseNote(schedule) }, tx);
+  if (note !== undefined) await push.announce({ messageId: note.id, workspaceId, seq: note.seq }, tx);
 }
 
 /** Call it in the transaction that ends the run's turn, before agents are locked. */
