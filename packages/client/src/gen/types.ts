@@ -1864,7 +1864,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the secret of a webhook
-         * @description For `overlap_hours`, requests have a signature of the new secret and one of the previous secret. A repeated request ends no secret early, unless more than ten would sign.
+         * @description For `overlap_hours`, requests have a signature of the new secret and one of the previous secret. A repeated request ends no secret early, unless more than ten would sign. With 0, only the new secret signs.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;

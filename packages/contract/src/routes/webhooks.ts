@@ -126,7 +126,7 @@ export const webhookRoutes = [
     tag: 'webhooks',
     summary: 'Replace the secret of a webhook',
     description:
-      'For `overlap_hours`, requests have a signature of the new secret and one of the previous secret. A repeated request ends no secret early, unless more than ten would sign.',
+      'For `overlap_hours`, requests have a signature of the new secret and one of the previous secret. A repeated request ends no secret early, unless more than ten would sign. With 0, only the new secret signs.',
     extension: true,
     params: ofWebhook,
     body: RotateWebhookSecretBody,

@@ -189,7 +189,8 @@ export async function deleteWebhook(tx: Transaction, workspaceId: string, id: st
 
 /**
  * Stores the current secret of a locked webhook. The one before signs for `overlapMs` more, and older ones as long as
- * they would have: a client that repeats a rotation has not given the receiver the secrets between.
+ * they would have: a client that repeats a rotation has not given the receiver the secrets between. Without an overlap,
+ * no earlier one signs: a secret that leaked is replaced like this.
  */
 export async function replaceSecret(
   tx: Transaction,
@@ -206,7 +207,7 @@ export async function replaceSecret(
     .values({ id: randomUUIDv7(), webhook_id: webhookId, user_id: userId, provider, key_id: keyId, tokens: sealed })
     .execute();
   await sql`
-    DELETE FROM webhook_secrets WHERE webhook_id = ${webhookId} AND (expires_at <= now() OR id IN (
+    DELETE FROM webhook_secrets WHERE webhook_id = ${webhookId} AND (expires_at <= ${overlapMs === 0 ? sql`'infinity'` : sql`now()`} OR id IN (
       SELECT id FROM webhook_secrets WHERE webhook_id = ${webhookId} ORDER BY expires_at DESC NULLS FIRST OFFSET ${SECRETS_KEPT}
     ))`.execute(tx);
 }
