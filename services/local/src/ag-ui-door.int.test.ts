@@ -147,9 +147,11 @@ describe('the AG-UI door', () => {
         const [interrupt] = agent.pendingInterrupts;
         const resume = [{ interruptId: interrupt!.id, status: 'resolved' as const, payload }];
         const { outcome } = await run(agent, { resume });
-        expect({ outcome, texts: textsOf(agent.messages), pending: agent.pendingInterrupts }).toEqual({
+        // A decision that comes before the turn has ended continues its message.
+        const said = textsOf(agent.messages).join('\n\n');
+        expect({ outcome, said, pending: agent.pendingInterrupts }).toEqual({
           outcome: { type: 'success' },
-          texts: ['I will save that.', text],
+          said: `I will save that.\n\n${text}`,
           pending: [],
         });
         const memories = await world.services.query(
