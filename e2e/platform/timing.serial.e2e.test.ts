@@ -75,10 +75,7 @@ async function liveAsDeployment(model: Kinds['Deployment']): Promise<{ ready: nu
     namespace: NAMESPACE.runtime,
     fieldSelector: `metadata.name=${name}`,
   });
-  const pods = await watchObjects(session.api, 'Pod', {
-    namespace: NAMESPACE.runtime,
-    labelSelector: `${LABEL.name}=${name}`,
-  });
+  const pods = await watchPods();
   try {
     const key = `${NAMESPACE.runtime}/${name}`;
     const ready = await watch.until(key, 'ready', (object) => (object?.status?.readyReplicas ?? 0) >= 1, 60_000);

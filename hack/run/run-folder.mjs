@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { processIsAlive } from '../../packages/file-lock/src/process-identity.mjs';
 
 const MEMORY = '/dev/shm';
 const NAME = /^uswarm-run-(\d+)-/;
@@ -42,20 +43,11 @@ function isSuitable(memory) {
 function removeLeftovers(parent) {
   for (const name of readdirSync(parent)) {
     const pid = NAME.exec(name)?.[1];
-    if (pid === undefined || isAlive(Number(pid))) continue;
+    if (pid === undefined || processIsAlive(Number(pid))) continue;
     try {
       rmSync(join(parent, name), { recursive: true, force: true });
     } catch {
       // It belongs to another user.
     }
-  }
-}
-
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error.code !== 'ESRCH';
   }
 }

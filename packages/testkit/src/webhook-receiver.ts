@@ -16,7 +16,8 @@ export type ReceiverAnswer =
       status: number;
       headers?: Record<string, string>;
       body?: string;
-      /** It answers then. */ after?: Promise<unknown>;
+      /** The answer waits for it. */
+      after?: Promise<unknown>;
     }
   | 'hang'
   | 'cut'

@@ -60,6 +60,8 @@ export interface SeparateServices {
   close(options?: { keepDatabase?: boolean }): Promise<void>;
 }
 
+const SCHEMA = orchestratorSchema(migrate);
+
 const secret = (): string => randomBytes(32).toString('hex');
 
 export async function listening(program: Program, message: string): Promise<Program> {
@@ -167,7 +169,7 @@ export async function startSeparateServices(
   options: SeparateOptions = {},
 ): Promise<SeparateServices> {
   const { redis = process.env['TEST_REDIS_URL'] ?? '' } = options;
-  const database = await createTestDatabase(orchestratorSchema(migrate));
+  const database = await createTestDatabase(SCHEMA);
   const databaseProxy = await startFaultInjectionProxy(database.url);
   const issuer = await startOidcIssuer();
   const [restPort, internalPort, socketPort] = [await freePort(), await freePort(), await freePort()];

@@ -4321,7 +4321,7 @@ export interface components {
         /** @description How the secret changes. */
         RotateWebhookSecretBody: {
             /**
-             * @description Hours that the previous secret signs too, up to 168. It keeps this time if the secret is replaced again.
+             * @description Hours that the previous secret signs too, up to 168. It keeps this time if the secret is replaced again, unless with 0.
              * @default 24
              */
             overlap_hours?: number;

@@ -136,7 +136,7 @@ export const RotateWebhookSecretBody = z
       .default(OVERLAP_HOURS)
       .meta({
         description:
-          'Hours that the previous secret signs too, up to 168. It keeps this time if the secret is replaced again.',
+          'Hours that the previous secret signs too, up to 168. It keeps this time if the secret is replaced again, unless with 0.',
       }),
   })
   .meta({ id: 'RotateWebhookSecretBody', description: 'How the secret changes.' });

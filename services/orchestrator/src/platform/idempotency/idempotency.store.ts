@@ -22,33 +22,27 @@ export async function findUsedKey(db: Database, userId: string, keyHash: Buffer)
   return rows[0];
 }
 
+const stored = ({ userId, keyHash, requestHash, subjectId }: KeyUse) => sql`
+  INSERT INTO idempotency_keys (user_id, key_hash, request_hash, subject_id)
+  VALUES (${userId}, ${keyHash}, ${requestHash}, ${subjectId})
+  ON CONFLICT (user_id, key_hash) DO UPDATE
+    SET request_hash = excluded.request_hash, subject_id = excluded.subject_id, created_at = now()`;
+
 /**
  * Waits for concurrent transactions with the same key. A transaction that needs a stronger lock on the user must take
  * it first: the foreign key takes only a weaker one.
  *
  * @returns false if the key was used before
  */
-export async function insertUsedKey(
-  db: Database,
-  { userId, keyHash, requestHash, subjectId }: KeyUse,
-): Promise<boolean> {
+export async function insertUsedKey(db: Database, use: KeyUse): Promise<boolean> {
   const { rows } = await sql`
-    INSERT INTO idempotency_keys (user_id, key_hash, request_hash, subject_id)
-    VALUES (${userId}, ${keyHash}, ${requestHash}, ${subjectId})
-    ON CONFLICT (user_id, key_hash) DO UPDATE
-      SET request_hash = excluded.request_hash, subject_id = excluded.subject_id, created_at = now()
-      WHERE idempotency_keys.created_at <= ${OLDEST_VALID}
-    RETURNING 1`.execute(db);
+    ${stored(use)} WHERE idempotency_keys.created_at <= ${OLDEST_VALID} RETURNING 1`.execute(db);
   return rows.length === 1;
 }
 
 /** As `insertUsedKey`, but the key's last use counts. */
-export async function replaceUsedKey(db: Database, { userId, keyHash, requestHash, subjectId }: KeyUse): Promise<void> {
-  await sql`
-    INSERT INTO idempotency_keys (user_id, key_hash, request_hash, subject_id)
-    VALUES (${userId}, ${keyHash}, ${requestHash}, ${subjectId})
-    ON CONFLICT (user_id, key_hash) DO UPDATE
-      SET request_hash = excluded.request_hash, subject_id = excluded.subject_id, created_at = now()`.execute(db);
+export async function replaceUsedKey(db: Database, use: KeyUse): Promise<void> {
+  await stored(use).execute(db);
 }
 
 /** Keeps a later use of the key. */
