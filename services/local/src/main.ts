@@ -5,6 +5,7 @@ import { banner } from './banner.js';
 import { describeDiskProblem } from './disk-problem.js';
 import { startLocalMode } from './local-mode.js';
 import { openLogFile } from './log-file.js';
+import { createProgress } from './progress.js';
 import { readSettings, USAGE } from './settings.js';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -36,7 +37,7 @@ async function run(signal: AbortSignal): Promise<void> {
     return logger;
   };
   try {
-    const progress = (line: string): void => say(`  ${line}`);
+    const progress = createProgress(say, signal);
     say(banner(await startLocalMode({ settings, stack, signal, progress, createLog })));
     if (!signal.aborted) await once(signal, 'abort');
   } catch (error) {
