@@ -1,10 +1,15 @@
 import { availableParallelism } from 'node:os';
+import { FURTHER_PATTERNS } from './hack/jest/further-tests.mjs';
+
+// `npm test` without arguments. A selected file always runs.
+const ignored = process.env.USWARM_CORE_TESTS === '1' ? FURTHER_PATTERNS : [];
 
 // Two projects: `unit` needs nothing, `int` uses the real servers that packages/dev-servers starts.
 const shared = {
   // Not in the temporary folder, because each run has its own one.
   cacheDirectory: '<rootDir>/.cache/jest',
   testEnvironment: '<rootDir>/hack/jest/environment.mjs',
+  setupFilesAfterEnv: ['<rootDir>/hack/jest/retries.mjs'],
   resolver: '<rootDir>/hack/jest/resolver.mjs',
   // Workspace packages resolve to their sources, so a test never sees a stale build.
   testEnvironmentOptions: { customExportConditions: ['uswarm-source', 'node', 'node-addons'] },
@@ -44,12 +49,13 @@ export default {
       ...shared,
       displayName: 'unit',
       testMatch: ['**/*.test.ts', '**/*.test.mjs'],
-      testPathIgnorePatterns: ['\\.int\\.test\\.ts$', '/node_modules/'],
+      testPathIgnorePatterns: ['\\.int\\.test\\.ts$', '/node_modules/', ...ignored],
     },
     {
       ...shared,
       displayName: 'int',
       testMatch: ['**/*.int.test.ts'],
+      testPathIgnorePatterns: ['/node_modules/', ...ignored],
       globalSetup: '<rootDir>/hack/jest/servers.mjs',
       globalTeardown: '<rootDir>/hack/jest/stop-servers.mjs',
     },

@@ -6,12 +6,15 @@ import { repositoryRoot, seconds } from './environment.mjs';
 const SLOWEST_SHOWN = 10;
 const FAILURES_SHOWN = 20;
 const MOST_OF_MESSAGE = 300;
+/** More flaky tests than this in one run point to a defect that they share. */
+const MOST_FLAKY = 3;
 
 /**
  * Reads the JSON results of jest; missing files count as empty.
  *
- * @returns {{ name: string, ms: number, failures: string[] }[]} a test file each: its path from the root, its duration
- *   in milliseconds, and for each failed test its name and the beginning of its message
+ * @returns {{ name: string, ms: number, failures: string[], flaky: string[] }[]} a test file each: its path from the
+ *   root, its duration in milliseconds, and for each failed test, and each that only passed when it was repeated, its
+ *   name and the beginning of its message
  */
 export function testFiles(resultFiles, root = repositoryRoot) {
   return resultFiles.filter(existsSync).flatMap((file) =>
@@ -19,6 +22,7 @@ export function testFiles(resultFiles, root = repositoryRoot) {
       name: relative(root, result.name),
       ms: result.endTime - result.startTime,
       failures: failuresOf(result),
+      flaky: flakyOf(result),
     })),
   );
 }
@@ -30,6 +34,12 @@ function failuresOf({ status, message = '', assertionResults = [] }) {
   return status === 'failed' ? [beginning(message)] : [];
 }
 
+function flakyOf({ assertionResults = [] }) {
+  return assertionResults
+    .filter(({ status, invocations }) => status === 'passed' && invocations > 1)
+    .map(({ fullName, retryReasons = [] }) => `${fullName}: ${beginning(retryReasons.join('\n'))}`);
+}
+
 /** The words before the stack, on one line. */
 function beginning(message) {
   const [words] = stripVTControlCharacters(message).split(/^\s+at /m);
@@ -39,6 +49,16 @@ function beginning(message) {
 /** @returns one line for each of the slowest steps and test files, the slowest first */
 export function timeReport(steps, files) {
   return [...section('Slowest steps:', steps), ...section('Slowest test files:', files)];
+}
+
+/** @returns one line for each test that failed and then passed; nothing if none did */
+export function flakyReport(files) {
+  const lines = files.flatMap(({ name, flaky }) => flaky.map((test) => `  ${name}: ${test}`));
+  return lines.length === 0 ? [] : [`Flaky tests, which fail the run if there are more than ${MOST_FLAKY}:`, ...lines];
+}
+
+export function hasFewFlakyTests(files) {
+  return files.flatMap(({ flaky }) => flaky).length <= MOST_FLAKY;
 }
 
 /** @returns one line for each failed test, so that a long log ends with the cause; nothing if none failed */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { failureReport, testFiles, timeReport } from './test-results.mjs';
+import { failureReport, flakyReport, hasFewFlakyTests, testFiles, timeReport } from './test-results.mjs';
 
 describe('the time report', () => {
   it('lists steps and test files, the slowest first', () => {
@@ -32,7 +32,14 @@ describe('the results of jest', () => {
     const file = join(folder, 'jest.json');
     const times = { startTime: 1_000, endTime: 3_500 };
     const assertionResults = [
-      { status: 'passed', fullName: 'sends', failureMessages: [] },
+      { status: 'passed', fullName: 'sends', failureMessages: [], invocations: 1 },
+      {
+        status: 'passed',
+        fullName: 'repeats',
+        failureMessages: [],
+        invocations: 2,
+        retryReasons: ['Error: late\n    at x.js'],
+      },
       {
         status: 'failed',
         fullName: 'receives',
@@ -47,16 +54,28 @@ describe('the results of jest', () => {
     writeFileSync(file, JSON.stringify({ testResults }));
     const files = testFiles([file, join(folder, 'missing.json')], folder);
     expect(files).toEqual([
-      { name: 'src/a.test.ts', ms: 2_500, failures: ['receives: Error: no answer'] },
-      { name: 'src/b.test.ts', ms: 2_500, failures: ['Cannot find module'] },
-      { name: 'src/c.test.ts', ms: 2_500, failures: [] },
+      { name: 'src/a.test.ts', ms: 2_500, failures: ['receives: Error: no answer'], flaky: ['repeats: Error: late'] },
+      { name: 'src/b.test.ts', ms: 2_500, failures: ['Cannot find module'], flaky: [] },
+      { name: 'src/c.test.ts', ms: 2_500, failures: [], flaky: [] },
     ]);
+    expect(flakyReport(files).slice(1)).toEqual(['  src/a.test.ts: repeats: Error: late']);
     expect(failureReport(files)).toEqual([
       'Failed tests:',
       '  src/a.test.ts: receives: Error: no answer',
       '  src/b.test.ts: Cannot find module',
     ]);
     rmSync(folder, { recursive: true });
+  });
+
+  it('accepts at most three flaky tests, and lists all of them', () => {
+    const file = (flaky) => [{ name: 'a.test.ts', ms: 1, failures: [], flaky }];
+    expect([0, 3, 4].map((count) => hasFewFlakyTests(file(Array.from({ length: count }, () => 'test'))))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect(flakyReport(file(['first', 'second']))).toHaveLength(3);
+    expect(flakyReport(file([]))).toEqual([]);
   });
 
   it('lists at most twenty failures, and nothing if none failed', () => {

@@ -9,7 +9,7 @@ import { proseStep } from './prose.mjs';
 import { runQuietly } from './quiet.mjs';
 import { createRunFolder } from './run-folder.mjs';
 import { allPassed, runSteps, skippedParts, summary } from './steps.mjs';
-import { failureReport, testFiles, timeReport } from './test-results.mjs';
+import { failureReport, flakyReport, hasFewFlakyTests, testFiles, timeReport } from './test-results.mjs';
 
 const TYPES = 'types';
 const SOURCES = 'sources';
@@ -18,8 +18,8 @@ const LEDGER = 'requirement ledger';
 
 const CHECKED_FOLDERS = ['packages', 'services', 'charts', 'e2e', 'bench', 'evals'];
 /**
- * `npm test`: every check; with `--all` also the route mutation check, all fault combinations, and more generated
- * cases, which takes much longer. Other arguments are passed to jest and select tests: only these run, after the
+ * `npm test`: every check and the core tests; with `--all` also hack/jest/further-tests, the route mutation check, all
+ * fault combinations, and more generated cases, which takes much longer. Other arguments are passed to jest and select tests: only these run, after the
  * sources are compiled.
  *
  * @returns the exit code
@@ -38,7 +38,8 @@ export async function runTests(args) {
     const results = await runSteps(selectSteps(args, files));
     const skipped = skippedParts(existsSync(files.skips) ? readFileSync(files.skips, 'utf8') : '');
     const ran = testFiles([files.results]);
-    for (const line of [...timeReport(results, ran), ...skipped, ...failureReport(ran)]) console.log(line);
+    for (const line of [...timeReport(results, ran), ...skipped, ...flakyReport(ran), ...failureReport(ran)])
+      console.log(line);
     console.log(summary(results, skipped.length));
     return allPassed(results) ? 0 : 1;
   } finally {
@@ -57,7 +58,7 @@ export function selectSteps(args, files) {
     ...(all && { USWARM_ALL_TESTS: '1' }),
   };
   if (selection.length > 0) return [compileSources(), tests({ needs: [SOURCES], args: selection, variables })];
-  return [...standardSteps(files, variables), ...(all ? [routeMutationCheck(files.ledger)] : [])];
+  return [...standardSteps(files, variables, all), ...(all ? [routeMutationCheck(files.ledger)] : [])];
 }
 
 /** `npm run types`: compiles the sources, and checks test types too. @returns the exit code */
@@ -66,7 +67,7 @@ export async function checkTypes() {
   return allPassed(results) ? 0 : 1;
 }
 
-function standardSteps({ skips, ledger, results }, variables) {
+function standardSteps({ skips, ledger, results }, variables, all) {
   return [
     tool('format', 'oxfmt', ['--check'], 'Run `npm run format`.'),
     tool('lint', 'oxlint', ['--deny-warnings']),
@@ -81,7 +82,13 @@ function standardSteps({ skips, ledger, results }, variables) {
     tests({
       needs: [TYPES],
       args: ['--json', `--outputFile=${results}`],
-      variables: { ...variables, USWARM_LEDGER_FILE: ledger },
+      variables: {
+        ...variables,
+        ...(!all && { USWARM_CORE_TESTS: '1' }),
+        USWARM_RETRY_TESTS: '1',
+        USWARM_LEDGER_FILE: ledger,
+      },
+      accept: () => hasFewFlakyTests(testFiles([results])),
     }),
     ledgerProgram({ name: LEDGER, needs: [TESTS], script: 'report.js', ledger }),
     turnMutationCheck(),
@@ -125,8 +132,11 @@ function typeCheck() {
   };
 }
 
-/** @param needs a step that compiles the programs that integration tests start */
-function tests({ needs, args, variables }) {
+/**
+ * @param needs a step that compiles the programs that integration tests start
+ * @param accept false if the step fails although no test did
+ */
+function tests({ needs, args, variables, accept = () => true }) {
   return {
     name: TESTS,
     needs,
@@ -136,7 +146,7 @@ function tests({ needs, args, variables }) {
         env: environment(variables),
         interactive: true,
       });
-      return { ok: code === 0 };
+      return { ok: code === 0 && accept() };
     },
   };
 }

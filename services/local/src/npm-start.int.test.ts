@@ -6,6 +6,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { freePort, identifyProcess, type ProcessIdentity, stillRuns } from '@uswarm/dev-servers';
 import { eventually } from '@uswarm/testkit/eventually';
+import { byTier } from '@uswarm/testkit/tier';
 import { newDataFolder } from '../test/local.js';
 import { childrenOf, descendantsOf } from '../test/processes.js';
 import { checkPortFree } from './port-check.js';
@@ -50,7 +51,7 @@ describe('npm start', () => {
   const allEnded = () =>
     eventually(() => started.filter(stillRuns), { until: ({ length }) => length === 0, timeoutMs: 60_000 });
 
-  it.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGKILL'] as const)(
+  it.each<NodeJS.Signals>(byTier({ core: ['SIGTERM', 'SIGKILL'], all: ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGKILL'] }))(
     'stops the services, frees the port and the data folder, and keeps the data when npm alone gets %s',
     async (signal) => {
       const program = lockHolder();
