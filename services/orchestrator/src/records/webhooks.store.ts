@@ -123,17 +123,15 @@ export const listWebhooks = (db: Database, workspaceId: string): Promise<Webhook
 export const findWebhook = (db: Database, workspaceId: string, id: string): Promise<WebhookRow | undefined> =>
   selectWebhooks(db, workspaceId).where('w.id', '=', id).executeTakeFirst();
 
-/** Concurrent changes wait until the transaction ends. @returns false if the webhook is not found */
-export async function lockWebhook(tx: Transaction, workspaceId: string, id: string): Promise<boolean> {
-  const row = await tx
+/** Concurrent changes wait until the transaction ends. @returns undefined if the webhook is not found */
+export const lockWebhook = (tx: Transaction, workspaceId: string, id: string): Promise<{ url: string } | undefined> =>
+  tx
     .selectFrom('webhooks')
-    .select('id')
+    .select('url')
     .where('id', '=', id)
     .where('workspace_id', '=', workspaceId)
     .forNoKeyUpdate()
     .executeTakeFirst();
-  return row !== undefined;
-}
 
 /** The webhook receives the events after the present one. */
 export async function insertWebhook(
@@ -151,7 +149,7 @@ export interface WebhookChange extends Partial<WebhookSettings> {
   state?: 'enabled' | 'paused';
 }
 
-/** Enabling forgets failed attempts. @returns false if the webhook is not found */
+/** Enabling and a new address forget failed attempts. @returns false if the webhook is not found */
 export async function changeWebhook(
   tx: Transaction,
   workspaceId: string,
@@ -166,7 +164,7 @@ export async function changeWebhook(
     .where('workspace_id', '=', workspaceId)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return false;
-  if (state === 'enabled') {
+  if (state === 'enabled' || settings.url !== undefined) {
     await tx
       .updateTable('webhook_deliveries')
       .set(WITHOUT_FAILURES)
@@ -206,8 +204,9 @@ export async function replaceSecret(
     .insertInto('webhook_secrets')
     .values({ id: randomUUIDv7(), webhook_id: webhookId, user_id: userId, provider, key_id: keyId, tokens: sealed })
     .execute();
+  const hasEnded = overlapMs === 0 ? sql`expires_at IS NOT NULL` : sql`expires_at <= now()`;
   await sql`
-    DELETE FROM webhook_secrets WHERE webhook_id = ${webhookId} AND (expires_at <= ${overlapMs === 0 ? sql`'infinity'` : sql`now()`} OR id IN (
+    DELETE FROM webhook_secrets WHERE webhook_id = ${webhookId} AND (${hasEnded} OR id IN (
       SELECT id FROM webhook_secrets WHERE webhook_id = ${webhookId} ORDER BY expires_at DESC NULLS FIRST OFFSET ${SECRETS_KEPT}
     ))`.execute(tx);
 }

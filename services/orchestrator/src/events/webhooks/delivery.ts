@@ -56,7 +56,7 @@ export function createDelivery(deps: DeliveryDeps) {
 
   /**
    * Decides what follows from what is stored now: since the attempt began, the user can have paused, enabled or deleted
-   * the webhook, or asked for the event again.
+   * the webhook, given it another address, or asked for the event again.
    */
   function storeFailure(
     { id, workspaceId, url }: SendingWebhook,
@@ -65,8 +65,11 @@ export function createDelivery(deps: DeliveryDeps) {
   ): Promise<JobResult> {
     return deps.withTransaction(async (tx) => {
       await deps.events.lock(workspaceId, tx);
-      const failed = (await lockWebhook(tx, workspaceId, id)) ? await lockPendingDelivery(tx, deliveryId) : undefined;
+      const current = await lockWebhook(tx, workspaceId, id);
+      const failed = current && (await lockPendingDelivery(tx, deliveryId));
       if (failed === undefined) return { done: true };
+      // The former address's answer does not count for the new one.
+      if (current?.url !== url) return { againInMs: 0 };
       const startedAt = Date.parse(attempt.at);
       const failingMs = startedAt - (failed.failingSince?.getTime() ?? startedAt);
       const next = nextAttempt({ status: attempt.status, attempts: failed.attempts, failingMs, retryAfterMs });

@@ -218,6 +218,27 @@ describe('a webhook', () => {
     expect((await state(webhook))?.state ?? 'deleted').toBe(ended);
   });
 
+  it('is not disabled by the 410 of its former address, and receives the event at the new one', async () => {
+    const webhook = await create({ events: ['message.new'], url: `${receiver.url}former` });
+    const gate = Promise.withResolvers<void>();
+    receiver.answers.push({ status: 410, after: gate.promise });
+    await say('moved?');
+    await received(1);
+    await user.patch(`${webhooks}/${webhook.id}`, { url: receiver.url }, 200);
+    gate.resolve();
+    expect(await allDelivered(webhook)).toMatchObject([{ attempts: 1 }]);
+    expect(await state(webhook)).toMatchObject({ state: 'enabled', failing_since: null });
+  });
+
+  it('receives a failed event immediately at a new address', async () => {
+    const webhook = await create({ events: ['message.new'], url: `${receiver.url}former` });
+    receiver.answers.push({ status: 500, headers: { 'retry-after': '3600' } });
+    await say('moved?');
+    await waitAfter(webhook, 1);
+    await user.patch(`${webhooks}/${webhook.id}`, { url: receiver.url }, 200);
+    await allDelivered(webhook);
+  });
+
   it('shows that it is disabled also in a workspace without a conversation', async () => {
     const webhook = await create({ events: ['conversation.deleted'] });
     receiver.answers.push({ status: 410 });

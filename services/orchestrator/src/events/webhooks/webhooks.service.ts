@@ -136,10 +136,8 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         const changed = await changeWebhook(tx, path.workspaceId, path.id, { ...definedFields(change), ...address });
         if (!changed) throw new ApiError('webhook_not_found');
         await record('change', path, tx, { ...(change.state && { state: change.state }) });
-        if (change.state === 'enabled') {
-          await enqueueWebhook(jobs, path, tx);
-          tx.afterCommit(() => trigger.watch(path.workspaceId));
-        }
+        if (change.state === 'enabled' || url !== undefined) await enqueueWebhook(jobs, path, tx);
+        if (change.state === 'enabled') tx.afterCommit(() => trigger.watch(path.workspaceId));
         return viewOf(path, tx);
       });
     },
@@ -155,7 +153,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
     async rotateSecret(path, overlapMs) {
       await access.requireEnabled(path);
       return withTransaction(async (tx) => {
-        if (!(await lockWebhook(tx, path.workspaceId, path.id))) throw new ApiError('webhook_not_found');
+        if ((await lockWebhook(tx, path.workspaceId, path.id)) === undefined) throw new ApiError('webhook_not_found');
         const secret = await storeSecret(path, overlapMs, tx);
         await record('rotate-secret', path, tx);
         return { ...(await viewOf(path, tx)), secret };
