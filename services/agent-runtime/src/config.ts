@@ -17,9 +17,11 @@ const publicKey = z.string().transform((text, context) => {
 
 const milliseconds = z.coerce.number().int().min(0);
 
-const environment = z.object({
+const variables = z.object({
   USWARM_WORKSPACE_ID: z.string(),
   USWARM_USER_ID: z.string(),
+  /** The runtime's name in a pool: it serves the workspace that `Bind` names. */
+  USWARM_POOL_MEMBER: z.string().optional(),
   USWARM_RUNTIME_HOST: z.string().optional(),
   USWARM_RUNTIME_PORT: port.default(42_618),
   USWARM_CALL_PUBLIC_KEY: publicKey,
@@ -31,10 +33,18 @@ const environment = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
+const UNBOUND = { USWARM_WORKSPACE_ID: '', USWARM_USER_ID: '' };
+
+const environment = z.preprocess(
+  (env: Record<string, string>) => (env['USWARM_POOL_MEMBER'] === undefined ? env : { ...UNBOUND, ...env }),
+  variables,
+);
+
 /** Runtime environment. */
 export const configSchema = environment.transform((env) => ({
+  /** Empty until the runtime is bound. */
   workspaceId: env.USWARM_WORKSPACE_ID,
-  userId: env.USWARM_USER_ID,
+  poolMember: env.USWARM_POOL_MEMBER,
   host: env.USWARM_RUNTIME_HOST,
   port: env.USWARM_RUNTIME_PORT,
   callPublicKey: env.USWARM_CALL_PUBLIC_KEY,

@@ -18,6 +18,13 @@ await runService({ logger, shutdownDeadlineMs: () => graceMs }, async (stack) =>
     logger.info('idle timeout, exiting');
     void stack.close().then(() => process.exit(0));
   };
-  const { port } = await startRuntime({ config, logger, stack, onIdle });
+  // A pool's process ends with the orchestrator that started it, until it is bound: no other one knows it.
+  const endWithPool = (): void => process.exit(0);
+  if (process.connected) process.once('disconnect', endWithPool);
+  const onBound = (): void => {
+    process.off('disconnect', endWithPool);
+    process.disconnect?.();
+  };
+  const { port } = await startRuntime({ config, logger, stack, onIdle, onBound });
   process.stdout.write(`${JSON.stringify({ event: 'listening', port })}\n`);
 });

@@ -11,6 +11,7 @@ import { watchIdle } from './idle-watch.js';
 import { createProvider } from './models/providers.js';
 import { warnOfUnreadableCalls } from './models/unreadable-calls.js';
 import { agentRuntimeRoutes } from './rpc/agent-runtime.routes.js';
+import { createBinding } from './rpc/binding.js';
 import { requireCallToken } from './rpc/call-token.js';
 import { createHealth } from './rpc/health.js';
 import { listenHttp2 } from './rpc/http2-server.js';
@@ -63,13 +64,16 @@ export interface RuntimeDeps {
   config: RuntimeConfig;
   logger: Logger;
   stack: CloseStack;
-  /** Called once after `config.idleExitMs` without activity. */
+  /** Called once after `config.idleExitMs` without activity, counted from when the runtime is bound. */
   onIdle: () => void;
+  /** Called once, when a runtime from a pool is bound. */
+  onBound?: () => void;
 }
 
-/** Starts the runtime of one workspace; `stack` stops it. @throws the listen error */
-export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDeps): Promise<{ port: number }> {
-  const { workspaceId, callPublicKey: publicKey, host, port, mcp, idleExitMs, graceMs } = config;
+/** Starts the runtime of one workspace, or of a pool; `stack` stops it. @throws the listen error */
+export async function startRuntime(deps: RuntimeDeps): Promise<{ port: number }> {
+  const { config, logger, stack, onIdle, onBound } = deps;
+  const { callPublicKey: publicKey, poolMember, host, port, mcp, idleExitMs, graceMs } = config;
   const mcpTools =
     mcp === undefined
       ? undefined
@@ -98,19 +102,35 @@ export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDep
     onReduced: (reduction) => logger.warn(reduction, REDUCED),
   });
 
+  const binding = createBinding({
+    workspaceId: config.workspaceId,
+    onBound(workspaceId) {
+      logger.info({ workspace_id: workspaceId }, 'bound');
+      onBound?.();
+    },
+  });
   let lastCall = performance.now();
-  const requestGate = requireCallToken({ publicKey, workspaceId, onCall: () => void (lastCall = performance.now()) });
+  const onCall = (): void => void (lastCall = performance.now());
+  const requestGate = requireCallToken({ publicKey, poolMember, binding, onCall });
   const quietMs = (): number => Math.min(turns.idleMs(), performance.now() - lastCall);
+  const idleMs = (): number => (binding.workspaceId() === undefined ? 0 : quietMs());
   const healthState = createHealth();
-  const identity = { workspaceId, version, instanceId: randomUUID(), features: featuresOf(config.provider) };
-  const identify = () => ({ ...identity, contextWindow: limits.contextWindow ?? 0, windows: contexts.windows() });
+  const identity = { version, instanceId: randomUUID(), features: featuresOf(config.provider) };
+  const identify = () => ({
+    ...identity,
+    workspaceId: binding.workspaceId() ?? '',
+    contextWindow: limits.contextWindow ?? 0,
+    windows: contexts.windows(),
+  });
   const server = await listenHttp2(
     connectNodeAdapter({
       readMaxBytes: READ_BYTES,
       writeMaxBytes: WRITE_BYTES,
       routes: (router) =>
         router
-          .service(AgentRuntime, agentRuntimeRoutes({ turns, summarize, identify }), { requestGate })
+          .service(AgentRuntime, agentRuntimeRoutes({ turns, summarize, identify, bind: binding.bind }), {
+            requestGate,
+          })
           .service(health.Health, healthState.routes, { readMaxBytes: 1024 }),
     }),
     { host, port },
@@ -122,7 +142,10 @@ export async function startRuntime({ config, logger, stack, onIdle }: RuntimeDep
   stack.defer('turns', () => turns.shutDown(Math.max(0, graceMs - CLOSING_MS)));
   stack.defer('health', () => healthState.stopServing());
   stack.defer('startup garbage', collectStartupGarbage({ quietMs }));
-  if (idleExitMs > 0) stack.defer('idle watch', watchIdle({ limitMs: idleExitMs, quietMs, onIdle }));
-  logger.info({ port: server.port, provider: model.provider, workspace_id: workspaceId }, 'listening');
+  if (idleExitMs > 0) stack.defer('idle watch', watchIdle({ limitMs: idleExitMs, quietMs: idleMs, onIdle }));
+  // Its first turn must not wait for code. A workspace's own runtime may get no turn.
+  if (poolMember !== undefined) void Promise.all([model.prepare?.(), mcpTools?.prepare()]).catch(() => undefined);
+  const served = poolMember === undefined ? { workspace_id: binding.workspaceId() } : { pool_member: poolMember };
+  logger.info({ port: server.port, provider: model.provider, ...served }, 'listening');
   return { port: server.port };
 }

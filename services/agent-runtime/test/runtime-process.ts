@@ -29,9 +29,9 @@ export const callToken = (audience = WORKSPACE): Promise<string> =>
   signCallToken(privateKey, { subject: 'orchestrator', audience });
 
 /** A token with the right key and audience that expired a minute ago. */
-export function expiredToken(): string {
+export function expiredToken(audience = WORKSPACE): string {
   const now = Math.floor(Date.now() / 1000);
-  const claims = { sub: 'orchestrator', aud: WORKSPACE, iat: now - 120, exp: now - 60 };
+  const claims = { sub: 'orchestrator', aud: audience, iat: now - 120, exp: now - 60 };
   const signed = [{ alg: 'EdDSA' }, claims]
     .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
     .join('.');

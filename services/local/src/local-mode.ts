@@ -303,6 +303,7 @@ function orchestratorEnvironment(options: OrchestratorSettings) {
     RUNTIME_DRIVER: 'process',
     RUNTIME_PROGRAM: fileURLToPath(new URL('../../agent-runtime/dist/main.js', import.meta.url)),
     RUNTIME_MAX_PROCESSES: String(settings.maxRuntimes),
+    RUNTIME_WARM_PROCESSES: String(settings.warmRuntimes),
     RUNTIME_MAX_STARTS: settings.environment['RUNTIME_MAX_STARTS'],
     RUNTIME_START_MS: settings.environment['RUNTIME_START_MS'],
     RUNTIME_LOG_DIRECTORY: folder.file('runtimes'),

@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { LocalError } from '@uswarm/dev-servers';
@@ -26,6 +27,7 @@ describe('the settings of local mode', () => {
       corsOrigins: [],
       dataDirectory: expect.stringMatching(/\/\.data$/),
       maxRuntimes: 8,
+      warmRuntimes: totalmem() >= 4 * 1024 ** 3 ? 1 : 0,
       search: { kind: 'searxng' },
       toolServer: undefined,
       e2eToken: undefined,
@@ -42,6 +44,7 @@ describe('the settings of local mode', () => {
       CORS_ORIGINS: 'https://staging.example.com, capacitor://localhost',
       USWARM_DATA_DIR: 'elsewhere',
       USWARM_MAX_RUNTIMES: '2',
+      USWARM_WARM_RUNTIMES: '3',
       SVC_SEARCH_ENDPOINT: 'http://127.0.0.1:8888',
       SVC_MCP_ENDPOINT: 'http://127.0.0.1:8889/mcp',
       SVC_MCP_SIGNING_KEY: `a:${TOKEN}`,
@@ -58,6 +61,7 @@ describe('the settings of local mode', () => {
       corsOrigins: ['https://staging.example.com', 'capacitor://localhost'],
       dataDirectory: resolve('elsewhere'),
       maxRuntimes: 2,
+      warmRuntimes: 3,
       search: { kind: 'own', endpoint: 'http://127.0.0.1:8888' },
       toolServer: { endpoint: 'http://127.0.0.1:8889/mcp', signingKey: `a:${TOKEN}` },
       e2eToken: TOKEN,
@@ -104,6 +108,8 @@ describe('the settings of local mode', () => {
     [{ USWARM_MAX_RUNTIMES: '0' }, 'USWARM_MAX_RUNTIMES is not valid: must be an integer from 1 to 1000.'],
     [{ USWARM_MAX_RUNTIMES: '1.5' }, 'USWARM_MAX_RUNTIMES is not valid: must be an integer from 1 to 1000.'],
     [{ USWARM_MAX_RUNTIMES: '1001' }, 'USWARM_MAX_RUNTIMES is not valid: must be an integer from 1 to 1000.'],
+    [{ USWARM_WARM_RUNTIMES: '-1' }, 'USWARM_WARM_RUNTIMES is not valid: must be an integer from 0 to 100.'],
+    [{ USWARM_WARM_RUNTIMES: '101' }, 'USWARM_WARM_RUNTIMES is not valid: must be an integer from 0 to 100.'],
     [
       { CORS_ORIGINS: 'localhost:5173' },
       'CORS_ORIGINS is not valid: expected origins such as https://app.example.com, or only *.',

@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import {
   configuredProvider,
@@ -17,6 +18,9 @@ import { type Network, readNetwork } from './network.js';
 const httpUrl = z.url({ protocol: /^https?$/, error: 'needs an http or https URL' });
 
 const RUNTIMES = 'must be an integer from 1 to 1000';
+const WARM_RUNTIMES = 'must be an integer from 0 to 100';
+/** Bytes from which a process that only waits is not missed. */
+const ENOUGH_MEMORY = 4 * 1024 ** 3;
 
 const baseUrls = Object.values(MODEL_PROVIDER_METADATA).flatMap(({ connection }) =>
   connection === undefined ? [] : [[connection.baseUrl, httpUrl.optional()]],
@@ -26,6 +30,12 @@ const Environment = z.object({
   USWARM_PORT: port.min(1, 'must be at least 1').default(8080),
   CORS_ORIGINS: corsOrigins.default([]),
   USWARM_MAX_RUNTIMES: z.coerce.number(RUNTIMES).int(RUNTIMES).min(1, RUNTIMES).max(1_000, RUNTIMES).default(8),
+  USWARM_WARM_RUNTIMES: z.coerce
+    .number(WARM_RUNTIMES)
+    .int(WARM_RUNTIMES)
+    .min(0, WARM_RUNTIMES)
+    .max(100, WARM_RUNTIMES)
+    .default(() => (totalmem() >= ENOUGH_MEMORY ? 1 : 0)),
   SVC_SEARCH_ENDPOINT: httpUrl.optional(),
   SVC_MCP_ENDPOINT: httpUrl.optional(),
   SVC_MCP_SIGNING_KEY: z
@@ -55,6 +65,8 @@ export interface Settings {
   dataDirectory: string;
   /** Maximum runtime processes. */
   maxRuntimes: number;
+  /** Runtime processes that wait for a workspace. */
+  warmRuntimes: number;
   /** The user's SearXNG, one that local mode starts, or none. */
   search: { kind: 'own'; endpoint: string } | { kind: 'searxng' } | { kind: 'off' };
   /** A running tool server, used in place of local mode's own. */
@@ -77,8 +89,8 @@ export const USAGE = `npm start [-- [--no-search] [--host <address>]]
   --search      the default: start SearXNG, unless SVC_SEARCH_ENDPOINT names another one or is empty
   --help        this text
 
-Environment: USWARM_PORT (8080), USWARM_DATA_DIR (.data), USWARM_MAX_RUNTIMES (8), CORS_ORIGINS, SVC_SEARCH_ENDPOINT,
-SVC_MCP_ENDPOINT with SVC_MCP_SIGNING_KEY, ${CONNECTION_VARIABLES.join(', ')},
+Environment: USWARM_PORT (8080), USWARM_DATA_DIR (.data), USWARM_MAX_RUNTIMES (8), USWARM_WARM_RUNTIMES (1), CORS_ORIGINS,
+SVC_SEARCH_ENDPOINT, SVC_MCP_ENDPOINT with SVC_MCP_SIGNING_KEY, ${CONNECTION_VARIABLES.join(', ')},
 TRANSCRIPTION_MODEL for voice messages,
 USWARM_MODEL_CONTEXT_WINDOW, USWARM_MODEL_OUTPUT_LIMIT, E2E_TOKEN, SIGNATURE_MODE, SIGNATURE_SECRET, LOG_LEVEL,
 HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY, PROXY_USERNAME, PROXY_PASSWORD
@@ -107,6 +119,7 @@ export function readSettings(
     corsOrigins: env.CORS_ORIGINS,
     dataDirectory: dataDirectory(environment),
     maxRuntimes: env.USWARM_MAX_RUNTIMES,
+    warmRuntimes: env.USWARM_WARM_RUNTIMES,
     search: readSearch(options, environment),
     toolServer:
       toolEndpoint === undefined || signingKey === undefined ? undefined : { endpoint: toolEndpoint, signingKey },

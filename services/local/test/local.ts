@@ -37,8 +37,15 @@ export async function runLocalMode(env: Record<string, string> = {}, args: strin
   const port = env['USWARM_PORT'] ?? String(await freePort());
   const directory = env['USWARM_DATA_DIR'] ?? (await newDataFolder());
   if (env['USWARM_DATA_DIR'] === undefined) await fillDataFolder(directory);
-  // Titles cause model calls and events that most tests do not expect.
-  const settings = { USWARM_PORT: port, USWARM_DATA_DIR: directory, SUMMARY_WORKERS: '0', ...env };
+  const settings = {
+    USWARM_PORT: port,
+    USWARM_DATA_DIR: directory,
+    // Titles cause model calls and events that most tests do not expect.
+    SUMMARY_WORKERS: '0',
+    // Saves the start of a process in each test.
+    USWARM_WARM_RUNTIMES: '0',
+    ...env,
+  };
   const program = startLocalMode(settings, args);
   await program.printed(/Ctrl-C stops everything/);
   const url = `http://127.0.0.1:${port}`;

@@ -236,6 +236,8 @@ export const OrchestratorConfig = z.object({
   RUNTIME_PROGRAM: z.string().min(1).optional(),
   /** Maximum runtime processes. Further starts wait until an idle runtime is suspended. 0: no limit. */
   RUNTIME_MAX_PROCESSES: z.coerce.number().int().min(0).max(1_000).default(0),
+  /** Started runtime processes that wait for a workspace, in addition to RUNTIME_MAX_PROCESSES. */
+  RUNTIME_WARM_PROCESSES: z.coerce.number().int().min(0).max(100).default(0),
   /** Maximum concurrent runtime process starts. Default: one per processor core. */
   RUNTIME_MAX_STARTS: z.coerce.number().int().min(1).max(1_000).optional(),
   /**

@@ -6,6 +6,17 @@ const REQUEST: StepRequest = { model: '', prompt: [], tools: [], toolChoice: 'au
 const TEXT: StepEvent = { type: 'text', text: 'a' };
 
 describe('a lazy port', () => {
+  it('loads the provider before the first call if it is prepared', async () => {
+    let loads = 0;
+    const port = lazyPort('late', () => {
+      loads += 1;
+      return Promise.resolve({ provider: 'late', step: () => Promise.reject(new Error('not called')) as never });
+    });
+    await port.prepare?.();
+    await port.prepare?.();
+    expect(loads).toBe(1);
+  });
+
   it('loads the provider once, with the first call', async () => {
     let loads = 0;
     const port = lazyPort('late', () => {

@@ -113,6 +113,8 @@ export interface ModelPort {
   readonly provider: string;
   /** Whether it announces each request, if the caller wants that. Default: false */
   readonly announces?: boolean;
+  /** Loads what the first call would load. */
+  prepare?(): Promise<void>;
   /** @throws ModelError; the reason of `signal` if it aborts */
   step(request: StepRequest, options: StepOptions): AsyncIterable<StepEvent>;
 }

@@ -118,15 +118,15 @@ export function createProvider(
 }
 
 /** A runtime with its own key must not send the gateway's token, which every turn has, to the provider. */
-const withoutToken = ({ provider, step }: ModelPort): ModelPort => ({
-  provider,
+const withoutToken = (port: ModelPort): ModelPort => ({
+  ...port,
   // The demo model sends no requests.
-  announces: provider !== 'demo',
-  step: (request, { token: _, ...options }) => step(request, options),
+  announces: port.provider !== 'demo',
+  step: (request, { token: _, ...options }) => port.step(request, options),
 });
 
 /** The gateway reserves the tokens of each call. */
-const withoutAnnouncements = ({ provider, step }: ModelPort): ModelPort => ({
-  provider,
-  step: (request, { announce: _, ...options }) => step(request, options),
+const withoutAnnouncements = (port: ModelPort): ModelPort => ({
+  ...port,
+  step: (request, { announce: _, ...options }) => port.step(request, options),
 });

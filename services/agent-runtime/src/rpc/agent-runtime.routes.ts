@@ -43,16 +43,19 @@ export interface AgentRuntimeDeps {
   turns: TurnRegistry;
   summarize: Summarize;
   identify: () => MessageInitShape<typeof IdentifyResponseSchema>;
+  bind: (workspaceId: string) => void;
 }
 
 /** The gRPC methods for the orchestrator. */
-export function agentRuntimeRoutes({ turns, summarize, identify }: AgentRuntimeDeps): ServiceImpl<typeof AgentRuntime> {
+export function agentRuntimeRoutes(deps: AgentRuntimeDeps): ServiceImpl<typeof AgentRuntime> {
+  const { turns, summarize, identify, bind } = deps;
   return {
     identify() {
       // The caller is about to start a turn. Behind a Service, another connection reaches the next pod.
       if (turns.shuttingDown()) throw toConnectError(new TurnRefused('shutting_down'));
       return identify();
     },
+    bind: ({ workspaceId }) => answer(() => bind(workspaceId)),
     async *runTurn(request, { signal }) {
       validateTurn(request);
       try {

@@ -23,6 +23,14 @@ describe('lazy tools', () => {
     expect(seen).toEqual({ loads: 1, closes: 1 });
   });
 
+  it('are loaded once if they are prepared', async () => {
+    const { tools, seen } = setUp();
+    await tools.prepare();
+    expect(seen.loads).toBe(1);
+    await tools.forTurn(() => 'token').list(signal);
+    expect(seen.loads).toBe(1);
+  });
+
   it('are not loaded if they are closed unused', async () => {
     const { tools, seen } = setUp();
     await tools.close();

@@ -80,7 +80,14 @@ export interface RuntimeClient {
   close(): void;
 }
 
+export interface PoolClient {
+  /** Makes a runtime from a pool serve the workspace. @throws ConnectError also if it serves another one */
+  bind(pool: { member: string; address: string }, workspaceId: string): Promise<void>;
+}
+
 const CALL_MS = 3_000;
+/** A new process starts in about this time. */
+const BIND_MS = 1_000;
 /** A call token is used again for this many ms, which is much shorter than it is valid. */
 const REUSE_TOKEN_MS = 20_000;
 /** Allows for a model call with retries. */
@@ -129,7 +136,7 @@ const isRefused = (error: unknown): boolean => error instanceof ConnectError && 
  * @param callPrivateKeys PEM; the first key is the current one. During a rotation, the next key is used for a runtime
  *   that rejects the first one.
  */
-export function createRuntimeClient(callPrivateKeys: readonly string[]): RuntimeClient {
+export function createRuntimeClient(callPrivateKeys: readonly string[]): RuntimeClient & PoolClient {
   const keys = callPrivateKeys.map((pem) => createPrivateKey(pem));
   const connections = new Map<string, Connection>();
   /** Get no new calls, and are kept until their open streams end. */
@@ -285,6 +292,13 @@ export function createRuntimeClient(callPrivateKeys: readonly string[]): Runtime
     async status(target, signal) {
       const { busy, turns, idleMs } = await call(target, (client) => client.status({}, short(signal)));
       return { busy, turns: turns.map(({ turnId, generation }) => ({ turnId, generation })), idleMs: Number(idleMs) };
+    },
+    async bind({ member, address }, workspaceId) {
+      try {
+        await call({ workspaceId: member, address }, (client) => client.bind({ workspaceId }, { timeoutMs: BIND_MS }));
+      } finally {
+        dropAll(member);
+      }
     },
     async stopTurn(target, turn, signal) {
       await call(target, (client) => client.stopTurn(turn, short(signal)), followedOver(turn.turnId));

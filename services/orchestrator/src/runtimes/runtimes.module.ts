@@ -48,6 +48,7 @@ export async function createRuntimesModule(deps: RuntimesModuleDeps) {
     environment,
     database: background.database,
     pool,
+    client,
     ownsRuntimes,
     logger,
   });

@@ -236,7 +236,7 @@ describe('a webhook', () => {
     await say('moved?');
     await waitAfter(webhook, 1);
     await user.patch(`${webhooks}/${webhook.id}`, { url: receiver.url }, 200);
-    await allDelivered(webhook);
+    expect(await allDelivered(webhook)).toMatchObject([{ attempts: 1 }]);
   });
 
   it('shows that it is disabled also in a workspace without a conversation', async () => {

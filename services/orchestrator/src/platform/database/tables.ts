@@ -354,6 +354,7 @@ export interface RuntimeProcessesTable {
   pid: number;
   port: number;
   started_at: Generated<Timestamp>;
+  pool_member: string | null;
 }
 
 export interface RuntimesTable {

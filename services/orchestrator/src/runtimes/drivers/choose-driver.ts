@@ -1,6 +1,7 @@
 import type { Logger } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import { createProcessDriver } from './process/process-driver.js';
+import type { PoolClient } from '../runtime-client.js';
 import type { RuntimePool } from '../runtime-pool.js';
 import type { ChosenDriver } from './driver.js';
 import { runtimeEnvironment } from './process/runtime-environment.js';
@@ -12,6 +13,7 @@ export interface ChooseDriverDeps {
   environment: Record<string, string | undefined>;
   database: Database;
   pool: RuntimePool;
+  client: PoolClient;
   /** See `OrchestratorOptions`. */
   ownsRuntimes: boolean;
   logger: Logger;
@@ -26,7 +28,7 @@ export async function chooseDriver(deps: ChooseDriverDeps): Promise<ChosenDriver
 }
 
 async function openProcessDriver(deps: ChooseDriverDeps): Promise<ChosenDriver> {
-  const { config, environment, database, pool, ownsRuntimes, logger } = deps;
+  const { config, environment, database, pool, client, ownsRuntimes, logger } = deps;
   const { RUNTIME_PROGRAM: program } = config;
   if (program === undefined) throw new Error('RUNTIME_PROGRAM is required with RUNTIME_DRIVER=process');
   const driver = createProcessDriver({
@@ -43,14 +45,22 @@ async function openProcessDriver(deps: ChooseDriverDeps): Promise<ChosenDriver> 
     pool,
     startPatienceMs: config.RUNTIME_START_MS,
     maxStarts: config.RUNTIME_MAX_STARTS,
+    warm: {
+      // Only a replica with runtime workers starts runtimes.
+      size: config.RUNTIME_WORKERS === 0 ? 0 : config.RUNTIME_WARM_PROCESSES,
+      bind: ({ member, port }, workspaceId) =>
+        client.bind({ member, address: `http://127.0.0.1:${port}` }, workspaceId),
+    },
     logger,
     ...(config.RUNTIME_LOG_DIRECTORY === undefined ? {} : { logDirectory: config.RUNTIME_LOG_DIRECTORY }),
   });
   // A killed orchestrator may have left runtimes behind, with old code and old settings.
   if (ownsRuntimes) await driver.stopAll();
+  driver.warmUp();
   return {
     driver,
     async close() {
+      await driver.close();
       if (ownsRuntimes) await driver.stopAll();
     },
   };

@@ -92,7 +92,7 @@ describe('runtimes as processes', () => {
     otherProcesses.push(child);
     const { pid } = child;
     if (pid === undefined) throw new Error('the process did not start');
-    await putRuntimeProcess(db.database, spec.workspaceId, { pid, port: 1 });
+    await putRuntimeProcess(db.database, spec.workspaceId, { pid, port: 1, poolMember: null });
     return pid;
   };
 

@@ -1,18 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTaskQueue, type Logger } from '@uswarm/service-kit';
-import { z } from 'zod';
 import type { RuntimePool } from '../../runtime-pool.js';
 import { QUEUED } from '../../../records/runtime-state.js';
 import type { RuntimeDriver, RuntimeObservation, RuntimeSpec } from '../driver.js';
+import { createRuntimeLogs } from './runtime-logs.js';
 import type { RuntimeProcess } from './runtime-processes.store.js';
-import { watchStart } from './start-watch.js';
+import { hasExited, isRuntime, kill, signalProcess, type SpawnedRuntime, spawnRuntime } from './spawn-runtime.js';
 import { createSuspicions } from './suspicions.js';
+import { createWarmProcesses, type WarmProcess } from './warm-processes.js';
 import type * as runtimeProcessRecords from './runtime-processes.store.js';
 import type { Database } from '../../../platform/database/database.js';
 
@@ -23,7 +19,8 @@ export interface ProcessDriverDeps {
     'getRuntimeProcess' | 'listRuntimeProcesses' | 'putRuntimeProcess' | 'deleteRuntimeProcess'
   >;
   program: string;
-  environment: (spec: Pick<RuntimeSpec, 'workspaceId' | 'userId'>) => Record<string, string>;
+  /** @param identity `USWARM_WORKSPACE_ID` and `USWARM_USER_ID`, or `USWARM_POOL_MEMBER` */
+  environment: (identity: Record<string, string>) => Record<string, string>;
   /** Undefined discards the runtimes' logs. */
   logDirectory?: string;
   pool: Pick<RuntimePool, 'admit' | 'adopt' | 'release' | 'requeue' | 'isQueued' | 'isEvicted'>;
@@ -31,12 +28,18 @@ export interface ProcessDriverDeps {
   startPatienceMs: number;
   /** Maximum concurrent starts. Default: one per processor core. */
   maxStarts?: number | undefined;
+  /** Processes that are started before a workspace needs one. Default: none. */
+  warm?: { size: number; bind: (process: WarmProcess, workspaceId: string) => Promise<void> } | undefined;
   logger: Logger;
 }
 
 export interface ProcessDriver extends RuntimeDriver {
   /** Stops all known runtimes. For local mode, which leaves no processes behind. */
   stopAll(): Promise<void>;
+  /** Starts the processes that wait for a workspace. */
+  warmUp(): void;
+  /** Ends the processes that wait for a workspace. */
+  close(): Promise<void>;
 }
 
 const SUSPENDED: RuntimeObservation = { phase: 'Suspended', reason: '', address: null, current: true };
@@ -53,7 +56,6 @@ const LOOP_TIMES = 2;
 const STOP_MS = 6_000;
 /** A killed process ends within this time. */
 const KILL_MS = 5_000;
-const Listening = z.object({ event: z.literal('listening'), port: z.int().positive() });
 
 /**
  * Runs each runtime as a detached process on a free loopback port. The processes outlive the orchestrator that started
@@ -68,40 +70,55 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
   /** A lost lease does not end a start: the next call waits for it. */
   const starting = new Map<string, Promise<number>>();
 
+  const logs = createRuntimeLogs(logDirectory, logger);
+  const warm = createWarmProcesses({
+    size: deps.warm?.size ?? 0,
+    async start(member) {
+      const options = { program, env: environment({ USWARM_POOL_MEMBER: member }), patienceMs: startPatienceMs };
+      const spawned = await starts.run(() => spawnRuntime({ ...options, log: logs.open(member), inPool: true }));
+      return { member, ...spawned };
+    },
+    bind: async (process, workspaceId) => deps.warm?.bind(process, workspaceId),
+    discard: logs.discard,
+    logger,
+  });
+
   async function start(spec: RuntimeSpec): Promise<number> {
-    const child = spawnRuntime(program, environment(spec), openLog(spec.workspaceId));
-    child.once('exit', (code, signal) => {
-      logger.info({ workspace: spec.workspaceId, pid: child.pid, code, signal }, 'runtime process exited');
-      for (const listener of listeners) listener(spec.workspaceId);
-    });
+    const { workspaceId } = spec;
+    const env = environment({ USWARM_WORKSPACE_ID: workspaceId, USWARM_USER_ID: spec.userId });
+    const spawned = await spawnRuntime({ program, env, log: logs.open(workspaceId), patienceMs: startPatienceMs });
+    return keep(workspaceId, spawned, null);
+  }
+
+  /** Stores the process, so that any orchestrator finds it. @returns its port */
+  async function keep(
+    workspaceId: string,
+    { child, pid, port }: SpawnedRuntime,
+    poolMember: string | null,
+  ): Promise<number> {
+    const onExit = (): void => {
+      const { exitCode: code, signalCode: signal } = child;
+      logger.info({ workspace: workspaceId, pid, code, signal }, 'runtime process exited');
+      for (const listener of listeners) listener(workspaceId);
+    };
+    child.once('exit', onExit);
+    if (hasExited(child)) onExit();
+    logger.info({ workspace: workspaceId, poolMember, pid, port }, 'runtime process listening');
     try {
-      const port = await listeningPort(child, startPatienceMs);
-      child.unref();
-      const { pid } = child;
-      if (pid === undefined) throw new Error('the runtime has no process id');
-      logger.info({ workspace: spec.workspaceId, pid, port }, 'runtime process listening');
-      await store.putRuntimeProcess(database, spec.workspaceId, { pid, port });
+      await store.putRuntimeProcess(database, workspaceId, { pid, port, poolMember });
       return port;
     } catch (error) {
-      // Kills it also if storing it failed: no orchestrator could adopt or stop it.
+      // No orchestrator could adopt or stop it.
       await kill(child);
       throw error;
     }
   }
 
-  /** A runtime starts without a log if the disk is full or the folder is not writable. */
-  function openLog(workspaceId: string): number | undefined {
-    if (logDirectory === undefined) return undefined;
-    try {
-      mkdirSync(logDirectory, { recursive: true });
-      return openSync(path.join(logDirectory, `${workspaceId}.log`), 'a', 0o600);
-    } catch (error) {
-      logger.warn(
-        { err: error, workspace: workspaceId },
-        'the log of a runtime cannot be opened; it starts without one',
-      );
-      return undefined;
-    }
+  async function claim({ workspaceId }: RuntimeSpec): Promise<number | undefined> {
+    const claimed = await warm.claim(workspaceId);
+    if (claimed === undefined) return undefined;
+    logs.adopt(claimed.member, workspaceId);
+    return keep(workspaceId, claimed, claimed.member);
   }
 
   /** @throws Error if the start failed */
@@ -109,7 +126,7 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
     const { workspaceId } = spec;
     const known = starting.get(workspaceId);
     if (known !== undefined) return known;
-    const started = starts.run(() => start(spec), { signal });
+    const started = claim(spec).then((port) => port ?? starts.run(() => start(spec), { signal }));
     starting.set(workspaceId, started);
     try {
       return await started;
@@ -127,15 +144,15 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
     return store.getRuntimeProcess(database, workspaceId);
   }
 
-  async function stop(workspaceId: string, pid: number): Promise<void> {
+  async function stop(workspaceId: string, known: RuntimeProcess): Promise<void> {
     const ends = async (withinMs: number): Promise<void> => {
       const deadline = performance.now() + withinMs;
-      while (isRuntime(pid, workspaceId) && performance.now() < deadline) await sleep(50);
+      while (isRuntime(known, workspaceId) && performance.now() < deadline) await sleep(50);
     };
-    if (isRuntime(pid, workspaceId)) {
-      signalProcess(pid, 'SIGTERM');
+    if (isRuntime(known, workspaceId)) {
+      signalProcess(known.pid, 'SIGTERM');
       await ends(STOP_MS);
-      if (isRuntime(pid, workspaceId)) signalProcess(pid, 'SIGKILL');
+      if (isRuntime(known, workspaceId)) signalProcess(known.pid, 'SIGKILL');
       await ends(KILL_MS);
     }
     await store.deleteRuntimeProcess(database, workspaceId);
@@ -143,7 +160,7 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
 
   async function end(workspaceId: string): Promise<void> {
     const known = await find(workspaceId);
-    if (known !== undefined) await stop(workspaceId, known.pid);
+    if (known !== undefined) await stop(workspaceId, known);
     pool.release(workspaceId);
   }
 
@@ -158,8 +175,8 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
       const known = await find(workspaceId);
       const isStuck = known !== undefined && unresponsive && suspicions.isStuck(workspaceId, known.pid);
       if (isStuck || !unresponsive) suspicions.forget(workspaceId);
-      if (isStuck) await stop(workspaceId, known.pid);
-      if (known !== undefined && !isStuck && isRuntime(known.pid, workspaceId)) {
+      if (isStuck) await stop(workspaceId, known);
+      if (known !== undefined && !isStuck && isRuntime(known, workspaceId)) {
         pool.adopt(workspaceId);
         return ready(known.port);
       }
@@ -170,13 +187,13 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
       const known = new Map((await store.listRuntimeProcesses(database)).map((each) => [each.workspaceId, each]));
       const observations = new Map<string, RuntimeObservation>();
       for (const { workspaceId, suspended } of specs) {
-        const { pid, port } = known.get(workspaceId) ?? {};
-        const runs = pid !== undefined && isRuntime(pid, workspaceId);
+        const process = known.get(workspaceId);
+        const runs = process !== undefined && isRuntime(process, workspaceId);
         if (suspended && !runs) observations.set(workspaceId, SUSPENDED);
         if (!suspended && pool.isQueued(workspaceId)) observations.set(workspaceId, WAITING);
-        if (suspended || !runs || port === undefined) continue;
+        if (suspended || !runs) continue;
         const outdated = pool.isEvicted(workspaceId);
-        observations.set(workspaceId, { ...ready(port), ...(outdated && { outdated }) });
+        observations.set(workspaceId, { ...ready(process.port), ...(outdated && { outdated }) });
       }
       return observations;
     },
@@ -187,82 +204,11 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
     onChange(listener) {
       listeners.push(listener);
     },
+    warmUp: warm.fill,
+    close: warm.close,
     async stopAll() {
       const known = await store.listRuntimeProcesses(database);
-      await Promise.all(known.map(({ workspaceId, pid }) => stop(workspaceId, pid)));
+      await Promise.all(known.map(({ workspaceId, ...each }) => stop(workspaceId, each)));
     },
   };
-}
-
-/** `log` is a file descriptor, which is closed here. */
-function spawnRuntime(program: string, env: Record<string, string>, log: number | undefined): ChildProcess {
-  const stderr = log ?? 'ignore';
-  try {
-    return spawn(process.execPath, ['--enable-source-maps', program], {
-      detached: true,
-      env,
-      stdio: ['ignore', 'pipe', stderr],
-    });
-  } finally {
-    if (log !== undefined) closeSync(log);
-  }
-}
-
-/** Kills a process that did not start, and waits for its end. */
-async function kill(child: ChildProcess): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, 'exit');
-  child.kill('SIGKILL');
-  await exited;
-}
-
-/** Waits for the line with the port. @throws if the runtime exits, makes no progress, or prints anything else first */
-async function listeningPort(child: ChildProcess, patienceMs: number): Promise<number> {
-  const { stdout } = child;
-  if (stdout === null) throw new Error('the runtime has no standard output');
-  const lines = createInterface({ input: stdout });
-  let problem = 'exited during its start';
-  const onStuck = (reason: string): void => {
-    problem = `${reason} during its start and was killed`;
-    child.kill('SIGKILL');
-  };
-  const endWatch = child.pid === undefined ? undefined : watchStart(child.pid, { patienceMs, onStuck });
-  try {
-    const line = await new Promise<string>((resolve, reject) => {
-      lines.once('line', resolve);
-      child.once('error', reject);
-      child.once('exit', (code, signal) => reject(new Error(`the runtime ${problem} (${signal ?? code})`)));
-    });
-    return Listening.parse(JSON.parse(line)).port;
-  } finally {
-    endWatch?.();
-    lines.close();
-    stdout.destroy();
-  }
-}
-
-/** Process ids are reused: on Linux, this also checks that the process is the workspace's runtime. */
-function isRuntime(pid: number, workspaceId: string): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-  if (process.platform !== 'linux') return true;
-  try {
-    const state = /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1];
-    return (
-      state !== 'Z' && readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`USWARM_WORKSPACE_ID=${workspaceId}\0`)
-    );
-  } catch {
-    return false;
-  }
-}
-
-function signalProcess(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // The process has already exited.
-  }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { generateCallKeys } from '@uswarm/service-kit';
 import { runtimeEnvironment } from './runtime-environment.js';
 
-const SPEC = { workspaceId: 'w', userId: 'u' };
+const IDENTITY = { USWARM_WORKSPACE_ID: 'w', USWARM_USER_ID: 'u' };
 const PROVIDER = {
   OPENAI_API_KEY: 'secret-key',
   OPENAI_BASE_URL: 'http://provider',
@@ -16,7 +16,7 @@ const environment = (modelGatewayUrl: string | undefined, variables: Record<stri
     modelGatewayUrl,
     logLevel: 'info',
     environment: variables,
-  })(SPEC);
+  })(IDENTITY);
 
 describe('the environment of a runtime', () => {
   it('has the settings of the provider without a model gateway', () => {

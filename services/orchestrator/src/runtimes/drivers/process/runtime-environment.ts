@@ -1,6 +1,5 @@
 import { configuredProvider, PROVIDER_CONNECTIONS, PROVIDER_VARIABLES } from '@uswarm/contract/providers';
 import { callPublicKey } from '@uswarm/service-kit';
-import type { RuntimeSpec } from '../driver.js';
 
 export interface RuntimeEnvironmentOptions {
   callPrivateKey: string;
@@ -51,10 +50,9 @@ export function runtimeEnvironment(options: RuntimeEnvironmentOptions) {
           USWARM_DEFAULT_PROVIDER:
             options.environment['USWARM_DEFAULT_PROVIDER'] || configuredProvider(options.environment),
         };
-  return ({ workspaceId, userId }: Pick<RuntimeSpec, 'workspaceId' | 'userId'>): Record<string, string> => ({
+  return (identity: Record<string, string>): Record<string, string> => ({
     ...Object.fromEntries(passedOn),
-    USWARM_WORKSPACE_ID: workspaceId,
-    USWARM_USER_ID: userId,
+    ...identity,
     USWARM_RUNTIME_HOST: '127.0.0.1',
     USWARM_RUNTIME_PORT: '0',
     USWARM_CALL_PUBLIC_KEY: publicKey,

@@ -65,7 +65,7 @@ function createDriver(source: string, options: Partial<ProcessDriverDeps> = {}):
     database: NO_TRANSACTION,
     store: memoryProcesses(),
     program: source,
-    environment: ({ workspaceId }) => ({ USWARM_WORKSPACE_ID: workspaceId }),
+    environment: (identity) => identity,
     pool: createRuntimePool({ places: 0, requestReconcile: () => undefined }),
     startPatienceMs: PATIENCE_MS,
     logger: silentLogger,

@@ -11,7 +11,37 @@ import type { JsonObject, Message as Message$1 } from "@bufbuild/protobuf";
  * Describes the file uswarm/runtime/v1/runtime.proto.
  */
 export const file_uswarm_runtime_v1_runtime: GenFile = /*@__PURE__*/
-  fileDesc("Ch91c3dhcm0vcnVudGltZS92MS9ydW50aW1lLnByb3RvEhF1c3dhcm0ucnVudGltZS52MSIRCg9JZGVudGlmeVJlcXVlc3QiqQEKEElkZW50aWZ5UmVzcG9uc2USFAoMd29ya3NwYWNlX2lkGAEgASgJEg8KB3ZlcnNpb24YAiABKAkSEwoLaW5zdGFuY2VfaWQYAyABKAkSEAoIZmVhdHVyZXMYBCADKAkSFgoOY29udGV4dF93aW5kb3cYBSABKA0SLwoHd2luZG93cxgGIAMoCzIeLnVzd2FybS5ydW50aW1lLnYxLk1vZGVsV2luZG93IiwKC01vZGVsV2luZG93Eg0KBW1vZGVsGAEgASgJEg4KBnRva2VucxgCIAEoDSIPCg1TdGF0dXNSZXF1ZXN0Il4KDlN0YXR1c1Jlc3BvbnNlEgwKBGJ1c3kYASABKAgSLQoFdHVybnMYAiADKAsyHi51c3dhcm0ucnVudGltZS52MS5SdW5uaW5nVHVybhIPCgdpZGxlX21zGAMgASgDIngKC1J1bm5pbmdUdXJuEg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRIQCghhZ2VudF9pZBgDIAEoCRIyCghhY3Rpdml0eRgEIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiNgoPU3RvcFR1cm5SZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDSISChBTdG9wVHVyblJlc3BvbnNlIrkBCg5BZHZhbmNlUmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEhIKCmdlbmVyYXRpb24YAiABKA0SGQoRY29tbWl0dGVkX3Rocm91Z2gYAyABKAQSMgoLcmVzb2x1dGlvbnMYBCADKAsyHS51c3dhcm0ucnVudGltZS52MS5SZXNvbHV0aW9uEjMKCHN0ZWVyaW5nGAUgAygLMiEudXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeU1lc3NhZ2UinQEKClJlc29sdXRpb24SDwoHY2FsbF9pZBgBIAEoCRIMCgR0ZXh0GAIgASgJEg4KBmZhaWxlZBgDIAEoCBIPCgdtZXNzYWdlGAQgASgIEhIKCnRvb2xfdG9rZW4YBSABKAkSLAoIcGljdHVyZXMYBiADKAsyGi51c3dhcm0ucnVudGltZS52MS5QaWN0dXJlEg0KBXdhaXRzGAcgASgIIhEKD0FkdmFuY2VSZXNwb25zZSJlChVSZW5ld1Rvb2xUb2tlblJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCRISCgpnZW5lcmF0aW9uGAIgASgNEhIKCnRvb2xfdG9rZW4YAyABKAkSEwoLbW9kZWxfdG9rZW4YBCABKAkiGAoWUmVuZXdUb29sVG9rZW5SZXNwb25zZSLZBgoOUnVuVHVyblJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCRISCgpnZW5lcmF0aW9uGAIgASgNEhIKCmZyb21fZXZlbnQYAyABKAQSJwoFYWdlbnQYBCABKAsyGC51c3dhcm0ucnVudGltZS52MS5BZ2VudBIsCgpjb2xsZWFndWVzGAUgAygLMhgudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnQSMgoHaGlzdG9yeRgGIAMoCzIhLnVzd2FybS5ydW50aW1lLnYxLkhpc3RvcnlNZXNzYWdlEg0KBXRvb2xzGAcgAygJEisKCG1lbW9yaWVzGAggAygLMhkudXN3YXJtLnJ1bnRpbWUudjEuTWVtb3J5EhIKCmZpcnN0X3N0ZXAYCSABKA0SMQoHY29udGV4dBgKIAEoCzIgLnVzd2FybS5ydW50aW1lLnYxLkFuc3dlckNvbnRleHQSEgoKdG9vbF90b2tlbhgLIAEoCRIuCgZsaW1pdHMYDCABKAsyHi51c3dhcm0ucnVudGltZS52MS5Nb2RlbExpbWl0cxIPCgdzdW1tYXJ5GA0gASgJEhMKC21vZGVsX3Rva2VuGA4gASgJEhEKCWpvdXJuYWxlZBgPIAEoCBIpCgdqb3VybmFsGBAgAygLMhgudXN3YXJtLnJ1bnRpbWUudjEuRW50cnkSNAoPcmVxdWVzdGVkX3Rvb2xzGBEgAygLMhsudXN3YXJtLnJ1bnRpbWUudjEuVG9vbFNwZWMSMgoLcmVzb2x1dGlvbnMYEiADKAsyHS51c3dhcm0ucnVudGltZS52MS5SZXNvbHV0aW9uEhUKDXNob3duX2VudHJpZXMYEyABKA0SEAoIY2FuX3dhaXQYHiABKAgSEAoIYnVkZ2V0ZWQYFSABKAgSOAoOam91cm5hbF9saW1pdHMYKCABKAsyIC51c3dhcm0ucnVudGltZS52MS5Kb3VybmFsTGltaXRzEjMKDHJlY2VudF9jYWxscxgpIAMoCzIdLnVzd2FybS5ydW50aW1lLnYxLkNhbGxSZWNvcmQSDwoHaXNfdGFzaxgqIAEoCBIzCghzdGVlcmluZxgrIAMoCzIhLnVzd2FybS5ydW50aW1lLnYxLkhpc3RvcnlNZXNzYWdlIjsKDUpvdXJuYWxMaW1pdHMSEwoLZW50cnlfYnl0ZXMYASABKA0SFQoNam91cm5hbF9ieXRlcxgCIAEoDSJRCghUb29sU3BlYxIMCgRuYW1lGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhQKDGlucHV0X3NjaGVtYRgDIAEoCRIMCgRoaW50GAQgASgJIlAKC01vZGVsTGltaXRzEhYKDmNvbnRleHRfd2luZG93GAEgASgNEhkKEW1heF9vdXRwdXRfdG9rZW5zGAIgASgNEg4KBmltYWdlcxgDIAEoCCKxAgoQU3VtbWFyaXplUmVxdWVzdBIsCgRraW5kGAEgASgOMh4udXN3YXJtLnJ1bnRpbWUudjEuU3VtbWFyeUtpbmQSDQoFbW9kZWwYAiABKAkSLgoGbGltaXRzGAMgASgLMh4udXN3YXJtLnJ1bnRpbWUudjEuTW9kZWxMaW1pdHMSEAoIcHJldmlvdXMYBCABKAkSMgoHaGlzdG9yeRgFIAMoCzIhLnVzd2FybS5ydW50aW1lLnYxLkhpc3RvcnlNZXNzYWdlEigKBmFnZW50cxgGIAMoCzIYLnVzd2FybS5ydW50aW1lLnYxLkFnZW50EhAKCGxhbmd1YWdlGAcgASgJEhMKC21vZGVsX3Rva2VuGAggASgJEhkKEW1heF9vdXRwdXRfdG9rZW5zGAkgASgNIkoKEVN1bW1hcml6ZVJlc3BvbnNlEgwKBHRleHQYASABKAkSJwoFdXNhZ2UYAiADKAsyGC51c3dhcm0ucnVudGltZS52MS5Vc2FnZSJXCg1BbnN3ZXJDb250ZXh0Eg4KBm5vd19tcxgBIAEoAxIRCgl0aW1lX3pvbmUYAiABKAkSEAoIbGFuZ3VhZ2UYAyABKAkSEQoJdXNlcl9uYW1lGAQgASgJIvQBCgVBZ2VudBIKCgJpZBgBIAEoCRIMCgRzbHVnGAIgASgJEgwKBG5hbWUYAyABKAkSKgoEcm9sZRgEIAEoDjIcLnVzd2FybS5ydW50aW1lLnYxLkFnZW50Um9sZRITCgtkZXNjcmlwdGlvbhgFIAEoCRIOCgZza2lsbHMYBiADKAkSDQoFbW9kZWwYByABKAkSFwoPcmVzcG9uc2VfbGVuZ3RoGAggASgJEg8KB3Byb21wdHMYCSADKAkSOQoPc2tpbGxfZG9jdW1lbnRzGAogAygLMiAudXN3YXJtLnJ1bnRpbWUudjEuU2tpbGxEb2N1bWVudCJDCg1Ta2lsbERvY3VtZW50EgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSDwoHY29udGVudBgDIAEoCSKaAQoOSGlzdG9yeU1lc3NhZ2USCgoCaWQYASABKAkSLAoEcm9sZRgCIAEoDjIeLnVzd2FybS5ydW50aW1lLnYxLkhpc3RvcnlSb2xlEhAKCGFnZW50X2lkGAMgASgJEgwKBHRleHQYBCABKAkSLgoFZmlsZXMYBSADKAsyHy51c3dhcm0ucnVudGltZS52MS5BdHRhY2hlZEZpbGUiiQEKDEF0dGFjaGVkRmlsZRIMCgRuYW1lGAEgASgJEgwKBHRleHQYAiABKAkSLAoIcGljdHVyZXMYAyADKAsyGi51c3dhcm0ucnVudGltZS52MS5QaWN0dXJlEi8KCXJlY29yZGluZxgEIAEoDjIcLnVzd2FybS5ydW50aW1lLnYxLlJlY29yZGluZyIrCgdQaWN0dXJlEhIKCm1lZGlhX3R5cGUYASABKAkSDAoEZGF0YRgCIAEoDCI4CgZNZW1vcnkSCwoDa2V5GAEgASgJEg8KB2NvbnRlbnQYAiABKAkSEAoIY2F0ZWdvcnkYAyABKAkiqgQKCVR1cm5FdmVudBIOCgZudW1iZXIYASABKAQSLwoIYWN0aXZpdHkYAiABKAsyGy51c3dhcm0ucnVudGltZS52MS5BY3Rpdml0eUgAEikKBWNodW5rGAMgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuQ2h1bmtIABInCgR0b29sGAQgASgLMhcudXN3YXJtLnJ1bnRpbWUudjEuVG9vbEgAEikKBXVzYWdlGAUgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuVXNhZ2VIABIzCgpkZWxlZ2F0aW9uGAYgASgLMh0udXN3YXJtLnJ1bnRpbWUudjEuRGVsZWdhdGlvbkgAEi0KB21lc3NhZ2UYByABKAsyGi51c3dhcm0ucnVudGltZS52MS5NZXNzYWdlSAASJwoEZG9uZRgIIAEoCzIXLnVzd2FybS5ydW50aW1lLnYxLkRvbmVIABIpCgVlbnRyeRgJIAEoCzIYLnVzd2FybS5ydW50aW1lLnYxLkVudHJ5SAASLQoHcmVxdWVzdBgLIAEoCzIaLnVzd2FybS5ydW50aW1lLnYxLlJlcXVlc3RIABItCgd3YWl0aW5nGAwgASgLMhoudXN3YXJtLnJ1bnRpbWUudjEuV2FpdGluZ0gAEi0KB2F0dGVtcHQYDiABKAsyGi51c3dhcm0ucnVudGltZS52MS5BdHRlbXB0SAASDwoHYmFycmllchgKIAEoCEIHCgVldmVudCIhCgdXYWl0aW5nEhYKDnJldHJ5X2FmdGVyX21zGAEgASgNIo8CCgVFbnRyeRIOCgZudW1iZXIYASABKA0SKgoEa2luZBgCIAEoDjIcLnVzd2FybS5ydW50aW1lLnYxLkVudHJ5S2luZBIMCgRib2R5GAMgASgJEicKBXVzYWdlGAQgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuVXNhZ2USJQoEdG9vbBgFIAEoCzIXLnVzd2FybS5ydW50aW1lLnYxLlRvb2wSKwoHbWVzc2FnZRgGIAEoCzIaLnVzd2FybS5ydW50aW1lLnYxLk1lc3NhZ2USKwoEY2FsbBgHIAEoCzIdLnVzd2FybS5ydW50aW1lLnYxLkNhbGxSZWNvcmQSEgoKc3RlZXJlZF9ieRgIIAMoCSJpCgpDYWxsUmVjb3JkEgwKBHRvb2wYASABKAkSEQoJYXJndW1lbnRzGAIgASgJEg4KBmZhaWxlZBgDIAEoCBIqCgdzb3VyY2VzGAQgAygLMhkudXN3YXJtLnJ1bnRpbWUudjEuU291cmNlIigKBlNvdXJjZRINCgV0aXRsZRgBIAEoCRIPCgdhZGRyZXNzGAIgASgJIjsKB1JlcXVlc3QSDwoHY2FsbF9pZBgBIAEoCRIMCgR0b29sGAIgASgJEhEKCWFyZ3VtZW50cxgDIAEoCSI+CghBY3Rpdml0eRIyCghhY3Rpdml0eRgBIAEoDjIgLnVzd2FybS5ydW50aW1lLnYxLkFnZW50QWN0aXZpdHkiNQoFQ2h1bmsSDAoEdGV4dBgBIAEoCRITCgZvZmZzZXQYAiABKA1IAIgBAUIJCgdfb2Zmc2V0InYKBFRvb2wSDwoHY2FsbF9pZBgBIAEoCRIMCgR0b29sGAIgASgJEisKBXN0YXRlGAMgASgOMhwudXN3YXJtLnJ1bnRpbWUudjEuVG9vbFN0YXRlEhMKC2Rlc2NyaXB0aW9uGAQgASgJEg0KBXF1ZXJ5GAUgASgJIr0BCgVVc2FnZRIMCgRzdGVwGAEgASgNEhAKCHByb3ZpZGVyGAIgASgJEg0KBW1vZGVsGAMgASgJEhUKDXByb21wdF90b2tlbnMYBCABKAQSGQoRY29tcGxldGlvbl90b2tlbnMYBSABKAQSFQoNY2FjaGVkX3Rva2VucxgGIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGAcgASgEEhEKCWVzdGltYXRlZBgIIAEoCBIPCgdyZWZ1c2VkGAkgASgIInsKB0F0dGVtcHQSDAoEc3RlcBgBIAEoDRIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIVCg1wcm9tcHRfdG9rZW5zGAQgASgEEhkKEW1heF9vdXRwdXRfdG9rZW5zGAUgASgEEg8KB21ldGVyZWQYBiABKAgimgEKCkRlbGVnYXRpb24SFQoNZGVsZWdhdGlvbl9pZBgBIAEoCRIVCg1mcm9tX2FnZW50X2lkGAIgASgJEhMKC3RvX2FnZW50X2lkGAMgASgJEjMKBnN0YXR1cxgEIAEoDjIjLnVzd2FybS5ydW50aW1lLnYxLkRlbGVnYXRpb25TdGF0dXMSFAoMdGFza19wcmV2aWV3GAUgASgJIlIKB01lc3NhZ2USCwoDa2V5GAEgASgJEhAKCGFnZW50X2lkGAIgASgJEigKB2NvbnRlbnQYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IoQBCgREb25lEisKB291dGNvbWUYASABKA4yGi51c3dhcm0ucnVudGltZS52MS5PdXRjb21lEgwKBHRleHQYAiABKAkSEgoKZXJyb3JfY29kZRgDIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAQgASgJEhYKDmNvbnRleHRfZmFjdG9yGAUgASgBKqABCg1BZ2VudEFjdGl2aXR5Eh4KGkFHRU5UX0FDVElWSVRZX1VOU1BFQ0lGSUVEEAASGgoWQUdFTlRfQUNUSVZJVFlfUkVBRElORxABEhsKF0FHRU5UX0FDVElWSVRZX1RISU5LSU5HEAISGgoWQUdFTlRfQUNUSVZJVFlfV1JJVElORxADEhoKFkFHRU5UX0FDVElWSVRZX1BFTkRJTkcQBCpdCgtTdW1tYXJ5S2luZBIcChhTVU1NQVJZX0tJTkRfVU5TUEVDSUZJRUQQABIYChRTVU1NQVJZX0tJTkRfU1VNTUFSWRABEhYKElNVTU1BUllfS0lORF9USVRMRRACKlkKCUFnZW50Um9sZRIaChZBR0VOVF9ST0xFX1VOU1BFQ0lGSUVEEAASFgoSQUdFTlRfUk9MRV9NQU5BR0VSEAESGAoUQUdFTlRfUk9MRV9TVUJfQUdFTlQQAipVCglSZWNvcmRpbmcSGQoVUkVDT1JESU5HX1VOU1BFQ0lGSUVEEAASFgoSUkVDT1JESU5HX0FUVEFDSEVEEAESFQoRUkVDT1JESU5HX01FU1NBR0UQAipaCgtIaXN0b3J5Um9sZRIcChhISVNUT1JZX1JPTEVfVU5TUEVDSUZJRUQQABIVChFISVNUT1JZX1JPTEVfVVNFUhABEhYKEkhJU1RPUllfUk9MRV9BR0VOVBACKmwKCUVudHJ5S2luZBIaChZFTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASEwoPRU5UUllfS0lORF9TVEVQEAESFQoRRU5UUllfS0lORF9SRVNVTFQQAhIXChNFTlRSWV9LSU5EX1NURUVSSU5HEAMqcAoJVG9vbFN0YXRlEhoKFlRPT0xfU1RBVEVfVU5TUEVDSUZJRUQQABIWChJUT09MX1NUQVRFX1JVTk5JTkcQARIYChRUT09MX1NUQVRFX0NPTVBMRVRFRBACEhUKEVRPT0xfU1RBVEVfRkFJTEVEEAMqkwEKEERlbGVnYXRpb25TdGF0dXMSIQodREVMRUdBVElPTl9TVEFUVVNfVU5TUEVDSUZJRUQQABIdChlERUxFR0FUSU9OX1NUQVRVU19SVU5OSU5HEAESHwobREVMRUdBVElPTl9TVEFUVVNfQ09NUExFVEVEEAISHAoYREVMRUdBVElPTl9TVEFUVVNfRkFJTEVEEAMqjgEKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEhUKEU9VVENPTUVfQ09NUExFVEVEEAESEgoOT1VUQ09NRV9GQUlMRUQQAhIWChJPVVRDT01FX0lOQ09NUExFVEUQAxITCg9PVVRDT01FX1NUT1BQRUQQBBISCg5PVVRDT01FX1NJTEVOVBAFMuoECgxBZ2VudFJ1bnRpbWUSUwoISWRlbnRpZnkSIi51c3dhcm0ucnVudGltZS52MS5JZGVudGlmeVJlcXVlc3QaIy51c3dhcm0ucnVudGltZS52MS5JZGVudGlmeVJlc3BvbnNlEkwKB1J1blR1cm4SIS51c3dhcm0ucnVudGltZS52MS5SdW5UdXJuUmVxdWVzdBocLnVzd2FybS5ydW50aW1lLnYxLlR1cm5FdmVudDABElMKCFN0b3BUdXJuEiIudXN3YXJtLnJ1bnRpbWUudjEuU3RvcFR1cm5SZXF1ZXN0GiMudXN3YXJtLnJ1bnRpbWUudjEuU3RvcFR1cm5SZXNwb25zZRJUCgdBZHZhbmNlEiEudXN3YXJtLnJ1bnRpbWUudjEuQWR2YW5jZVJlcXVlc3QaIi51c3dhcm0ucnVudGltZS52MS5BZHZhbmNlUmVzcG9uc2UoATABEmUKDlJlbmV3VG9vbFRva2VuEigudXN3YXJtLnJ1bnRpbWUudjEuUmVuZXdUb29sVG9rZW5SZXF1ZXN0GikudXN3YXJtLnJ1bnRpbWUudjEuUmVuZXdUb29sVG9rZW5SZXNwb25zZRJWCglTdW1tYXJpemUSIy51c3dhcm0ucnVudGltZS52MS5TdW1tYXJpemVSZXF1ZXN0GiQudXN3YXJtLnJ1bnRpbWUudjEuU3VtbWFyaXplUmVzcG9uc2USTQoGU3RhdHVzEiAudXN3YXJtLnJ1bnRpbWUudjEuU3RhdHVzUmVxdWVzdBohLnVzd2FybS5ydW50aW1lLnYxLlN0YXR1c1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_struct]);
+  fileDesc("Ch91c3dhcm0vcnVudGltZS92MS9ydW50aW1lLnByb3RvEhF1c3dhcm0ucnVudGltZS52MSIjCgtCaW5kUmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkiDgoMQmluZFJlc3BvbnNlIhEKD0lkZW50aWZ5UmVxdWVzdCKpAQoQSWRlbnRpZnlSZXNwb25zZRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDwoHdmVyc2lvbhgCIAEoCRITCgtpbnN0YW5jZV9pZBgDIAEoCRIQCghmZWF0dXJlcxgEIAMoCRIWCg5jb250ZXh0X3dpbmRvdxgFIAEoDRIvCgd3aW5kb3dzGAYgAygLMh4udXN3YXJtLnJ1bnRpbWUudjEuTW9kZWxXaW5kb3ciLAoLTW9kZWxXaW5kb3cSDQoFbW9kZWwYASABKAkSDgoGdG9rZW5zGAIgASgNIg8KDVN0YXR1c1JlcXVlc3QiXgoOU3RhdHVzUmVzcG9uc2USDAoEYnVzeRgBIAEoCBItCgV0dXJucxgCIAMoCzIeLnVzd2FybS5ydW50aW1lLnYxLlJ1bm5pbmdUdXJuEg8KB2lkbGVfbXMYAyABKAMieAoLUnVubmluZ1R1cm4SDwoHdHVybl9pZBgBIAEoCRISCgpnZW5lcmF0aW9uGAIgASgNEhAKCGFnZW50X2lkGAMgASgJEjIKCGFjdGl2aXR5GAQgASgOMiAudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnRBY3Rpdml0eSI2Cg9TdG9wVHVyblJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCRISCgpnZW5lcmF0aW9uGAIgASgNIhIKEFN0b3BUdXJuUmVzcG9uc2UiuQEKDkFkdmFuY2VSZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSEgoKZ2VuZXJhdGlvbhgCIAEoDRIZChFjb21taXR0ZWRfdGhyb3VnaBgDIAEoBBIyCgtyZXNvbHV0aW9ucxgEIAMoCzIdLnVzd2FybS5ydW50aW1lLnYxLlJlc29sdXRpb24SMwoIc3RlZXJpbmcYBSADKAsyIS51c3dhcm0ucnVudGltZS52MS5IaXN0b3J5TWVzc2FnZSKdAQoKUmVzb2x1dGlvbhIPCgdjYWxsX2lkGAEgASgJEgwKBHRleHQYAiABKAkSDgoGZmFpbGVkGAMgASgIEg8KB21lc3NhZ2UYBCABKAgSEgoKdG9vbF90b2tlbhgFIAEoCRIsCghwaWN0dXJlcxgGIAMoCzIaLnVzd2FybS5ydW50aW1lLnYxLlBpY3R1cmUSDQoFd2FpdHMYByABKAgiEQoPQWR2YW5jZVJlc3BvbnNlImUKFVJlbmV3VG9vbFRva2VuUmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEhIKCmdlbmVyYXRpb24YAiABKA0SEgoKdG9vbF90b2tlbhgDIAEoCRITCgttb2RlbF90b2tlbhgEIAEoCSIYChZSZW5ld1Rvb2xUb2tlblJlc3BvbnNlItkGCg5SdW5UdXJuUmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEhIKCmdlbmVyYXRpb24YAiABKA0SEgoKZnJvbV9ldmVudBgDIAEoBBInCgVhZ2VudBgEIAEoCzIYLnVzd2FybS5ydW50aW1lLnYxLkFnZW50EiwKCmNvbGxlYWd1ZXMYBSADKAsyGC51c3dhcm0ucnVudGltZS52MS5BZ2VudBIyCgdoaXN0b3J5GAYgAygLMiEudXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeU1lc3NhZ2USDQoFdG9vbHMYByADKAkSKwoIbWVtb3JpZXMYCCADKAsyGS51c3dhcm0ucnVudGltZS52MS5NZW1vcnkSEgoKZmlyc3Rfc3RlcBgJIAEoDRIxCgdjb250ZXh0GAogASgLMiAudXN3YXJtLnJ1bnRpbWUudjEuQW5zd2VyQ29udGV4dBISCgp0b29sX3Rva2VuGAsgASgJEi4KBmxpbWl0cxgMIAEoCzIeLnVzd2FybS5ydW50aW1lLnYxLk1vZGVsTGltaXRzEg8KB3N1bW1hcnkYDSABKAkSEwoLbW9kZWxfdG9rZW4YDiABKAkSEQoJam91cm5hbGVkGA8gASgIEikKB2pvdXJuYWwYECADKAsyGC51c3dhcm0ucnVudGltZS52MS5FbnRyeRI0Cg9yZXF1ZXN0ZWRfdG9vbHMYESADKAsyGy51c3dhcm0ucnVudGltZS52MS5Ub29sU3BlYxIyCgtyZXNvbHV0aW9ucxgSIAMoCzIdLnVzd2FybS5ydW50aW1lLnYxLlJlc29sdXRpb24SFQoNc2hvd25fZW50cmllcxgTIAEoDRIQCghjYW5fd2FpdBgeIAEoCBIQCghidWRnZXRlZBgVIAEoCBI4Cg5qb3VybmFsX2xpbWl0cxgoIAEoCzIgLnVzd2FybS5ydW50aW1lLnYxLkpvdXJuYWxMaW1pdHMSMwoMcmVjZW50X2NhbGxzGCkgAygLMh0udXN3YXJtLnJ1bnRpbWUudjEuQ2FsbFJlY29yZBIPCgdpc190YXNrGCogASgIEjMKCHN0ZWVyaW5nGCsgAygLMiEudXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeU1lc3NhZ2UiOwoNSm91cm5hbExpbWl0cxITCgtlbnRyeV9ieXRlcxgBIAEoDRIVCg1qb3VybmFsX2J5dGVzGAIgASgNIlEKCFRvb2xTcGVjEgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSFAoMaW5wdXRfc2NoZW1hGAMgASgJEgwKBGhpbnQYBCABKAkiUAoLTW9kZWxMaW1pdHMSFgoOY29udGV4dF93aW5kb3cYASABKA0SGQoRbWF4X291dHB1dF90b2tlbnMYAiABKA0SDgoGaW1hZ2VzGAMgASgIIrECChBTdW1tYXJpemVSZXF1ZXN0EiwKBGtpbmQYASABKA4yHi51c3dhcm0ucnVudGltZS52MS5TdW1tYXJ5S2luZBINCgVtb2RlbBgCIAEoCRIuCgZsaW1pdHMYAyABKAsyHi51c3dhcm0ucnVudGltZS52MS5Nb2RlbExpbWl0cxIQCghwcmV2aW91cxgEIAEoCRIyCgdoaXN0b3J5GAUgAygLMiEudXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeU1lc3NhZ2USKAoGYWdlbnRzGAYgAygLMhgudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnQSEAoIbGFuZ3VhZ2UYByABKAkSEwoLbW9kZWxfdG9rZW4YCCABKAkSGQoRbWF4X291dHB1dF90b2tlbnMYCSABKA0iSgoRU3VtbWFyaXplUmVzcG9uc2USDAoEdGV4dBgBIAEoCRInCgV1c2FnZRgCIAMoCzIYLnVzd2FybS5ydW50aW1lLnYxLlVzYWdlIlcKDUFuc3dlckNvbnRleHQSDgoGbm93X21zGAEgASgDEhEKCXRpbWVfem9uZRgCIAEoCRIQCghsYW5ndWFnZRgDIAEoCRIRCgl1c2VyX25hbWUYBCABKAki9AEKBUFnZW50EgoKAmlkGAEgASgJEgwKBHNsdWcYAiABKAkSDAoEbmFtZRgDIAEoCRIqCgRyb2xlGAQgASgOMhwudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnRSb2xlEhMKC2Rlc2NyaXB0aW9uGAUgASgJEg4KBnNraWxscxgGIAMoCRINCgVtb2RlbBgHIAEoCRIXCg9yZXNwb25zZV9sZW5ndGgYCCABKAkSDwoHcHJvbXB0cxgJIAMoCRI5Cg9za2lsbF9kb2N1bWVudHMYCiADKAsyIC51c3dhcm0ucnVudGltZS52MS5Ta2lsbERvY3VtZW50IkMKDVNraWxsRG9jdW1lbnQSDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIPCgdjb250ZW50GAMgASgJIpoBCg5IaXN0b3J5TWVzc2FnZRIKCgJpZBgBIAEoCRIsCgRyb2xlGAIgASgOMh4udXN3YXJtLnJ1bnRpbWUudjEuSGlzdG9yeVJvbGUSEAoIYWdlbnRfaWQYAyABKAkSDAoEdGV4dBgEIAEoCRIuCgVmaWxlcxgFIAMoCzIfLnVzd2FybS5ydW50aW1lLnYxLkF0dGFjaGVkRmlsZSKJAQoMQXR0YWNoZWRGaWxlEgwKBG5hbWUYASABKAkSDAoEdGV4dBgCIAEoCRIsCghwaWN0dXJlcxgDIAMoCzIaLnVzd2FybS5ydW50aW1lLnYxLlBpY3R1cmUSLwoJcmVjb3JkaW5nGAQgASgOMhwudXN3YXJtLnJ1bnRpbWUudjEuUmVjb3JkaW5nIisKB1BpY3R1cmUSEgoKbWVkaWFfdHlwZRgBIAEoCRIMCgRkYXRhGAIgASgMIjgKBk1lbW9yeRILCgNrZXkYASABKAkSDwoHY29udGVudBgCIAEoCRIQCghjYXRlZ29yeRgDIAEoCSKqBAoJVHVybkV2ZW50Eg4KBm51bWJlchgBIAEoBBIvCghhY3Rpdml0eRgCIAEoCzIbLnVzd2FybS5ydW50aW1lLnYxLkFjdGl2aXR5SAASKQoFY2h1bmsYAyABKAsyGC51c3dhcm0ucnVudGltZS52MS5DaHVua0gAEicKBHRvb2wYBCABKAsyFy51c3dhcm0ucnVudGltZS52MS5Ub29sSAASKQoFdXNhZ2UYBSABKAsyGC51c3dhcm0ucnVudGltZS52MS5Vc2FnZUgAEjMKCmRlbGVnYXRpb24YBiABKAsyHS51c3dhcm0ucnVudGltZS52MS5EZWxlZ2F0aW9uSAASLQoHbWVzc2FnZRgHIAEoCzIaLnVzd2FybS5ydW50aW1lLnYxLk1lc3NhZ2VIABInCgRkb25lGAggASgLMhcudXN3YXJtLnJ1bnRpbWUudjEuRG9uZUgAEikKBWVudHJ5GAkgASgLMhgudXN3YXJtLnJ1bnRpbWUudjEuRW50cnlIABItCgdyZXF1ZXN0GAsgASgLMhoudXN3YXJtLnJ1bnRpbWUudjEuUmVxdWVzdEgAEi0KB3dhaXRpbmcYDCABKAsyGi51c3dhcm0ucnVudGltZS52MS5XYWl0aW5nSAASLQoHYXR0ZW1wdBgOIAEoCzIaLnVzd2FybS5ydW50aW1lLnYxLkF0dGVtcHRIABIPCgdiYXJyaWVyGAogASgIQgcKBWV2ZW50IiEKB1dhaXRpbmcSFgoOcmV0cnlfYWZ0ZXJfbXMYASABKA0ijwIKBUVudHJ5Eg4KBm51bWJlchgBIAEoDRIqCgRraW5kGAIgASgOMhwudXN3YXJtLnJ1bnRpbWUudjEuRW50cnlLaW5kEgwKBGJvZHkYAyABKAkSJwoFdXNhZ2UYBCABKAsyGC51c3dhcm0ucnVudGltZS52MS5Vc2FnZRIlCgR0b29sGAUgASgLMhcudXN3YXJtLnJ1bnRpbWUudjEuVG9vbBIrCgdtZXNzYWdlGAYgASgLMhoudXN3YXJtLnJ1bnRpbWUudjEuTWVzc2FnZRIrCgRjYWxsGAcgASgLMh0udXN3YXJtLnJ1bnRpbWUudjEuQ2FsbFJlY29yZBISCgpzdGVlcmVkX2J5GAggAygJImkKCkNhbGxSZWNvcmQSDAoEdG9vbBgBIAEoCRIRCglhcmd1bWVudHMYAiABKAkSDgoGZmFpbGVkGAMgASgIEioKB3NvdXJjZXMYBCADKAsyGS51c3dhcm0ucnVudGltZS52MS5Tb3VyY2UiKAoGU291cmNlEg0KBXRpdGxlGAEgASgJEg8KB2FkZHJlc3MYAiABKAkiOwoHUmVxdWVzdBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSEQoJYXJndW1lbnRzGAMgASgJIj4KCEFjdGl2aXR5EjIKCGFjdGl2aXR5GAEgASgOMiAudXN3YXJtLnJ1bnRpbWUudjEuQWdlbnRBY3Rpdml0eSI1CgVDaHVuaxIMCgR0ZXh0GAEgASgJEhMKBm9mZnNldBgCIAEoDUgAiAEBQgkKB19vZmZzZXQidgoEVG9vbBIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSKwoFc3RhdGUYAyABKA4yHC51c3dhcm0ucnVudGltZS52MS5Ub29sU3RhdGUSEwoLZGVzY3JpcHRpb24YBCABKAkSDQoFcXVlcnkYBSABKAkivQEKBVVzYWdlEgwKBHN0ZXAYASABKA0SEAoIcHJvdmlkZXIYAiABKAkSDQoFbW9kZWwYAyABKAkSFQoNcHJvbXB0X3Rva2VucxgEIAEoBBIZChFjb21wbGV0aW9uX3Rva2VucxgFIAEoBBIVCg1jYWNoZWRfdG9rZW5zGAYgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYByABKAQSEQoJZXN0aW1hdGVkGAggASgIEg8KB3JlZnVzZWQYCSABKAgiewoHQXR0ZW1wdBIMCgRzdGVwGAEgASgNEhAKCHByb3ZpZGVyGAIgASgJEg0KBW1vZGVsGAMgASgJEhUKDXByb21wdF90b2tlbnMYBCABKAQSGQoRbWF4X291dHB1dF90b2tlbnMYBSABKAQSDwoHbWV0ZXJlZBgGIAEoCCKaAQoKRGVsZWdhdGlvbhIVCg1kZWxlZ2F0aW9uX2lkGAEgASgJEhUKDWZyb21fYWdlbnRfaWQYAiABKAkSEwoLdG9fYWdlbnRfaWQYAyABKAkSMwoGc3RhdHVzGAQgASgOMiMudXN3YXJtLnJ1bnRpbWUudjEuRGVsZWdhdGlvblN0YXR1cxIUCgx0YXNrX3ByZXZpZXcYBSABKAkiUgoHTWVzc2FnZRILCgNrZXkYASABKAkSEAoIYWdlbnRfaWQYAiABKAkSKAoHY29udGVudBgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QihAEKBERvbmUSKwoHb3V0Y29tZRgBIAEoDjIaLnVzd2FybS5ydW50aW1lLnYxLk91dGNvbWUSDAoEdGV4dBgCIAEoCRISCgplcnJvcl9jb2RlGAMgASgJEhUKDWVycm9yX21lc3NhZ2UYBCABKAkSFgoOY29udGV4dF9mYWN0b3IYBSABKAEqoAEKDUFnZW50QWN0aXZpdHkSHgoaQUdFTlRfQUNUSVZJVFlfVU5TUEVDSUZJRUQQABIaChZBR0VOVF9BQ1RJVklUWV9SRUFESU5HEAESGwoXQUdFTlRfQUNUSVZJVFlfVEhJTktJTkcQAhIaChZBR0VOVF9BQ1RJVklUWV9XUklUSU5HEAMSGgoWQUdFTlRfQUNUSVZJVFlfUEVORElORxAEKl0KC1N1bW1hcnlLaW5kEhwKGFNVTU1BUllfS0lORF9VTlNQRUNJRklFRBAAEhgKFFNVTU1BUllfS0lORF9TVU1NQVJZEAESFgoSU1VNTUFSWV9LSU5EX1RJVExFEAIqWQoJQWdlbnRSb2xlEhoKFkFHRU5UX1JPTEVfVU5TUEVDSUZJRUQQABIWChJBR0VOVF9ST0xFX01BTkFHRVIQARIYChRBR0VOVF9ST0xFX1NVQl9BR0VOVBACKlUKCVJlY29yZGluZxIZChVSRUNPUkRJTkdfVU5TUEVDSUZJRUQQABIWChJSRUNPUkRJTkdfQVRUQUNIRUQQARIVChFSRUNPUkRJTkdfTUVTU0FHRRACKloKC0hpc3RvcnlSb2xlEhwKGEhJU1RPUllfUk9MRV9VTlNQRUNJRklFRBAAEhUKEUhJU1RPUllfUk9MRV9VU0VSEAESFgoSSElTVE9SWV9ST0xFX0FHRU5UEAIqbAoJRW50cnlLaW5kEhoKFkVOVFJZX0tJTkRfVU5TUEVDSUZJRUQQABITCg9FTlRSWV9LSU5EX1NURVAQARIVChFFTlRSWV9LSU5EX1JFU1VMVBACEhcKE0VOVFJZX0tJTkRfU1RFRVJJTkcQAypwCglUb29sU3RhdGUSGgoWVE9PTF9TVEFURV9VTlNQRUNJRklFRBAAEhYKElRPT0xfU1RBVEVfUlVOTklORxABEhgKFFRPT0xfU1RBVEVfQ09NUExFVEVEEAISFQoRVE9PTF9TVEFURV9GQUlMRUQQAyqTAQoQRGVsZWdhdGlvblN0YXR1cxIhCh1ERUxFR0FUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh0KGURFTEVHQVRJT05fU1RBVFVTX1JVTk5JTkcQARIfChtERUxFR0FUSU9OX1NUQVRVU19DT01QTEVURUQQAhIcChhERUxFR0FUSU9OX1NUQVRVU19GQUlMRUQQAyqOAQoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASFQoRT1VUQ09NRV9DT01QTEVURUQQARISCg5PVVRDT01FX0ZBSUxFRBACEhYKEk9VVENPTUVfSU5DT01QTEVURRADEhMKD09VVENPTUVfU1RPUFBFRBAEEhIKDk9VVENPTUVfU0lMRU5UEAUyswUKDEFnZW50UnVudGltZRJTCghJZGVudGlmeRIiLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVxdWVzdBojLnVzd2FybS5ydW50aW1lLnYxLklkZW50aWZ5UmVzcG9uc2USRwoEQmluZBIeLnVzd2FybS5ydW50aW1lLnYxLkJpbmRSZXF1ZXN0Gh8udXN3YXJtLnJ1bnRpbWUudjEuQmluZFJlc3BvbnNlEkwKB1J1blR1cm4SIS51c3dhcm0ucnVudGltZS52MS5SdW5UdXJuUmVxdWVzdBocLnVzd2FybS5ydW50aW1lLnYxLlR1cm5FdmVudDABElMKCFN0b3BUdXJuEiIudXN3YXJtLnJ1bnRpbWUudjEuU3RvcFR1cm5SZXF1ZXN0GiMudXN3YXJtLnJ1bnRpbWUudjEuU3RvcFR1cm5SZXNwb25zZRJUCgdBZHZhbmNlEiEudXN3YXJtLnJ1bnRpbWUudjEuQWR2YW5jZVJlcXVlc3QaIi51c3dhcm0ucnVudGltZS52MS5BZHZhbmNlUmVzcG9uc2UoATABEmUKDlJlbmV3VG9vbFRva2VuEigudXN3YXJtLnJ1bnRpbWUudjEuUmVuZXdUb29sVG9rZW5SZXF1ZXN0GikudXN3YXJtLnJ1bnRpbWUudjEuUmVuZXdUb29sVG9rZW5SZXNwb25zZRJWCglTdW1tYXJpemUSIy51c3dhcm0ucnVudGltZS52MS5TdW1tYXJpemVSZXF1ZXN0GiQudXN3YXJtLnJ1bnRpbWUudjEuU3VtbWFyaXplUmVzcG9uc2USTQoGU3RhdHVzEiAudXN3YXJtLnJ1bnRpbWUudjEuU3RhdHVzUmVxdWVzdBohLnVzd2FybS5ydW50aW1lLnYxLlN0YXR1c1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_struct]);
+
+/**
+ * @generated from message uswarm.runtime.v1.BindRequest
+ */
+export type BindRequest = Message$1<"uswarm.runtime.v1.BindRequest"> & {
+  /**
+   * @generated from field: string workspace_id = 1;
+   */
+  workspaceId: string;
+};
+
+/**
+ * Describes the message uswarm.runtime.v1.BindRequest.
+ * Use `create(BindRequestSchema)` to create a new message.
+ */
+export const BindRequestSchema: GenMessage<BindRequest> = /*@__PURE__*/
+  messageDesc(file_uswarm_runtime_v1_runtime, 0);
+
+/**
+ * @generated from message uswarm.runtime.v1.BindResponse
+ */
+export type BindResponse = Message$1<"uswarm.runtime.v1.BindResponse"> & {
+};
+
+/**
+ * Describes the message uswarm.runtime.v1.BindResponse.
+ * Use `create(BindResponseSchema)` to create a new message.
+ */
+export const BindResponseSchema: GenMessage<BindResponse> = /*@__PURE__*/
+  messageDesc(file_uswarm_runtime_v1_runtime, 1);
 
 /**
  * @generated from message uswarm.runtime.v1.IdentifyRequest
@@ -24,7 +54,7 @@ export type IdentifyRequest = Message$1<"uswarm.runtime.v1.IdentifyRequest"> & {
  * Use `create(IdentifyRequestSchema)` to create a new message.
  */
 export const IdentifyRequestSchema: GenMessage<IdentifyRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 0);
+  messageDesc(file_uswarm_runtime_v1_runtime, 2);
 
 /**
  * @generated from message uswarm.runtime.v1.IdentifyResponse
@@ -74,7 +104,7 @@ export type IdentifyResponse = Message$1<"uswarm.runtime.v1.IdentifyResponse"> &
  * Use `create(IdentifyResponseSchema)` to create a new message.
  */
 export const IdentifyResponseSchema: GenMessage<IdentifyResponse> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 1);
+  messageDesc(file_uswarm_runtime_v1_runtime, 3);
 
 /**
  * @generated from message uswarm.runtime.v1.ModelWindow
@@ -98,7 +128,7 @@ export type ModelWindow = Message$1<"uswarm.runtime.v1.ModelWindow"> & {
  * Use `create(ModelWindowSchema)` to create a new message.
  */
 export const ModelWindowSchema: GenMessage<ModelWindow> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 2);
+  messageDesc(file_uswarm_runtime_v1_runtime, 4);
 
 /**
  * @generated from message uswarm.runtime.v1.StatusRequest
@@ -111,7 +141,7 @@ export type StatusRequest = Message$1<"uswarm.runtime.v1.StatusRequest"> & {
  * Use `create(StatusRequestSchema)` to create a new message.
  */
 export const StatusRequestSchema: GenMessage<StatusRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 3);
+  messageDesc(file_uswarm_runtime_v1_runtime, 5);
 
 /**
  * @generated from message uswarm.runtime.v1.StatusResponse
@@ -140,7 +170,7 @@ export type StatusResponse = Message$1<"uswarm.runtime.v1.StatusResponse"> & {
  * Use `create(StatusResponseSchema)` to create a new message.
  */
 export const StatusResponseSchema: GenMessage<StatusResponse> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 4);
+  messageDesc(file_uswarm_runtime_v1_runtime, 6);
 
 /**
  * @generated from message uswarm.runtime.v1.RunningTurn
@@ -172,7 +202,7 @@ export type RunningTurn = Message$1<"uswarm.runtime.v1.RunningTurn"> & {
  * Use `create(RunningTurnSchema)` to create a new message.
  */
 export const RunningTurnSchema: GenMessage<RunningTurn> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 5);
+  messageDesc(file_uswarm_runtime_v1_runtime, 7);
 
 /**
  * @generated from message uswarm.runtime.v1.StopTurnRequest
@@ -194,7 +224,7 @@ export type StopTurnRequest = Message$1<"uswarm.runtime.v1.StopTurnRequest"> & {
  * Use `create(StopTurnRequestSchema)` to create a new message.
  */
 export const StopTurnRequestSchema: GenMessage<StopTurnRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 6);
+  messageDesc(file_uswarm_runtime_v1_runtime, 8);
 
 /**
  * @generated from message uswarm.runtime.v1.StopTurnResponse
@@ -207,7 +237,7 @@ export type StopTurnResponse = Message$1<"uswarm.runtime.v1.StopTurnResponse"> &
  * Use `create(StopTurnResponseSchema)` to create a new message.
  */
 export const StopTurnResponseSchema: GenMessage<StopTurnResponse> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 7);
+  messageDesc(file_uswarm_runtime_v1_runtime, 9);
 
 /**
  * @generated from message uswarm.runtime.v1.AdvanceRequest
@@ -250,7 +280,7 @@ export type AdvanceRequest = Message$1<"uswarm.runtime.v1.AdvanceRequest"> & {
  * Use `create(AdvanceRequestSchema)` to create a new message.
  */
 export const AdvanceRequestSchema: GenMessage<AdvanceRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 8);
+  messageDesc(file_uswarm_runtime_v1_runtime, 10);
 
 /**
  * The outcome of a tool request, or the answer to an announced call.
@@ -311,7 +341,7 @@ export type Resolution = Message$1<"uswarm.runtime.v1.Resolution"> & {
  * Use `create(ResolutionSchema)` to create a new message.
  */
 export const ResolutionSchema: GenMessage<Resolution> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 9);
+  messageDesc(file_uswarm_runtime_v1_runtime, 11);
 
 /**
  * @generated from message uswarm.runtime.v1.AdvanceResponse
@@ -324,7 +354,7 @@ export type AdvanceResponse = Message$1<"uswarm.runtime.v1.AdvanceResponse"> & {
  * Use `create(AdvanceResponseSchema)` to create a new message.
  */
 export const AdvanceResponseSchema: GenMessage<AdvanceResponse> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 10);
+  messageDesc(file_uswarm_runtime_v1_runtime, 12);
 
 /**
  * @generated from message uswarm.runtime.v1.RenewToolTokenRequest
@@ -360,7 +390,7 @@ export type RenewToolTokenRequest = Message$1<"uswarm.runtime.v1.RenewToolTokenR
  * Use `create(RenewToolTokenRequestSchema)` to create a new message.
  */
 export const RenewToolTokenRequestSchema: GenMessage<RenewToolTokenRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 11);
+  messageDesc(file_uswarm_runtime_v1_runtime, 13);
 
 /**
  * @generated from message uswarm.runtime.v1.RenewToolTokenResponse
@@ -373,7 +403,7 @@ export type RenewToolTokenResponse = Message$1<"uswarm.runtime.v1.RenewToolToken
  * Use `create(RenewToolTokenResponseSchema)` to create a new message.
  */
 export const RenewToolTokenResponseSchema: GenMessage<RenewToolTokenResponse> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 12);
+  messageDesc(file_uswarm_runtime_v1_runtime, 14);
 
 /**
  * @generated from message uswarm.runtime.v1.RunTurnRequest
@@ -561,7 +591,7 @@ export type RunTurnRequest = Message$1<"uswarm.runtime.v1.RunTurnRequest"> & {
  * Use `create(RunTurnRequestSchema)` to create a new message.
  */
 export const RunTurnRequestSchema: GenMessage<RunTurnRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 13);
+  messageDesc(file_uswarm_runtime_v1_runtime, 15);
 
 /**
  * Bytes of the bodies of entries.
@@ -585,7 +615,7 @@ export type JournalLimits = Message$1<"uswarm.runtime.v1.JournalLimits"> & {
  * Use `create(JournalLimitsSchema)` to create a new message.
  */
 export const JournalLimitsSchema: GenMessage<JournalLimits> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 14);
+  messageDesc(file_uswarm_runtime_v1_runtime, 16);
 
 /**
  * A tool as the model sees it.
@@ -623,7 +653,7 @@ export type ToolSpec = Message$1<"uswarm.runtime.v1.ToolSpec"> & {
  * Use `create(ToolSpecSchema)` to create a new message.
  */
 export const ToolSpecSchema: GenMessage<ToolSpec> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 15);
+  messageDesc(file_uswarm_runtime_v1_runtime, 17);
 
 /**
  * Limits and capabilities of a model. 0 and false mean unknown: the runtime uses its defaults.
@@ -658,7 +688,7 @@ export type ModelLimits = Message$1<"uswarm.runtime.v1.ModelLimits"> & {
  * Use `create(ModelLimitsSchema)` to create a new message.
  */
 export const ModelLimitsSchema: GenMessage<ModelLimits> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 16);
+  messageDesc(file_uswarm_runtime_v1_runtime, 18);
 
 /**
  * @generated from message uswarm.runtime.v1.SummarizeRequest
@@ -729,7 +759,7 @@ export type SummarizeRequest = Message$1<"uswarm.runtime.v1.SummarizeRequest"> &
  * Use `create(SummarizeRequestSchema)` to create a new message.
  */
 export const SummarizeRequestSchema: GenMessage<SummarizeRequest> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 17);
+  messageDesc(file_uswarm_runtime_v1_runtime, 19);
 
 /**
  * @generated from message uswarm.runtime.v1.SummarizeResponse
@@ -753,7 +783,7 @@ export type SummarizeResponse = Message$1<"uswarm.runtime.v1.SummarizeResponse">
  * Use `create(SummarizeResponseSchema)` to create a new message.
  */
 export const SummarizeResponseSchema: GenMessage<SummarizeResponse> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 18);
+  messageDesc(file_uswarm_runtime_v1_runtime, 20);
 
 /**
  * Input of a reply in addition to the conversation.
@@ -795,7 +825,7 @@ export type AnswerContext = Message$1<"uswarm.runtime.v1.AnswerContext"> & {
  * Use `create(AnswerContextSchema)` to create a new message.
  */
 export const AnswerContextSchema: GenMessage<AnswerContext> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 19);
+  messageDesc(file_uswarm_runtime_v1_runtime, 21);
 
 /**
  * @generated from message uswarm.runtime.v1.Agent
@@ -866,7 +896,7 @@ export type Agent = Message$1<"uswarm.runtime.v1.Agent"> & {
  * Use `create(AgentSchema)` to create a new message.
  */
 export const AgentSchema: GenMessage<Agent> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 20);
+  messageDesc(file_uswarm_runtime_v1_runtime, 22);
 
 /**
  * @generated from message uswarm.runtime.v1.SkillDocument
@@ -897,7 +927,7 @@ export type SkillDocument = Message$1<"uswarm.runtime.v1.SkillDocument"> & {
  * Use `create(SkillDocumentSchema)` to create a new message.
  */
 export const SkillDocumentSchema: GenMessage<SkillDocument> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 21);
+  messageDesc(file_uswarm_runtime_v1_runtime, 23);
 
 /**
  * @generated from message uswarm.runtime.v1.HistoryMessage
@@ -940,7 +970,7 @@ export type HistoryMessage = Message$1<"uswarm.runtime.v1.HistoryMessage"> & {
  * Use `create(HistoryMessageSchema)` to create a new message.
  */
 export const HistoryMessageSchema: GenMessage<HistoryMessage> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 22);
+  messageDesc(file_uswarm_runtime_v1_runtime, 24);
 
 /**
  * A model reads this part of a file. The user did not write it.
@@ -980,7 +1010,7 @@ export type AttachedFile = Message$1<"uswarm.runtime.v1.AttachedFile"> & {
  * Use `create(AttachedFileSchema)` to create a new message.
  */
 export const AttachedFileSchema: GenMessage<AttachedFile> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 23);
+  messageDesc(file_uswarm_runtime_v1_runtime, 25);
 
 /**
  * @generated from message uswarm.runtime.v1.Picture
@@ -1006,7 +1036,7 @@ export type Picture = Message$1<"uswarm.runtime.v1.Picture"> & {
  * Use `create(PictureSchema)` to create a new message.
  */
 export const PictureSchema: GenMessage<Picture> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 24);
+  messageDesc(file_uswarm_runtime_v1_runtime, 26);
 
 /**
  * @generated from message uswarm.runtime.v1.Memory
@@ -1033,7 +1063,7 @@ export type Memory = Message$1<"uswarm.runtime.v1.Memory"> & {
  * Use `create(MemorySchema)` to create a new message.
  */
 export const MemorySchema: GenMessage<Memory> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 25);
+  messageDesc(file_uswarm_runtime_v1_runtime, 27);
 
 /**
  * Events are numbered from 1 within a generation, without gaps; `done` is the last.
@@ -1130,7 +1160,7 @@ export type TurnEvent = Message$1<"uswarm.runtime.v1.TurnEvent"> & {
  * Use `create(TurnEventSchema)` to create a new message.
  */
 export const TurnEventSchema: GenMessage<TurnEvent> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 26);
+  messageDesc(file_uswarm_runtime_v1_runtime, 28);
 
 /**
  * Nothing happens in the turn until a time or an event outside the runtime.
@@ -1154,7 +1184,7 @@ export type Waiting = Message$1<"uswarm.runtime.v1.Waiting"> & {
  * Use `create(WaitingSchema)` to create a new message.
  */
 export const WaitingSchema: GenMessage<Waiting> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 27);
+  messageDesc(file_uswarm_runtime_v1_runtime, 29);
 
 /**
  * A completed part of a turn. Another runtime continues the turn after it.
@@ -1223,7 +1253,7 @@ export type Entry = Message$1<"uswarm.runtime.v1.Entry"> & {
  * Use `create(EntrySchema)` to create a new message.
  */
 export const EntrySchema: GenMessage<Entry> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 28);
+  messageDesc(file_uswarm_runtime_v1_runtime, 30);
 
 /**
  * A tool call of an earlier turn. At most 4 KiB.
@@ -1261,7 +1291,7 @@ export type CallRecord = Message$1<"uswarm.runtime.v1.CallRecord"> & {
  * Use `create(CallRecordSchema)` to create a new message.
  */
 export const CallRecordSchema: GenMessage<CallRecord> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 29);
+  messageDesc(file_uswarm_runtime_v1_runtime, 31);
 
 /**
  * @generated from message uswarm.runtime.v1.Source
@@ -1283,7 +1313,7 @@ export type Source = Message$1<"uswarm.runtime.v1.Source"> & {
  * Use `create(SourceSchema)` to create a new message.
  */
 export const SourceSchema: GenMessage<Source> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 30);
+  messageDesc(file_uswarm_runtime_v1_runtime, 32);
 
 /**
  * A call of one of the `requested_tools`. The caller executes it once per (turn_id, call_id), whichever generation requests it,
@@ -1315,7 +1345,7 @@ export type Request = Message$1<"uswarm.runtime.v1.Request"> & {
  * Use `create(RequestSchema)` to create a new message.
  */
 export const RequestSchema: GenMessage<Request> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 31);
+  messageDesc(file_uswarm_runtime_v1_runtime, 33);
 
 /**
  * @generated from message uswarm.runtime.v1.Activity
@@ -1332,7 +1362,7 @@ export type Activity = Message$1<"uswarm.runtime.v1.Activity"> & {
  * Use `create(ActivitySchema)` to create a new message.
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 32);
+  messageDesc(file_uswarm_runtime_v1_runtime, 34);
 
 /**
  * A part of the text of the reply, coalesced over 40–60 ms.
@@ -1359,7 +1389,7 @@ export type Chunk = Message$1<"uswarm.runtime.v1.Chunk"> & {
  * Use `create(ChunkSchema)` to create a new message.
  */
 export const ChunkSchema: GenMessage<Chunk> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 33);
+  messageDesc(file_uswarm_runtime_v1_runtime, 35);
 
 /**
  * A tool call: `running` when it starts, `completed` or `failed` when it ends, with the same call_id.
@@ -1402,7 +1432,7 @@ export type Tool = Message$1<"uswarm.runtime.v1.Tool"> & {
  * Use `create(ToolSchema)` to create a new message.
  */
 export const ToolSchema: GenMessage<Tool> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 34);
+  messageDesc(file_uswarm_runtime_v1_runtime, 36);
 
 /**
  * Usage of one model call, once per (turn, step). Each attempt that the provider may have counted has its own step.
@@ -1471,7 +1501,7 @@ export type Usage = Message$1<"uswarm.runtime.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 35);
+  messageDesc(file_uswarm_runtime_v1_runtime, 37);
 
 /**
  * A request to a model provider that is about to be sent; always a barrier. Its estimate counts until `Usage` with the same
@@ -1523,7 +1553,7 @@ export type Attempt = Message$1<"uswarm.runtime.v1.Attempt"> & {
  * Use `create(AttemptSchema)` to create a new message.
  */
 export const AttemptSchema: GenMessage<Attempt> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 36);
+  messageDesc(file_uswarm_runtime_v1_runtime, 38);
 
 /**
  * A sub-agent has received a task (RUNNING) or has finished it.
@@ -1562,7 +1592,7 @@ export type Delegation = Message$1<"uswarm.runtime.v1.Delegation"> & {
  * Use `create(DelegationSchema)` to create a new message.
  */
 export const DelegationSchema: GenMessage<Delegation> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 37);
+  messageDesc(file_uswarm_runtime_v1_runtime, 39);
 
 /**
  * A separate message in addition to the reply (action card, artifact, workflow). The content is a
@@ -1592,7 +1622,7 @@ export type Message = Message$1<"uswarm.runtime.v1.Message"> & {
  * Use `create(MessageSchema)` to create a new message.
  */
 export const MessageSchema: GenMessage<Message> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 38);
+  messageDesc(file_uswarm_runtime_v1_runtime, 40);
 
 /**
  * @generated from message uswarm.runtime.v1.Done
@@ -1639,7 +1669,7 @@ export type Done = Message$1<"uswarm.runtime.v1.Done"> & {
  * Use `create(DoneSchema)` to create a new message.
  */
 export const DoneSchema: GenMessage<Done> = /*@__PURE__*/
-  messageDesc(file_uswarm_runtime_v1_runtime, 39);
+  messageDesc(file_uswarm_runtime_v1_runtime, 41);
 
 /**
  * @generated from enum uswarm.runtime.v1.AgentActivity
@@ -1951,6 +1981,17 @@ export const AgentRuntime: GenService<{
     methodKind: "unary";
     input: typeof IdentifyRequestSchema;
     output: typeof IdentifyResponseSchema;
+  },
+  /**
+   * Makes a pool's runtime serve one workspace for the rest of its life. It rejects every other call before. The audience of the
+   * call token is the runtime's name in the pool. Can be repeated; for another workspace: FAILED_PRECONDITION.
+   *
+   * @generated from rpc uswarm.runtime.v1.AgentRuntime.Bind
+   */
+  bind: {
+    methodKind: "unary";
+    input: typeof BindRequestSchema;
+    output: typeof BindResponseSchema;
   },
   /**
    * Runs a turn. Idempotent per (turn_id, generation): a runtime that has the turn streams its
