@@ -19,6 +19,8 @@ import type { PostgresPrograms, SystemUser } from './postgres-home.js';
 const START_DEADLINE_MS = 120_000;
 const STOP_DEADLINE_MS = 30_000;
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
+/** For tests. Their databases are small: starting workers for a query takes longer than the query. */
+const FOR_TESTS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_parallel_workers_per_gather=0'];
 
 export interface LaunchOptions {
   dataDirectory: string;
@@ -70,7 +72,7 @@ function spawnPostgres(options: LaunchOptions): { child: ChildProcess; logStart:
     'timezone=UTC',
     'log_timezone=UTC',
     'max_connections=200',
-    ...(durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']),
+    ...(durable ? [] : FOR_TESTS),
   ];
   if (existsSync(logFile) && statSync(logFile).size > LOG_LIMIT_BYTES) renameSync(logFile, `${logFile}.1`);
   // A file instead of a pipe: if this process is killed, the server would fail on the closed pipe.

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ErrorBody, type ErrorCode, type OperationId, ROUTES } from '@uswarm/contract';
 import { EXAMPLE } from '@uswarm/contract/documents';
+import { sql } from 'kysely';
 import {
   type Operation,
   operationsOf,
@@ -156,9 +157,11 @@ describe('authorisation', () => {
       if (!once) ownersFailures = await failures(operation(), owner);
     });
     // The tests read whole tables several times, so rows from earlier operations would slow down each of them.
-    afterAll(() => {
+    afterAll(async () => {
       const kept = [outsider.user.email, former.user.email];
-      return uswarm.database.deleteFrom('users').where('email', 'not in', kept).execute();
+      await uswarm.database.deleteFrom('users').where('email', 'not in', kept).execute();
+      for (const table of ['audit_log', 'work'] as const) await uswarm.database.deleteFrom(table).execute();
+      await sql`VACUUM`.execute(uswarm.database);
     });
 
     it('rejects a request without a token', async () => {
