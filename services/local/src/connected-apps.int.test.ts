@@ -13,6 +13,7 @@ import {
   startOAuthServer,
 } from '@uswarm/dev-servers';
 import { startTestClient, type TestClient } from '@uswarm/testkit/test-client';
+import { byTier } from '@uswarm/testkit/tier';
 import { runProgram } from '../test/program.js';
 import { modelSettings } from '../test/model-settings.js';
 import { killIfAlive } from '../test/processes.js';
@@ -259,6 +260,11 @@ describe('apps that the user has connected', () => {
       ]);
       killIfAlive(row!.pid);
     }
+    const kills: [string, () => Promise<unknown>][] = [
+      ['the orchestrator', killOrchestrator],
+      ['the runtime', killRuntime],
+      ['both', () => Promise.all([killOrchestrator(), killRuntime()])],
+    ];
     const during = async (method: string, text: string, kill: () => Promise<unknown>): Promise<void> => {
       google.failNext(method, { kind: 'hang' });
       await client.send(text);
@@ -268,27 +274,22 @@ describe('apps that the user has connected', () => {
       await answered();
     };
 
-    it.each([
-      ['the orchestrator', killOrchestrator],
-      ['the runtime', killRuntime],
-      ['both', () => Promise.all([killOrchestrator(), killRuntime()])],
-    ])('create an event once: %s', async (_which, kill) => {
+    it.each(byTier({ core: kills.slice(1, 2), all: kills }))('create an event once: %s', async (_which, kill) => {
       await during('calendar.events.insert', 'create the event', kill);
       expect(events()).toEqual(['Dentist']);
       expect(await receipts()).toEqual(receiptOf('create_calendar_event', 'keyed', EVENT, 'succeeded'));
       expect(results).toEqual([expect.stringContaining('Created the event')]);
     });
 
-    it.each([
-      ['the orchestrator', killOrchestrator],
-      ['the runtime', killRuntime],
-      ['both', () => Promise.all([killOrchestrator(), killRuntime()])],
-    ])('send a mail once, and find it: %s', async (_which, kill) => {
-      await during('gmail.users.messages.send', 'send the mail', kill);
-      expect(google.mailbox.mails).toHaveLength(1);
-      expect(await receipts()).toEqual(receiptOf('send_mail', 'once', MAIL, 'succeeded'));
-      expect(results).toEqual([expect.stringContaining('Sent the mail')]);
-    });
+    it.each(byTier({ core: kills.slice(0, 1), all: kills }))(
+      'send a mail once, and find it: %s',
+      async (_which, kill) => {
+        await during('gmail.users.messages.send', 'send the mail', kill);
+        expect(google.mailbox.mails).toHaveLength(1);
+        expect(await receipts()).toEqual(receiptOf('send_mail', 'once', MAIL, 'succeeded'));
+        expect(results).toEqual([expect.stringContaining('Sent the mail')]);
+      },
+    );
 
     it('send a mail once, and report that it is not known whether it was sent', async () => {
       google.mailbox.indexed = false;
