@@ -209,6 +209,7 @@ export function createProcessDriver(deps: ProcessDriverDeps): ProcessDriver {
     async stopAll() {
       const known = await store.listRuntimeProcesses(database);
       await Promise.all(known.map(({ workspaceId, ...each }) => stop(workspaceId, each)));
+      logs.discardAll();
     },
   };
 }

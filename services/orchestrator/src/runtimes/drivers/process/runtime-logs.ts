@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Logger } from '@uswarm/service-kit';
 
@@ -9,7 +9,12 @@ export interface RuntimeLogs {
   /** The workspace's earlier file stays as `<workspace>.1.log`. */
   adopt(poolMember: string, workspaceId: string): void;
   discard(poolMember: string): void;
+  /** Discards each pool log that no workspace got. */
+  discardAll(): void;
 }
+
+/** Prefix for the name of a pool process. */
+export const POOL_PREFIX = 'pool-';
 
 /** @param directory undefined discards the logs */
 export function createRuntimeLogs(directory: string | undefined, logger: Logger): RuntimeLogs {
@@ -37,6 +42,10 @@ export function createRuntimeLogs(directory: string | undefined, logger: Logger)
     },
     discard(poolMember) {
       if (directory !== undefined) rmSync(fileOf(poolMember), { force: true });
+    },
+    discardAll() {
+      if (directory === undefined) return;
+      for (const file of globSync(`${POOL_PREFIX}*.log`, { cwd: directory })) rmSync(path.join(directory, file));
     },
   };
 }

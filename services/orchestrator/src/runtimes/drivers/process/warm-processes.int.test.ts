@@ -168,6 +168,13 @@ describe('runtime processes that wait for a workspace', () => {
     expect(readdirSync(logs)).toEqual([`${spec.workspaceId}.log`]);
   });
 
+  it('leave no log after their orchestrator was killed and the next one has stopped all', async () => {
+    writeFileSync(path.join(logs, 'pool-of-a-killed-orchestrator.log'), '');
+    writeFileSync(path.join(logs, 'workspace.log'), '');
+    await createDriver(0).stopAll();
+    expect(readdirSync(logs)).toEqual(['workspace.log']);
+  });
+
   it('write to the log of their workspace, whose earlier one is kept', async () => {
     const spec = newSpec();
     const file = (name: string) => path.join(logs, `${spec.workspaceId}${name}.log`);

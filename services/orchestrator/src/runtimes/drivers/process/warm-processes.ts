@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '@uswarm/service-kit';
+import { POOL_PREFIX } from './runtime-logs.js';
 import { hasExited, kill, type SpawnedRuntime } from './spawn-runtime.js';
 
 /** A runtime process without a workspace. */
@@ -68,7 +69,7 @@ export function createWarmProcesses(deps: WarmProcessesDeps): WarmProcesses {
   }
 
   async function startOne(): Promise<void> {
-    const member = `pool-${randomUUID()}`;
+    const member = `${POOL_PREFIX}${randomUUID()}`;
     try {
       const process = await deps.start(member);
       waiting.push(process);
