@@ -41,13 +41,13 @@ export const MUTATIONS = [
   },
   {
     name: 'an entry is acknowledged before it is stored',
-    file: 'services/orchestrator/src/turns/worker.ts',
-    from: 'await flush();',
+    file: 'services/orchestrator/src/turns/stream.ts',
+    from: 'await reply.flush();',
     to: '',
     tests: [
       {
-        file: 'services/orchestrator/src/turns/takeover.test.ts',
-        name: 'invariant 4: stores an entry before it acknowledges an event after it that stores nothing',
+        file: 'services/orchestrator/src/turns/stream.test.ts',
+        name: 'invariant 4: acknowledges an event, with the outcomes of calls, after everything before it is stored',
       },
     ],
   },

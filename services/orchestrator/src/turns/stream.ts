@@ -46,8 +46,27 @@ export interface TurnStream {
   to: RuntimeTarget;
   /** Applies the next event to the reply. @throws ReplyLimitExceeded @throws ConnectError */
   next(): Promise<MachineEvent>;
+  /** Acknowledges stored events, and delivers call outcomes. If it fails, the next request delivers them again. */
+  advance(through: number): Promise<void>;
   /** Never fails, because the turn's outcome is decided before. */
   close(): Promise<void>;
+}
+
+/** Errors of a runtime that a retry cannot change. */
+const FINAL_CODES = new Set([
+  Code.InvalidArgument,
+  Code.OutOfRange,
+  Code.Unauthenticated,
+  Code.PermissionDenied,
+  Code.Unimplemented,
+]);
+
+/** @returns what a runtime's error means for the turn */
+export function failureOfRuntime(code: Code): 'lease lost' | 'lost' | 'refused' | 'interrupted' {
+  // The runtime has a later generation, so another worker has the turn.
+  if (code === Code.FailedPrecondition) return 'lease lost';
+  if (code === Code.NotFound) return 'lost';
+  return FINAL_CODES.has(code) ? 'refused' : 'interrupted';
 }
 
 /** A turn gets no new token if it was deleted or stopped, or if its user was banned. */
@@ -124,6 +143,14 @@ export function openStream(deps: StreamDeps, followed: FollowedTurn, loaded: Loa
         events: reply.events,
         now: now(),
       };
+    },
+
+    async advance(through) {
+      await reply.flush();
+      const { generation, requests } = reply;
+      const { resolutions } = requests;
+      await client.advance({ turnId: turn.id, generation, committedThrough: BigInt(through), resolutions });
+      requests.acknowledged();
     },
 
     async close() {

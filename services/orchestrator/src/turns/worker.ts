@@ -37,7 +37,14 @@ import {
   type TurnRequestDeps,
 } from './request/load-turn-request.js';
 import { createTurnPreparation, type PreparedTurn, startOf } from './request/prepare-turn.js';
-import { type CancellationPoller, mayUseTools, openStream, type StreamDeps, type TurnStream } from './stream.js';
+import {
+  type CancellationPoller,
+  failureOfRuntime,
+  mayUseTools,
+  openStream,
+  type StreamDeps,
+  type TurnStream,
+} from './stream.js';
 import type { FollowUps } from './summaries/follow-ups.js';
 import type { CallRules } from './tools/call-rules.js';
 import { isServerTool } from './tools/platform-tool.js';
@@ -51,15 +58,6 @@ import type { Begun, TurnWriter } from './writer/turn-writes.js';
 
 const RETRY = { initialMs: 250, maxMs: 2_000 };
 export const TURN_DEADLINE_MS = 30 * 60_000;
-
-/** Errors of a runtime that a retry cannot change. */
-const FINAL_CODES = new Set([
-  Code.InvalidArgument,
-  Code.OutOfRange,
-  Code.Unauthenticated,
-  Code.PermissionDenied,
-  Code.Unimplemented,
-]);
 
 export interface TurnWorkerDeps extends Omit<TurnWriterDeps, 'followUp'>, TurnRequestDeps, StreamDeps {
   database: Database;
@@ -458,22 +456,15 @@ function streamEffects({ client }: Pick<TurnWorkerDeps, 'client'>, attempt: Atte
     if (attempt.stream === undefined) throw new Error('the turn is not followed');
     return attempt.stream;
   };
-  const id = () => ({ turnId: turn.id, generation: replyOf(attempt).generation });
   return {
     receive: () => streamOf().next(),
 
     async 'stop over limit'() {
       // The stream still reports how the turn ended and its usage.
-      await client.stopTurn(streamOf().to, id(), signal);
+      await client.stopTurn(streamOf().to, { turnId: turn.id, generation: replyOf(attempt).generation }, signal);
     },
 
-    /** If the call fails, the next request delivers the outcomes again. */
-    async advance({ through }) {
-      const { requests, flush } = replyOf(attempt);
-      await flush();
-      await client.advance({ ...id(), committedThrough: BigInt(through), resolutions: requests.resolutions });
-      requests.acknowledged();
-    },
+    advance: ({ through }) => streamOf().advance(through),
 
     async leave() {
       const { stream } = attempt;
@@ -497,9 +488,7 @@ function failureOf(deps: TurnWorkerDeps, attempt: Attempt, error: unknown): Mach
   if (error instanceof LeaseLost) return { type: 'lease lost' };
   if (!(error instanceof ConnectError)) return { type: 'failed' };
   deps.logger.debug({ turn: turn.id, code: Code[error.code] }, 'the runtime was interrupted');
-  // The runtime has a later generation, so another worker has the turn.
-  if (error.code === Code.FailedPrecondition) return { type: 'lease lost' };
-  if (error.code === Code.NotFound) return { type: 'lost' };
-  if (FINAL_CODES.has(error.code)) return { type: 'refused' };
-  return { type: 'interrupted', events: reply?.events ?? 0, now: deps.clock.now().getTime() };
+  const type = failureOfRuntime(error.code);
+  if (type !== 'interrupted') return { type };
+  return { type, events: reply?.events ?? 0, now: deps.clock.now().getTime() };
 }
