@@ -4,8 +4,8 @@ const REQUESTS = 'services/orchestrator/src/turns/reply/tool-requests.ts';
 const SEND = 'services/orchestrator/src/turns/tools/send-call.ts';
 const CARD = 'services/orchestrator/src/records/approval-card.ts';
 
-const TURN_REQUESTS = 'services/orchestrator/src/turns/request/turn-requests.test.ts';
-const UNTRUSTED = 'services/orchestrator/src/turns/request/untrusted-content.test.ts';
+const TOOL_REQUESTS = 'services/orchestrator/src/turns/reply/tool-requests.test.ts';
+const UNTRUSTED = 'services/orchestrator/src/turns/reply/untrusted-calls.test.ts';
 const SEND_CALL = 'services/orchestrator/src/turns/tools/send-call.test.ts';
 
 /**
@@ -58,7 +58,7 @@ export const MUTATIONS = [
     to: 'false',
     tests: [
       {
-        file: TURN_REQUESTS,
+        file: TOOL_REQUESTS,
         name: 'invariant 5: ends the turn if the runtime changes the arguments after the card was shown',
       },
     ],
@@ -82,10 +82,13 @@ export const MUTATIONS = [
     to: "if (verdict === 'execute' || (typeof verdict === 'object' && 'ask' in verdict)) {",
     tests: [
       {
-        file: TURN_REQUESTS,
-        name: 'invariant 5: shows a card with the arguments, ends the reply and frees the runtime, without an effect',
+        file: TOOL_REQUESTS,
+        name: 'invariant 5: shows a card with the arguments and ends the reply, without an effect',
       },
-      { file: TURN_REQUESTS, name: 'invariant 5: has no effect if it is denied' },
+      {
+        file: TOOL_REQUESTS,
+        name: 'invariant 5: has no effect, although its app is unavailable then, if it is denied',
+      },
     ],
   },
   {
@@ -127,8 +130,8 @@ export const MUTATIONS = [
     to: '',
     tests: [
       {
-        file: TURN_REQUESTS,
-        name: 'invariant 4: is executed once if the runtime is lost and its next generation requests it again',
+        file: 'services/orchestrator/src/turns/writer/stored-calls.test.ts',
+        name: 'invariant 4: is executed once, and has the same outcome when it is repeated',
       },
     ],
   },
@@ -138,7 +141,10 @@ export const MUTATIONS = [
     from: "if (!(await jobs[ends ? 'end' : 'holds'](job, tx, usage ? usageLock : undefined))) throw new LeaseLost();",
     to: "await jobs[ends ? 'end' : 'holds'](job, tx, usage ? usageLock : undefined);",
     tests: [
-      { file: TURN_REQUESTS, name: 'invariant 4: is not executed after another replica has taken over the turn' },
+      {
+        file: 'services/orchestrator/src/turns/commit.test.ts',
+        name: 'invariant 4: are not committed after another process has taken over the lease',
+      },
     ],
   },
   {
@@ -156,7 +162,12 @@ export const MUTATIONS = [
     file: 'services/orchestrator/src/turns/request/load-turn-request.ts',
     from: 'await deps.toolTokens(tokenTurn(turn));',
     to: "await deps.toolTokens(tokenTurn(turn), '');",
-    tests: [{ file: UNTRUSTED, name: 'is not sent to a runtime that hides its calls, whose calls then do not ask' }],
+    tests: [
+      {
+        file: 'services/orchestrator/src/turns/request/load-turn-request.test.ts',
+        name: 'has tokens for the workspace, agent and turn, with which tools can be listed, and new ones each time',
+      },
+    ],
   },
   {
     name: 'a query can have text of the user',

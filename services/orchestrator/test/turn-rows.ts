@@ -1,4 +1,3 @@
-import type { RuntimeRow } from '../src/records/runtimes.store.js';
 import type { TurnRow } from '../src/turns/turns.store.js';
 import type { LeasedJob } from '../src/platform/jobs/job-queue.js';
 
@@ -11,22 +10,6 @@ export const JOB: LeasedJob = {
   attempts: 1,
   failures: 0,
   takenOver: false,
-};
-export const RUNTIME: RuntimeRow = {
-  workspace_id: 'w',
-  user_id: 'u',
-  desired: 'running',
-  phase: 'Ready',
-  reason: '',
-  verified: true,
-  address: 'http://127.0.0.1:1',
-  instance_id: 'i',
-  identified_at: NOW,
-  silent_since: null,
-  polled_until: null,
-  failures: 0,
-  wanted_at: NOW,
-  updated_at: NOW,
 };
 export const QUEUED: TurnRow = {
   id: 't',

@@ -1,5 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
 import { budgetState, costText, type StoredBudget, warningText } from './budget.js';
+import { limitNote } from './limit-note.js';
+import type { LimitReached } from './usage-limits.js';
+
+describe('the note about a limit', () => {
+  const resets_at = '2026-12-01T00:00:00.000Z';
+  it.each<[string, LimitReached]>([
+    ['The token limit of your plan', { scope: 'user', token_limit: 10, resets_at }],
+    ['The token limit of this workspace', { scope: 'workspace', token_limit: 10, resets_at }],
+    [
+      'The budget of this workspace ($2.50)',
+      { scope: 'budget', cost_limit_micros: 2_500_000, currency: 'USD', resets_at },
+    ],
+    ['The budget of this workspace (10,000 tokens)', { scope: 'budget', token_limit: 10_000, resets_at }],
+  ])('names it: %s', (named, limit) => {
+    expect(limitNote(limit)).toBe(`${named} for this month is reached. It resets on 2026-12-01 (UTC).`);
+  });
+});
 
 const NONE: StoredBudget = { monthly_cost_micros: null, monthly_tokens: null };
 const COST: StoredBudget = { ...NONE, monthly_cost_micros: 1_000 };

@@ -128,7 +128,7 @@ describe('writes of a turn', () => {
     expect(committed).toEqual(['result']);
   });
 
-  it('are not committed after another process has taken over the lease', async () => {
+  it('invariant 4: are not committed after another process has taken over the lease', async () => {
     const { seen, writes, write, later, committed } = setUp();
     later('result');
     seen.holds = false;

@@ -19,7 +19,7 @@ const QUEUED: LeasedTurn = {
 };
 const RUNNING: LeasedTurn = { ...QUEUED, status: 'running', hasReply: true, hasInstance: true };
 
-const lease = (turn: LeasedTurn, more: { failures?: number; now?: number } = {}): Step =>
+const lease = (turn: LeasedTurn, more: { failures?: number; attempts?: number; now?: number } = {}): Step =>
   step(LEASED, { type: 'leased', turn, failures: 0, attempts: 1, now: NOW, ...more });
 
 /** Takes the events after the lease of a running turn. */
@@ -39,7 +39,7 @@ const interrupted = (events: number, now: number): MachineEvent => ({ type: 'int
 const finish = (code: MessageErrorCode): Effect => ({ do: 'finish', as: 'failed', code });
 
 describe('a leased turn', () => {
-  it.each<[string, LeasedTurn, { failures?: number; now?: number }, Effect]>([
+  it.each<[string, LeasedTurn, { failures?: number; attempts?: number; now?: number }, Effect]>([
     [
       'fails after five internal errors',
       QUEUED,
@@ -47,6 +47,7 @@ describe('a leased turn', () => {
       { do: 'abandon', as: 'failed', code: 'internal_error' },
     ],
     ['is prepared after four internal errors', QUEUED, { failures: 4 }, { do: 'prepare' }],
+    ['is not prepared again if it has waited for the tokens of other turns', QUEUED, { attempts: 2 }, { do: 'begin' }],
     [
       'fails if its runtime is not ready after ten minutes',
       { ...QUEUED, runtime: 'not ready' },
@@ -96,6 +97,45 @@ describe('a turn in a runtime', () => {
     expect(follow(...CONNECTED, ...again, interrupted(3, NOW + 2 * MINUTE_MS + 1)).effects).toContainEqual(
       finish('runtime_unreachable'),
     );
+  });
+
+  const found = (now: number): MachineEvent => ({ type: 'found', runtime: 'not ready', events: 0, now });
+
+  it.each([
+    [2, true],
+    [10, false],
+  ])('waits at most %d minutes for another pod if a runtime has begun it: %s', (minutes, hasInstance) => {
+    const afterWait = (ms: number): Step => {
+      const begun = step(lease({ ...RUNNING, hasInstance }).state, {
+        type: 'begun',
+        deadlineAt: DEADLINE_AT,
+        now: NOW,
+      });
+      const events = [CHECKED, found(NOW), { type: 'done' } as const, CHECKED, found(NOW + ms)];
+      return events.reduce(({ state }, event) => step(state, event), begun);
+    };
+    expect(afterWait(minutes * MINUTE_MS).state.at).toBe('waiting');
+    expect(afterWait(minutes * MINUTE_MS + 1).effects).toContainEqual(finish('runtime_unreachable'));
+  });
+
+  const LOST: MachineEvent[] = [...CONNECTED, { type: 'lost' }, CHECKED];
+
+  it('may be unreachable again after it was started again, although fewer events have arrived', () => {
+    const restarted: MachineEvent[] = [
+      { type: 'limit checked', limit: undefined },
+      { type: 'restarted', hasGeneration: true },
+    ];
+    const outage: MachineEvent[] = [...CONNECTED, interrupted(3, NOW), { type: 'done' }];
+    const later = NOW + 5 * MINUTE_MS;
+    expect(follow(...outage, ...LOST, ...restarted, ...CONNECTED, interrupted(0, later)).state.at).toBe('waiting');
+  });
+
+  it('is not started again after its runtime lost it if a limit is reached', () => {
+    const limit = { scope: 'user', token_limit: 10, resets_at: '2026-12-01T00:00:00.000Z' } as const;
+    expect(follow(...LOST, { type: 'limit checked', limit }).effects).toEqual([
+      { do: 'note limit', limit },
+      { do: 'finish', as: 'limited' },
+    ]);
   });
 
   it('makes the runtime job due at its first interruption, and again after one with progress', () => {

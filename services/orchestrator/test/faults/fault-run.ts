@@ -1,32 +1,25 @@
-import { NO_FILES } from '../no-files.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { MessageData } from '@uswarm/contract';
-import { silentLogger, systemClock } from '@uswarm/service-kit';
 import { sql } from 'kysely';
 import { createWithStatement, createWithTransaction } from '../../src/platform/database/transaction.js';
 import { TURN_JOB } from '../../src/records/turn-job.js';
 import { createTurnWorker } from '../../src/turns/worker.js';
-import { createWorkflowReports } from '../../src/turns/workflows/workflow-reports.js';
 import type { LeasedJob } from '../../src/platform/jobs/job-queue.js';
 import type { JobResult } from '../../src/platform/jobs/job-worker.js';
-import { createMemoryJournal } from '../memory-journal.js';
+import { createMemoryRules } from '../memory-rules.js';
+import { createWorkerDeps } from '../worker-deps.js';
 import { settleReceipts } from '../settle-receipts.js';
-import { approvalsOf, createStores, tasksOf } from '../stores.js';
+import { approvalsOf, createStores } from '../stores.js';
 import type { Home, TestOrchestrator, TestUser } from '../test-orchestrator.js';
 import type { Choice, Fault, Schedule, ScheduledFault } from './schedule.js';
 import { Killed, type Place, SimulatedProcess } from './simulated-process.js';
 import { SimulatedRuntime } from './simulated-runtime.js';
 import { createOtherSystem, createSimulatedTools } from './simulated-tools.js';
-import { getTurnToRun } from '../../src/turns/turns.store.js';
-import { getRuntime } from '../../src/records/runtimes.store.js';
-import { findSettingsOfAgent } from '../../src/records/agent-settings.store.js';
-import * as userRecords from '../../src/records/users.store.js';
 
 /** This text starts the scheduled steps. Other messages are answered without tools. */
 const TASK = 'Do it';
 const LEASE_MS = 3_600_000;
-const NO_BUDGET = { tokens: null };
 /** A process that continues notices after this time that it has lost its lease. */
 const LEASE_NOTICED_MS = 500;
 /** A job that still runs after this many attempts never ends. */
@@ -162,62 +155,23 @@ export class FaultRun {
     const { stores, schedule } = this;
     const tools = createSimulatedTools(process, this.other, schedule, this.uswarm.database);
     const requestedTools = tools.map(({ name }) => name);
-    const readyToRun: typeof getTurnToRun = async (...of) => {
-      const row = await getTurnToRun(...of);
-      return row?.runtime && { ...row, runtime: { ...row.runtime, phase: 'Ready', address: 'http://127.0.0.1:1' } };
-    };
+    const base = createWorkerDeps(stores);
     const run = createTurnWorker({
-      ...stores,
-      ...tasksOf(stores),
-      ...NO_FILES,
-      reports: createWorkflowReports(stores.database),
-      users: userRecords,
-      turns: process.reads({ ...stores.turns, getTurnToRun: readyToRun }, 'getTurn', 'getTurnToRun', 'isStopRequested'),
+      ...base,
+      turns: process.reads(base.turns, 'getTurn', 'getTurnToRun', 'isStopRequested'),
       journal: process.reads(stores.journal, 'listEntries'),
       contexts: process.reads(stores.contexts, 'findTurnContext'),
       progress: process.reads(stores.progress, 'find'),
       withTransaction: process.withTransaction(this.withTransaction),
       withStatement: process.withStatement(this.withStatement),
-      jobs: { ...stores.jobs, makeDueNow: async () => undefined },
-      runtimes: {
-        getRuntime: async (_db, workspaceId) => {
-          const row = await getRuntime(stores.database, workspaceId);
-          return row === undefined ? undefined : { ...row, phase: 'Ready', address: 'http://127.0.0.1:1' };
-        },
-      },
       client: process.client(this.runtime),
       platformTools: tools,
-      serverTools: async () => [],
-      loadAgentContext: async (agentId) => ({
-        members: (await findSettingsOfAgent(stores.database, agentId))?.members ?? [],
-        model: null,
-        responseLength: 'auto',
-        prompts: [],
-        tools: ['search'],
+      loadAgentContext: async (...of) => ({
+        ...(await base.loadAgentContext(...of)),
         requestedTools,
         askedTools: schedule.asks ? requestedTools : [],
-        memories: [],
       }),
-      rules: {
-        permission: async () => (schedule.asks ? 'ask' : 'allow'),
-        connection: async () => undefined,
-        mayRepeat: async () => false,
-        untrustedSources: async () => [],
-        sharesPrivateText: async () => false,
-        knowsAddress: async () => true,
-        lookups: async () => 0,
-      },
-      bodies: createMemoryJournal({}).bodies,
-      limits: { reached: async () => undefined, reserve: async () => NO_BUDGET, turnBudget: async () => NO_BUDGET },
-      models: { limits: () => undefined, price: () => ({ modelId: null, prices: null }) },
-      summaries: { findSummary: async () => undefined },
-      toolTokens: async () => 'token',
-      modelTokens: async () => '',
-      turnSignals: { watch: () => () => undefined },
-      publish: async () => true,
-      retryMs: 0,
-      clock: systemClock,
-      logger: silentLogger,
+      rules: createMemoryRules({ permission: () => (schedule.asks ? 'ask' : 'allow') }, new Set()),
     });
     return run(job, process.stopping.signal);
   }

@@ -1,309 +1,176 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { create } from '@bufbuild/protobuf';
-import { LIMITS, type MessageContent } from '@uswarm/contract';
-import {
-  AgentActivity,
-  type Done,
-  DoneSchema,
-  Outcome,
-  ToolState,
-  type TurnEvent,
-  TurnEventSchema,
-} from '@uswarm/runtime-proto';
-import { silentLogger } from '@uswarm/service-kit';
-import { NO_TRANSACTION } from '../../../test/transaction.js';
-import { QUEUED } from '../../../test/turn-rows.js';
-import type { LiveEvents } from './reply-stream.js';
-import { createSafeMarkdown } from '../content/reply-text.js';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { LIMITS } from '@uswarm/contract';
+import { AgentActivity, type Done, DoneSchema, Outcome, ToolState } from '@uswarm/runtime-proto';
+import { chunk, done, entry, type EventInit, stopped, thinking, tool, used } from '../../../test/runtime-script.js';
+import { countingTool } from '../../../test/sample-tools.js';
+import { createTestReply } from '../../../test/test-reply.js';
+import type { Reserved } from '../writer/turn-budget.js';
 import { finishedReply } from './finished-reply.js';
-import { createReply } from './reply.js';
-import type { Refusal } from '../content/reply-limit.js';
-import type { EntryParts, ToolMessage } from '../journal/turn-entries.js';
-import type { FinishedReply } from '../writer/turn-ending.js';
-import type { TurnWriter } from '../writer/turn-writes.js';
-import type { UsageEntry } from '../../records/usage-rows.js';
-import type { TurnRow } from '../turns.store.js';
 
-const done = (outcome: Outcome, more: { text?: string; errorCode?: string; errorMessage?: string } = {}): Done =>
+const ended = (outcome: Outcome, more: { text?: string; errorCode?: string; errorMessage?: string } = {}): Done =>
   create(DoneSchema, { outcome, ...more });
 
 describe('finishedReply', () => {
   it.each([
     [
       'completed as done and delivered',
-      done(Outcome.COMPLETED, { text: 'whole' }),
+      ended(Outcome.COMPLETED, { text: 'whole' }),
       { turnStatus: 'done', messageStatus: 'delivered', text: 'whole', errorCode: null },
     ],
     [
       'completed without a text as done with the streamed text',
-      done(Outcome.COMPLETED),
+      ended(Outcome.COMPLETED),
       { turnStatus: 'done', messageStatus: 'delivered', text: 'streamed', errorCode: null },
     ],
     [
       'silent as done without a text, regardless of the streamed text',
-      done(Outcome.SILENT, { text: 'hm' }),
+      ended(Outcome.SILENT, { text: 'hm' }),
       { turnStatus: 'done', messageStatus: 'silent', text: '', errorCode: null },
     ],
     [
       'stopped as incomplete with the text so far',
-      done(Outcome.STOPPED),
+      ended(Outcome.STOPPED),
       { turnStatus: 'stopped', messageStatus: 'incomplete', text: 'streamed', errorCode: null },
     ],
     [
       'incomplete as failed with its text',
-      done(Outcome.INCOMPLETE, { errorCode: 'model_timeout' }),
+      ended(Outcome.INCOMPLETE, { errorCode: 'model_timeout' }),
       { turnStatus: 'failed', messageStatus: 'incomplete', text: 'streamed', errorCode: 'model_timeout' },
     ],
     [
       'incomplete without an error code as an internal error',
-      done(Outcome.INCOMPLETE),
+      ended(Outcome.INCOMPLETE),
       { turnStatus: 'failed', messageStatus: 'incomplete', text: 'streamed', errorCode: 'internal_error' },
     ],
     [
       'failed as failed with its error code',
-      done(Outcome.FAILED, { errorCode: 'model_unavailable', errorMessage: 'Sorry.' }),
+      ended(Outcome.FAILED, { errorCode: 'model_unavailable', errorMessage: 'Sorry.' }),
       { turnStatus: 'failed', messageStatus: 'failed', text: 'streamed', errorCode: 'model_unavailable' },
     ],
     [
       'unspecified as failed',
-      done(Outcome.UNSPECIFIED),
+      ended(Outcome.UNSPECIFIED),
       { turnStatus: 'failed', messageStatus: 'failed', text: 'streamed', errorCode: 'internal_error' },
     ],
   ])('maps the outcome %s', (_what, event, reply) => {
     expect(finishedReply(event, 'streamed')).toEqual(reply);
   });
 
+  it('states that a reply without a text was stopped', () => {
+    expect(finishedReply(ended(Outcome.STOPPED), '')).toMatchObject({
+      messageStatus: 'failed',
+      text: 'The reply was stopped.',
+    });
+  });
+
   it('uses the error message as the text of a failure without a text', () => {
-    expect(finishedReply(done(Outcome.FAILED, { errorMessage: 'The model cannot be reached.' }), '').text).toBe(
+    expect(finishedReply(ended(Outcome.FAILED, { errorMessage: 'The model cannot be reached.' }), '').text).toBe(
       'The model cannot be reached.',
     );
   });
 });
 
-const TURN: TurnRow = {
-  ...QUEUED,
-  status: 'running',
-  reply_message_id: 'r',
-  activity: 'reading',
-  runtime_instance: 'i',
-};
-
-const BEGUN = { replyId: 'r', seq: 1, activity: 'reading', stopRequested: false } as const;
-
-let replies = new DisposableStack();
-afterEach(() => {
-  replies.dispose();
-  replies = new DisposableStack();
-});
-
-function noted() {
-  const stored: {
-    tools: ToolMessage[];
-    offers: { key: string; content: MessageContent }[];
-    usage: UsageEntry[];
-    finished: FinishedReply[];
-    entries: EntryParts[];
-    refusals: Refusal[];
-  } = {
-    tools: [],
-    offers: [],
-    usage: [],
-    finished: [],
-    entries: [],
-    refusals: [],
-  };
-  const shown: {
-    chunks: string[];
-    offsets: (number | undefined)[];
-    tools: Parameters<LiveEvents['tool']>[0][];
-  } = {
-    chunks: [],
-    offsets: [],
-    tools: [],
-  };
-  const writer: TurnWriter = {
-    begin: async () => BEGUN,
-    merge: async () => false,
-    showReply: async () => ({ replyId: 'another', seq: 2 }),
-    track: () => undefined,
-    saveProgress: async () => undefined,
-    markRead: () => undefined,
-    activity: async () => undefined,
-    setInstance: async () => false,
-    nextGeneration: async () => undefined,
-    postpone: async () => undefined,
-    judge: async () => 'new',
-    entry: async (_generation, entry) => {
-      stored.entries.push(entry);
-      return { verdict: 'new' };
-    },
-    entryLater(_generation, entry, appended) {
-      stored.entries.push(entry);
-      appended({ verdict: 'new' });
-    },
-    flush: async () => undefined,
-    tool: async (tool) => stored.tools.push(tool),
-    call: async (_call, commit) => {
-      const { text, failed } = await commit(NO_TRANSACTION);
-      return { outcome: { text, failed, showsMessage: false }, seq: 2 };
-    },
-    ask: async () => 2,
-    question: async () => undefined,
-    answer: async () => null,
-    startTask: async () => 1,
-    handOver: async () => ({ seq: 1, activity: undefined }),
-    findCall: async () => ({ isDelegated: false }),
-    grant: async () => undefined,
-    markSent: async () => undefined,
-    suspend: async () => undefined,
-    offer: async (key, content) => stored.offers.push({ key, content }),
-    reserve: async () => 'reserved',
-    askForTokens: async () => ({ seq: 1 }),
-    usage: (entry) => void stored.usage.push(entry),
-    finish: async (reply) => ({ seq: stored.finished.push(reply) }),
-    note: async () => undefined,
-    noteLimit: async () => undefined,
-    abandon: async () => ({ seq: 1 }),
-  };
-  const live: LiveEvents = {
-    tool: (event) => void shown.tools.push(event),
-    chunk({ text, offset }) {
-      shown.chunks.push(text);
-      shown.offsets.push(offset);
-    },
-  };
-  const rules = {
-    permission: async () => 'allow' as const,
-    mayRepeat: async () => false,
-    connection: async () => undefined,
-    untrustedSources: async () => [],
-    sharesPrivateText: async () => false,
-    knowsAddress: async () => true,
-    lookups: async () => 0,
-  };
-  const reply = createReply(
-    {
-      turn: { ...TURN },
-      writer,
-      receipts: { finish: async () => undefined, recordOwn: async () => undefined },
-      rules,
-      tokenFor: async () => 'token',
-      watchAnswers: () => () => undefined,
-      live,
-      bodies: { put: async ({ body }) => ({ body }) },
-      markdown: createSafeMarkdown(undefined),
-      refused: (refusal) => void stored.refusals.push(refusal),
-      signal: new AbortController().signal,
-      logger: silentLogger,
-      platformTools: ['send_mail'],
-    },
-    BEGUN,
-  );
-  replies.use(reply);
-  reply.tools = { has: (name) => name !== 'no_such_tool' };
-  let number = 0n;
-  const apply = (event: TurnEvent['event']) => reply.apply(create(TurnEventSchema, { number: (number += 1n), event }));
-  return { reply, stored, shown, apply };
-}
-
 describe('untrusted text of a runtime', () => {
   const BAD = 'a\u0000b\ud800c😀';
   const GOOD = 'ab\ufffdc😀';
-  const event = (init: Parameters<typeof create<typeof TurnEventSchema>>[1] & object): TurnEvent['event'] =>
-    create(TurnEventSchema, init).event;
 
   it('has no NUL and no lone surrogate in chunks', async () => {
-    const { reply, shown, apply } = noted();
-    await apply(event({ event: { case: 'chunk', value: { text: BAD } } }));
-    expect(shown.chunks).toEqual([GOOD]);
+    const { reply, shown, apply } = createTestReply();
+    await apply(chunk(BAD));
+    expect(shown.chunks).toMatchObject([{ text: GOOD }]);
     expect(reply.text).toEqual(GOOD);
   });
 
   it('has no NUL and no lone surrogate in tool calls, stored or streamed', async () => {
-    const { stored, shown, apply } = noted();
-    const tool = { callId: BAD, tool: BAD, state: ToolState.RUNNING, description: BAD, query: BAD };
-    await apply(event({ event: { case: 'tool', value: tool } }));
+    const { stored, shown, apply } = createTestReply({ tools: [BAD] });
+    const value = { callId: BAD, tool: BAD, state: ToolState.RUNNING, description: BAD, query: BAD };
+    await apply({ case: 'tool', value });
     expect(stored.tools).toEqual([
       { callId: GOOD, content: { type: 'tool_status', tool: GOOD, description: GOOD, state: 'running' } },
     ]);
     expect(shown.tools).toEqual([{ tool: GOOD, running: true, failed: false, query: GOOD }]);
   });
 
-  it.each(['send_mail', ' send_mail\u0000'])('cannot report a call of a tool of the orchestrator: %j', async (name) => {
-    const { stored, shown, apply } = noted();
-    const tool = { callId: 'm', tool: name, state: ToolState.FAILED, description: 'Not sent' };
-    await apply(event({ event: { case: 'tool', value: tool } }));
+  it.each(['count', ' count\u0000'])('cannot report a call of a tool of the orchestrator: %j', async (name) => {
+    const { stored, shown, apply } = createTestReply({ offered: [countingTool().tool] });
+    const value = { callId: 'm', tool: name, state: ToolState.FAILED, description: 'Not sent' };
+    await apply({ case: 'tool', value });
     expect([stored.tools, shown.tools]).toEqual([[], []]);
   });
 
   it('has no NUL and no lone surrogate in names of providers and models', async () => {
-    const { stored, apply } = noted();
-    await apply(event({ event: { case: 'usage', value: { step: 1, provider: BAD, model: BAD } } }));
+    const { stored, apply } = createTestReply();
+    await apply({ case: 'usage', value: { step: 1, provider: BAD, model: BAD } });
     expect(stored.usage).toEqual([expect.objectContaining({ provider: GOOD, model: GOOD })]);
   });
 
   it.each([
-    ['the whole text', done(Outcome.COMPLETED, { text: BAD }), { text: GOOD }],
-    ['the reason of a failure', done(Outcome.FAILED, { errorMessage: BAD }), { text: GOOD }],
-    ['the code of a failure', done(Outcome.FAILED, { errorCode: BAD }), { errorCode: GOOD }],
+    ['the whole text', ended(Outcome.COMPLETED, { text: BAD }), { text: GOOD }],
+    ['the reason of a failure', ended(Outcome.FAILED, { errorMessage: BAD }), { text: GOOD }],
+    ['the code of a failure', ended(Outcome.FAILED, { errorCode: BAD }), { errorCode: GOOD }],
   ])('has no NUL and no lone surrogate in %s', async (_what, value, finished) => {
-    const { stored, apply } = noted();
+    const { stored, apply } = createTestReply();
     expect(await apply({ case: 'done', value })).toBe(true);
     expect(stored.finished).toEqual([expect.objectContaining(finished)]);
+  });
+
+  it('invariant 11: shows no image of another host, also if it arrives in parts or in the last text', async () => {
+    const image = '![a](https://evil.example/?q=1)';
+    const shown = '! [a (evil.example)](https://evil.example/?q=1)';
+    const inParts = createTestReply();
+    await inParts.play(...Array.from(image, (character) => chunk(character)), done());
+    const atTheEnd = createTestReply();
+    await atTheEnd.play(done(image));
+    expect([...inParts.stored.finished, ...atTheEnd.stored.finished]).toMatchObject([{ text: shown }, { text: shown }]);
   });
 });
 
 describe('retracted text', () => {
-  const chunk = (text: string, offset?: number): TurnEvent['event'] =>
-    create(TurnEventSchema, { event: { case: 'chunk', value: { text, ...(offset === undefined ? {} : { offset }) } } })
-      .event;
+  const at = (text: string, offset: number): EventInit => ({ case: 'chunk', value: { text, offset } });
 
   it('is removed from the reply, and published with its position', async () => {
-    const { reply, shown, stored, apply } = noted();
-    await apply(chunk('Paris is', 0));
-    await apply(chunk(' in Ita', 8));
-    await apply(chunk(' the capital.', 8));
+    const { reply, shown, stored, play } = createTestReply();
+    await play(at('Paris is', 0), at(' in Ita', 8), at(' the capital.', 8));
     expect(reply.text).toBe('Paris is the capital.');
-    await apply({ case: 'done', value: done(Outcome.STOPPED) });
-    expect(shown).toMatchObject({ chunks: ['Paris is', ' the capital.'], offsets: [0, 8] });
+    await play(stopped);
+    expect(shown.chunks).toMatchObject([
+      { text: 'Paris is', offset: 0 },
+      { text: ' the capital.', offset: 8 },
+    ]);
     expect(stored.finished[0]?.text).toBe('Paris is the capital.');
   });
 
   it('is removed by a chunk without a text', async () => {
-    const { reply, shown, apply } = noted();
-    await apply(chunk('Wrong'));
-    await apply(chunk('', 0));
+    const { reply, shown, play } = createTestReply();
+    await play(chunk('Wrong'), at('', 0));
     expect(reply.text).toBe('');
-    await apply({ case: 'done', value: done(Outcome.STOPPED) });
-    expect(shown).toMatchObject({ chunks: ['Wrong', ''], offsets: [0, 0] });
+    await play(stopped);
+    expect(shown.chunks).toMatchObject([
+      { text: 'Wrong', offset: 0 },
+      { text: '', offset: 0 },
+    ]);
   });
 
   it('is found although characters before it were not stored', async () => {
-    const { reply, shown, apply } = noted();
-    await apply(chunk('a\u0000b wrong'));
-    await apply(chunk(' right', 3));
+    const { reply, shown, play } = createTestReply();
+    await play(chunk('a\u0000b wrong'), at(' right', 3));
     expect(reply.text).toBe('ab right');
-    await apply({ case: 'done', value: done(Outcome.STOPPED) });
-    expect(shown.offsets).toEqual([0, 2]);
+    await play(stopped);
+    expect(shown.chunks).toMatchObject([{ offset: 0 }, { offset: 2 }]);
   });
 
   it('does not count against the size limit of a reply', async () => {
-    const { reply, apply } = noted();
+    const { reply, play } = createTestReply();
     const half = 'x'.repeat(LIMITS.replyBytes / 2 + 1);
-    await apply(chunk(half));
-    await apply(chunk(half, 0));
+    await play(chunk(half), at(half, 0));
     expect(reply.text).toBe(half);
   });
 
   it('ends the reply if the runtime retracts text without end', async () => {
-    const { apply } = noted();
-    const repeat = async () => {
-      for (;;) {
-        await apply(chunk('x'));
-        await apply(chunk('', 0));
-      }
-    };
-    await expect(repeat()).rejects.toThrow('reply_too_many_parts');
+    const { told, play } = createTestReply();
+    while (told.ended === undefined) await play(chunk('x'), at('', 0));
+    expect(told.ended).toBe('reply_too_many_parts');
   });
 });
 
@@ -312,18 +179,16 @@ describe('a reply', () => {
 
   it('has no timer after an attempt that did not end it', async () => {
     jest.useFakeTimers();
-    const { reply, apply } = noted();
-    await apply(create(TurnEventSchema, { event: { case: 'chunk', value: { text: 'Hello' } } }).event);
-    const writing = { activity: AgentActivity.WRITING };
-    await apply(create(TurnEventSchema, { event: { case: 'activity', value: writing } }).event);
+    const { reply, play } = createTestReply();
+    await play(chunk('Hello'), { case: 'activity', value: { activity: AgentActivity.WRITING } });
     expect(jest.getTimerCount()).toBe(3);
     reply[Symbol.dispose]();
     expect(jest.getTimerCount()).toBe(0);
   });
 
   it('stores cached and reasoning tokens, and whether the usage is estimated', async () => {
-    const { stored, apply } = noted();
-    const usage = {
+    const { stored, apply } = createTestReply();
+    const value = {
       step: 1,
       promptTokens: 9n,
       completionTokens: 5n,
@@ -331,7 +196,7 @@ describe('a reply', () => {
       reasoningTokens: 4n,
       estimated: true,
     };
-    await apply(create(TurnEventSchema, { event: { case: 'usage', value: usage } }).event);
+    await apply({ case: 'usage', value });
     expect(stored.usage).toEqual([
       expect.objectContaining({
         promptTokens: 9,
@@ -344,11 +209,146 @@ describe('a reply', () => {
   });
 
   it('ignores an event that it has already applied', async () => {
-    const { reply } = noted();
-    const chunk = (number: bigint) =>
-      create(TurnEventSchema, { number, event: { case: 'chunk', value: { text: String(number) } } });
-    for (const number of [1n, 2n, 1n, 2n, 3n]) await reply.apply(chunk(number));
+    const { reply, apply } = createTestReply();
+    for (const number of [1, 2, 1, 2, 3]) await apply(chunk(String(number)), { number });
     expect(reply.text).toBe('123');
     expect(reply.events).toBe(3);
+  });
+});
+
+describe('a reply that another process takes over', () => {
+  const SAVED = {
+    generation: 1,
+    appliedEvent: 4,
+    resumeFrom: 4,
+    chunkSeq: 2,
+    announcedStep: 1,
+    text: 'Hello wor',
+    received: 'Hello wor',
+  };
+
+  it('continues after the events that are applied, with the text and the numbers of its parts', async () => {
+    const { reply, shown, stored, play } = createTestReply({ saved: SAVED });
+    expect(reply.from).toBe(4);
+    await play(chunk('ld'), done());
+    expect(shown.chunks).toMatchObject([{ offset: 9, text: 'ld' }]);
+    expect(shown.chunks[0]?.chunkSeq).toBeGreaterThan(SAVED.chunkSeq);
+    expect(stored.finished).toMatchObject([{ messageStatus: 'delivered', text: 'Hello world' }]);
+  });
+
+  it('does not mix the text of the next generation with that of the lost one', async () => {
+    const { reply, shown, stored, play, apply } = createTestReply({ saved: SAVED });
+    reply.restart(2);
+    expect(reply.from).toBe(0);
+    await apply(chunk('Another answer'), { number: 1 });
+    await play(done());
+    expect(shown.chunks).toMatchObject([{ offset: 0, text: 'Another answer', chunkSeq: 1 }]);
+    expect(stored.finished).toMatchObject([{ text: 'Another answer' }]);
+  });
+
+  it('keeps the text of the last generation if it is stopped before the next one has a text', async () => {
+    const turn = { generation: 2, runtime_instance: null };
+    const { stored, apply } = createTestReply({ turn, saved: { ...SAVED, text: 'So far' } });
+    await apply(stopped, { number: 1 });
+    expect(stored.finished).toMatchObject([{ messageStatus: 'incomplete', text: 'So far' }]);
+  });
+});
+
+const LIMIT = { scope: 'user', token_limit: 10, resets_at: '2026-12-01T00:00:00.000Z' } as const;
+
+describe('a reply whose usage reaches the token limit of the month', () => {
+  it.each<[string, EventInit[]]>([
+    ['the last model call reaches it', [chunk('42'), used, chunk('!')]],
+    ['it ends before it can be stopped', [used, thinking, chunk('42!')]],
+  ])('is delivered if %s', async (_why, events) => {
+    const { stored, play } = createTestReply({ reached: LIMIT });
+    await play(...events, done());
+    expect(stored.finished).toMatchObject([{ turnStatus: 'done', text: '42!' }]);
+    expect(stored.limits).toEqual([]);
+  });
+
+  it.each<[string, EventInit[], object]>([
+    ['its text so far', [chunk('Let me see')], { messageStatus: 'incomplete', text: 'Let me see' }],
+    ['a sentence, without a text', [], { messageStatus: 'failed', text: 'The token limit of this month is reached.' }],
+  ])('is over the limit once it continues, and fails with a note and %s', async (_what, events, finished) => {
+    const { reply, stored, play } = createTestReply({ reached: LIMIT });
+    await play(...events, used);
+    expect(reply.overLimit).toBeUndefined();
+    await play(tool);
+    expect(reply.overLimit).toEqual(LIMIT);
+    await play(stopped);
+    expect(stored.finished).toEqual([{ turnStatus: 'failed', errorCode: 'token_limit_reached', ...finished }]);
+    expect(stored.limits).toEqual([LIMIT]);
+  });
+});
+
+describe('an announced model call', () => {
+  const attempt = (more: object = {}): EventInit => ({
+    case: 'attempt',
+    value: { step: 1, provider: 'p', model: 'm', promptTokens: 60n, maxOutputTokens: 40n, ...more },
+  });
+  const ANNOUNCED = [chunk('So far.'), entry(1), attempt()];
+
+  it('is made once its tokens are reserved, also after those of other turns were given back', async () => {
+    const answers: Reserved[] = ['busy', 'busy', 'reserved'];
+    const { stored, told, play, reply } = createTestReply({ reserve: () => answers.shift()! });
+    await play(...ANNOUNCED);
+    expect({ answers, ...stored, ...told, events: reply.events }).toMatchObject({
+      answers: [],
+      reservations: [1],
+      isDone: false,
+      events: 3,
+    });
+  });
+
+  it.each<[string, object, Reserved]>([
+    ['the budget is spent', {}, 'budget_reached'],
+    ['the model gateway refused it', { metered: true }, 'budget_reached'],
+    ['other calls never give tokens back', {}, 'busy'],
+  ])('invariant 9: asks for more tokens instead if %s', async (_why, more, reserved) => {
+    const { reply, stored, told, play } = createTestReply({ reserve: () => reserved });
+    await play(chunk('So far.'), entry(1), attempt(more));
+    expect({ ...told, ...stored, isSuspended: reply.suspended }).toMatchObject({
+      isDone: true,
+      isSuspended: true,
+      suspended: 'So far.',
+      reservations: [],
+    });
+  });
+
+  it('has usage that replaces its estimate, unless the provider refused it or it was not announced', async () => {
+    const { stored, play } = createTestReply();
+    const usage = (step: number, more: object = {}): EventInit => ({ case: 'usage', value: { step, ...more } });
+    await play(attempt(), usage(1, { refused: true }), attempt({ step: 2 }), usage(2), usage(3));
+    expect(stored.usage.map(({ step, of }) => [step, of])).toEqual([
+      [1, 'refused'],
+      [2, 'reserved'],
+      [3, 'unannounced'],
+    ]);
+  });
+
+  it('does not count as applied, so that no runtime makes it, if the user stops the turn while it waits', async () => {
+    const { reply, stored, play, stop } = createTestReply({ reserve: () => (stop(), 'busy') });
+    await play(...ANNOUNCED);
+    expect(reply).toMatchObject({ events: 2, suspended: false });
+    await play(stopped);
+    expect(stored.finished).toMatchObject([{ turnStatus: 'stopped', text: 'So far.' }]);
+  });
+
+  it('does not count as applied, and the turn is over the limit, if the limit of the month is reached', async () => {
+    const { reply, stored, play } = createTestReply({ reserve: () => LIMIT });
+    await play(...ANNOUNCED);
+    expect(reply).toMatchObject({ events: 2, suspended: false, overLimit: LIMIT });
+    expect(stored).toMatchObject({ suspended: undefined, reservations: [] });
+  });
+
+  it('is announced again to a process that takes over while it waits', async () => {
+    const { progress, play } = createTestReply({
+      reserve() {
+        throw new Error('the process ends');
+      },
+    });
+    await expect(play(...ANNOUNCED)).rejects.toThrow('the process ends');
+    expect(progress()).toMatchObject({ appliedEvent: 2, announcedStep: 0 });
   });
 });

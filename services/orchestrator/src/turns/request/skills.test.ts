@@ -1,6 +1,5 @@
 import type { AgentPrompt } from '@uswarm/contract';
 import { describe, expect, it } from '@jest/globals';
-import { ANSWERED, createTurnHarness } from '../../../test/turn-harness.js';
 import { instructionsOf } from './skills.js';
 
 const prompt = (content: string, name = 'Style'): AgentPrompt => ({
@@ -34,15 +33,5 @@ describe('the instructions of an agent', () => {
   it('have unique names of skills', () => {
     const { skillDocuments } = instructionsOf([prompt(LONG), prompt(LONG), prompt(LONG, 'Style (2)')], SKILLS);
     expect(skillDocuments.map(({ name }) => name)).toEqual(['Style', 'Style (2)', 'Style (2) (2)']);
-  });
-
-  it('depend on the features of the runtime that runs the turn', async () => {
-    const sent = async (features: string[]) => {
-      const harness = createTurnHarness([ANSWERED], { features, prompts: [prompt(LONG)] });
-      await harness.run();
-      return harness.recorded.requests.map(({ agent }) => [agent?.prompts.length, agent?.skillDocuments.length]);
-    };
-    expect(await sent(SKILLS)).toEqual([[0, 1]]);
-    expect(await sent([])).toEqual([[1, 0]]);
   });
 });

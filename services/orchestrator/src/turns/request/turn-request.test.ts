@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { AgentRole, HistoryRole } from '@uswarm/runtime-proto';
+import { AgentRole, EntryKind, HistoryRole } from '@uswarm/runtime-proto';
 import fc from 'fast-check';
 import { z } from 'zod';
+import { MAX_TURN_JOURNAL_BYTES } from '@uswarm/service-kit';
+import { type JournalEntry, MAX_ENTRY_BYTES } from '../journal/journal.store.js';
 import { definePlatformTool } from '../tools/platform-tool.js';
 import type { SwarmMember } from '../../records/agents.store.js';
 import type { AgentContext } from './agent-context.js';
@@ -50,6 +52,17 @@ describe('the history sent with a turn', () => {
     expect(boundedHistory(large).length).toBe(8);
   });
 });
+
+const REMEMBER = definePlatformTool({
+  name: 'remember',
+  description: 'Saves a fact.',
+  effect: 'own',
+  switchedBy: 'memories',
+  input: z.object({ key: z.string() }),
+  describe: ({ key }) => key,
+  prepare: () => async () => ({ text: '', failed: false }),
+});
+const STEP_SENT = { number: 1, kind: EntryKind.STEP, body: '{}' };
 
 describe('the request of a turn', () => {
   const member = (id: string, kind: SwarmMember['kind']): SwarmMember => ({
@@ -189,17 +202,55 @@ describe('the request of a turn', () => {
     { features: ['journal.1'], offered: [] },
     { features: ['tools.1'], offered: [] },
   ])('offers tools of the orchestrator to a runtime with $features: $offered', ({ features, offered }) => {
-    const tool = definePlatformTool({
-      name: 'remember',
-      description: 'Saves a fact.',
-      effect: 'own',
-      switchedBy: 'memories',
-      input: z.object({ key: z.string() }),
-      describe: ({ key }) => key,
-      prepare: () => async () => ({ text: '', failed: false }),
-    });
-    const { requestedTools } = turnRequest({ ...input, features, requestedTools: [tool] });
+    const { requestedTools } = turnRequest({ ...input, features, requestedTools: [REMEMBER] });
     expect(requestedTools.map(({ name }) => name)).toEqual(offered);
+  });
+
+  it('contains long prompts as skills for a runtime with skills', () => {
+    const prompts = [{ id: 'p', name: 'Letters', description: '', content: 'x'.repeat(3_000) }];
+    const counts = (features: string[]) => {
+      const { agent } = turnRequest({
+        ...input,
+        features,
+        context: { ...context, agentContext: { ...agentContext, prompts } },
+      });
+      return [agent?.prompts.length, agent?.skillDocuments.length];
+    };
+    expect([counts([]), counts(['skills.1'])]).toEqual([
+      [1, 0],
+      [0, 1],
+    ]);
+  });
+
+  const STEP: JournalEntry = { number: 1, kind: 'step', body: '{}' };
+  const CALL = { tool: 'search', arguments: '{}', failed: false, sources: [] };
+
+  it.each<[string, string[], object]>([
+    ['no journal', [], { journaled: false, canWait: false, budgeted: false, journal: [], recentCalls: [] }],
+    [
+      'a journal',
+      ['journal.1'],
+      { journaled: true, canWait: true, budgeted: false, journal: [STEP_SENT], recentCalls: [] },
+    ],
+    ['a journal and budgets', ['journal.1', 'budget.1'], { journaled: true, budgeted: true }],
+    [
+      'a journal with large entries',
+      ['journal.1', 'journal.2'],
+      {
+        journal: [STEP_SENT],
+        recentCalls: [CALL],
+        journalLimits: { entryBytes: MAX_ENTRY_BYTES, journalBytes: MAX_TURN_JOURNAL_BYTES },
+      },
+    ],
+  ])('depends on what a runtime can do: %s', (_what, features, expected) => {
+    const request = turnRequest({ ...input, features, journal: [STEP], recentCalls: [CALL] });
+    expect(request).toMatchObject(expected);
+  });
+
+  it('has no journal that a runtime cannot read, and no tools with effects, which could run again', () => {
+    const journal = Array.from({ length: 5 }, (_, n) => ({ ...STEP, number: n + 1, body: 'x'.repeat(500_000) }));
+    const request = turnRequest({ ...input, features: ['journal.1', 'tools.1'], journal, requestedTools: [REMEMBER] });
+    expect(request).toMatchObject({ journaled: false, journal: [], requestedTools: [] });
   });
 
   it('contains role and agent of each message', () => {

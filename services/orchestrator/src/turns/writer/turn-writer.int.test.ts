@@ -83,15 +83,16 @@ describe('the turn writer', () => {
     expect((await messages())[0]).toMatchObject({ role: 'user', extended_status: 'read' });
   });
 
-  it('RES-068: stores a tool call as a message with tool, description and state, and updates it', async () => {
+  it('RES-068: stores a tool call as a message with tool, description and state, and updates it until it is completed', async () => {
     const { writer } = await claimTurn();
     await writer.begin();
     const seen: (MessageContent | undefined)[] = [];
-    for (const state of ['running', 'completed'] as const) {
+    for (const state of ['running', 'completed', 'running'] as const) {
       await writer.tool({ callId: 'c', content: { ...TOOL, state } });
       seen.push(...(await tools()).map(({ content }) => content));
     }
-    expect(seen).toEqual([TOOL, { ...TOOL, state: 'completed' }]);
+    const completed = { ...TOOL, state: 'completed' };
+    expect(seen).toEqual([TOOL, completed, completed]);
   });
 
   const ARTIFACT: OfferedContent & { type: 'artifact' } = {
@@ -137,6 +138,15 @@ describe('the turn writer', () => {
       ['agent', home.agents[0]?.id, 'delivered'],
     ]);
     expect((await types()).slice(-2)).toEqual(['message.new', 'message.updated']);
+  });
+
+  it('invariant 11: shows no image of another host on a card', async () => {
+    const { writer } = await claimTurn();
+    await writer.begin();
+    const image = '![a](https://evil.example/?q=1)';
+    const actions = [{ id: 'a', label: image, style: 'primary' as const }];
+    await writer.offer('k', { type: 'action_card', title: image, description: image, actions });
+    expect(JSON.stringify((await messages()).at(-1)?.content)).not.toContain('![');
   });
 
   it('RES-069: stores a system note as a text message without an agent, once per key', async () => {
