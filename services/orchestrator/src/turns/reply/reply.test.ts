@@ -246,6 +246,26 @@ describe('a reply that another process takes over', () => {
     expect(stored.finished).toMatchObject([{ text: 'Another answer' }]);
   });
 
+  it('forgets the calls and the steps of a lost generation', async () => {
+    const { reply, told, stored, play, apply } = createTestReply({ offered: [countingTool().tool], asked: ['count'] });
+    const request = (callId: string, by: unknown): EventInit => ({
+      case: 'request',
+      value: { callId, tool: 'count', arguments: JSON.stringify({ by }) },
+    });
+    const attempt = (step: number): EventInit => ({ case: 'attempt', value: { step } });
+    await play(attempt(2), request('c', 1));
+    await apply(request('d', 'x'));
+    expect(reply.requests).toMatchObject({
+      firstUnacknowledged: 2,
+      waitingCalls: ['c'],
+      resolutions: [{ callId: 'd' }],
+    });
+    reply.restart(2);
+    expect(reply.requests).toMatchObject({ firstUnacknowledged: undefined, waitingCalls: [], resolutions: [] });
+    await apply(attempt(1), { number: 1 });
+    expect([stored.reservations, told.refusals]).toEqual([[2, 1], []]);
+  });
+
   it('keeps the text of the last generation if it is stopped before the next one has a text', async () => {
     const turn = { generation: 2, runtime_instance: null };
     const { stored, apply } = createTestReply({ turn, saved: { ...SAVED, text: 'So far' } });
