@@ -35,6 +35,7 @@ export {
   receiptPayload,
   ReceiptSignatureError,
   type ReceiptSigner,
+  verifyManifestSignature,
   verifyReceiptSignature,
 } from './receipt-signature.js';
 export { type Backoff, backoffDelay, retry } from './retry.js';

@@ -3,7 +3,13 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { CompactSign } from 'jose';
 import { canonicalJson } from './canonical-json.js';
-import { createReceiptSigner, receiptJwk, receiptPayload, verifyReceiptSignature } from './receipt-signature.js';
+import {
+  createReceiptSigner,
+  receiptJwk,
+  receiptPayload,
+  verifyManifestSignature,
+  verifyReceiptSignature,
+} from './receipt-signature.js';
 import { generateCallKeys } from './tokens.js';
 
 const CALL_KEY = generateCallKeys().privateKey;
@@ -70,6 +76,35 @@ describe('the signature of a receipt', () => {
     ],
   ])('refuses %s', async (_what, jws) => {
     await expect(verifyReceiptSignature(jws, [signer])).rejects.toThrow(/^the signature is (malformed|invalid)$/);
+  });
+});
+
+describe('the signature of a manifest', () => {
+  const manifest = Buffer.from('{"format":"uswarm-workspace"}');
+
+  it('verifies with the manifest, which it does not contain', async () => {
+    const jws = await signer.signManifest(manifest);
+    expect(jws.split('.')[1]).toBe('');
+    expect(await verifyManifestSignature(jws, manifest, [signer])).toBe(signer.kid);
+  });
+
+  it('is invalid for a manifest with another byte', async () => {
+    const jws = await signer.signManifest(manifest);
+    const changed = Buffer.from(manifest.toString().replace('w', 'v'));
+    await expect(verifyManifestSignature(jws, changed, [signer])).rejects.toThrow('the signature is invalid');
+  });
+
+  it('is not one of a receipt, nor the other way round', async () => {
+    const detached = await signer.signManifest(manifest);
+    const asReceipt = detached.replace('..', `.${manifest.toString('base64url')}.`);
+    await expect(verifyReceiptSignature(asReceipt, [signer])).rejects.toThrow('one of something else');
+    const receipt = await signer.sign({ format: 'uswarm-workspace' });
+    const asManifest = receipt.replace(/\..*\./, '..');
+    await expect(verifyManifestSignature(asManifest, manifest, [signer])).rejects.toThrow('one of something else');
+  });
+
+  it.each(['', '..', 'a.b.c', 'no signature'])('refuses %j', async (jws) => {
+    await expect(verifyManifestSignature(jws, manifest, [signer])).rejects.toThrow('the signature is malformed');
   });
 });
 

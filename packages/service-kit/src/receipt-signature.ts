@@ -4,8 +4,9 @@ import { canonicalJson } from './canonical-json.js';
 import { isCanonicalToken } from './id-token.js';
 import { parseJson } from './parse-json.js';
 
-/** `typ` of a receipt signature. Other signatures with the same key would have another one. */
-const TYPE = 'uswarm-receipt+jws';
+/** `typ` of each signature with the key: one is never accepted as another. */
+const RECEIPT_TYPE = 'uswarm-receipt+jws';
+const MANIFEST_TYPE = 'uswarm-manifest+jws';
 const ALGORITHM = 'EdDSA';
 const PURPOSE = 'uswarm receipt signing key';
 /** PKCS #8 prefix of an Ed25519 key, before its 32 bytes (RFC 8410). */
@@ -22,6 +23,8 @@ export interface ReceiptKey {
 export interface ReceiptSigner extends ReceiptKey {
   /** @returns a compact JWS with this payload */
   sign(payload: object): Promise<string>;
+  /** @returns a compact JWS without its payload, which is a workspace file's manifest (RFC 7515, Appendix F) */
+  signManifest(manifest: Uint8Array): Promise<string>;
 }
 
 /** A signature is invalid, or its key is unknown. */
@@ -45,13 +48,13 @@ export function createReceiptSigner(callPrivateKeyPem: string): ReceiptSigner {
   const kid = createHash('sha256')
     .update(canonicalJson(jwkOf({ x })))
     .digest('base64url');
+  const sign = (payload: Uint8Array, typ: string): Promise<string> =>
+    new CompactSign(payload).setProtectedHeader({ alg: ALGORITHM, kid, typ }).sign(privateKey);
   return {
     kid,
     x,
-    sign: (payload) =>
-      new CompactSign(Buffer.from(canonicalJson(payload)))
-        .setProtectedHeader({ alg: ALGORITHM, kid, typ: TYPE })
-        .sign(privateKey),
+    sign: (payload) => sign(Buffer.from(canonicalJson(payload)), RECEIPT_TYPE),
+    signManifest: async (manifest) => (await sign(manifest, MANIFEST_TYPE)).replace(/\..*\./, '..'),
   };
 }
 
@@ -71,6 +74,28 @@ function kidOf(jws: string): string | undefined {
   }
 }
 
+/** @throws ReceiptSignatureError */
+async function verify(
+  jws: string,
+  keys: readonly ReceiptKey[],
+  typ: string,
+): Promise<{ kid: string; payload: Uint8Array }> {
+  const kid = kidOf(jws);
+  if (kid === undefined || !isCanonicalToken(jws)) throw new ReceiptSignatureError('the signature is malformed');
+  const key = keys.find((one) => one.kid === kid);
+  if (key === undefined) throw new ReceiptSignatureError(`the key ${kid} is unknown`);
+  try {
+    const publicKey = await importJWK(jwkOf(key), ALGORITHM);
+    const { payload, protectedHeader } = await compactVerify(jws, publicKey, { algorithms: [ALGORITHM] });
+    if (protectedHeader.typ !== typ) throw new ReceiptSignatureError('the signature is one of something else');
+    return { kid, payload };
+  } catch (error) {
+    if (error instanceof errors.JOSEError)
+      throw new ReceiptSignatureError('the signature is invalid', { cause: error });
+    throw error;
+  }
+}
+
 /**
  * Verifies a receipt signature without a connection.
  *
@@ -81,18 +106,23 @@ export async function verifyReceiptSignature(
   jws: string,
   keys: readonly ReceiptKey[],
 ): Promise<{ kid: string; payload: unknown }> {
-  const kid = kidOf(jws);
-  if (kid === undefined || !isCanonicalToken(jws)) throw new ReceiptSignatureError('the signature is malformed');
-  const key = keys.find((one) => one.kid === kid);
-  if (key === undefined) throw new ReceiptSignatureError(`the key ${kid} is unknown`);
-  try {
-    const publicKey = await importJWK(jwkOf(key), ALGORITHM);
-    const { payload, protectedHeader } = await compactVerify(jws, publicKey, { algorithms: [ALGORITHM] });
-    if (protectedHeader.typ !== TYPE) throw new ReceiptSignatureError('the signature is not one of a receipt');
-    return { kid, payload: parseJson(Buffer.from(payload).toString()) };
-  } catch (error) {
-    if (error instanceof errors.JOSEError)
-      throw new ReceiptSignatureError('the signature is invalid', { cause: error });
-    throw error;
-  }
+  const { kid, payload } = await verify(jws, keys, RECEIPT_TYPE);
+  return { kid, payload: parseJson(Buffer.from(payload).toString()) };
+}
+
+/**
+ * Verifies a workspace file's manifest.
+ *
+ * @returns the key's id
+ * @throws ReceiptSignatureError
+ */
+export async function verifyManifestSignature(
+  jws: string,
+  manifest: Uint8Array,
+  keys: readonly ReceiptKey[],
+): Promise<string> {
+  const [header = '', payload, signature = ''] = jws.split('.');
+  if (payload !== '') throw new ReceiptSignatureError('the signature is malformed');
+  const attached = [header, Buffer.from(manifest).toString('base64url'), signature].join('.');
+  return (await verify(attached, keys, MANIFEST_TYPE)).kid;
 }

@@ -15,7 +15,10 @@ export interface CommandResult {
   partial?: boolean;
 }
 
-export type AdminCommand = Exclude<CtlCommand, ClusterCommand | { name: 'receipt verify' | 'secrets create' }>;
+export type AdminCommand = Exclude<
+  CtlCommand,
+  ClusterCommand | { name: 'receipt verify' | 'swarm-file verify' | 'secrets create' }
+>;
 
 /** @throws Failure */
 export async function runCommand(command: AdminCommand, admin: AdminClient): Promise<CommandResult> {

@@ -29,6 +29,7 @@ export type CtlCommand =
   | { name: 'tools accept'; server: string; tools: string[] | undefined }
   | { name: 'audit'; user: string | undefined; limit: number }
   | { name: 'receipt verify'; file: string; keys: string | undefined }
+  | { name: 'swarm-file verify'; file: string; keys: string | undefined }
   | ClusterCommand
   | ({ name: 'secrets create'; dryRun: boolean; out: string | undefined } & Target);
 
@@ -87,6 +88,7 @@ export function parseCtlArguments(
   addToolCommands(program, select);
   addAuditCommand(program, select);
   addReceiptCommands(program, select);
+  addSwarmFileCommands(program, select);
   addClusterCommands(program, select);
   addSecretsCommand(program, select);
   program.parse(args.length === 0 ? ['--help'] : args, { from: 'user' });
@@ -304,6 +306,19 @@ function addReceiptCommands(program: Command, select: Select): void {
     .argument('<file>', 'one receipt, or a list as GET /v1/receipts or the data export contain it')
     .option('--keys <file>', 'public keys of GET /v1/receipt-keys (default: receipt-keys.json beside the file)')
     .action((file: string, { keys }: { keys?: string }) => select({ name: 'receipt verify', file, keys }));
+}
+
+function addSwarmFileCommands(program: Command, select: Select): void {
+  addGroup(program, 'swarm-file', 'verify exported workspaces')
+    .command('verify')
+    .summary('verify a .uswarm file')
+    .description(
+      'Verify the signature of a .uswarm file, all its members, and the receipts in it.\n' +
+        'Reads only the files, and needs no connection. Exits with 0 if everything is valid, else with 1.',
+    )
+    .argument('<file>', 'exported workspace')
+    .option('--keys <file>', 'public keys of GET /v1/receipt-keys (default: those in the file, which show no origin)')
+    .action((file: string, { keys }: { keys?: string }) => select({ name: 'swarm-file verify', file, keys }));
 }
 
 type SecretsOptions = Target & { dryRun?: boolean; out?: string };

@@ -50,7 +50,7 @@ export async function verifyReceipts({
   const receipts = Receipts.safeParse(await readJson(file));
   if (!receipts.success || receipts.data.length === 0) throw new Failure(`${file} contains no receipts.`);
   const keys = await readKeys(keysFile ?? path.join(path.dirname(file), KEYS_FILE));
-  const results = await Promise.all(receipts.data.map((receipt) => verify(receipt, keys)));
+  const results = await Promise.all(receipts.data.map((receipt) => verifyReceipt(receipt, keys)));
   return {
     json: results.map(({ result }) => result),
     text: results.map(({ text }) => text).join('\n'),
@@ -58,7 +58,11 @@ export async function verifyReceipts({
   };
 }
 
-async function verify(value: unknown, keys: readonly ReceiptKey[]): Promise<{ result: Verified; text: string }> {
+/** Verifies a receipt, and that it contains what was signed. */
+export async function verifyReceipt(
+  value: unknown,
+  keys: readonly ReceiptKey[],
+): Promise<{ result: Verified; text: string }> {
   const { id } = z
     .looseObject({ id: z.string().nullable().catch(null) })
     .catch({ id: null })
@@ -106,7 +110,8 @@ function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown, what: 
   throw new ReceiptSignatureError(`${what} is malformed: ${field}${issue?.message ?? ''}`);
 }
 
-async function readKeys(file: string): Promise<ReceiptKey[]> {
+/** @throws Failure */
+export async function readKeys(file: string): Promise<ReceiptKey[]> {
   const keys = ReceiptKeySet.safeParse(
     await readJson(file, `Save GET /v1/receipt-keys, and pass the file with --keys.`),
   );

@@ -10,6 +10,7 @@ import { type CtlArguments, parseCtlArguments } from './ctl-arguments.js';
 import { throughPortForward } from './port-forward.js';
 import { verifyReceipts } from './receipts.js';
 import { createAsk } from './secrets/ask.js';
+import { verifySwarmFile } from './swarm-file.js';
 
 /** Runs a command line. Sets the exit code: 0 on success, 2 after a usage error, else 1. */
 export async function runCtl([, script = '', ...line]: readonly string[]): Promise<void> {
@@ -73,6 +74,8 @@ async function run(args: CtlArguments, client: HttpClient): Promise<CommandResul
     }
     case 'receipt verify':
       return verifyReceipts(command);
+    case 'swarm-file verify':
+      return verifySwarmFile(command);
     default:
       return withAdmin(args, client, (admin) => runCommand(command, admin));
   }

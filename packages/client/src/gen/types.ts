@@ -457,7 +457,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List exports, newest first
+         * List exports of all data of the user, newest first
          * @description Without archives that have expired.
          */
         get: operations["listExports"];
@@ -478,9 +478,49 @@ export interface paths {
         };
         /**
          * Get the state of an export, with a download link when it is ready
-         * @description Ask every few seconds while it is `pending` or `running`.
+         * @description Also of a workspace, and also after the workspace is deleted. Ask every few seconds while it is `pending` or `running`.
          */
         get: operations["getExport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workspaces/{id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start an export of a workspace to a `.uswarm` file, or return the unfinished one
+         * @description The file is built in the background, signed, and kept for 7 days, also if the workspace is deleted meanwhile. Ask `GET /v1/workspaces/{id}/exports` until it is `ready`. One export per hour and workspace.
+         */
+        post: operations["createWorkspaceExport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workspaces/{id}/exports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List exports of a workspace, newest first
+         * @description Without files that have expired.
+         */
+        get: operations["listWorkspaceExports"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3774,7 +3814,7 @@ export interface components {
             /** @description Milliseconds after which the same request may succeed. */
             retry_after_ms?: number;
         };
-        /** @description An archive with all data of the user. */
+        /** @description An archive with all data of the user, or the file of a workspace. */
         Export: {
             /**
              * Format: uuid
@@ -3786,6 +3826,11 @@ export interface components {
              * @enum {string}
              */
             status: "pending" | "running" | "ready" | "failed";
+            /**
+             * Format: uuid
+             * @description The workspace in the file; null for an archive with all data of the user.
+             */
+            workspace_id: string | null;
             /**
              * Format: date-time
              * @description When the user asked for it.
@@ -6402,6 +6447,52 @@ export interface operations {
             };
         };
     };
+    createWorkspaceExport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted; processing continues in the background. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportEnvelope"];
+                };
+            };
+        };
+    };
+    listWorkspaceExports: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Which workspace: a lower-case UUID. An unknown one, or one of another user, returns `workspace_not_found`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportList"];
+                };
+            };
+        };
+    };
     getExportArchive: {
         parameters: {
             query: {
@@ -6424,7 +6515,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The archive, a ZIP file. */
+            /** @description The archive, a ZIP file, or the `.uswarm` file of a workspace. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8930,6 +9021,7 @@ export interface Routes {
     '/v1/users/profile': { result: operations['getProfile']['responses'][200]['content']['application/json'] };
     '/v1/users/exports': { result: operations['listExports']['responses'][200]['content']['application/json'] };
     '/v1/users/exports/{id}': { path: operations['getExport']['parameters']['path']; result: operations['getExport']['responses'][200]['content']['application/json'] };
+    '/v1/workspaces/{id}/exports': { path: operations['listWorkspaceExports']['parameters']['path']; result: operations['listWorkspaceExports']['responses'][200]['content']['application/json'] };
     '/v1/users/exports/{id}/archive': { path: operations['getExportArchive']['parameters']['path']; query: operations['getExportArchive']['parameters']['query']; result: Blob };
     '/v1/users/usage/summary': { result: operations['getUsageSummary']['responses'][200]['content']['application/json'] };
     '/v1/workspaces/{id}/usage': { path: operations['getWorkspaceUsage']['parameters']['path']; result: operations['getWorkspaceUsage']['responses'][200]['content']['application/json'] };
@@ -8982,6 +9074,7 @@ export interface Routes {
     '/v1/auth/logout-all': { result: undefined };
     '/v1/api-tokens': { body: NonNullable<operations['createApiToken']['requestBody']>['content']['application/json']; result: operations['createApiToken']['responses'][201]['content']['application/json'] };
     '/v1/users/export': { result: operations['createExport']['responses'][202]['content']['application/json'] };
+    '/v1/workspaces/{id}/export': { path: operations['createWorkspaceExport']['parameters']['path']; result: operations['createWorkspaceExport']['responses'][202]['content']['application/json'] };
     '/v1/workspaces': { body: NonNullable<operations['createWorkspace']['requestBody']>['content']['application/json']; result: operations['createWorkspace']['responses'][201]['content']['application/json'] };
     '/v1/workspaces/{workspaceId}/agents': { path: operations['createAgent']['parameters']['path']; body: NonNullable<operations['createAgent']['requestBody']>['content']['application/json']; result: operations['createAgent']['responses'][201]['content']['application/json'] };
     '/v1/agents/{id}/memories': { path: operations['createAgentMemory']['parameters']['path']; body: NonNullable<operations['createAgentMemory']['requestBody']>['content']['application/json']; result: operations['createAgentMemory']['responses'][200]['content']['application/json'] };

@@ -10,6 +10,9 @@ export const Export = z
     status: z.enum(EXPORT_STATUSES).meta({
       description: '`pending` and `running` need time; `ready` can be downloaded; after `failed`, start another one.',
     }),
+    workspace_id: z.uuid().nullable().meta({
+      description: 'The workspace in the file; null for an archive with all data of the user.',
+    }),
     created_at: Timestamp.meta({ description: 'When the user asked for it.' }),
     expires_at: Timestamp.nullable().meta({ description: 'When the archive is deleted; null until it is ready.' }),
     size: z
@@ -22,5 +25,5 @@ export const Export = z
         'A link that anyone can download the archive with, for 15 to 30 minutes; null until the archive is ready.',
     }),
   })
-  .meta({ id: 'Export', description: 'An archive with all data of the user.' });
+  .meta({ id: 'Export', description: 'An archive with all data of the user, or the file of a workspace.' });
 export type Export = z.output<typeof Export>;

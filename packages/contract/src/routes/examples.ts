@@ -334,6 +334,7 @@ export const usageReport: UsageReport = {
 export const pendingExport: Export = {
   id: EXAMPLE.exportId,
   status: 'pending',
+  workspace_id: null,
   created_at: MORNING,
   expires_at: null,
   size: null,
@@ -347,6 +348,9 @@ export const readyExport: Export = {
   size: 48_213,
   url: `/v1/users/exports/${EXAMPLE.exportId}/archive?sig=${EXAMPLE.exportSignature}`,
 };
+
+export const pendingWorkspaceExport: Export = { ...pendingExport, workspace_id: EXAMPLE.workspaceId };
+export const readyWorkspaceExport: Export = { ...readyExport, workspace_id: EXAMPLE.workspaceId };
 
 const artifactVersion: ArtifactVersion = {
   version: 2,

@@ -426,6 +426,7 @@ function createUserModules(
   const exports = createExportsModule({
     config,
     connections: requests,
+    access: workspaces.access,
     objects: uploads.objects,
     profile: users.service.profile,
     receipts: receipts.service,

@@ -123,6 +123,8 @@ describe('the body of a successful response', () => {
     getProfile: () => user.get('/v1/users/profile'),
     createExport: () => user.post('/v1/users/export', undefined, 202),
     listExports: () => user.get('/v1/users/exports'),
+    createWorkspaceExport: () => user.post(`${home.workspace}/export`, undefined, 202),
+    listWorkspaceExports: () => user.get(`${home.workspace}/exports`),
     getExport: async () => {
       const { body } = await user.post<{ data: Export }>('/v1/users/export', undefined, 202);
       return user.get(`/v1/users/exports/${body.data.id}`);

@@ -17,15 +17,20 @@ import {
   getExport,
 } from './exports.store.js';
 
-/** Job type that builds an export's archive and deletes it when it expires or its user is deleted. */
+/** Job types that build an export's archive and delete it when it expires or its user is deleted. */
 export const EXPORT_JOB = 'export';
+export const WORKSPACE_EXPORT_JOB = 'workspace-export';
 
 export interface ExportBuildingDeps {
   withTransaction: WithTransaction;
   database: Database;
   jobs: Pick<JobQueue, 'holds' | 'complete'>;
   objects: Pick<ObjectStore, 'put' | 'remove'>;
-  content: (userId: string, now: Date) => Promise<ArchiveEntry[]>;
+  /** @throws ApiError `user_not_found`; `workspace_not_found`, which fails the export */
+  content: (
+    of: { userId: string; workspaceId: string | null },
+    now: Date,
+  ) => Promise<Iterable<ArchiveEntry> | AsyncIterable<ArchiveEntry>>;
   /** The archive is deleted after this many ms. */
   keptMs: number;
   clock: Clock;
@@ -78,7 +83,7 @@ export function createExportBuilding(deps: ExportBuildingDeps) {
     await fenced(leased, (tx) => beginExport(tx, row.id, objectId));
     try {
       const now = clock.now();
-      const archive = createArchive(await content(userId, now), now, signal);
+      const archive = createArchive(await content({ userId, workspaceId: row.workspace_id }, now), now, signal);
       let size = 0;
       async function* counted(): AsyncGenerator<Buffer> {
         for await (const chunk of archive as AsyncIterable<Buffer>) {
@@ -114,7 +119,9 @@ export function createExportBuilding(deps: ExportBuildingDeps) {
       return await build(leased, row, row.user_id, signal);
     } catch (error) {
       // The process is stopping, or the user was deleted. The next lease holder continues.
-      if (signal.aborted || (error instanceof ApiError && error.code === 'user_not_found')) return { againInMs: 0 };
+      const code = error instanceof ApiError ? error.code : undefined;
+      if (signal.aborted || code === 'user_not_found') return { againInMs: 0 };
+      if (code === 'workspace_not_found') return fail(leased, row);
       throw error;
     }
   };

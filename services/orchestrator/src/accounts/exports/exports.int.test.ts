@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -17,6 +17,7 @@ import type {
 } from '@uswarm/contract';
 import { EXAMPLE } from '@uswarm/contract/documents';
 import { type OAuthServer, startOidcIssuer } from '@uswarm/dev-servers';
+import { openSwarmFile } from '@uswarm/swarm-file';
 import { createTestDatabase, type TestDatabase } from '@uswarm/testkit';
 import { eventually } from '@uswarm/testkit/eventually';
 import { strFromU8, unzipSync } from 'fflate';
@@ -321,6 +322,26 @@ describe('an export', () => {
   });
 });
 
+describe('unfinished exports', () => {
+  let uswarm: TestOrchestrator;
+  beforeAll(async () => {
+    uswarm = await startTestOrchestrator();
+  });
+  afterAll(() => uswarm.close());
+
+  it('do not prevent that several accounts are deleted', async () => {
+    const users = await Promise.all([uswarm.user(), uswarm.user()]);
+    const ids = await Promise.all(users.map((user) => uswarm.idOf(user)));
+    // Without jobs, as if no worker had begun them.
+    await sql`
+      INSERT INTO exports (id, user_id, workspace_id)
+      SELECT gen_random_uuid(), u, w FROM unnest(${ids}::uuid[]) u, (VALUES (NULL::uuid), (gen_random_uuid())) AS of (w)`.execute(
+      uswarm.database,
+    );
+    for (const user of users) await user.delete('/v1/auth/delete', {}, 204);
+  });
+});
+
 describe('an export whose process is killed', () => {
   let objects: string;
   let programs: EntryPoint[];
@@ -354,7 +375,10 @@ describe('an export whose process is killed', () => {
   }
 
   /** Kills the process that builds an archive, after its job has failed this often. */
-  async function killDuringExport(failures: number): Promise<{ id: string; token: string }> {
+  async function killDuringExport(
+    failures: number,
+    begin: (user: Client) => Promise<Export> = start,
+  ): Promise<{ id: string; token: string }> {
     const [killed, url] = await run();
     const token = await issuer.issueToken({ email: 'ada@example.com', name: 'Ada' });
     const user = createApiClient(url, { 'x-token': token });
@@ -362,7 +386,7 @@ describe('an export whose process is killed', () => {
     // The lock stops the archive halfway, at the first agent's memories.
     await database.query('BEGIN');
     await database.query('LOCK TABLE agent_memories IN ACCESS EXCLUSIVE MODE');
-    const { id } = await start(user);
+    const { id } = await begin(user);
     const partial = await eventually(() => filesIn(objects), {
       until: (names) => names.some((name) => name.endsWith('.part')),
     });
@@ -370,8 +394,8 @@ describe('an export whose process is killed', () => {
     await killed.kill();
     await database.query('ROLLBACK');
     await database.query(
-      "UPDATE work SET failures = $1, lease_expires_at = now() WHERE kind = 'export' AND lease_id IS NOT NULL",
-      [failures],
+      'UPDATE work SET failures = $1, lease_expires_at = now() WHERE subject_id = $2 AND lease_id IS NOT NULL',
+      [failures, id],
     );
     return { id, token };
   }
@@ -386,6 +410,23 @@ describe('an export whose process is killed', () => {
     const { rows } = await database.query<{ object_id: string }>('SELECT object_id FROM exports');
     expect(await filesIn(objects)).toEqual(rows.map(({ object_id }) => object_id));
     expect(rows).toHaveLength(1);
+  });
+
+  it('is finished by another replica as a whole file if it is one of a workspace', async () => {
+    const { id, token } = await killDuringExport(0, async (user) => {
+      const { body } = await user.get<{ data: Workspace[] }>('/v1/workspaces');
+      const path = `/v1/workspaces/${body.data[0]?.id}/export`;
+      return (await user.post<{ data: Export }>(path, undefined, 202)).body.data;
+    });
+    const [, url] = await run();
+    const state = await ready(createApiClient(url, { 'x-token': token }), id);
+    const file = join(objects, 'downloaded.uswarm');
+    await writeFile(file, (await download(url, state.url ?? '')).bytes);
+    const opened = await openSwarmFile(file);
+    await opened.verifySignature(opened.keys);
+    for (const { path } of opened.manifest.members) for await (const _ of await opened.open(path));
+    opened.close();
+    expect((await filesIn(objects)).filter((name) => !name.startsWith('downloaded'))).toHaveLength(1);
   });
 
   it('is failed after the fifth time, and no part of its archive is left', async () => {

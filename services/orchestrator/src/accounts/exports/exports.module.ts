@@ -1,4 +1,4 @@
-import type { Clock } from '@uswarm/service-kit';
+import { type Clock, createReceiptSigner } from '@uswarm/service-kit';
 import type { OrchestratorConfig } from '../../config.js';
 import type { Connections } from '../../records/connections.js';
 import type { JobDefinition } from '../../platform/jobs/job-definition.js';
@@ -8,19 +8,22 @@ import type { ObjectStore } from '../../records/object-store.js';
 import { createFileLinks } from '../../workspaces/uploads/upload-links.js';
 import type { ReceiptService } from '../../turns/receipts/receipts.service.js';
 import type { StepService } from '../../turns/steps/steps.service.js';
+import type { WorkspaceAccess } from '../../workspaces/workspace-access.js';
 import type { UserService } from '../users/users.service.js';
-import { createExportBuilding, EXPORT_JOB } from './export-building.js';
+import { createExportBuilding, EXPORT_JOB, WORKSPACE_EXPORT_JOB } from './export-building.js';
 import { createExportContent } from './export-content.js';
 import { exportHandlers } from './exports.routes.js';
 import { createExportService } from './exports.service.js';
+import { createWorkspaceFile } from './workspace-file.js';
 import * as exportDataRecords from './export-data.store.js';
 
 export interface ExportsModuleDeps {
   config: Pick<
     OrchestratorConfig,
-    'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS' | 'PUBLIC_URL' | 'EXPORT_INTERVAL_S' | 'EXPORTS_KEPT_DAYS'
+    'CALL_PRIVATE_KEY' | 'CURSOR_KEY' | 'CURSOR_KEY_PREVIOUS' | 'PUBLIC_URL' | 'EXPORT_INTERVAL_S' | 'EXPORTS_KEPT_DAYS'
   >;
   connections: Pick<Connections, 'database' | 'withTransaction' | 'jobs'>;
+  access: WorkspaceAccess;
   objects: ObjectStore;
   profile: UserService['profile'];
   receipts: Pick<ReceiptService, 'all' | 'keys'>;
@@ -33,7 +36,7 @@ const DOWNLOADS_AT_ONCE = 32;
 const DAY_MS = 24 * 3_600_000;
 
 export function createExportsModule(deps: ExportsModuleDeps) {
-  const { config, objects, profile, receipts, steps, clock } = deps;
+  const { config, access, objects, profile, receipts, steps, clock } = deps;
   const { database, withTransaction, jobs } = deps.connections;
   const downloads = createTransferSlots({
     maxConcurrent: DOWNLOADS_AT_ONCE,
@@ -43,6 +46,7 @@ export function createExportsModule(deps: ExportsModuleDeps) {
     withTransaction,
     database,
     jobs,
+    access,
     links: createFileLinks({
       secret: config.CURSOR_KEY,
       previousSecrets: config.CURSOR_KEY_PREVIOUS,
@@ -54,17 +58,19 @@ export function createExportsModule(deps: ExportsModuleDeps) {
     intervalMs: config.EXPORT_INTERVAL_S * 1_000,
     clock,
   });
-  const building: JobDefinition = {
-    type: EXPORT_JOB,
-    handle: createExportBuilding({
-      withTransaction,
-      database,
-      jobs,
-      objects,
-      content: createExportContent({ database, data: exportDataRecords, profile, receipts, steps, objects }),
-      keptMs: config.EXPORTS_KEPT_DAYS * DAY_MS,
-      clock,
-    }),
-  };
-  return { service, routes: exportHandlers(service), jobs: [building] };
+  const account = createExportContent({ database, data: exportDataRecords, profile, receipts, steps, objects });
+  const signer = createReceiptSigner(config.CALL_PRIVATE_KEY);
+  const workspaceFile = createWorkspaceFile({ database, receipts, signer, objects });
+  const handle = createExportBuilding({
+    withTransaction,
+    database,
+    jobs,
+    objects,
+    content: ({ userId, workspaceId }, now) =>
+      workspaceId === null ? account(userId, now) : workspaceFile(userId, workspaceId, now),
+    keptMs: config.EXPORTS_KEPT_DAYS * DAY_MS,
+    clock,
+  });
+  const building = [EXPORT_JOB, WORKSPACE_EXPORT_JOB].map((type): JobDefinition => ({ type, handle }));
+  return { service, routes: exportHandlers(service), jobs: building };
 }

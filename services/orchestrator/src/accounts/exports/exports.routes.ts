@@ -20,8 +20,28 @@ export function exportHandlers(service: ExportService) {
 
   const getExportArchive: Handler<'getExportArchive'> = async ({ params: { id }, query, headers, method }) => {
     const file = await service.download({ id, signature: query.sig, method, ...conditionsOf(headers) });
-    return savedFile(file, `uswarm-export-${file.createdAt.toISOString().slice(0, 10)}.zip`, 'application/zip');
+    const date = file.createdAt.toISOString().slice(0, 10);
+    return file.workspaceId === null
+      ? savedFile(file, `uswarm-export-${date}.zip`, 'application/zip')
+      : savedFile(file, `workspace-${date}.uswarm`, 'application/vnd.uswarm.workspace+zip');
   };
 
-  return { createExport, listExports, getExport, getExportArchive } satisfies Partial<Handlers>;
+  const createWorkspaceExport: Handler<'createWorkspaceExport'> = async ({ actor, params: { id } }) => ({
+    status: 202,
+    body: { data: await service.request(actor.userId, id) },
+  });
+
+  const listWorkspaceExports: Handler<'listWorkspaceExports'> = async ({ actor, params: { id } }) => ({
+    status: 200,
+    body: { data: await service.list(actor.userId, id) },
+  });
+
+  return {
+    createExport,
+    listExports,
+    getExport,
+    getExportArchive,
+    createWorkspaceExport,
+    listWorkspaceExports,
+  } satisfies Partial<Handlers>;
 }

@@ -6,6 +6,8 @@ export interface ExportRow {
   id: string;
   /** Null after the user is deleted. */
   user_id: string | null;
+  /** Null: an account's export. The workspace may be deleted. */
+  workspace_id: string | null;
   status: ExportStatus;
   /** The archive's object key; null before the first attempt. */
   object_id: string | null;
@@ -14,15 +16,28 @@ export interface ExportRow {
   expires_at: Date | null;
 }
 
-const COLUMNS = ['id', 'user_id', 'status', 'object_id', 'size', 'created_at', 'expires_at'] as const;
+const COLUMNS = ['id', 'user_id', 'workspace_id', 'status', 'object_id', 'size', 'created_at', 'expires_at'] as const;
 
-export function insertExport(db: Database, id: string, userId: string): Promise<ExportRow> {
-  return db.insertInto('exports').values({ id, user_id: userId }).returning(COLUMNS).executeTakeFirstOrThrow();
+export function insertExport(
+  db: Database,
+  { id, userId, workspaceId }: { id: string; userId: string; workspaceId: string | null },
+): Promise<ExportRow> {
+  return db
+    .insertInto('exports')
+    .values({ id, user_id: userId, workspace_id: workspaceId })
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow();
 }
 
-/** Newest first. */
-export function listExports(db: Database, userId: string): Promise<ExportRow[]> {
-  return db.selectFrom('exports').select(COLUMNS).where('user_id', '=', userId).orderBy('created_at', 'desc').execute();
+/** Newest first. @param workspaceId null: the account's */
+export function listExports(db: Database, userId: string, workspaceId: string | null): Promise<ExportRow[]> {
+  return db
+    .selectFrom('exports')
+    .select(COLUMNS)
+    .where('user_id', '=', userId)
+    .where('workspace_id', workspaceId === null ? 'is' : '=', workspaceId)
+    .orderBy('created_at', 'desc')
+    .execute();
 }
 
 export function getExport(db: Database, id: string): Promise<ExportRow | undefined> {

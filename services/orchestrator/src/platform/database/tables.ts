@@ -207,6 +207,7 @@ export interface ExportsTable {
   size: number | null;
   created_at: Generated<Timestamp>;
   expires_at: Timestamp | null;
+  workspace_id: string | null;
 }
 
 export interface GatewaysTable {

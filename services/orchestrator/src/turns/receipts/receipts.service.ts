@@ -25,8 +25,8 @@ export interface ReceiptService {
   list(userId: string, query: ReceiptQuery): Promise<ReceiptPage>;
   /** @throws ApiError `receipt_not_found` */
   get(userId: string, id: string): Promise<Receipt>;
-  /** Newest first. */
-  all(userId: string): AsyncGenerator<Receipt>;
+  /** Newest first. @param workspaceId only of this workspace */
+  all(userId: string, workspaceId?: string): AsyncGenerator<Receipt>;
   /** Includes former keys, so that all receipts can be verified. */
   keys(): Promise<ReceiptKeySet>;
 }
@@ -55,10 +55,10 @@ export function createReceiptService({ database, cursors, key }: ReceiptServiceD
       return receiptView(row);
     },
 
-    async *all(userId) {
+    async *all(userId, workspaceId) {
       const limit = LIMITS.pageDefault;
       for (let after; ;) {
-        const rows = await listReceipts(database, userId, { limit, after });
+        const rows = await listReceipts(database, userId, { workspaceId, limit, after });
         yield* rows.map(receiptView);
         after = rows.at(-1)?.position;
         if (after === undefined) return;

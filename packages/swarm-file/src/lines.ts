@@ -1,0 +1,36 @@
+import type { Readable } from 'node:stream';
+import { parseJson } from '@uswarm/service-kit';
+import { SwarmFileError } from './problem.js';
+
+const NEWLINE = 0x0a;
+/** A message has up to a megabyte, and an artifact a hundred versions with their titles. */
+const MAX_LINE_BYTES = 16 * 1024 ** 2;
+
+/** Parses one JSON value per line, with one line in memory. @throws SwarmFileError */
+export async function* jsonLines(content: Readable, path: string): AsyncGenerator<unknown> {
+  let number = 0;
+  let begun: Buffer[] = [];
+  let length = 0;
+  const take = (part: Buffer): void => {
+    length += part.length;
+    if (length > MAX_LINE_BYTES) throw new SwarmFileError('too_large', `${path}: line ${number + 1} is too long`);
+    begun.push(part);
+  };
+  const parsed = (): unknown => {
+    number += 1;
+    const value = parseJson(Buffer.concat(begun).toString());
+    if (value === undefined) throw new SwarmFileError('members_invalid', `${path}: line ${number} is not JSON`);
+    [begun, length] = [[], 0];
+    return value;
+  };
+  for await (const chunk of content as AsyncIterable<Buffer>) {
+    let from = 0;
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, from)) {
+      take(chunk.subarray(from, end));
+      yield parsed();
+      from = end + 1;
+    }
+    if (from < chunk.length) take(chunk.subarray(from));
+  }
+  if (length > 0) yield parsed();
+}
